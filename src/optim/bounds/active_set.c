@@ -1,3 +1,4 @@
+/* The initial guess of each conjugate gradient solve is the projected solution of the one before. */
 #include "optim/bounds/active_set.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_cg.h"
@@ -5,7 +6,8 @@
 #include <string.h>
 
 enum { PATIENCE = 10, ITERATIONS = 5000 };
-static const double INNER = 0.1, MARGIN = 0.5; /* what conjugate gradients leave, of the residual, and of the target at the end */
+static const double INNER = 0.1, MARGIN = 0.5; /* relative tolerance of each conjugate gradient solve; its lower limit as a
+                                                * share of the target */
 
 typedef struct {
   const box_qp *q;
@@ -36,9 +38,9 @@ static PetscErrorCode active_set_create(active_set *a, const box_options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets at a feasible x with its gradient: bound is what lies on a bound and is pressed against it by more than could matter. From a
- * start on bounds where the right-hand side is nought or rounding over most of the cells, as in the inside of a liquid, the free
- * set would otherwise grow by a layer of cells a step. Returns |nu|_D. */
+/* Active set at a feasible x with gradient g: unknowns at a bound whose multiplier is above a negligible value. Without this
+ * threshold, a start on bounds where the right-hand side is zero or rounding in most cells (the inside of a liquid) would free
+ * one layer of cells per iteration. Returns |nu|_D. */
 static double choose_sets(active_set *a, double target)
 {
   const double  slight = 1e-6 * target * target / (double)a->n;
@@ -60,8 +62,8 @@ static double choose_sets(active_set *a, double target)
   return sqrt(box_add(a->part, a->n_chunks, 0));
 }
 
-/* Back into the box; true if anything was outside. */
-static bool clip(active_set *a)
+/* Project x onto the bounds; true if an unknown was outside. */
+static bool project_onto_bounds(active_set *a)
 {
   const int64_t n = a->n;
   const double *restrict lo = a->q->lo, *restrict hi = a->q->hi;
@@ -79,11 +81,11 @@ static bool clip(active_set *a)
   return box_add(a->part, a->n_chunks, 0) > 0.0;
 }
 
-/* True: done, or at its limit; false: mprgp must go on. */
-static bool iterate(active_set *a, const box_options *o, box_result *r)
+/* Returns true if converged or at the iteration limit; false if mprgp must continue from the best iterate. */
+static bool run_active_set_iterations(active_set *a, const box_options *o, box_result *r)
 {
   const int64_t max  = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
-  double        best = INFINITY, last[PATIENCE]; /* the first, of a start on bounds, says little */
+  double        best = INFINITY, last[PATIENCE]; /* the first residual is ignored: it says little for a start on bounds */
   int64_t       n_steps = 0;
   box_gradient(a->q, a->x, a->g, r);
   for (;;) {
@@ -100,7 +102,7 @@ static bool iterate(active_set *a, const box_options *o, box_result *r)
     box_face_update(a->face, a->is_free);
     const box_cg_verdict v = box_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations,
                                     a->x, a->g, &a->space, r);
-    if (clip(a)) box_gradient(a->q, a->x, a->g, r);
+    if (project_onto_bounds(a)) box_gradient(a->q, a->x, a->g, r);
     if (v == BOX_CG_NOT_FINITE || v == BOX_CG_NO_CURVATURE) break;
   }
   memcpy(a->x, a->best, (size_t)a->n * sizeof *a->x);
@@ -114,7 +116,7 @@ PetscErrorCode box_solve_active_set(const box_qp *q, const box_options *o, doubl
   bool       is_done = false;
   PetscFunctionBegin;
   PetscErrorCode code = active_set_create(&a, o);
-  if (!code) is_done = iterate(&a, o, r);
+  if (!code) is_done = run_active_set_iterations(&a, o, r);
   active_set_free(&a);
   if (!code && !is_done) code = box_solve_mprgp(q, o, x, r);
   PetscCall(code);

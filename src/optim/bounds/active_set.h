@@ -1,12 +1,14 @@
-/* Active sets: what lies on a bound and is pressed against it is held, the rest is solved for by conjugate gradients to a tenth of
- * the residual, what has left the box is cut at its bounds, and again. Against the primal-dual sets of [HintermuellerEtAl2002],
- * which go by x - D^-1 g of the step before the cut, sets are chosen after it: a third of the outer steps on pressures from zero
- * (balls of liquid: 9 instead of 31), and x is feasible all the time. Nothing makes it converge for every A; where the residual is
- * what it was ten steps ago or more, mprgp goes on from the best point found. */
+/* Active set method: unknowns at a bound with a positive multiplier are fixed, conjugate gradients reduce the residual of the
+ * others to a tenth, the result is projected onto the bounds, and the sets are chosen again.
+ *
+ * The primal-dual method of [HintermuellerEtAl2002] chooses the sets from x - D^-1 g before the projection; here they are chosen
+ * after it. This takes a third of the outer iterations on pressures from zero (balls of liquid: 9 instead of 31), and x is
+ * always feasible. Convergence is not guaranteed for every A: if the residual is not below that of ten iterations ago, mprgp
+ * continues from the best iterate. */
 #ifndef SS_OPTIM_BOUNDS_ACTIVE_SET_H
 #define SS_OPTIM_BOUNDS_ACTIVE_SET_H
 #include "optim/bounds/bounds_problem.h"
 
-/* box_solve_functions */
+/* A box_solve_function. */
 PetscErrorCode box_solve_active_set(const box_qp *q, const box_options *o, double *x, box_result *r);
 #endif

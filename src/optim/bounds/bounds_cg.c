@@ -20,7 +20,7 @@ void box_cg_space_destroy(box_cg_space *s)
   memory_free(&s->p), memory_free(&s->Ap), memory_free(&s->z), memory_free(&s->phi), memory_free(&s->part);
 }
 
-/* phi = g on the free set; its norm. */
+/* phi = g on the free unknowns, 0 elsewhere. Returns its norm in the inverse diagonal. */
 static double free_gradient(const box_qp *q, const uint8_t *restrict is_free, const double *restrict g, box_cg_space *s)
 {
   const int64_t n          = s->n;
@@ -39,8 +39,8 @@ static double free_gradient(const box_qp *q, const uint8_t *restrict is_free, co
   return sqrt(box_add(s->part, s->n_chunks, 0));
 }
 
-/* u . w and p . Ap */
-static void dots(box_cg_space *s, const double *restrict u, const double *restrict w, double *uw, double *pAp)
+/* *uw = u . w and *pAp = p . Ap, in one pass. */
+static void compute_dot_products(box_cg_space *s, const double *restrict u, const double *restrict w, double *uw, double *pAp)
 {
   const int64_t n = s->n;
   const double *restrict p = s->p, *restrict Ap = s->Ap;
@@ -55,7 +55,7 @@ static void dots(box_cg_space *s, const double *restrict u, const double *restri
   *pAp = box_add(s->part, s->n_chunks, 1);
 }
 
-static void follow(box_cg_space *s, double step, double *restrict x, double *restrict g)
+static void apply_step(box_cg_space *s, double step, double *restrict x, double *restrict g)
 {
   const int64_t n = s->n;
   const double *restrict p = s->p, *restrict Ap = s->Ap;
@@ -81,7 +81,7 @@ box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, d
     box_face_apply(face, s->phi, s->z);
     if (k == 0) memcpy(s->p, s->z, (size_t)n * sizeof *s->p);
     else {
-      dots(s, s->z, s->Ap, &zAp, &pAp);
+      compute_dot_products(s, s->z, s->Ap, &zAp, &pAp);
       const double beta = zAp / pAp;
       double *restrict p = s->p;
       const double *restrict z = s->z;
@@ -92,14 +92,14 @@ box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, d
     }
     q->apply(q->context, s->p, s->Ap);
     ++r->products, ++r->iterations;
-    dots(s, s->p, s->phi, &pg, &pAp);
+    compute_dot_products(s, s->p, s->phi, &pg, &pAp);
     if (!(pAp > 0.0)) return isfinite(pAp) ? BOX_CG_NO_CURVATURE : BOX_CG_NOT_FINITE;
-    follow(s, pg / pAp, x, g);
+    apply_step(s, pg / pAp, x, g);
   }
 }
 
-/* Conjugate gradients without bounds: what a solver that ignores walls coming apart would do, and the measure of all others' cost.
- * */
+/* Conjugate gradients without bounds. They give tensile contact pressures where bodies separate, and serve as reference for the
+ * cost of the other solvers. */
 enum { ITERATIONS = 5000 };
 
 PetscErrorCode box_solve_cg(const box_qp *q, const box_options *o, double *x, box_result *r)

@@ -1,5 +1,4 @@
-/* A + diag(shift), what penalties, barriers and proximal terms make of a quadratic program, with preconditioner and linear solver;
- * and what the methods have in common that put these in place of bounds. */
+/* The linear systems that the three methods share: A + diag(shift), with its preconditioner, solved by conjugate gradients. */
 #include "optim/bounds/bounds_comparison.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_cg.h"
@@ -7,20 +6,21 @@
 #include "optim/bounds/mprgp.h"
 #include <string.h>
 
-enum { BOX_SHIFT_OUTER = 100, BOX_SHIFT_INNER = 5000 }; /* the caps of the published comparison */
+enum { BOX_SHIFT_OUTER = 100, BOX_SHIFT_INNER = 5000 }; /* limits of the published comparison */
 typedef struct {
   const box_qp *q;
   double       *shift;                /* [n] >= 0; written by the caller before box_shift_solve */
-  double       *diagonal, *lo, *hi;   /* [n] of A + shift; bounds, infinite where there are none */
-  double       *g, *rest, *y, *step;  /* [n] A x - b; for box_shift_solve; the point that is tried; the direction found */
+  double       *diagonal, *lo, *hi;   /* [n] diagonal of A + shift; bounds, infinite where there are none */
+  double       *g, *rest, *y, *step;  /* [n] A x - b; negative right-hand side of box_shift_solve; candidate solution; computed
+                                       * direction */
   uint8_t      *is_free;              /* [n] 0 where lo = hi */
-  grid_matrix   grid;                 /* shares all but diagonal and levels */
+  grid_matrix   grid;                 /* borrows all arrays of q->grid except diagonal and levels */
   box_qp        shifted;
   box_face     *face;
   box_cg_space  space;
 } box_shift;
 
-static void apply(void *context, const double *restrict x, double *restrict y)
+static void apply_shifted_operator(void *context, const double *restrict x, double *restrict y)
 {
   const box_shift *s = context;
   const int64_t    n = s->q->n;
@@ -46,7 +46,7 @@ static PetscErrorCode box_shift_create(const box_qp *q, int preconditioner, box_
     out->hi[i]       = q->hi ? q->hi[i] : INFINITY;
     out->is_free[i]  = out->lo[i] < out->hi[i];
   }
-  out->shifted = (box_qp){.n = q->n, .apply = apply, .context = out, .diagonal = out->diagonal, .b = q->b};
+  out->shifted = (box_qp){.n = q->n, .apply = apply_shifted_operator, .context = out, .diagonal = out->diagonal, .b = q->b};
   if (q->grid) {
     out->grid          = *q->grid;
     out->grid.levels   = NULL;
@@ -69,7 +69,7 @@ static void box_shift_destroy(box_shift *s)
   box_cg_space_destroy(&s->space);
 }
 
-/* step such that (A + shift) step = -rest to `target` in |.|_D, from step = 0; rest [n] is overwritten. */
+/* Solve (A + shift) step = -rest from step = 0 to the tolerance `target` in |.|_D. rest [n] is overwritten. */
 static box_cg_verdict box_shift_solve(box_shift *s, double target, box_result *r)
 {
   const box_qp *q = s->q;
@@ -81,8 +81,8 @@ static box_cg_verdict box_shift_solve(box_shift *s, double target, box_result *r
   return box_cg(&s->shifted, s->face, s->is_free, target, BOX_SHIFT_INNER, s->step, s->rest, &s->space, r);
 }
 
-/* Put into s->y what x and its gradient say the answer is: what x - D^-1 g has beyond a bound goes there, the rest is cut at the
- * bounds. Returns |nu|_D of y, from a product. */
+/* s->y <- candidate solution from x and its gradient: unknowns that x - D^-1 g moves beyond a bound are set to it, the others
+ * are limited to the bounds. Returns |nu|_D of y, from one product. */
 static double box_shift_answer(box_shift *s, const double *x, const double *g, box_result *r)
 {
   const box_qp *q = s->q;
@@ -94,19 +94,19 @@ static double box_shift_answer(box_shift *s, const double *x, const double *g, b
   return box_residual(q, s->y, s->rest, NULL);
 }
 
-/* Alternating directions for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- minimum of f + rho/2 |x - z + w|_D^2
- * by conjugate gradients, z <- P(x + w), w <- w + x - z; rho doubled or halved, ever more seldom, where one of the residuals is ten
- * times the other. */
+/* ADMM for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- argmin f + rho/2 |x - z + w|_D^2 by conjugate
+ * gradients, z <- P(x + w), w <- w + x - z. rho is doubled or halved, at growing intervals, if one of the two residuals exceeds
+ * ten times the other. */
 static const double ADMM_RHO = 0.1, ADMM_INNER = 0.1;
 
 typedef struct {
   box_shift s;
-  double   *w, *z; /* [n] scaled multiplier; point in the box */
+  double   *w, *z; /* [n] scaled multiplier; projected point */
   double    rho;
 } admm;
 
-/* x's step from the gradient s.g at x, then z and w. Primal and dual residual, in |.|_D. */
-static bool alternate(admm *a, double *x, double target, double *primal, double *dual, box_result *r)
+/* One ADMM iteration from the gradient s.g at x. *primal, *dual: residuals in |.|_D. */
+static bool admm_step(admm *a, double *x, double target, double *primal, double *dual, box_result *r)
 {
   const int64_t n = a->s.q->n;
   const double *d = a->s.q->diagonal;
@@ -129,7 +129,7 @@ static bool alternate(admm *a, double *x, double target, double *primal, double 
   return true;
 }
 
-static void balance(admm *a, double primal, double dual)
+static void adapt_admm_penalty(admm *a, double primal, double dual)
 {
   const double factor = primal > 10.0 * dual ? 2.0 : dual > 10.0 * primal ? 0.5 : 1.0;
   a->rho *= factor;
@@ -147,8 +147,8 @@ static void admm_iterate(admm *a, const box_options *o, double *x, box_result *r
     norm = box_shift_answer(&a->s, x, a->s.g, r);
     if (norm <= r->target || !isfinite(norm)) break;
     if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
-    if (!alternate(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) { r->verdict = BOX_UNBOUNDED; break; }
-    if (r->outer == next) balance(a, primal, dual), next += next / 4 + 5;
+    if (!admm_step(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) { r->verdict = BOX_UNBOUNDED; break; }
+    if (r->outer == next) adapt_admm_penalty(a, primal, dual), next += next / 4 + 5;
   }
   memcpy(x, a->s.y, (size_t)n * sizeof *x);
 }
@@ -167,10 +167,10 @@ PetscErrorCode box_solve_admm(const box_qp *q, const box_options *o, double *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Primal interior point: Newton's method on f(x) - mu sum log(x - lo) - mu sum log(hi - x), one step for each mu
- * [ForsgrenEtAl2002]. Of the step lengths 1, 1/2, 1/4, ... the first that stays inside is taken, of o->trials at most; what is
- * outside after the last is clamped. mu falls to a tenth with a whole step and by less with a shorter one, and the clamp leaves a
- * tenth of the distance, which is where the next mu wants an unknown at its bound to be. */
+/* Primal interior point method: Newton's method on f(x) - mu sum log(x - lo) - mu sum log(hi - x), one step for each mu
+ * [ForsgrenEtAl2002]. The first feasible step length of 1, 1/2, 1/4, ... is used, at most o->trials of them; after the last one
+ * the iterate is limited instead. A whole step reduces mu to a tenth, a shorter one by less. The limited iterate keeps a tenth
+ * of its distance to the bound, which is the distance that the next mu expects. */
 static const double INTERIOR_REDUCTION = 0.1, INTERIOR_INNER = 0.1;
 
 static double norm_of_b(const box_qp *q)
@@ -180,8 +180,8 @@ static double norm_of_b(const box_qp *q)
   return sqrt(sum);
 }
 
-/* Strictly inside, by what an unknown typically is or half the room there is. */
-static void enter(const box_shift *s, double size, double *x)
+/* Move x strictly inside its bounds, by the typical size of an unknown or half the distance between the bounds. */
+static void move_inside(const box_shift *s, double size, double *x)
 {
   for (int64_t i = 0; i < s->q->n; ++i) {
     if (!s->is_free[i]) continue;
@@ -190,8 +190,8 @@ static void enter(const box_shift *s, double size, double *x)
   }
 }
 
-/* Gradient and curvature of the barrier beside f's. Returns |gradient|_D. */
-static double barrier(box_shift *s, double mu, const double *x)
+/* Gradient of f + barrier to s->rest, curvature of the barrier to s->shift. Returns |gradient|_D. */
+static double evaluate_barrier(box_shift *s, double mu, const double *x)
 {
   double sum = 0.0;
   for (int64_t i = 0; i < s->q->n; ++i) {
@@ -212,7 +212,7 @@ static bool is_inside(const box_shift *s, const double *x, double alpha)
   return true;
 }
 
-static double advance(const box_shift *s, int64_t trials, double *x)
+static double apply_limited_step(const box_shift *s, int64_t trials, double *x)
 {
   double alpha = 1.0;
   for (int64_t k = 1; k < trials && !is_inside(s, x, alpha); ++k) alpha *= 0.5;
@@ -230,16 +230,16 @@ static void interior_iterate(box_shift *s, const box_options *o, double *x, box_
   const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER;
   const double  size = norm_of_b(s->q) / sqrt((double)s->q->n), smallest = 1e-30 * size * size;
   double        mu   = size * size;
-  enter(s, size, x);
+  move_inside(s, size, x);
   for (r->outer = 0;; ++r->outer) {
     box_gradient(s->q, x, s->g, r);
     const double norm = box_shift_answer(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
     if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
-    const double         slope = barrier(s, mu, x);
+    const double         slope = evaluate_barrier(s, mu, x);
     const box_cg_verdict v     = box_shift_solve(s, INTERIOR_INNER * fmin(slope, fmax(norm, r->target)), r);
     if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) { r->verdict = BOX_UNBOUNDED; break; }
-    mu = fmax(mu * (1.0 - (1.0 - INTERIOR_REDUCTION) * advance(s, o->trials, x)), smallest);
+    mu = fmax(mu * (1.0 - (1.0 - INTERIOR_REDUCTION) * apply_limited_step(s, o->trials, x)), smallest);
   }
   memcpy(x, s->y, (size_t)s->q->n * sizeof *x);
 }
@@ -249,7 +249,7 @@ PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, d
   box_shift s;
   PetscFunctionBegin;
   if (r->target == 0.0 && norm_of_b(q) == 0.0)
-    PetscFunctionReturn(box_solve_mprgp(q, o, x, r)); /* no scale to start a barrier from */
+    PetscFunctionReturn(box_solve_mprgp(q, o, x, r)); /* no scale for an initial mu */
   const PetscErrorCode code = box_shift_create(q, o->preconditioner, &s);
   if (!code) interior_iterate(&s, o, x, r);
   box_shift_destroy(&s);
@@ -257,10 +257,11 @@ PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2 rho
- * d), c = x - lo or hi - x; Newton steps on L, and m <- max(0, m - rho d c(x)) where L's gradient is below a tenth of what that
- * moves m. Of the lengths 1, 1/2, 1/4, ... the first that lowers L is taken, of o->trials at most. With a single trial nothing
- * keeps whole steps from going in circles; the length is halved there where the gradient has not fallen for three steps. */
+/* Augmented Lagrangian of the bounds [NocedalWright2006, ch. 17]: L(x) = f(x) + sum over bounds of max(0, m - rho d c(x))^2/(2
+ * rho d), c = x - lo or hi - x. Newton steps minimise L; the multipliers are updated, m <- max(0, m - rho d c(x)), when |grad L|
+ * is below a tenth of their change. The first of the step lengths 1, 1/2, 1/4, ... that lowers L is used, at most o->trials of
+ * them. A single trial does not prevent cycles; there the step length is halved if the gradient has not decreased for three
+ * steps. */
 static const double LAGRANGIAN_RHO = 10.0, LAGRANGIAN_INNER = 0.1, LAGRANGIAN_UPDATE = 0.1;
 
 typedef struct {
@@ -268,8 +269,8 @@ typedef struct {
   double   *low, *high; /* [n] multipliers >= 0 */
 } lagrangian;
 
-/* Gradient into s.rest, curvature into s.shift. Returns |gradient|_D. */
-static double penalties(lagrangian *a, const double *x)
+/* Gradient of L to s.rest, curvature of the penalties to s.shift. Returns |gradient|_D. */
+static double evaluate_penalties(lagrangian *a, const double *x)
 {
   box_shift *s = &a->s;
   double     sum = 0.0;
@@ -284,8 +285,8 @@ static double penalties(lagrangian *a, const double *x)
   return sqrt(sum);
 }
 
-/* L at x + alpha step, less f(x): f's part from the two slopes of a parabola. */
-static double value(const lagrangian *a, const double *x, double alpha, double slope, double curvature)
+/* L(x + alpha step) - f(x); f is evaluated from its slope and curvature along the step. */
+static double evaluate_lagrangian(const lagrangian *a, const double *x, double alpha, double slope, double curvature)
 {
   const box_shift *s   = &a->s;
   double           sum = alpha * slope + 0.5 * alpha * alpha * curvature;
@@ -298,19 +299,19 @@ static double value(const lagrangian *a, const double *x, double alpha, double s
   return sum;
 }
 
-static double search(lagrangian *a, int64_t trials, const double *x, box_result *r)
+static double choose_step_length(lagrangian *a, int64_t trials, const double *x, box_result *r)
 {
   double alpha = 1.0;
   a->s.q->apply(a->s.q->context, a->s.step, a->s.rest);
   ++r->products;
   const double slope = team_dot(a->s.q->n, a->s.g, a->s.step), curvature = team_dot(a->s.q->n, a->s.step, a->s.rest);
-  const double before = value(a, x, 0.0, slope, curvature);
-  for (int64_t k = 1; k < trials && value(a, x, alpha, slope, curvature) >= before; ++k) alpha *= 0.5;
+  const double before = evaluate_lagrangian(a, x, 0.0, slope, curvature);
+  for (int64_t k = 1; k < trials && evaluate_lagrangian(a, x, alpha, slope, curvature) >= before; ++k) alpha *= 0.5;
   return alpha;
 }
 
-/* Returns by how much they would move, in |.|_D, and moves them if is_real. */
-static double move_multipliers(lagrangian *a, const double *x, bool is_real)
+/* Returns the change of the multipliers in |.|_D; applies it if is_real. */
+static double update_multipliers(lagrangian *a, const double *x, bool is_real)
 {
   const box_shift *s   = &a->s;
   double           sum = 0.0;
@@ -335,10 +336,10 @@ static void lagrangian_iterate(lagrangian *a, const box_options *o, double *x, b
     const double norm = box_shift_answer(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
     if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
-    double slope = penalties(a, x);
-    if (slope <= LAGRANGIAN_UPDATE * move_multipliers(a, x, false)) {
-      move_multipliers(a, x, true);
-      slope  = penalties(a, x);
+    double slope = evaluate_penalties(a, x);
+    if (slope <= LAGRANGIAN_UPDATE * update_multipliers(a, x, false)) {
+      update_multipliers(a, x, true);
+      slope  = evaluate_penalties(a, x);
       lowest = INFINITY, length = 1.0, waited = 0;
     }
     if (slope < 0.9 * lowest) waited = 0;
@@ -346,7 +347,7 @@ static void lagrangian_iterate(lagrangian *a, const box_options *o, double *x, b
     lowest = fmin(lowest, slope);
     const box_cg_verdict v = box_shift_solve(s, LAGRANGIAN_INNER * fmin(slope, fmax(norm, r->target)), r);
     if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) { r->verdict = BOX_UNBOUNDED; break; }
-    const double alpha = o->trials > 1 ? search(a, o->trials, x, r) : length;
+    const double alpha = o->trials > 1 ? choose_step_length(a, o->trials, x, r) : length;
     for (int64_t i = 0; i < s->q->n; ++i) x[i] += alpha * s->step[i];
   }
   memcpy(x, s->y, (size_t)s->q->n * sizeof *x);

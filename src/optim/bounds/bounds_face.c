@@ -1,3 +1,4 @@
+/* Selects between the diagonal, the sweeps of bounds_sweeps.h and the V-cycle of bounds_levels.h. */
 #include "optim/bounds/bounds_face.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_levels.h"
@@ -7,13 +8,13 @@
 struct box_face {
   const box_qp *q;
   int           kind;
-  int64_t       n_grid;  /* unknowns that the grid's preconditioner takes; the others get the diagonal */
+  int64_t       n_grid;  /* unknowns handled by the preconditioner of the grid; the others are scaled by the diagonal */
   bool          is_set;
   uint8_t      *is_free; /* [n] */
-  box_sweeps   *sweeps;  /* of ssor and mic */
+  box_sweeps   *sweeps;  /* of ssor and mic; else NULL */
 };
 
-static PetscErrorCode prepare(box_face *f)
+static PetscErrorCode allocate_preconditioner(box_face *f)
 {
   grid_matrix *grid = f->q->grid;
   PetscFunctionBegin;
@@ -34,7 +35,7 @@ PetscErrorCode box_face_create(const box_qp *q, int preconditioner, box_face **o
   *out    = f;
   f->q    = q;
   f->kind = preconditioner;
-  const PetscErrorCode code = prepare(f);
+  const PetscErrorCode code = allocate_preconditioner(f);
   if (code) box_face_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,7 +68,7 @@ void box_face_renew(box_face *f)
   else box_sweeps_load(f->sweeps, f->q->grid);
 }
 
-static void scale(const box_face *f, int64_t begin, const double *restrict r, double *restrict z)
+static void scale_by_diagonal(const box_face *f, int64_t begin, const double *restrict r, double *restrict z)
 {
   const int64_t  n                = f->q->n;
   const bool     is_scaled        = f->kind != BOX_PRECONDITIONER_NONE;
@@ -81,7 +82,7 @@ static void scale(const box_face *f, int64_t begin, const double *restrict r, do
 
 void box_face_apply(box_face *f, const double *restrict r, double *restrict z)
 {
-  if (f->n_grid < f->q->n) scale(f, f->n_grid, r, z);
+  if (f->n_grid < f->q->n) scale_by_diagonal(f, f->n_grid, r, z);
   if (f->n_grid == 0) return;
   if (f->kind == BOX_PRECONDITIONER_MULTIGRID) box_levels_cycle(f->q->grid->levels, f->n_grid, r, z);
   else box_sweeps_apply(f->sweeps, f->q->grid, r, z);

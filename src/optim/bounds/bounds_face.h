@@ -1,18 +1,18 @@
-/* Preconditioners within a face of the box: symmetric positive definite on the free unknowns, zero outside, unchanged until the
- * face is. */
+/* Preconditioners restricted to the free unknowns ("face") of a bound-constrained quadratic program. They are symmetric positive
+ * definite on the free unknowns and zero elsewhere, and stay constant until the free set changes. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_FACE_H
 #define SS_OPTIM_BOUNDS_BOUNDS_FACE_H
 #include "optim/bounds/bounds_problem.h"
 
 typedef struct box_face box_face;
-/* Borrows q. What the preconditioner needs of q->grid and q has not falls back to jacobi. Nothing is free until the first update.
- * Faces of one grid share its coarse levels: one of them at a time. */
+/* Borrows q. A preconditioner that needs q->grid is replaced by jacobi if there is none. No unknown is free before the first
+ * update. Preconditioners of one grid matrix share its coarse levels: use one at a time. Fails when memory does. */
 PetscErrorCode box_face_create(const box_qp *q, int preconditioner, box_face **out);
 void           box_face_destroy(box_face **f);
-/* is_free [n], 1 or 0. Does nothing if it is what it was. */
+/* Set the free set, is_free [n], 1 or 0. Returns at once if it has not changed. */
 void box_face_update(box_face *f, const uint8_t *is_free);
-/* The coefficients of q->grid or q->diagonal have changed: the next update starts afresh. */
+/* Call this after changes of the coefficients of q->grid or q->diagonal; the next update rebuilds the preconditioner. */
 void box_face_renew(box_face *f);
-/* z = M_F^-1 r for an r that is zero outside the free set. No aliasing. The same bits on any number of threads. */
+/* z = M_F^-1 r for an r that is zero at unknowns that are not free. r and z must differ. The same bits on any number of threads. */
 void box_face_apply(box_face *f, const double *restrict r, double *restrict z);
 #endif

@@ -16,8 +16,8 @@ static inline uint64_t mix(const int32_t *ijk)
   return h ^ h >> 32;
 }
 
-/* A lower neighbour in the same aggregate, which has its number already: most cells have one, and need not look into the table. */
-static inline int32_t kin(const grid_cells *c, int32_t i)
+/* A lower neighbour in the same aggregate, which has its number already. Most cells have one and need no look-up in the table. */
+static inline int32_t find_sibling(const grid_cells *c, int32_t i)
 {
   for (int a = 0; a < 3; ++a) {
     const int32_t j = c->neighbor[i][2 * a];
@@ -35,7 +35,7 @@ PetscErrorCode grid_aggregate(const grid_cells *fine, int32_t *of, grid_cells *c
   PetscCall(memory_alloc("coarse cells", fine->n, sizeof *coarse->ijk, &coarse->ijk));
   PetscCall(memory_alloc("table of coarse cells", size, sizeof *table, &table)); /* number + 1; 0: empty */
   for (int32_t i = 0; i < fine->n; ++i) {
-    const int32_t j = kin(fine, i);
+    const int32_t j = find_sibling(fine, i);
     if (j >= 0) {
       of[i] = of[j];
       continue;
@@ -93,8 +93,8 @@ static PetscErrorCode level_allocate(int64_t n, grid_level *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* order[new] = old, number[old] = new, by colour; cells of a colour keep their order. */
-static PetscErrorCode by_color(const grid_cells *c, int32_t *order, int32_t *number, grid_level *out)
+/* Number the cells by colour: order[new] = old, number[old] = new. Cells of one colour keep their order. */
+static PetscErrorCode number_by_color(const grid_cells *c, int32_t *order, int32_t *number, grid_level *out)
 {
   uint8_t *color = NULL;
   int32_t  count[LEVEL_COLORS + 1] = {0};
@@ -105,7 +105,7 @@ static PetscErrorCode by_color(const grid_cells *c, int32_t *order, int32_t *num
     for (int k = 0; k < 6; ++k)
       if (c->neighbor[i][k] >= 0 && c->neighbor[i][k] < i) taken |= 1u << color[c->neighbor[i][k]];
     int mine = (c->ijk[i][0] + c->ijk[i][1] + c->ijk[i][2]) & 1;
-    if (taken & 1u << mine) /* across a periodic border of odd length; six neighbours leave one of eight free */
+    if (taken & 1u << mine) /* across a periodic border of odd length; six neighbours leave at least one of eight colours free */
       for (mine = 2; taken & 1u << mine;) ++mine;
     color[i] = (uint8_t)mine;
     ++count[mine + 1];
@@ -121,12 +121,12 @@ static PetscErrorCode by_color(const grid_cells *c, int32_t *order, int32_t *num
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Numbering of a level; `children` of the level before are told their aggregates' numbers. */
+/* Allocate a level, number its cells by colour and translate the neighbours to these numbers. */
 static PetscErrorCode level_create(const grid_cells *c, int32_t *order, int32_t *number, grid_level *l)
 {
   PetscFunctionBegin;
   PetscCall(level_allocate(c->n, l));
-  PetscCall(by_color(c, order, number, l));
+  PetscCall(number_by_color(c, order, number, l));
   for (int32_t i = 0; i < c->n; ++i)
     for (int k = 0; k < 6; ++k) {
       const int32_t j = c->neighbor[order[i]][k];
@@ -135,8 +135,8 @@ static PetscErrorCode level_create(const grid_cells *c, int32_t *order, int32_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* fine->aggregate holds, in the new numbers of fine cells, aggregates in the order found: rename them, and list their children. */
-static PetscErrorCode adopt(grid_level *fine, const int32_t *number, int32_t n_coarse)
+/* Renumber fine->aggregate, which contains aggregates in the order of their creation, and list the children of each. */
+static PetscErrorCode renumber_aggregates(grid_level *fine, const int32_t *number, int32_t n_coarse)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("children of coarse cells", n_coarse, sizeof *fine->child, &fine->child));
@@ -176,7 +176,7 @@ static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One level from `c`, which becomes the cells of the next if there is one. */
+/* Append the level of the cells c. On return c contains the cells of the next level, if there is one. */
 static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels *l, bool *is_last)
 {
   const int32_t n = c->n;
@@ -189,14 +189,14 @@ static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels
   if (!code) code = memory_alloc("aggregates of cells", n, sizeof *of, &of);
   if (!code) code = level_create(c, order, number, mine);
   if (!code && l->n_levels == 1) code = fill_finest(a, number, l);
-  if (!code && l->n_levels > 1) code = adopt(mine - 1, number, n);
+  if (!code && l->n_levels > 1) code = renumber_aggregates(mine - 1, number, n);
   *is_last = n <= LEVEL_COARSEST || l->n_levels == MAX_LEVELS;
   if (!code && !*is_last) code = grid_aggregate(c, of, &coarse);
-  if (!code && !*is_last && coarse.n > n - n / 8) *is_last = true; /* scattered cells: nothing to be gained */
+  if (!code && !*is_last && coarse.n > n - n / 8) *is_last = true; /* scattered cells: coarsening does not reduce their number */
   if (!code && !*is_last)
     for (int32_t i = 0; i < n; ++i) mine->aggregate[i] = of[order[i]];
   memory_free(&order), memory_free(&number), memory_free(&of);
-  if (l->n_levels > 1) grid_cells_free(c); /* the finest are the matrix' own */
+  if (l->n_levels > 1) grid_cells_free(c); /* the finest cells belong to the matrix */
   *c = coarse;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -227,9 +227,9 @@ PetscErrorCode box_levels_need(grid_matrix *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The V-cycle on the levels of a grid matrix. A sweep moves 56 bytes a cell. */
-/* Cells of a loop: fewer are done before a team wakes up, and take no region, which calls the kernel even for one thread: on coarse
- * levels that cost more than the sweeps. */
+/* The V-cycle. A sweep moves 56 bytes per cell. */
+/* Shorter loops run serially and outside of a parallel region: a region calls the operating system even for one thread, which on
+ * coarse levels takes longer than the sweeps. */
 enum { PARALLEL_CELLS = 1024, COARSEST_SWEEPS = 8 };
 #define LEVEL_PRAGMA(text) _Pragma(#text)
 #define LEVEL_FOR(i, first, end, statement)                                              \
@@ -239,11 +239,11 @@ enum { PARALLEL_CELLS = 1024, COARSEST_SWEEPS = 8 };
     LEVEL_PRAGMA(omp parallel for schedule(static))                                      \
     for (int32_t i = (first); i < (end); ++i) statement;                                 \
   }
-/* Constants on aggregates are stiffer than what they stand for: the correction is made this much larger. Measured: see bench_box.
- * */
+/* Piecewise constant aggregates overestimate the stiffness; the coarse correction is enlarged by this factor. Chosen by
+ * measurement: see bench_box. */
 static const float OVER_CORRECTION = 1.8f;
 
-static inline float rest_of(const grid_level *l, int32_t i, float start)
+static inline float subtract_neighbors(const grid_level *l, int32_t i, float start)
 {
   const int32_t *neighbor = l->neighbor[i];
   const float   *off = l->off[i], *x = l->x;
@@ -251,20 +251,20 @@ static inline float rest_of(const grid_level *l, int32_t i, float start)
   return start;
 }
 
-/* x of one colour from the others'. */
-static void sweep(const grid_level *l, int c)
+/* Gauss-Seidel update of the cells of one colour. */
+static void sweep_one_color(const grid_level *l, int c)
 {
   const int32_t first = l->color[c], last = l->color[c + 1];
   float *x = l->x;
-  LEVEL_FOR(i, first, last, x[i] = rest_of(l, i, l->b[i]) * l->inverse[i])
+  LEVEL_FOR(i, first, last, x[i] = subtract_neighbors(l, i, l->b[i]) * l->inverse[i])
 }
 
-/* The first sweep from zero: of the first colour only the diagonal counts. */
-static void begin(const grid_level *l)
+/* The first sweep from zero; for the first colour only the diagonal matters. */
+static void sweep_from_zero(const grid_level *l)
 {
   const int32_t first = l->color[1], n = l->n;
   LEVEL_FOR(i, 0, n, l->x[i] = i < first ? l->b[i] * l->inverse[i] : 0.0f)
-  for (int c = 1; c < l->n_colors; ++c) sweep(l, c);
+  for (int c = 1; c < l->n_colors; ++c) sweep_one_color(l, c);
 }
 
 static inline float sum_of_children(const grid_level *l, int32_t c)
@@ -274,60 +274,60 @@ static inline float sum_of_children(const grid_level *l, int32_t c)
   return sum;
 }
 
-/* b of the next level from what is left here; the last colour swept leaves nothing. */
+/* b of the next level = restricted residual. The residual of the last colour is zero, because it was swept last. */
 static void restrict_residual(const grid_level *l, const grid_level *coarse)
 {
   const int32_t n = l->color[l->n_colors - 1], n_coarse = coarse->n;
-  LEVEL_FOR(i, 0, n, l->r[i] = l->inverse[i] > 0.0f ? rest_of(l, i, l->b[i] - l->diagonal[i] * l->x[i]) : 0.0f)
+  LEVEL_FOR(i, 0, n, l->r[i] = l->inverse[i] > 0.0f ? subtract_neighbors(l, i, l->b[i] - l->diagonal[i] * l->x[i]) : 0.0f)
   LEVEL_FOR(c, 0, n_coarse, coarse->b[c] = sum_of_children(l, c))
 }
 
-/* The last colour is swept next, from the others alone: it needs no correction. */
-static void correct(const grid_level *l, const grid_level *coarse)
+/* The last colour needs no correction: it is swept next, from the other colours alone. */
+static void add_coarse_correction(const grid_level *l, const grid_level *coarse)
 {
   const int32_t n = l->color[l->n_colors - 1];
   LEVEL_FOR(i, 0, n, if (l->inverse[i] > 0.0f) l->x[i] += coarse->x[l->aggregate[i]])
 }
 
-static void cycle(const grid_level *l, int n_levels)
+static void run_v_cycle(const grid_level *l, int n_levels)
 {
-  begin(l);
+  sweep_from_zero(l);
   if (n_levels == 1) {
     for (int k = 1; k < COARSEST_SWEEPS; ++k)
-      for (int c = 0; c < l->n_colors; ++c) sweep(l, c);
+      for (int c = 0; c < l->n_colors; ++c) sweep_one_color(l, c);
     for (int k = 0; k < COARSEST_SWEEPS; ++k)
-      for (int c = l->n_colors - 1; c >= 0; --c) sweep(l, c);
+      for (int c = l->n_colors - 1; c >= 0; --c) sweep_one_color(l, c);
     return;
   }
-  for (int c = 0; c < l->n_colors; ++c) sweep(l, c);
+  for (int c = 0; c < l->n_colors; ++c) sweep_one_color(l, c);
   restrict_residual(l, l + 1);
-  cycle(l + 1, n_levels - 1);
-  correct(l, l + 1);
+  run_v_cycle(l + 1, n_levels - 1);
+  add_coarse_correction(l, l + 1);
   for (int k = 0; k < 2; ++k)
-    for (int c = l->n_colors - 1; c >= 0; --c) sweep(l, c);
+    for (int c = l->n_colors - 1; c >= 0; --c) sweep_one_color(l, c);
 }
 
 void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z)
 {
-  const double largest = team_max_abs(n, r); /* brought to 1: single precision has 38 decades */
+  const double largest = team_max_abs(n, r); /* scaled to 1: single precision covers 38 decades */
   if (l->n_levels == 0) return;
   const grid_level *top = &l->level[0];
   const double      unit = largest > 0.0 ? 1.0 / largest : 0.0, back = largest / l->unit;
   const int32_t *restrict cell = l->cell;
   LEVEL_FOR(i, 0, (int32_t)n, top->b[i] = (float)(r[cell[i]] * unit))
-  cycle(top, l->n_levels);
+  run_v_cycle(top, l->n_levels);
   LEVEL_FOR(i, 0, (int32_t)n, z[cell[i]] = (double)top->x[i] * back)
 }
 
-/* Is a cell of the finest level now left out that was not, or the other way round? */
-static inline void mark(const grid_levels *l, const grid_level *top, int32_t i, const uint8_t *is_free)
+/* Update the inverse diagonal of a cell of the finest level from is_free, and mark the cell if it changed. */
+static inline void update_inverse(const grid_levels *l, const grid_level *top, int32_t i, const uint8_t *is_free)
 {
   const float inverse = is_free[l->cell[i]] ? 1.0f / top->diagonal[i] : 0.0f;
   top->is_stale[i]    = inverse != top->inverse[i];
   top->inverse[i]     = inverse;
 }
 
-/* One coarse cell: what its free children hold together, and what joins them to others. */
+/* Coefficients of one coarse cell: the sum over its free children, and the couplings between them and other aggregates. */
 static void sum_children(const grid_level *l, const grid_level *coarse, int32_t c)
 {
   double diagonal = 0.0, own = 0.0, off[6] = {0.0};
@@ -347,12 +347,13 @@ static void sum_children(const grid_level *l, const grid_level *coarse, int32_t 
   for (int s = 0; s < 6; ++s) coarse->off[c][s] = (float)(scale * off[s]);
   coarse->diagonal[c] = (float)(scale * diagonal);
   coarse->inverse[c] =
-      diagonal > 1e-5 * own ? 1.0f / coarse->diagonal[c] : 0.0f; /* joined to nothing: its constant is the matrix' null space */
+      diagonal > 1e-5 * own ? 1.0f / coarse->diagonal[c] : 0.0f; /* not coupled to anything: the constant is the null space of
+                                                                  * the matrix */
 }
 
-/* Cells whose coefficients or freedom changed make stale the aggregates that sum them, their own and their neighbours'. Serial: few
- * do. */
-static void spoil(const grid_level *l, const grid_level *coarse)
+/* Mark the aggregates whose sums change, because coefficients or is_free of a child or of its neighbour changed. Serial: few
+ * change. */
+static void mark_stale_aggregates(const grid_level *l, const grid_level *coarse)
 {
   memset(coarse->is_stale, 0, (size_t)coarse->n);
   for (int32_t i = 0; i < l->n; ++i) {
@@ -367,10 +368,10 @@ void box_levels_restrict(grid_levels *l, const uint8_t *is_free)
   if (l->n_levels == 0) return;
   const grid_level *top     = &l->level[0];
   const bool        is_anew = !l->is_summed;
-  LEVEL_FOR(i, 0, top->n, mark(l, top, i, is_free))
+  LEVEL_FOR(i, 0, top->n, update_inverse(l, top, i, is_free))
   for (int k = 1; k < l->n_levels; ++k) {
     const grid_level *coarse = &l->level[k];
-    if (!is_anew) spoil(&l->level[k - 1], coarse);
+    if (!is_anew) mark_stale_aggregates(&l->level[k - 1], coarse);
     #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS / 8)
     for (int32_t c = 0; c < coarse->n; ++c)
       if (is_anew || coarse->is_stale[c]) sum_children(&l->level[k - 1], coarse, c);
@@ -378,7 +379,7 @@ void box_levels_restrict(grid_levels *l, const uint8_t *is_free)
   l->is_summed = true;
 }
 
-/* As `sweep`, of all cells, cut at the bounds. */
+/* Like `sweep_one_color`, on all cells, with projection onto the bounds. */
 static void sweep_projected(const grid_level *l, int c, const float *restrict lo, const float *restrict hi)
 {
   const int32_t first = l->color[c], last = l->color[c + 1];
@@ -416,7 +417,7 @@ PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, co
     #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
     for (int64_t i = 0; i < n; ++i) {
       const int32_t to = l->cell[i];
-      if (lo && top->x[i] == low[i]) x[to] = lo[to]; /* not its rounded value */
+      if (lo && top->x[i] == low[i]) x[to] = lo[to]; /* the bound itself, not its rounded value */
       else if (hi && top->x[i] == high[i]) x[to] = hi[to];
       else x[to] = (double)top->x[i] / scale;
     }

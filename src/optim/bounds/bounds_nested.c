@@ -1,3 +1,4 @@
+/* The coarse program is solved with a nested start of its own, so that the levels are visited from the coarsest to the finest. */
 #include "optim/bounds/bounds_nested.h"
 #include "core/memory.h"
 #include "optim/bounds/active_set.h"
@@ -5,7 +6,7 @@
 #include <string.h>
 
 enum { SMALLEST = 200, SWEEPS = 3 };
-/* Sums of the finest coefficients are twice as stiff as the same equation on a grid twice as coarse. */
+/* Sums of the finest coefficients are twice the coefficients of the same equation on a grid of twice the spacing. */
 static const double STIFFNESS = 0.5, ROUGH = 1e-2, FAR = 1.0 / 3.0;
 
 typedef struct {
@@ -45,8 +46,9 @@ static PetscErrorCode coarsen(const grid_matrix *a, coarse_qp *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Right-hand side and the tightest of the children's bounds, or their mean where these cross; start at what is nearest to 0. */
-static PetscErrorCode fill(const box_qp *q, const double *b, coarse_qp *c)
+/* Right-hand side: sum over the children. Bounds: the tightest of the children, or their mean where these cross. Initial guess:
+ * the feasible value nearest to 0. */
+static PetscErrorCode fill_coarse_program(const box_qp *q, const double *b, coarse_qp *c)
 {
   const int64_t n = c->a.n;
   double      **const vectors[] = {&c->b, &c->lo, &c->hi, &c->x};
@@ -67,7 +69,7 @@ static PetscErrorCode fill(const box_qp *q, const double *b, coarse_qp *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode start(const box_qp *q, const box_options *o, const double *b, double *x, box_result *r)
+static PetscErrorCode solve_coarse_program(const box_qp *q, const box_options *o, const double *b, double *x, box_result *r)
 {
   grid_matrix *a = q->grid;
   coarse_qp    c = {0};
@@ -78,7 +80,7 @@ static PetscErrorCode start(const box_qp *q, const box_options *o, const double 
     box_options own    = *o;
     box_result  inside = {0};
     own.tolerance = ROUGH, own.absolute = 0.0, own.max_iterations = 0;
-    code = fill(q, b, &c);
+    code = fill_coarse_program(q, b, &c);
     const box_qp qc = {.n        = c.a.n,
                        .apply    = grid_matrix_apply,
                        .context  = &c.a,
@@ -99,7 +101,7 @@ static PetscErrorCode start(const box_qp *q, const box_options *o, const double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_far(const box_qp *q, const double *x, const double *g, box_part *part)
+static bool is_far_from_solution(const box_qp *q, const double *x, const double *g, box_part *part)
 {
   const int64_t n = q->n;
   BOX_CHUNKS(n) {
@@ -126,10 +128,10 @@ PetscErrorCode box_nested_start(const box_qp *q, const box_options *o, double *x
   if (!code) code = memory_alloc("right-hand side of a start", q->grid->n, sizeof *b, &b);
   if (!code) {
     box_gradient(q, x, g, r);
-    if (is_far(q, x, g, part)) { /* A_grid x - (A x - b) */
+    if (is_far_from_solution(q, x, g, part)) { /* A_grid x - (A x - b) */
       grid_matrix_apply(q->grid, x, b);
       for (int64_t i = 0; i < q->grid->n; ++i) b[i] -= g[i];
-      code = start(q, o, b, x, r);
+      code = solve_coarse_program(q, o, b, x, r);
     }
   }
   memory_free(&g), memory_free(&b), memory_free(&part);

@@ -1,10 +1,11 @@
-/* A start from coarser grids, for programs that come without one. */
+/* Nested iteration: an initial guess from coarser grids for programs without a good one. Called by box_solve. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_NESTED_H
 #define SS_OPTIM_BOUNDS_BOUNDS_NESTED_H
 #include "optim/bounds/bounds_problem.h"
 
-/* Where x is far from the answer (its natural residual |x - P(x - D^-1 g)|_D is above a third of |b|_D) and q->grid has cells
- * enough: the same program on aggregates of 2 x 2 x 2 cells, solved roughly and by the same recipe, gives x a start that knows most
- * of the bounds that hold. Elsewhere x stays. What is beyond the grid enters as it is at x. */
+/* Improve x if it is far from the solution, i.e. if |x - P(x - D^-1 g)|_D is above a third of |b|_D, and q->grid has at least
+ * 200 cells. Solves the same program on aggregates of 2 x 2 x 2 cells to low accuracy, recursively, interpolates the result and
+ * smooths it. The result predicts most of the active bounds. Else x is unchanged. Terms of A that are not in the grid matrix are
+ * evaluated at the given x. */
 PetscErrorCode box_nested_start(const box_qp *q, const box_options *o, double *x, box_result *r);
 #endif

@@ -1,3 +1,4 @@
+/* Adapter between box_qp and PETSc's Tao and SNES. */
 #include "optim/bounds/bounds_petsc.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_tao.h"
@@ -10,7 +11,7 @@ typedef struct {
   const box_options *o;
   box_result        *r;
   double            *work;
-  Mat                shell, A;     /* the operator; the same as rows, or NULL */
+  Mat                shell, A;     /* the operator; the assembled matrix or NULL */
   Vec                x, g, lo, hi;
 } petsc_qp;
 
@@ -42,8 +43,8 @@ static PetscErrorCode diagonal_shell(Mat M, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is the grid's part all of A? One product each with something rough tells. */
-static PetscErrorCode is_grid_all(const box_qp *q, bool *is)
+/* Is the grid matrix all of A? Compares one product of each with a rough vector. */
+static PetscErrorCode is_grid_complete(const box_qp *q, bool *is)
 {
   double *x = NULL, *y = NULL, *z = NULL, apart = 0.0, size = 0.0;
   PetscFunctionBegin;
@@ -65,7 +66,7 @@ static PetscErrorCode is_grid_all(const box_qp *q, bool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode rows_of_grid(const grid_matrix *a, Mat *out)
+static PetscErrorCode assemble_from_grid(const grid_matrix *a, Mat *out)
 {
   PetscFunctionBegin;
   PetscCall(MatCreateSeqAIJ(PETSC_COMM_SELF, (PetscInt)a->n, (PetscInt)a->n, 7, NULL, out));
@@ -77,7 +78,7 @@ static PetscErrorCode rows_of_grid(const grid_matrix *a, Mat *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode rows_of_products(petsc_qp *s, Mat *out)
+static PetscErrorCode assemble_from_products(petsc_qp *s, Mat *out)
 {
   const int64_t n = s->q->n;
   double       *x = NULL, *y = s->work;
@@ -112,9 +113,9 @@ static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
   PetscCall(MatShellSetOperation(s->shell, MATOP_GET_DIAGONAL, (void (*)(void))diagonal_shell));
   if (q->grid) PetscCall(box_tao_set_grid(s->shell, q->grid));
   if (wants_rows) {
-    PetscCall(is_grid_all(q, &is_all));
-    if (is_all) PetscCall(rows_of_grid(q->grid, &s->A));
-    else if (q->n <= DENSE) PetscCall(rows_of_products(s, &s->A));
+    PetscCall(is_grid_complete(q, &is_all));
+    if (is_all) PetscCall(assemble_from_grid(q->grid, &s->A));
+    else if (q->n <= DENSE) PetscCall(assemble_from_products(s, &s->A));
     if (s->A) PetscCall(MatAssemblyBegin(s->A, MAT_FINAL_ASSEMBLY));
     if (s->A) PetscCall(MatAssemblyEnd(s->A, MAT_FINAL_ASSEMBLY));
     if (s->A) PetscCall(MatSetOption(s->A, MAT_SPD, PETSC_TRUE));
@@ -149,8 +150,8 @@ static PetscErrorCode close_qp(petsc_qp *s, double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g = A x - b into Vecs; f may be NULL. */
-static PetscErrorCode gradient(petsc_qp *s, Vec x, Vec g, double *f)
+/* g = A x - b; *f (may be NULL) the objective. */
+static PetscErrorCode evaluate_gradient(petsc_qp *s, Vec x, Vec g, double *f)
 {
   const double *a;
   double       *to;
@@ -164,8 +165,8 @@ static PetscErrorCode gradient(petsc_qp *s, Vec x, Vec g, double *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |nu|_D of x with the gradient g. */
-static PetscErrorCode residual(const petsc_qp *s, Vec x, Vec g, double *out)
+/* |nu|_D of x with gradient g. */
+static PetscErrorCode evaluate_residual(const petsc_qp *s, Vec x, Vec g, double *out)
 {
   const box_qp *q = s->q;
   const double *a, *b;
@@ -187,7 +188,7 @@ static PetscErrorCode residual(const petsc_qp *s, Vec x, Vec g, double *out)
 static PetscErrorCode tao_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context)
 {
   (void)tao;
-  return gradient(context, x, g, f);
+  return evaluate_gradient(context, x, g, f);
 }
 
 static PetscErrorCode tao_hessian(Tao tao, Vec x, Mat H, Mat P, void *context)
@@ -196,7 +197,7 @@ static PetscErrorCode tao_hessian(Tao tao, Vec x, Mat H, Mat P, void *context)
   return PETSC_SUCCESS;
 }
 
-/* The gradient at hand may be one that its method has projected already, to the same norm. */
+/* The gradient of some Tao types is projected already; its norm is the same. */
 static PetscErrorCode tao_converged(Tao tao, void *context)
 {
   petsc_qp *s = context;
@@ -206,7 +207,7 @@ static PetscErrorCode tao_converged(Tao tao, void *context)
   PetscFunctionBegin;
   PetscCall(TaoGetSolution(tao, &x));
   PetscCall(TaoGetGradient(tao, &g, NULL, NULL));
-  PetscCall(residual(s, x, g ? g : s->g, &norm));
+  PetscCall(evaluate_residual(s, x, g ? g : s->g, &norm));
   PetscCall(TaoGetIterationNumber(tao, &iterations));
   PetscCall(TaoGetMaximumIterations(tao, &max));
   TaoConvergedReason reason = TAO_CONTINUE_ITERATING;
@@ -270,7 +271,7 @@ PetscErrorCode box_solve_tao(const box_qp *q, const box_options *o, double *x, b
 static PetscErrorCode snes_function(SNES snes, Vec x, Vec g, void *context)
 {
   (void)snes;
-  return gradient(context, x, g, NULL);
+  return evaluate_gradient(context, x, g, NULL);
 }
 
 static PetscErrorCode snes_jacobian(SNES snes, Vec x, Mat J, Mat P, void *context)
@@ -289,7 +290,7 @@ static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xn
   PetscFunctionBegin;
   PetscCall(SNESGetSolution(snes, &x));
   PetscCall(SNESGetFunction(snes, &g, NULL, NULL));
-  PetscCall(residual(s, x, g, &norm));
+  PetscCall(evaluate_residual(s, x, g, &norm));
   *reason = PetscIsInfOrNanReal(norm) ? SNES_DIVERGED_FNORM_NAN
             : norm <= s->r->target    ? SNES_CONVERGED_FNORM_ABS
                                       : SNES_CONVERGED_ITERATING;
@@ -305,8 +306,8 @@ static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
   const PetscInt      max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
   PetscFunctionBegin;
   PetscCheck(s->A, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "method snesvi wants the matrix itself, which is there up to %d unknowns and where its part on the grid is all of it "
-             "(no bodies afloat); take tao, mprgp or active_set",
+             "method snesvi needs an assembled matrix, which is available up to %d unknowns or if the grid matrix is complete "
+             "(no floating bodies); use tao, mprgp or active_set",
              DENSE);
   PetscCall(SNESSetOptionsPrefix(snes, s->o->prefix));
   PetscCall(SNESSetType(snes, SNESVINEWTONRSLS));

@@ -1,3 +1,4 @@
+/* Residual and driver: the driver repeats a solver when the residual that it carried along differs from the true one. */
 #include "optim/bounds/bounds_problem.h"
 #include "core/memory.h"
 #include <inttypes.h>
@@ -14,8 +15,8 @@ const char *box_verdict_text(box_verdict v)
   return "unknown";
 }
 
-/* NULL, or the rule that an unknown breaks. */
-static const char *fault_of(const box_qp *q, const double *x, int64_t i)
+/* NULL if unknown i is valid input, else the rule that it breaks. */
+static const char *find_input_error(const box_qp *q, const double *x, int64_t i)
 {
   const double lo = q->lo ? q->lo[i] : -INFINITY, hi = q->hi ? q->hi[i] : INFINITY;
   if (!(q->diagonal[i] > 0.0 && isfinite(q->diagonal[i]))) return "its diagonal must be a finite number above 0";
@@ -47,8 +48,9 @@ double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *
   return sqrt(sum);
 }
 
-/* |b| in the norm of the inverse diagonal; x into the box; *bad: the first unknown that breaks a rule, or n, as x was. */
-static double begin(const box_qp *q, double *restrict x, box_part *part, int64_t *bad)
+/* Move x into the bounds and return |b| in the norm of the inverse diagonal. *bad: the first invalid unknown, or n. x is
+ * unchanged if one is invalid. */
+static double project_start_and_norm_b(const box_qp *q, double *restrict x, box_part *part, int64_t *bad)
 {
   const int64_t n = q->n, n_chunks = box_chunks(n);
   BOX_CHUNKS(n) {
@@ -56,7 +58,7 @@ static double begin(const box_qp *q, double *restrict x, box_part *part, int64_t
     double  sum   = 0.0;
     int64_t wrong = n;
     for (int64_t i = last - 1; i >= first; --i) {
-      if (fault_of(q, x, i)) wrong = i;
+      if (find_input_error(q, x, i)) wrong = i;
       sum += q->b[i] * q->b[i] / q->diagonal[i];
     }
     for (int64_t i = first; i < last && wrong == n; ++i)
@@ -90,15 +92,16 @@ PetscErrorCode box_solve_with(box_solve_function start, box_solve_function solve
   int64_t      bad;
   PetscFunctionBegin;
   PetscCall(memory_alloc("partial sums of a quadratic program", box_chunks(q->n), sizeof *part, &part));
-  const double size = begin(q, x, part, &bad);
+  const double size = project_start_and_norm_b(q, x, part, &bad);
   memory_free(&part);
   *r = (box_result){.alpha_bar = r->alpha_bar, .target = fmax(o->tolerance * size, o->absolute)};
   PetscCheck(bad == q->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "unknown %" PRId64 " of a quadratic program: %s", bad,
-             fault_of(q, x, bad));
+             find_input_error(q, x, bad));
   if (q->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("gradient of a quadratic program", q->n, sizeof *scratch, &scratch));
   PetscErrorCode code = start ? (*start)(q, o, x, r) : PETSC_SUCCESS;
-  for (int round = 0; round < ROUNDS && !code; ++round) { /* a residual that was carried along may have drifted from the true one */
+  for (int round = 0; round < ROUNDS && !code; ++round) { /* the residual that the solver updated recursively may have drifted
+                                                           * from the true one */
     code = (*solver)(q, o, x, r);
     if (code) break;
     r->residual = box_residual(is_unbounded ? &unbounded : q, x, scratch, &r->n_bound);

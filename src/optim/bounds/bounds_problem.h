@@ -1,9 +1,11 @@
-/* Quadratic programs in a box: min 1/2 x^T A x - b^T x, lo <= x <= hi, A symmetric positive semidefinite and applied as an
- * operator.
+/* Bound-constrained quadratic programs: min 1/2 x^T A x - b^T x, lo <= x <= hi. A is symmetric positive semidefinite and given
+ * by its products.
  *
- * With g = A x - b the projected gradient is nu = g where x is between its bounds, min(g, 0) at the lower, max(g, 0) at the upper
- * bound; nu = 0 is optimality. It is measured in the norm of the inverse diagonal, |nu|_D = |D^-1/2 nu|, which does not change with
- * the unit of an unknown. */
+ * Let g = A x - b. The projected gradient nu is g where x lies between its bounds, min(g, 0) at the lower and max(g, 0) at the
+ * upper bound. nu = 0 is the optimality condition. The error norm is |nu|_D = |D^-1/2 nu|, D = diag(A); it does not depend on
+ * the units of the unknowns.
+ *
+ * This header defines problem, options and result, which all solvers share. Solvers are called through bounds_qp.h. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_PROBLEM_H
 #define SS_OPTIM_BOUNDS_BOUNDS_PROBLEM_H
 #include "core/team.h"
@@ -16,11 +18,12 @@ typedef struct box_qp {
   void   *context;
   const double *diagonal;      /* [n] of A, > 0 */
   const double *b, *lo, *hi;   /* [n]; lo <= hi; infinite or the array NULL: no bound */
-  grid_matrix  *grid;          /* a part of A on the first grid->n <= n unknowns, which ssor, mic and multigrid work on, the others being scaled by
-                                  their diagonal; NULL: those fall back to jacobi. Keeps coarse cells between solves */
+  grid_matrix  *grid;          /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
+                                * built from it, and the other unknowns are scaled by their diagonal. NULL: ssor, mic and
+                                * multigrid are replaced by jacobi. Stores the coarse levels between solves */
 } box_qp;
 
-/* Why a solver came back. Not errors: x holds the best iterate in every case. */
+/* Outcome of a solve. These are not errors: x contains the best iterate in every case. */
 #define BOX_VERDICT_TABLE(X)                                                                   \
   X(BOX_OK, "solved")                                                                          \
   X(BOX_ITERATIONS, "too many iterations")                                                     \
@@ -42,15 +45,16 @@ const char *box_verdict_text(box_verdict v);
   X(MULTIGRID, "multigrid", "one V-cycle on aggregates of cells of the grid's part, made anew for each face; runs on all threads")
 
 typedef struct box_options {
-  int         method;         /* index into box_solvers */
+  int         method;         /* BOX_METHOD_..., index into box_solvers */
   int         preconditioner; /* BOX_PRECONDITIONER_... */
-  double      tolerance;      /* solved if |nu|_D <= max(tolerance |b|_D, absolute) */
+  double      tolerance;      /* converged if |nu|_D <= max(tolerance |b|_D, absolute) */
   double      absolute;
-  int64_t     max_iterations; /* 0: the method's own */
-  double      gamma;          /* Gamma of MPRGP: bounds are released when |beta| > Gamma |reduced free gradient| */
-  int64_t     trials;         /* step lengths that interior_point and augmented_lagrangian try at most */
-  bool        is_nested;      /* start from coarser grids where x is far from the answer; mprgp and active_set with multigrid */
-  const char *prefix;         /* of PETSc's options, for tao and snesvi */
+  int64_t     max_iterations; /* 0: default of the method */
+  double      gamma;          /* Gamma of MPRGP: constraints are released when |beta| > Gamma |reduced free gradient| */
+  int64_t     trials;         /* largest number of step lengths tried by interior_point and augmented_lagrangian */
+  bool        is_nested;      /* compute an initial guess on coarser grids if x is far from the solution; mprgp and active_set
+                               * with multigrid */
+  const char *prefix;         /* options prefix of the PETSc objects of tao and snesvi */
 } box_options;
 enum {
 #define X(symbol, name, help) BOX_PRECONDITIONER_##symbol,
@@ -61,35 +65,40 @@ enum {
 
 typedef struct {
   box_verdict verdict;
-  int64_t     iterations; /* steps of the linear solver or of MPRGP, whichever cost a preconditioner or a product each */
-  int64_t     products;   /* with A */
-  int64_t     coarse_products; /* with coarser ones, of a nested start */
-  int64_t     outer;      /* of methods with an outer loop; mprgp: changes of the face */
-  int64_t     n_bound;    /* unknowns at a bound */
-  double      residual;   /* |nu|_D of the answer, from a product of its own */
-  double      target;     /* what it had to come down to */
-  double      alpha_bar;  /* in/out: fixed step 1.9/|A|_D of MPRGP, worth keeping from one solve to the next; 0: estimate */
+  int64_t     iterations; /* iterations of the linear solver or of MPRGP; each costs one product or one application of the
+                           * preconditioner */
+  int64_t     products;   /* number of products with A */
+  int64_t     coarse_products; /* number of products with coarser matrices during a nested start */
+  int64_t     outer;      /* outer iterations; mprgp: changes of the active set */
+  int64_t     n_bound;    /* number of unknowns at a bound */
+  double      residual;   /* |nu|_D of the solution, from a separate product */
+  double      target;     /* tolerance on |nu|_D */
+  double      alpha_bar;  /* in/out: fixed step 1.9/|A|_D of MPRGP; pass it from one solve to the next to save its estimate. 0:
+                           * estimate it */
 } box_result;
 
-/* |nu|_D of a feasible x and the number of unknowns at bounds, from one product. scratch [n] gets g = A x - b. */
+/* Returns |nu|_D of a feasible x, from one product. *n_bound (may be NULL): number of unknowns at bounds. scratch [n] receives g
+ * = A x - b. */
 double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *n_bound);
 
 
-/* A solver: brings the feasible x to r->target if it can and keeps it feasible; box_solve does the rest. */
+/* Interface of a solver: reduce |nu|_D of the feasible x to r->target and keep x feasible. box_solve_with checks input and
+ * result. */
 typedef PetscErrorCode (*box_solve_function)(const box_qp *q, const box_options *o, double *x, box_result *r);
-/* Run a solver on a program: check the input, move x [n] into its bounds, set r->target, call `start` if it is not NULL, then the solver until
- * the residual, evaluated afresh, is small enough, at most three times. is_unbounded: the solver ignores bounds, and its residual is the
- * gradient. See box_solve. */
+/* Run one solver. Checks the input, projects x [n] onto the bounds and sets r->target. Then calls `start` (if not NULL, to
+ * improve the initial guess) and the solver, at most three times, until the residual evaluated afresh meets the target.
+ * is_unbounded: the solver ignores the bounds; its residual is the gradient. Called by box_solve, by the nested start and by the
+ * Tao types. Errors as box_solve. */
 PetscErrorCode box_solve_with(box_solve_function start, box_solve_function solver, bool is_unbounded, const box_qp *q, const box_options *o,
                               double *x, box_result *r);
-/* g = A x - b; counts a product. */
+/* g = A x - b; increments r->products. */
 void box_gradient(const box_qp *q, const double *restrict x, double *restrict g, box_result *r);
 
-/* Chunks of the fused passes over vectors: borders and sums depend on n alone, so the bits do not depend on the number of threads.
- * */
-/* Short chunks, and a team from 2048 unknowns on: a pass on one thread would cost little, but leave all vectors with that
- * thread. */
-enum { BOX_CHUNK = 512, BOX_PARALLEL = 2048, BOX_SUMS = 4 /* partial sums a chunk */ };
+/* Loops over vectors are cut into chunks. Borders and partial sums depend on n alone, so the bits do not depend on the number of
+ * threads. */
+/* Short chunks, and threads from 2048 unknowns on: a serial pass would be fast but would move all vectors into the cache of one
+ * core. */
+enum { BOX_CHUNK = 512, BOX_PARALLEL = 2048, BOX_SUMS = 4 /* partial sums per chunk */ };
 typedef double box_part[BOX_SUMS];
 
 static inline int64_t box_chunks(int64_t n) { return (n + BOX_CHUNK - 1) / BOX_CHUNK; }
@@ -100,10 +109,10 @@ static inline double  box_add(const box_part *part, int64_t n_chunks, int k)
   for (int64_t c = 0; c < n_chunks; ++c) sum += part[c][k];
   return sum;
 }
-/* What is no number stays none. */
+/* Returns x limited to [lo, hi]; NaN remains NaN. */
 static inline double box_clip(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; }
-/* for (i in chunk c), over all chunks on the team: a loop over chunks with its body, e.g.
- *   BOX_CHUNKS(n) { BOX_RANGE(c, n); for (int64_t i = first; i < last; ++i) ... }   */
+/* Loop over all chunks in parallel; the body handles one chunk:
+ *   BOX_CHUNKS(n) { BOX_RANGE(n); for (int64_t i = first; i < last; ++i) ... }   */
 #define BOX_PRAGMA(text) _Pragma(#text)
 #define BOX_CHUNKS(n)                                                                          \
   BOX_PRAGMA(omp parallel for schedule(static) if ((n) >= BOX_PARALLEL))                       \

@@ -1,3 +1,4 @@
+/* Tables of solvers and keys; the solvers are in the files included below. */
 #include "optim/bounds/bounds_qp.h"
 #include "optim/bounds/active_set.h"
 #include "optim/bounds/bounds_cg.h"
@@ -40,21 +41,22 @@ static const key_spec keys[] = {
      .choices     = methods,
      .choice_help = method_help,
      .fallback    = "active_set",
-     .help        = "how the quadratic program with bounds is solved"},
+     .help        = "solver of the bound-constrained quadratic program"},
     {.name        = "preconditioner",
      .type        = KEY_ENUM,
      .offset      = offsetof(box_options, preconditioner),
      .choices     = preconditioners,
      .choice_help = preconditioner_help,
      .fallback    = "multigrid",
-     .help        = "of the unknowns between their bounds"},
+     .help        = "preconditioner of the unknowns that are not at a bound"},
     {.name     = "tolerance",
      .type     = KEY_REAL,
      .offset   = offsetof(box_options, tolerance),
      .fallback = "1.0e-4",
      .min      = 0,
      .max      = 1,
-     .help     = "projected gradient over the right-hand side, in the norm of the inverse diagonal, at which it counts as solved"},
+     .help     = "convergence tolerance: norm of the projected gradient relative to the right-hand side, "
+                 "both in the norm of the inverse diagonal"},
     {.name     = "absolute",
      .type     = KEY_REAL,
      .offset   = offsetof(box_options, absolute),
@@ -62,14 +64,15 @@ static const key_spec keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .help =
-         "projected gradient at which it counts as solved whatever the right-hand side; in the square root of the unit of energy"},
+         "absolute convergence tolerance on the norm of the projected gradient, independent of the right-hand side; "
+         "unit: square root of energy"},
     {.name     = "max_iterations",
      .type     = KEY_INT,
      .offset   = offsetof(box_options, max_iterations),
      .fallback = "0",
      .min      = 0,
      .max      = 1e9,
-     .help     = "0: the method's own limit"},
+     .help     = "largest number of iterations; 0: default of the method"},
     {.name     = "gamma",
      .type     = KEY_REAL,
      .offset   = offsetof(box_options, gamma),
@@ -77,26 +80,26 @@ static const key_spec keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .is_open  = true,
-     .help     = "of mprgp: bounds are released when their share of the gradient exceeds gamma times the free one"},
+     .help     = "mprgp: constraints are released when the chopped gradient exceeds gamma times the free gradient"},
     {.name     = "trials",
      .type     = KEY_INT,
      .offset   = offsetof(box_options, trials),
      .fallback = "1",
      .min      = 1,
      .max      = 100,
-     .help     = "of interior_point and augmented_lagrangian: step lengths tried at most"},
+     .help     = "interior_point and augmented_lagrangian: largest number of step lengths tried"},
     {.name     = "nested",
      .type     = KEY_BOOL,
      .offset   = offsetof(box_options, is_nested),
      .fallback = "true",
-     .help = "with multigrid, mprgp and active_set start from the program on coarser grids where the start given is far from the "
-             "answer"},
+     .help = "with multigrid, mprgp and active_set compute an initial guess on coarser grids if the given one is far from the "
+             "solution"},
     {.name     = "prefix",
      .type     = KEY_STRING,
      .offset   = offsetof(box_options, prefix),
      .fallback = "pressure_",
      .help =
-         "of PETSc's options that tao and snesvi read: with pressure_ the key pressure_tao_type of the block petsc picks its type"},
+         "options prefix of tao and snesvi: with pressure_, the key pressure_tao_type in the block petsc selects the Tao type"},
     {.name = NULL}};
 const key_table box_options_table = {
     .name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(box_options), .keys = keys};

@@ -1,3 +1,4 @@
+/* If every cell has at most three neighbours on each side, the sweeps read compact copies; else they read the matrix. */
 #include "optim/bounds/bounds_sweeps.h"
 #include "core/memory.h"
 #include <math.h>
@@ -12,7 +13,8 @@ void box_sweeps_destroy(box_sweeps **s)
   memory_free(s);
 }
 
-/* Across a periodic border the lower neighbour has the higher number: a cell may then have more than three on one side. */
+/* True if every cell has at most three lower and three upper neighbours. Across a periodic border the lower neighbour has the
+ * higher number, so a cell may have more on one side. */
 static bool is_split(const grid_matrix *a)
 {
   for (int64_t i = 0; i < a->n; ++i) {
@@ -58,7 +60,8 @@ void box_sweeps_load(box_sweeps *s, const grid_matrix *a)
       const int side = j > i, at = n[side]++;
       s->to[side][i][at] = j, s->off[side][i][at] = (float)(a->off[i][k] * per_unit);
     }
-    for (int side = 0; side < 2; ++side) /* what comes last is what is waited for: the neighbour just before, if there is one */
+    for (int side = 0; side < 2; ++side) /* unused entries refer to a cell whose value is computed early; the last entry is the
+                                          * one that the sweep has to wait for */
       for (int at = n[side]; at < SWEEP_SIDE; ++at) s->to[side][i][at] = side ? s->n - 1 : 0, s->off[side][i][at] = 0.0f;
   }
 }
@@ -122,7 +125,8 @@ void box_sweeps_apply(const box_sweeps *s, const grid_matrix *a, const double *r
   const float(*restrict a_low)[SWEEP_SIDE] = (const float(*)[SWEEP_SIDE])s->off[0];
   const float(*restrict a_up)[SWEEP_SIDE]  = (const float(*)[SWEEP_SIDE])s->off[1];
   z[0] = 0.0;
-  for (int32_t i = 0; i < n; ++i) { /* the last neighbour is the cell before, as a rule: one fused operation from it to here */
+  for (int32_t i = 0; i < n; ++i) { /* the last neighbour is usually the previous cell: one fused operation from its value to
+                                     * this one */
     const double first = (double)a_low[i][0] * z[low[i][0]], second = (double)a_low[i][1] * z[low[i][1]],
                  rest  = (r[i] * per_unit - first - second) * inverse[i];
     z[i] = rest - (double)a_low[i][2] * inverse[i] * z[low[i][2]];

@@ -1,8 +1,9 @@
-/* SSOR and modified incomplete Cholesky MIC(0) of a grid matrix within a face: one lower and one upper sweep, serial by nature.
+/* SSOR and modified incomplete Cholesky factorisation MIC(0) of a grid matrix restricted to the free unknowns: one forward and
+ * one backward sweep, serial.
  *
- * What sweeps read is apart from the matrix: lower and upper neighbours by themselves, coefficients in single precision, which is
- * all a preconditioner needs. A large system waits for memory: 80 bytes a cell instead of 184 (MPRGP on 192,000 pressures 0.303 s
- * instead of 0.415, 68 iterations; Zen 4, 2026-11). */
+ * The sweeps read copies of the coefficients: lower and upper neighbours separately, in single precision, which is accurate
+ * enough for a preconditioner. Large systems are limited by memory bandwidth: 80 bytes per cell instead of 184 (MPRGP on 192,000
+ * pressures 0.303 s instead of 0.415, 68 iterations; Zen 4, 2026-11). */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_SWEEPS_H
 #define SS_OPTIM_BOUNDS_BOUNDS_SWEEPS_H
 #include "optim/bounds/grid_matrix.h"
@@ -10,14 +11,15 @@
 enum { SWEEP_SIDE = 3 };
 typedef struct {
   int32_t n;
-  double  unit;                     /* what coefficients were divided by, a power of 2 */
+  double  unit;                     /* divisor of the coefficients, a power of 2 */
   double *inverse;                  /* [n] unit/e_i, see below */
-  int32_t (*to[2])[SWEEP_SIDE];     /* [n] lower, upper neighbours; any cell where there is none. NULL: some cell has more of them,
-                                       the matrix is read */
+  int32_t (*to[2])[SWEEP_SIDE];     /* [n] lower, upper neighbours; any cell where there is none. NULL: some cell has more than
+                                     * three on a side, and the sweeps read the matrix */
   float   (*off[2])[SWEEP_SIDE];    /* [n] 0 where there is none */
 } box_sweeps;
 
-/* Nothing is free yet. The matrix is borrowed by the calls below, whose coefficients are those of the last box_sweeps_load. */
+/* Create for a matrix; no unknown is free yet. The calls below borrow the same matrix and use the coefficients of the last
+ * box_sweeps_load. */
 PetscErrorCode box_sweeps_create(const grid_matrix *a, box_sweeps **out);
 void           box_sweeps_destroy(box_sweeps **s); /* accepts NULL */
 void           box_sweeps_load(box_sweeps *s, const grid_matrix *a);

@@ -1,3 +1,4 @@
+/* Each TaoSolve copies the problem into a box_qp and calls the solver through box_solve_with. */
 #include "optim/bounds/bounds_tao.h"
 #include "core/memory.h"
 #include "optim/bounds/active_set.h"
@@ -10,10 +11,10 @@ typedef struct {
   box_solve_function solver;
   box_options o;
   box_result  result;
-  double     *b, *diagonal, *lo, *hi; /* [n] of a solve */
-  Mat         H;                      /* of the solve that goes on */
+  double     *b, *diagonal, *lo, *hi; /* [n] data of one solve */
+  Mat         H;                      /* Hessian of the current solve */
   Vec         in, out;
-  PetscErrorCode failed;              /* the first product that did */
+  PetscErrorCode failed;              /* error code of the first failed product */
 } tao_box;
 
 PetscErrorCode box_tao_set_grid(Mat hessian, grid_matrix *grid)
@@ -27,7 +28,7 @@ PetscErrorCode box_tao_set_grid(Mat hessian, grid_matrix *grid)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode multiply(tao_box *t, const double *x, double *y)
+static PetscErrorCode multiply_hessian(tao_box *t, const double *x, double *y)
 {
   PetscFunctionBegin;
   PetscCall(VecPlaceArray(t->in, x));
@@ -41,14 +42,14 @@ static PetscErrorCode multiply(tao_box *t, const double *x, double *y)
 static void apply(void *context, const double *restrict x, double *restrict y)
 {
   tao_box *t = context;
-  if (!t->failed) t->failed = multiply(t, x, y);
+  if (!t->failed) t->failed = multiply_hessian(t, x, y);
 }
 
-static void forget(tao_box *t) { memory_free(&t->b), memory_free(&t->diagonal), memory_free(&t->lo), memory_free(&t->hi); }
+static void free_problem(tao_box *t) { memory_free(&t->b), memory_free(&t->diagonal), memory_free(&t->lo), memory_free(&t->hi); }
 
-/* b = -g(0), to the last bit (the objective is quadratic, so what bounds say of 0 does not matter), the diagonal, and bounds as
- * IEEE has them. */
-static PetscErrorCode take_problem(Tao tao, tao_box *t, int64_t n)
+/* Read the problem: b = -g(0), bit-exact because the objective is quadratic (0 need not be feasible), the diagonal, and bounds
+ * with IEEE infinities. */
+static PetscErrorCode read_problem(Tao tao, tao_box *t, int64_t n)
 {
   const double  *g, *lo = NULL, *hi = NULL;
   double        *diagonal;
@@ -93,18 +94,18 @@ static TaoConvergedReason reason_of(const box_result *r, double absolute)
   return TAO_DIVERGED_USER;
 }
 
-static PetscErrorCode solve(Tao tao, tao_box *t, int64_t n)
+static PetscErrorCode run_solver(Tao tao, tao_box *t, int64_t n)
 {
   PetscContainer c = NULL;
   double        *x, f, alpha_bar = t->result.alpha_bar;
   void          *grid = NULL;
   PetscFunctionBegin;
-  PetscCall(take_problem(tao, t, n));
+  PetscCall(read_problem(tao, t, n));
   PetscCall(PetscObjectQuery((PetscObject)tao->hessian, GRID, (PetscObject *)&c));
   if (c) PetscCall(PetscContainerGetPointer(c, &grid));
   t->o.tolerance      = tao->grtol;
   t->o.absolute       = tao->gatol;
-  t->o.max_iterations = tao->max_it == 10000 ? 0 : tao->max_it; /* Tao's own default says nothing */
+  t->o.max_iterations = tao->max_it == 10000 ? 0 : tao->max_it; /* Tao's default means: default of the method */
   t->result           = (box_result){.alpha_bar = alpha_bar};
   const box_qp q      = {
            .n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
@@ -129,17 +130,17 @@ static PetscErrorCode TaoSolve_Box(Tao tao)
   PetscMPIInt size;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)tao), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)tao), PETSC_ERR_SUP, "Tao type %s runs in one process, on its threads",
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)tao), PETSC_ERR_SUP, "Tao type %s runs on one process only",
              ((PetscObject)tao)->type_name);
-  PetscCheck(tao->hessian, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Tao type %s wants a Hessian: call TaoSetHessian",
+  PetscCheck(tao->hessian, PETSC_COMM_SELF, PETSC_ERR_ORDER, "Tao type %s needs a Hessian: call TaoSetHessian",
              ((PetscObject)tao)->type_name);
   PetscCall(TaoComputeVariableBounds(tao));
   PetscCall(VecGetLocalSize(tao->solution, &n));
   t->H = tao->hessian, t->failed = 0;
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &t->in));
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, NULL, &t->out));
-  const PetscErrorCode code = solve(tao, t, n);
-  forget(t);
+  const PetscErrorCode code = run_solver(tao, t, n);
+  free_problem(t);
   PetscCall(VecDestroy(&t->in));
   PetscCall(VecDestroy(&t->out));
   PetscCall(code);
@@ -194,7 +195,7 @@ static PetscErrorCode TaoDestroy_Box(Tao tao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create(Tao tao, box_solve_function solver)
+static PetscErrorCode create_tao_type(Tao tao, box_solve_function solver)
 {
   tao_box *t;
   PetscFunctionBegin;
@@ -210,14 +211,15 @@ static PetscErrorCode create(Tao tao, box_solve_function solver)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create(tao, box_solve_mprgp); }
-static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create(tao, box_solve_mprgp_original); }
-static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create(tao, box_solve_active_set); }
+static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create_tao_type(tao, box_solve_mprgp); }
+static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create_tao_type(tao, box_solve_mprgp_original); }
+static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create_tao_type(tao, box_solve_active_set); }
 
 PetscErrorCode box_tao_result(Tao tao, box_result *out)
 {
   PetscFunctionBegin;
-  PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "a Tao of type %s is none of ours",
+  PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+             "expected a Tao of type mprgp, mprgporiginal or activeset, not %s",
              ((PetscObject)tao)->type_name);
   *out = ((tao_box *)tao->data)->result;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -226,7 +228,7 @@ PetscErrorCode box_tao_result(Tao tao, box_result *out)
 PetscErrorCode box_tao_register(void)
 {
   PetscFunctionBegin;
-  PetscCall(TaoInitializePackage()); /* else its own types would be registered over a list that is not empty */
+  PetscCall(TaoInitializePackage()); /* otherwise PETSc would register its own types over a non-empty list */
   PetscCall(TaoRegister(TAOMPRGP, TaoCreate_MPRGP));
   PetscCall(TaoRegister(TAOMPRGPORIGINAL, TaoCreate_MPRGPOriginal));
   PetscCall(TaoRegister(TAOACTIVESET, TaoCreate_ActiveSet));

@@ -1,10 +1,11 @@
+/* Assembly from face weights and the threaded product. */
 #include "optim/bounds/grid_matrix.h"
 #include "core/memory.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARALLEL_CELLS = 2048 }; /* fewer are done before a team wakes up */
+enum { PARALLEL_CELLS = 2048 }; /* smaller loops run serially */
 
 PetscErrorCode grid_matrix_allocate(int64_t n, grid_matrix *out)
 {
@@ -29,9 +30,9 @@ void grid_matrix_destroy(grid_matrix *a)
   *a = (grid_matrix){0};
 }
 
-/* The side of cell i on which face f joins it to cell j: along the one axis on which they differ. A step of more than one cell is
- * one across a periodic border, where the neighbour above has the lower index. */
-static int side_of(const int32_t *i, const int32_t *j)
+/* Side (0 ... 5) of cell i on which cell j lies; -1 if they differ along several axes or none. A distance of more than one cell
+ * crosses a periodic border, where the upper neighbour has the lower index. */
+static int side_of_neighbor(const int32_t *i, const int32_t *j)
 {
   int axis = -1;
   for (int a = 0; a < 3; ++a)
@@ -47,7 +48,7 @@ static int side_of(const int32_t *i, const int32_t *j)
 
 static bool add_face(grid_matrix *a, int64_t i, int64_t j, double value)
 {
-  const int side = side_of(a->ijk[i], a->ijk[j]);
+  const int side = side_of_neighbor(a->ijk[i], a->ijk[j]);
   if (side < 0) return false;
   if (a->neighbor[i][side] >= 0 && a->neighbor[i][side] != j) return false;
   a->neighbor[i][side] = (int32_t)j;
@@ -77,7 +78,7 @@ PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, c
   if (bad >= 0) grid_matrix_destroy(out);
   PetscCheck(bad < 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "face %" PRId64
-             " joins cells that are no neighbours on the grid, or more than two; a seven-point matrix cannot hold it",
+             " connects cells that are not neighbours on the grid, or more than two cells; a seven-point matrix cannot represent it",
              bad);
   for (int64_t i = 0; i < out->n; ++i)
     if (!(out->diagonal[i] > 0.0)) out->diagonal[i] = 1.0;
@@ -87,19 +88,19 @@ PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, c
 static inline double apply_row(const grid_matrix *a, int64_t i, const double *restrict x)
 {
   double sum = a->diagonal[i] * x[i];
-  for (int k = 0; k < 6; ++k) { /* a missing neighbour's coefficient is 0, so that any cell's value will do */
+  for (int k = 0; k < 6; ++k) { /* the coefficient of a missing neighbour is 0, so any value may be read */
     const int64_t j = a->neighbor[i][k] < 0 ? i : a->neighbor[i][k];
     sum += a->off[i][k] * x[j];
   }
   return sum;
 }
 
-/* 80 bytes and 13 flops a cell. */
+/* 80 bytes and 13 flops per cell. */
 void grid_matrix_apply(void *context, const double *restrict x, double *restrict y)
 {
   const grid_matrix *a = context;
   const int64_t      n = a->n;
-  if (n < PARALLEL_CELLS) { /* a region calls the kernel, even for one thread */
+  if (n < PARALLEL_CELLS) { /* a parallel region calls the operating system, even for one thread */
     for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
     return;
   }

@@ -1,32 +1,32 @@
-/* Symmetric matrices of seven points on any set of cells of a regular grid: what incomplete factors and multigrid work on. Plain
- * data. */
+/* Symmetric seven-point matrices on an arbitrary set of cells of a regular grid. Incomplete factorisations and multigrid are
+ * built from them. Plain data. */
 #ifndef SS_OPTIM_BOUNDS_GRID_MATRIX_H
 #define SS_OPTIM_BOUNDS_GRID_MATRIX_H
 #include "core/sparse_rows.h"
 
 struct grid_levels;
-/* a_ii = diagonal[i], a_ij = off[i][k] for j = neighbor[i][k]; every pair is stored twice, with the same bits. Where a periodic
- * axis is two cells long, both neighbours along it are one cell, and its coefficients add. */
+/* a_ii = diagonal[i], a_ij = off[i][k] for j = neighbor[i][k]. Every coefficient is stored twice, with the same bits. On a
+ * periodic axis of two cells both neighbours are the same cell, and the coefficients add. */
 typedef struct grid_matrix {
   int64_t  n;
   int32_t (*ijk)[3];            /* [n] */
   int32_t (*neighbor)[6];       /* [n] -x +x -y +y -z +z; -1: none. Lower neighbours have lower numbers, except across a periodic border */
   double  *diagonal, (*off)[6]; /* [n], > 0; [n] coefficient to that neighbour, <= 0, 0 where there is none */
-  struct grid_levels *levels;   /* coarse cells, made by the first multigrid on this matrix */
+  struct grid_levels *levels;   /* coarse levels, created by the first multigrid preconditioner of this matrix */
   void (*destroy_levels)(struct grid_levels **levels);
 } grid_matrix;
 
-/* A = G diag(face_weight) G^T for G of one row a cell and at most two entries a face. GT is G transposed; face_weight [n_faces] >=
- * 0; ijk [n_cells]. Cells that share a face must be one step apart along one axis, or at the two ends of a periodic one. A cell
- * without coefficients gets the diagonal 1. PETSC_ERR_USER_INPUT names the face that breaks a rule; *out is empty after a failure.
- * */
+/* A = G diag(face_weight) G^T. G has one row per cell and at most two entries per face; GT is its transpose; face_weight
+ * [n_faces] >= 0; ijk [n_cells]. Cells that share a face must be neighbours along one axis, or lie at the two ends of a periodic
+ * axis. A cell without coefficients gets the diagonal 1. PETSC_ERR_USER_INPUT names the face that violates a rule; *out is empty
+ * after a failure. */
 PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, const double *face_weight, const int32_t (*ijk)[3],
                                   grid_matrix *out);
-/* Room for n cells, all zero and without neighbours; the caller fills it in. */
+/* Allocate n cells, zero and without neighbours; the caller fills them. */
 PetscErrorCode grid_matrix_allocate(int64_t n, grid_matrix *out);
-/* Frees what it holds and leaves it empty; accepts an empty one. */
+/* Free all arrays; accepts an empty matrix. */
 void grid_matrix_destroy(grid_matrix *a);
-/* y = A x, threaded over cells: the same bits on any number of threads. No aliasing. `context` is a grid_matrix: see box_qp.apply.
- * */
+/* y = A x, threaded over cells; the same bits on any number of threads. x and y must differ. `context` is a grid_matrix: see
+ * box_qp.apply. */
 void grid_matrix_apply(void *context, const double *restrict x, double *restrict y);
 #endif

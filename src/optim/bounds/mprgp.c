@@ -1,21 +1,22 @@
+/* Iterates, gradients and norms are evaluated in fused passes, chunk by chunk: large programs are limited by memory bandwidth. */
 #include "optim/bounds/mprgp.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_face.h"
 #include <string.h>
 
 enum { ITERATIONS = 5000, POWER_STEPS = 10 };
-static const double SWITCH = 10.0; /* whole steps while |nu| is above so many times its target */
+static const double SWITCH = 10.0; /* expansion by whole steps while |nu| exceeds so many times its target */
 
 typedef struct {
   const box_qp *q;
   int64_t       n, n_chunks;
   double       *x, *g, *p, *Ap, *z, *phi, *lo, *hi, *before;
-  double       *per_d, *w;             /* 1/diagonal; that, or without a preconditioner 1 over the largest of them */
+  double       *per_d, *w;             /* 1/diagonal; the metric: 1/diagonal, without preconditioner 1/largest diagonal */
   uint8_t      *is_free;
   box_part     *part;
   box_face     *face;
-  double        alpha;                 /* fixed step, in units of w */
-  double        nu2, beta2, reduced;   /* |nu|_D^2, |beta|_w^2, phi~ . w phi */
+  double        alpha;                 /* fixed step length, relative to the metric w */
+  double        nu2, beta2, reduced;   /* |nu|_D^2, |beta|_w^2, (reduced free gradient) . w (free gradient) */
 } mprgp;
 
 static void mprgp_free(mprgp *m)
@@ -54,7 +55,7 @@ static PetscErrorCode mprgp_create(mprgp *m, const box_options *o)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Free and chopped gradient at x and what the tests ask of them, of one chunk. */
+/* Free gradient phi, chopped gradient beta and their norms for one chunk. */
 static inline void split_chunk(const mprgp *m, int64_t c)
 {
   BOX_RANGE(m->n);
@@ -64,7 +65,7 @@ static inline void split_chunk(const mprgp *m, int64_t c)
   double *restrict phi      = m->phi;
   uint8_t *restrict is_free = m->is_free;
   double nu2 = 0.0, beta2 = 0.0, reduced = 0.0;
-  /* no calls of fmin, no bytes among numbers: so this is made of vectors; else it is a quarter of a solve by published stacks */
+  /* Neither fmin nor byte variables in this loop, so that the compiler vectorises it; otherwise it takes a quarter of a solve. */
   #pragma omp simd reduction(+ : nu2, beta2, reduced)
   for (int64_t i = first; i < last; ++i) {
     const double from_lo = x[i] - lo[i], from_hi = hi[i] - x[i], up = g[i] > 0.0 ? g[i] : 0.0, down = g[i] < 0.0 ? g[i] : 0.0;
@@ -72,7 +73,7 @@ static inline void split_chunk(const mprgp *m, int64_t c)
     const double at_hi = from_lo > 0.0 ? up : 0.0, at_lo = from_lo > 0.0 ? 0.0 : down;
     const double beta = from_hi > 0.0 ? at_lo : at_hi;
     const double size = fabs(f), far = alpha * w[i] * size, room = f > 0.0 ? from_lo : from_hi;
-    const double cut = far < room ? far : room; /* of the fixed step along -w phi */
+    const double cut = far < room ? far : room; /* length of the fixed step along -w phi, limited by the bound */
     phi[i] = f;
     nu2 += per_d[i] * (f + beta) * (f + beta);
     beta2 += w[i] * beta * beta;
@@ -118,7 +119,7 @@ static double objective(mprgp *m, const double *x)
   return 0.5 * box_add(m->part, m->n_chunks, 0);
 }
 
-/* |W A| by power iteration from a fixed rough start, 20 % added: it may be too small by that much. */
+/* Estimate of |W A| by power iteration from a fixed rough vector, plus 20 % because the estimate may be too small by that much. */
 static double norm_of_operator(mprgp *m, box_result *r)
 {
   double norm = 0.0;
@@ -135,7 +136,8 @@ static double norm_of_operator(mprgp *m, box_result *r)
   return 1.2 * norm;
 }
 
-/* Gershgorin's bound of the grid's part, no products; the rest of A may add to it, which `fixed_step` notices. */
+/* Gershgorin's bound of the norm of the grid's part, without products. The rest of A may add to it; `fixed_step` detects a step
+ * that is too long. */
 static double norm_of_grid(const mprgp *m)
 {
   const grid_matrix *a   = m->q->grid;
@@ -149,8 +151,8 @@ static double norm_of_grid(const mprgp *m)
   return max;
 }
 
-/* x - step p, cut at the bounds, into x; the old x into `before`. */
-static void move(mprgp *m, double step, const double *restrict p)
+/* x <- P(x - step p); the old x is stored in `before`. */
+static void project_step(mprgp *m, double step, const double *restrict p)
 {
   const int64_t n = m->n;
   double *restrict x = m->x, *restrict before = m->before;
@@ -165,9 +167,8 @@ static void move(mprgp *m, double step, const double *restrict p)
   }
 }
 
-/* x - step p and g - step Ap, chunk by chunk with the split at the new place, while it is in the cache: large programs wait for
- * memory. */
-static void follow(mprgp *m, double step)
+/* x <- x - step p, g <- g - step Ap, and the gradient split at the new x, chunk by chunk while the data are in the cache. */
+static void apply_step(mprgp *m, double step)
 {
   const int64_t n = m->n;
   double *restrict x = m->x, *restrict g = m->g;
@@ -175,7 +176,7 @@ static void follow(mprgp *m, double step)
   BOX_CHUNKS(n) {
     BOX_RANGE(n);
     for (int64_t i = first; i < last; ++i) {
-      const double to = x[i] - step * p[i]; /* rounding must not leave the box */
+      const double to = x[i] - step * p[i]; /* rounding must not violate the bounds */
       x[i] = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
       g[i] -= step * Ap[i];
     }
@@ -184,8 +185,8 @@ static void follow(mprgp *m, double step)
   add_split(m);
 }
 
-/* Step to the minimum along -p and the largest that stays in the box. */
-static void steps_along(mprgp *m, box_result *r, double *a_cg, double *a_f)
+/* *a_cg: step length to the minimum along -p. *a_f: largest feasible step length. INFINITY if there is none. */
+static void compute_step_lengths(mprgp *m, box_result *r, double *a_cg, double *a_f)
 {
   const int64_t n = m->n;
   m->q->apply(m->q->context, m->p, m->Ap);
@@ -210,8 +211,8 @@ static void steps_along(mprgp *m, box_result *r, double *a_cg, double *a_f)
   for (int64_t c = 0; c < m->n_chunks; ++c) *a_f = fmin(*a_f, m->part[c][2]);
 }
 
-/* The first direction of conjugate gradients in a face that has just been told to the preconditioner. */
-static void start(mprgp *m)
+/* Update the preconditioner for the current free set and compute the first conjugate gradient direction. */
+static void start_directions(mprgp *m)
 {
   const int64_t n = m->n;
   double *restrict p = m->p;
@@ -225,8 +226,8 @@ static void start(mprgp *m)
   }
 }
 
-/* The next: z made conjugate to p. What has come to a bound since the face was last told is left out. */
-static void turn(mprgp *m)
+/* Next direction: z made conjugate to p. Unknowns that reached a bound since the last update of the preconditioner are excluded. */
+static void update_direction(mprgp *m)
 {
   const int64_t n = m->n;
   double *restrict p = m->p, *restrict z = m->z;
@@ -248,54 +249,56 @@ static void turn(mprgp *m)
   }
 }
 
-static void restore(mprgp *m) { memcpy(m->x, m->before, (size_t)m->n * sizeof *m->x); }
+static void restore_iterate(mprgp *m) { memcpy(m->x, m->before, (size_t)m->n * sizeof *m->x); }
 
-/* x <- P(x - alpha w phi); half as long, and so ever after, where that does not lower the objective: alpha was too large. */
+/* x <- P(x - alpha w phi). If the objective does not decrease, alpha is too large: it is halved, also for later iterations. */
 static void fixed_step(mprgp *m, box_result *r)
 {
   const double f = objective(m, m->x), slack = 1e-13 * fabs(f);
   const int64_t n = m->n;
   for (int64_t i = 0; i < n; ++i) m->z[i] = m->w[i] * m->phi[i];
   for (int k = 0;; ++k) {
-    move(m, m->alpha, m->z);
+    project_step(m, m->alpha, m->z);
     gradient(m, r);
     if (objective(m, m->x) <= f + slack || k == 30) return;
-    restore(m);
+    restore_iterate(m);
     m->alpha *= 0.5;
   }
 }
 
-/* The face changes. */
-static void expand(mprgp *m, box_result *r, bool is_whole, double a_cg, double a_f)
+/* Expansion: unknowns reach bounds. A whole projected step if it lowers the objective; else the largest feasible step and a
+ * fixed step. */
+static void expand_active_set(mprgp *m, box_result *r, bool is_whole, double a_cg, double a_f)
 {
   if (is_whole && isfinite(a_cg)) {
     const double f = objective(m, m->x);
-    move(m, a_cg, m->p);
+    project_step(m, a_cg, m->p);
     gradient(m, r);
     if (objective(m, m->x) <= f) return;
-    restore(m);
+    restore_iterate(m);
     gradient(m, r);
   }
-  follow(m, a_f);
+  apply_step(m, a_f);
   fixed_step(m, r);
 }
 
-/* Release of bounds: to the minimum along the chopped gradient, as far as the box allows. */
-static bool proportion(mprgp *m, box_result *r)
+/* Proportioning: release constraints by a step along the chopped gradient, to the minimum or to the nearest bound. False:
+ * unbounded below. */
+static bool release_constraints(mprgp *m, box_result *r)
 {
   double a_cg, a_f;
   for (int64_t i = 0; i < m->n; ++i) {
     const bool at_lo = m->x[i] <= m->lo[i], at_hi = m->x[i] >= m->hi[i];
     m->p[i] = at_lo == at_hi ? 0.0 : m->w[i] * (at_lo ? fmin(m->g[i], 0.0) : fmax(m->g[i], 0.0));
   }
-  steps_along(m, r, &a_cg, &a_f);
+  compute_step_lengths(m, r, &a_cg, &a_f);
   const double step = fmin(a_cg, a_f);
   if (!isfinite(step)) return false;
-  follow(m, step);
+  apply_step(m, step);
   return true;
 }
 
-static void iterate(mprgp *m, const box_options *o, box_result *r, bool is_original)
+static void run_mprgp_iterations(mprgp *m, const box_options *o, box_result *r, bool is_original)
 {
   const int64_t max        = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
   bool          is_restart = true;
@@ -305,30 +308,30 @@ static void iterate(mprgp *m, const box_options *o, box_result *r, bool is_origi
     ++r->iterations;
     if (m->beta2 > o->gamma * o->gamma * m->reduced) {
       ++r->outer;
-      if (!proportion(m, r)) { r->verdict = BOX_UNBOUNDED; return; }
+      if (!release_constraints(m, r)) { r->verdict = BOX_UNBOUNDED; return; }
       is_restart = true;
       continue;
     }
     double a_cg, a_f;
-    if (is_restart) start(m);
-    else turn(m);
-    steps_along(m, r, &a_cg, &a_f);
+    if (is_restart) start_directions(m);
+    else update_direction(m);
+    compute_step_lengths(m, r, &a_cg, &a_f);
     if (!isfinite(a_cg) && !isfinite(a_f)) { r->verdict = BOX_UNBOUNDED; return; }
     if (a_cg <= a_f) {
-      follow(m, a_cg);
+      apply_step(m, a_cg);
       is_restart = false;
     } else {
       ++r->outer;
-      expand(m, r, !is_original && sqrt(m->nu2) > SWITCH * r->target, a_cg, a_f);
+      expand_active_set(m, r, !is_original && sqrt(m->nu2) > SWITCH * r->target, a_cg, a_f);
       is_restart = true;
     }
   }
 }
 
-/* What lies on a bound and is pressed by nothing that could matter is taken off it by nothing that could: free, it can follow its
- * neighbours at once, where the face would else grow by a layer of cells a step. The inside of a liquid in its first step is like
- * that. */
-static void loosen(mprgp *m, box_result *r)
+/* Move unknowns at a bound with a negligible gradient slightly off it, so that they are free from the first iteration. Otherwise
+ * the free set grows by one layer of cells per iteration, as inside a liquid in its first step. The displacement is negligible
+ * relative to the target. */
+static void release_weak_constraints(mprgp *m, box_result *r)
 {
   const double slight = 1e-3 * r->target / sqrt((double)m->n);
   int64_t      count  = 0;
@@ -342,7 +345,7 @@ static void loosen(mprgp *m, box_result *r)
   if (count > 0) gradient(m, r);
 }
 
-static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_original, double *x, box_result *r)
+static PetscErrorCode solve_mprgp(const box_qp *q, const box_options *o, bool is_original, double *x, box_result *r)
 {
   mprgp m = {.q = q, .n = q->n, .n_chunks = box_chunks(q->n), .x = x};
   PetscFunctionBegin;
@@ -351,8 +354,8 @@ static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_origi
     m.alpha = r->alpha_bar;
     if (!(m.alpha > 0.0)) m.alpha = 1.9 / (q->grid ? norm_of_grid(&m) : norm_of_operator(&m, r));
     gradient(&m, r);
-    if (!is_original && sqrt(m.nu2) > r->target) loosen(&m, r);
-    iterate(&m, o, r, is_original);
+    if (!is_original && sqrt(m.nu2) > r->target) release_weak_constraints(&m, r);
+    run_mprgp_iterations(&m, o, r, is_original);
     r->alpha_bar = m.alpha;
   }
   mprgp_free(&m);
@@ -360,8 +363,8 @@ static PetscErrorCode solve(const box_qp *q, const box_options *o, bool is_origi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_solve_mprgp(const box_qp *q, const box_options *o, double *x, box_result *r) { return solve(q, o, false, x, r); }
+PetscErrorCode box_solve_mprgp(const box_qp *q, const box_options *o, double *x, box_result *r) { return solve_mprgp(q, o, false, x, r); }
 PetscErrorCode box_solve_mprgp_original(const box_qp *q, const box_options *o, double *x, box_result *r)
 {
-  return solve(q, o, true, x, r);
+  return solve_mprgp(q, o, true, x, r);
 }

@@ -1,15 +1,15 @@
-/* Modified proportioning with reduced gradient projections [DostalSchoeberl2005], preconditioned in the face, with the expansion of
- * [KruzikEtAl2020] far from the answer and the fixed step near it, as [TakahashiBatty2021, sec. 4.3.2] has it.
+/* MPRGP: modified proportioning with reduced gradient projections [DostalSchoeberl2005], preconditioned on the free unknowns.
+ * Far from the solution the active set expands by whole projected conjugate gradient steps [KruzikEtAl2020], near it by fixed
+ * steps, as in [TakahashiBatty2021, sec. 4.3.2].
  *
- * Everything is measured with a metric w (1/diagonal, or 1 without preconditioner): |beta|_w^2 = sum w beta^2, fixed steps go along
- * -w phi, so that the iterates do not change with the unit of an unknown. What is added to the published method: where a whole step
- * of conjugate gradients that is cut at the bounds would not lower the objective, the fixed step is taken instead, so that the
- * objective falls with every iterate.   */
+ * All norms use a metric w (1/diagonal; constant without preconditioner): |beta|_w^2 = sum w beta^2, and fixed steps follow -w
+ * phi. The iterates therefore do not depend on the units of the unknowns. Addition to the published method: if a whole projected
+ * step would not lower the objective, the fixed step is used instead, so that the objective decreases in every iteration. */
 #ifndef SS_OPTIM_BOUNDS_MPRGP_H
 #define SS_OPTIM_BOUNDS_MPRGP_H
 #include "optim/bounds/bounds_problem.h"
 
-/* box_solve_functions */
+/* A box_solve_function each; `original` expands by fixed steps only. */
 PetscErrorCode box_solve_mprgp(const box_qp *q, const box_options *o, double *x, box_result *r);
 PetscErrorCode box_solve_mprgp_original(const box_qp *q, const box_options *o, double *x, box_result *r);
 #endif

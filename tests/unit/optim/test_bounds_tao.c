@@ -194,7 +194,7 @@ static void what_they_want_is_said(void **state)
   assert_ok(TaoSetSolution(bare, s.u));
   assert_ok(TaoSetObjectiveAndGradient(bare, NULL, gradient, &s));
   assert_int_equal(TaoSolve(bare), PETSC_ERR_ORDER);
-  assert_non_null(strstr(error_message(), "wants a Hessian"));
+  assert_non_null(strstr(error_message(), "needs a Hessian"));
   error_clear();
   assert_ok(TaoDestroy(&bare));
   box_qp            q = qp_of(&s);
@@ -202,7 +202,7 @@ static void what_they_want_is_said(void **state)
   box_result        r = {0};
   q.grid              = NULL;
   assert_int_equal(box_solve(&q, &o, s.x, &r), PETSC_ERR_USER_INPUT);
-  assert_non_null(strstr(error_message(), "method snesvi wants the matrix itself"));
+  assert_non_null(strstr(error_message(), "method snesvi needs an assembled matrix"));
   error_clear();
   close_case(&s);
   assert_no_leak();
