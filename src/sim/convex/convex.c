@@ -1,16 +1,18 @@
-/* The formulation `convex`: free motion, then one convex problem of contact [ZongJiangHan2024; convex contact, sec. 2, 11].
+/* The formulation `convex`: free motion, then one convex contact problem [ZongJiangHan2024].
  *
- * Free motion v* solves m(v) = 0, m the systems' residuals with their implicit internal forces. Linearised there, with the
- * symmetric and definite tangent A, and with contacts found where the step begins,
+ * Free motion v* solves m(v) = 0, with m the residuals of the systems including their implicit internal forces. Linearised there
+ * with the symmetric positive definite tangent A, and with the contacts detected at the start of the step,
  *
- *   A (v - v*) = J^T r,   r = -dl/du,   u = J v
+ *    A (v - v*) = J^T r,   r = -dl/du,   u = J v
  *
- * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the
- * solver finds from any start. Stops, motors, dry friction and loops within bodies are terms of l like contacts. What moves takes
- * v = v* + A^-1 J^T r, so that momentum is kept to rounding. Where the systems are not linear the problem is made again where it
- * led to, or where Newton's method on the whole equation leads from there with tangents that are not symmetric (sand,
- * convex_chase.h), until the whole equation is met; where that comes near slowly, at Anderson's combination of those before.
- * What is accepted is always the solution of a linearised problem. Articulated bodies are blocks of A like any other. */
+ * is the optimality condition of min 1/2 |v - v*|_A^2 + l(J v), with the potentials l of optim/sap/sap_law.h. It has exactly one
+ * solution, which the solver finds from any initial guess. Joint stops, motors, dry friction and loops within bodies are terms
+ * of l like contacts. Bodies move with v = v* + A^-1 J^T r, which preserves momentum to rounding.
+ *
+ * If the systems are nonlinear, the problem is linearised again at its solution until the nonlinear equation m = J^T r is
+ * satisfied. The linearisation point may be improved by Newton's method on the nonlinear equation with unsymmetric tangents
+ * (sand), or, where convergence is slow, by Anderson's combination of earlier points. An accepted state is always the solution
+ * of a linearised problem. Articulated bodies are blocks of A like any other body. */
 #include "contact/rows/contact_jacobian.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -25,27 +27,27 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== convex chase ==== */
+/* ==== Newton's method on the nonlinear equation ==== */
 
-/* Where to linearise next: Newton's method on the whole equation of a step, m(v) = J^T r(J v), with tangents of bodies as they
- * are. */
+/* Improves the next linearisation point: Newton's method on the nonlinear equation of a step, m(v) = J^T r(J v), with the exact
+ * tangents of the bodies. */
 /* Everything is borrowed. */
 typedef struct {
   double              tolerance;   /* of Newton's method */
-  step_motion        *motion;      /* whose A is that of the last problem, and whose options say which tangents may be exact */
+  step_motion        *motion;      /* its A is that of the last problem; its options tell which tangents may be exact */
   step_layout        *layout;
   const step_unknowns *unknowns;
   const sparse_rows  *J;
-  const contact_jacobian *rows; /* its part of contacts, of the global vector */
-  sap_terms           terms;       /* as they stand */
+  const contact_jacobian *rows; /* contact rows of the global vector */
+  sap_terms           terms;       /* in their current state */
   const double       *known;       /* [n_terms][3] */
-  convex_constraints *constraints; /* whose laws follow v */
+  convex_constraints *constraints; /* their laws are linearised at v */
 } convex_chase;
 
 
 enum { MOST = 12, MOST_INNER = 200 };
-static const double INEXACT = 1e-2; /* of linear systems */
-static const double ENOUGH  = 0.1;  /* of the tolerance: the problem that is made there is solved in one go */
+static const double INEXACT = 1e-2; /* relative tolerance of linear systems */
+static const double ENOUGH  = 0.1;  /* of the Newton tolerance: from such a point one more linearised problem suffices */
 
 typedef struct {
   convex_chase *c;
@@ -77,8 +79,8 @@ static PetscErrorCode chase_create(convex_chase *c, const front_terms *columns, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |D^-1 (m - J^T r)|, what is left with these impulses [n_terms][3] where motion was evaluated last; motion->right without
- * D^-1. */
+/* Residual norm |D^-1 (m - J^T r)| with these impulses [n_terms][3], at the last evaluation of motion; motion->right is the
+ * residual without D^-1. */
 static double convex_chase_left(convex_chase *c, const double *r)
 {
   contact_jacobian_scatter(c->rows, -1.0, r, c->motion->full);
@@ -87,7 +89,7 @@ static double convex_chase_left(convex_chase *c, const double *r)
   return step_motion_norm(c->layout, c->unknowns, c->motion->right);
 }
 
-/* What is left at v, and derivatives there. */
+/* Evaluate the residual at v and the derivatives there. */
 static PetscErrorCode chase_evaluate(chase *w, double *norm, step_verdict *verdict, step_report *report)
 {
   convex_chase *c     = w->c;
@@ -105,7 +107,7 @@ static PetscErrorCode chase_evaluate(chase *w, double *norm, step_verdict *verdi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v - H^-1 (what is left), H = dm/dv + J^T G J. false: there is no such place. */
+/* v -= H^-1 residual with H = dm/dv + J^T G J. *has_moved false: H is not usable. */
 static PetscErrorCode chase_advance(chase *w, bool *has_moved, step_report *report)
 {
   const int64_t n = w->c->unknowns->n;
@@ -138,12 +140,13 @@ static PetscErrorCode chase_run(chase *w, bool *has_moved, step_verdict *verdict
     if (goes_on) least = norm, *has_moved = true;
     else memcpy(v, w->best, (size_t)c->unknowns->n * sizeof *v);
   }
-  *verdict = (step_verdict){STEP_OK, NULL, -1}; /* at worst v is where it was */
+  *verdict = (step_verdict){STEP_OK, NULL, -1}; /* in the worst case v is unchanged */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* motion->v, where the last problem led to, nearer to the end, as long as less is left; *has_moved false: it did not come nearer. Systems'
- * tangents are definite again afterwards, but not evaluated. Impulses are not kept: the problem that is made there finds them. */
+/* Move motion->v, the solution of the last problem, as long as the residual decreases. *has_moved false: it did not decrease.
+ * Afterwards the tangents of the systems are definite again but not evaluated. Impulses are not kept; the next problem computes
+ * them. */
 static PetscErrorCode convex_chase_run(convex_chase *c, bool *has_moved, step_verdict *verdict, step_report *report)
 {
   const front_terms columns = sap_columns_view(&c->motion->columns);
@@ -161,16 +164,16 @@ static PetscErrorCode convex_chase_run(convex_chase *c, bool *has_moved, step_ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== convex ==== */
+/* ==== formulation ==== */
 
 typedef struct {
   step_frame frame;
   const convex_options *options;
   const newton_options *newton;
-  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: there is nothing that it would change */
+  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
 
-/* What one step needs, from its begin to its end. */
+/* Temporary data of one step. */
 typedef struct {
   convex            *c;
   step_unknowns      unknowns;
@@ -178,9 +181,9 @@ typedef struct {
   convex_contacts    contacts;
   convex_constraints constraints;
   convex_chase       whole;
-  sparse_rows        J;      /* of contacts, then of constraints */
+  sparse_rows        J;      /* rows of contacts, then of constraints */
   double            *v_free; /* [n] */
-  double            *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
+  double            *start, *reached, *weight; /* [n] linearisation point and solution of the last problem; masses */
   anderson           past;
 } convex_attempt;
 
@@ -209,9 +212,9 @@ static void take_answer(const convex_options *o, const sap_result *answer, step_
   else if (!(answer->error <= o->stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
-/* Impulses and velocities for the systems as linearised: v_free + A^-1 J^T r, from p->motion.v as a guess, which it becomes. Where
- * sliding is to be Coulomb's, what it makes up for by opening is known from the pass before: the fixed point of [Cadoux2009] on
- * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. pushes: what the first is told, may be NULL. */
+/* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
+ * Coulomb's law (coulomb_passes > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
+ * [Cadoux2009], convex in each pass, until a pass needs no iteration. pushes: impulses for the first pass, may be NULL. */
 static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, step_verdict *verdict, step_report *report)
 {
   const convex_options *o = p->c->options;
@@ -234,14 +237,14 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, ste
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* About the velocities that were evaluated last. */
+/* Linearise the constraints at the last evaluated velocities. */
 static void linearise_constraints(convex_attempt *p)
 {
   const int64_t first = 3 * p->contacts.n;
   convex_constraints_linearise(&p->c->frame.layout, p->contacts.u + first, p->contacts.r + first, &p->constraints);
 }
 
-/* What is left of the whole problem at p->motion.v with these impulses: |D^-1 (m - J^T r)|. */
+/* Residual norm |D^-1 (m - J^T r)| of the nonlinear problem at p->motion.v with the current impulses. */
 static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -254,7 +257,7 @@ static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v_free of the systems as linearised where m->g was evaluated: v - A^-1 g. */
+/* v_free of the systems linearised at the last evaluation of m->g: v - A^-1 g. */
 static PetscErrorCode free_of(step_motion *m, int64_t n, double tolerance, double *v_free)
 {
   PetscFunctionBegin;
@@ -264,10 +267,11 @@ static PetscErrorCode free_of(step_motion *m, int64_t n, double tolerance, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define SLOW 0.1 /* Newton's method by itself leaves less of the residual */
-enum { IDLE = 4, IDLE_FAR = 16 }; /* linearisations that bring nothing, after which no more will: near the tolerance, far from it */
+#define SLOW 0.1 /* Newton's method alone reduces the residual by more than this factor */
+enum { IDLE = 4, IDLE_FAR = 16 }; /* linearisations without progress after which the iteration stops: near the tolerance, and far
+                                   * from it */
 
-/* The systems at p->motion.v, about rotations there. */
+/* Update the rotations at p->motion.v and evaluate the systems there. */
 static PetscErrorCode look(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
 {
   bool has_changed;
@@ -277,13 +281,13 @@ static PetscErrorCode look(convex_attempt *p, double *norm, step_verdict *verdic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From what the last problem was linearised at and came to, to where the next is: Anderson's combination, in the norm of kinetic
- * energy, of those before, unless systems cannot be there. */
+/* Choose the next linearisation point by Anderson's combination in the norm of kinetic energy; if the systems are invalid there,
+ * keep the solution of the last problem. */
 static PetscErrorCode accelerate(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   const int64_t      n = p->unknowns.n;
   const step_layout *l = &p->c->frame.layout;
-  double             norm; /* of no interest: contact is not solved for there */
+  double             norm; /* not used: contact is not solved at this state */
   PetscFunctionBegin;
   if (!p->past.f) {
     PetscCall(anderson_create(n, 5, &p->past));
@@ -302,7 +306,7 @@ static PetscErrorCode accelerate(convex_attempt *p, step_verdict *verdict, step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the step been solved, or has linearising given what it can? One linearisation alone is taken as it is. */
+/* True if the step is solved or no further progress is possible. With one linearisation the step is accepted without a check. */
 static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
 {
   const newton_options *newton = p->c->newton;
@@ -316,9 +320,8 @@ static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best
   return true;
 }
 
-/* To where the next problem is linearised, where that is to be another place than the last one came to: where Newton's method on
- * the whole equation leads, if bodies have more exact tangents than a convex problem can do with and that comes nearer; else, where
- * problems by themselves come near slowly, Anderson's. */
+/* Choose the next linearisation point: by Newton's method on the nonlinear equation if bodies have exact tangents and this
+ * reduces the residual; otherwise, if convergence is slow, by Anderson's combination. */
 static PetscErrorCode go_on(convex_attempt *p, double norm, double before, int64_t k, step_verdict *verdict, step_report *report)
 {
   bool has_moved = false;
@@ -333,7 +336,7 @@ static PetscErrorCode go_on(convex_attempt *p, double norm, double before, int64
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The problem of contact where bodies are linearised, again and again. */
+/* Outer Newton iteration: solve contact and linearise the bodies at the solution, until convergence. */
 static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -360,7 +363,7 @@ static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_rep
   }
 }
 
-/* Contact and constraints, after free motion. */
+/* Solve contact and constraints after free motion. */
 static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -378,12 +381,12 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->start, &p->start));
   memcpy(p->v_free, p->motion.v, n_bytes);
   memcpy(p->start, p->motion.v, n_bytes);
-  step_unknowns_pick(&p->unknowns, f->layout.v0, p->motion.v); /* the guess */
+  step_unknowns_pick(&p->unknowns, f->layout.v0, p->motion.v); /* initial guess */
   PetscCall(iterate(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Free motion; without contact what is linear about the rotations at the start, too, is linearised again where it led to. */
+/* Compute free motion. Without contact, materials that are linearised about rotations are linearised again at the solution. */
 static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -423,7 +426,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
   step_frame     *f = &p->c->frame;
   PetscCall(step_frame_start(f, &p->unknowns, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* gaps are the laws' business */
+  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* the laws contain the gaps */
   if (p->unknowns.n_full > 0) {
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
@@ -449,7 +452,8 @@ static PetscErrorCode convex_step(formulation *f, double t, double dt, step_verd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Springs as stiff as the step can carry push, in a step, with what the next has no more of: no limit for its friction. */
+/* Law `lagged` needs a stiffness: contacts as stiff as the step allows have impulses that change completely from step to step,
+ * which give no limit for friction. */
 static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 {
   const document_node *root = s->options->root, *where = document_find(root, "contact");
@@ -461,8 +465,8 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
       if (law->never_touch || !isnan(law->stiffness)) continue;
       diagnostics_add(
           d, (where ? where : root)->mark, "contact.stiffness",
-          "missing: \"%s\" and \"%s\" may touch, and law: lagged needs the stiffness of what touches; give one in N/m, or "
-          "take law: regularised",
+          "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "
+          "regularised",
           s->bodies[i].name, s->bodies[j].name);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -471,7 +475,7 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 
 static PetscErrorCode convex_describe(const scene *s, FILE *out)
 {
-  fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are found between\n",
+  fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are detected between\n",
           s->options->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
   return step_finders_describe(s, out);
 }

@@ -1,18 +1,20 @@
 /* The formulation `exact`: backward Euler with rigid contact and exact Coulomb friction [BertailsEtAl2011].
  *
- * A step solves g(v) = H^T r with (H v + w, r) in Coulomb's set of every contact, g the systems' residuals. Contacts, their frames
- * and H are those of its start. Linearised at v_k,
+ * A step solves g(v) = H^T r, where (H v + w, r) satisfies Coulomb's law at every contact and g is the residual of the systems.
+ * Contacts, their frames and H are those of the start of the step. Linearised at v_k:
  *
- *   M (v - v_k) + g(v_k) = H^T r,   u = H v + w = W r + q,   W = H M^-1 H^T,   q = H v_k + w - H M^-1 g(v_k)
+ *    M (v - v_k) + g(v_k) = H^T r,   u = H v + w = W r + q,   W = H M^-1 H^T,   q = H v_k + w - H M^-1 g(v_k)
  *
- * which is the paper's one-step problem with f = g(v_k) - M v_k. M is the tangent without what is not symmetric or not definite in
- * it; whatever it leaves out stays in g, so that linearising again comes to the same step: until |D^-1 (g - H^T r)| is within the
- * tolerance (step_layout.h). From the third linearisation on they start from Anderson's combination of those before; M and W are
- * kept while that makes progress. Impulses are as good as the residual of the last linearisation deserves, in the end as good as
- * asked for, and sought for the contacts that may push (exact_working_set.h). Where the slope of work (v - v_k) . (g - H^T r) is
- * not near 0 at v, the next linearisation is made where it is, on the way from v_k through v, for every strand or mesh by itself
- * where there are several (exact_ways.h); what is accepted is never such a place, but the solution of a linearised problem.
- * max_iterations: 1 takes the first linearisation as it is, as the paper does. */
+ * This is the paper's one-step problem with f = g(v_k) - M v_k. M is the symmetric positive definite part of the tangent. The
+ * remainder stays in g, so repeated linearisation converges to the same step, until |D^-1 (g - H^T r)| is within the tolerance
+ * (step_layout.h). From the third linearisation on, the linearisation point is Anderson's combination of earlier ones; M and W
+ * are kept as long as that converges. The friction tolerance follows the outer residual (inexact Newton). Friction is solved for
+ * the contacts of a working set (exact_working_set.h).
+ *
+ * Line search: if the slope of work (v - v_k) . (g - H^T r) is not near 0 at v, the next linearisation point is the place on the
+ * line from v_k through v where it is, separately for each strand or mesh if there are several (exact_ways.h). An accepted step
+ * is never such a point but always the solution of a linearised problem. max_iterations: 1 accepts the first linearisation
+ * without a check, as the paper does. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -27,13 +29,13 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-/* ==== exact dump ==== */
+/* ==== export of contact problems ==== */
 
-/* The last one-step problem of a step, kept so that it can be written as an FCLIB file: M v + f = H^T r, u = H v + w, with guess
- * and solution. */
+/* Copy of the last one-step problem, to be written as an FCLIB file: M v + f = H^T r, u = H v + w, with initial guess and
+ * solution. */
 typedef struct {
   sparse_rows M, H;
-  int64_t     n_contacts;       /* 0: there is none */
+  int64_t     n_contacts;       /* 0: no problem stored */
   double     *f, *w, *mu;       /* f with FCLIB's sign, M v = H^T r + f */
   double     *guess, *guess_u, *r, *u, *v;
 } exact_dump;
@@ -56,7 +58,7 @@ static PetscErrorCode copy(int64_t n, const double *from, double **to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without what is stored but 0, as FCLIB has it. */
+/* Copy without stored zeros, as FCLIB requires. */
 static PetscErrorCode copy_rows(const sparse_rows *from, sparse_rows *to)
 {
   PetscFunctionBegin;
@@ -72,8 +74,8 @@ static PetscErrorCode copy_rows(const sparse_rows *from, sparse_rows *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before the solve: system, right side and guess. v_free [n]: the solution without impulses, M v_free = f; q [n_contacts][3] = H
- * v_free + w. */
+/* Before the solve: store system, right side and guess. v_free [n]: the solution without impulses, M v_free = f; q
+ * [n_contacts][3] = H v_free + w. */
 static PetscErrorCode exact_dump_problem(exact_dump *d, const delassus *W, int64_t n_contacts, const double *v_free, const double *q,
                                   const double *mu, const double *guess)
 {
@@ -99,7 +101,7 @@ static PetscErrorCode exact_dump_problem(exact_dump *d, const delassus *W, int64
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After it. */
+/* After the solve. */
 static void exact_dump_solution(exact_dump *d, const double *r, const double *u, const double *v)
 {
   memcpy(d->r, r, (size_t)(3 * d->n_contacts) * sizeof *r);
@@ -107,12 +109,12 @@ static void exact_dump_solution(exact_dump *d, const double *r, const double *u,
   memcpy(d->v, v, (size_t)d->M.n_rows * sizeof *v);
 }
 
-/* `title` for the file. Nothing if there is no problem. */
+/* Write an FCLIB file with the given title; nothing if no problem is stored. */
 static PetscErrorCode exact_dump_write(const exact_dump *d, const char *title, const char *path)
 {
   PetscFunctionBegin;
   if (d->n_contacts == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  /* M is symmetric, and FCLIB's H the transpose of ours: compressed columns of theirs are our compressed rows. */
+  /* M is symmetric, and FCLIB's H is the transpose of ours: its compressed columns are our compressed rows. */
   const fclib_problem p = {
       .is_global  = true,
       .dimension  = 3,
@@ -131,7 +133,7 @@ static PetscErrorCode exact_dump_write(const exact_dump *d, const char *title, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== exact ==== */
+/* ==== formulation ==== */
 
 typedef struct {
   step_frame              frame;
@@ -143,37 +145,39 @@ typedef struct {
   exact_dump              last; /* if keeps_problem */
 } exact;
 
-/* What leaves more than this of the residual is linearised anew: with the combination of steps an older matrix serves as well. */
+/* A larger ratio of successive residuals triggers a new matrix; with Anderson's combination an older matrix suffices up to here. */
 #define SLOW 0.3
-#define FORCING 0.05 /* impulses are found to the tolerance times this times the residual that is left, over its own tolerance, */
-#define LOOSEST 1e-2 /* and at least so well */
+#define FORCING 0.05 /* friction tolerance over the final one, per residual over the Newton tolerance (inexact Newton), */
+#define LOOSEST 1e-2 /* and its upper bound */
 #define LONGEST_WAY 16.0
-#define ASIDE 0.1 /* of the thickest fibre: from where things were led when contacts were last looked for, no matter */
-#define EARLY 1e2 /* tolerances left: contacts are looked for a second time, before the impulses of others are found to the end */
-#define PASSING 1e-4 /* of the speed that gravity adds in a step: how fast a contact that was left out may be passed */
+#define ASIDE 0.1 /* of the thickest fibre: a smaller change of the trajectory since the last detection does not require a new
+                   * one */
+#define EARLY 1e2 /* residual over tolerance below which contacts are detected a second time, before the other impulses are
+                   * solved accurately */
+#define PASSING 1e-4 /* of the speed that gravity adds in a step: closing speed up to which an excluded contact may be violated */
 enum {
-  IDLE     = 4,  /* iterations without getting nearer, after which linearising has given all it can: near the tolerance, */
-  IDLE_FAR = 16, /* and far from it, where ways wind */
-  TRIALS   = 20, /* places looked at on one way */
-  LOOKS    = 8,  /* for contacts, in a step that has begun */
-  SHORT    = 400 /* iterations for impulses that another linearisation follows */
+  IDLE     = 4,  /* iterations without progress after which linearisation has converged as far as possible: near the tolerance, */
+  IDLE_FAR = 16, /* and far from it, where convergence is not monotone */
+  TRIALS   = 20, /* trial points per line search */
+  LOOKS    = 8,  /* contact detections after the start of a step */
+  SHORT    = 400 /* friction iterations if another linearisation follows */
 };
 
-/* What one step needs, from its begin to its end. */
+/* Temporary data of one step. */
 typedef struct {
   step_unknowns unknowns;
-  delassus      *W;           /* of the last matrix; NULL: none yet */
+  delassus      *W;           /* for the current matrix; NULL: none yet */
   int64_t        n;
   double        *g, *full;    /* [n_full] residual of the systems; work */
   double        *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
-  double        *inverse_scale; /* [n] of right, see step_layout.h */
-  double        *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
+  double        *inverse_scale; /* [n] weights of `right`, see step_layout.h */
+  double        *start, *reached, *weight; /* [n] linearisation point and solution of the last problem; masses */
   anderson       past;
   exact_working_set set;
-  exact_ways     ways;        /* of the parts of the last matrix */
-  double        *seen;        /* [n_full] velocities with which contacts were last looked for */
+  exact_ways     ways;        /* parts of the current matrix */
+  double        *seen;        /* [n_full] velocities at the last contact detection */
   int            n_looks;
-  double         wanted, error; /* tolerance of the next impulses; error of the last */
+  double         wanted, error; /* tolerance of the next friction solve; error of the last */
 } exact_problem;
 
 static void problem_destroy(exact_problem *p)
@@ -187,7 +191,7 @@ static void problem_destroy(exact_problem *p)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-/* The step has begun and its contacts are found: start from the velocities at its start and the impulses of the last one. */
+/* Initialise a step whose contacts have been detected: velocities of its start, impulses of the last step. */
 static PetscErrorCode problem_start(exact *e, exact_problem *p)
 {
   PetscFunctionBegin;
@@ -209,7 +213,7 @@ static PetscErrorCode problem_start(exact *e, exact_problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* p->right = P^T (g(v) - H^T r), p->full of it; *norm in units of acceleration_scale. */
+/* p->right = P^T (g(v) - H^T r), p->full the same before P^T; *norm in units of acceleration_scale. */
 static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, double *norm, step_verdict *verdict,
                                step_report *report)
 {
@@ -231,8 +235,8 @@ static PetscErrorCode evaluate(exact *e, exact_problem *p, bool with_tangent, do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that is not definite, where its bodies promise one: the state is too far gone, or, if the step starts there, something
- * has no mass. */
+/* Assemble and factorise M and W. The bodies guarantee a definite matrix; if it is not definite, the state is invalid, or, at
+ * the start of a step, something has no mass. */
 static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_verdict *verdict)
 {
   sparse_rows M, H;
@@ -254,7 +258,7 @@ static PetscErrorCode linearise(exact *e, exact_problem *p, bool is_start, step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How a solver answered; a bad answer ends the attempt at this step, unless another linearisation follows anyway. */
+/* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
 static void take_answer(const exact *e, const friction_result *answer, bool is_last, step_verdict *verdict, step_report *report)
 {
   friction_report *f = &report->friction;
@@ -271,7 +275,7 @@ static void take_answer(const exact *e, const friction_result *answer, bool is_l
     *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
-/* With M and W as they are: impulses and velocities of the problem linearised at v. */
+/* Solve the problem linearised at v for impulses and velocities, with the current M and W. */
 static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -313,7 +317,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the combination leads to cannot be: go on from where the last problem came to. */
+/* The state of Anderson's combination is invalid: continue from the solution of the last problem. */
 static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -327,8 +331,8 @@ static PetscErrorCode step_back(exact *e, exact_problem *p, bool with_tangent, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the velocities x [n] that the last problem was linearised at and those that it came to, p->y, to the next to try:
- * Anderson's combination, in the norm of kinetic energy, of what came before. */
+/* Choose the next linearisation point by Anderson's combination in the norm of kinetic energy, from the last linearisation point
+ * x [n] and its solution p->y. */
 static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
 {
   PetscFunctionBegin;
@@ -345,7 +349,7 @@ static PetscErrorCode accelerate(exact *e, exact_problem *p, const double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dy . (g - H^T r), of which p->right is the second. */
+/* dy . (g - H^T r), with p->right = g - H^T r. */
 static double slope_along(const exact_problem *p)
 {
   double sum = 0.0;
@@ -353,7 +357,7 @@ static double slope_along(const exact_problem *p)
   return sum;
 }
 
-/* That slope where the last problem was linearised: -dy . M dy. */
+/* The slope of work at the linearisation point: -dy . M dy. */
 static double slope_at_start(exact_problem *p)
 {
   memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
@@ -363,7 +367,7 @@ static double slope_at_start(exact_problem *p)
   return slope_along(p);
 }
 
-/* The next place to look, as a share of the way, between one not far enough and one (infinite: not known yet) too far. */
+/* Next trial step length between one that is too short and one that is too long (infinite: not known yet). */
 static double next_share(double low, double at_low, double high, double at_high, int k)
 {
   const double width = high - low, straight = low + width * at_low / (at_low - at_high);
@@ -372,9 +376,8 @@ static double next_share(double low, double at_low, double high, double at_high,
   return fmin(fmax(straight, low + 0.1 * width), high - 0.1 * width);
 }
 
-/* Where a linearised problem led to, start + dy, the slope of work along the way is `last`. From `first` < 0 at the start it should
- * have come near 0. If not (infinite: that state cannot be), the next problem is linearised not there but where the way, made
- * longer if need be, comes near. */
+/* Line search along start + share dy. The slope of work is `first` < 0 at the start and `last` at the end of the full step
+ * (infinite: invalid state). The next linearisation point is where the slope is near 0, possibly beyond the full step. */
 static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, double last, step_verdict *verdict,
                                      step_report *report)
 {
@@ -398,8 +401,7 @@ static PetscErrorCode search_the_way(exact *e, exact_problem *p, double first, d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for every part that went too far: the next problem is linearised where each has gone as far as it should, the others all
- * their way. */
+/* The same separately for every part that went too far; the other parts take the full step. */
 static PetscErrorCode search_the_ways(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   double norm;
@@ -426,7 +428,7 @@ static bool has_only_rigid(const exact *e)
   return true;
 }
 
-/* Impulses need no digits that the next linearisation changes: how good they have to be where `norm` was left by the last one. */
+/* Friction tolerance for an outer residual `norm`: digits that the next linearisation changes are not computed. */
 static double tolerance_of_impulses(const exact *e, const exact_problem *p, double norm)
 {
   const double last = e->friction->tolerance;
@@ -434,7 +436,8 @@ static double tolerance_of_impulses(const exact *e, const exact_problem *p, doub
   return fmax(last, fmin(LOOSEST, FORCING * last * norm / e->newton->tolerance));
 }
 
-/* With contacts that joined: from where the last problem came to, or from where it was linearised, if that is the only place. */
+/* Continue with added contacts: from the solution of the last problem, or from its linearisation point if only one linearisation
+ * is allowed. */
 static PetscErrorCode start_again(exact *e, exact_problem *p, bool is_only, step_verdict *verdict, step_report *report)
 {
   double norm;
@@ -447,7 +450,7 @@ static PetscErrorCode start_again(exact *e, exact_problem *p, bool is_only, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Look for contacts where fibres come together as they are led now; not again unless that has become another way. */
+/* Repeat the contact detection between fibres for the current trajectory, unless it has hardly changed since the last detection. */
 static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step_verdict *verdict)
 {
   step_contacts *c = &e->frame.contacts;
@@ -472,7 +475,7 @@ static PetscErrorCode look_again(exact *e, exact_problem *p, bool *is_more, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contacts that were left out, or not found when the step began, and would be passed: the next problem is made with them. */
+/* Add excluded or newly detected contacts that the solution would violate to the next problem. */
 static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *is_complete, step_verdict *verdict)
 {
   const step_layout *l = &e->frame.layout;
@@ -486,18 +489,18 @@ static PetscErrorCode join(exact *e, exact_problem *p, bool looks_again, bool *i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Linearise until the step is solved. What is accepted is always the solution of a linearised problem, which obeys the law of
- * contact. */
+/* Outer Newton iteration until the step is solved. An accepted state is always the solution of a linearised problem, which
+ * satisfies the contact law. */
 static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   const newton_options *o      = e->newton;
   const double      final      = e->friction->tolerance;
   double            norm       = INFINITY, before, best = INFINITY;
-  double            norm_at_start; /* of no interest: contacts are not solved for there */
-  double            first;         /* slope of work where a way begins */
-  bool              is_renewed = true, is_complete; /* M belongs to the state at hand; no contact has joined */
-  int64_t           n_idle     = 0; /* iterations since the best */
+  double            norm_at_start; /* not used: contacts are not solved at this state */
+  double            first;         /* slope of work at the start of the search direction */
+  bool              is_renewed = true, is_complete; /* M belongs to the current state; no contact was added */
+  int64_t           n_idle     = 0; /* iterations since the smallest residual */
   PetscCall(evaluate(e, p, true, &norm, verdict, report));
   p->wanted = tolerance_of_impulses(e, p, INFINITY);
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
@@ -511,7 +514,7 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     PetscCall(solve_linearised(e, p, verdict, report));
     ++report->newton_iterations;
     if (verdict->code != STEP_OK) break;
-    before = k > 0 ? norm : INFINITY; /* the state the step starts from is no approximation of its end */
+    before = k > 0 ? norm : INFINITY; /* the initial state is no approximation of the solution */
     first  = slope_at_start(p);
     PetscCall(evaluate(e, p, false, &norm, verdict, report));
     const double last = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
@@ -520,15 +523,16 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     const bool is_end = (verdict->code == STEP_OK && norm <= o->tolerance && is_exact) || o->max_iterations == 1;
     const bool looks_again = is_end || k == 0 || (p->n_looks == 1 && norm < EARLY * o->tolerance);
     if (verdict->code == STEP_OK) PetscCall(join(e, p, looks_again, &is_complete, verdict));
-    if (verdict->code != STEP_OK && last < INFINITY) break; /* what was looked for was not there to be found */
+    if (verdict->code != STEP_OK && last < INFINITY) break; /* contact detection failed */
     if (is_end && is_complete) break;
     bool is_off   = k + 1 < o->max_iterations && (last > -EXACT_OFF * first || (k > 0 && last < EXACT_OFF * first));
-    bool is_apart = false; /* some parts of many went too far: each for itself */
+    bool is_apart = false; /* some parts of several went too far: separate line searches */
     if (p->ways.n_parts > 1 && k + 1 < o->max_iterations && verdict->code == STEP_OK && !is_end) {
       is_apart = exact_ways_seek(&p->ways, p->dy, p->right, p->inverse_scale) > 0;
       is_off   = is_apart || last > -EXACT_OFF * first;
     }
-    if (!is_off && !is_complete && k + 1 >= o->max_iterations && o->max_iterations > 1) { /* contacts without end: it flies apart */
+    if (!is_off && !is_complete && k + 1 >= o->max_iterations && o->max_iterations > 1) { /* contacts are added without end: the
+                                                                                           * state diverges */
       *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&e->frame.layout, p->full), -1};
       break;
     }
@@ -545,7 +549,7 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
     n_idle = norm < 0.9 * best ? 0 : n_idle + 1;
     best   = fmin(best, norm);
     const int64_t patience = norm <= o->stall_tolerance ? IDLE : IDLE_FAR;
-    if (k + 1 == o->max_iterations || (n_idle >= patience && norm <= best)) { /* all that linearising has to give */
+    if (k + 1 == o->max_iterations || (n_idle >= patience && norm <= best)) { /* no further progress possible */
       if (!(norm <= o->stall_tolerance))
         *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&e->frame.layout, p->full), -1};
       if (!(norm <= o->stall_tolerance) || is_exact || k + 1 == o->max_iterations) break;
@@ -562,8 +566,8 @@ static PetscErrorCode iterate(exact *e, exact_problem *p, step_verdict *verdict,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step is solved: make it permanent, unless a body refuses. Contacts that are left out part or keep apart whatever their block
- * of W. */
+/* The step is solved: make it permanent unless a body rejects it. For excluded contacts W is replaced by the identity; they
+ * separate or stay apart for any W. */
 static PetscErrorCode accept(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
 {
   const int64_t n = step_contacts_size(&e->frame.contacts);
@@ -621,7 +625,7 @@ static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdi
 
 static PetscErrorCode exact_describe(const scene *s, FILE *out)
 {
-  fprintf(out, "formulation exact: rigid contact, Coulomb friction solved by %s; contacts are found between\n",
+  fprintf(out, "formulation exact: rigid contact, Coulomb friction solved by %s; contacts are detected between\n",
           friction_solvers[s->options->solver->friction->method].name);
   return step_finders_describe(s, out);
 }

@@ -1,9 +1,10 @@
+/* Step lengths are found by safeguarded interpolation of the slope, for all selected parts at once. */
 #include "sim/exact/exact_ways.h"
 #include "core/memory.h"
 #include <math.h>
 #include <string.h>
 
-enum { SMALL = 6 }; /* unknowns: rigid bodies fall into such */
+enum { SMALL = 6 }; /* unknowns; components of rigid bodies are not larger */
 
 void exact_ways_destroy(exact_ways *w)
 {
@@ -73,7 +74,7 @@ int64_t exact_ways_seek(exact_ways *w, const double *dy, const double *left, con
   return w->n_sought;
 }
 
-/* Between one not far enough and one too far. */
+/* Step length between one that is too short and one that is too long. */
 static double next_share(const exact_ways *w, int64_t p, int step)
 {
   const double low = w->low[p], high = w->high[p], width = high - low;

@@ -1,37 +1,40 @@
-/* How far to go along the way that a linearised problem gives, each part of the scene for itself. Parts are the components of the
- * mass matrix of M (v - v_k) + g(v_k) = H^T r: strands, meshes, super-helices; what falls into smaller pieces than a strand, rigid
- * bodies and free nodes, is one part. Given the impulses r parts do not know of each other, and in each the slope of work
- * (v - v_k) . (g - H^T r) is below 0 where the way begins and should be near 0 where it ends. One strand among thousands that
- * snaps through keeps no other from going all its way. */
+/* Line search of a linearised step, separately for independent parts of the scene. Parts are the connected components of the
+ * mass matrix in M (v - v_k) + g(v_k) = H^T r: strands, meshes, super-helices. All components smaller than a strand (rigid
+ * bodies, free nodes) together are one part. For given impulses r the parts are independent. In each part the slope of work (v -
+ * v_k) . (g - H^T r) is negative at the start of the search direction and should be near 0 at the end of the step. Thus one
+ * strand that snaps through does not shorten the steps of thousands of others. Used by exact.c. */
 #ifndef SS_SIM_EXACT_EXACT_WAYS_H
 #define SS_SIM_EXACT_EXACT_WAYS_H
 #include "optim/friction/delassus.h"
 
-#define EXACT_OFF 0.5 /* share of the slope at the start of a way that is no slope at its end */
+#define EXACT_OFF 0.5 /* fraction of the initial slope below which a slope counts as zero */
 
 typedef struct {
   int64_t  n, n_parts;
-  int32_t *part;            /* [n] of each unknown */
-  double  *first, *slope;   /* [n_parts] slope of work at the start, and where it was last looked */
-  double  *residual;        /* [n_parts] squares of what is left */
-  double  *share;           /* [n_parts] of the way: 1 all of it */
-  double  *low, *at_low, *high, *at_high; /* [n_parts] shares not far enough and too far (infinite: none known), and slopes there */
-  bool    *is_sought;       /* [n_parts] */
+  int32_t *part;            /* [n] part of each unknown */
+  double  *first, *slope;   /* [n_parts] slope of work at the start, and at the last trial point */
+  double  *residual;        /* [n_parts] squared residual norms */
+  double  *share;           /* [n_parts] step length: 1 is the full step */
+  double  *low, *at_low, *high, *at_high; /* [n_parts] step lengths that are too short and too long (infinite: none known), and
+                                           * the slopes there */
+  bool    *is_sought;       /* [n_parts] parts whose line search is not finished */
   int64_t  n_sought;
 } exact_ways;
 
-/* The parts of W's mass matrix. destroy copes with zeros. */
+/* Find the parts of W's mass matrix. destroy accepts zeros. */
 PetscErrorCode exact_ways_create(const delassus *W, exact_ways *w);
 void           exact_ways_destroy(exact_ways *w);
-/* Where ways begin: dy, left (g - H^T r) [n]. */
+/* Set the initial slopes: dy is the search direction, left the residual g - H^T r at the start, both [n]. */
 void exact_ways_begin(exact_ways *w, const double *dy, const double *left);
-/* Where they end, with what is left there; `scale` [n] measures it. Which parts went too far, among those that have at least their
- * even share of what is left? Returns how many; all shares are 1 until exact_ways_next. Parts that did not go far enough are not
- * sought: what is stiff in them is where it should be, and another linearisation brings the rest on. */
+/* Check the full step, where the residual is `left` with weights `scale` [n]. Select the parts that went too far, among those
+ * with at least an average share of the residual, and return their number. All step lengths are 1 until exact_ways_next. Parts
+ * that did not go far enough are not selected: their stiff components have converged, and the next linearisation advances the
+ * others. */
 int64_t exact_ways_seek(exact_ways *w, const double *dy, const double *left, const double *scale);
-/* The next share of every part that is sought; step counts from 0. */
+/* Choose the next step length of every selected part; `step` counts from 0. */
 void exact_ways_next(exact_ways *w, int step);
-/* What is left at these shares; NULL: that state cannot be, all that are sought went too far. Returns how many still are sought. */
+/* Evaluate the residual at these step lengths; NULL: the state is invalid, all selected parts went too far. Returns the number
+ * of parts still selected. */
 int64_t exact_ways_take(exact_ways *w, const double *dy, const double *left);
 /* y = start + share dy. */
 void exact_ways_go(const exact_ways *w, const double *start, const double *dy, double *y);

@@ -87,7 +87,7 @@ static void test_check(void **state)
       {"0.4001", "", {NULL}},
       {"0.4",
        "",
-       {"bodies.low: its surface meets \"high\" as the run starts", " pairs of an edge and a triangle, edge ", ", 0.4)",
+       {"bodies.low: its surface intersects \"high\" at the start of the run", " pairs of an edge and a triangle, edge ", ", 0.4)",
         "Move one of them away, or pray"}},
       {"0.35",
        "",
@@ -120,7 +120,7 @@ static void test_self(void **state)
       if (fabs(low->x[3 * k] - 0.2) + fabs(low->x[3 * k + 1] - 0.2) + fabs(low->x[3 * k + 2]) < 1e-12) low->x[3 * k + 2] = 0.45;
     assert_ok(scene_intersections_check(w.s, "pray", w.d));
     assert_int_equal(diagnostics_count(w.d), knows);
-    if (knows) assert_non_null(strstr(diagnostics_text(w.d, 0), "meets itself as the run starts"));
+    if (knows) assert_non_null(strstr(diagnostics_text(w.d, 0), "intersects itself at the start of the run"));
     close_world(&w);
   }
   assert_no_leak();
