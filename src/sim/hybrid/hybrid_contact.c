@@ -1,3 +1,5 @@
+/* Sequence: transfer through the grid (augury or PIC), exchange with rigid bodies, geometric impulses; then the record of
+ * contact forces. */
 #include "sim/hybrid/hybrid_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -10,7 +12,7 @@
 #include "sim/hybrid/hybrid_balance.h"
 #include <string.h>
 
-/* ==== hybrid continuum ==== */
+/* ==== continuum ==== */
 
 static void hybrid_continuum_create(const scene *s, hybrid_continuum *c)
 {
@@ -43,14 +45,12 @@ static PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_lay
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== hybrid record ==== */
+/* ==== record of contact forces ==== */
 
-/* Forces of contact, as measures and frames see them: what impulses did pair by pair, and what the grid did vertex by vertex.
- *
- * The grid knows no pairs: what it does to a vertex is put down to the body that is nearest, then forces between bodies are
- * balanced so that what each body felt in all, which is known, is right to rounding (hybrid_balance.h). Points show what
- * vertices felt, of both sides. */
-/* Vertices beside those that meet something: what they felt came through these. */
+/* Contact forces for measures and frames. Impulses are known pair by pair; changes by the grid are known vertex by vertex and
+ * are attributed to the nearest body. Forces between bodies are then balanced so that their sums equal the total force on each
+ * body, which is known to rounding (hybrid_balance.h). Contact points show the changes of the vertices of both bodies. */
+/* Attribute changes of vertices without a near body to the bodies of their neighbours. */
 static PetscErrorCode spread(hybrid_contact *c)
 {
   const scene_surfaces *f = c->boundary.surfaces;
@@ -76,7 +76,7 @@ static PetscErrorCode spread(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the grid: c->boundary.v against c->v_old, before what is held is restored. */
+/* To be called after the grid: changes c->boundary.v - c->v_old, before constrained velocities are restored. */
 static PetscErrorCode hybrid_record_note(hybrid_contact *c)
 {
   const hybrid_boundary *b = &c->boundary;
@@ -100,7 +100,7 @@ static PetscErrorCode hybrid_record_note(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A body of kind mpm, if there is one. */
+/* Index of a body of kind mpm; -1: there is none. */
 static int32_t continuum_of(const scene *s)
 {
   for (int i = 0; i < s->n_bodies; ++i)
@@ -108,7 +108,7 @@ static int32_t continuum_of(const scene *s)
   return -1;
 }
 
-/* Where a vertex is now. */
+/* Current position of a vertex. */
 static void place_of(const hybrid_contact *c, const step_layout *l, int64_t k, double x[3])
 {
   const hybrid_boundary *b = &c->boundary;
@@ -127,7 +127,7 @@ static void add_point(contact_points *p, const double x[3], const double normal[
   ++p->n;
 }
 
-/* Forces between pairs as they are collected: groups of the record, and where they act (c->met_at). */
+/* Add a force between a pair: to the groups of the record, and its position to c->met_at. */
 static PetscErrorCode collect(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
 {
   contact_group_force *group;
@@ -149,7 +149,7 @@ static bool may_meet(const scene *s, int32_t a, int32_t b)
   return a >= 0 && b >= 0 && !s->laws[(int64_t)a * s->n_bodies + b].never_touch;
 }
 
-/* Vertices that the grid pushed. Both sides of a pair tell half; a continuum has no vertices to tell its own. */
+/* Changes of vertices by the grid. Both sides of a pair contribute half; a continuum has no vertices of its own. */
 static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_record *record)
 {
   const hybrid_boundary *b = &c->boundary;
@@ -167,7 +167,8 @@ static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_
     if (pair[1] >= 0) add_point(&record->points, x, normal, force, 0.0, pair, false);
     v3_scale(force, p->other >= 0 ? 0.5 : 1.0, force);
     PetscCall(collect(c, record, x, force, pair[0], pair[1]));
-    if (may_meet(l->scene, pair[0], continuum)) PetscCall(collect(c, record, x, nothing, pair[0], continuum)); /* it may have, too */
+    if (may_meet(l->scene, pair[0], continuum)) PetscCall(collect(c, record, x, nothing, pair[0], continuum)); /* it may be in
+                                                                                                                * contact, too */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,7 +195,7 @@ static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, ste
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step is permanent: points, and pairs that met with forces as far as they are known pair by pair; and report->contact. */
+/* Record the permanent step: contact points, pairs in contact with the forces known pair by pair, and report->contact. */
 static PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
 {
   PetscFunctionBegin;
@@ -207,9 +208,9 @@ static PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- forces that bodies felt -------------------------------------------------------------------------------------------- */
+/* ---- total forces on bodies ----------------------------------------------------------------------------------------------- */
 
-/* What contact did to each body that is held nowhere, zones included [N]. */
+/* Total contact force on each body without constraints, including rigid zones [N]. */
 static void feel(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
                  double (*felt)[3])
 {
@@ -274,12 +275,12 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== hybrid contact ==== */
+/* ==== contact ==== */
 
 static const double AHEAD     = 2.0;  /* steps that grid.acts_on: meeting looks ahead */
 static const double THICKNESS = 0.05; /* of the mean edge, if not given */
 
-/* ---- making one --------------------------------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_contact *c)
 {
@@ -319,12 +320,12 @@ static PetscErrorCode list_walls(const scene *s, hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the vertices of a rigid body end that moves with v, w: body_ops.frame is what makes the step permanent, too. */
+/* Vertices of a rigid body at the end of the step for velocities v, w; uses body_ops.frame like the permanent step. */
 static void place_rigid(void *context, int32_t r, const double v[3], const double w[3], double *x1)
 {
   const hybrid_contact *c    = context;
   const scene_surfaces *f    = c->boundary.surfaces;
-  if (r >= c->boundary.n_rigids) { /* an obstacle, whatever is said of it */
+  if (r >= c->boundary.n_rigids) { /* an obstacle: independent of v, w */
     const int i = c->obstacle[r - c->boundary.n_rigids];
     memcpy(x1 + 3 * f->first_vertex[i], c->boundary.x1_held + 3 * f->first_vertex[i],
            (size_t)(3 * (f->first_vertex[i + 1] - f->first_vertex[i])) * sizeof *x1);
@@ -342,7 +343,7 @@ static void place_rigid(void *context, int32_t r, const double v[3], const doubl
   }
 }
 
-/* Whatever has a pose carries its vertices, so that what they do is known to be one motion. */
+/* Bodies with a pose carry their vertices, so that impulses treat them as one rigid motion. */
 static PetscErrorCode list_carriers(const scene *s, hybrid_contact *c)
 {
   const scene_surfaces *f = c->boundary.surfaces;
@@ -421,7 +422,7 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table)
   PetscFunctionBegin;
   PetscCall(field_table_add_group(table, "contact/boundary", FIELD_GROUP_PLAIN, &c->boundary.surfaces->n_vertices, NULL, &g));
   PetscCall(field_table_add(table, g, "affine", "1/s", FIELD_F64, 9, &c->boundary.affine, FIELD_CHECKPOINT,
-                            "gradient of velocity that nodes of boundaries carry to the grid"));
+                            "velocity gradient that boundary nodes transfer to the grid"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -433,7 +434,7 @@ static void remember(hybrid_contact *c)
   memcpy(c->v_old, c->boundary.v, (size_t)(3 * n) * sizeof *c->v_old);
 }
 
-/* All geometry is that of the start: what takes part must not cross a cell. */
+/* Contact uses the geometry of the start: active boundaries must not cross a cell in the step. */
 static void check_speed(const hybrid_contact *c, const step_layout *l, step_verdict *verdict)
 {
   const scene_surfaces *f = c->boundary.surfaces;
@@ -446,7 +447,7 @@ static void check_speed(const hybrid_contact *c, const step_layout *l, step_verd
     }
 }
 
-/* Rigid bodies take what their vertices gain; held ones give it up. */
+/* Transfer the changes of vertices to rigid bodies; restore constrained vertices. */
 static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
 {
   PetscFunctionBegin;
@@ -466,8 +467,9 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rigid bodies weigh what they can answer for along the ways that others are; those that took more than their vertices had to give, which
- * sliding can bring about, weigh what they can answer for in any way: once more, then. */
+/* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that took
+ * up more energy than their vertices lost (possible in sliding) get their effective mass for any direction, and the transfer is
+ * repeated. */
 static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     augury_result *done)
 {
@@ -526,7 +528,7 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rigid bodies and walls as they are at the start, and how they move. */
+/* Set rigid bodies and walls at the start of the step, with their velocities. */
 static void set_movers(hybrid_contact *c, const step_layout *l)
 {
   const hybrid_boundary *b = &c->boundary;
@@ -598,13 +600,13 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
   PetscCall(keep_pairs(c));
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
-  report->contact.friction_work -= c->report.friction_work; /* what it takes up */
+  report->contact.friction_work -= c->report.friction_work; /* dissipated energy */
   report->transfer.meetings += c->report.n_meetings;
   report->transfer.zone_nodes += c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which nodes' velocities have changed from `before`, and by how much in all; whether any did. */
+/* Mark the nodes whose velocities differ from `before` and add the differences to gain; true if there are any. */
 static bool note_touched(hybrid_contact *c, const double *before)
 {
   const hybrid_boundary *b       = &c->boundary;
@@ -660,7 +662,7 @@ PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, 
     if (own->frame < 0) v3_copy(b->v + 3 * k, l->v + 3 * (own->body->first_block + f->node[k]));
   }
   remember(c);
-  c->has_acted = false; /* impulses say so if they change what is rigid */
+  c->has_acted = false; /* set again by the impulses if they change rigid bodies */
   timer_begin(TIMER_FRICTION);
   PetscCall(push_apart(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);

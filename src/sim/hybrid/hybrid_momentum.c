@@ -1,3 +1,4 @@
+/* Heaps are connected groups of bodies in contact. Each gets one rigid velocity field, from its missing momenta and its inertia. */
 #include "sim/hybrid/hybrid_momentum.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -10,9 +11,9 @@ typedef enum { PART_FREE, PART_ANCHOR, PART_CONTINUUM } part;
 
 struct hybrid_heap {
   bool   has_nodes, has_anchor, has_continuum;
-  int    n_axes; /* along which anchors can give momentum */
+  int    n_axes; /* directions in which constrained bodies can give momentum */
   double axis[3][3];
-  double mass, first[3], P[3], L[3]; /* P, L: what is missing, L about the origin; first: sum of mass times place */
+  double mass, first[3], P[3], L[3]; /* P, L: missing momentum, L about the origin; first: sum of mass times position */
 };
 
 PetscErrorCode hybrid_momentum_create(const scene *s, hybrid_momentum *m)
@@ -81,14 +82,14 @@ static void add_axis(hybrid_heap *h, const double n[3])
 {
   double       e[3];
   v3_copy(e, n);
-  for (int pass = 0; pass < 2; ++pass) /* twice is enough: what is left of n is at right angles to rounding */
+  for (int pass = 0; pass < 2; ++pass) /* twice is enough for orthogonality to rounding */
     for (int k = 0; k < h->n_axes; ++k) v3_axpy(e, -v3_dot(e, h->axis[k]), h->axis[k]);
   const double length = v3_norm(e);
   if (h->n_axes == 3 || !(length > 1e-6 * v3_norm(n))) return;
   v3_scale(h->axis[h->n_axes++], 1.0 / length, e);
 }
 
-/* Half-spaces without friction push along their normals, all else that is held or never moves wherever it likes. */
+/* Half-spaces without friction react along their normals only; other constrained or static bodies react in any direction. */
 static void lean_on(hybrid_heap *h, const hybrid_contact *c, const scene *s, int anchor, int other)
 {
   bool is_wall = false;
@@ -109,7 +110,7 @@ static void find_heaps(hybrid_momentum *m, const hybrid_contact *c, const contac
 {
   bool is_changed = true;
   for (int i = 0; i < m->n; ++i) m->heap_of[i] = i, m->heap[i] = (hybrid_heap){0};
-  while (is_changed) { /* what hangs together has one label, the least number in it; anchors hold nothing together */
+  while (is_changed) { /* connected bodies get one label, the lowest index; constrained bodies do not connect others */
     is_changed = false;
     for (int64_t p = 0; p < met->n; ++p) {
       const int on = met->group[p].source_body, by = met->group[p].object_body;
@@ -130,15 +131,15 @@ static void find_heaps(hybrid_momentum *m, const hybrid_contact *c, const contac
       if (other == PART_CONTINUUM) h->has_continuum = true;
       if (other == PART_ANCHOR) lean_on(h, c, s, by, on);
     }
-  for (int i = 0; i < m->n; ++i) /* bodies that meet a continuum are each on their own */
+  for (int i = 0; i < m->n; ++i) /* bodies in contact with a continuum are corrected individually */
     if (m->heap[m->heap_of[i]].has_continuum) m->heap_of[i] = i;
   for (int i = 0; i < m->n; ++i)
     if (m->heap[i].has_continuum) m->heap[i] = (hybrid_heap){0};
 }
 
-/* ---- restoring ----------------------------------------------------------------------------------------------------------- */
+/* ---- correction ------------------------------------------------------------------------------------------------------------ */
 
-/* What body i, made of nodes, has less than part 2 of the step left it. */
+/* Momentum that body i, made of nodes, lacks compared with part 2 of the step. */
 static void add_missing(const hybrid_momentum *m, int i, const hybrid_boundary *b, const nodal_body *own, hybrid_heap *h)
 {
   const scene_surfaces *f = b->surfaces;
@@ -156,7 +157,7 @@ static void add_missing(const hybrid_momentum *m, int i, const hybrid_boundary *
   h->has_nodes = true;
 }
 
-/* inertia += that of a rigid body about `center`. */
+/* inertia += inertia of a rigid body about `center`. */
 static void add_rigid_inertia(const rigid_body *r, const double center[3], double inertia[9])
 {
   double R[9], half[9], own[9], arm[3], rr[9];
@@ -231,7 +232,7 @@ void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *
     if (part_of(s, i) != PART_FREE) continue;
     hybrid_heap      *h   = &m->heap[m->heap_of[i]];
     const nodal_body *own = nodal_body_of(s->bodies[i].body);
-    const rigid_body *r   = dynamic_of(s, i); /* whose motion is what part 2 made it */
+    const rigid_body *r   = dynamic_of(s, i); /* its motion is that of part 2 */
     if (own) add_missing(m, i, &c->boundary, own, h);
     if (r) h->mass += r->mass, v3_axpy(h->first, r->mass, r->c);
   }

@@ -91,7 +91,7 @@ static void test_check(void **state)
         "Move one of them away, or pray"}},
       {"0.35",
        "",
-       {"bodies.low: its surface meets \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
+       {"bodies.low: its surface intersects \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
       {"0.35", ", pairs: [{between: [low, high], touch: false}]", {NULL}},
   };
   (void)state;
