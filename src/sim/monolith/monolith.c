@@ -1,13 +1,13 @@
-/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact, their pressure,
- * friction and contact forces found as one problem [TakahashiBatty2021; theory, section 13].
+/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact; pressure, friction
+ * and contact forces are the solution of one problem [TakahashiBatty2021; docs/theory, section 13].
  *
- * A step takes everything at its start: bodies go where they would without contact, faces get gravity, then
+ * A step starts from the velocities without contact: free motion of the bodies, and faces with gravity. Then
  *
- *   u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
+ *    u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
  *
- * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that
- * their momenta are those of the forces to rounding, whatever they do when they turn. Bodies that overlap after it are moved apart,
- * by positions alone; grains that have come into solids are moved out, and hit them. */
+ * with p, s, lambda, z from optim/granular. The resulting impulses are applied in the bodies' own equations (monolith_bodies.h),
+ * so that momentum is conserved to rounding also for rotating bodies. Afterwards overlapping bodies are separated by positions
+ * alone, and grains inside solids are moved out and transfer their impulses. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -26,11 +26,10 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-/* ==== monolith check ==== */
+/* ==== checks of a scene ==== */
 
-/* What `monolith` refuses of a scene, and what `check` says of one. */
 
-#define OVERLAP 0.02 /* of a body's radius: less than this is pushed apart as it goes */
+#define OVERLAP 0.02 /* of a body's radius: smaller overlaps are allowed and corrected during the run */
 enum { MOST_CUTS = 10 };
 
 static const document_node *node_of(const scene *s, int i)
@@ -51,7 +50,7 @@ static bool has_continuum(const scene *s)
   return false;
 }
 
-/* ---- outside ----------------------------------------------------------------------------------------------------------- */
+/* ---- bodies outside the domain ----------------------------------------------------------------------------------------- */
 
 static void check_place(const scene *s, int i, diagnostics *d)
 {
@@ -62,17 +61,17 @@ static void check_place(const scene *s, int i, diagnostics *d)
     if (b->c[k] + b->radius > box->min[k] && b->c[k] - b->radius < box->max[k]) continue;
     snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m leave %c from %g to %g m; move it, "
-                          "or make the domain larger",
+                          "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m exceed %c from %g to %g m; move "
+                          "it, or make the domain larger",
                           b->c[0], b->c[1], b->c[2], b->radius, "xyz"[k], box -> min[k], box -> max[k]);
     return;
   }
 }
 
-/* ---- in each other ----------------------------------------------------------------------------------------------------- */
+/* ---- overlapping bodies ------------------------------------------------------------------------------------------------ */
 
-/* The deepest point of a triangle in a level set, as far as it is deeper than *most. Distances change by no more than the way: what
- * is not deep enough around the centre is left out, the rest is cut in four. */
+/* The deepest point of a triangle in a level set, if deeper than *most. Distances change at most by the displacement: a triangle
+ * whose centre is not deep enough is skipped, others are split into four. */
 static void dip(const level_set *set, const double x[3][3], double nearly, int levels, double *most)
 {
   double center[3], radius2 = 0.0, middle[3][3];
@@ -94,7 +93,7 @@ static void dip(const level_set *set, const double x[3][3], double nearly, int l
   }
 }
 
-/* How deep the surface of a is in the level sets of b: vertices, edges and faces. */
+/* Depth of the surface of a in the level sets of b: vertices, edges and faces. */
 static double depth_in(const rigid_body *a, const scene_body *b)
 {
   rigid_frame       fa, fb;
@@ -133,12 +132,12 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
   snprintf(path, sizeof path, "bodies.%s", s->bodies[j].name);
   diagnostics_add_under(
       d, node_of(s, j), path, NULL,
-      "starts %g m deep in \"%s\": rigid bodies may not overlap; move one of them, or say touch: false under contact.pairs", depth,
+      "starts %g m deep in \"%s\": rigid bodies must not overlap; move one of them, or set touch: false under contact.pairs", depth,
       s->bodies[i].name);
 }
 
-/* Complaints with their places: bodies that start outside the grid's box, rigid bodies that start in each other, laws one grid
- * cannot keep. */
+/* Complain about bodies outside the domain of the grid, overlapping rigid bodies, and contact laws that a single grid cannot
+ * represent. */
 static PetscErrorCode monolith_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
@@ -150,7 +149,7 @@ static PetscErrorCode monolith_check(const scene *s, diagnostics *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+/* ---- description for `check` ------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode describe_grid(const scene *s, FILE *out)
 {
@@ -166,7 +165,7 @@ static PetscErrorCode describe_grid(const scene *s, FILE *out)
   for (int k = 0; k < 3; ++k) n[k] = nearbyint((o->domain->max[k] - o->domain->min[k]) / o->spacing);
   const double cells = volume / pow(o->spacing, 3);
   fprintf(out,
-          "  grid of %.0f x %.0f x %.0f cells of %g m, of which about %.3g hold material: as many pressures, %.3g stresses, %.3g "
+          "grid of %.0f x %.0f x %.0f cells of %g m, of which about %.3g contain material: as many pressures, %.3g stresses, %.3g "
           "faces\n",
           n[0], n[1], n[2], o->spacing, cells, 5.0 * cells, 3.0 * cells);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,7 +187,7 @@ static PetscErrorCode describe_solids(const scene *s, FILE *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which sides of the domain bodies meet, unless an obstacle is there. */
+/* Print the sides of the domain that bodies can touch, unless an obstacle covers them. */
 static void describe_walls(const scene *s, FILE *out)
 {
   int n = 0;
@@ -197,7 +196,7 @@ static void describe_walls(const scene *s, FILE *out)
   if (n > 0) fprintf(out, "\n");
 }
 
-/* Grid, estimated unknowns, solids, the ways contacts are found. */
+/* Print the grid, the estimated number of unknowns, solids and contact detectors. */
 static PetscErrorCode monolith_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
@@ -207,19 +206,19 @@ static PetscErrorCode monolith_describe(const scene *s, FILE *out)
     PetscCall(describe_solids(s, out));
     describe_walls(s, out);
   }
-  fprintf(out, "  contacts of rigid bodies are found between\n");
+  fprintf(out, "contacts of rigid bodies are detected between\n");
   PetscCall(step_finders_describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== monolith ==== */
+/* ==== formulation ==== */
 
-/* What the job says that steps need. */
+/* Options of the job that a step needs. */
 typedef struct {
   const mac_options  *grid; /* NULL: there are only rigid bodies */
   const flow_options *flow;
-  double              overlap_share, overlap_speed; /* the latter [m/s], NaN: not given */
-  double              frame;                        /* [s] between frames, at least a step */
+  double              overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: not given */
+  double              frame;                        /* time between frames [s], at least a step */
 } monolith_options;
 
 typedef struct {
@@ -235,11 +234,11 @@ typedef struct {
   flow_work        *work;
 } monolith;
 
-/* What one step needs, from its begin to its end. */
+/* Temporary data of one step. */
 typedef struct {
   monolith_flow     flow;
   monolith_rheology rheology;
-  contact_forces    pushed; /* what continuum and solids exert on each other */
+  contact_forces    pushed; /* forces between continuum and solids */
   double          (*wrench)[6], (*move)[6]; /* [n_bodies] */
 } monolith_step;
 
@@ -252,10 +251,10 @@ static void step_free(monolith_step *p)
   memory_free(&p->move);
 }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------------- */
+/* ---- setup ------------------------------------------------------------------------------------------------------------- */
 
-/* A body that crosses more cells in the step than a particle may would jump into material that has not made way. Those that have
- * left the domain do not count. */
+/* A body that crosses more cells in a step than a particle may would move into material that has not been displaced. Bodies
+ * outside the domain are not checked. */
 static void check_pace(const monolith *m, step_verdict *verdict)
 {
   const mac_options *o = m->options.grid;
@@ -272,7 +271,7 @@ static void check_pace(const monolith *m, step_verdict *verdict)
   }
 }
 
-/* The continuum as particles have left it, with gravity: its unknowns and operators. */
+/* Add gravity to the face velocities that the particles have set; assemble unknowns and operators. */
 static PetscErrorCode assemble(monolith *m)
 {
   PetscFunctionBegin;
@@ -319,9 +318,9 @@ static PetscErrorCode solve(monolith *m, monolith_step *p, step_verdict *verdict
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- back -------------------------------------------------------------------------------------------------------------- */
+/* ---- update ------------------------------------------------------------------------------------------------------------ */
 
-/* Bodies take what was found; l->v and the poses of the end. */
+/* Apply the resulting forces to the bodies; set l->v and the poses at the end of the step. */
 static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
 {
   PetscFunctionBegin;
@@ -334,7 +333,7 @@ static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Faces take theirs, and those that are not unknown follow their neighbours. */
+/* Store the velocities of unknown faces; other faces are extrapolated from their neighbours. */
 static PetscErrorCode put_back(monolith *m, const monolith_step *p)
 {
   PetscFunctionBegin;
@@ -345,7 +344,7 @@ static PetscErrorCode put_back(monolith *m, const monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bodies that overlap are moved apart, by positions alone, then the continuum out of all solids, which it hits. */
+/* Separate overlapping bodies by positions alone; then move the continuum out of all solids, to which it transfers its impulse. */
 static PetscErrorCode settle(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
@@ -374,7 +373,7 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step is solved: make it permanent, unless somebody refuses. */
+/* The step is solved: make it permanent unless a body rejects it. */
 static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -384,7 +383,7 @@ static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdic
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(put_back(m, p));
   if (m->domain) PetscCall(monolith_record_forces(f, mac_domain_state(m->domain), l->scene, &m->solids, &p->pushed));
-  PetscCall(step_layout_end(l, verdict)); /* the grid comes first and alone may refuse */
+  PetscCall(step_layout_end(l, verdict)); /* the grid is first and only it may reject the step */
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
   PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
@@ -410,7 +409,7 @@ static PetscErrorCode try_step(void *context, step_verdict *verdict, step_report
   if (m->domain && verdict->code == STEP_OK) check_pace(m, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */
+  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end of the step */
   PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(assemble(m));
@@ -432,7 +431,7 @@ static PetscErrorCode take_step(formulation *f, double t, double dt, step_verdic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the centres of cells. */
+/* Trilinear interpolation between cell centres. */
 static double pressure_at(const formulation *f, const double x[3])
 {
   const monolith *m = (const monolith *)f;
@@ -456,7 +455,7 @@ static double pressure_at(const formulation *f, const double x[3])
   return sum;
 }
 
-/* ---- a formulation ----------------------------------------------------------------------------------------------------- */
+/* ---- interface --------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode add_fields(formulation *f, field_table *table)
 {

@@ -1,3 +1,4 @@
+/* 6x6 systems per body: inverse tangents for the linear coupling, and Newton's method for the final velocities. */
 #include "sim/monolith/monolith_bodies.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -5,7 +6,7 @@
 
 enum { SIZE = 6, MOST_ITERATIONS = 40 };
 
-/* o = m^-1 by Gauss and Jordan, the largest pivot of each column first. false: singular. */
+/* o = m^-1 by Gauss-Jordan elimination with column pivoting. false: singular. */
 static bool invert(double o[36], const double m[36])
 {
   double a[SIZE][2 * SIZE] = {{0.0}};
@@ -34,7 +35,7 @@ static bool invert(double o[36], const double m[36])
   return true;
 }
 
-/* H of the last residual with tangent, column by column. */
+/* Tangent H of the last residual with tangent, column by column. */
 static PetscErrorCode tangent_of(const body *b, double H[36])
 {
   PetscFunctionBegin;
@@ -47,7 +48,7 @@ static PetscErrorCode tangent_of(const body *b, double H[36])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Newton's method for g(v) = impulse until rounding is all that is left: |g| is counted in kinetic energy. */
+/* Newton's method for g(v) = impulse down to rounding errors; |g| is measured as kinetic energy. */
 static PetscErrorCode solve(body *b, const double impulse[SIZE], double v[SIZE], step_verdict *verdict)
 {
   double mass[SIZE], g[SIZE], H[36], inverse[36], best[SIZE], least = INFINITY, scale = 0.0;
@@ -62,7 +63,8 @@ static PetscErrorCode solve(body *b, const double impulse[SIZE], double v[SIZE],
     for (int i = 0; i < SIZE; ++i) scale = fmax(scale, fmax(mass[i] * v[i] * v[i], impulse[i] * impulse[i] / mass[i]));
     if (norm < least)
       for (int i = 0; i < SIZE; ++i) best[i] = v[i];
-    if (!(norm < 0.25 * least) && least <= 1e6 * DBL_EPSILON * DBL_EPSILON * scale) break; /* no nearer, and near enough */
+    if (!(norm < 0.25 * least) && least <= 1e6 * DBL_EPSILON * DBL_EPSILON * scale) break; /* no further decrease, and close to
+                                                                                            * rounding */
     least = fmin(least, norm);
     if (norm == 0.0) break;
     PetscCall(tangent_of(b, H));

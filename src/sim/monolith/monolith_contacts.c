@@ -1,3 +1,5 @@
+/* Conversion between step_contacts and the contacts of the granular solver; overlaps are corrected by a bound-constrained
+ * quadratic program. */
 #include "sim/monolith/monolith_contacts.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -41,7 +43,7 @@ static PetscErrorCode reserve(monolith_contacts *c, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row of contact i over its one or two bodies that are solved for. */
+/* The row of contact i over its one or two unknown bodies. */
 static void take_row(const contact_jacobian *rows, int64_t i, double shift, double mu, flow_contact *out)
 {
   *out = (flow_contact){.body = {-1, -1}, .mu = mu};
@@ -80,7 +82,8 @@ static void diagonal_of(const flow_contact *f, const monolith_bodies *bodies, do
 PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies,
                                       step_verdict *verdict)
 {
-  step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* rigid bodies move freely */
+  step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* all components of rigid bodies are
+                                                                                          * free */
   PetscFunctionBegin;
   PetscCall(step_contacts_find(&c->found, l, &all, verdict));
   PetscCall(reserve(c, step_contacts_size(&c->found)));
@@ -127,7 +130,7 @@ PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- apart ------------------------------------------------------------------------------------------------------------- */
+/* ---- correction of overlaps -------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const monolith_contacts *c;
@@ -178,7 +181,8 @@ static PetscErrorCode solve_parting(const parting *p, const step_layout *l, doub
   const box_options options = {
       .method = BOX_METHOD_MPRGP, .preconditioner = BOX_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
   box_result        result  = {0};
-  const PetscErrorCode code = box_solve(&q, &options, x, &result); /* whatever the verdict, x pushes only apart */
+  const PetscErrorCode code = box_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
+                                                                    * separates */
   if (!code) {
     move_of(p, x);
     for (int64_t r = 0; r < p->bodies->n; ++r)
