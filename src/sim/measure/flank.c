@@ -1,12 +1,13 @@
+/* Particles are sorted by columns; the slope is fitted in two passes, the second with heights perpendicular to the first line. */
 #include "sim/measure/flank.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/sort.h"
 
-/* Particles in the heap's own terms, in order of their columns, and the highest of every column. */
+/* Particles in coordinates of the heap, in the order of their columns, and the highest particle of every column. */
 typedef struct {
   int64_t   n, n_columns;
-  double   *s, *z, *top_s, *top_z; /* [n] distance down the slope and height; the same of columns [n_columns] */
+  double   *s, *z, *top_s, *top_z; /* [n] distance down the slope, and height; the same for columns [n_columns] */
   uint64_t *key;                   /* of the column */
   int32_t  *order;
 } columns;
@@ -15,7 +16,7 @@ typedef struct {
 static bool basis(const flank_frame *f, double e[2][3])
 {
   v3_copy(e[0], f->along);
-  if (f->is_round) v3_set(e[0], fabs(f->up[0]) < 0.5, fabs(f->up[0]) >= 0.5, 0.0); /* any other than up */
+  if (f->is_round) v3_set(e[0], fabs(f->up[0]) < 0.5, fabs(f->up[0]) >= 0.5, 0.0); /* any direction other than up */
   v3_axpy(e[0], -v3_dot(e[0], f->up), f->up);
   const double size = v3_norm(e[0]);
   if (!(size > 1e-6)) return false;
@@ -40,7 +41,7 @@ static void place(columns *c, double *const x[3], const flank_frame *f, double e
   }
 }
 
-/* The particle of every column that rises most above the line of slope t. */
+/* Find in every column the particle that is highest above the line of slope t. */
 static void find_tops(columns *c, double t)
 {
   c->n_columns = 0;
@@ -52,7 +53,7 @@ static void find_tops(columns *c, double t)
   }
 }
 
-/* Least squares z = a - t s over the middle of the flank; NaN if that is less than three columns. */
+/* Least squares z = a - t s over the middle of the slope; NaN if it has less than three columns. */
 static double fit(const columns *c)
 {
   double highest = -INFINITY, from = -INFINITY, to = -INFINITY, n = 0.0, s1 = 0.0, z1 = 0.0, ss = 0.0, sz = 0.0;

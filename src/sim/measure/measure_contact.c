@@ -1,4 +1,4 @@
-/* Quantities of contacts. */
+/* Quantities of contacts: forces, patches, penetration and exact intersections. */
 #include "sim/measure/measure_quantity.h"
 #include "sim/measure/patch.h"
 #include "sim/scene/scene_intersections.h"
@@ -73,7 +73,7 @@ PetscErrorCode measure_friction_work(const measure_moment *now, measure *k, doub
   return PETSC_SUCCESS;
 }
 
-/* Is one of two bodies asked for, or both? */
+/* True if the pair (a, b) belongs to the measured body or pair of bodies. */
 static bool is_of(const measure *k, int a, int b)
 {
   if (k->body < 0) return true;

@@ -1,5 +1,6 @@
-/* The penalty formulation: backward Euler with sliding attachments, solved by the stabilised Newton method.
- * Source: [DingSchroeder2020]; termination: penalty-relaxation.md, section 9. The equations: penalty_system.c. */
+/* The formulation `penalty`: backward Euler with sliding attachment points, solved by the stabilised Newton method
+ * [DingSchroeder2020]. The equations are in penalty_system.c; this file sets up the PETSc objects (SNES, KSP, matrix shells) and
+ * converts their results into a step status. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "core/timer.h"
@@ -14,17 +15,17 @@
 typedef struct {
   formulation    base;
   newton_options newton;
-  linear_options linear; /* preconditioner: that of the scene instead of auto */
+  linear_options linear; /* with auto replaced by the choice for this scene */
   penalty_system system;
   int64_t        n_work;
-  double        *work; /* [n_work][3] residual that nobody asked for */
-  /* PETSc objects, made anew when the number of unknowns changes. */
+  double        *work; /* [n_work][3] residual of evaluations that only need the tangent */
+  /* PETSc objects, created again when the number of unknowns changes. */
   SNES    snes;
   Vec     z, g, dinv, columns;
   Mat     H;
-  Mat     H_single;     /* the same in single precision for the linear solves, if the job wants that */
-  Mat     P;            /* the assembled tangent, if the preconditioner wants one */
-  bool    is_assembled; /* P has been filled in this step */
+  Mat     H_single;     /* the same in single precision for the linear solves, if the job selects it */
+  Mat     P;            /* assembled tangent, if the preconditioner needs one */
+  bool    is_assembled; /* P has been assembled in this step */
   int64_t n_petsc;
 } penalty;
 
@@ -49,7 +50,7 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of bodies of nodes is there anyway, one that couples grid nodes is not, and large. */
+/* The matrix of bodies made of nodes is available at low cost; one that couples grid nodes is large. */
 static int preconditioner_of(const scene *s, int wanted)
 {
   bool      has_nodes = false;
@@ -63,7 +64,7 @@ static int preconditioner_of(const scene *s, int wanted)
 
 static bool wants_matrix(const penalty *p) { return p->linear.preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ; }
 
-/* P follows the tangent as often as the job says; in between the preconditioner stays as it is. */
+/* Assemble P as often as the job specifies; in between the preconditioner is reused. */
 static PetscErrorCode refresh_matrix(penalty *p)
 {
   PetscFunctionBegin;
@@ -76,7 +77,7 @@ static PetscErrorCode refresh_matrix(penalty *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solver asks for H only where it has just evaluated g; usually that evaluation knew and prepared it. */
+/* The solver requests H only where it has just evaluated g; usually that evaluation has prepared the tangent. */
 static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *context)
 {
   PetscFunctionBegin;
@@ -131,7 +132,7 @@ static PetscErrorCode tangent_block_diagonal(Mat H, PetscScalar *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The test that PETSc's options have chosen, unless the step is being dropped. */
+/* The convergence test selected by PETSc's options, extended by interruption of the step. */
 typedef struct {
   PetscErrorCode (*test)(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context);
   PetscErrorCode (*destroy)(void *context);
@@ -180,7 +181,7 @@ static PetscErrorCode petsc_destroy(penalty *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Job keys become PETSc's defaults; anything in the options database (the job's petsc: block, the command line) wins. */
+/* Job keys become PETSc's defaults; the options database (the job's petsc: block, the command line) has priority. */
 static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
@@ -211,7 +212,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
-  if (newton->norm == NEWTON_NORM_ACCELERATION) { /* else the equations stay as they are, and so does the function that searches lower */
+  if (newton->norm == NEWTON_NORM_ACCELERATION) { /* otherwise the equations and the merit function are not scaled */
     PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
     PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
   } else { /* as published: min(|g|, |H^T g|) < tau, H in kg */
@@ -278,7 +279,7 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_verdict){STEP_NOT_FINITE, NULL, -1};
   } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
-    /* The paper's experience: a search that stalls near the root at high stiffness is no reason to stop. How near is the job's. */
+    /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. */
     *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
   }
   PetscFunctionReturn(PETSC_SUCCESS);

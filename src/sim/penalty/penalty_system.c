@@ -1,6 +1,8 @@
-/* The penalty formulation's equations, put together from the systems of a scene and the contact between them. Residual scaling: step_layout.h.
+/* Equations of formulation penalty, assembled from the systems of a scene and the contacts between them. Scaling of the residual:
+ * step_layout.h.
  *
- * Followers are set from their leaders in every trial velocity, their equations added to their leaders'; their own read m z = 0. */
+ * Dependent nodes are set from their leaders in every trial velocity, and their equations are added to those of the leaders;
+ * their own equations become m z = 0. */
 #include "sim/penalty/penalty_system.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -34,7 +36,7 @@ void penalty_system_destroy(penalty_system *p)
 
 /* ---- prescribed components ------------------------------------------------------------------------------------------- */
 
-/* Whatever pulls at them: the rest of the system sees them move as told, and their own equations say so. */
+/* Other equations use the prescribed velocities; the prescribed components get their own equations m (v - velocity). */
 static void prescribe_residual(const penalty_system *p, double *g)
 {
   for (int64_t i = 0; i < p->layout.n_prescribed; ++i) {
@@ -51,9 +53,9 @@ static void penalty_system_prescribe_row(const penalty_system *p, int64_t i, con
     for (int64_t c = 0; c < 3; ++c) H->value[9 * j + 3 * axis + c] = H->col[j] == row && c == axis ? p->layout.scale[k] : 0.0;
 }
 
-/* ---- followers --------------------------------------------------------------------------------------------------------- */
+/* ---- dependent nodes --------------------------------------------------------------------------------------------------- */
 
-/* y = R^T y, and m x for the followers themselves. */
+/* y = R^T y, and m x for the dependent nodes themselves. */
 static void fold_followers(const penalty_system *p, const double *x, double *y)
 {
   followers_fold(&p->layout.led, y);
@@ -85,7 +87,9 @@ static PetscErrorCode product(penalty_system *p, const double *x, double *y, boo
   const double *from = x;
   if ((p->layout.n_prescribed > 0 && is_transposed) || p->layout.led.n > 0) {
     memcpy(p->masked, x, (size_t)(3 * p->layout.n_blocks) * sizeof *x);
-    for (int64_t i = 0; i < p->layout.n_prescribed && is_transposed; ++i) p->masked[p->layout.prescribed[i]] = 0.0; /* their rows weigh nothing */
+    for (int64_t i = 0; i < p->layout.n_prescribed && is_transposed; ++i) p->masked[p->layout.prescribed[i]] = 0.0; /* their rows
+                                                                                                                     * are
+                                                                                                                     * replaced */
     followers_expand(&p->layout.led, p->masked);
     from = p->masked;
   }
@@ -189,7 +193,7 @@ PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== penalty matrix ==== */
+/* ==== assembled tangent ==== */
 
 static PetscErrorCode has_pattern(Mat P, int64_t n, const int64_t *row_start, const int32_t *col, bool *same)
 {
