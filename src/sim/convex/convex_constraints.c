@@ -103,7 +103,7 @@ void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *
   }
 }
 
-void convex_constraints_push(const convex_constraints *c, const double *r, double *g)
+void convex_constraints_subtract(const convex_constraints *c, const double *r, double *g)
 {
   for (int64_t k = 0; k < 3 * c->n; ++k)
     for (int64_t e = c->full.start[k]; e < c->full.start[k + 1]; ++e) g[c->full.col[e]] -= c->full.value[e] * r[k];

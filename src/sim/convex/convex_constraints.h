@@ -26,5 +26,5 @@ PetscErrorCode convex_constraints_append(const convex_constraints *c, const step
  * maximum effort: the scaling of contact should not alternate with the forces. */
 void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *J, int64_t n_contacts, double *diagonal);
 /* g [n_full] -= full^T r, with r [n][3]. */
-void convex_constraints_push(const convex_constraints *c, const double *r, double *g);
+void convex_constraints_subtract(const convex_constraints *c, const double *r, double *g);
 #endif

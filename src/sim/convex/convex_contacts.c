@@ -95,7 +95,7 @@ void convex_contacts_shift(convex_contacts *c, double *shift)
   }
 }
 
-void convex_contacts_judge(const convex_options *o, const double *shift, convex_contacts *c)
+void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c)
 {
   for (int64_t a = 0; a < c->n; ++a) {
     const sap_contact *law = c->law + a;

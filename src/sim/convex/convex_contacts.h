@@ -24,7 +24,7 @@ void           convex_contacts_destroy(convex_contacts *c);
  * does not open the contact by it. shift [n]: this part, in: before, out: after. */
 void convex_contacts_shift(convex_contacts *c, double *shift);
 /* Evaluate c->x and c->scale from c->r and c->u, which include `shift` [n]. */
-void convex_contacts_judge(const convex_options *o, const double *shift, convex_contacts *c);
+void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c);
 /* Upper bound of the creep speed of sticking contacts [m/s]. */
 double convex_contacts_creep_bound(const convex_options *o, const convex_contacts *c);
 #endif

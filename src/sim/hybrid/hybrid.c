@@ -241,7 +241,7 @@ static void clear_motion(hybrid_attempt *p)
 static void hybrid_finish(void *context) { clear_motion(context); }
 
 /* Solve the equations of the systems for l->v, starting from l->v with prescribed components set. */
-static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_motion(hybrid_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
@@ -250,7 +250,7 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
-  PetscCall(step_layout_follow(l));
+  PetscCall(step_layout_update_poses(l));
   report->inner_iterations += p->motion.n_inner;
   clear_motion(p);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,7 +258,7 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
 
 /* Explicit step of the systems made of nodes: velocities from the forces at the start, mass damping at the end of the step,
  * without a solve. All their components become prescribed. */
-static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
+static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_verdict *verdict)
 {
   step_layout *l = &p->h->layout;
   int64_t      n = 0;
@@ -288,10 +288,10 @@ static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step
   PetscFunctionBegin;
   hybrid      *h = p->h;
   step_layout *l = &h->layout;
-  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(push_nodes(p, verdict));
+  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(advance_nodes_explicitly(p, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(solve(p, verdict, report));
+  PetscCall(solve_motion(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("free motion", 3 * l->n_blocks, sizeof *h->v_free, &h->capacity, &h->v_free));
   memcpy(h->v_free, l->v, (size_t)(3 * l->n_blocks) * sizeof *l->v);
@@ -299,7 +299,7 @@ static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step
 }
 
 /* Second solve with the velocities prescribed by contact. */
-static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_all, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
@@ -309,27 +309,27 @@ static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *v
   PetscCall(hybrid_contact_prescribe(&h->contact, l, is_all, &n, &p->dof, &p->velocity));
   for (int64_t i = 0; i < n; ++i) l->v[p->dof[i]] = p->velocity[i];
   if (h->options->integrator == HYBRID_SYMPLECTIC) { /* forces at the start do not depend on the boundary motion */
-    PetscCall(step_layout_follow(l));
+    PetscCall(step_layout_update_poses(l));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
-  PetscCall(solve(p, verdict, report));
+  PetscCall(solve_motion(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* If only the nodes changed by contact are prescribed, others follow the forces of their body and may collide; then contact is
  * repeated. When all nodes are prescribed this cannot happen. Forces of explicit steps do not depend on contact, so nothing else
  * moves. */
-static PetscErrorCode move_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
 {
   const hybrid_options *o      = p->h->options;
   const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
   for (int k = is_all ? MOST_ROUNDS : 0; is_more && verdict->code == STEP_OK; ++k) {
-    PetscCall(move_again(p, k == MOST_ROUNDS, verdict, report));
+    PetscCall(solve_with_prescribed_boundary(p, k == MOST_ROUNDS, verdict, report));
     if (verdict->code != STEP_OK || k == MOST_ROUNDS) break;
-    PetscCall(hybrid_contact_again(&p->h->contact, o, &p->h->layout, verdict, report, &is_more));
+    PetscCall(hybrid_contact_repeat(&p->h->contact, o, &p->h->layout, verdict, report, &is_more));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -345,7 +345,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   hybrid_momentum_begin(&h->momentum, l);
   PetscCall(hybrid_contact_solve(&h->contact, h->options, l, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->contact.has_acted) PetscCall(move_with_contact(p, verdict, report));
+  if (h->contact.has_acted) PetscCall(solve_with_contact(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -354,7 +354,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
     const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
     const int  fix   = loses ? h->options->momentum_fix : HYBRID_FIX_NONE;
     hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->record.forces, l);
-    hybrid_momentum_measure(&h->momentum, l);
+    hybrid_momentum_evaluate(&h->momentum, l);
     PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->record));
   }
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
@@ -365,8 +365,8 @@ static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_verd
 {
   PetscFunctionBegin;
   hybrid_attempt now = {.h = (hybrid *)f};
-  const step_try own = {hybrid_try, hybrid_finish, &now};
-  PetscCall(step_take(&now.h->layout, t, dt, &own, verdict, report));
+  const step_attempt own = {hybrid_try, hybrid_finish, &now};
+  PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -27,7 +27,7 @@ static double dot(int64_t n, const double *x, const double *y)
 }
 
 /* Conjugate gradients from 0, which gives the solution without a mean. work [4][3 n]: x, r, d, L d. */
-static void solve(int32_t n, const bool *is_known, int64_t n_pairs, const balance_pair *pair, double *work)
+static void solve_conjugate_gradients(int32_t n, const bool *is_known, int64_t n_pairs, const balance_pair *pair, double *work)
 {
   const int64_t m = 3 * (int64_t)n;
   double       *x = work, *r = work + m, *d = work + 2 * m, *Ld = work + 3 * m;
@@ -63,7 +63,7 @@ static void label_heaps(int32_t n, int64_t n_pairs, const balance_pair *pair, in
 }
 
 /* Subtract from r [n][3] its mean over each group of known bodies, which cannot be balanced. sum [n][4], zeros: work. */
-static void take_out_means(int32_t n, const bool *is_known, const int32_t *label, double (*sum)[4], double *r)
+static void subtract_group_means(int32_t n, const bool *is_known, const int32_t *label, double (*sum)[4], double *r)
 {
   for (int32_t i = 0; i < n; ++i) {
     double *own = sum[label[i]];
@@ -93,9 +93,9 @@ PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const b
   PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *label, &label));
   PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *sum, &sum));
   label_heaps(n_bodies, n_pairs, pair, label);
-  take_out_means(n_bodies, is_known, (const int32_t *)label, sum, work + m);
+  subtract_group_means(n_bodies, is_known, (const int32_t *)label, sum, work + m);
   memory_free(&label), memory_free(&sum);
-  solve(n_bodies, is_known, n_pairs, pair, work);
+  solve_conjugate_gradients(n_bodies, is_known, n_pairs, pair, work);
   for (int64_t p = 0; p < n_pairs; ++p)
     for (int k = 0; k < 3; ++k) pair[p].force[k] += work[3 * pair[p].body[0] + k] - work[3 * pair[p].body[1] + k];
   memory_free(&work);

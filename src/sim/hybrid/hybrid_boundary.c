@@ -36,7 +36,7 @@ static PetscErrorCode is_held_along(const nodal_body *b, int axis, bool *is)
 }
 
 /* *does: no part of the body ever moves along the axis. */
-static PetscErrorCode stays(const scene *s, int i, int axis, bool *does)
+static PetscErrorCode is_static_along(const scene *s, int i, int axis, bool *does)
 {
   const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
   const rigid_body *rigid = rigid_body_of(s->bodies[i].body);
@@ -46,7 +46,7 @@ static PetscErrorCode stays(const scene *s, int i, int axis, bool *does)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_alone_with(const scene *s, int i, const bool *stay)
+static bool touches_only(const scene *s, int i, const bool *stay)
 {
   for (int j = 0; j < s->n_bodies; ++j)
     if (!s->laws[i * s->n_bodies + j].never_touch && !stay[j]) return false;
@@ -67,15 +67,15 @@ static int64_t n_triangles_of(const scene *s, int i)
   return f.n_triangles;
 }
 
-static PetscErrorCode mark(const scene *s, int axis, bool *stay, bool *is_idle, bool *has_any)
+static PetscErrorCode mark_idle_faces(const scene *s, int axis, bool *stay, bool *is_idle, bool *has_any)
 {
   int64_t at = 0;
   PetscFunctionBegin;
-  for (int i = 0; i < s->n_bodies; ++i) PetscCall(stays(s, i, axis, &stay[i]));
+  for (int i = 0; i < s->n_bodies; ++i) PetscCall(is_static_along(s, i, axis, &stay[i]));
   for (int i = 0; i < s->n_bodies; ++i) {
     const nodal_body *b = nodal_body_of(s->bodies[i].body);
     const int64_t     n = n_triangles_of(s, i);
-    if (b && stay[i] && tetrahedra_of(b) && is_alone_with(s, i, stay))
+    if (b && stay[i] && tetrahedra_of(b) && touches_only(s, i, stay))
       for (int64_t t = 0; t < n; ++t) is_idle[at + t] = is_idle[at + t] || is_flat(b, b->triangles + 3 * t, axis), *has_any = *has_any || is_idle[at + t];
     at += n;
   }
@@ -93,7 +93,7 @@ static PetscErrorCode hybrid_plane_faces(const scene *s, bool **is_idle)
   PetscCall(memory_alloc("idle faces", n, sizeof **is_idle, is_idle));
   PetscCall(memory_alloc("idle faces", s->n_bodies, sizeof *stay, &stay));
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int axis = 0; axis < 3 && !code; ++axis) code = mark(s, axis, stay, *is_idle, &has_any);
+  for (int axis = 0; axis < 3 && !code; ++axis) code = mark_idle_faces(s, axis, stay, *is_idle, &has_any);
   memory_free(&stay);
   if (code || !has_any) memory_free(is_idle);
   PetscCall(code);
@@ -310,7 +310,7 @@ static int64_t vertex_of(const scene_surfaces *f, int i, int64_t node)
   return lo < f->first_vertex[i + 1] && f->node[lo] == node ? lo : -1;
 }
 
-static void find_held(hybrid_boundary *b, const step_layout *l)
+static void find_constrained(hybrid_boundary *b, const step_layout *l)
 {
   const scene_surfaces *f = b->surfaces;
   const scene          *s = l->scene;
@@ -347,7 +347,7 @@ PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l)
       b->rigids[r].inertia[k] *= 2.0; /* the angle at the end of the step is twice as large */
   }
   find_normals(b);
-  find_held(b, l);
+  find_constrained(b, l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,7 +392,7 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
 }
 
 /* Axial vector of A: eps_abc A_cb. */
-static void axial(const double *A, double out[3]) { v3_set(out, A[7] - A[5], A[2] - A[6], A[3] - A[1]); }
+static void axial_vector(const double *A, double out[3]) { v3_set(out, A[7] - A[5], A[2] - A[6], A[3] - A[1]); }
 
 void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3])
 {
@@ -401,7 +401,7 @@ void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, d
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     double turn[3];
     if (s->bodies[f->body[k]].frame >= 0 && b->rigid[k] < 0) continue; /* of an obstacle */
-    axial(b->affine + 9 * k, turn);
+    axial_vector(b->affine + 9 * k, turn);
     v3_axpy(spin, 0.25 * dx * dx * b->share[k], turn);
   }
 }
@@ -433,7 +433,7 @@ static double weight_of(const hybrid_boundary *b, const hybrid_rigid *own, const
   return n && sum > 0.0 ? fmin(most, own->mass / sum) : most;
 }
 
-void hybrid_boundary_weigh(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n)
+void hybrid_boundary_set_rigid_masses(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n)
 {
   const scene_surfaces *f = b->surfaces;
   for (int r = 0; r < b->n_rigids; ++r) {
@@ -449,7 +449,7 @@ void hybrid_boundary_weigh(hybrid_boundary *b, const step_layout *l, const bool 
 }
 
 /* Momenta P, L that the vertices of a rigid body have gained; returns the kinetic energy of the changes alone. */
-static double gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3], double L[3])
+static double momentum_gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3], double L[3])
 {
   const scene_surfaces *f = b->surfaces;
   double                energy = 0.0;
@@ -472,7 +472,7 @@ bool hybrid_boundary_overreacts(hybrid_boundary *b, const step_layout *l, const 
   for (int r = 0; r < b->n_rigids; ++r) {
     hybrid_rigid *own = &b->rigids[r];
     double        P[3], L[3], inertia[9], inverse[9], turn[3];
-    const double  most = gain_of(b, own, l->frames0[l->scene->bodies[own->body].frame].c, v_old, P, L);
+    const double  most = momentum_gain_of(b, own, l->frames0[l->scene->bodies[own->body].frame].c, v_old, P, L);
     inertia_of(own, inertia);
     (void)m3_inverse(inverse, inertia);
     m3_mulv(turn, inverse, L);
@@ -490,7 +490,7 @@ static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const 
   const hybrid_rigid   *own  = &b->rigids[r];
   const rigid_frame    *pose = &l->frames0[l->scene->bodies[own->body].frame];
   double                P[3], L[3], inverse[9], turn[3], arm[3];
-  (void)gain_of(b, own, pose->c, v_old, P, L);
+  (void)momentum_gain_of(b, own, pose->c, v_old, P, L);
   (void)m3_inverse(inverse, own->inertia);
   m3_mulv(turn, inverse, L);
   for (int i = 0; i < 3; ++i) vu[6 * r + i] += P[i] / own->mass, vu[6 * r + 3 + i] += turn[i];
@@ -501,7 +501,7 @@ static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const 
   }
 }
 
-void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu)
+void hybrid_boundary_apply_changes(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu)
 {
   const scene_surfaces *f = b->surfaces;
   for (int r = 0; r < b->n_rigids; ++r) settle_rigid(b, l, r, v_old, vu);

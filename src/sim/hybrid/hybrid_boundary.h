@@ -56,13 +56,13 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l);
 /* Set the masses of the vertices of rigid bodies, for the active elements [elements.n_elements]: the effective mass along the
  * directions n [n_vertices][3] of velocity changes; with n NULL, for any direction, only for the bodies that overreact. Affine
  * parts are scaled so that their angular momentum is unchanged. */
-void hybrid_boundary_weigh(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n);
+void hybrid_boundary_set_rigid_masses(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n);
 /* True if, after contact changed v from v_old, the motion that a rigid body gains has more kinetic energy than the changes of its
  * vertices. */
 bool hybrid_boundary_overreacts(hybrid_boundary *b, const step_layout *l, const double *v_old);
 /* After contact changed v of the vertices from v_old: convert the changes of rigid bodies into one motion each, V and W [3] at
  * vu + 6 r, with the linear and angular momentum gained; restore the velocities of constrained vertices. */
-void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu);
+void hybrid_boundary_apply_changes(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu);
 /* Make the affine parts permanent with the step. */
 void hybrid_boundary_accept(hybrid_boundary *b);
 /* Angular momentum of the affine parts of all bodies but obstacles, as a grid with cells dx represents it. */

@@ -51,7 +51,7 @@ static PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_lay
  * are attributed to the nearest body. Forces between bodies are then balanced so that their sums equal the total force on each
  * body, which is known to rounding (hybrid_balance.h). Contact points show the changes of the vertices of both bodies. */
 /* Attribute changes of vertices without a near body to the bodies of their neighbours. */
-static PetscErrorCode spread(hybrid_contact *c)
+static PetscErrorCode attribute_to_neighbours(hybrid_contact *c)
 {
   const scene_surfaces *f = c->boundary.surfaces;
   int32_t              *push;
@@ -59,16 +59,16 @@ static PetscErrorCode spread(hybrid_contact *c)
   PetscFunctionBegin;
   PetscCall(memory_alloc("pushed vertices", f->n_vertices, sizeof *push, &push));
   for (int64_t k = 0; k < f->n_vertices; ++k) push[k] = -1;
-  for (int64_t i = 0; i < c->n_pushed; ++i) push[c->pushed[i].vertex] = (int32_t)i;
+  for (int64_t i = 0; i < c->n_grid_changes; ++i) push[c->grid_change[i].vertex] = (int32_t)i;
   while (is_more) {
     is_more = false;
     for (int64_t k = 0; k < 3 * f->n_triangles; ++k) {
       const int32_t from = push[f->triangle[k]], to = push[f->triangle[k % 3 == 2 ? k - 2 : k + 1]];
-      if (from < 0 || to < 0 || (c->pushed[from].other < 0) == (c->pushed[to].other < 0)) continue;
-      if (c->pushed[to].other < 0)
-        c->pushed[to].other = c->pushed[from].other;
+      if (from < 0 || to < 0 || (c->grid_change[from].other < 0) == (c->grid_change[to].other < 0)) continue;
+      if (c->grid_change[to].other < 0)
+        c->grid_change[to].other = c->grid_change[from].other;
       else
-        c->pushed[from].other = c->pushed[to].other;
+        c->grid_change[from].other = c->grid_change[to].other;
       is_more = true;
     }
   }
@@ -77,26 +77,26 @@ static PetscErrorCode spread(hybrid_contact *c)
 }
 
 /* To be called after the grid: changes c->boundary.v - c->v_old, before constrained velocities are restored. */
-static PetscErrorCode hybrid_record_note(hybrid_contact *c)
+static PetscErrorCode collect_grid_changes(hybrid_contact *c)
 {
   const hybrid_boundary *b = &c->boundary;
   const scene_surfaces  *f = b->surfaces;
   PetscFunctionBegin;
-  c->n_pushed = 0;
+  c->n_grid_changes = 0;
   if (!c->element) {
     PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->element, &c->element));
     for (int64_t k = 3 * f->n_triangles - 1; k >= 0; --k) c->element[f->triangle[k]] = (int32_t)(k / 3);
   }
-  PetscCall(memory_reserve("pushed vertices", f->n_vertices, sizeof *c->pushed, &c->pushed_capacity, &c->pushed));
+  PetscCall(memory_reserve("pushed vertices", f->n_vertices, sizeof *c->grid_change, &c->grid_change_capacity, &c->grid_change));
   for (int64_t k = 0; k < f->n_vertices; ++k) {
-    hybrid_push *p = &c->pushed[c->n_pushed];
+    hybrid_grid_change *p = &c->grid_change[c->n_grid_changes];
     v3_sub(p->change, b->v + 3 * k, c->v_old + 3 * k);
     p->vertex = (int32_t)k;
-    c->n_pushed += p->change[0] != 0.0 || p->change[1] != 0.0 || p->change[2] != 0.0;
+    c->n_grid_changes += p->change[0] != 0.0 || p->change[1] != 0.0 || p->change[2] != 0.0;
   }
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t i = 0; i < c->n_pushed; ++i) c->pushed[i].other = augury_near_other(c->near, c->element[c->pushed[i].vertex]);
-  if (!c->continuum.system) PetscCall(spread(c));
+  for (int64_t i = 0; i < c->n_grid_changes; ++i) c->grid_change[i].other = augury_near_other(c->near, c->element[c->grid_change[i].vertex]);
+  if (!c->continuum.system) PetscCall(attribute_to_neighbours(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +128,7 @@ static void add_point(contact_points *p, const double x[3], const double normal[
 }
 
 /* Add a force between a pair: to the groups of the record, and its position to c->met_at. */
-static PetscErrorCode collect(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
+static PetscErrorCode add_pair_force(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
 {
   contact_group_force *group;
   const int64_t        n = record->forces.n;
@@ -150,14 +150,14 @@ static bool may_meet(const scene *s, int32_t a, int32_t b)
 }
 
 /* Changes of vertices by the grid. Both sides of a pair contribute half; a continuum has no vertices of its own. */
-static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_record *record)
+static PetscErrorCode record_grid_changes(hybrid_contact *c, const step_layout *l, step_record *record)
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   const double  nothing[3] = {0.0, 0.0, 0.0};
   const int32_t continuum  = c->continuum.is_met ? continuum_of(l->scene) : -1;
-  for (int64_t i = 0; i < c->n_pushed; ++i) {
-    const hybrid_push *p       = &c->pushed[i];
+  for (int64_t i = 0; i < c->n_grid_changes; ++i) {
+    const hybrid_grid_change *p       = &c->grid_change[i];
     const int64_t      k       = p->vertex;
     const int32_t      pair[2] = {b->surfaces->body[k], p->other >= 0 ? p->other : continuum};
     double             x[3], force[3], normal[3];
@@ -166,14 +166,14 @@ static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_
     place_of(c, l, k, x);
     if (pair[1] >= 0) add_point(&record->points, x, normal, force, 0.0, pair, false);
     v3_scale(force, p->other >= 0 ? 0.5 : 1.0, force);
-    PetscCall(collect(c, record, x, force, pair[0], pair[1]));
-    if (may_meet(l->scene, pair[0], continuum)) PetscCall(collect(c, record, x, nothing, pair[0], continuum)); /* it may be in
+    PetscCall(add_pair_force(c, record, x, force, pair[0], pair[1]));
+    if (may_meet(l->scene, pair[0], continuum)) PetscCall(add_pair_force(c, record, x, nothing, pair[0], continuum)); /* it may be in
                                                                                                                 * contact, too */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum)
+static PetscErrorCode record_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum)
 {
   const int64_t n      = c->n_pairs;
   double        excess = 0.0, most = 0.0;
@@ -184,7 +184,7 @@ static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, ste
     double                 force[3];
     v3_scale(force, 1.0 / l->dt, p->impulse);
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
-    PetscCall(collect(c, record, p->place, force, p->body[0], p->body[1]));
+    PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->n_sliding += p->is_sliding;
     sum->max_penetration = fmax(sum->max_penetration, -p->gap);
     const double mu      = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
@@ -196,14 +196,14 @@ static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, ste
 }
 
 /* Record the permanent step: contact points, pairs in contact with the forces known pair by pair, and report->contact. */
-static PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
+static PetscErrorCode record_contact_forces(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
 {
   PetscFunctionBegin;
   record->forces.n = record->points.n = 0;
   if (!c->has_acted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(contact_points_reserve(&record->points, c->n_pushed));
-  PetscCall(take_pushes(c, l, record));
-  PetscCall(take_impulses(c, l, record, &report->contact));
+  PetscCall(contact_points_reserve(&record->points, c->n_grid_changes));
+  PetscCall(record_grid_changes(c, l, record));
+  PetscCall(record_impulses(c, l, record, &report->contact));
   report->contact.n_active = record->points.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -211,7 +211,7 @@ static PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l
 /* ---- total forces on bodies ----------------------------------------------------------------------------------------------- */
 
 /* Total contact force on each body without constraints, including rigid zones [N]. */
-static void feel(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
+static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
                  double (*felt)[3])
 {
   const hybrid_boundary  *b         = &c->boundary;
@@ -268,7 +268,7 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
   PetscFunctionBegin;
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *is_known, &is_known));
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *felt, &felt));
-  feel(c, l, v_free, gained, is_known, felt);
+  sum_forces_on_bodies(c, l, v_free, gained, is_known, felt);
   const PetscErrorCode code = balance(c, &record->forces, n_bodies, is_known, (const double(*)[3])felt);
   memory_free(&is_known), memory_free(&felt);
   PetscCall(code);
@@ -410,7 +410,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->carrier), memory_free(&c->obstacle);
-  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
+  memory_free(&c->grid_change), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
   memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->pair), memory_free(&c->vu), memory_free(&c->is_touched);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
@@ -428,7 +428,7 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table)
 
 /* ---- a step ------------------------------------------------------------------------------------------------------------- */
 
-static void remember(hybrid_contact *c)
+static void store_velocities(hybrid_contact *c)
 {
   const int64_t n = c->boundary.surfaces->n_vertices;
   memcpy(c->v_old, c->boundary.v, (size_t)(3 * n) * sizeof *c->v_old);
@@ -448,11 +448,11 @@ static void check_speed(const hybrid_contact *c, const step_layout *l, step_verd
 }
 
 /* Transfer the changes of vertices to rigid bodies; restore constrained vertices. */
-static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
+static PetscErrorCode exchange_with_rigid_bodies(hybrid_contact *c, const step_layout *l)
 {
   PetscFunctionBegin;
-  PetscCall(hybrid_record_note(c));
-  hybrid_boundary_settle(&c->boundary, l, c->v_old, c->vu);
+  PetscCall(collect_grid_changes(c));
+  hybrid_boundary_apply_changes(&c->boundary, l, c->v_old, c->vu);
   c->has_acted = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -460,9 +460,9 @@ static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
 static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_report *report)
 {
   PetscFunctionBegin;
-  remember(c);
+  store_velocities(c);
   PetscCall(pic_contact_solve(c->pic, c->boundary.x0, c->is_active, c->boundary.v));
-  PetscCall(settle(c, l));
+  PetscCall(exchange_with_rigid_bodies(c, l));
   report->transfer.points = pic_contact_n_points(c->pic);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -483,8 +483,8 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
   PetscFunctionBegin;
   augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
   if (own.towards) augury_near_towards(c->near, b->x0, b->normal, c->is_active, c->towards);
-  remember(c);
-  hybrid_boundary_weigh(b, l, c->is_active, own.towards ? own.towards : b->normal);
+  store_velocities(c);
+  hybrid_boundary_set_rigid_masses(b, l, c->is_active, own.towards ? own.towards : b->normal);
   for (bool is_last = b->n_rigids == 0;; is_last = true) {
     PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -494,9 +494,9 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
     memcpy(b->v, c->v_old, (size_t)(3 * n) * sizeof *b->v);
     memcpy(b->A, c->A_old, (size_t)(9 * n) * sizeof *b->A);
     hybrid_continuum_restore(&c->continuum, l);
-    hybrid_boundary_weigh(b, l, c->is_active, NULL);
+    hybrid_boundary_set_rigid_masses(b, l, c->is_active, NULL);
   }
-  PetscCall(settle(c, l));
+  PetscCall(exchange_with_rigid_bodies(c, l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -570,7 +570,7 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
 
 static bool differ(const double *a, const double *b) { return a[0] != b[0] || a[1] != b[1] || a[2] != b[2]; }
 
-static PetscErrorCode keep_pairs(hybrid_contact *c)
+static PetscErrorCode append_impulse_contacts(hybrid_contact *c)
 {
   int64_t                n;
   const impulse_contact *pair = impulses_contacts(c->impulses, &n);
@@ -581,7 +581,7 @@ static PetscErrorCode keep_pairs(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                  step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
@@ -597,7 +597,7 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
     v3_copy(c->vu + 6 * r, c->rigid[r].v);
     v3_copy(c->vu + 6 * r + 3, c->rigid[r].w);
   }
-  PetscCall(keep_pairs(c));
+  PetscCall(append_impulse_contacts(c));
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
   report->contact.friction_work -= c->report.friction_work; /* dissipated energy */
@@ -607,7 +607,7 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
 }
 
 /* Mark the nodes whose velocities differ from `before` and add the differences to gain; true if there are any. */
-static bool note_touched(hybrid_contact *c, const double *before)
+static bool mark_changed_nodes(hybrid_contact *c, const double *before)
 {
   const hybrid_boundary *b       = &c->boundary;
   bool                   has_any = false;
@@ -625,7 +625,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   c->has_acted = false;
-  c->n_pushed  = 0;
+  c->n_grid_changes  = 0;
   c->n_pairs   = 0;
   c->l         = l;
   report->contact.friction_work = 0.0;
@@ -642,14 +642,14 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   if (c->near) PetscCall(go_through_grid(c, o, l, verdict, report));
   timer_end(TIMER_GRID);
   timer_begin(TIMER_FRICTION);
-  if (c->impulses && verdict->code == STEP_OK) PetscCall(push_apart(c, o, l, verdict, report));
+  if (c->impulses && verdict->code == STEP_OK) PetscCall(apply_impulses(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
   memset(c->is_touched, 0, (size_t)b->surfaces->n_vertices * sizeof *c->is_touched);
-  c->has_acted = note_touched(c, b->v_free) || c->has_acted;
+  c->has_acted = mark_changed_nodes(c, b->v_free) || c->has_acted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     step_report *report, bool *has_changed)
 {
   hybrid_boundary      *b = &c->boundary;
@@ -661,17 +661,17 @@ PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, 
     const scene_body *own = &l->scene->bodies[f->body[k]];
     if (own->frame < 0) v3_copy(b->v + 3 * k, l->v + 3 * (own->body->first_block + f->node[k]));
   }
-  remember(c);
+  store_velocities(c);
   c->has_acted = false; /* set again by the impulses if they change rigid bodies */
   timer_begin(TIMER_FRICTION);
-  PetscCall(push_apart(c, o, l, verdict, report));
+  PetscCall(apply_impulses(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
-  *has_changed = note_touched(c, c->v_old) || c->has_acted;
+  *has_changed = mark_changed_nodes(c, c->v_old) || c->has_acted;
   c->has_acted = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void list(int64_t n, int64_t first, const double *v, int64_t *at, int64_t *dof, double *velocity)
+static void append_components(int64_t n, int64_t first, const double *v, int64_t *at, int64_t *dof, double *velocity)
 {
   for (int64_t k = 0; k < n; ++k, ++*at) dof[*at] = first + k, velocity[*at] = v[k];
 }
@@ -690,12 +690,12 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   for (int j = 0; j < s->n_systems; ++j) { /* in the order of the global vector */
     const body *own = s->systems[j];
     if (own == c->continuum.system && c->continuum.is_met)
-      list(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
+      append_components(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
     for (int r = 0; r < b->n_rigids; ++r)
-      if (b->rigids[r].system == own) list(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
+      if (b->rigids[r].system == own) append_components(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
     for (int i = 0; i < s->n_bodies; ++i)
       for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1] && s->bodies[i].body == own && !f->is_rigid[i]; ++k)
-        if (is_all || c->is_touched[k]) list(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
+        if (is_all || c->is_touched[k]) append_components(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -704,7 +704,7 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, st
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
-  PetscCall(hybrid_record_take(c, l, record, report));
+  PetscCall(record_contact_forces(c, l, record, report));
   hybrid_boundary_accept(&c->boundary);
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);

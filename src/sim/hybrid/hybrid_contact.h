@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
   int32_t vertex, other; /* other: the nearest body; -1: none, contact with a continuum */
   double  change[3];     /* including constrained vertices [m/s] */
-} hybrid_push;
+} hybrid_grid_change;
 
 typedef struct {
   hybrid_boundary      boundary;
@@ -59,8 +59,8 @@ typedef struct {
   impulse_report       report;
   int64_t              n_pairs, pair_capacity;
   impulse_contact     *pair;    /* [n_pairs] impulses of the current step, of all calls */
-  int64_t              n_pushed, pushed_capacity;
-  hybrid_push         *pushed;  /* [n_pushed] */
+  int64_t              n_grid_changes, grid_change_capacity;
+  hybrid_grid_change         *grid_change;  /* [n_grid_changes] */
   int32_t             *element; /* [n_vertices] one element of each vertex */
   int64_t              met_capacity;
   double             (*met_at)[4]; /* [pairs of bodies in contact] sum of contact positions and their number */
@@ -75,7 +75,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
                                     step_report *report);
 /* Repeat the impulses for a new l->v in which surfaces moved differently than contact left them. *has_changed: impulses were
  * necessary; otherwise l->v is free of collisions. */
-PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     step_report *report, bool *has_changed);
 /* Components of the global vector whose velocities contact prescribes, for the nodes that it has changed or for all: *dof
  * ascending, *velocity; the caller frees both. */

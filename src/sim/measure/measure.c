@@ -120,7 +120,7 @@ static bool has_triangles(const body *b)
   return one.n_triangles > 0;
 }
 
-static unsigned what_is(const scene_body *b)
+static unsigned properties_of(const scene_body *b)
 {
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
          (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) |
@@ -137,7 +137,7 @@ static void check_kind(const subject *s, const char *key, int b)
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";
   int         n = 0;
-  if (s->quantity->of == 0 || what_is(&s->scene->bodies[b]) & s->quantity->of) return;
+  if (s->quantity->of == 0 || properties_of(&s->scene->bodies[b]) & s->quantity->of) return;
   if (s->quantity->of & OF_TRIANGLES) {
     diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a body with triangles for contact: of kind fem or "
                                                              "cloth, or with contact_surface: mesh; or a plane", s->quantity->name);
@@ -260,7 +260,7 @@ static int64_t node_closest_to(const body *b, const double x[3])
   return best;
 }
 
-static PetscErrorCode resolve(const scene *s, const key_item *item, measure *k)
+static PetscErrorCode resolve_names(const scene *s, const key_item *item, measure *k)
 {
   const measure_spec *spec = item->value;
   PetscFunctionBegin;
@@ -295,7 +295,7 @@ PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, m
   const measure_moment start = {.scene = s, .formulation = f, .report = &nothing, .clock = {.dt = s->options->time->step}};
   for (int i = 0; i < m->n; ++i) {
     measure *k = &m->entry[i].k;
-    PetscCall(resolve(s, &list->item[i], k));
+    PetscCall(resolve_names(s, &list->item[i], k));
     m->entry[i].statistics = (measure_statistics)MEASURE_STATISTICS_NONE;
     if (k->quantity->value == measure_run_out) PetscCall(measure_extent(&start, k, &k->reference));
   }
@@ -319,7 +319,7 @@ static PetscErrorCode read_back(const char *path, measure_statistics *s, double 
 }
 
 /* Continue the table of a resumed run. A last record that is older than the recording interval means that rows are missing. */
-static PetscErrorCode take_up(entry *e, const char *path, int64_t resume_step, const sim_clock *now)
+static PetscErrorCode continue_table(entry *e, const char *path, int64_t resume_step, const sim_clock *now)
 {
   const double every = e->k.spec->every;
   double       last = -INFINITY;
@@ -344,13 +344,13 @@ PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, 
     const char *names[] = {"step", "time", e->k.name}, *units[] = {"1", "s", e->k.quantity->unit};
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, e->k.name);
     PetscCall(history_open(path, 3, names, units, resume_step, &e->table));
-    if (resume_step >= 0) PetscCall(take_up(e, path, resume_step, now));
+    if (resume_step >= 0) PetscCall(continue_table(e, path, resume_step, now));
     if (is_flow(&e->k)) PetscCall(measure_flow_open(&moment, m->memo, &e->k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode record(entry *e, const measure_moment *moment)
+static PetscErrorCode record_value(entry *e, const measure_moment *moment)
 {
   double value = NAN;
   PetscFunctionBegin;
@@ -367,7 +367,7 @@ PetscErrorCode measures_record(measures *m, const sim_clock *now, const step_rep
   for (int i = 0; i < m->n; ++i) {
     entry *e = &m->entry[i];
     if (is_flow(&e->k)) PetscCall(measure_flow_step(&moment, &e->k));
-    if (e->k.spec->every == 0.0 || sim_clock_is_due(now, e->k.spec->every)) PetscCall(record(e, &moment));
+    if (e->k.spec->every == 0.0 || sim_clock_is_due(now, e->k.spec->every)) PetscCall(record_value(e, &moment));
     if (is_flow(&e->k)) PetscCall(measure_flow_keep(&e->k, m->memo));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

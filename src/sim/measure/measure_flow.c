@@ -31,7 +31,7 @@ static double height_of(const measure *k, const particles *p, int64_t i)
 }
 
 /* True if the particle crossed the plane, on its trajectory within the step, inside the measured area. */
-static bool is_looked_at(const measure *k, const particles *p, int64_t i, double height, double dt)
+static bool is_in_measured_area(const measure *k, const particles *p, int64_t i, double height, double dt)
 {
   const double v[3]  = {p->v[0][i], p->v[1][i], p->v[2][i]}, across = v3_dot(k->direction, v);
   const double back  = across * height > 0.0 ? fmin(height / across, dt) : 0.0;
@@ -66,7 +66,7 @@ PetscErrorCode measure_flow_step(const measure_moment *now, measure *k)
     const double  height = height_of(k, p, i);
     const uint8_t was = f->side[p->id[i]], is = height > 0.0 ? BEYOND : BEHIND;
     f->side[p->id[i]] = is;
-    if (was != UNSEEN && was != is && is_looked_at(k, p, i, height, now->clock.dt)) f->crossed += is == BEYOND ? p->mass[i] : -p->mass[i];
+    if (was != UNSEEN && was != is && is_in_measured_area(k, p, i, height, now->clock.dt)) f->crossed += is == BEYOND ? p->mass[i] : -p->mass[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

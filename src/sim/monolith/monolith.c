@@ -52,7 +52,7 @@ static bool has_continuum(const scene *s)
 
 /* ---- bodies outside the domain ----------------------------------------------------------------------------------------- */
 
-static void check_place(const scene *s, int i, diagnostics *d)
+static void check_inside_domain(const scene *s, int i, diagnostics *d)
 {
   const rigid_body *b   = dynamic(s, i);
   const mac_box    *box = s->options->mac->domain;
@@ -72,7 +72,7 @@ static void check_place(const scene *s, int i, diagnostics *d)
 
 /* The deepest point of a triangle in a level set, if deeper than *most. Distances change at most by the displacement: a triangle
  * whose centre is not deep enough is skipped, others are split into four. */
-static void dip(const level_set *set, const double x[3][3], double nearly, int levels, double *most)
+static void find_deepest_point(const level_set *set, const double x[3][3], double nearly, int levels, double *most)
 {
   double center[3], radius2 = 0.0, middle[3][3];
   for (int a = 0; a < 3; ++a) center[a] = (x[0][a] + x[1][a] + x[2][a]) / 3.0;
@@ -85,11 +85,11 @@ static void dip(const level_set *set, const double x[3][3], double nearly, int l
   const double depth = -level_set_value(set, center), radius = sqrt(radius2);
   *most = fmax(*most, depth);
   if (levels == 0 || depth + radius <= fmax(*most, 0.0) + nearly) return;
-  dip(set, (const double(*)[3])middle, nearly, levels - 1, most);
+  find_deepest_point(set, (const double(*)[3])middle, nearly, levels - 1, most);
   for (int k = 0; k < 3; ++k) {
     double corner[3][3];
     v3_copy(corner[0], x[k]), v3_copy(corner[1], middle[k]), v3_copy(corner[2], middle[(k + 2) % 3]);
-    dip(set, (const double(*)[3])corner, nearly, levels - 1, most);
+    find_deepest_point(set, (const double(*)[3])corner, nearly, levels - 1, most);
   }
 }
 
@@ -114,7 +114,7 @@ static double depth_in(const rigid_body *a, const scene_body *b)
         m3_mulv_t(at[q], fb.R, arm);
         most = fmax(most, -level_set_value(sets[k], at[q]));
       }
-      dip(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
+      find_deepest_point(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
     }
   return most;
 }
@@ -142,7 +142,7 @@ static PetscErrorCode monolith_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) {
-    if (has_continuum(s)) check_place(s, i, d);
+    if (has_continuum(s)) check_inside_domain(s, i, d);
     for (int j = i + 1; j < s->n_bodies; ++j) check_overlap(s, i, j, d);
   }
   PetscCall(monolith_solids_check(s, d));
@@ -207,7 +207,7 @@ static PetscErrorCode monolith_describe(const scene *s, FILE *out)
     describe_walls(s, out);
   }
   fprintf(out, "contacts of rigid bodies are detected between\n");
-  PetscCall(step_finders_describe(s, out));
+  PetscCall(step_contacts_describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -242,7 +242,7 @@ typedef struct {
   double          (*wrench)[6], (*move)[6]; /* [n_bodies] */
 } monolith_step;
 
-static void step_free(monolith_step *p)
+static void free_step(monolith_step *p)
 {
   monolith_rheology_destroy(&p->rheology);
   monolith_flow_destroy(&p->flow);
@@ -255,7 +255,7 @@ static void step_free(monolith_step *p)
 
 /* A body that crosses more cells in a step than a particle may would move into material that has not been displaced. Bodies
  * outside the domain are not checked. */
-static void check_pace(const monolith *m, step_verdict *verdict)
+static void check_speed(const monolith *m, step_verdict *verdict)
 {
   const mac_options *o = m->options.grid;
   for (int k = 0; k < m->solids.n; ++k) {
@@ -272,7 +272,7 @@ static void check_pace(const monolith *m, step_verdict *verdict)
 }
 
 /* Add gravity to the face velocities that the particles have set; assemble unknowns and operators. */
-static PetscErrorCode assemble(monolith *m)
+static PetscErrorCode assemble_grid(monolith *m)
 {
   PetscFunctionBegin;
   const scene *s = m->layout.scene;
@@ -285,7 +285,7 @@ static PetscErrorCode assemble(monolith *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_up(monolith *m, monolith_step *p)
+static PetscErrorCode set_up_problem(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
   monolith_flow *f = &p->flow;
@@ -305,23 +305,23 @@ static PetscErrorCode set_up(monolith *m, monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
 {
-  flow_report answer;
+  flow_report result;
   PetscFunctionBegin;
   timer_begin(TIMER_FLOW);
-  PetscCall(flow_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &answer));
+  PetscCall(flow_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &result));
   timer_end(TIMER_FLOW);
-  monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &answer, report);
+  monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &result, report);
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!answer.is_finite) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  else if (!result.is_finite) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- update ------------------------------------------------------------------------------------------------------------ */
 
 /* Apply the resulting forces to the bodies; set l->v and the poses at the end of the step. */
-static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
+static PetscErrorCode apply_forces_to_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
 {
   PetscFunctionBegin;
   step_layout *l = &m->layout;
@@ -329,12 +329,12 @@ static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *v
   monolith_flow_wrench(&p->flow, &m->contacts, p->wrench);
   if (m->bodies.n > 0) memcpy(v, p->flow.x.v, (size_t)m->bodies.n * sizeof *v);
   PetscCall(monolith_bodies_push(&m->bodies, l->dt, (const double(*)[6])p->wrench, v, verdict));
-  if (verdict->code == STEP_OK) PetscCall(step_layout_follow(l));
+  if (verdict->code == STEP_OK) PetscCall(step_layout_update_poses(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Store the velocities of unknown faces; other faces are extrapolated from their neighbours. */
-static PetscErrorCode put_back(monolith *m, const monolith_step *p)
+static PetscErrorCode store_velocities(monolith *m, const monolith_step *p)
 {
   PetscFunctionBegin;
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
@@ -345,7 +345,7 @@ static PetscErrorCode put_back(monolith *m, const monolith_step *p)
 }
 
 /* Separate overlapping bodies by positions alone; then move the continuum out of all solids, to which it transfers its impulse. */
-static PetscErrorCode settle(monolith *m, monolith_step *p)
+static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
   step_layout       *l = &m->layout;
@@ -355,11 +355,11 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   const double       most = isfinite(o->overlap_speed) ? o->overlap_speed * l->dt : 0.1 * h;
   double             worst;
   bool               is_needed;
-  PetscCall(monolith_contacts_part(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
+  PetscCall(monolith_contacts_separate(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
   for (int64_t r = 0; r < m->bodies.n && is_needed; ++r) rigid_body_displace(rigid_body_of(m->bodies.body[r]), p->move[r]);
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
   const double t = l->t + l->dt, frames = t / o->frame;
-  PetscCall(scene_frames((scene *)s, t, 0.0, NULL, l->frames));
+  PetscCall(scene_frames(s, t, 0.0, NULL, l->frames));
   monolith_solids_place(&m->solids, s, l->frames);
   double (*impulse)[6];
   PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
@@ -374,14 +374,14 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
 }
 
 /* The step is solved: make it permanent unless a body rejects it. */
-static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout   *l = &m->layout;
   monolith_flow *f = &p->flow;
-  PetscCall(push_bodies(m, p, verdict));
+  PetscCall(apply_forces_to_bodies(m, p, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(put_back(m, p));
+  PetscCall(store_velocities(m, p));
   if (m->domain) PetscCall(monolith_record_forces(f, mac_domain_state(m->domain), l->scene, &m->solids, &p->pushed));
   PetscCall(step_layout_end(l, verdict)); /* the grid is first and only it may reject the step */
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -390,7 +390,7 @@ static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdic
   if (m->domain)
     PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
-  PetscCall(settle(m, p));
+  PetscCall(separate_overlaps(m, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -399,40 +399,40 @@ typedef struct {
   monolith_step step;
 } monolith_attempt;
 
-static PetscErrorCode try_step(void *context, step_verdict *verdict, step_report *report)
+static PetscErrorCode monolith_try(void *context, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   monolith      *m = ((monolith_attempt *)context)->m;
   monolith_step *p = &((monolith_attempt *)context)->step;
   step_layout *l = &m->layout;
   PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
-  if (m->domain && verdict->code == STEP_OK) check_pace(m, verdict);
+  if (m->domain && verdict->code == STEP_OK) check_speed(m, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end of the step */
+  PetscCall(step_layout_update_poses(l)); /* poses of obstacles at the end of the step */
   PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(assemble(m));
-  PetscCall(set_up(m, p));
-  PetscCall(solve(m, p, verdict, report));
+  PetscCall(assemble_grid(m));
+  PetscCall(set_up_problem(m, p));
+  PetscCall(solve_coupled_problem(m, p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(accept(m, p, verdict, report));
+  PetscCall(accept_step(m, p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void finish_step(void *context) { step_free(&((monolith_attempt *)context)->step); }
+static void monolith_finish(void *context) { free_step(&((monolith_attempt *)context)->step); }
 
-static PetscErrorCode take_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   monolith_attempt now = {.m = (monolith *)f};
-  const step_try   own = {try_step, finish_step, &now};
-  PetscCall(step_take(&now.m->layout, t, dt, &own, verdict, report));
+  const step_attempt   own = {monolith_try, monolith_finish, &now};
+  PetscCall(step_run_attempt(&now.m->layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Trilinear interpolation between cell centres. */
-static double pressure_at(const formulation *f, const double x[3])
+static double monolith_pressure(const formulation *f, const double x[3])
 {
   const monolith *m = (const monolith *)f;
   if (!m->domain || mac_domain_state(m->domain)->grid.n_blocks == 0) return NAN; /* before the first step */
@@ -457,7 +457,7 @@ static double pressure_at(const formulation *f, const double x[3])
 
 /* ---- interface --------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode add_fields(formulation *f, field_table *table)
+static PetscErrorCode monolith_fields(formulation *f, field_table *table)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
@@ -466,7 +466,7 @@ static PetscErrorCode add_fields(formulation *f, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy(formulation *f)
+static void monolith_destroy(formulation *f)
 {
   monolith *m = (monolith *)f;
   step_layout_destroy(&m->layout);
@@ -478,7 +478,7 @@ static void destroy(formulation *f)
   flow_work_destroy(&m->work);
 }
 
-static PetscErrorCode create(scene *s, formulation *f)
+static PetscErrorCode monolith_create(scene *s, formulation *f)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
@@ -507,11 +507,11 @@ const formulation_ops monolith_formulation = {
   .inner         = "pressure",
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
   .size          = sizeof(monolith),
-  .create        = create,
+  .create        = monolith_create,
   .scene.check         = monolith_check,
-  .step          = take_step,
-  .pressure      = pressure_at,
-  .fields        = add_fields,
+  .step          = monolith_advance,
+  .pressure      = monolith_pressure,
+  .fields        = monolith_fields,
   .scene.describe      = monolith_describe,
-  .destroy       = destroy,
+  .destroy       = monolith_destroy,
 };

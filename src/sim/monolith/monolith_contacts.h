@@ -35,7 +35,7 @@ void monolith_contacts_add(const monolith_contacts *c, const double *lambda, con
 PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout *l, const double *lambda, const double *z,
                                         contact_summary *out);
 /* After the step: dx [n_bodies][6], displacement and rotation of the bodies that correct overlaps, each displacement at most
- * `most`. *worst: the deepest overlap before [m]. *is_needed = false: no overlap is deeper than `enough`. */
-PetscErrorCode monolith_contacts_part(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
-                                      double enough, double most, double (*dx)[6], double *worst, bool *is_needed);
+ * `most`. *worst: the deepest overlap before [m]. *is_needed = false: no overlap is deeper than `tolerance`. */
+PetscErrorCode monolith_contacts_separate(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
+                                      double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed);
 #endif

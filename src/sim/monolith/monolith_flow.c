@@ -14,7 +14,7 @@ static void coupling_free(monolith_coupling *c)
 }
 
 /* Split the couplings: known [n_samples] gets the contribution of solids with prescribed motion. */
-static PetscErrorCode split(const mac_coupling *all, const monolith_solids *solids, monolith_coupling *own, double *known)
+static PetscErrorCode divide_couplings(const mac_coupling *all, const monolith_solids *solids, monolith_coupling *own, double *known)
 {
   int64_t n = 0;
   PetscFunctionBegin;
@@ -114,8 +114,8 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
                               .update_bodies  = monolith_bodies_relinearize,
                               .bodies_context = bodies};
   PetscCall(allocate(f));
-  PetscCall(split(&y->F_p, solids, &f->F_p, f->p_known));
-  PetscCall(split(&y->F_s, solids, &f->F_s, f->s_known));
+  PetscCall(divide_couplings(&y->F_p, solids, &f->F_p, f->p_known));
+  PetscCall(divide_couplings(&y->F_s, solids, &f->F_s, f->s_known));
   for (int64_t i = 0; i < y->n_cells; ++i) f->alpha[i] = M_SQRT2 * y->friction[i];
   f->problem.F_p = f->F_p.view, f->problem.F_s = f->F_s.view;
   f->problem.p_known = f->p_known, f->problem.s_known = f->s_known;
@@ -140,7 +140,7 @@ static bool is_continuum(const scene_body *b) { return b->kind->ops->carrier != 
 static const contact_law *law_of(const scene *s, int i, int j) { return &s->laws[i * s->n_bodies + j]; }
 
 /* True if j is a solid for some continuum. *one: the first continuum that it touches; -1: none. */
-static bool displaces(const scene *s, int j, int *one)
+static bool is_solid_for_continuum(const scene *s, int j, int *one)
 {
   int n = 0;
   *one  = -1;
@@ -157,7 +157,7 @@ PetscErrorCode monolith_solids_check(const scene *s, diagnostics *d)
   const document_node *root = s->options->root, *where = document_find(root, "contact");
   for (int j = 0; j < s->n_bodies; ++j) {
     int one;
-    if (!displaces(s, j, &one)) continue;
+    if (!is_solid_for_continuum(s, j, &one)) continue;
     for (int i = 0; i < s->n_bodies; ++i) {
       const contact_law *a = law_of(s, one, j), *b = law_of(s, i, j);
       if (!is_continuum(&s->bodies[i]) || (a->never_touch == b->never_touch && a->friction == b->friction)) continue;
@@ -179,7 +179,7 @@ PetscErrorCode monolith_solids_create(const scene *s, monolith_solids *out)
   PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->solid, &out->solid));
   PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->unknown, &out->unknown));
   for (int j = 0; j < s->n_bodies; ++j) {
-    if (!displaces(s, j, &one)) continue;
+    if (!is_solid_for_continuum(s, j, &one)) continue;
     mac_solid *solid = &out->solid[out->n];
     body      *b     = s->bodies[j].body;
     *solid           = (mac_solid){.body = j, .is_unknown = body_system(b) != NULL, .friction = law_of(s, one, j)->friction};
@@ -219,7 +219,7 @@ static void owners_free(owners *o)
   memory_free(&o->share);
 }
 
-static void weigh(const mac_state *state, const particles *p, const int32_t *cell_of, int n, double *share)
+static void add_mass_shares(const mac_state *state, const particles *p, const int32_t *cell_of, int n, double *share)
 {
   for (int64_t i = 0; i < p->n; ++i) {
     int32_t at[3];
@@ -239,7 +239,7 @@ static PetscErrorCode owners_find(const monolith_flow *f, const mac_state *state
     if (s->bodies[i].kind->ops->carrier) o->body[o->n++] = i;
   if (o->n < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("continua", o->n * y->n_cells, sizeof *o->share, &o->share));
-  for (int m = 0; m < o->n; ++m) weigh(state, particles_of(s->bodies[o->body[m]].body), y->cell_of, o->n, o->share + m);
+  for (int m = 0; m < o->n; ++m) add_mass_shares(state, particles_of(s->bodies[o->body[m]].body), y->cell_of, o->n, o->share + m);
   for (int64_t i = 0; i < y->n_cells; ++i) {
     double sum = 0.0;
     for (int m = 0; m < o->n; ++m) sum += o->share[o->n * i + m];

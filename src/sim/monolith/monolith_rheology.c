@@ -26,7 +26,7 @@ void monolith_rheology_destroy(monolith_rheology *r)
 }
 
 /* Normal components belong to one cell; shear samples on edges count for each adjacent cell. */
-static void gather(const monolith_rheology *r)
+static void sum_samples(const monolith_rheology *r)
 {
   const mac_system *y = r->system;
   for (int64_t i = 0; i < COMPONENTS * y->n_cells; ++i) r->square[i] = r->count[i] = 0.0;
@@ -42,7 +42,7 @@ void monolith_rheology_rate(const monolith_rheology *r, const double *u, double 
 {
   const mac_system *y = r->system;
   sparse_rows_apply(&y->D, u, r->d);
-  gather(r);
+  sum_samples(r);
   /* In the orthonormal basis e:e is the sum of squares. In components d = (exx - eyy, ezz - eyy, 2 exy, 2 exz, 2 eyz) and
    * e:e = 2/3 (d_0^2 + d_1^2 - d_0 d_1) + (d_2^2 + d_3^2 + d_4^2) / 2. */
   const bool is_orthonormal = y->basis == MAC_ORTHONORMAL;

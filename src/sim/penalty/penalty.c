@@ -35,15 +35,15 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   penalty           *p = context;
   const PetscScalar *z_array;
   PetscScalar       *g_array;
-  PetscBool          wants_tangent;
+  PetscBool          needs_tangent;
   if (stop_is_urgent()) { /* then every trial fails, and the solver returns within the iteration */
     PetscCall(SNESSetFunctionDomainError(snes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(SNESStabilizedWantsTangent(snes, &wants_tangent));
+  PetscCall(SNESStabilizedWantsTangent(snes, &needs_tangent));
   PetscCall(VecGetArrayRead(z, &z_array));
   PetscCall(VecGetArray(g, &g_array));
-  PetscCall(penalty_system_evaluate(&p->system, z_array, g_array, wants_tangent));
+  PetscCall(penalty_system_evaluate(&p->system, z_array, g_array, needs_tangent));
   PetscCall(VecRestoreArray(g, &g_array));
   PetscCall(VecRestoreArrayRead(z, &z_array));
   if (p->system.verdict.code != STEP_OK) PetscCall(SNESSetFunctionDomainError(snes));
@@ -51,10 +51,10 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
 }
 
 /* The matrix of bodies made of nodes is available at low cost; one that couples grid nodes is large. */
-static int preconditioner_of(const scene *s, int wanted)
+static int preconditioner_of(const scene *s, int requested)
 {
   bool      has_nodes = false;
-  if (wanted != LINEAR_PRECONDITIONER_AUTO) return wanted;
+  if (requested != LINEAR_PRECONDITIONER_AUTO) return requested;
   for (int i = 0; i < s->n_bodies; ++i) {
     if (particles_of(s->bodies[i].body)) return LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
     has_nodes = has_nodes || (s->bodies[i].body->ops->nodes && s->bodies[i].body->ops->assemble);
@@ -62,7 +62,7 @@ static int preconditioner_of(const scene *s, int wanted)
   return has_nodes ? LINEAR_PRECONDITIONER_METIS_SCHWARZ : LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
 }
 
-static bool wants_matrix(const penalty *p) { return p->linear.preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ; }
+static bool needs_matrix(const penalty *p) { return p->linear.preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ; }
 
 /* Assemble P as often as the job specifies; in between the preconditioner is reused. */
 static PetscErrorCode refresh_matrix(penalty *p)
@@ -94,7 +94,7 @@ static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *con
     PetscCall(penalty_system_evaluate(&p->system, z_array, p->work, true));
     PetscCall(VecRestoreArrayRead(z, &z_array));
   }
-  if (wants_matrix(p) && p->system.verdict.code == STEP_OK) PetscCall(refresh_matrix(p));
+  if (needs_matrix(p) && p->system.verdict.code == STEP_OK) PetscCall(refresh_matrix(p));
   PetscCall(MatAssemblyBegin(H, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(H, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -246,14 +246,14 @@ static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_newton(penalty *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   if (p->n_petsc != p->system.layout.n_blocks) {
     PetscCall(petsc_destroy(p));
     PetscCall(petsc_create(p));
   }
-  if (wants_matrix(p)) PetscCall(penalty_matrix_lay_out(&p->system, &p->P));
+  if (needs_matrix(p)) PetscCall(penalty_matrix_lay_out(&p->system, &p->P));
   p->is_assembled = false;
   PetscCall(SNESSetJacobian(p->snes, p->H, p->P ? p->P : p->H, penalty_jacobian, p));
   PetscCall(copy_to(p->dinv, p->system.layout.inverse_scale, p->system.layout.n_blocks));
@@ -295,7 +295,7 @@ static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_ver
   PetscCall(penalty_system_begin(&p->system, t, dt, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->system.layout.n_blocks > 0) {
-    PetscCall(solve(p, verdict, report));
+    PetscCall(solve_newton(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(VecGetArrayRead(p->z, &z));
   }

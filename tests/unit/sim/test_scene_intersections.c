@@ -167,17 +167,17 @@ static void test_planes(void **state)
       "contact: {friction: 0.3}\n";
   world                w;
   scene_intersections *f;
-  const scene_sunk    *sunk;
+  const scene_vertex_beyond    *sunk;
   int64_t              n;
   (void)state;
   open_world(text, &w);
   assert_ok(scene_intersections_create(w.s, &f));
   assert_int_equal(count(&w, f, 0.0, "block", "floor"), 0);
-  assert_ok(scene_intersections_sunk(f, w.s, 0.0, &n, &sunk));
+  assert_ok(scene_intersections_beyond(f, w.s, 0.0, &n, &sunk));
   assert_int_equal(n, 0); /* on it is not beyond it */
-  assert_ok(scene_intersections_sunk(f, w.s, 1e-300, &n, &sunk));
+  assert_ok(scene_intersections_beyond(f, w.s, 1e-300, &n, &sunk));
   assert_int_equal(n, 9);
-  assert_ok(scene_intersections_sunk(f, w.s, 0.3, &n, &sunk));
+  assert_ok(scene_intersections_beyond(f, w.s, 0.3, &n, &sunk));
   assert_int_equal(n, 18 - 1); /* 3 x 3 nodes a layer, of which one is within */
   for (int64_t i = 0; i < n; ++i) assert_true(f->surfaces->body[sunk[i].vertex] == 0 && sunk[i].body == 1);
   assert_ok(scene_intersections_check(w.s, "pray", w.d));

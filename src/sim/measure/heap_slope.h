@@ -5,8 +5,8 @@
  * the thin toe. In a second pass, "highest" is measured perpendicular to the line, so that steep columns are not represented by
  * their upper edge. All columns have the same weight. Error for a cone with a radius of 20 columns: 0.2 degrees (unit test).
  * Valid for a heap at rest: while sand is falling, it counts as the top. */
-#ifndef SS_SIM_MEASURE_FLANK_H
-#define SS_SIM_MEASURE_FLANK_H
+#ifndef SS_SIM_MEASURE_HEAP_SLOPE_H
+#define SS_SIM_MEASURE_HEAP_SLOPE_H
 #include "core/error.h"
 
 typedef struct {
@@ -15,9 +15,9 @@ typedef struct {
   double along[3];    /* unit vector down the slope of a plane heap; only its horizontal part is used */
   bool   is_round;    /* else: the slope descends away from the vertical axis through `point` */
   double width;       /* of a column [m] */
-} flank_frame;
+} heap_frame;
 
 /* Angle of the slope below the horizontal [rad] for n particles at x; NaN if it consists of fewer than three columns, or if
  * `along` is vertical. */
-PetscErrorCode flank_slope(int64_t n, double *const x[3], const flank_frame *f, double *angle);
+PetscErrorCode heap_slope_angle(int64_t n, double *const x[3], const heap_frame *f, double *angle);
 #endif
