@@ -8,11 +8,11 @@ for formulation in penalty monolith; do
     says "bodies.gripper.kind: formulation $formulation does not support kind articulated" && pass "$formulation refuses it"
 done
 status 2 "$program" check "$job" --set measure.grip.body=gripper &&
-  says "quantity contact_force wants a link with a shape of an articulated body: body: NAME.LINK" &&
+  says "quantity contact_force needs a link with a shape of an articulated body: body: NAME.LINK" &&
   pass "contacts are those of links"
-status 2 "$program" check "$job" --set measure.grip.body=gripper.carriage && says "wants a link with a shape" &&
+status 2 "$program" check "$job" --set measure.grip.body=gripper.carriage && says "needs a link with a shape" &&
   pass "of those with a shape"
-status 2 "$program" check "$job" --set measure.finger.body=box && says "quantity joint_position wants a link" &&
+status 2 "$program" check "$job" --set measure.finger.body=box && says "quantity joint_position needs a link" &&
   pass "joints are meant by their links"
 status 2 "$program" check "$job" --set bodies.gripper.joints.wrist.position=1 &&
   says "bodies.gripper.joints.wrist: the urdf has no such joint" && pass "a joint that is not there"

@@ -38,7 +38,7 @@ refused() { # MESSAGE OVERRIDE...
   pass "refused: $message"
 }
 refused "monolith.yaml:15:9: bodies.ball: starts outside mac.domain" --set bodies.ball.shape.sphere.center='[9, 9, 9]'
-refused "monolith.yaml:15:9: bodies.ball: starts 0.0289989 m deep in \"block\": rigid bodies may not overlap" --set bodies.ball.shape.sphere.center='[0.1, 0.15, 0.25]'
+refused "monolith.yaml:15:9: bodies.ball: starts 0.0289989 m deep in \"block\": rigid bodies must not overlap" --set bodies.ball.shape.sphere.center='[0.1, 0.15, 0.25]'
 refused "materials.sand.density: 0 is out of range: must be > 0 kg/m^3" --set materials.sand.density=0
 refused "materials.wood.density: 0 is out of range: must be > 0 kg/m^3" --set materials.wood.density=0
 refused "mac.cfl: 100 is out of range: must be > 0 and < 10" --set mac.cfl=100

@@ -1,16 +1,18 @@
-/* The formulation `convex`: free motion, then one convex problem of contact [ZongJiangHan2024; convex contact, sec. 2, 11].
+/* The formulation `convex`: free motion, then one convex contact problem [ZongJiangHan2024].
  *
- * Free motion v* solves m(v) = 0, m the systems' residuals with their implicit internal forces. Linearised there, with the
- * symmetric and definite tangent A, and with contacts found where the step begins,
+ * Free motion v* solves m(v) = 0, with m the residuals of the systems including their implicit internal forces. Linearised there
+ * with the symmetric positive definite tangent A, and with the contacts detected at the start of the step,
  *
- *   A (v - v*) = J^T r,   r = -dl/du,   u = J v
+ *    A (v - v*) = J^T r,   r = -dl/du,   u = J v
  *
- * is the optimality of min 1/2 |v - v*|_A^2 + l(J v), with the potentials of optim/sap/sap_law.h: it has one solution, which the
- * solver finds from any start. Stops, motors, dry friction and loops within bodies are terms of l like contacts. What moves takes
- * v = v* + A^-1 J^T r, so that momentum is kept to rounding. Where the systems are not linear the problem is made again where it
- * led to, or where Newton's method on the whole equation leads from there with tangents that are not symmetric (sand,
- * convex_chase.h), until the whole equation is met; where that comes near slowly, at Anderson's combination of those before.
- * What is accepted is always the solution of a linearised problem. Articulated bodies are blocks of A like any other. */
+ * is the optimality condition of min 1/2 |v - v*|_A^2 + l(J v), with the potentials l of optim/sap/sap_law.h. It has exactly one
+ * solution, which the solver finds from any initial guess. Joint stops, motors, dry friction and loops within bodies are terms
+ * of l like contacts. Bodies move with v = v* + A^-1 J^T r, which preserves momentum to rounding.
+ *
+ * If the systems are nonlinear, the problem is linearised again at its solution until the nonlinear equation m = J^T r is
+ * satisfied. The linearisation point may be improved by Newton's method on the nonlinear equation with unsymmetric tangents
+ * (sand), or, where convergence is slow, by Anderson's combination of earlier points. An accepted state is always the solution
+ * of a linearised problem. Articulated bodies are blocks of A like any other body. */
 #include "contact/rows/contact_jacobian.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -25,37 +27,37 @@
 #include <math.h>
 #include <string.h>
 
-/* ==== convex chase ==== */
+/* ==== Newton's method on the nonlinear equation ==== */
 
-/* Where to linearise next: Newton's method on the whole equation of a step, m(v) = J^T r(J v), with tangents of bodies as they
- * are. */
+/* Improves the next linearisation point: Newton's method on the nonlinear equation of a step, m(v) = J^T r(J v), with the exact
+ * tangents of the bodies. */
 /* Everything is borrowed. */
 typedef struct {
   double              tolerance;   /* of Newton's method */
-  step_motion        *motion;      /* whose A is that of the last problem, and whose options say which tangents may be exact */
+  step_motion        *motion;      /* its A is that of the last problem; its options tell which tangents may be exact */
   step_layout        *layout;
   const step_unknowns *unknowns;
   const sparse_rows  *J;
-  const contact_jacobian *rows; /* its part of contacts, of the global vector */
-  sap_terms           terms;       /* as they stand */
+  const contact_jacobian *rows; /* contact rows of the global vector */
+  sap_terms           terms;       /* in their current state */
   const double       *known;       /* [n_terms][3] */
-  convex_constraints *constraints; /* whose laws follow v */
-} convex_chase;
+  convex_constraints *constraints; /* their laws are linearised at v */
+} outer_newton;
 
 
 enum { MOST = 12, MOST_INNER = 200 };
-static const double INEXACT = 1e-2; /* of linear systems */
-static const double ENOUGH  = 0.1;  /* of the tolerance: the problem that is made there is solved in one go */
+static const double INEXACT = 1e-2; /* relative tolerance of linear systems */
+static const double TARGET  = 0.1;  /* of the Newton tolerance: from such a point one more linearised problem suffices */
 
 typedef struct {
-  convex_chase *c;
+  outer_newton *c;
   step_operator       products;
   sap_cg             *cg;
   double             *best, *dv, *work; /* [n] */
   double             *u, *r, *cost, *G;        /* [n_terms][3], [n_terms][3], [n_terms], [n_terms][9] */
-} chase;
+} outer_newton_work;
 
-static void chase_destroy(chase *w)
+static void outer_newton_destroy(outer_newton_work *w)
 {
   void *arrays[] = {&w->best, &w->dv, &w->work, &w->u, &w->r, &w->cost, &w->G};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -63,7 +65,7 @@ static void chase_destroy(chase *w)
   step_operator_destroy(&w->products);
 }
 
-static PetscErrorCode chase_create(convex_chase *c, const front_terms *columns, chase *w)
+static PetscErrorCode outer_newton_create(outer_newton *c, const front_terms *columns, outer_newton_work *w)
 {
   const int64_t n = c->unknowns->n, m = sap_terms_size(&c->terms);
   double      **of_unknowns[] = {&w->best, &w->dv, &w->work}, **of_terms[] = {&w->u, &w->r};
@@ -77,20 +79,20 @@ static PetscErrorCode chase_create(convex_chase *c, const front_terms *columns, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* |D^-1 (m - J^T r)|, what is left with these impulses [n_terms][3] where motion was evaluated last; motion->right without
- * D^-1. */
-static double convex_chase_left(convex_chase *c, const double *r)
+/* Residual norm |D^-1 (m - J^T r)| with these impulses [n_terms][3], at the last evaluation of motion; motion->right is the
+ * residual without D^-1. */
+static double outer_newton_residual(outer_newton *c, const double *r)
 {
   contact_jacobian_scatter(c->rows, -1.0, r, c->motion->full);
-  convex_constraints_push(c->constraints, r + 3 * c->terms.n_contacts, c->motion->full);
+  convex_constraints_subtract(c->constraints, r + 3 * c->terms.n_contacts, c->motion->full);
   step_unknowns_fold(c->unknowns, c->motion->full, c->motion->right);
   return step_motion_norm(c->layout, c->unknowns, c->motion->right);
 }
 
-/* What is left at v, and derivatives there. */
-static PetscErrorCode chase_evaluate(chase *w, double *norm, step_verdict *verdict, step_report *report)
+/* Evaluate the residual at v and the derivatives there. */
+static PetscErrorCode outer_newton_evaluate(outer_newton_work *w, double *norm, step_verdict *verdict, step_report *report)
 {
-  convex_chase *c     = w->c;
+  outer_newton *c     = w->c;
   const int64_t       first = 3 * c->terms.n_contacts;
   double              alone;
   PetscFunctionBegin;
@@ -101,12 +103,12 @@ static PetscErrorCode chase_evaluate(chase *w, double *norm, step_verdict *verdi
   for (int64_t i = 0; i < 3 * sap_terms_size(&c->terms); ++i) w->u[i] += c->known[i];
   convex_constraints_linearise(c->layout, w->u + first, w->r + first, c->constraints);
   sap_laws(&c->terms, w->u, w->cost, w->r, w->G);
-  *norm = convex_chase_left(c, w->r);
+  *norm = outer_newton_residual(c, w->r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v - H^-1 (what is left), H = dm/dv + J^T G J. false: there is no such place. */
-static PetscErrorCode chase_advance(chase *w, bool *has_moved, step_report *report)
+/* v -= H^-1 residual with H = dm/dv + J^T G J. *has_moved false: H is not usable. */
+static PetscErrorCode outer_newton_advance(outer_newton_work *w, bool *has_moved, step_report *report)
 {
   const int64_t n = w->c->unknowns->n;
   int64_t       iterations = 0;
@@ -120,67 +122,68 @@ static PetscErrorCode chase_advance(chase *w, bool *has_moved, step_report *repo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode chase_run(chase *w, bool *has_moved, step_verdict *verdict, step_report *report)
+static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved, step_verdict *verdict, step_report *report)
 {
-  convex_chase *c      = w->c;
-  const double        enough = ENOUGH * c->tolerance;
+  outer_newton *c      = w->c;
+  const double        target = TARGET * c->tolerance;
   double             *const v = c->motion->v, least, norm;
-  bool                goes_on = true;
+  bool                is_decreasing = true;
   PetscFunctionBegin;
-  PetscCall(chase_evaluate(w, &least, verdict, report));
-  for (int k = 0; k < MOST && goes_on && verdict->code == STEP_OK && least > enough && !stop_is_urgent(); ++k) {
+  PetscCall(outer_newton_evaluate(w, &least, verdict, report));
+  for (int k = 0; k < MOST && is_decreasing && verdict->code == STEP_OK && least > target && !stop_is_urgent(); ++k) {
     memcpy(w->best, v, (size_t)c->unknowns->n * sizeof *v);
-    PetscCall(chase_advance(w, &goes_on, report));
-    if (!goes_on) break;
-    PetscCall(chase_evaluate(w, &norm, verdict, report));
+    PetscCall(outer_newton_advance(w, &is_decreasing, report));
+    if (!is_decreasing) break;
+    PetscCall(outer_newton_evaluate(w, &norm, verdict, report));
     ++report->newton_iterations;
-    goes_on = verdict->code == STEP_OK && norm < least;
-    if (goes_on) least = norm, *has_moved = true;
+    is_decreasing = verdict->code == STEP_OK && norm < least;
+    if (is_decreasing) least = norm, *has_moved = true;
     else memcpy(v, w->best, (size_t)c->unknowns->n * sizeof *v);
   }
-  *verdict = (step_verdict){STEP_OK, NULL, -1}; /* at worst v is where it was */
+  *verdict = (step_verdict){STEP_OK, NULL, -1}; /* in the worst case v is unchanged */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* motion->v, where the last problem led to, nearer to the end, as long as less is left; *has_moved false: it did not come nearer. Systems'
- * tangents are definite again afterwards, but not evaluated. Impulses are not kept: the problem that is made there finds them. */
-static PetscErrorCode convex_chase_run(convex_chase *c, bool *has_moved, step_verdict *verdict, step_report *report)
+/* Move motion->v, the solution of the last problem, as long as the residual decreases. *has_moved false: it did not decrease.
+ * Afterwards the tangents of the systems are definite again but not evaluated. Impulses are not kept; the next problem computes
+ * them. */
+static PetscErrorCode outer_newton_improve(outer_newton *c, bool *has_moved, step_verdict *verdict, step_report *report)
 {
   const front_terms columns = sap_columns_view(&c->motion->columns);
-  chase             w       = {.c = c};
+  outer_newton_work             w       = {.c = c};
   PetscFunctionBegin;
   *has_moved = false;
   timer_begin(TIMER_FRICTION);
   step_motion_set_exact(c->motion, c->layout, true);
-  PetscErrorCode code = chase_create(c, &columns, &w);
-  if (!code) code = chase_run(&w, has_moved, verdict, report);
-  chase_destroy(&w);
+  PetscErrorCode code = outer_newton_create(c, &columns, &w);
+  if (!code) code = outer_newton_iterate(&w, has_moved, verdict, report);
+  outer_newton_destroy(&w);
   step_motion_set_exact(c->motion, c->layout, false);
   timer_end(TIMER_FRICTION);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== convex ==== */
+/* ==== formulation ==== */
 
 typedef struct {
   step_frame frame;
   const convex_options *options;
   const newton_options *newton;
-  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: there is nothing that it would change */
+  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
 
-/* What one step needs, from its begin to its end. */
+/* Temporary data of one step. */
 typedef struct {
   convex            *c;
   step_unknowns      unknowns;
   step_motion        motion;
   convex_contacts    contacts;
   convex_constraints constraints;
-  convex_chase       whole;
-  sparse_rows        J;      /* of contacts, then of constraints */
+  outer_newton       whole;
+  sparse_rows        J;      /* rows of contacts, then of constraints */
   double            *v_free; /* [n] */
-  double            *start, *reached, *weight; /* [n] what the last problem was linearised at, and came to; masses */
+  double            *start, *last_solution, *weight; /* [n] linearisation point and solution of the last problem; masses */
   anderson           past;
 } convex_attempt;
 
@@ -193,30 +196,30 @@ static void convex_finish(void *context)
   convex_constraints_destroy(&p->constraints);
   sparse_rows_destroy(&p->J);
   anderson_destroy(&p->past);
-  void *arrays[] = {&p->v_free, &p->start, &p->reached, &p->weight};
+  void *arrays[] = {&p->v_free, &p->start, &p->last_solution, &p->weight};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static void take_answer(const convex_options *o, const sap_result *answer, step_verdict *verdict, step_report *report)
+static void record_solver_result(const convex_options *o, const sap_result *result, step_verdict *verdict, step_report *report)
 {
-  report->linear_iterations += answer->iterations;
-  report->inner_iterations += answer->inner;
-  report->gradient = answer->error;
-  if (answer->verdict == SAP_OK) return;
+  report->linear_iterations += result->iterations;
+  report->inner_iterations += result->inner;
+  report->gradient = result->error;
+  if (result->verdict == SAP_OK) return;
   ++report->fallbacks;
-  if (answer->verdict == SAP_STOPPED || stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!isfinite(answer->error)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
-  else if (!(answer->error <= o->stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
+  if (result->verdict == SAP_STOPPED || stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+  else if (!isfinite(result->error)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  else if (!(result->error <= o->stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
 }
 
-/* Impulses and velocities for the systems as linearised: v_free + A^-1 J^T r, from p->motion.v as a guess, which it becomes. Where
- * sliding is to be Coulomb's, what it makes up for by opening is known from the pass before: the fixed point of [Cadoux2009] on
- * mu |u_T|, convex in every pass, which ends where a pass finds nothing to do. pushes: what the first is told, may be NULL. */
+/* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
+ * Coulomb's law (coulomb_passes > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
+ * [Cadoux2009], convex in each pass, until a pass needs no iteration. pushes: impulses for the first pass, may be NULL. */
 static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, step_verdict *verdict, step_report *report)
 {
   const convex_options *o = p->c->options;
   convex_contacts      *c = &p->contacts;
-  sap_result            answer;
+  sap_result            result;
   PetscFunctionBegin;
   const front_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
@@ -224,25 +227,25 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, ste
                                p->motion.is_iterative ? &p->motion.by_products.operator : NULL, pushes};
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
-    PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &answer));
-    take_answer(o, &answer, verdict, report);
+    PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
+    record_solver_result(o, &result, verdict, report);
     problem.pushes = NULL;
-    if (k == o->coulomb_passes || verdict->code != STEP_OK || (k > 1 && answer.iterations == 0)) break;
+    if (k == o->coulomb_passes || verdict->code != STEP_OK || (k > 1 && result.iterations == 0)) break;
     convex_contacts_shift(c, p->c->frame.contacts.shift);
   }
   timer_end(TIMER_FRICTION);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* About the velocities that were evaluated last. */
+/* Linearise the constraints at the last evaluated velocities. */
 static void linearise_constraints(convex_attempt *p)
 {
   const int64_t first = 3 * p->contacts.n;
   convex_constraints_linearise(&p->c->frame.layout, p->contacts.u + first, p->contacts.r + first, &p->constraints);
 }
 
-/* What is left of the whole problem at p->motion.v with these impulses: |D^-1 (m - J^T r)|. */
-static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
+/* Residual norm |D^-1 (m - J^T r)| of the nonlinear problem at p->motion.v with the current impulses. */
+static PetscErrorCode evaluate_residual(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame *f = &p->c->frame;
@@ -250,60 +253,61 @@ static PetscErrorCode evaluate(convex_attempt *p, double *norm, step_verdict *ve
   PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, &alone, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   linearise_constraints(p);
-  *norm = convex_chase_left(&p->whole, p->contacts.r);
+  *norm = outer_newton_residual(&p->whole, p->contacts.r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v_free of the systems as linearised where m->g was evaluated: v - A^-1 g. */
-static PetscErrorCode free_of(step_motion *m, int64_t n, double tolerance, double *v_free)
+/* v_free of the systems linearised at the last evaluation of m->g: v - A^-1 g. */
+static PetscErrorCode compute_free_velocity(step_motion *m, int64_t n, double tolerance, double *v_free)
 {
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i) v_free[i] = m->g[i];
-  PetscCall(step_motion_divide(m, tolerance, v_free));
+  PetscCall(step_motion_solve_linear(m, tolerance, v_free));
   for (int64_t i = 0; i < n; ++i) v_free[i] = m->v[i] - v_free[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#define SLOW 0.1 /* Newton's method by itself leaves less of the residual */
-enum { IDLE = 4, IDLE_FAR = 16 }; /* linearisations that bring nothing, after which no more will: near the tolerance, far from it */
+#define SLOW 0.1 /* Newton's method alone reduces the residual by more than this factor */
+enum { IDLE = 4, IDLE_FAR = 16 }; /* linearisations without progress after which the iteration stops: near the tolerance, and far
+                                   * from it */
 
-/* The systems at p->motion.v, about rotations there. */
-static PetscErrorCode look(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
+/* Update the rotations at p->motion.v and evaluate the systems there. */
+static PetscErrorCode relinearise_and_evaluate(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
 {
   bool has_changed;
   PetscFunctionBegin;
   PetscCall(step_motion_relinearise(&p->motion, &p->c->frame.layout, &p->unknowns, &has_changed));
-  PetscCall(evaluate(p, norm, verdict, report));
+  PetscCall(evaluate_residual(p, norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From what the last problem was linearised at and came to, to where the next is: Anderson's combination, in the norm of kinetic
- * energy, of those before, unless systems cannot be there. */
-static PetscErrorCode accelerate(convex_attempt *p, step_verdict *verdict, step_report *report)
+/* Choose the next linearisation point by Anderson's combination in the norm of kinetic energy; if the systems are invalid there,
+ * keep the solution of the last problem. */
+static PetscErrorCode apply_anderson(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   const int64_t      n = p->unknowns.n;
   const step_layout *l = &p->c->frame.layout;
-  double             norm; /* of no interest: contact is not solved for there */
+  double             norm; /* not used: contact is not solved at this state */
   PetscFunctionBegin;
   if (!p->past.f) {
     PetscCall(anderson_create(n, 5, &p->past));
-    PetscCall(memory_alloc("velocities", n, sizeof *p->reached, &p->reached));
+    PetscCall(memory_alloc("velocities", n, sizeof *p->last_solution, &p->last_solution));
     PetscCall(memory_alloc("velocities", n, sizeof *p->weight, &p->weight));
     for (int64_t i = 0; i < n; ++i) p->weight[i] = l->scale[p->unknowns.is_all ? i : p->unknowns.own[i]];
   }
-  memcpy(p->reached, p->motion.v, (size_t)n * sizeof *p->reached);
-  anderson_step(&p->past, p->start, p->reached, p->weight, p->motion.v);
-  PetscCall(look(p, &norm, verdict, report));
+  memcpy(p->last_solution, p->motion.v, (size_t)n * sizeof *p->last_solution);
+  anderson_step(&p->past, p->start, p->last_solution, p->weight, p->motion.v);
+  PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
   if (verdict->code == STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   *verdict = (step_verdict){STEP_OK, NULL, -1};
   anderson_forget(&p->past);
-  memcpy(p->motion.v, p->reached, (size_t)n * sizeof *p->reached);
-  PetscCall(look(p, &norm, verdict, report));
+  memcpy(p->motion.v, p->last_solution, (size_t)n * sizeof *p->last_solution);
+  PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the step been solved, or has linearising given what it can? One linearisation alone is taken as it is. */
-static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
+/* True if the step is solved or no further progress is possible. With one linearisation the step is accepted without a check. */
+static bool has_finished(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
 {
   const newton_options *newton = p->c->newton;
   const int64_t     most = p->c->options->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
@@ -312,29 +316,28 @@ static bool is_end(const convex_attempt *p, int64_t k, double norm, double *best
   if (norm <= newton->tolerance) return true;
   if (k < most && !(*n_idle >= patience && norm <= *best)) return false;
   if (most > 1 && !(norm <= newton->stall_tolerance))
-    *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(&p->c->frame.layout, p->motion.full), -1};
+    *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_largest_residual(&p->c->frame.layout, p->motion.full), -1};
   return true;
 }
 
-/* To where the next problem is linearised, where that is to be another place than the last one came to: where Newton's method on
- * the whole equation leads, if bodies have more exact tangents than a convex problem can do with and that comes nearer; else, where
- * problems by themselves come near slowly, Anderson's. */
-static PetscErrorCode go_on(convex_attempt *p, double norm, double before, int64_t k, step_verdict *verdict, step_report *report)
+/* Choose the next linearisation point: by Newton's method on the nonlinear equation if bodies have exact tangents and this
+ * reduces the residual; otherwise, if convergence is slow, by Anderson's combination. */
+static PetscErrorCode choose_linearisation_point(convex_attempt *p, double norm, double before, int64_t k, step_verdict *verdict, step_report *report)
 {
   bool has_moved = false;
   PetscFunctionBegin;
   if (p->c->tries_exact && step_operator_exists(&p->c->frame.layout)) {
-    PetscCall(convex_chase_run(&p->whole, &has_moved, verdict, report));
-    PetscCall(look(p, &norm, verdict, report));
+    PetscCall(outer_newton_improve(&p->whole, &has_moved, verdict, report));
+    PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
   }
   if (has_moved || verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (norm > before) anderson_forget(&p->past);
-  else if (k > 1 && norm > SLOW * before) PetscCall(accelerate(p, verdict, report));
+  else if (k > 1 && norm > SLOW * before) PetscCall(apply_anderson(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The problem of contact where bodies are linearised, again and again. */
-static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_report *report)
+/* Outer Newton iteration: solve contact and linearise the bodies at the solution, until convergence. */
+static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame   *f = &p->c->frame;
@@ -346,22 +349,22 @@ static PetscErrorCode iterate(convex_attempt *p, step_verdict *verdict, step_rep
     PetscCall(solve_contact(p, k == 1 ? p->contacts.pushes : NULL, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     before = norm;
-    if (k < most) PetscCall(look(p, &norm, verdict, report));
-    else PetscCall(evaluate(p, &norm, verdict, report));
+    if (k < most) PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
+    else PetscCall(evaluate_residual(p, &norm, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     report->residual = norm;
-    if (is_end(p, k, norm, &best, &n_idle, verdict)) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(go_on(p, norm, before, k, verdict, report));
+    if (has_finished(p, k, norm, &best, &n_idle, verdict)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(choose_linearisation_point(p, norm, before, k, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(step_motion_linearise(&p->motion, &f->layout, &p->unknowns, false, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(p->start, p->motion.v, (size_t)p->unknowns.n * sizeof *p->start);
-    PetscCall(free_of(&p->motion, p->unknowns.n, 1e-2 * tolerance, p->v_free));
+    PetscCall(compute_free_velocity(&p->motion, p->unknowns.n, 1e-2 * tolerance, p->v_free));
   }
 }
 
-/* Contact and constraints, after free motion. */
-static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, step_report *report)
+/* Solve contact and constraints after free motion. */
+static PetscErrorCode solve_with_contact(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame           *f = &p->c->frame;
@@ -369,7 +372,7 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   const size_t          n_bytes = (size_t)p->unknowns.n * sizeof *p->v_free;
   PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
-  p->whole = (convex_chase){p->c->newton->tolerance, &p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
+  p->whole = (outer_newton){p->c->newton->tolerance, &p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
                             {.model = (sap_model)p->c->options->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
                              .n_constraints = c->n, .constraint = c->law},
                             p->contacts.known, c};
@@ -378,12 +381,12 @@ static PetscErrorCode add_impulses(convex_attempt *p, step_verdict *verdict, ste
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->start, &p->start));
   memcpy(p->v_free, p->motion.v, n_bytes);
   memcpy(p->start, p->motion.v, n_bytes);
-  step_unknowns_pick(&p->unknowns, f->layout.v0, p->motion.v); /* the guess */
-  PetscCall(iterate(p, verdict, report));
+  step_unknowns_select(&p->unknowns, f->layout.v0, p->motion.v); /* initial guess */
+  PetscCall(solve_nonlinear_step(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Free motion; without contact what is linear about the rotations at the start, too, is linearised again where it led to. */
+/* Compute free motion. Without contact, materials that are linearised about rotations are linearised again at the solution. */
 static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
@@ -402,12 +405,12 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode accept(convex_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode accept_step(convex_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   const convex_options *o   = p->c->options;
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
-  convex_contacts_judge(o, p->c->frame.contacts.shift, &p->contacts);
+  convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, verdict, report));
   report->is_unsolved              = report->residual > p->c->newton->tolerance;
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
@@ -423,7 +426,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
   step_frame     *f = &p->c->frame;
   PetscCall(step_frame_start(f, &p->unknowns, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* gaps are the laws' business */
+  for (int64_t a = 0; a < step_contacts_size(&f->contacts); ++a) f->contacts.shift[a] = 0.0; /* the laws contain the gaps */
   if (p->unknowns.n_full > 0) {
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
@@ -432,11 +435,11 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
     PetscCall(step_motion_create(&f->layout, &p->unknowns, &own, &p->J, &p->motion));
     PetscCall(move_freely(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-    if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(add_impulses(p, verdict, report));
+    if (step_contacts_size(&f->contacts) + p->constraints.n > 0) PetscCall(solve_with_contact(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
   report->inner_iterations += p->motion.n_inner;
-  PetscCall(accept(p, verdict, report));
+  PetscCall(accept_step(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -444,12 +447,13 @@ static PetscErrorCode convex_step(formulation *f, double t, double dt, step_verd
 {
   PetscFunctionBegin;
   convex_attempt now = {.c = (convex *)f};
-  const step_try own = {convex_try, convex_finish, &now};
-  PetscCall(step_take(&now.c->frame.layout, t, dt, &own, verdict, report));
+  const step_attempt own = {convex_try, convex_finish, &now};
+  PetscCall(step_run_attempt(&now.c->frame.layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Springs as stiff as the step can carry push, in a step, with what the next has no more of: no limit for its friction. */
+/* Law `lagged` needs a stiffness: contacts as stiff as the step allows have impulses that change completely from step to step,
+ * which give no limit for friction. */
 static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 {
   const document_node *root = s->options->root, *where = document_find(root, "contact");
@@ -461,8 +465,8 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
       if (law->never_touch || !isnan(law->stiffness)) continue;
       diagnostics_add(
           d, (where ? where : root)->mark, "contact.stiffness",
-          "missing: \"%s\" and \"%s\" may touch, and law: lagged needs the stiffness of what touches; give one in N/m, or "
-          "take law: regularised",
+          "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "
+          "regularised",
           s->bodies[i].name, s->bodies[j].name);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
@@ -471,9 +475,9 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
 
 static PetscErrorCode convex_describe(const scene *s, FILE *out)
 {
-  fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are found between\n",
+  fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are detected between\n",
           s->options->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
-  return step_finders_describe(s, out);
+  return step_contacts_describe(s, out);
 }
 
 static PetscErrorCode convex_fields(formulation *f, field_table *table) { return step_frame_fields(&((convex *)f)->frame, table); }

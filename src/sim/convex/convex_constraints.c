@@ -1,3 +1,4 @@
+/* Rows are gathered once per step in the global vector; laws are linearised at every evaluation. */
 #include "sim/convex/convex_constraints.h"
 #include "core/memory.h"
 
@@ -13,7 +14,7 @@ void convex_constraints_destroy(convex_constraints *c)
   c->n = 0;
 }
 
-/* Those of system i; none: n = 0. */
+/* Constraints of system i; n = 0 if it has none. */
 static body_constraints of_system(const step_layout *l, int i)
 {
   const body      *b   = l->scene->systems[i];
@@ -22,7 +23,7 @@ static body_constraints of_system(const step_layout *l, int i)
   return own;
 }
 
-/* Laws, and rows of the global vector. */
+/* Copy the laws and the rows in the global vector. */
 static PetscErrorCode gather(const step_layout *l, int64_t n_full, int64_t n_entries, convex_constraints *c)
 {
   int32_t *row = NULL, *col = NULL;
@@ -102,7 +103,7 @@ void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *
   }
 }
 
-void convex_constraints_push(const convex_constraints *c, const double *r, double *g)
+void convex_constraints_subtract(const convex_constraints *c, const double *r, double *g)
 {
   for (int64_t k = 0; k < 3 * c->n; ++k)
     for (int64_t e = c->full.start[k]; e < c->full.start[k + 1]; ++e) g[c->full.col[e]] -= c->full.value[e] * r[k];

@@ -1,4 +1,5 @@
-/* Stops, motors, dry friction and loops within bodies, as terms of the convex problem. */
+/* Joint stops, motors, dry friction and loops within bodies, as terms of the convex problem. Used by convex.c and
+ * convex_contacts.c. */
 #ifndef SS_SIM_CONVEX_CONVEX_CONSTRAINTS_H
 #define SS_SIM_CONVEX_CONVEX_CONSTRAINTS_H
 #include "sim/step/step_unknowns.h"
@@ -7,22 +8,23 @@ typedef struct {
   int64_t     n;
   constraint *law;   /* [n] */
   sparse_rows full;  /* [3 n x all components of velocity] */
-  double     *known; /* [n][3] velocities at the unknowns' known part */
+  double     *known; /* [n][3] velocities of the prescribed part of v */
 } convex_constraints;
 
-/* From now on the scene's systems leave theirs out of residuals and tangents. */
+/* From now on the systems of the scene exclude their constraints from residuals and tangents. */
 void convex_constraints_take_over(scene *s);
-/* Those of all systems in the step that `l` has begun, not linearised yet. *c, zeros, is filled. */
+/* Collect the constraints of all systems in the step that `l` has begun; they are not linearised yet. Fills in *c, which is
+ * zero. */
 PetscErrorCode convex_constraints_create(const step_layout *l, const step_unknowns *u, convex_constraints *c);
 void           convex_constraints_destroy(convex_constraints *c);
-/* Linearised where residuals were evaluated last; r [n][3] += what they say there at velocities u [n][3] beyond what they said
- * before. */
+/* Linearise the constraints at the last evaluation of the residuals. r [n][3] += change of their impulses at velocities u
+ * [n][3]. */
 void convex_constraints_linearise(const step_layout *l, const double *u, double *r, convex_constraints *c);
-/* J of contacts, and below it the rows of constraints, in the step's unknowns. */
+/* Append the rows of the constraints to J of the contacts, in the unknowns of the step. */
 PetscErrorCode convex_constraints_append(const convex_constraints *c, const step_unknowns *u, sparse_rows *J);
-/* diagonal [unknowns] += gains of drives, whose rows are below the first n_contacts contacts of J, also of those at the end of
- * their effort: what contact is measured by should not change to and fro with forces. */
+/* diagonal [unknowns] += gains of drives, whose rows follow the first n_contacts contacts of J, including drives at their
+ * maximum effort: the scaling of contact should not alternate with the forces. */
 void convex_constraints_stiffen(const convex_constraints *c, const sparse_rows *J, int64_t n_contacts, double *diagonal);
-/* g [n_full] -= full^T r, r [n][3]. */
-void convex_constraints_push(const convex_constraints *c, const double *r, double *g);
+/* g [n_full] -= full^T r, with r [n][3]. */
+void convex_constraints_subtract(const convex_constraints *c, const double *r, double *g);
 #endif

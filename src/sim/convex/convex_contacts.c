@@ -1,3 +1,4 @@
+/* Parameters of the potentials follow from gap, stiffness and effective mass of each contact. */
 #include "sim/convex/convex_contacts.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -10,7 +11,7 @@ void convex_contacts_destroy(convex_contacts *c)
   c->n = 0;
 }
 
-/* |J_a D^-1 J_a^T|_F / 3 with D the diagonal of A and of what drives add to it: how easily contact a is moved [1/kg]. */
+/* Effective inverse mass of contact a [1/kg]: |J_a D^-1 J_a^T|_F / 3, with D the diagonal of A plus the gains of drives. */
 static double inverse_mass(const sparse_rows *J, const double *inverse, int64_t a)
 {
   double sum = 0.0;
@@ -76,7 +77,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* u + R r across the normal: velocity of sliding, 0 where it sticks, which rounding would hide. */
+/* Sliding velocity u + R r of the tangential components; exactly 0 for a sticking contact, which rounding would hide. */
 static void sliding_of(const sap_contact *law, const double u[3], const double r[3], double x[3])
 {
   const bool sticks = !sap_law_slides(law, r) && r[0] > 0.0;
@@ -94,7 +95,7 @@ void convex_contacts_shift(convex_contacts *c, double *shift)
   }
 }
 
-void convex_contacts_judge(const convex_options *o, const double *shift, convex_contacts *c)
+void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c)
 {
   for (int64_t a = 0; a < c->n; ++a) {
     const sap_contact *law = c->law + a;
@@ -105,8 +106,9 @@ void convex_contacts_judge(const convex_options *o, const double *shift, convex_
     if (o->law == SAP_REGULARISED) {
       sliding_of(law, u, r, x);
       x[0] = u[0] - law->bias + law->R_n * r[0];
-      if (o->coulomb_passes > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's, whatever it has come to */
-    } else { /* no cone bounds it: only whether it slides is told */
+      if (o->coulomb_passes > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
+                                                                                  * converged to */
+    } else { /* not bounded by a cone: x only tells whether the contact slides */
       const bool slides = hypot(u[1], u[2]) > law->slip;
       for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;
       x[0] = law->mu * hypot(x[1], x[2]);

@@ -1,59 +1,61 @@
+/* Key table of solver.convex. */
 #include "sim/convex/convex_keys.h"
 #include "sim/step/step_motion.h"
 #include <math.h>
 
 static const char *const laws[]     = {[SAP_REGULARISED] = "regularised", [SAP_LAGGED] = "lagged", NULL};
 static const char *const law_help[] = {
-    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step; what sticks "
-    "creeps, what slides rides higher by friction * speed * (step + relaxation_time)",
-    "friction is limited by the load of the step before, [CastroHanMasterjohn2023]: nothing rides higher, and impacts rub a step "
-    "late"};
+    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step; sticking contacts "
+    "creep, sliding ones open by friction * speed * (step + relaxation_time)",
+    "friction is limited by the load of the previous step, [CastroHanMasterjohn2023]: sliding contacts do not open, but friction "
+    "of impacts acts one step late"};
 
 static const char *const linears[]     = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = "direct", [MOTION_ITERATIVE] = "iterative", NULL};
 static const char *const linear_help[] = {
-    "iterative for matrices with more than 150 entries a row (MPM grids) if a factor would take more than 5e9 multiplications by count "
-    "(some 10,000 unknowns), else direct",
-    "Cholesky factors: exact to rounding; time of a step grows with about the square of the number of unknowns that hang together",
-    "conjugate gradients on products of the bodies' tangents, to a tolerance that follows Newton's method: time grows little faster than "
-    "the number of unknowns. Linear momentum is kept to rounding, angular momentum to solver.convex.tolerance"};
+    "iterative for matrices with more than 150 entries per row (MPM grids) if a factorisation would take more than 5e9 "
+    "multiplications (some 10,000 unknowns), else direct",
+    "Cholesky factorisation: exact to rounding; the time per step grows with about the square of the number of connected unknowns",
+    "conjugate gradients on products of the bodies' tangents, with a tolerance that follows Newton's method: the time grows "
+    "little faster than the number of unknowns. Linear momentum is preserved to rounding, angular momentum to "
+    "solver.convex.tolerance"};
 
 static const key_spec keys[] = {
   {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help,
-   .fallback = "regularised", .help = "what makes contact convex"},
+   .fallback = "regularised", .help = "convex approximation of the contact law"},
   {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
    .is_optional = true, .min = 0, .max = INFINITY,
-   .help = "of law: regularised: damping of a contact over its stiffness. One step if not given"},
+   .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
   {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0",
    .min = 0, .max = INFINITY,
-   .help = "of law: lagged: forces are stiffness * depth * (1 + dissipation * speed of closing), after Hunt and Crossley"},
+   .help = "law: lagged: forces are stiffness * depth * (1 + dissipation * closing speed), after Hunt and Crossley"},
   {.name = "near_rigid", .type = KEY_REAL, .offset = offsetof(convex_options, near_rigid), .fallback = "1", .min = 0, .max = 100,
    .is_open = true,
-   .help = "no contact vibrates with a period below this many steps: stiffer ones, and those without stiffness, are as stiff as "
-           "that"},
+   .help = "no contact vibrates with a period below this many steps: stiffer contacts, and those without a given stiffness, get "
+           "the stiffness of this period"},
   {.name = "stiction", .type = KEY_REAL, .offset = offsetof(convex_options, stiction), .fallback = "1.0e-3", .min = 0, .max = 1,
    .is_open = true,
-   .help = "what sticks creeps with at most this times friction * (load/mass) * step"},
+   .help = "sticking contacts creep at most at this times friction * (load/mass) * step"},
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
-   .help = "of law: lagged: speed at which friction is at 71 % of what it is in full sliding, at least"},
+   .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
   {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "50", .min = 1,
    .max = 1000,
-   .help = "contact is solved for with bodies linearised at their free motion, then, up to this often, at what came out, until "
-           "solver.newton.tolerance is met; what is linear needs one. Materials that are linear about the rotation at the start of the "
-           "step (linear_corotated with rotation: lagged, von_mises) are so about the last one's. 1: as published, taken as it is, "
-           "whatever is left"},
+   .help = "maximum number of linearisations: contact is solved with bodies linearised at their free motion, then at the last "
+           "solution, until solver.newton.tolerance is satisfied; linear systems need one. Materials that are linearised about "
+           "the rotation at the start of the step (linear_corotated with rotation: lagged, von_mises) are then linearised about "
+           "that of the last solution. 1: as published, accepted without a check of the residual"},
   {.name = "coulomb_passes", .type = KEY_INT, .offset = offsetof(convex_options, coulomb_passes), .fallback = "1", .min = 1,
    .max = 1000,
-   .help = "of law: regularised: the convex problem is solved, then, up to this often, with the sliding that came out known, so that "
-           "nothing rides higher by it: Coulomb's law, where that settles"},
+   .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
+           "previous pass, so that sliding contacts do not open: Coulomb's law if this converges"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
-   .fallback = "auto", .help = "how linear systems are solved"},
+   .fallback = "auto", .help = "solver of the linear systems"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stall_tolerance), .fallback = "1.0e-6",
    .min = 0, .max = INFINITY,
-   .help = "a contact problem that rounding errors keep from its tolerance is taken below this error, else the step is retried "
-           "smaller"},
+   .help = "if rounding errors prevent the contact solver from reaching its tolerance, the step is accepted below this error; "
+           "otherwise it is repeated with a smaller step"},
   SAP_OPTIONS_KEYS(convex_options, sap),
   {.name = NULL}};
 const key_table convex_options_table = {.name = "solver.convex",
-                                        .help = "Contact of formulation convex: its law, and how impulses are found.",
+                                        .help = "Contact law and contact solver of formulation convex.",
                                         .size = sizeof(convex_options), .keys = keys};

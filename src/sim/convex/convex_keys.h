@@ -1,4 +1,4 @@
-/* Keys of formulation convex, solver.convex in jobs. */
+/* Options of formulation convex: solver.convex of a job. */
 #ifndef SS_SIM_CONVEX_CONVEX_KEYS_H
 #define SS_SIM_CONVEX_CONVEX_KEYS_H
 #include "optim/sap/sap.h"

@@ -1,3 +1,4 @@
+/* The rows of included contacts are packed anew whenever the set changes. */
 #include "sim/exact/exact_working_set.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -29,7 +30,7 @@ static PetscErrorCode make_room(const step_contacts *c, exact_working_set *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows and numbers of those that are in. */
+/* Build the rows and indices of the included contacts. */
 static void pack(const step_contacts *c, exact_working_set *s)
 {
   int64_t n = 0, at = 0;

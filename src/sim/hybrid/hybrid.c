@@ -1,15 +1,15 @@
 /* The formulation `hybrid`: contact of volumetric elastic bodies through a grid and by impulses, between two solves of the step
- * [MarquezRazonEtAl2023, sec. 4; hybrid, sec. 5].
+ * [MarquezRazonEtAl2023, sec. 4].
  *
- *   1  free motion      the step as if there were no contact
- *   2  contact          velocities of boundaries go through the grid (contact/augury), which lets them come together but not
- *                       close in on each other, then geometric impulses (contact/impulse) do what is left to be done, until no two features meet on
- *                       the straight ways from x to x + dt v
- *   3  motion again     from the same start, with boundaries on those ways; or, past the paper, those nodes alone that contact has touched
- *                       (holds: touched), and 2, impulses alone, and 3 once more if what is free to move runs into something now
+ *    1  free motion      the step without contact
+ *    2  contact          boundary velocities are transferred through a grid (contact/augury), which prevents approach but not separation; then
+ *                        geometric impulses (contact/impulse) remove the remaining collisions between features on the straight trajectories from
+ *                        x to x + dt v
+ *    3  second solve     from the same start, with boundaries on these trajectories. As an extension of the paper only the nodes changed by
+ *                        contact are prescribed (holds: touched); then the impulses of 2 and 3 are repeated if free nodes collide
  *
- * All geometry of contact is that of the start of the step. What ends up in the state are the ways' ends themselves, so that surfaces
- * which were apart are apart. A step without contact is free motion. */
+ * Contact uses the geometry of the start of the step. The new state contains the end points of the trajectories themselves, so
+ * that separate surfaces stay separate. A step without contact is free motion. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -29,9 +29,8 @@
 #include "sim/step/step_motion.h"
 #include <string.h>
 
-/* ==== hybrid check ==== */
+/* ==== checks of a scene ==== */
 
-/* What formulation hybrid cannot step, and what it says of a scene. */
 static const document_node *node_of(const scene *s, int i)
 {
   return document_find(document_find(s->options->root, "bodies"), s->bodies[i].name);
@@ -51,7 +50,7 @@ static bool has_any_triangles(const scene *s)
   return false;
 }
 
-/* Something with a pose has to be a surface, or planes where surfaces meet it. */
+/* A body with a pose needs a triangle surface, or half-spaces in contact with surfaces. */
 static void check_surface(const scene *s, int i, diagnostics *d)
 {
   const body *b = s->bodies[i].body;
@@ -65,16 +64,16 @@ static void check_surface(const scene *s, int i, diagnostics *d)
       continue;
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "may touch \"%s\", but formulation hybrid keeps %s, and it has no triangles: say contact_surface: "
-                          "mesh%s, or touch: false under contact.pairs",
+                          "may touch \"%s\", but formulation hybrid detects contact of %s, and it has no triangles: set "
+                          "contact_surface: mesh%s, or touch: false under contact.pairs",
                           s->bodies[j].name,
-                          is_continuum ? "material points off triangles, on the grid" : "triangles off triangles and planes",
-                          is_plane ? " (of a box, or let mpm.walls bound the grid)" : "");
+                          is_continuum ? "material points with triangles, on the grid" : "triangles with triangles and half-spaces",
+                          is_plane ? "(of a box, or let mpm.walls bound the grid)" : "");
     return;
   }
 }
 
-/* One grid for all. */
+/* All bodies share one grid. */
 static void check_grid(const scene *s, diagnostics *d)
 {
   const document_node *root = s->options->root, *solver = document_find(root, "solver");
@@ -84,14 +83,14 @@ static void check_grid(const scene *s, diagnostics *d)
   const double spacing = mpm_domain_grid(s->world.mpm->domain)->h;
   if (isfinite(o->spacing) && o->spacing != spacing)
     diagnostics_add_under(d, grid, "solver.hybrid.grid", "spacing",
-                          "%g m: bodies of kind mpm meet surfaces on their own grid of cells of %g m: leave it out", o->spacing,
+                          "%g m: contact of bodies of kind mpm with surfaces uses their own grid of cells of %g m: remove it", o->spacing,
                           spacing);
   if (o->transfer != HYBRID_TRANSFER_AUGURY && has_any_triangles(s))
     diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
-                          "bodies of kind mpm meet surfaces through augury alone: leave it out");
+                          "contact of bodies of kind mpm with surfaces requires augury: remove it");
   if (s->options->mpm->light_nodes > 0.0 && has_any_triangles(s))
     diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes",
-                          "nodes that follow others cannot take what contact gives them: leave it out");
+                          "contact cannot change the velocities of dependent nodes: remove it");
 }
 
 /* The smallest altitude of any tetrahedron of b at rest [m]. */
@@ -112,7 +111,7 @@ static double least_altitude(const nodal_body *b)
   return least;
 }
 
-/* The longest explicit step: what sound takes through the flattest element [s]. */
+/* The longest stable explicit step [s]: travel time of sound through the flattest element. */
 static double longest_step(const nodal_body *b, const material *m)
 {
   double mu, lambda;
@@ -132,19 +131,19 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
   for (int k = 0; damping && keys[k]; ++k)
     if (document_find(damping, keys[k]))
       diagnostics_add_under(d, node_of(s, i), path, "damping",
-                            "integrator: symplectic takes forces of positions, and damping of mass: leave %s out, or take integrator: "
-                            "backward_euler", keys[k]);
+                            "integrator: symplectic supports position-dependent forces and mass damping: remove %s, or use "
+                            "integrator: backward_euler", keys[k]);
   if (!m || !tetrahedra_of(b)) return;
   const double longest = longest_step(b, m);
   if (s->options->time->step > longest)
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may blow up: "
-                          "give time.step less than that, better half "
-                          "of it, or take solver.hybrid.integrator: backward_euler",
+                          "sound crosses its flattest tetrahedron, %g m high, in %g s, and an explicit step of %g s may be "
+                          "unstable: set time.step below that, preferably to half of it, or use solver.hybrid.integrator: "
+                          "backward_euler",
                           least_altitude(b), longest, s->options->time->step);
 }
 
-/* Angular momentum that forces other than gravity's bring is not known apart from what backward Euler loses. */
+/* Angular momentum added by forces other than gravity cannot be distinguished from the loss of backward Euler. */
 static void check_fix(const scene *s, int i, diagnostics *d)
 {
   const nodal_body *b = nodal_body_of(s->bodies[i].body);
@@ -156,14 +155,14 @@ static void check_fix(const scene *s, int i, diagnostics *d)
     if (document_find(node_of(s, i), keys[k]))
       diagnostics_add_under(
           d, node_of(s, i), path, keys[k],
-          "turns the body by as much as solver.hybrid.momentum_fix: rigid does not know: take momentum_fix: linear");
+          "adds an unknown angular momentum, which solver.hybrid.momentum_fix: rigid does not support: use momentum_fix: linear");
   if (b->mass_damping > 0.0)
     diagnostics_add_under(
         d, node_of(s, i), path, "damping",
-        "of mass takes angular momentum that solver.hybrid.momentum_fix: rigid would give back: take momentum_fix: linear");
+        "of mass removes angular momentum that solver.hybrid.momentum_fix: rigid would restore: use momentum_fix: linear");
 }
 
-/* Triangles that cannot be sampled for cells as small as asked. */
+/* Report triangles that cannot be sampled for the given cell size. */
 static PetscErrorCode check_cells(const scene *s, diagnostics *d)
 {
   hybrid_contact c = {0};
@@ -187,9 +186,9 @@ static PetscErrorCode hybrid_check(const scene *s, diagnostics *d)
   }
   check_grid(s, d);
   if (diagnostics_count(d) == before) PetscCall(check_cells(s, d));
-  /* Impulses keep apart what is apart. */
+  /* Impulses keep separate surfaces apart but cannot separate intersecting ones. */
   if (!s->options->solver->hybrid->allow_intersections)
-    PetscCall(scene_intersections_check(s, "say solver.hybrid.allow_intersections: true", d));
+    PetscCall(scene_intersections_check(s, "set solver.hybrid.allow_intersections: true", d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,9 +203,9 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
   return PETSC_SUCCESS;
 }
 
-/* ==== hybrid ==== */
+/* ==== formulation ==== */
 
-static const int MOST_ROUNDS = 3; /* of motion with part of the surfaces held, before all are */
+static const int MOST_ROUNDS = 3; /* second solves with part of the surfaces prescribed, before all are */
 
 typedef struct {
   formulation     base;
@@ -218,15 +217,16 @@ typedef struct {
   hybrid_momentum momentum;
   double         *v_free; /* [n_blocks][3] */
   int64_t         capacity;
-  bool           *tries_exact; /* [n_systems] see step_motion_options: not of cloth, indefinite wherever it is wrinkled */
+  bool           *tries_exact; /* [n_systems] see step_motion_options: not for cloth, whose tangent is indefinite where it is
+                                * wrinkled */
 } hybrid;
 
-/* What one step needs, from its begin to its end. */
+/* Temporary data of one step. */
 typedef struct {
   hybrid       *h;
   step_unknowns unknowns;
   step_motion   motion;
-  int64_t      *dof; /* prescribed for step 3 */
+  int64_t      *dof; /* prescribed in part 3 */
   double       *velocity;
 } hybrid_attempt;
 
@@ -240,8 +240,8 @@ static void clear_motion(hybrid_attempt *p)
 
 static void hybrid_finish(void *context) { clear_motion(context); }
 
-/* l->v, a guess with what is prescribed in place, to where the systems' equations lead. */
-static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+/* Solve the equations of the systems for l->v, starting from l->v with prescribed components set. */
+static PetscErrorCode solve_motion(hybrid_attempt *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
@@ -250,15 +250,15 @@ static PetscErrorCode solve(hybrid_attempt *p, step_verdict *verdict, step_repor
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
-  PetscCall(step_layout_follow(l));
+  PetscCall(step_layout_update_poses(l));
   report->inner_iterations += p->motion.n_inner;
   clear_motion(p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Velocities of nodes after an explicit step, from forces at the start, and damping of mass at its end, which needs no solve: of those
- * systems that are made of nodes, all prescribed. */
-static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
+/* Explicit step of the systems made of nodes: velocities from the forces at the start, mass damping at the end of the step,
+ * without a solve. All their components become prescribed. */
+static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_verdict *verdict)
 {
   step_layout *l = &p->h->layout;
   int64_t      n = 0;
@@ -274,7 +274,7 @@ static PetscErrorCode push_nodes(hybrid_attempt *p, step_verdict *verdict)
     if (!nodal) continue;
     const double damping = 1.0 + l->dt * nodal->mass_damping;
     memset(l->v + first, 0,
-           (size_t)(3 * b->n_blocks) * sizeof *l->v); /* where v = 0 forces are those of the start, g = -M v0 - dt f */
+           (size_t)(3 * b->n_blocks) * sizeof *l->v); /* at v = 0 forces are those of the start, g = -M v0 - dt f */
     PetscCall(b->ops->residual(b, l->v + first, g + first, false, verdict));
     for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / (damping * l->scale[k]);
   }
@@ -288,18 +288,18 @@ static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step
   PetscFunctionBegin;
   hybrid      *h = p->h;
   step_layout *l = &h->layout;
-  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(push_nodes(p, verdict));
+  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(advance_nodes_explicitly(p, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(solve(p, verdict, report));
+  PetscCall(solve_motion(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("free motion", 3 * l->n_blocks, sizeof *h->v_free, &h->capacity, &h->v_free));
   memcpy(h->v_free, l->v, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is not held, with what is as contact leaves it. */
-static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *verdict, step_report *report)
+/* Second solve with the velocities prescribed by contact. */
+static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_all, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
@@ -308,27 +308,28 @@ static PetscErrorCode move_again(hybrid_attempt *p, bool is_all, step_verdict *v
   PetscCall(step_layout_release(l));
   PetscCall(hybrid_contact_prescribe(&h->contact, l, is_all, &n, &p->dof, &p->velocity));
   for (int64_t i = 0; i < n; ++i) l->v[p->dof[i]] = p->velocity[i];
-  if (h->options->integrator == HYBRID_SYMPLECTIC) { /* forces of the start do not know what boundaries do */
-    PetscCall(step_layout_follow(l));
+  if (h->options->integrator == HYBRID_SYMPLECTIC) { /* forces at the start do not depend on the boundary motion */
+    PetscCall(step_layout_update_poses(l));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
-  PetscCall(solve(p, verdict, report));
+  PetscCall(solve_motion(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where only what contact has touched is held the rest follows its body's forces, and may run into something on the way, so that contact is
- * asked again; once all is held that cannot be. Forces of explicit steps do not know of contact: nothing else moves. */
-static PetscErrorCode move_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+/* If only the nodes changed by contact are prescribed, others follow the forces of their body and may collide; then contact is
+ * repeated. When all nodes are prescribed this cannot happen. Forces of explicit steps do not depend on contact, so nothing else
+ * moves. */
+static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
 {
   const hybrid_options *o      = p->h->options;
   const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
   for (int k = is_all ? MOST_ROUNDS : 0; is_more && verdict->code == STEP_OK; ++k) {
-    PetscCall(move_again(p, k == MOST_ROUNDS, verdict, report));
+    PetscCall(solve_with_prescribed_boundary(p, k == MOST_ROUNDS, verdict, report));
     if (verdict->code != STEP_OK || k == MOST_ROUNDS) break;
-    PetscCall(hybrid_contact_again(&p->h->contact, o, &p->h->layout, verdict, report, &is_more));
+    PetscCall(hybrid_contact_repeat(&p->h->contact, o, &p->h->layout, verdict, report, &is_more));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -344,7 +345,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   hybrid_momentum_begin(&h->momentum, l);
   PetscCall(hybrid_contact_solve(&h->contact, h->options, l, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->contact.has_acted) PetscCall(move_with_contact(p, verdict, report));
+  if (h->contact.has_acted) PetscCall(solve_with_contact(p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_layout_end(l, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -353,7 +354,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
     const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
     const int  fix   = loses ? h->options->momentum_fix : HYBRID_FIX_NONE;
     hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->record.forces, l);
-    hybrid_momentum_measure(&h->momentum, l);
+    hybrid_momentum_evaluate(&h->momentum, l);
     PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->record));
   }
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
@@ -364,8 +365,8 @@ static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_verd
 {
   PetscFunctionBegin;
   hybrid_attempt now = {.h = (hybrid *)f};
-  const step_try own = {hybrid_try, hybrid_finish, &now};
-  PetscCall(step_take(&now.h->layout, t, dt, &own, verdict, report));
+  const step_attempt own = {hybrid_try, hybrid_finish, &now};
+  PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,11 +1,12 @@
+/* Conjugate gradients on the graph Laplacian, three components at once; groups of connected bodies are labelled first. */
 #include "sim/hybrid/hybrid_balance.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <string.h>
 
-static const double NULL_SPACE = 1e-10; /* the least eigenvalue of a chain of n bodies is about (pi/n)^2 */
+static const double NULL_SPACE = 1e-10; /* the smallest eigenvalue of a chain of n bodies is about (pi/n)^2 */
 
-/* y = L x of 3 right sides at once, x and y 0 where nothing is known. */
+/* y = L x for 3 right-hand sides; x and y are 0 for unknown bodies. */
 static void laplacian(int32_t n, const bool *is_known, int64_t n_pairs, const balance_pair *pair, const double *x, double *y)
 {
   memset(y, 0, (size_t)(3 * n) * sizeof *y);
@@ -25,8 +26,8 @@ static double dot(int64_t n, const double *x, const double *y)
   return sum;
 }
 
-/* Conjugate gradients from 0, which is where the answer without a mean lies. work [4][3 n]: x, r, d, L d. */
-static void solve(int32_t n, const bool *is_known, int64_t n_pairs, const balance_pair *pair, double *work)
+/* Conjugate gradients from 0, which gives the solution without a mean. work [4][3 n]: x, r, d, L d. */
+static void solve_conjugate_gradients(int32_t n, const bool *is_known, int64_t n_pairs, const balance_pair *pair, double *work)
 {
   const int64_t m = 3 * (int64_t)n;
   double       *x = work, *r = work + m, *d = work + 2 * m, *Ld = work + 3 * m;
@@ -36,7 +37,7 @@ static void solve(int32_t n, const bool *is_known, int64_t n_pairs, const balanc
   for (int32_t k = 0; k < 2 * n + 8 && rho > least; ++k) {
     laplacian(n, is_known, n_pairs, pair, d, Ld);
     const double curvature = dot(m, d, Ld);
-    if (!(curvature > NULL_SPACE * dot(m, d, d))) return; /* sums that do not vanish, by rounding, are left */
+    if (!(curvature > NULL_SPACE * dot(m, d, d))) return; /* sums that do not vanish because of rounding remain */
     const double alpha = rho / curvature;
     for (int64_t i = 0; i < m; ++i) x[i] += alpha * d[i], r[i] -= alpha * Ld[i];
     const double next = dot(m, r, r), beta = next / rho;
@@ -45,7 +46,7 @@ static void solve(int32_t n, const bool *is_known, int64_t n_pairs, const balanc
   }
 }
 
-/* What hangs together by pairs has one label, the least number in it. */
+/* Label connected groups by their lowest index. */
 static void label_heaps(int32_t n, int64_t n_pairs, const balance_pair *pair, int32_t *label)
 {
   bool is_changed = true;
@@ -61,13 +62,13 @@ static void label_heaps(int32_t n, int64_t n_pairs, const balance_pair *pair, in
   }
 }
 
-/* r [n][3] without its mean over each heap that is all known: what cannot be balanced is left. sum [n][4], zeros: work. */
-static void take_out_means(int32_t n, const bool *is_known, const int32_t *label, double (*sum)[4], double *r)
+/* Subtract from r [n][3] its mean over each group of known bodies, which cannot be balanced. sum [n][4], zeros: work. */
+static void subtract_group_means(int32_t n, const bool *is_known, const int32_t *label, double (*sum)[4], double *r)
 {
   for (int32_t i = 0; i < n; ++i) {
     double *own = sum[label[i]];
     v3_axpy(own, 1.0, r + 3 * i);
-    own[3] = is_known[i] && own[3] >= 0.0 ? own[3] + 1.0 : -1.0; /* -1: something in it is not known */
+    own[3] = is_known[i] && own[3] >= 0.0 ? own[3] + 1.0 : -1.0; /* -1: the group contains an unknown body */
   }
   for (int32_t i = 0; i < n; ++i)
     if (sum[label[i]][3] > 0.0) v3_axpy(r + 3 * i, -1.0 / sum[label[i]][3], sum[label[i]]);
@@ -92,9 +93,9 @@ PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const b
   PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *label, &label));
   PetscCall(memory_alloc("balance of forces", n_bodies, sizeof *sum, &sum));
   label_heaps(n_bodies, n_pairs, pair, label);
-  take_out_means(n_bodies, is_known, (const int32_t *)label, sum, work + m);
+  subtract_group_means(n_bodies, is_known, (const int32_t *)label, sum, work + m);
   memory_free(&label), memory_free(&sum);
-  solve(n_bodies, is_known, n_pairs, pair, work);
+  solve_conjugate_gradients(n_bodies, is_known, n_pairs, pair, work);
   for (int64_t p = 0; p < n_pairs; ++p)
     for (int k = 0; k < 3; ++k) pair[p].force[k] += work[3 * pair[p].body[0] + k] - work[3 * pair[p].body[1] + k];
   memory_free(&work);

@@ -1,15 +1,16 @@
-/* Forces between pairs that add up: what each body felt is known, who of several did how much of it is not. Of all forces f_ab =
- * -f_ba between pairs that met and that sum up to what each body felt, those nearest to a guess: f_ab = guess_ab + lambda_a -
- * lambda_b, which is Laplace's equation on the graph of pairs. */
+/* Balanced contact forces between pairs of bodies. The total force on each body is known, its distribution over several
+ * neighbours is not. Of all antisymmetric forces f_ab = -f_ba between pairs in contact that sum to the known totals, the one
+ * closest to a guess is f_ab = guess_ab + lambda_a - lambda_b, where lambda solves Laplace's equation on the graph of pairs.
+ * Used by the record of formulation hybrid. */
 #ifndef SS_SIM_HYBRID_HYBRID_BALANCE_H
 #define SS_SIM_HYBRID_HYBRID_BALANCE_H
 #include "core/error.h"
 
 typedef struct {
   int32_t body[2];
-  double  force[3]; /* on body[0]: a guess in, the answer out */
+  double  force[3]; /* on body[0]: in: guess, out: balanced force */
 } balance_pair;
-/* felt [n_bodies][3] of bodies for which it is known; of others, as those that are held, forces may sum up to anything. Sums of
- * felt over what hangs together by pairs and is all known have to vanish, to rounding; what does not is left. */
+/* felt [n_bodies][3]: total forces of the bodies with is_known; the forces on other bodies, for example constrained ones, may
+ * have any sum. Over each connected group of known bodies `felt` must sum to zero up to rounding; a remainder stays unbalanced. */
 PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const bool *is_known, int64_t n_pairs, balance_pair *pair);
 #endif

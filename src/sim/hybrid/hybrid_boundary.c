@@ -1,3 +1,5 @@
+/* Faces excluded in plane motion, masses and affine parts of vertices, and the exchange of momentum between vertices and rigid
+ * bodies. */
 #include "sim/hybrid/hybrid_boundary.h"
 #include "contact/augury/rigid_weight.h"
 #include "core/eigen3.h"
@@ -6,17 +8,18 @@
 #include "discretize/fem/tetrahedra.h"
 #include "discretize/rigid/rigid_body.h"
 
-/* ==== hybrid plane ==== */
+/* ==== plane motion ==== */
 
-/* Faces that nothing can touch: of solids in plane motion, slabs whose nodes are all held along one axis, the two that are normal to it.
+/* Faces without contact in plane motion: the two faces normal to the axis of a slab whose nodes are all constrained along that
+ * axis.
  *
- * Where nothing that such a solid meets moves along the axis, no vertex, edge or face can reach its faces but through the rim: what is
- * beside them stays beside them. A slab's interior is then that of a plane calculation, nodes of faces included: contact acts on the
- * rim alone, with the whole mass of its nodes, and the rest follows in the third part of a step. If faces took part, all nodes of a slab one
- * element thick had their motion prescribed there, which makes the step explicit, and energy grows. */
-static const double FLAT = 1e-9; /* of the shortest edge: heights of corners of one face */
+ * If nothing that such a solid can touch moves along the axis, no vertex, edge or face can reach these faces except across the
+ * rim. The interior of a slab then behaves as in a plane calculation, including the nodes of the faces: contact acts only on the
+ * rim, with the whole mass of its nodes, and the third part of a step computes the rest. If the faces took part, the motion of
+ * all nodes of a slab one element thick would be prescribed, which makes the step explicit, and the energy grows. */
+static const double FLAT = 1e-9; /* of the shortest edge: height difference of corners of one face */
 
-/* Are all nodes held along an axis, and at rest? Of several holds the last counts: none may move them. */
+/* *is: all nodes are constrained along an axis, at rest. Of several constraints the last one counts: none may move the nodes. */
 static PetscErrorCode is_held_along(const nodal_body *b, int axis, bool *is)
 {
   uint8_t *is_held;
@@ -32,8 +35,8 @@ static PetscErrorCode is_held_along(const nodal_body *b, int axis, bool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does nothing of it ever move along the axis? */
-static PetscErrorCode stays(const scene *s, int i, int axis, bool *does)
+/* *does: no part of the body ever moves along the axis. */
+static PetscErrorCode is_static_along(const scene *s, int i, int axis, bool *does)
 {
   const nodal_body *nodal = nodal_body_of(s->bodies[i].body);
   const rigid_body *rigid = rigid_body_of(s->bodies[i].body);
@@ -43,7 +46,7 @@ static PetscErrorCode stays(const scene *s, int i, int axis, bool *does)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_alone_with(const scene *s, int i, const bool *stay)
+static bool touches_only(const scene *s, int i, const bool *stay)
 {
   for (int j = 0; j < s->n_bodies; ++j)
     if (!s->laws[i * s->n_bodies + j].never_touch && !stay[j]) return false;
@@ -64,22 +67,23 @@ static int64_t n_triangles_of(const scene *s, int i)
   return f.n_triangles;
 }
 
-static PetscErrorCode mark(const scene *s, int axis, bool *stay, bool *is_idle, bool *has_any)
+static PetscErrorCode mark_idle_faces(const scene *s, int axis, bool *stay, bool *is_idle, bool *has_any)
 {
   int64_t at = 0;
   PetscFunctionBegin;
-  for (int i = 0; i < s->n_bodies; ++i) PetscCall(stays(s, i, axis, &stay[i]));
+  for (int i = 0; i < s->n_bodies; ++i) PetscCall(is_static_along(s, i, axis, &stay[i]));
   for (int i = 0; i < s->n_bodies; ++i) {
     const nodal_body *b = nodal_body_of(s->bodies[i].body);
     const int64_t     n = n_triangles_of(s, i);
-    if (b && stay[i] && tetrahedra_of(b) && is_alone_with(s, i, stay))
+    if (b && stay[i] && tetrahedra_of(b) && touches_only(s, i, stay))
       for (int64_t t = 0; t < n; ++t) is_idle[at + t] = is_idle[at + t] || is_flat(b, b->triangles + 3 * t, axis), *has_any = *has_any || is_idle[at + t];
     at += n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *is_idle: of all triangles of all bodies, by body, as scene_surfaces_create_without wants it; for the caller to free. NULL: none is. */
+/* *is_idle: mark of every triangle of all bodies, by body, as for scene_surfaces_create_without; the caller frees it. NULL: no
+ * face is excluded. */
 static PetscErrorCode hybrid_plane_faces(const scene *s, bool **is_idle)
 {
   int64_t n       = 0;
@@ -89,16 +93,16 @@ static PetscErrorCode hybrid_plane_faces(const scene *s, bool **is_idle)
   PetscCall(memory_alloc("idle faces", n, sizeof **is_idle, is_idle));
   PetscCall(memory_alloc("idle faces", s->n_bodies, sizeof *stay, &stay));
   PetscErrorCode code = PETSC_SUCCESS;
-  for (int axis = 0; axis < 3 && !code; ++axis) code = mark(s, axis, stay, *is_idle, &has_any);
+  for (int axis = 0; axis < 3 && !code; ++axis) code = mark_idle_faces(s, axis, stay, *is_idle, &has_any);
   memory_free(&stay);
   if (code || !has_any) memory_free(is_idle);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== hybrid boundary ==== */
+/* ==== boundary ==== */
 
-static const double HELD_WEIGHT = 1e4; /* of obstacles, per area, over the mean of what is free */
+static const double HELD_WEIGHT = 1e4; /* mass per area of obstacles over the mean of free boundaries */
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
@@ -125,7 +129,7 @@ static const rigid_body *dynamic_of(const scene *s, int i)
   return b->ops == &rigid_body_ops ? rigid_body_of(b) : NULL;
 }
 
-/* area [n_vertices]: a third of each triangle's at its corners, at rest. */
+/* area [n_vertices]: a third of each adjacent triangle in the initial shape. */
 static void share_areas(const hybrid_boundary *b, const double *rest, double *area)
 {
   const scene_surfaces *f = b->surfaces;
@@ -187,8 +191,8 @@ static PetscErrorCode list_rigids(hybrid_boundary *b, const scene *s)
 
 /* ---- affine parts ------------------------------------------------------------------------------------------------------- */
 
-/* The gradient that fits differences to neighbours best: A S = B, S = sum d d^T, B = sum u d^T. Where neighbours lie in a plane
- * of normal n the motion of n follows from there being no shear: A n = - (A^T n) in the plane. */
+/* Least-squares gradient of differences to neighbours: A S = B, S = sum d d^T, B = sum u d^T. If the neighbours lie in a plane
+ * with normal n, the motion of n follows from zero shear: A n = - (A^T n) in the plane. */
 static void fit_gradient(const double S[9], const double B[9], double A[9])
 {
   double values[3], V[9], inverse[9], least = 0.0;
@@ -292,7 +296,7 @@ static void find_normals(hybrid_boundary *b)
   }
 }
 
-/* Vertex of block `block` of body i, which all have one vertex at most; -1: none. Nodes ascend within a body. */
+/* Vertex of a block of body i, -1: none. Nodes ascend within a body, and each block has at most one vertex. */
 static int64_t vertex_of(const scene_surfaces *f, int i, int64_t node)
 {
   int64_t lo = f->first_vertex[i], hi = f->first_vertex[i + 1];
@@ -306,7 +310,7 @@ static int64_t vertex_of(const scene_surfaces *f, int i, int64_t node)
   return lo < f->first_vertex[i + 1] && f->node[lo] == node ? lo : -1;
 }
 
-static void find_held(hybrid_boundary *b, const step_layout *l)
+static void find_constrained(hybrid_boundary *b, const step_layout *l)
 {
   const scene_surfaces *f = b->surfaces;
   const scene          *s = l->scene;
@@ -340,10 +344,10 @@ PetscErrorCode hybrid_boundary_begin(hybrid_boundary *b, const step_layout *l)
     m3_mul(half, frame->R, own->inertia);
     m3_mul_nt(b->rigids[r].inertia, half, frame->R);
     for (int k = 0; k < 9 && own->rotation == RIGID_MIDPOINT; ++k)
-      b->rigids[r].inertia[k] *= 2.0; /* its end turns by twice as much */
+      b->rigids[r].inertia[k] *= 2.0; /* the angle at the end of the step is twice as large */
   }
   find_normals(b);
-  find_held(b, l);
+  find_constrained(b, l);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,7 +378,7 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
       v3_sub(arm, b->x0 + 3 * k, f0->c);
       rigid_motion(V, W, arm, b->v + 3 * k, b->A + 9 * k);
       if (b->rigid[k] >= 0) m3_copy(b->A + 9 * k, b->affine + 9 * k);
-      if (b->rigid[k] < 0) { /* where it will be is prescribed */
+      if (b->rigid[k] < 0) { /* the final position is prescribed */
         body_surface outline;
         own->body->ops->surface(own->body, &outline);
         m3_mulv(b->x1_held + 3 * k, f1->R, outline.x + 3 * (int64_t)f->node[k]);
@@ -387,8 +391,8 @@ void hybrid_boundary_gather(hybrid_boundary *b, const step_layout *l)
   memset(b->gain, 0, (size_t)(3 * f->n_vertices) * sizeof *b->gain);
 }
 
-/* Of A alone: eps_abc A_cb. */
-static void axial(const double *A, double out[3]) { v3_set(out, A[7] - A[5], A[2] - A[6], A[3] - A[1]); }
+/* Axial vector of A: eps_abc A_cb. */
+static void axial_vector(const double *A, double out[3]) { v3_set(out, A[7] - A[5], A[2] - A[6], A[3] - A[1]); }
 
 void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, double spin[3])
 {
@@ -396,15 +400,15 @@ void hybrid_boundary_spin(const hybrid_boundary *b, const scene *s, double dx, d
   v3_set(spin, 0.0, 0.0, 0.0);
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     double turn[3];
-    if (s->bodies[f->body[k]].frame >= 0 && b->rigid[k] < 0) continue; /* an obstacle's */
-    axial(b->affine + 9 * k, turn);
+    if (s->bodies[f->body[k]].frame >= 0 && b->rigid[k] < 0) continue; /* of an obstacle */
+    axial_vector(b->affine + 9 * k, turn);
     v3_axpy(spin, 0.25 * dx * dx * b->share[k], turn);
   }
 }
 
 /* ---- rigid bodies -------------------------------------------------------------------------------------------------------- */
 
-/* Its own, where its unknown velocities are those of half a step (their inertia is twice as much). */
+/* Inertia of the body; its unknown velocities are those of half a step, with twice the inertia. */
 static void inertia_of(const hybrid_rigid *r, double inertia[9])
 {
   m3_copy(inertia, r->inertia);
@@ -429,7 +433,7 @@ static double weight_of(const hybrid_boundary *b, const hybrid_rigid *own, const
   return n && sum > 0.0 ? fmin(most, own->mass / sum) : most;
 }
 
-void hybrid_boundary_weigh(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n)
+void hybrid_boundary_set_rigid_masses(hybrid_boundary *b, const step_layout *l, const bool *is_active, const double *n)
 {
   const scene_surfaces *f = b->surfaces;
   for (int r = 0; r < b->n_rigids; ++r) {
@@ -444,8 +448,8 @@ void hybrid_boundary_weigh(hybrid_boundary *b, const step_layout *l, const bool 
   }
 }
 
-/* P, L that the vertices of a rigid body have gained, and what their kinetic energy has by their changes alone. */
-static double gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3], double L[3])
+/* Momenta P, L that the vertices of a rigid body have gained; returns the kinetic energy of the changes alone. */
+static double momentum_gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3], double L[3])
 {
   const scene_surfaces *f = b->surfaces;
   double                energy = 0.0;
@@ -468,7 +472,7 @@ bool hybrid_boundary_overreacts(hybrid_boundary *b, const step_layout *l, const 
   for (int r = 0; r < b->n_rigids; ++r) {
     hybrid_rigid *own = &b->rigids[r];
     double        P[3], L[3], inertia[9], inverse[9], turn[3];
-    const double  most = gain_of(b, own, l->frames0[l->scene->bodies[own->body].frame].c, v_old, P, L);
+    const double  most = momentum_gain_of(b, own, l->frames0[l->scene->bodies[own->body].frame].c, v_old, P, L);
     inertia_of(own, inertia);
     (void)m3_inverse(inverse, inertia);
     m3_mulv(turn, inverse, L);
@@ -478,15 +482,15 @@ bool hybrid_boundary_overreacts(hybrid_boundary *b, const step_layout *l, const 
   return does;
 }
 
-/* What the vertices of a rigid body have gained, to its motion; affine parts stay theirs, as those of nodes do: cells that are
- * larger than the body would turn it by far more than it can take. */
+/* Transfer the gain of the vertices to the rigid motion. Affine parts stay with the vertices as for nodes: grid cells larger
+ * than the body would rotate it far too much. */
 static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const double *v_old, double *vu)
 {
   const scene_surfaces *f    = b->surfaces;
   const hybrid_rigid   *own  = &b->rigids[r];
   const rigid_frame    *pose = &l->frames0[l->scene->bodies[own->body].frame];
   double                P[3], L[3], inverse[9], turn[3], arm[3];
-  (void)gain_of(b, own, pose->c, v_old, P, L);
+  (void)momentum_gain_of(b, own, pose->c, v_old, P, L);
   (void)m3_inverse(inverse, own->inertia);
   m3_mulv(turn, inverse, L);
   for (int i = 0; i < 3; ++i) vu[6 * r + i] += P[i] / own->mass, vu[6 * r + 3 + i] += turn[i];
@@ -497,7 +501,7 @@ static void settle_rigid(hybrid_boundary *b, const step_layout *l, int r, const 
   }
 }
 
-void hybrid_boundary_settle(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu)
+void hybrid_boundary_apply_changes(hybrid_boundary *b, const step_layout *l, const double *v_old, double *vu)
 {
   const scene_surfaces *f = b->surfaces;
   for (int r = 0; r < b->n_rigids; ++r) settle_rigid(b, l, r, v_old, vu);

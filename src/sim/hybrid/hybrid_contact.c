@@ -1,3 +1,5 @@
+/* Sequence: transfer through the grid (augury or PIC), exchange with rigid bodies, geometric impulses; then the record of
+ * contact forces. */
 #include "sim/hybrid/hybrid_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -11,7 +13,7 @@
 #include "sim/hybrid/hybrid_balance.h"
 #include <string.h>
 
-/* ==== hybrid continuum ==== */
+/* ==== continuum ==== */
 
 static void hybrid_continuum_create(const scene *s, hybrid_continuum *c)
 {
@@ -44,15 +46,13 @@ static PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_lay
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== hybrid record ==== */
+/* ==== record of contact forces ==== */
 
-/* Forces of contact, as measures and frames see them: what impulses did pair by pair, and what the grid did vertex by vertex.
- *
- * The grid knows no pairs: what it does to a vertex is put down to the body that is nearest, then forces between bodies are
- * balanced so that what each body felt in all, which is known, is right to rounding (hybrid_balance.h). Points show what
- * vertices felt, of both sides. */
-/* Vertices beside those that meet something: what they felt came through these. */
-static PetscErrorCode spread(hybrid_contact *c)
+/* Contact forces for measures and frames. Impulses are known pair by pair; changes by the grid are known vertex by vertex and
+ * are attributed to the nearest body. Forces between bodies are then balanced so that their sums equal the total force on each
+ * body, which is known to rounding (hybrid_balance.h). Contact points show the changes of the vertices of both bodies. */
+/* Attribute changes of vertices without a near body to the bodies of their neighbours. */
+static PetscErrorCode attribute_to_neighbours(hybrid_contact *c)
 {
   const scene_surfaces *f = c->boundary.surfaces;
   int32_t              *push;
@@ -60,16 +60,16 @@ static PetscErrorCode spread(hybrid_contact *c)
   PetscFunctionBegin;
   PetscCall(memory_alloc("pushed vertices", f->n_vertices, sizeof *push, &push));
   for (int64_t k = 0; k < f->n_vertices; ++k) push[k] = -1;
-  for (int64_t i = 0; i < c->n_pushed; ++i) push[c->pushed[i].vertex] = (int32_t)i;
+  for (int64_t i = 0; i < c->n_grid_changes; ++i) push[c->grid_change[i].vertex] = (int32_t)i;
   while (is_more) {
     is_more = false;
     for (int64_t k = 0; k < 3 * f->n_triangles; ++k) {
       const int32_t from = push[f->triangle[k]], to = push[f->triangle[k % 3 == 2 ? k - 2 : k + 1]];
-      if (from < 0 || to < 0 || (c->pushed[from].other < 0) == (c->pushed[to].other < 0)) continue;
-      if (c->pushed[to].other < 0)
-        c->pushed[to].other = c->pushed[from].other;
+      if (from < 0 || to < 0 || (c->grid_change[from].other < 0) == (c->grid_change[to].other < 0)) continue;
+      if (c->grid_change[to].other < 0)
+        c->grid_change[to].other = c->grid_change[from].other;
       else
-        c->pushed[from].other = c->pushed[to].other;
+        c->grid_change[from].other = c->grid_change[to].other;
       is_more = true;
     }
   }
@@ -77,31 +77,31 @@ static PetscErrorCode spread(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* After the grid: c->boundary.v against c->v_old, before what is held is restored. */
-static PetscErrorCode hybrid_record_note(hybrid_contact *c)
+/* To be called after the grid: changes c->boundary.v - c->v_old, before constrained velocities are restored. */
+static PetscErrorCode collect_grid_changes(hybrid_contact *c)
 {
   const hybrid_boundary *b = &c->boundary;
   const scene_surfaces  *f = b->surfaces;
   PetscFunctionBegin;
-  c->n_pushed = 0;
+  c->n_grid_changes = 0;
   if (!c->element) {
     PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->element, &c->element));
     for (int64_t k = 3 * f->n_triangles - 1; k >= 0; --k) c->element[f->triangle[k]] = (int32_t)(k / 3);
   }
-  PetscCall(memory_reserve("pushed vertices", f->n_vertices, sizeof *c->pushed, &c->pushed_capacity, &c->pushed));
+  PetscCall(memory_reserve("pushed vertices", f->n_vertices, sizeof *c->grid_change, &c->grid_change_capacity, &c->grid_change));
   for (int64_t k = 0; k < f->n_vertices; ++k) {
-    hybrid_push *p = &c->pushed[c->n_pushed];
+    hybrid_grid_change *p = &c->grid_change[c->n_grid_changes];
     v3_sub(p->change, b->v + 3 * k, c->v_old + 3 * k);
     p->vertex = (int32_t)k;
-    c->n_pushed += p->change[0] != 0.0 || p->change[1] != 0.0 || p->change[2] != 0.0;
+    c->n_grid_changes += p->change[0] != 0.0 || p->change[1] != 0.0 || p->change[2] != 0.0;
   }
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t i = 0; i < c->n_pushed; ++i) c->pushed[i].other = augury_near_other(c->near, c->element[c->pushed[i].vertex]);
-  if (!c->continuum.system) PetscCall(spread(c));
+  for (int64_t i = 0; i < c->n_grid_changes; ++i) c->grid_change[i].other = augury_near_other(c->near, c->element[c->grid_change[i].vertex]);
+  if (!c->continuum.system) PetscCall(attribute_to_neighbours(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A body of kind mpm, if there is one. */
+/* Index of a body of kind mpm; -1: there is none. */
 static int32_t continuum_of(const scene *s)
 {
   for (int i = 0; i < s->n_bodies; ++i)
@@ -109,7 +109,7 @@ static int32_t continuum_of(const scene *s)
   return -1;
 }
 
-/* Where a vertex is now. */
+/* Current position of a vertex. */
 static void place_of(const hybrid_contact *c, const step_layout *l, int64_t k, double x[3])
 {
   const hybrid_boundary *b = &c->boundary;
@@ -128,8 +128,8 @@ static void add_point(contact_points *p, const double x[3], const double normal[
   ++p->n;
 }
 
-/* Forces between pairs as they are collected: groups of the record, and where they act (c->met_at). */
-static PetscErrorCode collect(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
+/* Add a force between a pair: to the groups of the record, and its position to c->met_at. */
+static PetscErrorCode add_pair_force(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
 {
   contact_group_force *group;
   const int64_t        n = record->forces.n;
@@ -150,15 +150,15 @@ static bool may_meet(const scene *s, int32_t a, int32_t b)
   return a >= 0 && b >= 0 && !s->laws[(int64_t)a * s->n_bodies + b].never_touch;
 }
 
-/* Vertices that the grid pushed. Both sides of a pair tell half; a continuum has no vertices to tell its own. */
-static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_record *record)
+/* Changes of vertices by the grid. Both sides of a pair contribute half; a continuum has no vertices of its own. */
+static PetscErrorCode record_grid_changes(hybrid_contact *c, const step_layout *l, step_record *record)
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   const double  nothing[3] = {0.0, 0.0, 0.0};
   const int32_t continuum  = c->continuum.is_met ? continuum_of(l->scene) : -1;
-  for (int64_t i = 0; i < c->n_pushed; ++i) {
-    const hybrid_push *p       = &c->pushed[i];
+  for (int64_t i = 0; i < c->n_grid_changes; ++i) {
+    const hybrid_grid_change *p       = &c->grid_change[i];
     const int64_t      k       = p->vertex;
     const int32_t      pair[2] = {b->surfaces->body[k], p->other >= 0 ? p->other : continuum};
     double             x[3], force[3], normal[3];
@@ -167,13 +167,14 @@ static PetscErrorCode take_pushes(hybrid_contact *c, const step_layout *l, step_
     place_of(c, l, k, x);
     if (pair[1] >= 0) add_point(&record->points, x, normal, force, 0.0, pair, false);
     v3_scale(force, p->other >= 0 ? 0.5 : 1.0, force);
-    PetscCall(collect(c, record, x, force, pair[0], pair[1]));
-    if (may_meet(l->scene, pair[0], continuum)) PetscCall(collect(c, record, x, nothing, pair[0], continuum)); /* it may have, too */
+    PetscCall(add_pair_force(c, record, x, force, pair[0], pair[1]));
+    if (may_meet(l->scene, pair[0], continuum)) PetscCall(add_pair_force(c, record, x, nothing, pair[0], continuum)); /* it may be in
+                                                                                                                * contact, too */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum)
+static PetscErrorCode record_impulses(hybrid_contact *c, const step_layout *l, step_record *record, contact_summary *sum)
 {
   const int64_t n      = c->n_pairs;
   double        excess = 0.0, most = 0.0;
@@ -184,7 +185,7 @@ static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, ste
     double                 force[3];
     v3_scale(force, 1.0 / l->dt, p->impulse);
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
-    PetscCall(collect(c, record, p->place, force, p->body[0], p->body[1]));
+    PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->n_sliding += p->is_sliding;
     sum->max_penetration = fmax(sum->max_penetration, -p->gap);
     const double mu      = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
@@ -195,23 +196,23 @@ static PetscErrorCode take_impulses(hybrid_contact *c, const step_layout *l, ste
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step is permanent: points, and pairs that met with forces as far as they are known pair by pair; and report->contact. */
-static PetscErrorCode hybrid_record_take(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
+/* Record the permanent step: contact points, pairs in contact with the forces known pair by pair, and report->contact. */
+static PetscErrorCode record_contact_forces(hybrid_contact *c, const step_layout *l, step_record *record, step_report *report)
 {
   PetscFunctionBegin;
   record->forces.n = record->points.n = 0;
   if (!c->has_acted) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(contact_points_reserve(&record->points, c->n_pushed));
-  PetscCall(take_pushes(c, l, record));
-  PetscCall(take_impulses(c, l, record, &report->contact));
+  PetscCall(contact_points_reserve(&record->points, c->n_grid_changes));
+  PetscCall(record_grid_changes(c, l, record));
+  PetscCall(record_impulses(c, l, record, &report->contact));
   report->contact.n_active = record->points.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- forces that bodies felt -------------------------------------------------------------------------------------------- */
+/* ---- total forces on bodies ----------------------------------------------------------------------------------------------- */
 
-/* What contact did to each body that is held nowhere, zones included [N]. */
-static void feel(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
+/* Total contact force on each body without constraints, including rigid zones [N]. */
+static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
                  double (*felt)[3])
 {
   const hybrid_boundary  *b         = &c->boundary;
@@ -268,19 +269,19 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
   PetscFunctionBegin;
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *is_known, &is_known));
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *felt, &felt));
-  feel(c, l, v_free, gained, is_known, felt);
+  sum_forces_on_bodies(c, l, v_free, gained, is_known, felt);
   const PetscErrorCode code = balance(c, &record->forces, n_bodies, is_known, (const double(*)[3])felt);
   memory_free(&is_known), memory_free(&felt);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== hybrid contact ==== */
+/* ==== contact ==== */
 
 static const double AHEAD     = 2.0;  /* steps that grid.acts_on: meeting looks ahead */
 static const double THICKNESS = 0.05; /* of the mean edge, if not given */
 
-/* ---- making one --------------------------------------------------------------------------------------------------------- */
+/* ---- creation ----------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_contact *c)
 {
@@ -320,12 +321,12 @@ static PetscErrorCode list_walls(const scene *s, hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the vertices of a rigid body end that moves with v, w: body_ops.frame is what makes the step permanent, too. */
+/* Vertices of a rigid body at the end of the step for velocities v, w; uses body_ops.frame like the permanent step. */
 static void place_rigid(void *context, int32_t r, const double v[3], const double w[3], double *x1)
 {
   const hybrid_contact *c    = context;
   const scene_surfaces *f    = c->boundary.surfaces;
-  if (r >= c->boundary.n_rigids) { /* an obstacle, whatever is said of it */
+  if (r >= c->boundary.n_rigids) { /* an obstacle: independent of v, w */
     const int i = c->obstacle[r - c->boundary.n_rigids];
     memcpy(x1 + 3 * f->first_vertex[i], c->boundary.x1_held + 3 * f->first_vertex[i],
            (size_t)(3 * (f->first_vertex[i + 1] - f->first_vertex[i])) * sizeof *x1);
@@ -343,7 +344,7 @@ static void place_rigid(void *context, int32_t r, const double v[3], const doubl
   }
 }
 
-/* Whatever has a pose carries its vertices, so that what they do is known to be one motion. */
+/* Bodies with a pose carry their vertices, so that impulses treat them as one rigid motion. */
 static PetscErrorCode list_carriers(const scene *s, hybrid_contact *c)
 {
   const scene_surfaces *f = c->boundary.surfaces;
@@ -410,7 +411,7 @@ void hybrid_contact_destroy(hybrid_contact *c)
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->carrier), memory_free(&c->obstacle);
-  memory_free(&c->pushed), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
+  memory_free(&c->grid_change), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
   memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->pair), memory_free(&c->vu), memory_free(&c->is_touched);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
@@ -422,19 +423,19 @@ PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table)
   PetscFunctionBegin;
   PetscCall(field_table_add_group(table, "contact/boundary", FIELD_GROUP_PLAIN, &c->boundary.surfaces->n_vertices, NULL, &g));
   PetscCall(field_table_add(table, g, "affine", "1/s", FIELD_F64, 9, &c->boundary.affine, FIELD_CHECKPOINT,
-                            "gradient of velocity that nodes of boundaries carry to the grid"));
+                            "velocity gradient that boundary nodes transfer to the grid"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------------------- */
 
-static void remember(hybrid_contact *c)
+static void store_velocities(hybrid_contact *c)
 {
   const int64_t n = c->boundary.surfaces->n_vertices;
   memcpy(c->v_old, c->boundary.v, (size_t)(3 * n) * sizeof *c->v_old);
 }
 
-/* All geometry is that of the start: what takes part must not cross a cell. */
+/* Contact uses the geometry of the start: active boundaries must not cross a cell in the step. */
 static void check_speed(const hybrid_contact *c, const step_layout *l, step_verdict *verdict)
 {
   const scene_surfaces *f = c->boundary.surfaces;
@@ -447,12 +448,12 @@ static void check_speed(const hybrid_contact *c, const step_layout *l, step_verd
     }
 }
 
-/* Rigid bodies take what their vertices gain; held ones give it up. */
-static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
+/* Transfer the changes of vertices to rigid bodies; restore constrained vertices. */
+static PetscErrorCode exchange_with_rigid_bodies(hybrid_contact *c, const step_layout *l)
 {
   PetscFunctionBegin;
-  PetscCall(hybrid_record_note(c));
-  hybrid_boundary_settle(&c->boundary, l, c->v_old, c->vu);
+  PetscCall(collect_grid_changes(c));
+  hybrid_boundary_apply_changes(&c->boundary, l, c->v_old, c->vu);
   c->has_acted = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -460,15 +461,16 @@ static PetscErrorCode settle(hybrid_contact *c, const step_layout *l)
 static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_report *report)
 {
   PetscFunctionBegin;
-  remember(c);
+  store_velocities(c);
   PetscCall(pic_contact_solve(c->pic, c->boundary.x0, c->is_active, c->boundary.v));
-  PetscCall(settle(c, l));
+  PetscCall(exchange_with_rigid_bodies(c, l));
   report->transfer.points = pic_contact_n_points(c->pic);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rigid bodies weigh what they can answer for along the ways that others are; those that took more than their vertices had to give, which
- * sliding can bring about, weigh what they can answer for in any way: once more, then. */
+/* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that gained more
+ * energy than the changes of their vertices contain (possible in sliding) get their effective mass for any direction, and the transfer is
+ * repeated. */
 static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     augury_result *done)
 {
@@ -482,8 +484,8 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
   PetscFunctionBegin;
   augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
   if (own.towards) augury_near_towards(c->near, b->x0, b->normal, c->is_active, c->towards);
-  remember(c);
-  hybrid_boundary_weigh(b, l, c->is_active, own.towards ? own.towards : b->normal);
+  store_velocities(c);
+  hybrid_boundary_set_rigid_masses(b, l, c->is_active, own.towards ? own.towards : b->normal);
   for (bool is_last = b->n_rigids == 0;; is_last = true) {
     PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -493,9 +495,9 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
     memcpy(b->v, c->v_old, (size_t)(3 * n) * sizeof *b->v);
     memcpy(b->A, c->A_old, (size_t)(9 * n) * sizeof *b->A);
     hybrid_continuum_restore(&c->continuum, l);
-    hybrid_boundary_weigh(b, l, c->is_active, NULL);
+    hybrid_boundary_set_rigid_masses(b, l, c->is_active, NULL);
   }
-  PetscCall(settle(c, l));
+  PetscCall(exchange_with_rigid_bodies(c, l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -527,7 +529,7 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rigid bodies and walls as they are at the start, and how they move. */
+/* Set rigid bodies and walls at the start of the step, with their velocities. */
 static void set_movers(hybrid_contact *c, const step_layout *l)
 {
   const hybrid_boundary *b = &c->boundary;
@@ -569,7 +571,7 @@ static void set_movers(hybrid_contact *c, const step_layout *l)
 
 static bool differ(const double *a, const double *b) { return a[0] != b[0] || a[1] != b[1] || a[2] != b[2]; }
 
-static PetscErrorCode keep_pairs(hybrid_contact *c)
+static PetscErrorCode append_impulse_contacts(hybrid_contact *c)
 {
   int64_t                n;
   const impulse_contact *pair = impulses_contacts(c->impulses, &n);
@@ -580,7 +582,7 @@ static PetscErrorCode keep_pairs(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                  step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
@@ -596,17 +598,17 @@ static PetscErrorCode push_apart(hybrid_contact *c, const hybrid_options *o, con
     v3_copy(c->vu + 6 * r, c->rigid[r].v);
     v3_copy(c->vu + 6 * r + 3, c->rigid[r].w);
   }
-  PetscCall(keep_pairs(c));
+  PetscCall(append_impulse_contacts(c));
   report->linear_iterations += c->report.n_iterations;
   report->fallbacks += c->report.n_zone_rounds;
-  report->contact.friction_work -= c->report.friction_work; /* what it takes up */
+  report->contact.friction_work -= c->report.friction_work; /* dissipated energy */
   report->transfer.meetings += c->report.n_meetings;
   report->transfer.zone_nodes += c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which nodes' velocities have changed from `before`, and by how much in all; whether any did. */
-static bool note_touched(hybrid_contact *c, const double *before)
+/* Mark the nodes whose velocities differ from `before` and add the differences to gain; true if there are any. */
+static bool mark_changed_nodes(hybrid_contact *c, const double *before)
 {
   const hybrid_boundary *b       = &c->boundary;
   bool                   has_any = false;
@@ -624,7 +626,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
   c->has_acted = false;
-  c->n_pushed  = 0;
+  c->n_grid_changes  = 0;
   c->n_pairs   = 0;
   c->l         = l;
   report->contact.friction_work = 0.0;
@@ -641,14 +643,14 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   if (c->near) PetscCall(go_through_grid(c, o, l, verdict, report));
   timer_end(TIMER_GRID);
   timer_begin(TIMER_FRICTION);
-  if (c->impulses && verdict->code == STEP_OK) PetscCall(push_apart(c, o, l, verdict, report));
+  if (c->impulses && verdict->code == STEP_OK) PetscCall(apply_impulses(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
   memset(c->is_touched, 0, (size_t)b->surfaces->n_vertices * sizeof *c->is_touched);
-  c->has_acted = note_touched(c, b->v_free) || c->has_acted;
+  c->has_acted = mark_changed_nodes(c, b->v_free) || c->has_acted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     step_report *report, bool *has_changed)
 {
   hybrid_boundary      *b = &c->boundary;
@@ -660,17 +662,17 @@ PetscErrorCode hybrid_contact_again(hybrid_contact *c, const hybrid_options *o, 
     const scene_body *own = &l->scene->bodies[f->body[k]];
     if (own->frame < 0) v3_copy(b->v + 3 * k, l->v + 3 * (own->body->first_block + f->node[k]));
   }
-  remember(c);
-  c->has_acted = false; /* impulses say so if they change what is rigid */
+  store_velocities(c);
+  c->has_acted = false; /* set again by the impulses if they change rigid bodies */
   timer_begin(TIMER_FRICTION);
-  PetscCall(push_apart(c, o, l, verdict, report));
+  PetscCall(apply_impulses(c, o, l, verdict, report));
   timer_end(TIMER_FRICTION);
-  *has_changed = note_touched(c, c->v_old) || c->has_acted;
+  *has_changed = mark_changed_nodes(c, c->v_old) || c->has_acted;
   c->has_acted = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void list(int64_t n, int64_t first, const double *v, int64_t *at, int64_t *dof, double *velocity)
+static void append_components(int64_t n, int64_t first, const double *v, int64_t *at, int64_t *dof, double *velocity)
 {
   for (int64_t k = 0; k < n; ++k, ++*at) dof[*at] = first + k, velocity[*at] = v[k];
 }
@@ -689,12 +691,12 @@ PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layo
   for (int j = 0; j < s->n_systems; ++j) { /* in the order of the global vector */
     const body *own = s->systems[j];
     if (own == c->continuum.system && c->continuum.is_met)
-      list(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
+      append_components(3 * own->n_blocks, 3 * own->first_block, c->continuum.velocity, n, *dof, *velocity);
     for (int r = 0; r < b->n_rigids; ++r)
-      if (b->rigids[r].system == own) list(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
+      if (b->rigids[r].system == own) append_components(6, 3 * own->first_block, c->vu + 6 * r, n, *dof, *velocity);
     for (int i = 0; i < s->n_bodies; ++i)
       for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1] && s->bodies[i].body == own && !f->is_rigid[i]; ++k)
-        if (is_all || c->is_touched[k]) list(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
+        if (is_all || c->is_touched[k]) append_components(3, 3 * (own->first_block + f->node[k]), b->v + 3 * k, n, *dof, *velocity);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -703,7 +705,7 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, st
 {
   const hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
-  PetscCall(hybrid_record_take(c, l, record, report));
+  PetscCall(record_contact_forces(c, l, record, report));
   hybrid_boundary_accept(&c->boundary);
   hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
   PetscFunctionReturn(PETSC_SUCCESS);

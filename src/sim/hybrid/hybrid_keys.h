@@ -1,4 +1,4 @@
-/* Keys of formulation hybrid, solver.hybrid in jobs. */
+/* Options of formulation hybrid: solver.hybrid of a job. */
 #ifndef SS_SIM_HYBRID_HYBRID_KEYS_H
 #define SS_SIM_HYBRID_HYBRID_KEYS_H
 #include "core/key_table.h"
@@ -10,24 +10,24 @@ enum { HYBRID_FIX_NONE, HYBRID_FIX_LINEAR, HYBRID_FIX_RIGID };
 enum { HYBRID_HOLDS_TOUCHED, HYBRID_HOLDS_ALL };
 
 typedef struct {
-  double  spacing;        /* [m] NaN: the mean edge of boundaries that deform */
+  double  spacing;        /* [m] NaN: the mean edge of deformable boundaries */
   int     transfer;       /* HYBRID_TRANSFER_... */
-  int64_t max_iterations; /* of augury */
+  int64_t max_iterations; /* augury iterations */
   double  tolerance;
   bool    hinders_sliding, resampling;
   int     acts_on;  /* augury_choice */
-  int     cohesion; /* HYBRID_JUDGED_...: which way it goes */
+  int     cohesion; /* HYBRID_JUDGED_...: direction in which velocity changes count as cohesive */
 } hybrid_grid;
 typedef struct {
   bool    is_on;
-  double  thickness; /* [m] NaN: a twentieth of the spacing */
-  double  stiffness; /* [N/m] NaN: fit for masses and step */
+  double  thickness; /* [m] NaN: a twentieth of the mean edge */
+  double  stiffness; /* [N/m] NaN: matched to masses and step */
   int64_t max_iterations;
 } hybrid_impulses;
 typedef struct hybrid_options {
   int                    integrator; /* HYBRID_... */
   int                    linear;     /* MOTION_... */
-  int                    holds; /* HYBRID_HOLDS_...: whose motion contact prescribes */
+  int                    holds; /* HYBRID_HOLDS_...: nodes whose motion contact prescribes */
   int                    momentum_fix;
   bool                   allow_intersections;
   const hybrid_grid     *grid;

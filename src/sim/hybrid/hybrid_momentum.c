@@ -1,3 +1,4 @@
+/* Heaps are connected groups of bodies in contact. Each gets one rigid velocity field, from its missing momenta and its inertia. */
 #include "sim/hybrid/hybrid_momentum.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -10,9 +11,9 @@ typedef enum { PART_FREE, PART_ANCHOR, PART_CONTINUUM } part;
 
 struct hybrid_heap {
   bool   has_nodes, has_anchor, has_continuum;
-  int    n_axes; /* along which anchors can give momentum */
+  int    n_axes; /* directions in which constrained bodies can give momentum */
   double axis[3][3];
-  double mass, first[3], P[3], L[3]; /* P, L: what is missing, L about the origin; first: sum of mass times place */
+  double mass, first[3], P[3], L[3]; /* P, L: missing momentum, L about the origin; first: sum of mass times position */
 };
 
 PetscErrorCode hybrid_momentum_create(const scene *s, hybrid_momentum *m)
@@ -33,7 +34,7 @@ void hybrid_momentum_destroy(hybrid_momentum *m)
 }
 
 /* P, L += mass (v, x x v) */
-static void add(double mass, const double *x, const double *v, double P[3], double L[3])
+static void add_momentum(double mass, const double *x, const double *v, double P[3], double L[3])
 {
   double moment[3];
   v3_cross(moment, x, v);
@@ -51,13 +52,13 @@ void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l)
       double v[3];
       v3_copy(v, b->v + 3 * k);
       v3_axpy(v, l->dt, b->gravity);
-      add(b->mass[k], b->x + 3 * k, v, unused, m->L[i]);
+      add_momentum(b->mass[k], b->x + 3 * k, v, unused, m->L[i]);
       v3_axpy(m->P[i], b->mass[k], l->v + 3 * (b->base.first_block + k));
     }
   }
 }
 
-void hybrid_momentum_measure(hybrid_momentum *m, const step_layout *l)
+void hybrid_momentum_evaluate(hybrid_momentum *m, const step_layout *l)
 {
   for (int i = 0; i < m->n; ++i) {
     const nodal_body *b = nodal_body_of(l->scene->bodies[i].body);
@@ -69,7 +70,7 @@ void hybrid_momentum_measure(hybrid_momentum *m, const step_layout *l)
 
 /* ---- heaps --------------------------------------------------------------------------------------------------------------- */
 
-static part part_of(const scene *s, int i)
+static part role_of(const scene *s, int i)
 {
   const body *b = s->bodies[i].body;
   if (s->bodies[i].kind->ops->carrier) return PART_CONTINUUM;
@@ -81,15 +82,15 @@ static void add_axis(hybrid_heap *h, const double n[3])
 {
   double       e[3];
   v3_copy(e, n);
-  for (int pass = 0; pass < 2; ++pass) /* twice is enough: what is left of n is at right angles to rounding */
+  for (int pass = 0; pass < 2; ++pass) /* twice is enough for orthogonality to rounding */
     for (int k = 0; k < h->n_axes; ++k) v3_axpy(e, -v3_dot(e, h->axis[k]), h->axis[k]);
   const double length = v3_norm(e);
   if (h->n_axes == 3 || !(length > 1e-6 * v3_norm(n))) return;
   v3_scale(h->axis[h->n_axes++], 1.0 / length, e);
 }
 
-/* Half-spaces without friction push along their normals, all else that is held or never moves wherever it likes. */
-static void lean_on(hybrid_heap *h, const hybrid_contact *c, const scene *s, int anchor, int other)
+/* Half-spaces without friction react along their normals only; other constrained or static bodies react in any direction. */
+static void add_reaction_directions(hybrid_heap *h, const hybrid_contact *c, const scene *s, int anchor, int other)
 {
   bool is_wall = false;
   h->has_anchor = true;
@@ -109,11 +110,11 @@ static void find_heaps(hybrid_momentum *m, const hybrid_contact *c, const contac
 {
   bool is_changed = true;
   for (int i = 0; i < m->n; ++i) m->heap_of[i] = i, m->heap[i] = (hybrid_heap){0};
-  while (is_changed) { /* what hangs together has one label, the least number in it; anchors hold nothing together */
+  while (is_changed) { /* connected bodies get one label, the lowest index; constrained bodies do not connect others */
     is_changed = false;
     for (int64_t p = 0; p < met->n; ++p) {
       const int on = met->group[p].source_body, by = met->group[p].object_body;
-      if (part_of(s, on) != PART_FREE || part_of(s, by) != PART_FREE) continue;
+      if (role_of(s, on) != PART_FREE || role_of(s, by) != PART_FREE) continue;
       int32_t *a = &m->heap_of[on], *b = &m->heap_of[by];
       is_changed = is_changed || *a != *b;
       if (*a < *b) *b = *a;
@@ -124,31 +125,31 @@ static void find_heaps(hybrid_momentum *m, const hybrid_contact *c, const contac
     for (int side = 0; side < 2; ++side) {
       const int  on = side == 0 ? met->group[p].source_body : met->group[p].object_body;
       const int  by = side == 0 ? met->group[p].object_body : met->group[p].source_body;
-      const part other = part_of(s, by);
-      if (part_of(s, on) != PART_FREE) continue;
+      const part other = role_of(s, by);
+      if (role_of(s, on) != PART_FREE) continue;
       hybrid_heap *h = &m->heap[m->heap_of[on]];
       if (other == PART_CONTINUUM) h->has_continuum = true;
-      if (other == PART_ANCHOR) lean_on(h, c, s, by, on);
+      if (other == PART_ANCHOR) add_reaction_directions(h, c, s, by, on);
     }
-  for (int i = 0; i < m->n; ++i) /* bodies that meet a continuum are each on their own */
+  for (int i = 0; i < m->n; ++i) /* bodies in contact with a continuum are corrected individually */
     if (m->heap[m->heap_of[i]].has_continuum) m->heap_of[i] = i;
   for (int i = 0; i < m->n; ++i)
     if (m->heap[i].has_continuum) m->heap[i] = (hybrid_heap){0};
 }
 
-/* ---- restoring ----------------------------------------------------------------------------------------------------------- */
+/* ---- correction ------------------------------------------------------------------------------------------------------------ */
 
-/* What body i, made of nodes, has less than part 2 of the step left it. */
+/* Momentum that body i, made of nodes, lacks compared with part 2 of the step. */
 static void add_missing(const hybrid_momentum *m, int i, const hybrid_boundary *b, const nodal_body *own, hybrid_heap *h)
 {
   const scene_surfaces *f = b->surfaces;
   double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0};
   v3_axpy(h->P, 1.0, m->P[i]), v3_axpy(h->L, 1.0, m->L[i]);
   for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
-    add(b->mass[k], b->x0 + 3 * k, b->gain + 3 * k, h->P, h->L);
+    add_momentum(b->mass[k], b->x0 + 3 * k, b->gain + 3 * k, h->P, h->L);
   }
   for (int64_t k = 0; k < own->n_nodes; ++k) {
-    add(own->mass[k], own->x + 3 * k, own->v + 3 * k, P, L);
+    add_momentum(own->mass[k], own->x + 3 * k, own->v + 3 * k, P, L);
     v3_axpy(h->first, own->mass[k], own->x + 3 * k);
     h->mass += own->mass[k];
   }
@@ -156,7 +157,7 @@ static void add_missing(const hybrid_momentum *m, int i, const hybrid_boundary *
   h->has_nodes = true;
 }
 
-/* inertia += that of a rigid body about `center`. */
+/* inertia += inertia of a rigid body about `center`. */
 static void add_rigid_inertia(const rigid_body *r, const double center[3], double inertia[9])
 {
   double R[9], half[9], own[9], arm[3], rr[9];
@@ -176,7 +177,7 @@ static rigid_body *dynamic_of(const scene *s, int i)
   return b->ops == &rigid_body_ops ? rigid_body_of(b) : NULL;
 }
 
-static void turning(const hybrid_momentum *m, int root, const scene *s, const double center[3], const double L[3], double W[3])
+static void angular_velocity_of(const hybrid_momentum *m, int root, const scene *s, const double center[3], const double L[3], double W[3])
 {
   double inertia[9], inverse[9];
   m3_zero(inertia);
@@ -191,7 +192,7 @@ static void turning(const hybrid_momentum *m, int root, const scene *s, const do
   if (m3_inverse(inverse, inertia) > 0.0) m3_mulv(W, inverse, L);
 }
 
-static void shift(const hybrid_momentum *m, int root, const scene *s, const double V[3], const double W[3], const double center[3])
+static void add_rigid_field(const hybrid_momentum *m, int root, scene *s, const double V[3], const double W[3], const double center[3])
 {
   for (int i = 0; i < m->n; ++i) {
     if (m->heap_of[i] != root) continue;
@@ -208,7 +209,7 @@ static void shift(const hybrid_momentum *m, int root, const scene *s, const doub
   }
 }
 
-static void restore(const hybrid_momentum *m, int root, int fix, const scene *s)
+static void restore_heap(const hybrid_momentum *m, int root, int fix, scene *s)
 {
   const hybrid_heap *h = &m->heap[root];
   double             center[3], P[3], L[3], V[3], W[3] = {0.0, 0.0, 0.0}, moment[3];
@@ -218,23 +219,23 @@ static void restore(const hybrid_momentum *m, int root, int fix, const scene *s)
   v3_axpy(L, -1.0, moment); /* about the centre */
   for (int k = 0; k < h->n_axes; ++k) v3_axpy(P, -v3_dot(P, h->axis[k]), h->axis[k]);
   v3_scale(V, 1.0 / h->mass, P);
-  if (fix == HYBRID_FIX_RIGID && !h->has_anchor) turning(m, root, s, center, L, W);
-  shift(m, root, s, V, W, center);
+  if (fix == HYBRID_FIX_RIGID && !h->has_anchor) angular_velocity_of(m, root, s, center, L, W);
+  add_rigid_field(m, root, s, V, W, center);
 }
 
-void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, const step_layout *l)
+void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, step_layout *l)
 {
-  const scene *s = l->scene;
+  scene *s = l->scene;
   if (fix == HYBRID_FIX_NONE) return;
   find_heaps(m, c, met, s);
   for (int i = 0; i < m->n; ++i) {
-    if (part_of(s, i) != PART_FREE) continue;
+    if (role_of(s, i) != PART_FREE) continue;
     hybrid_heap      *h   = &m->heap[m->heap_of[i]];
     const nodal_body *own = nodal_body_of(s->bodies[i].body);
-    const rigid_body *r   = dynamic_of(s, i); /* whose motion is what part 2 made it */
+    const rigid_body *r   = dynamic_of(s, i); /* its motion is that of part 2 */
     if (own) add_missing(m, i, &c->boundary, own, h);
     if (r) h->mass += r->mass, v3_axpy(h->first, r->mass, r->c);
   }
   for (int i = 0; i < m->n; ++i)
-    if (m->heap[i].has_nodes && m->heap[i].n_axes < 3) restore(m, i, fix, s);
+    if (m->heap[i].has_nodes && m->heap[i].n_axes < 3) restore_heap(m, i, fix, s);
 }

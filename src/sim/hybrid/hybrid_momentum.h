@@ -1,36 +1,40 @@
-/* Momentum that bodies of nodes lose where their boundary's motion is prescribed and the forces that takes are nobody's, and its
- * restoration [hybrid, sec. 5, R5]: rigid velocity fields, which leave positions alone.
+/* Restoration of the momentum that bodies made of nodes lose when the motion of their boundary is prescribed, because the
+ * constraint forces have no reaction. It adds rigid velocity fields and does not change positions.
  *
- * What part 2 of a step gave to boundaries is not what contact gave to the bodies: pressed surfaces come loose in the free motion of
- * part 1 only as far as sound goes in a step, and stopping them takes that much momentum; what it takes to hold them through part 3
- * may be several times as much, and it is this that compresses the bodies. So each body keeps what part 3 gave it, and action and
- * reaction are restored by the least change of velocities, in the norm of kinetic energy, that does: of all that meet, a heap, one
- * common rigid field, which changes the energy of no motion relative to their common centre. (Momenta of part 2, body by body, have
- * the same sum, but a ball that is pressed on a plane gets a part of the impulse that compressing it took, and gains the difference
- * as energy.)
- * What is held and what never moves takes any momentum: heaps with such bodies keep theirs, but across the normals of half-spaces
- * without friction. Bodies that meet a continuum get, each, what part 2 gave them, as that is all that the continuum knows. */
+ * The momentum that part 2 of a step gives to boundaries differs from the momentum that contact gives to the bodies. In the free
+ * motion of part 1, compressed surfaces expand only as far as sound travels in a step, and part 2 removes only the momentum of
+ * this layer. Constraining the boundary during part 3 may take several times as much, and this compresses the bodies. Therefore
+ * each body keeps the momentum of part 3. Action and reaction are restored by the smallest velocity change in the norm of
+ * kinetic energy: one common rigid field for each group of bodies in contact (heap), which does not change the energy of motion
+ * relative to the common centre. (The momenta of part 2, body by body, have the same sum, but a ball pressed on a plane would
+ * gain part of the impulse of its compression as kinetic energy.)
+ *
+ * Constrained and static bodies take up any momentum: heaps in contact with them are not corrected, except tangentially to
+ * half-spaces without friction. Bodies in contact with a continuum get the momentum of part 2 individually, because only that is
+ * known to the continuum. */
 #ifndef SS_SIM_HYBRID_HYBRID_MOMENTUM_H
 #define SS_SIM_HYBRID_HYBRID_MOMENTUM_H
 #include "sim/hybrid/hybrid_contact.h"
 
 typedef struct hybrid_heap hybrid_heap;
 typedef struct {
-  int          n;                   /* bodies of the scene */
-  double     (*P)[3], (*L)[3];      /* [n] what each should have at the end without contact; L about the origin */
-  double     (*gained)[3];          /* [n] N s, of what is made of nodes: from contact, as the step ended */
-  int32_t     *heap_of;             /* [n] its entry of heap */
+  int          n;                   /* number of bodies of the scene */
+  double     (*P)[3], (*L)[3];      /* [n] momenta that each body would have at the end of the step without contact; L about the
+                                     * origin */
+  double     (*gained)[3];          /* [n] momentum gained from contact by bodies made of nodes, at the end of the step [N s] */
+  int32_t     *heap_of;             /* [n] index of its heap */
   hybrid_heap *heap;                /* [n] */
 } hybrid_momentum;
 
-/* *m, zeros, is filled in place; destroy copes with failures. */
+/* Fill in *m, which is zero; destroy accepts a partly created struct. */
 PetscErrorCode hybrid_momentum_create(const scene *s, hybrid_momentum *m);
 void           hybrid_momentum_destroy(hybrid_momentum *m);
-/* After free motion, l->v: linear momentum is that of free motion, angular momentum that of the start and of what gravity adds. */
+/* To be called after free motion with l->v: linear momentum is that of free motion; angular momentum is that of the start plus
+ * the contribution of gravity. */
 void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l);
-/* The step has become permanent: with what contact has given boundaries, c->boundary.v - v_free, and the pairs that met. fix:
- * HYBRID_FIX_... ; rigid turns heaps that nothing holds, too. */
-void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, const step_layout *l);
-/* m->gained as things are now. */
-void hybrid_momentum_measure(hybrid_momentum *m, const step_layout *l);
+/* To be called when the step is permanent, with the velocity changes of boundaries by contact, c->boundary.v - v_free, and the
+ * pairs in contact. fix: HYBRID_FIX_...; rigid also rotates heaps without constrained bodies. */
+void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, step_layout *l);
+/* Evaluate m->gained from the current velocities. */
+void hybrid_momentum_evaluate(hybrid_momentum *m, const step_layout *l);
 #endif

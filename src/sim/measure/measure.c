@@ -1,4 +1,4 @@
-/* The life of measures: from the job's words to rows in tables. */
+/* The table of quantities and the keys of measures, the checks against a scene, and the recording of tables during a run. */
 #include "sim/measure/measure.h"
 #include "core/memory.h"
 #include "discretize/body_kinds.h"
@@ -47,29 +47,34 @@ static const char *const parts[] = {[MEASURE_PART_NORMAL] = "normal", [MEASURE_P
 #define OF(member) .name = #member, .offset = offsetof(measure_spec, member)
 static const key_spec measure_keys[] = {
   {OF(quantity), .type = KEY_ENUM, .choices = measure_quantity_names, .choice_help = quantity_help,
-   .help = "what is recorded; a vector is recorded along direction, or as its norm if none is given"},
+   .help = "recorded quantity; a vector is recorded along direction, or as its norm if none is given"},
   {OF(body), .type = KEY_STRING, .is_optional = true, .help = "of which body"},
-  {OF(other), .type = KEY_STRING, .is_optional = true, .help = "the other body, where two matter"},
+  {OF(other), .type = KEY_STRING, .is_optional = true, .help = "the other body, for quantities of two bodies"},
   {OF(direction), .type = KEY_REALS, .count = 3, .is_optional = true, .help = "made a unit vector"},
   {OF(point), .type = KEY_REALS, .count = 3, .unit = "m", .is_optional = true, .help = "see the quantity; the origin if not given"},
   {OF(fraction), .type = KEY_REAL, .min = 0, .max = 1, .is_optional = true, .help = "see the quantity; 1 if not given"},
   {OF(within), .type = KEY_TABLE, .table = &box_table, .is_optional = true, .help = "where to look"},
-  {OF(radius), .type = KEY_REAL, .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true, .help = "around `point`; or see the quantity"},
-  {OF(part), .type = KEY_ENUM, .choices = parts, .is_optional = true, .help = "of a contact force; all of it if not given"},
+  {OF(radius), .type = KEY_REAL, .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true, .help = "distance "
+                                                                                                                       "from "
+                                                                                                                       "`point`; "
+                                                                                                                       "or see "
+                                                                                                                       "the "
+                                                                                                                       "quantity"},
+  {OF(part), .type = KEY_ENUM, .choices = parts, .is_optional = true, .help = "part of a contact force; the total force if not "
+                                                                              "given"},
   {OF(expected), .type = KEY_STRINGS, .is_optional = true, .help = "three expressions in X, Y, Z (initial position), x, y, z (position) and t"},
   {OF(every), .type = KEY_REAL, .unit = "s", .fallback = "0", .min = 0, .max = INFINITY, .help = "time between records; 0: every step"},
   {.name = NULL}};
 const key_table measure_table = {.name = "measure",
-                                 .help = "A quantity of the run, recorded as a table measure/NAME.csv of step, time and value. A key that the quantity "
-                                         "does not use is refused. Particles lie a quarter of a grid cell or so inside the surface of what they "
-                                         "stand for.",
+                                 .help = "A quantity of the run, recorded as a table measure/NAME.csv of step, time and value. A "
+                                         "key that the quantity does not use is rejected. Particles are about a quarter of a grid "
+                                         "cell inside the surface of the body that they represent.",
                                  .size = sizeof(measure_spec),
                                  .keys = measure_keys};
 
-/* ==== measure check ==== */
+/* ==== checks of measures ==== */
 
-/* What a job asks to be measured, against what its quantities ask of it. */
-/* One measure being looked at. */
+/* The measure that is being checked. */
 typedef struct {
   const scene            *scene;
   const key_item         *item;
@@ -91,19 +96,19 @@ static void check_keys(const subject *s)
     const char *name     = key_names[i].name;
     const bool  is_given = document_find(s->item->node, name) != NULL;
     if (is_given && !(s->quantity->takes & key_names[i].key))
-      diagnostics_add_under(s->d, s->item->node, s->path, name, "quantity %s does not use it; leave it out", s->quantity->name);
+      diagnostics_add_under(s->d, s->item->node, s->path, name, "quantity %s does not use it; remove it", s->quantity->name);
     if (!is_given && s->quantity->wants & key_names[i].key)
-      diagnostics_add_under(s->d, s->item->node, s->path, NULL, "missing required key \"%s\": quantity %s wants a %s", name, s->quantity->name,
+      diagnostics_add_under(s->d, s->item->node, s->path, NULL, "missing required key \"%s\": quantity %s needs a %s", name, s->quantity->name,
                             strcmp(name, "within") == 0 ? "box" : name);
   }
   if (s->spec->other && !s->spec->body && !(s->quantity->wants & TAKE_BODY))
-    diagnostics_add_under(s->d, s->item->node, s->path, "other", "wants a body beside it: contacts between `body` and `other`");
+    diagnostics_add_under(s->d, s->item->node, s->path, "other", "needs a body, too: contacts between `body` and `other`");
 }
 
-/* What touches: links do, not the whole that they are of. */
+/* Links can be in contact, but not the articulated body that they belong to. */
 static bool is_touched(const scene_body *b) { return !b->kind->ops->parts && !b->kind->ops->is_shapeless; }
 
-/* Triangles to touch, or a half-space. */
+/* True if the body has triangles for contact, or is a half-space. */
 static bool has_triangles(const body *b)
 {
   body_surface        one = {0};
@@ -115,7 +120,7 @@ static bool has_triangles(const body *b)
   return one.n_triangles > 0;
 }
 
-static unsigned what_is(const scene_body *b)
+static unsigned properties_of(const scene_body *b)
 {
   return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
          (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) |
@@ -132,14 +137,15 @@ static void check_kind(const subject *s, const char *key, int b)
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";
   int         n = 0;
-  if (s->quantity->of == 0 || what_is(&s->scene->bodies[b]) & s->quantity->of) return;
+  if (s->quantity->of == 0 || properties_of(&s->scene->bodies[b]) & s->quantity->of) return;
   if (s->quantity->of & OF_TRIANGLES) {
-    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a body that is touched as triangles: of kind fem or cloth, or with contact_surface: mesh; or a plane", s->quantity->name);
+    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a body with triangles for contact: of kind fem or "
+                                                             "cloth, or with contact_surface: mesh; or a plane", s->quantity->name);
     return;
   }
   if (s->quantity->of & (OF_LINK | OF_TOUCHED)) {
     const bool is_link = s->quantity->of & OF_LINK;
-    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a link%s of an articulated body: body: NAME.LINK", s->quantity->name,
+    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a link%s of an articulated body: body: NAME.LINK", s->quantity->name,
                           is_link ? "" : " with a shape");
     return;
   }
@@ -149,10 +155,10 @@ static void check_kind(const subject *s, const char *key, int b)
     const size_t used = strlen(words);
     snprintf(words + used, sizeof words - used, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " or ", fit[i]);
   }
-  diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s wants a body of kind %s", s->quantity->name, words);
+  diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a body of kind %s", s->quantity->name, words);
 }
 
-/* -1 after a complaint, or if none is given. */
+/* Index of a body; -1 after a complaint, or if no name is given. */
 static int check_name(const subject *s, const char *key, const char *name)
 {
   const char *names[256];
@@ -186,7 +192,7 @@ static PetscErrorCode check_values(const subject *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* It names a file, a field of a checkpoint, and a variable of until:. */
+/* The name is used for a file, a field of checkpoints, and a variable of until:. */
 static void check_own_name(const subject *s)
 {
   const char  *name = s->item->name;
@@ -223,7 +229,7 @@ PetscErrorCode measures_check(const scene *s, const key_list *list, diagnostics 
 
 /* ==== measures of a run ==== */
 
-/* A measure and where it is written. */
+/* A measure and its table. */
 typedef struct {
   measure            k;
   history           *table;
@@ -240,7 +246,7 @@ struct measures {
 
 /* --- before the first step ---------------------------------------------------------------------------------------------- */
 
-/* Where bodies rest is known at a resume, too. */
+/* The initial shape is also known after a restart. */
 static int64_t node_closest_to(const body *b, const double x[3])
 {
   int64_t    best = 0;
@@ -254,7 +260,7 @@ static int64_t node_closest_to(const body *b, const double x[3])
   return best;
 }
 
-static PetscErrorCode resolve(const scene *s, const key_item *item, measure *k)
+static PetscErrorCode resolve_names(const scene *s, const key_item *item, measure *k)
 {
   const measure_spec *spec = item->value;
   PetscFunctionBegin;
@@ -289,16 +295,16 @@ PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, m
   const measure_moment start = {.scene = s, .formulation = f, .report = &nothing, .clock = {.dt = s->options->time->step}};
   for (int i = 0; i < m->n; ++i) {
     measure *k = &m->entry[i].k;
-    PetscCall(resolve(s, &list->item[i], k));
+    PetscCall(resolve_names(s, &list->item[i], k));
     m->entry[i].statistics = (measure_statistics)MEASURE_STATISTICS_NONE;
     if (k->quantity->value == measure_run_out) PetscCall(measure_extent(&start, k, &k->reference));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- in time -------------------------------------------------------------------------------------------------------- */
+/* --- during the run ------------------------------------------------------------------------------------------------- */
 
-/* What the rows that are kept came to, and the time of the last; minus infinity if there are none. */
+/* Read the rows that are kept: their statistics, and the time of the last; minus infinity if there are none. */
 static PetscErrorCode read_back(const char *path, measure_statistics *s, double *last)
 {
   int     n_columns;
@@ -312,8 +318,8 @@ static PetscErrorCode read_back(const char *path, measure_statistics *s, double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Go on with its table. The last record cannot be as long ago as the next one takes to come. */
-static PetscErrorCode take_up(entry *e, const char *path, int64_t resume_step, const sim_clock *now)
+/* Continue the table of a resumed run. A last record that is older than the recording interval means that rows are missing. */
+static PetscErrorCode continue_table(entry *e, const char *path, int64_t resume_step, const sim_clock *now)
 {
   const double every = e->k.spec->every;
   double       last = -INFINITY;
@@ -338,13 +344,13 @@ PetscErrorCode measures_open(measures *m, const char *dir, int64_t resume_step, 
     const char *names[] = {"step", "time", e->k.name}, *units[] = {"1", "s", e->k.quantity->unit};
     snprintf(path, sizeof path, "%s/measure/%s.csv", dir, e->k.name);
     PetscCall(history_open(path, 3, names, units, resume_step, &e->table));
-    if (resume_step >= 0) PetscCall(take_up(e, path, resume_step, now));
+    if (resume_step >= 0) PetscCall(continue_table(e, path, resume_step, now));
     if (is_flow(&e->k)) PetscCall(measure_flow_open(&moment, m->memo, &e->k));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode record(entry *e, const measure_moment *moment)
+static PetscErrorCode record_value(entry *e, const measure_moment *moment)
 {
   double value = NAN;
   PetscFunctionBegin;
@@ -361,7 +367,7 @@ PetscErrorCode measures_record(measures *m, const sim_clock *now, const step_rep
   for (int i = 0; i < m->n; ++i) {
     entry *e = &m->entry[i];
     if (is_flow(&e->k)) PetscCall(measure_flow_step(&moment, &e->k));
-    if (e->k.spec->every == 0.0 || sim_clock_is_due(now, e->k.spec->every)) PetscCall(record(e, &moment));
+    if (e->k.spec->every == 0.0 || sim_clock_is_due(now, e->k.spec->every)) PetscCall(record_value(e, &moment));
     if (is_flow(&e->k)) PetscCall(measure_flow_keep(&e->k, m->memo));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

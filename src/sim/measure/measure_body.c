@@ -1,4 +1,4 @@
-/* Quantities of whole bodies and of points that are fixed to them. */
+/* Quantities of whole bodies and their points, of joints, of errors against given expressions, and of the continuum's pressure. */
 #include "core/quaternion.h"
 #include "discretize/articulated/articulated_body.h"
 #include "discretize/body/body.h"
@@ -20,7 +20,7 @@ static PetscErrorCode totals(const measure_moment *now, const measure *k, body_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Quantities that are one of the totals. */
+/* Quantities that are members of body_totals. */
 #define TOTAL(name, expression)                                                          \
   PetscErrorCode measure_##name(const measure_moment *now, measure *k, double *value)    \
   {                                                                                      \
@@ -87,7 +87,7 @@ PetscErrorCode measure_stress(const measure_moment *now, measure *k, double *val
   return PETSC_SUCCESS;
 }
 
-/* --- turning ------------------------------------------------------------------------------------------------------- */
+/* --- rotation ------------------------------------------------------------------------------------------------------ */
 
 PetscErrorCode measure_angular_velocity(const measure_moment *now, measure *k, double *value)
 {
@@ -95,7 +95,7 @@ PetscErrorCode measure_angular_velocity(const measure_moment *now, measure *k, d
   return PETSC_SUCCESS;
 }
 
-/* Every body starts unrotated. */
+/* Every body starts without rotation. */
 PetscErrorCode measure_rotation(const measure_moment *now, measure *k, double *value)
 {
   const rigid_body *b = rigid_body_of(measure_body_of(now, k));
@@ -116,7 +116,7 @@ PetscErrorCode measure_tilt(const measure_moment *now, measure *k, double *value
   return PETSC_SUCCESS;
 }
 
-/* --- the fastest --------------------------------------------------------------------------------------------------- */
+/* --- maximum speed ------------------------------------------------------------------------------------------------- */
 
 static double fastest_vertex(const rigid_body *b)
 {
@@ -152,9 +152,9 @@ PetscErrorCode measure_max_speed(const measure_moment *now, measure *k, double *
   return PETSC_SUCCESS;
 }
 
-/* ==== measure joint ==== */
+/* ==== joints ==== */
 
-/* Quantities of the joints of articulated bodies, each meant by the link that it carries. */
+/* Quantities of the joints of articulated bodies; a joint is identified by the link that it carries. */
 static articulated_body *tree_of(const measure_moment *now, const measure *k, int *link)
 {
   const articulated_link *l = (const articulated_link *)measure_body_of(now, k);
@@ -187,7 +187,7 @@ PetscErrorCode measure_joint_torque(const measure_moment *now, measure *k, doubl
   return PETSC_SUCCESS;
 }
 
-/* All that is beyond the joint is pushed through it alone, but for contacts. */
+/* All forces on the bodies beyond the joint act through it, except contacts. */
 PetscErrorCode measure_joint_force(const measure_moment *now, measure *k, double *value)
 {
   int                     link;
@@ -208,9 +208,9 @@ PetscErrorCode measure_joint_force(const measure_moment *now, measure *k, double
   return PETSC_SUCCESS;
 }
 
-/* ==== measure error ==== */
+/* ==== errors against expressions ==== */
 
-/* How far bodies are from a known answer, given as expressions. */
+/* Deviation of a body from a known solution that is given as expressions. */
 static PetscErrorCode error_of(const measure_moment *now, const measure *k, bool is_velocity, double *value)
 {
   const scene_body *b     = &now->scene->bodies[k->body];
@@ -244,9 +244,9 @@ PetscErrorCode measure_gradient_error(const measure_moment *now, measure *k, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== measure continuum ==== */
+/* ==== continuum ==== */
 
-/* Quantities of a continuum whose pressure is solved for. */
+/* Quantities of a continuum with a pressure solver. */
 PetscErrorCode measure_pressure(const measure_moment *now, measure *k, double *value)
 {
   *value = now->formulation->ops->pressure ? now->formulation->ops->pressure(now->formulation, k->point) : NAN;

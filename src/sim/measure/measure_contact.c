@@ -1,4 +1,4 @@
-/* Quantities of contacts. */
+/* Quantities of contacts: forces, patches, penetration and exact intersections. */
 #include "sim/measure/measure_quantity.h"
 #include "sim/measure/patch.h"
 #include "sim/scene/scene_intersections.h"
@@ -73,7 +73,7 @@ PetscErrorCode measure_friction_work(const measure_moment *now, measure *k, doub
   return PETSC_SUCCESS;
 }
 
-/* Is one of two bodies asked for, or both? */
+/* True if the pair (a, b) belongs to the measured body or pair of bodies. */
 static bool is_of(const measure *k, int a, int b)
 {
   if (k->body < 0) return true;
@@ -83,16 +83,16 @@ static bool is_of(const measure *k, int a, int b)
 PetscErrorCode measure_intersections(const measure_moment *now, measure *k, double *value)
 {
   const intersection *list;
-  const scene_sunk   *sunk;
-  int64_t             bad, n, n_sunk, count = 0;
+  const scene_vertex_beyond   *sunk;
+  int64_t             bad, n, n_beyond, count = 0;
   PetscFunctionBegin;
   if (!k->intersections) PetscCall(scene_intersections_create(now->scene, &k->intersections));
   const scene_surfaces *all = k->intersections->surfaces;
   PetscCall(scene_intersections_find(k->intersections, now->scene, now->clock.time, &bad, &n, &list));
-  PetscCall(scene_intersections_sunk(k->intersections, now->scene, now->clock.time, &n_sunk, &sunk));
+  PetscCall(scene_intersections_beyond(k->intersections, now->scene, now->clock.time, &n_beyond, &sunk));
   for (int64_t i = 0; i < n; ++i)
     count += is_of(k, all->body[all->edge[2 * (int64_t)list[i].edge]], all->body[all->triangle[3 * (int64_t)list[i].triangle]]);
-  for (int64_t i = 0; i < n_sunk; ++i) count += is_of(k, all->body[sunk[i].vertex], sunk[i].body);
+  for (int64_t i = 0; i < n_beyond; ++i) count += is_of(k, all->body[sunk[i].vertex], sunk[i].body);
   *value = bad < 0 ? (double)count : NAN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,4 @@
+/* Compares the side of every particle, identified across resorting, with that of the previous step. */
 #include "sim/measure/measure_flow.h"
 #include "core/memory.h"
 #include "discretize/particles/particles.h"
@@ -7,12 +8,12 @@ enum { UNSEEN = 0, BEHIND = 1, BEYOND = 2 };
 
 typedef struct measure_flow {
   int64_t  n, capacity;
-  uint8_t *side;    /* [n] by identity */
-  double   crossed; /* kg, since */
-  double   since;   /* [s], of the last record */
+  uint8_t *side;    /* [n] by identity of the particle */
+  double   crossed; /* mass since the last record [kg] */
+  double   since;   /* time of the last record [s] */
 } measure_flow;
 
-/* Of another plane nothing is to be continued. */
+/* Names of the stored numbers; they contain the plane, so that another plane starts anew. */
 static void names_of(const measure *k, char crossed[300], char since[300])
 {
   char where[240];
@@ -29,8 +30,8 @@ static double height_of(const measure *k, const particles *p, int64_t i)
   return v3_dot(k->direction, x);
 }
 
-/* Where it went through the plane, on the way it came, within the step: is that looked at? */
-static bool is_looked_at(const measure *k, const particles *p, int64_t i, double height, double dt)
+/* True if the particle crossed the plane, on its trajectory within the step, inside the measured area. */
+static bool is_in_measured_area(const measure *k, const particles *p, int64_t i, double height, double dt)
 {
   const double v[3]  = {p->v[0][i], p->v[1][i], p->v[2][i]}, across = v3_dot(k->direction, v);
   const double back  = across * height > 0.0 ? fmin(height / across, dt) : 0.0;
@@ -65,7 +66,7 @@ PetscErrorCode measure_flow_step(const measure_moment *now, measure *k)
     const double  height = height_of(k, p, i);
     const uint8_t was = f->side[p->id[i]], is = height > 0.0 ? BEYOND : BEHIND;
     f->side[p->id[i]] = is;
-    if (was != UNSEEN && was != is && is_looked_at(k, p, i, height, now->clock.dt)) f->crossed += is == BEYOND ? p->mass[i] : -p->mass[i];
+    if (was != UNSEEN && was != is && is_in_measured_area(k, p, i, height, now->clock.dt)) f->crossed += is == BEYOND ? p->mass[i] : -p->mass[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -78,7 +79,7 @@ PetscErrorCode measure_flow_open(const measure_moment *now, const memo *m, measu
   PetscCall(memory_alloc("flow rate", 1, sizeof *k->flow, &k->flow));
   k->flow->crossed = memo_get(m, crossed, 0.0);
   k->flow->since   = memo_get(m, since, now->clock.time);
-  PetscCall(measure_flow_step(now, k)); /* nothing has been seen before: nothing crosses */
+  PetscCall(measure_flow_step(now, k)); /* no previous sides: nothing crosses */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

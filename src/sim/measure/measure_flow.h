@@ -1,16 +1,18 @@
-/* The books of flow_rate: on which side of its plane every particle was after the step before, and what has crossed since the last record.
+/* State of the quantity flow_rate: the side of the plane on which every particle was after the previous step, and the mass that has
+ * crossed since the last record. Used by measure.c.
  *
- * Exact: what is recorded, times the time between records, sums up to what mass_beyond has gained, less what sources released beyond. */
+ * The record is exact: recorded rates times the time between records add up to the gain of mass_beyond, minus what sources
+ * released beyond the plane. */
 #ifndef SS_SIM_MEASURE_MEASURE_FLOW_H
 #define SS_SIM_MEASURE_MEASURE_FLOW_H
 #include "sim/measure/measure_quantity.h"
 #include "sim/measure/memo.h"
 
-/* After the state has been set or restored. What is under way in a resumed run is in `memo`. */
+/* To be called after the state has been set or restored; `memo` contains the accumulated mass of a resumed run. */
 PetscErrorCode measure_flow_open(const measure_moment *now, const memo *m, measure *k);
-/* After every step. */
+/* To be called after every step. */
 PetscErrorCode measure_flow_step(const measure_moment *now, measure *k);
-/* Note what a resumed run must know, after every step and what it records. */
+/* Store what a resumed run needs; to be called after every step and its record. */
 PetscErrorCode measure_flow_keep(const measure *k, memo *m);
 void           measure_flow_close(measure *k);
 #endif

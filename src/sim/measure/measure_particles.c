@@ -1,15 +1,15 @@
-/* Quantities summed over the particles of a body. */
+/* Quantities of the particles or nodes of a body: sums, shape (extent, height, slope), self-intersection and connected pieces. */
 #include "core/memory.h"
 #include "core/sort.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/particles/particles.h"
-#include "sim/measure/flank.h"
+#include "sim/measure/heap_slope.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
 #include <stdlib.h>
 #include <string.h>
 
-static particles *measured(const measure_moment *now, const measure *k) { return particles_of(measure_body_of(now, k)); }
+static particles *measured_particles(const measure_moment *now, const measure *k) { return particles_of(measure_body_of(now, k)); }
 
 static bool is_within(const measure_box *box, const particles *p, int64_t i)
 {
@@ -20,7 +20,7 @@ static bool is_within(const measure_box *box, const particles *p, int64_t i)
 
 PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double *value)
 {
-  const particles *p     = measured(now, k);
+  const particles *p     = measured_particles(now, k);
   *value                 = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
@@ -31,7 +31,7 @@ PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double
 
 PetscErrorCode measure_density(const measure_moment *now, measure *k, double *value)
 {
-  const particles       *p   = measured(now, k);
+  const particles       *p   = measured_particles(now, k);
   const measure_box *box = k->spec->within;
   double                 sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i)
@@ -40,10 +40,10 @@ PetscErrorCode measure_density(const measure_moment *now, measure *k, double *va
   return PETSC_SUCCESS;
 }
 
-/* In two passes: the mean may be far larger than what differs from it. */
+/* Two passes, because the mean may be much larger than the deviations. */
 PetscErrorCode measure_granular_temperature(const measure_moment *now, measure *k, double *value)
 {
-  const particles     *p    = measured(now, k);
+  const particles     *p    = measured_particles(now, k);
   double               mass = 0.0, mean[3] = {0.0, 0.0, 0.0}, sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     if (!is_within(k->spec->within, p, i)) continue;
@@ -60,9 +60,9 @@ PetscErrorCode measure_granular_temperature(const measure_moment *now, measure *
   return PETSC_SUCCESS;
 }
 
-/* ==== measure shape ==== */
+/* ==== shape ==== */
 
-/* Quantities of where the particles or nodes of a body are: how far, how high, how steep. */
+/* Self-intersection of the surface of a body made of nodes. */
 PetscErrorCode measure_self_crossing(const measure_moment *now, measure *k, double *value)
 {
   const nodal_body   *b       = nodal_body_of(measure_body_of(now, k));
@@ -79,15 +79,15 @@ PetscErrorCode measure_angle_of_repose(const measure_moment *now, measure *k, do
   PetscFunctionBegin;
   body                *b    = measure_body_of(now, k), *grid = body_system(b);
   const particles     *p    = particles_of(b);
-  flank_frame          f    = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
+  heap_frame          f    = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
   measure_up(now->scene, f.up);
   v3_copy(f.point, k->point);
   v3_copy(f.along, k->direction);
-  PetscCall(flank_slope(p->n, p->x, &f, value));
+  PetscCall(heap_slope_angle(p->n, p->x, &f, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Two horizontal directions; the first lies in the plane of gravity and the coordinate axis that is least steep. */
+/* Two horizontal directions; the first is in the plane of gravity and the coordinate axis that is least steep. */
 static void horizontals(const double up[3], double e[2][3])
 {
   int flattest = 0;
@@ -117,7 +117,7 @@ PetscErrorCode measure_anisotropy(const measure_moment *now, measure *k, double 
 
 /* --- quantiles ------------------------------------------------------------------------------------------------------- */
 
-/* Along `direction`, or away from the axis `up` through `point`. */
+/* Positions along `direction`, or as distances from the axis `up` through `point`. */
 typedef struct {
   bool          is_round;
   const double *direction, *point;
@@ -133,7 +133,7 @@ static double distance(const ruler *r, const double x[3])
   return v3_norm(d);
 }
 
-/* Linear interpolation between order statistics, so that 1 is the maximum and 0 the minimum; NaN of nothing. */
+/* Linear interpolation between order statistics: 1 is the maximum, 0 the minimum; NaN without points. */
 static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, double *value)
 {
   body_nodes           s = {0};
@@ -154,7 +154,7 @@ static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, d
   const double  at = fraction * (double)(n - 1);
   const int64_t lo = (int64_t)at;
   const double  below = select_place(n, d, lo);
-  double        above = lo + 1 < n ? d[lo + 1] : below; /* the least of those behind it */
+  double        above = lo + 1 < n ? d[lo + 1] : below; /* the smallest of the larger ones */
   for (int64_t i = lo + 2; i < n; ++i) above = d[i] < above ? d[i] : above;
   *value = below + (at - (double)lo) * (above - below);
   memory_free(&d);
@@ -188,10 +188,9 @@ PetscErrorCode measure_height(const measure_moment *now, measure *k, double *val
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== measure piece ==== */
+/* ==== pieces ==== */
 
-/* How a body of particles has come apart: particles closer to each other than a radius hang together. */
-/* A particle in the cell, of edges `radius`, that it is in. */
+/* A particle and the cell, with edges of length `radius`, that contains it. */
 typedef struct {
   int64_t cell[3], particle;
 } place;
@@ -210,15 +209,15 @@ static int compare(const void *a, const void *b)
   return by_cell ? by_cell : (p->particle > q->particle) - (p->particle < q->particle);
 }
 
-/* Who stands for the piece that i is of; the way there is made shorter. */
-static int64_t find(int64_t *up, int64_t i)
+/* Representative of the piece of particle i (union-find with path halving). */
+static int64_t find_piece(int64_t *up, int64_t i)
 {
   while (up[i] != i) i = up[i] = up[up[i]];
   return i;
 }
 
-/* Join the particle at `from` with those of a cell that are after it and no farther than the radius. */
-static void join(const particles *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius, int64_t *up)
+/* Connect the particle at `from` with particles of a cell that come after it and are not farther than the radius. */
+static void connect_particles(const particles *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius, int64_t *up)
 {
   const int64_t i   = from->particle;
   int64_t       low = 0, high = n;
@@ -231,7 +230,7 @@ static void join(const particles *p, const place *from, const place *all, int64_
     const int64_t j = all[low].particle;
     double        sum = 0.0;
     for (int q = 0; q < 3; ++q) sum += (p->x[q][i] - p->x[q][j]) * (p->x[q][i] - p->x[q][j]);
-    if (sum <= radius * radius) up[find(up, i)] = find(up, j);
+    if (sum <= radius * radius) up[find_piece(up, i)] = find_piece(up, j);
   }
 }
 
@@ -255,9 +254,9 @@ PetscErrorCode measure_largest_piece(const measure_moment *now, measure *k, doub
     for (int64_t l = 0; l < p->n; ++l)
       for (int c = 0; c < 27; ++c) {
         const int64_t cell[3] = {at[l].cell[0] + c / 9 - 1, at[l].cell[1] + c / 3 % 3 - 1, at[l].cell[2] + c % 3 - 1};
-        if (compare_cells(cell, at[l].cell) >= 0) join(p, &at[l], at, p->n, cell, radius, up);
+        if (compare_cells(cell, at[l].cell) >= 0) connect_particles(p, &at[l], at, p->n, cell, radius, up);
       }
-    for (int64_t i = 0; i < p->n; ++i) all += p->mass[i], mass[find(up, i)] += p->mass[i];
+    for (int64_t i = 0; i < p->n; ++i) all += p->mass[i], mass[find_piece(up, i)] += p->mass[i];
     for (int64_t i = 0; i < p->n; ++i) most = fmax(most, mass[i]);
     *value = most / all;
   }

@@ -1,7 +1,7 @@
-/* The quantities a job can have measured. Each is a line of the table, which says what it asks of a job, and a function of the same
- * name, measure_NAME, in one of the files measure_*.c. What it asks is checked by measure_check.c; the functions rely on it.
- *
- * A quantity of a formulation comes through its step_report, its forces and its contact points, formulation.h: none is of one alone. */
+/* The quantities that a job can measure. Each is a line of QUANTITY_TABLE, which lists the keys that it requires and supports,
+ * and a function measure_NAME in one of the files measure_*.c. measure.c checks the keys; the functions rely on the checks.
+ * Quantities do not depend on a formulation: contact data come from its step_report, forces and contact points
+ * (sim/step/formulation.h). */
 #ifndef SS_SIM_MEASURE_MEASURE_QUANTITY_H
 #define SS_SIM_MEASURE_MEASURE_QUANTITY_H
 #include "core/key_table.h"
@@ -27,34 +27,34 @@ typedef struct {
   double             every;
 } measure_spec;
 
-/* Keys of a measure. `body` that is taken but not wanted: without one it is of everything. */
+/* Keys of a measure. If `body` is supported but not required, the quantity without it refers to all bodies. */
 enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
-/* What a body must be one of; 0: anything. */
+/* Properties that a body must have (at least one of them); 0: any body. */
 enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 16, OF_SURFACE = 32, OF_CONTINUUM = 64, OF_LINK = 128, OF_TOUCHED = 256, OF_TRIANGLES = 512 };
 
-/* name, unit, what it is of, keys it wants, keys it takes besides, help */
+/* name, unit, properties of the body, required keys, optional keys, help */
 #define QUANTITY_TABLE(X)                                                                                                                       \
-  X(position, "m", 0, TAKE_BODY, TAKE_DIRECTION, "centre of mass; of an obstacle, where its frame is")                                           \
+  X(position, "m", 0, TAKE_BODY, TAKE_DIRECTION, "centre of mass; of an obstacle, the position of its frame")                                           \
   X(velocity, "m/s", OF_MASS, TAKE_BODY, TAKE_DIRECTION, "velocity of the centre of mass: momentum / mass")                                       \
   X(distance, "m", 0, TAKE_BODY | TAKE_OTHER, TAKE_DIRECTION, "from the `position` of a body to that of `other`")                                  \
   X(point, "m", OF_RIGID | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_DIRECTION,                                                                       \
-    "where the point of a rigid body now is that was at `point` when the run began; of a body made of nodes: of the node that was closest to it") \
+    "current position of the point of a rigid body that was at `point` at the start of the run; for a body made of nodes: of the node that was closest to it") \
   X(stress, "Pa", OF_ELEMENTS, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT,                                                                             \
-    "normal stress along `direction`, positive where pulled, around the node that was closest to `point` when the run began")                   \
+    "normal stress along `direction`, positive in tension, around the node that was closest to `point` at the start of the run")                   \
   X(pressure, "Pa", OF_CONTINUUM, TAKE_BODY | TAKE_POINT, 0,                                                                                       \
-    "on the grid that a body of kind mac is on, at `point`: between the centres of cells, with 0 for those that have none; up to a wall, as in the cell there") \
+    "on the grid of a body of kind mac at `point`: interpolated between cell centres, 0 in empty cells; near a wall, the value of the cell there") \
   X(angular_velocity, "rad/s", OF_RIGID, TAKE_BODY, TAKE_DIRECTION, "of a rigid body")                                                            \
   X(rotation, "rad", OF_RIGID, TAKE_BODY, TAKE_DIRECTION,                                                                                        \
-    "by which a rigid body is turned from where it began: the axis times the angle, which is at most pi")                                       \
+    "rotation of a rigid body since the start: axis times angle, which is at most pi")                                       \
   X(tilt, "rad", OF_RIGID, TAKE_BODY | TAKE_DIRECTION, 0, "angle between `direction` fixed in a rigid body and the same direction at the start")  \
   X(joint_position, "rad or m", OF_LINK, TAKE_BODY, 0, "of the revolute or prismatic joint that carries a link of an articulated body, `body: ARM.LINK`")  \
   X(joint_velocity, "rad/s or m/s", OF_LINK, TAKE_BODY, 0, "rate of that joint")                                                                      \
-  X(joint_torque, "N m or N", OF_LINK, TAKE_BODY, 0, "what the motor of that joint gave in the last step; 0 without one")                          \
+  X(joint_torque, "N m or N", OF_LINK, TAKE_BODY, 0, "torque or force of the motor of that joint in the last step; 0 without a motor")                          \
   X(joint_force, "N", OF_LINK, TAKE_BODY, TAKE_DIRECTION,                                                                                         \
-    "that passes through the joint which carries a link, on the link, in the last step: what changed the momentum of all beyond it, less gravity, " \
-    "contacts and what is applied; loops count as what is beyond")                                                                                \
+    "force through the joint that carries a link, on the link, in the last step: the change of momentum of all bodies beyond it, minus gravity, " \
+    "contacts and applied forces; loops count as bodies beyond")                                                                                \
   X(mass, "kg", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                                     \
   X(momentum, "N s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "of a body; of all if none is named")                                                \
   X(angular_momentum, "N m s", OF_MASS, 0, TAKE_BODY | TAKE_DIRECTION, "about the origin; of all bodies if none is named")                        \
@@ -62,56 +62,56 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(elastic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
   X(potential_energy, "J", OF_MASS, 0, TAKE_BODY, "of gravity, zero at the origin; of a body; of all if none is named")                          \
   X(mechanical_energy, "J", 0, 0, 0, "kinetic, elastic, gravitational and contact springs, of everything")                                      \
-  X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface, in a body; in all if none is named")   \
+  X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface of a body; of all if none is named")   \
   X(contact_force, "N", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
-    "on a body, from `other` or from all; `part`: only what acts along the normals of the contacts, or only friction")                          \
+    "on a body, from `other` or from all; `part`: only the components along the contact normals, or only friction")                          \
   X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "about the origin, on a body, from `other` or from all")                     \
   X(contact_extent, "m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
-    "where `fraction` of the normal contact force on a body, from `other` or from all, has been met along `direction`; without one, going "     \
-    "outwards from the vertical axis through `point`: 1 is the outermost contact")                                                              \
+    "position along `direction` within which `fraction` of the normal contact force on a body, from `other` or from all, acts; without a direction, "     \
+    "distance from the vertical axis through `point`: 1 is the outermost contact")                                                              \
   X(sticking, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
-    "share of the normal contact force on a body, from `other` or from all, that is carried by contacts that stick")                            \
+    "share of the normal contact force on a body, from `other` or from all, carried by sticking contacts")                            \
   X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
-  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "the deepest of these contacts")                                                              \
-  X(friction_work, "J", 0, 0, 0, "what friction has taken up since the run began, in all contacts")                                           \
+  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "penetration depth of the deepest of these contacts")                                                              \
+  X(friction_work, "J", 0, 0, 0, "energy dissipated by friction since the start of the run, in all contacts")                                           \
   X(self_crossing, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
-    "how deep the surface of a body made of nodes passes through itself: how far the worst edge that goes through a triangle would have to be " \
-    "moved to come out, which is at most what fits into the triangle; found from the geometry alone")                                           \
+    "depth by which the surface of a body made of nodes intersects itself: the smallest displacement that removes the worst edge from the triangle " \
+    "it intersects, at most the inradius of the triangle; from the geometry alone")                                           \
   X(intersections, "1", OF_TRIANGLES, 0, TAKE_BODY | TAKE_OTHER,                                                                                  \
-    "pairs of an edge and a triangle that have a point in common, exactly, at the end of a step: of all surfaces of triangles that may "          \
-    "touch, and of those that deform with themselves, touching included; and vertices of these beyond half-spaces. Of everything, of a body, "    \
-    "or of it and `other` (the same body: with itself). Found from the geometry alone; what is touched as another level set has no share in it")  \
+    "exact number of pairs of an edge and a triangle with a common point at the end of a step: of all triangle surfaces that may "          \
+    "touch, and of deformable surfaces with themselves, including touching; plus vertices of these beyond half-spaces. Of all bodies, of one body, "    \
+    "or of it and `other` (the same body: with itself). From the geometry alone; bodies represented by other level sets are not included")  \
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
     "`point`: 1 is the front")                                                                                                                  \
   X(run_out, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
-    "how far the `extent` of a body has come from what it was when the run began")                                                              \
+    "change of the `extent` of a body since the start of the run")                                                              \
   X(height, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
     "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`: 1 is the top")                                 \
   X(angle_of_repose, "rad", OF_PARTICLES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
-    "slope of a heap's flank, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
+    "slope of a heap, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
     "which is on the ground")                                                                                                                   \
   X(anisotropy, "1", OF_PARTICLES, TAKE_BODY, TAKE_POINT,                                                                                         \
-    "fourfold, of a heap: mean of cos 4 phi over a body's particles by mass and squared distance r^2 from the vertical axis through `point`, "  \
-    "phi their angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
+    "fourfold anisotropy of a heap: mean of cos 4 phi over a body's particles, weighted by mass and squared distance r^2 from the vertical axis through `point`, "  \
+    "with phi the angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
   X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
   X(largest_piece, "1", OF_PARTICLES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
-    "share of a body's mass that its largest piece has: particles no farther from each other than `radius` are of one piece")                    \
+    "mass share of the largest piece of a body: particles closer to each other than `radius` are connected")                    \
   X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
-    "mass of a body's particles that have crossed the plane through `point` along `direction` since the record before, those that came back "   \
-    "subtracted, per second; with `radius` or `within`, only where they crossed no farther from `point` than that, or in that box")             \
+    "mass of a body's particles that crossed the plane through `point` along `direction` since the previous record, minus those that crossed "   \
+    "back, per second; with `radius` or `within`, only crossings within that distance from `point`, or in that box")             \
   X(density, "kg/m^3", OF_PARTICLES, TAKE_BODY | TAKE_WITHIN, 0, "mass of a body's particles in the box `within`, over its volume")               \
   X(granular_temperature, "m^2/s^2", OF_PARTICLES, TAKE_BODY, TAKE_WITHIN,                                                                        \
-    "a third of the mean square, by mass, by which the velocities of a body's particles differ from their mean; with `within`, of those in it") \
+    "a third of the mean squared deviation, by mass, of the velocities of a body's particles from their mean; with `within`, of those in the box") \
   X(velocity_error, "m/s", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0,                                                               \
     "rms of velocity - `expected`, by mass: over a body's particles, the nodes of a cloth, the volume of a body of kind fem")                   \
   X(displacement_error, "m", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0, "rms of displacement - `expected` over the same")           \
   X(gradient_error, "1", OF_ELEMENTS, TAKE_BODY | TAKE_EXPECTED, 0,                                                                             \
     "rms over the volume of a body of kind fem of all nine components of the displacement gradient - that of `expected`")
 
-/* One measure of a job, its names resolved. */
+/* One measure of a job with its names resolved. */
 typedef struct measure measure;
-/* What is measured: the scene at the end of a step, or at the start with an empty report. */
+/* State of the scene at the end of a step, or at the start with an empty report. */
 typedef struct {
   struct scene      *scene;
   formulation       *formulation;
@@ -122,8 +122,8 @@ typedef PetscErrorCode (*measure_function)(const measure_moment *now, measure *k
 
 typedef struct {
   const char      *name, *unit;
-  unsigned         of, wants, takes; /* takes: what it wants included */
-  measure_function value;            /* NaN where there is nothing to measure */
+  unsigned         of, wants, takes; /* takes: including the required keys */
+  measure_function value;            /* NaN if there is nothing to measure */
 } measure_quantity;
 
 struct measure {
@@ -133,11 +133,11 @@ struct measure {
   int                     body, other; /* -1: none */
   double                  point[3], direction[3], fraction; /* defaults filled in; a unit vector */
   bool                    has_direction;
-  int64_t                 node;      /* closest to `point` at rest, of a body made of nodes */
+  int64_t                 node;      /* node closest to `point` in the initial shape, of a body made of nodes */
   vector_field           *expected;  /* NULL: none */
-  double                  reference; /* of run_out: the extent when the run began */
+  double                  reference; /* of run_out: the extent at the start of the run */
   struct measure_flow    *flow;      /* of flow_rate */
-  struct scene_intersections *intersections; /* of intersections; NULL until first asked for */
+  struct scene_intersections *intersections; /* of intersections; NULL until first used */
 };
 
 #define X(name, unit, of, wants, takes, help) PetscErrorCode measure_##name(const measure_moment *now, measure *k, double *value);

@@ -1,15 +1,15 @@
-/* What a recorded quantity came to over a run. Built from the rows of its table in their order, so that a resumed run, which reads
- * them back, gets the same bits as one that never stopped. */
+/* Statistics of a recorded quantity over a run. Computed from the rows of its table in order, so that a resumed run, which reads
+ * the rows again, gets the same bits as an uninterrupted one. */
 #ifndef SS_SIM_MEASURE_MEASURE_STATISTICS_H
 #define SS_SIM_MEASURE_MEASURE_STATISTICS_H
 #include <math.h>
 #include <stdint.h>
 
 typedef struct {
-  int64_t n;                        /* records that are finite; the others count for nothing but `last` */
-  double  last;                     /* of the last record, whatever it is */
+  int64_t n;                        /* finite records; others only set `last` */
+  double  last;                     /* value of the last record, finite or not */
   double  min, max, sum;            /* NaN, NaN and 0 while n = 0 */
-  double  time_of_min, time_of_max; /* [s], when first reached */
+  double  time_of_min, time_of_max; /* [s], first occurrence */
 } measure_statistics;
 
 #define MEASURE_STATISTICS_NONE {0, NAN, NAN, NAN, 0.0, NAN, NAN}

@@ -1,7 +1,8 @@
+/* A small unsorted array of hashes and values; lookups are linear. */
 #include "sim/measure/memo.h"
 #include "core/memory.h"
 
-/* Names are kept as their hash: 64 bits of FNV-1a, which no handful of names will share. */
+/* Names are stored as 64-bit FNV-1a hashes, which do not collide for a small number of names. */
 struct memo {
   int64_t   n, capacity;
   uint64_t *key;   /* [n] */

@@ -1,6 +1,6 @@
-/* Numbers that outlive a resume, by name: for what watches a run and has a little to remember, such as since when a condition has
- * held. One group "memo" of the field table, in every checkpoint whatever is in it, so that a job may be resumed with more or
- * fewer of them: names that nobody asks for stay, names that are not there have their fallback. */
+/* Named numbers that survive a restart, for modules that observe a run and need a small state, such as the time since a
+ * condition has been true. They are one group "memo" of the field table in every checkpoint. A job may be resumed with more or
+ * fewer of them: unused names are kept, missing names have their fallback value. Used by until:, measures and app/run. */
 #ifndef SS_SIM_MEASURE_MEMO_H
 #define SS_SIM_MEASURE_MEMO_H
 #include "core/field_table.h"

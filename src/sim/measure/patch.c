@@ -1,3 +1,4 @@
+/* Contact points are sorted by position; sums run in that order. */
 #include "sim/measure/patch.h"
 #include <stdlib.h>
 #include "core/math3.h"
@@ -24,7 +25,7 @@ static double place_of(const patch_frame *f, const double *x)
   return v3_norm(d);
 }
 
-/* Ties by force: what follows then depends on the set of shares alone. */
+/* Ties are sorted by force, so that the result depends only on the set of shares. */
 static int compare(const void *a, const void *b)
 {
   const share *s = a, *t = b;
@@ -44,7 +45,7 @@ PetscErrorCode patch_extent(const contact_points_view *p, const patch_frame *f, 
     if (is_meant(p, k, f->on, f->from)) s[n++] = (share){place_of(f, p->position + 3 * k), normal_force(p, k)};
   if (n > 0) qsort(s, (size_t)n, sizeof *s, compare);
   for (int64_t k = 0; k < n; ++k) total += s[k].force;
-  for (; i < n; ++i) { /* the first point whose middle is beyond; `last`: the middle of the one before */
+  for (; i < n; ++i) { /* the first point whose middle is beyond; `last`: the middle of the previous one */
     const double middle = sum + 0.5 * s[i].force;
     if (middle >= fraction * total) {
       const double t = i > 0 && middle > last ? (fraction * total - last) / (middle - last) : 1.0;
@@ -75,7 +76,7 @@ void patch_force(const contact_points_view *p, int on, int from, bool is_normal,
   for (int64_t i = 0; i < p->n; ++i) {
     const double *f = p->force + 3 * i, *n = p->normal + 3 * i;
     double        part[3] = {0.0, 0.0, 0.0};
-    if (!is_meant(p, i, on, from) || p->source_body[i] == p->object_body[i]) continue; /* a body on itself: in sum nothing */
+    if (!is_meant(p, i, on, from) || p->source_body[i] == p->object_body[i]) continue; /* internal forces of a body sum to zero */
     v3_axpy(part, v3_dot(f, n), n);
     if (!is_normal) v3_sub(part, f, part);
     v3_axpy(force, p->source_body[i] == on ? 1.0 : -1.0, part);

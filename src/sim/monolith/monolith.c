@@ -1,13 +1,13 @@
-/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact, their pressure,
- * friction and contact forces found as one problem [TakahashiBatty2021; theory, section 13].
+/* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact; pressure, friction
+ * and contact forces are the solution of one problem [TakahashiBatty2021; docs/theory, section 13].
  *
- * A step takes everything at its start: bodies go where they would without contact, faces get gravity, then
+ * A step starts from the velocities without contact: free motion of the bodies, and faces with gravity. Then
  *
- *   u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
+ *    u = u* - mobility (G^T p + D^T s),   v = v* + dt M^-1 (F_p^T p + F_s^T s + B^T (lambda, z))
  *
- * with p, s, lambda, z of optim/flow. Bodies take the impulses that come out into their own equations (monolith_bodies.h), so that
- * their momenta are those of the forces to rounding, whatever they do when they turn. Bodies that overlap after it are moved apart,
- * by positions alone; grains that have come into solids are moved out, and hit them. */
+ * with p, s, lambda, z from optim/granular. The resulting impulses are applied in the bodies' own equations (monolith_bodies.h),
+ * so that momentum is conserved to rounding also for rotating bodies. Afterwards overlapping bodies are separated by positions
+ * alone, and grains inside solids are moved out and transfer their impulses. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -26,11 +26,10 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-/* ==== monolith check ==== */
+/* ==== checks of a scene ==== */
 
-/* What `monolith` refuses of a scene, and what `check` says of one. */
 
-#define OVERLAP 0.02 /* of a body's radius: less than this is pushed apart as it goes */
+#define OVERLAP 0.02 /* of a body's radius: smaller overlaps are allowed and corrected during the run */
 enum { MOST_CUTS = 10 };
 
 static const document_node *node_of(const scene *s, int i)
@@ -51,9 +50,9 @@ static bool has_continuum(const scene *s)
   return false;
 }
 
-/* ---- outside ----------------------------------------------------------------------------------------------------------- */
+/* ---- bodies outside the domain ----------------------------------------------------------------------------------------- */
 
-static void check_place(const scene *s, int i, diagnostics *d)
+static void check_inside_domain(const scene *s, int i, diagnostics *d)
 {
   const rigid_body *b   = dynamic(s, i);
   const mac_box    *box = s->options->mac->domain;
@@ -62,18 +61,18 @@ static void check_place(const scene *s, int i, diagnostics *d)
     if (b->c[k] + b->radius > box->min[k] && b->c[k] - b->radius < box->max[k]) continue;
     snprintf(path, sizeof path, "bodies.%s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
-                          "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m leave %c from %g to %g m; move it, "
-                          "or make the domain larger",
+                          "starts outside mac.domain: its centre (%g, %g, %g) m and radius %g m exceed %c from %g to %g m; move "
+                          "it, or make the domain larger",
                           b->c[0], b->c[1], b->c[2], b->radius, "xyz"[k], box -> min[k], box -> max[k]);
     return;
   }
 }
 
-/* ---- in each other ----------------------------------------------------------------------------------------------------- */
+/* ---- overlapping bodies ------------------------------------------------------------------------------------------------ */
 
-/* The deepest point of a triangle in a level set, as far as it is deeper than *most. Distances change by no more than the way: what
- * is not deep enough around the centre is left out, the rest is cut in four. */
-static void dip(const level_set *set, const double x[3][3], double nearly, int levels, double *most)
+/* The deepest point of a triangle in a level set, if deeper than *most. Distances change at most by the displacement: a triangle
+ * whose centre is not deep enough is skipped, others are split into four. */
+static void find_deepest_point(const level_set *set, const double x[3][3], double nearly, int levels, double *most)
 {
   double center[3], radius2 = 0.0, middle[3][3];
   for (int a = 0; a < 3; ++a) center[a] = (x[0][a] + x[1][a] + x[2][a]) / 3.0;
@@ -86,15 +85,15 @@ static void dip(const level_set *set, const double x[3][3], double nearly, int l
   const double depth = -level_set_value(set, center), radius = sqrt(radius2);
   *most = fmax(*most, depth);
   if (levels == 0 || depth + radius <= fmax(*most, 0.0) + nearly) return;
-  dip(set, (const double(*)[3])middle, nearly, levels - 1, most);
+  find_deepest_point(set, (const double(*)[3])middle, nearly, levels - 1, most);
   for (int k = 0; k < 3; ++k) {
     double corner[3][3];
     v3_copy(corner[0], x[k]), v3_copy(corner[1], middle[k]), v3_copy(corner[2], middle[(k + 2) % 3]);
-    dip(set, (const double(*)[3])corner, nearly, levels - 1, most);
+    find_deepest_point(set, (const double(*)[3])corner, nearly, levels - 1, most);
   }
 }
 
-/* How deep the surface of a is in the level sets of b: vertices, edges and faces. */
+/* Depth of the surface of a in the level sets of b: vertices, edges and faces. */
 static double depth_in(const rigid_body *a, const scene_body *b)
 {
   rigid_frame       fa, fb;
@@ -115,7 +114,7 @@ static double depth_in(const rigid_body *a, const scene_body *b)
         m3_mulv_t(at[q], fb.R, arm);
         most = fmax(most, -level_set_value(sets[k], at[q]));
       }
-      dip(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
+      find_deepest_point(sets[k], (const double(*)[3])at, 1e-3 * a->radius, MOST_CUTS, &most);
     }
   return most;
 }
@@ -133,24 +132,24 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
   snprintf(path, sizeof path, "bodies.%s", s->bodies[j].name);
   diagnostics_add_under(
       d, node_of(s, j), path, NULL,
-      "starts %g m deep in \"%s\": rigid bodies may not overlap; move one of them, or say touch: false under contact.pairs", depth,
+      "starts %g m deep in \"%s\": rigid bodies must not overlap; move one of them, or set touch: false under contact.pairs", depth,
       s->bodies[i].name);
 }
 
-/* Complaints with their places: bodies that start outside the grid's box, rigid bodies that start in each other, laws one grid
- * cannot keep. */
+/* Complain about bodies outside the domain of the grid, overlapping rigid bodies, and contact laws that a single grid cannot
+ * represent. */
 static PetscErrorCode monolith_check(const scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
   for (int i = 0; i < s->n_bodies; ++i) {
-    if (has_continuum(s)) check_place(s, i, d);
+    if (has_continuum(s)) check_inside_domain(s, i, d);
     for (int j = i + 1; j < s->n_bodies; ++j) check_overlap(s, i, j, d);
   }
   PetscCall(monolith_solids_check(s, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+/* ---- description for `check` ------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode describe_grid(const scene *s, FILE *out)
 {
@@ -166,7 +165,7 @@ static PetscErrorCode describe_grid(const scene *s, FILE *out)
   for (int k = 0; k < 3; ++k) n[k] = nearbyint((o->domain->max[k] - o->domain->min[k]) / o->spacing);
   const double cells = volume / pow(o->spacing, 3);
   fprintf(out,
-          "  grid of %.0f x %.0f x %.0f cells of %g m, of which about %.3g hold material: as many pressures, %.3g stresses, %.3g "
+          "grid of %.0f x %.0f x %.0f cells of %g m, of which about %.3g contain material: as many pressures, %.3g stresses, %.3g "
           "faces\n",
           n[0], n[1], n[2], o->spacing, cells, 5.0 * cells, 3.0 * cells);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,7 +187,7 @@ static PetscErrorCode describe_solids(const scene *s, FILE *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which sides of the domain bodies meet, unless an obstacle is there. */
+/* Print the sides of the domain that bodies can touch, unless an obstacle covers them. */
 static void describe_walls(const scene *s, FILE *out)
 {
   int n = 0;
@@ -197,7 +196,7 @@ static void describe_walls(const scene *s, FILE *out)
   if (n > 0) fprintf(out, "\n");
 }
 
-/* Grid, estimated unknowns, solids, the ways contacts are found. */
+/* Print the grid, the estimated number of unknowns, solids and contact detectors. */
 static PetscErrorCode monolith_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
@@ -207,19 +206,19 @@ static PetscErrorCode monolith_describe(const scene *s, FILE *out)
     PetscCall(describe_solids(s, out));
     describe_walls(s, out);
   }
-  fprintf(out, "  contacts of rigid bodies are found between\n");
-  PetscCall(step_finders_describe(s, out));
+  fprintf(out, "contacts of rigid bodies are detected between\n");
+  PetscCall(step_contacts_describe(s, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== monolith ==== */
+/* ==== formulation ==== */
 
-/* What the job says that steps need. */
+/* Options of the job that a step needs. */
 typedef struct {
   const mac_options  *grid; /* NULL: there are only rigid bodies */
   const flow_options *flow;
-  double              overlap_share, overlap_speed; /* the latter [m/s], NaN: not given */
-  double              frame;                        /* [s] between frames, at least a step */
+  double              overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: not given */
+  double              frame;                        /* time between frames [s], at least a step */
 } monolith_options;
 
 typedef struct {
@@ -235,15 +234,15 @@ typedef struct {
   flow_work        *work;
 } monolith;
 
-/* What one step needs, from its begin to its end. */
+/* Temporary data of one step. */
 typedef struct {
   monolith_flow     flow;
   monolith_rheology rheology;
-  contact_forces    pushed; /* what continuum and solids exert on each other */
+  contact_forces    pushed; /* forces between continuum and solids */
   double          (*wrench)[6], (*move)[6]; /* [n_bodies] */
 } monolith_step;
 
-static void step_free(monolith_step *p)
+static void free_step(monolith_step *p)
 {
   monolith_rheology_destroy(&p->rheology);
   monolith_flow_destroy(&p->flow);
@@ -252,11 +251,11 @@ static void step_free(monolith_step *p)
   memory_free(&p->move);
 }
 
-/* ---- forward ----------------------------------------------------------------------------------------------------------- */
+/* ---- setup ------------------------------------------------------------------------------------------------------------- */
 
-/* A body that crosses more cells in the step than a particle may would jump into material that has not made way. Those that have
- * left the domain do not count. */
-static void check_pace(const monolith *m, step_verdict *verdict)
+/* A body that crosses more cells in a step than a particle may would move into material that has not been displaced. Bodies
+ * outside the domain are not checked. */
+static void check_speed(const monolith *m, step_verdict *verdict)
 {
   const mac_options *o = m->options.grid;
   for (int k = 0; k < m->solids.n; ++k) {
@@ -272,8 +271,8 @@ static void check_pace(const monolith *m, step_verdict *verdict)
   }
 }
 
-/* The continuum as particles have left it, with gravity: its unknowns and operators. */
-static PetscErrorCode assemble(monolith *m)
+/* Add gravity to the face velocities that the particles have set; assemble unknowns and operators. */
+static PetscErrorCode assemble_grid(monolith *m)
 {
   PetscFunctionBegin;
   const scene *s = m->layout.scene;
@@ -286,7 +285,7 @@ static PetscErrorCode assemble(monolith *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_up(monolith *m, monolith_step *p)
+static PetscErrorCode set_up_problem(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
   monolith_flow *f = &p->flow;
@@ -306,23 +305,23 @@ static PetscErrorCode set_up(monolith *m, monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
 {
-  flow_report answer;
+  flow_report result;
   PetscFunctionBegin;
   timer_begin(TIMER_FLOW);
-  PetscCall(flow_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &answer));
+  PetscCall(flow_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &result));
   timer_end(TIMER_FLOW);
-  monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &answer, report);
+  monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &result, report);
   if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!answer.is_finite) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  else if (!result.is_finite) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- back -------------------------------------------------------------------------------------------------------------- */
+/* ---- update ------------------------------------------------------------------------------------------------------------ */
 
-/* Bodies take what was found; l->v and the poses of the end. */
-static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
+/* Apply the resulting forces to the bodies; set l->v and the poses at the end of the step. */
+static PetscErrorCode apply_forces_to_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
 {
   PetscFunctionBegin;
   step_layout *l = &m->layout;
@@ -330,12 +329,12 @@ static PetscErrorCode push_bodies(monolith *m, monolith_step *p, step_verdict *v
   monolith_flow_wrench(&p->flow, &m->contacts, p->wrench);
   if (m->bodies.n > 0) memcpy(v, p->flow.x.v, (size_t)m->bodies.n * sizeof *v);
   PetscCall(monolith_bodies_push(&m->bodies, l->dt, (const double(*)[6])p->wrench, v, verdict));
-  if (verdict->code == STEP_OK) PetscCall(step_layout_follow(l));
+  if (verdict->code == STEP_OK) PetscCall(step_layout_update_poses(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Faces take theirs, and those that are not unknown follow their neighbours. */
-static PetscErrorCode put_back(monolith *m, const monolith_step *p)
+/* Store the velocities of unknown faces; other faces are extrapolated from their neighbours. */
+static PetscErrorCode store_velocities(monolith *m, const monolith_step *p)
 {
   PetscFunctionBegin;
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
@@ -345,8 +344,8 @@ static PetscErrorCode put_back(monolith *m, const monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bodies that overlap are moved apart, by positions alone, then the continuum out of all solids, which it hits. */
-static PetscErrorCode settle(monolith *m, monolith_step *p)
+/* Separate overlapping bodies by positions alone; then move the continuum out of all solids, to which it transfers its impulse. */
+static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
   step_layout       *l = &m->layout;
@@ -356,11 +355,11 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   const double       most = isfinite(o->overlap_speed) ? o->overlap_speed * l->dt : 0.1 * h;
   double             worst;
   bool               is_needed;
-  PetscCall(monolith_contacts_part(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
+  PetscCall(monolith_contacts_separate(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
   for (int64_t r = 0; r < m->bodies.n && is_needed; ++r) rigid_body_displace(rigid_body_of(m->bodies.body[r]), p->move[r]);
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
   const double t = l->t + l->dt, frames = t / o->frame;
-  PetscCall(scene_frames((scene *)s, t, 0.0, NULL, l->frames));
+  PetscCall(scene_frames(s, t, 0.0, NULL, l->frames));
   monolith_solids_place(&m->solids, s, l->frames);
   double (*impulse)[6];
   PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
@@ -374,24 +373,24 @@ static PetscErrorCode settle(monolith *m, monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The step is solved: make it permanent, unless somebody refuses. */
-static PetscErrorCode accept(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+/* The step is solved: make it permanent unless a body rejects it. */
+static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout   *l = &m->layout;
   monolith_flow *f = &p->flow;
-  PetscCall(push_bodies(m, p, verdict));
+  PetscCall(apply_forces_to_bodies(m, p, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(put_back(m, p));
+  PetscCall(store_velocities(m, p));
   if (m->domain) PetscCall(monolith_record_forces(f, mac_domain_state(m->domain), l->scene, &m->solids, &p->pushed));
-  PetscCall(step_layout_end(l, verdict)); /* the grid comes first and alone may refuse */
+  PetscCall(step_layout_end(l, verdict)); /* the grid is first and only it may reject the step */
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
   PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
   if (m->domain)
     PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
-  PetscCall(settle(m, p));
+  PetscCall(separate_overlaps(m, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -400,40 +399,40 @@ typedef struct {
   monolith_step step;
 } monolith_attempt;
 
-static PetscErrorCode try_step(void *context, step_verdict *verdict, step_report *report)
+static PetscErrorCode monolith_try(void *context, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   monolith      *m = ((monolith_attempt *)context)->m;
   monolith_step *p = &((monolith_attempt *)context)->step;
   step_layout *l = &m->layout;
   PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
-  if (m->domain && verdict->code == STEP_OK) check_pace(m, verdict);
+  if (m->domain && verdict->code == STEP_OK) check_speed(m, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end */
+  PetscCall(step_layout_update_poses(l)); /* poses of obstacles at the end of the step */
   PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(assemble(m));
-  PetscCall(set_up(m, p));
-  PetscCall(solve(m, p, verdict, report));
+  PetscCall(assemble_grid(m));
+  PetscCall(set_up_problem(m, p));
+  PetscCall(solve_coupled_problem(m, p, verdict, report));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(accept(m, p, verdict, report));
+  PetscCall(accept_step(m, p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void finish_step(void *context) { step_free(&((monolith_attempt *)context)->step); }
+static void monolith_finish(void *context) { free_step(&((monolith_attempt *)context)->step); }
 
-static PetscErrorCode take_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   monolith_attempt now = {.m = (monolith *)f};
-  const step_try   own = {try_step, finish_step, &now};
-  PetscCall(step_take(&now.m->layout, t, dt, &own, verdict, report));
+  const step_attempt   own = {monolith_try, monolith_finish, &now};
+  PetscCall(step_run_attempt(&now.m->layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between the centres of cells. */
-static double pressure_at(const formulation *f, const double x[3])
+/* Trilinear interpolation between cell centres. */
+static double monolith_pressure(const formulation *f, const double x[3])
 {
   const monolith *m = (const monolith *)f;
   if (!m->domain || mac_domain_state(m->domain)->grid.n_blocks == 0) return NAN; /* before the first step */
@@ -456,9 +455,9 @@ static double pressure_at(const formulation *f, const double x[3])
   return sum;
 }
 
-/* ---- a formulation ----------------------------------------------------------------------------------------------------- */
+/* ---- interface --------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode add_fields(formulation *f, field_table *table)
+static PetscErrorCode monolith_fields(formulation *f, field_table *table)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
@@ -467,7 +466,7 @@ static PetscErrorCode add_fields(formulation *f, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy(formulation *f)
+static void monolith_destroy(formulation *f)
 {
   monolith *m = (monolith *)f;
   step_layout_destroy(&m->layout);
@@ -479,7 +478,7 @@ static void destroy(formulation *f)
   flow_work_destroy(&m->work);
 }
 
-static PetscErrorCode create(scene *s, formulation *f)
+static PetscErrorCode monolith_create(scene *s, formulation *f)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
@@ -508,11 +507,11 @@ const formulation_ops monolith_formulation = {
   .inner         = "pressure",
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
   .size          = sizeof(monolith),
-  .create        = create,
+  .create        = monolith_create,
   .scene.check         = monolith_check,
-  .step          = take_step,
-  .pressure      = pressure_at,
-  .fields        = add_fields,
+  .step          = monolith_advance,
+  .pressure      = monolith_pressure,
+  .fields        = monolith_fields,
   .scene.describe      = monolith_describe,
-  .destroy       = destroy,
+  .destroy       = monolith_destroy,
 };

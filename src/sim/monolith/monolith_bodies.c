@@ -1,3 +1,4 @@
+/* 6x6 systems per body: inverse tangents for the linear coupling, and Newton's method for the final velocities. */
 #include "sim/monolith/monolith_bodies.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -5,7 +6,7 @@
 
 enum { SIZE = 6, MOST_ITERATIONS = 40 };
 
-/* o = m^-1 by Gauss and Jordan, the largest pivot of each column first. false: singular. */
+/* o = m^-1 by Gauss-Jordan elimination with column pivoting. false: singular. */
 static bool invert(double o[36], const double m[36])
 {
   double a[SIZE][2 * SIZE] = {{0.0}};
@@ -34,7 +35,7 @@ static bool invert(double o[36], const double m[36])
   return true;
 }
 
-/* H of the last residual with tangent, column by column. */
+/* Tangent H of the last residual with tangent, column by column. */
 static PetscErrorCode tangent_of(const body *b, double H[36])
 {
   PetscFunctionBegin;
@@ -47,8 +48,8 @@ static PetscErrorCode tangent_of(const body *b, double H[36])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Newton's method for g(v) = impulse until rounding is all that is left: |g| is counted in kinetic energy. */
-static PetscErrorCode solve(body *b, const double impulse[SIZE], double v[SIZE], step_verdict *verdict)
+/* Newton's method for g(v) = impulse down to rounding errors; |g| is measured as kinetic energy. */
+static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[SIZE], step_verdict *verdict)
 {
   double mass[SIZE], g[SIZE], H[36], inverse[36], best[SIZE], least = INFINITY, scale = 0.0;
   PetscFunctionBegin;
@@ -62,7 +63,8 @@ static PetscErrorCode solve(body *b, const double impulse[SIZE], double v[SIZE],
     for (int i = 0; i < SIZE; ++i) scale = fmax(scale, fmax(mass[i] * v[i] * v[i], impulse[i] * impulse[i] / mass[i]));
     if (norm < least)
       for (int i = 0; i < SIZE; ++i) best[i] = v[i];
-    if (!(norm < 0.25 * least) && least <= 1e6 * DBL_EPSILON * DBL_EPSILON * scale) break; /* no nearer, and near enough */
+    if (!(norm < 0.25 * least) && least <= 1e6 * DBL_EPSILON * DBL_EPSILON * scale) break; /* no further decrease, and close to
+                                                                                            * rounding */
     least = fmin(least, norm);
     if (norm == 0.0) break;
     PetscCall(tangent_of(b, H));
@@ -83,7 +85,7 @@ void monolith_bodies_destroy(monolith_bodies *b)
   b->n = b->capacity = 0;
 }
 
-static PetscErrorCode gather(monolith_bodies *b, const step_layout *l)
+static PetscErrorCode collect_bodies(monolith_bodies *b, const step_layout *l)
 {
   PetscFunctionBegin;
   if (l->n_blocks > 2 * b->capacity) {
@@ -108,12 +110,12 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
 {
   static const double nothing[SIZE];
   PetscFunctionBegin;
-  PetscCall(gather(b, l));
+  PetscCall(collect_bodies(b, l));
   for (int64_t r = 0; r < b->n; ++r) {
     body  *one = b->body[r];
     double g[SIZE] = {0.0}, M[36];
     for (int i = 0; i < SIZE; ++i) b->v_free[r][i] = l->v0[SIZE * r + i];
-    PetscCall(solve(one, nothing, b->v_free[r], verdict));
+    PetscCall(solve_body(one, nothing, b->v_free[r], verdict));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     one->ops->set_definite(one, true);
     PetscCall(one->ops->residual(one, b->v_free[r], g, true, verdict));
@@ -136,7 +138,7 @@ PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const d
   for (int64_t r = 0; r < b->n && verdict->code == STEP_OK; ++r) {
     double impulse[SIZE];
     for (int i = 0; i < SIZE; ++i) impulse[i] = dt * wrench[r][i];
-    PetscCall(solve(b->body[r], impulse, v[r], verdict));
+    PetscCall(solve_body(b->body[r], impulse, v[r], verdict));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,7 +155,7 @@ PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[
       for (int j = 0; j < SIZE; ++j) moved[i] += b->inverse_mass[r][SIZE * i + j] * wrench[r][j];
       v[i] = b->v_free[r][i] + moved[i];
     }
-    PetscCall(solve(b->body[r], impulse, v, &verdict));
+    PetscCall(solve_body(b->body[r], impulse, v, &verdict));
     for (int i = 0; i < SIZE && verdict.code == STEP_OK; ++i) b->v_free[r][i] = v[i] - moved[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,11 +1,11 @@
-/* The dynamic rigid bodies of a step of `monolith`: where they go without contact, what a force does to them, and the step with the
- * force that was found.
+/* Dynamic rigid bodies in a step of `monolith`: their velocities without contact, their response to forces, and their velocities at
+ * the end of the step. Used by monolith.c, monolith_flow.c and monolith_contacts.c.
  *
- * A body's equations are its own, g(v) = impulse (body_ops.residual: momentum and angular momentum at the end of the step against
- * those at its start), so that whatever the forces are, momenta of both kinds balance to rounding. Between bodies and continuum the
- * step is linear: v = v_free + inverse_mass (force, moment), about the velocity of the step without them. Bodies that turn
- * fast and are not round then take the impulse a little otherwise, by O(dt) of their gyroscopic moment; contacts, which are
- * found last, know of it: monolith_bodies_relinearize. [theory, section 10] */
+ * Each body satisfies its own equations g(v) = impulse (body_ops.residual, the change of linear and angular momentum over the
+ * step). Therefore momentum is conserved to rounding for any forces. The coupling with the continuum is linear: v = v_free +
+ * inverse_mass (force, moment), linearised about the step without forces. For bodies that rotate fast and are not round this has
+ * an error of O(dt) of the gyroscopic moment; the contact solver, which is called last, corrects it by
+ * monolith_bodies_relinearize. [docs/theory, section 10] */
 #ifndef SS_SIM_MONOLITH_MONOLITH_BODIES_H
 #define SS_SIM_MONOLITH_MONOLITH_BODIES_H
 #include "sim/step/step_layout.h"
@@ -18,14 +18,14 @@ typedef struct {
   double   dt;
 } monolith_bodies;
 
-/* *b starts as zeros and grows; destroy copes with zeros. */
+/* *b is zero at first and grows; destroy accepts zeros. */
 void monolith_bodies_destroy(monolith_bodies *b);
-/* Of the step that `l` has begun. A negative verdict names the body. */
+/* Initialise the bodies of the step that `l` has begun. If the status is negative, it names the body. */
 PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_verdict *verdict);
-/* v [n][6], in: a guess; out: g(v) = dt wrench for wrench [n][6], force and moment about the centre of mass [N, N m]. */
+/* Solve g(v) = dt wrench for v [n][6], starting from v. wrench [n][6]: force and moment about the centre of mass [N, N m]. */
 PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6],
                                     step_verdict *verdict);
-/* v_free such that v_free + inverse_mass wrench is what push makes of wrench: a flow_problem's update_bodies, `bodies` is a
- * monolith_bodies. Bodies that push refuses stay as they are. */
+/* Update v_free such that v_free + inverse_mass wrench equals the result of monolith_bodies_push. It is
+ * flow_problem.update_bodies; `bodies` is a monolith_bodies. Bodies for which push fails are unchanged. */
 PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[6]);
 #endif

@@ -1,3 +1,5 @@
+/* Conversion between step_contacts and the contacts of the granular solver; overlaps are corrected by a bound-constrained
+ * quadratic program. */
 #include "sim/monolith/monolith_contacts.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -41,8 +43,8 @@ static PetscErrorCode reserve(monolith_contacts *c, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The row of contact i over its one or two bodies that are solved for. */
-static void take_row(const contact_jacobian *rows, int64_t i, double shift, double mu, flow_contact *out)
+/* The row of contact i over its one or two unknown bodies. */
+static void copy_row(const contact_jacobian *rows, int64_t i, double shift, double mu, flow_contact *out)
 {
   *out = (flow_contact){.body = {-1, -1}, .mu = mu};
   for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) {
@@ -56,7 +58,7 @@ static void take_row(const contact_jacobian *rows, int64_t i, double shift, doub
 }
 
 /* y [6] = scale * matrix x */
-static void times(double y[6], double scale, const double matrix[36], const double x[6])
+static void multiply_6x6(double y[6], double scale, const double matrix[36], const double x[6])
 {
   for (int i = 0; i < 6; ++i) {
     y[i] = 0.0;
@@ -72,7 +74,7 @@ static void diagonal_of(const flow_contact *f, const monolith_bodies *bodies, do
   for (int side = 0; side < 2; ++side)
     for (int l = 0; l < 3 && f->body[side] >= 0; ++l) {
       double y[6];
-      times(y, 1.0 / dt, bodies->inverse_mass[f->body[side]], f->row[l][side]);
+      multiply_6x6(y, 1.0 / dt, bodies->inverse_mass[f->body[side]], f->row[l][side]);
       for (int k = 0; k < 3; ++k) W[3 * k + l] += dot(f->row[k][side], y);
     }
 }
@@ -80,12 +82,13 @@ static void diagonal_of(const flow_contact *f, const monolith_bodies *bodies, do
 PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies,
                                       step_verdict *verdict)
 {
-  step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* rigid bodies move freely */
+  step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* all components of rigid bodies are
+                                                                                          * free */
   PetscFunctionBegin;
   PetscCall(step_contacts_find(&c->found, l, &all, verdict));
   PetscCall(reserve(c, step_contacts_size(&c->found)));
   for (int64_t i = 0; i < c->n; ++i) {
-    take_row(&c->found.rows, i, c->found.shift[i], c->found.mu[i], &c->contact[i]);
+    copy_row(&c->found.rows, i, c->found.shift[i], c->found.mu[i], &c->contact[i]);
     diagonal_of(&c->contact[i], bodies, l->dt, c->W + 9 * i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -127,7 +130,7 @@ PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- apart ------------------------------------------------------------------------------------------------------------- */
+/* ---- correction of overlaps -------------------------------------------------------------------------------------------- */
 
 typedef struct {
   const monolith_contacts *c;
@@ -136,20 +139,20 @@ typedef struct {
 } parting;
 
 /* push = N^T x, move = M^-1 push */
-static void move_of(const parting *p, const double *x)
+static void displacements_of(const parting *p, const double *x)
 {
   for (int64_t r = 0; r < p->bodies->n; ++r)
     for (int j = 0; j < 6; ++j) p->push[r][j] = 0.0;
   for (int64_t i = 0; i < p->c->n; ++i)
     for (int side = 0; side < 2 && p->c->contact[i].body[side] >= 0; ++side)
       for (int j = 0; j < 6; ++j) p->push[p->c->contact[i].body[side]][j] += p->c->contact[i].row[0][side][j] * x[i];
-  for (int64_t r = 0; r < p->bodies->n; ++r) times(p->move[r], 1.0 / p->dt, p->bodies->inverse_mass[r], p->push[r]);
+  for (int64_t r = 0; r < p->bodies->n; ++r) multiply_6x6(p->move[r], 1.0 / p->dt, p->bodies->inverse_mass[r], p->push[r]);
 }
 
 static void apply(void *context, const double *restrict x, double *restrict y)
 {
   const parting *p = context;
-  move_of(p, x);
+  displacements_of(p, x);
   for (int64_t i = 0; i < p->c->n; ++i) {
     const flow_contact *f = &p->c->contact[i];
     y[i]                  = 0.0;
@@ -162,7 +165,7 @@ static double gap_at_end(const monolith_contacts *c, const step_layout *l, int64
   return step_contacts_spots(&c->found)[i].gap + l->dt * (c->u[3 * i] - c->found.shift[i]);
 }
 
-static PetscErrorCode solve_parting(const parting *p, const step_layout *l, double share, double (*dx)[6])
+static PetscErrorCode solve_separation(const parting *p, const step_layout *l, double share, double (*dx)[6])
 {
   const int64_t n = p->c->n;
   double       *work;
@@ -178,9 +181,10 @@ static PetscErrorCode solve_parting(const parting *p, const step_layout *l, doub
   const box_options options = {
       .method = BOX_METHOD_MPRGP, .preconditioner = BOX_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
   box_result        result  = {0};
-  const PetscErrorCode code = box_solve(&q, &options, x, &result); /* whatever the verdict, x pushes only apart */
+  const PetscErrorCode code = box_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
+                                                                    * separates */
   if (!code) {
-    move_of(p, x);
+    displacements_of(p, x);
     for (int64_t r = 0; r < p->bodies->n; ++r)
       for (int j = 0; j < 6; ++j) dx[r][j] = p->move[r][j];
   }
@@ -189,18 +193,18 @@ static PetscErrorCode solve_parting(const parting *p, const step_layout *l, doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_contacts_part(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
-                                      double enough, double most, double (*dx)[6], double *worst, bool *is_needed)
+PetscErrorCode monolith_contacts_separate(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
+                                      double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed)
 {
   parting p = {.c = c, .bodies = bodies, .dt = l->dt};
   PetscFunctionBegin;
   *worst = 0.0;
   for (int64_t i = 0; i < c->n; ++i) *worst = fmax(*worst, -gap_at_end(c, l, i));
-  *is_needed = *worst > enough && share > 0.0;
+  *is_needed = *worst > tolerance && share > 0.0;
   if (!*is_needed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("parting of bodies", bodies->n, sizeof *p.push, &p.push));
   PetscErrorCode code = memory_alloc("parting of bodies", bodies->n, sizeof *p.move, &p.move);
-  if (!code) code = solve_parting(&p, l, share, dx);
+  if (!code) code = solve_separation(&p, l, share, dx);
   memory_free(&p.push);
   memory_free(&p.move);
   PetscCall(code);

@@ -1,13 +1,13 @@
-/* The contacts among rigid bodies and obstacles in a step of `monolith`: as rows over the bodies that are solved for, their forces
- * as impulses and back, and what is pushed apart after the step.
+/* Contacts between rigid bodies and obstacles in a step of `monolith`: contact rows over the unknown bodies, conversion between
+ * forces and impulses, and the correction of overlaps after the step. Used by monolith.c and monolith_flow.c.
  *
- * Contacts, their frames and rows are those of sim/step. With u = row . v + known in the contact's frame, known holds what moves as
- * prescribed and the shift of step_contacts.h: what is apart may close its gap. Overlaps are left to the positions: [theory,
- * section 11]
+ * Contacts, frames and rows are those of sim/step/step_contacts.h. In u = row . v + known (contact frame), `known` contains
+ * prescribed motion and the shift, which lets separate bodies close their gap. Overlaps are corrected by positions [docs/theory,
+ * section 11]:
  *
- *   min 1/2 dx^T M dx,   N dx >= -share gap  where the bodies overlap at the end of the step,  N dx >= -gap  elsewhere
+ *    min 1/2 dx^T M dx,   N dx >= -share gap  where the bodies overlap at the end of the step,  N dx >= -gap  elsewhere
  *
- * with gaps and normals N to first order about the start of the step; velocities stay as they are. */
+ * with gaps and normals N to first order about the start of the step. Velocities do not change. */
 #ifndef SS_SIM_MONOLITH_MONOLITH_CONTACTS_H
 #define SS_SIM_MONOLITH_MONOLITH_CONTACTS_H
 #include "optim/granular/granular.h"
@@ -23,18 +23,19 @@ typedef struct {
   double        *W;        /* [n][9] diagonal blocks of H M^-1 H^T */
 } monolith_contacts;
 
-PetscErrorCode monolith_contacts_create(scene *s, monolith_contacts *c); /* in place, zeros before */
+PetscErrorCode monolith_contacts_create(scene *s, monolith_contacts *c); /* fills in *c, which is zero */
 void           monolith_contacts_destroy(monolith_contacts *c);
-/* Those of the step that `l` has begun, with the guess lambda [n], z [n][2] [N] from the step before. */
+/* Detect the contacts of the step that `l` has begun; the guess is lambda [n], z [n][2] [N] of the previous step. */
 PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_verdict *verdict);
 void           monolith_contacts_guess(const monolith_contacts *c, double dt, double *lambda, double *z);
-/* wrench [n_bodies][6] += the forces, about the centres of mass [N, N m]. */
+/* wrench [n_bodies][6] += contact forces, about the centres of mass [N, N m]. */
 void monolith_contacts_add(const monolith_contacts *c, const double *lambda, const double *z, double (*wrench)[6]);
-/* The step is solved, l->v and l->frames are those of its end: forces, points, summary; and the memory. */
+/* To be called when the step is solved, with l->v and l->frames of its end: record forces, points, summary and the impulses for
+ * the next step. */
 PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout *l, const double *lambda, const double *z,
                                         contact_summary *out);
-/* After it: dx [n_bodies][6] by which bodies have to move, way and turn, each way at most `most` [m]. *worst: the deepest overlap
- * before [m]. Nothing (false) if no overlap is deeper than `enough`. */
-PetscErrorCode monolith_contacts_part(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
-                                      double enough, double most, double (*dx)[6], double *worst, bool *is_needed);
+/* After the step: dx [n_bodies][6], displacement and rotation of the bodies that correct overlaps, each displacement at most
+ * `most`. *worst: the deepest overlap before [m]. *is_needed = false: no overlap is deeper than `tolerance`. */
+PetscErrorCode monolith_contacts_separate(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
+                                      double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed);
 #endif

@@ -1,3 +1,4 @@
+/* Couplings are divided into those of unknown bodies and known contributions of solids with prescribed motion. */
 #include "sim/monolith/monolith_flow.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -12,8 +13,8 @@ static void coupling_free(monolith_coupling *c)
   memory_free(&c->wrench);
 }
 
-/* known [n_samples] gets what prescribed solids do. */
-static PetscErrorCode split(const mac_coupling *all, const monolith_solids *solids, monolith_coupling *own, double *known)
+/* Split the couplings: known [n_samples] gets the contribution of solids with prescribed motion. */
+static PetscErrorCode divide_couplings(const mac_coupling *all, const monolith_solids *solids, monolith_coupling *own, double *known)
 {
   int64_t n = 0;
   PetscFunctionBegin;
@@ -72,8 +73,8 @@ static PetscErrorCode allocate(monolith_flow *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a cell's weight adds to pressure, and what a contact carries of the weight of all bodies. Without gravity, by the scale of
- * accelerations that the job names or 9.81 m/s^2. */
+/* Scales of pressure (weight of one cell) and of contact forces (mean weight per contact). They use acceleration_scale, which is
+ * 9.81 m/s^2 without gravity unless it is given. */
 static void set_scales(monolith_flow *f, const step_layout *l, const monolith_bodies *bodies)
 {
   const double g       = l->acceleration_scale;
@@ -113,8 +114,8 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
                               .update_bodies  = monolith_bodies_relinearize,
                               .bodies_context = bodies};
   PetscCall(allocate(f));
-  PetscCall(split(&y->F_p, solids, &f->F_p, f->p_known));
-  PetscCall(split(&y->F_s, solids, &f->F_s, f->s_known));
+  PetscCall(divide_couplings(&y->F_p, solids, &f->F_p, f->p_known));
+  PetscCall(divide_couplings(&y->F_s, solids, &f->F_s, f->s_known));
   for (int64_t i = 0; i < y->n_cells; ++i) f->alpha[i] = M_SQRT2 * y->friction[i];
   f->problem.F_p = f->F_p.view, f->problem.F_s = f->F_s.view;
   f->problem.p_known = f->p_known, f->problem.s_known = f->s_known;
@@ -132,14 +133,14 @@ void monolith_flow_destroy(monolith_flow *f)
   coupling_free(&f->F_s);
 }
 
-/* ==== monolith solids ==== */
+/* ==== solids ==== */
 
 static bool is_continuum(const scene_body *b) { return b->kind->ops->carrier != NULL; }
 
 static const contact_law *law_of(const scene *s, int i, int j) { return &s->laws[i * s->n_bodies + j]; }
 
-/* Is j a solid for any continuum? *one: of those that it touches, the first; -1: none. */
-static bool displaces(const scene *s, int j, int *one)
+/* True if j is a solid for some continuum. *one: the first continuum that it touches; -1: none. */
+static bool is_solid_for_continuum(const scene *s, int j, int *one)
 {
   int n = 0;
   *one  = -1;
@@ -156,13 +157,13 @@ PetscErrorCode monolith_solids_check(const scene *s, diagnostics *d)
   const document_node *root = s->options->root, *where = document_find(root, "contact");
   for (int j = 0; j < s->n_bodies; ++j) {
     int one;
-    if (!displaces(s, j, &one)) continue;
+    if (!is_solid_for_continuum(s, j, &one)) continue;
     for (int i = 0; i < s->n_bodies; ++i) {
       const contact_law *a = law_of(s, one, j), *b = law_of(s, i, j);
       if (!is_continuum(&s->bodies[i]) || (a->never_touch == b->never_touch && a->friction == b->friction)) continue;
       diagnostics_add(d, (where ? where : root)->mark, "contact.pairs",
-                      "\"%s\" touches \"%s\" and \"%s\" differently: bodies of kind mac are one continuum on one grid; give both "
-                      "the same friction and touch",
+                      "\"%s\" has different contact laws with \"%s\" and \"%s\": bodies of kind mac are one continuum on one "
+                      "grid; give both the same friction and touch",
                       s->bodies[j].name, s->bodies[one].name, s->bodies[i].name);
       break;
     }
@@ -178,7 +179,7 @@ PetscErrorCode monolith_solids_create(const scene *s, monolith_solids *out)
   PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->solid, &out->solid));
   PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->unknown, &out->unknown));
   for (int j = 0; j < s->n_bodies; ++j) {
-    if (!displaces(s, j, &one)) continue;
+    if (!is_solid_for_continuum(s, j, &one)) continue;
     mac_solid *solid = &out->solid[out->n];
     body      *b     = s->bodies[j].body;
     *solid           = (mac_solid){.body = j, .is_unknown = body_system(b) != NULL, .friction = law_of(s, one, j)->friction};
@@ -204,12 +205,12 @@ void monolith_solids_place(monolith_solids *s, const scene *of, const rigid_fram
   }
 }
 
-/* ==== monolith record ==== */
+/* ==== record ==== */
 
-/* Which bodies of kind mac there are, and what share of the mass of every cell is whose. */
+/* The bodies of kind mac, and the share of each in the mass of every cell. */
 typedef struct {
-  int     n, *body; /* [n] numbers in the scene */
-  double *share;    /* [n_cells][n]; NULL: there is but one */
+  int     n, *body; /* [n] indices in the scene */
+  double *share;    /* [n_cells][n]; NULL: there is only one */
 } owners;
 
 static void owners_free(owners *o)
@@ -218,7 +219,7 @@ static void owners_free(owners *o)
   memory_free(&o->share);
 }
 
-static void weigh(const mac_state *state, const particles *p, const int32_t *cell_of, int n, double *share)
+static void add_mass_shares(const mac_state *state, const particles *p, const int32_t *cell_of, int n, double *share)
 {
   for (int64_t i = 0; i < p->n; ++i) {
     int32_t at[3];
@@ -238,7 +239,7 @@ static PetscErrorCode owners_find(const monolith_flow *f, const mac_state *state
     if (s->bodies[i].kind->ops->carrier) o->body[o->n++] = i;
   if (o->n < 2) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("continua", o->n * y->n_cells, sizeof *o->share, &o->share));
-  for (int m = 0; m < o->n; ++m) weigh(state, particles_of(s->bodies[o->body[m]].body), y->cell_of, o->n, o->share + m);
+  for (int m = 0; m < o->n; ++m) add_mass_shares(state, particles_of(s->bodies[o->body[m]].body), y->cell_of, o->n, o->share + m);
   for (int64_t i = 0; i < y->n_cells; ++i) {
     double sum = 0.0;
     for (int m = 0; m < o->n; ++m) sum += o->share[o->n * i + m];
@@ -247,7 +248,7 @@ static PetscErrorCode owners_find(const monolith_flow *f, const mac_state *state
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* wrench [n_solids][n_owners][6] += coupling times x, split by the mass of the sample's first cell. */
+/* wrench [n_solids][n_owners][6] += coupling times x, divided by the masses in the first cell of the sample. */
 static void split_coupling(const mac_coupling *c, const double *x, const mac_system *y, bool is_stress, const owners *o,
                            double (*wrench)[6])
 {
@@ -260,7 +261,7 @@ static void split_coupling(const mac_coupling *c, const double *x, const mac_sys
   }
 }
 
-/* A force and a moment about the origin of its frame, of body `from` on a solid. */
+/* Add a force and a moment about the origin of its frame, of body `from` on a solid. */
 static PetscErrorCode add_wrench(const mac_solid *solid, int from, double scale, const double w[6], contact_forces *forces)
 {
   double               moment[3];
@@ -313,9 +314,9 @@ PetscErrorCode monolith_record_forces(const monolith_flow *f, const mac_state *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the report -------------------------------------------------------------------------------------------------------- */
+/* ---- report ------------------------------------------------------------------------------------------------------------ */
 
-/* What the continuum takes up outside of solids; cells of a liquid by how far their centres are from the surface. */
+/* Volume of the continuum outside of solids; for a liquid from the distances of cell centres to the surface. */
 static double volume_of(const mac_system *y, const mac_grid *g)
 {
   double sum = 0.0;
@@ -329,7 +330,7 @@ static double volume_of(const mac_system *y, const mac_grid *g)
   return sum * y->h * y->h * y->h;
 }
 
-/* Mass above what cells hold at rest. */
+/* Mass in excess of the rest mass of the cells. */
 static double excess_of(const monolith_flow *f, const mac_state *state)
 {
   const mac_system *y   = f->system;

@@ -1,3 +1,4 @@
+/* Evaluates the shear rate per cell from the samples of D u and updates alpha = sqrt(2) M. */
 #include "sim/monolith/monolith_rheology.h"
 #include "core/memory.h"
 #include <math.h>
@@ -24,8 +25,8 @@ void monolith_rheology_destroy(monolith_rheology *r)
   memory_free(&r->rate);
 }
 
-/* Normal components are a cell's own; shear on edges counts for each of their cells. */
-static void gather(const monolith_rheology *r)
+/* Normal components belong to one cell; shear samples on edges count for each adjacent cell. */
+static void sum_samples(const monolith_rheology *r)
 {
   const mac_system *y = r->system;
   for (int64_t i = 0; i < COMPONENTS * y->n_cells; ++i) r->square[i] = r->count[i] = 0.0;
@@ -41,7 +42,7 @@ void monolith_rheology_rate(const monolith_rheology *r, const double *u, double 
 {
   const mac_system *y = r->system;
   sparse_rows_apply(&y->D, u, r->d);
-  gather(r);
+  sum_samples(r);
   /* In the orthonormal basis e:e is the sum of squares. In components d = (exx - eyy, ezz - eyy, 2 exy, 2 exz, 2 eyz) and
    * e:e = 2/3 (d_0^2 + d_1^2 - d_0 d_1) + (d_2^2 + d_3^2 + d_4^2) / 2. */
   const bool is_orthonormal = y->basis == MAC_ORTHONORMAL;
@@ -66,7 +67,7 @@ void monolith_rheology_alpha(void *context, const double *p, const double *u, do
                  sum     = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
     const double  wanted = M_SQRT2 * (y->friction[i] + (sum > 0.0 ? rise * r->rate[i] * unit / sum : 0.0));
     const double  slope  = sum > 0.0 ? rise * unit * lowest / (sum * sum) : 0.0; /* dM/drate */
-    /* a cell of a solid has neither constants nor a density */
+    /* a cell inside a solid has neither constants nor density */
     const double  gain   = r->is_begun && slope > 0.0 ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0;
     alpha[i]             = r->is_begun ? alpha[i] + (wanted - alpha[i]) / (1.0 + gain) : wanted;
   }

@@ -1,5 +1,6 @@
-/* The penalty formulation: backward Euler with sliding attachments, solved by the stabilised Newton method.
- * Source: [DingSchroeder2020]; termination: penalty-relaxation.md, section 9. The equations: penalty_system.c. */
+/* The formulation `penalty`: backward Euler with sliding attachment points, solved by the stabilised Newton method
+ * [DingSchroeder2020]. The equations are in penalty_system.c; this file sets up the PETSc objects (SNES, KSP, matrix shells) and
+ * converts their results into a step status. */
 #include "core/memory.h"
 #include "core/stop.h"
 #include "discretize/body/body_stages.h"
@@ -16,17 +17,17 @@
 typedef struct {
   formulation    base;
   newton_options newton;
-  linear_options linear; /* preconditioner: that of the scene instead of auto */
+  linear_options linear; /* with auto replaced by the choice for this scene */
   penalty_system system;
   int64_t        n_work;
-  double        *work; /* [n_work][3] residual that nobody asked for */
-  /* PETSc objects, made anew when the number of unknowns changes. */
+  double        *work; /* [n_work][3] residual of evaluations that only need the tangent */
+  /* PETSc objects, created again when the number of unknowns changes. */
   SNES    snes;
   Vec     z, g, dinv, columns;
   Mat     H;
-  Mat     H_single;     /* the same in single precision for the linear solves, if the job wants that */
-  Mat     P;            /* the assembled tangent, if the preconditioner wants one */
-  bool    is_assembled; /* P has been filled in this step */
+  Mat     H_single;     /* the same in single precision for the linear solves, if the job selects it */
+  Mat     P;            /* assembled tangent, if the preconditioner needs one */
+  bool    is_assembled; /* P has been assembled in this step */
   int64_t n_petsc;
 } penalty;
 
@@ -36,26 +37,26 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   penalty           *p = context;
   const PetscScalar *z_array;
   PetscScalar       *g_array;
-  PetscBool          wants_tangent;
+  PetscBool          needs_tangent;
   if (stop_is_urgent()) { /* then every trial fails, and the solver returns within the iteration */
     PetscCall(SNESSetFunctionDomainError(snes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(SNESStabilizedWantsTangent(snes, &wants_tangent));
+  PetscCall(SNESStabilizedWantsTangent(snes, &needs_tangent));
   PetscCall(VecGetArrayRead(z, &z_array));
   PetscCall(VecGetArray(g, &g_array));
-  PetscCall(penalty_system_evaluate(&p->system, z_array, g_array, wants_tangent));
+  PetscCall(penalty_system_evaluate(&p->system, z_array, g_array, needs_tangent));
   PetscCall(VecRestoreArray(g, &g_array));
   PetscCall(VecRestoreArrayRead(z, &z_array));
   if (p->system.verdict.code != STEP_OK) PetscCall(SNESSetFunctionDomainError(snes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrix of bodies of nodes is there anyway, one that couples grid nodes is not, and large. */
-static int preconditioner_of(const scene *s, int wanted)
+/* The matrix of bodies made of nodes is available at low cost; one that couples grid nodes is large. */
+static int preconditioner_of(const scene *s, int requested)
 {
   bool      has_nodes = false;
-  if (wanted != LINEAR_PRECONDITIONER_AUTO) return wanted;
+  if (requested != LINEAR_PRECONDITIONER_AUTO) return requested;
   for (int i = 0; i < s->n_bodies; ++i) {
     if (particles_of(s->bodies[i].body)) return LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
     has_nodes = has_nodes || (s->bodies[i].body->ops->nodes && s->bodies[i].body->ops->assemble);
@@ -63,9 +64,9 @@ static int preconditioner_of(const scene *s, int wanted)
   return has_nodes ? LINEAR_PRECONDITIONER_METIS_SCHWARZ : LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
 }
 
-static bool wants_matrix(const penalty *p) { return p->linear.preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ; }
+static bool needs_matrix(const penalty *p) { return p->linear.preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ; }
 
-/* P follows the tangent as often as the job says; in between the preconditioner stays as it is. */
+/* Assemble P as often as the job specifies; in between the preconditioner is reused. */
 static PetscErrorCode refresh_matrix(penalty *p)
 {
   PetscFunctionBegin;
@@ -78,7 +79,7 @@ static PetscErrorCode refresh_matrix(penalty *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The solver asks for H only where it has just evaluated g; usually that evaluation knew and prepared it. */
+/* The solver requests H only where it has just evaluated g; usually that evaluation has prepared the tangent. */
 static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *context)
 {
   PetscFunctionBegin;
@@ -95,7 +96,7 @@ static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *con
     PetscCall(penalty_system_evaluate(&p->system, z_array, p->work, true));
     PetscCall(VecRestoreArrayRead(z, &z_array));
   }
-  if (wants_matrix(p) && p->system.verdict.code == STEP_OK) PetscCall(refresh_matrix(p));
+  if (needs_matrix(p) && p->system.verdict.code == STEP_OK) PetscCall(refresh_matrix(p));
   PetscCall(MatAssemblyBegin(H, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(H, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,7 +134,7 @@ static PetscErrorCode tangent_block_diagonal(Mat H, PetscScalar *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The test that PETSc's options have chosen, unless the step is being dropped. */
+/* The convergence test selected by PETSc's options, extended by interruption of the step. */
 typedef struct {
   PetscErrorCode (*test)(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context);
   PetscErrorCode (*destroy)(void *context);
@@ -182,7 +183,7 @@ static PetscErrorCode petsc_destroy(penalty *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Job keys become PETSc's defaults; anything in the options database (the job's petsc: block, the command line) wins. */
+/* Job keys become PETSc's defaults; the options database (the job's petsc: block, the command line) has priority. */
 static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
@@ -213,7 +214,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
   PetscCall(SNESSetType(p->snes, "stabilized"));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
-  if (newton->norm == NEWTON_NORM_ACCELERATION) { /* else the equations stay as they are, and so does the function that searches lower */
+  if (newton->norm == NEWTON_NORM_ACCELERATION) { /* otherwise the equations and the merit function are not scaled */
     PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
     PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
   } else { /* as published: min(|g|, |H^T g|) < tau, H in kg */
@@ -247,14 +248,14 @@ static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_newton(penalty *p, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   if (p->n_petsc != p->system.layout.n_blocks) {
     PetscCall(petsc_destroy(p));
     PetscCall(petsc_create(p));
   }
-  if (wants_matrix(p)) PetscCall(penalty_matrix_lay_out(&p->system, &p->P));
+  if (needs_matrix(p)) PetscCall(penalty_matrix_lay_out(&p->system, &p->P));
   p->is_assembled = false;
   PetscCall(SNESSetJacobian(p->snes, p->H, p->P ? p->P : p->H, penalty_jacobian, p));
   PetscCall(copy_to(p->dinv, p->system.layout.inverse_scale, p->system.layout.n_blocks));
@@ -280,7 +281,7 @@ static PetscErrorCode solve(penalty *p, step_verdict *verdict, step_report *repo
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
     *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_verdict){STEP_NOT_FINITE, NULL, -1};
   } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
-    /* The paper's experience: a search that stalls near the root at high stiffness is no reason to stop. How near is the job's. */
+    /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. */
     *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -296,7 +297,7 @@ static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_ver
   PetscCall(penalty_system_begin(&p->system, t, dt, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->system.layout.n_blocks > 0) {
-    PetscCall(solve(p, verdict, report));
+    PetscCall(solve_newton(p, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(VecGetArrayRead(p->z, &z));
   }

@@ -1,6 +1,8 @@
-/* The penalty formulation's equations, put together from the systems of a scene and the contact between them. Residual scaling: step_layout.h.
+/* Equations of formulation penalty, assembled from the systems of a scene and the contacts between them. Scaling of the residual:
+ * step_layout.h.
  *
- * Followers are set from their leaders in every trial velocity, their equations added to their leaders'; their own read m z = 0. */
+ * Dependent nodes are set from their leaders in every trial velocity, and their equations are added to those of the leaders;
+ * their own equations become m z = 0. */
 #include "sim/penalty/penalty_system.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -34,7 +36,7 @@ void penalty_system_destroy(penalty_system *p)
 
 /* ---- prescribed components ------------------------------------------------------------------------------------------- */
 
-/* Whatever pulls at them: the rest of the system sees them move as told, and their own equations say so. */
+/* Other equations use the prescribed velocities; the prescribed components get their own equations m (v - velocity). */
 static void prescribe_residual(const penalty_system *p, double *g)
 {
   for (int64_t i = 0; i < p->layout.n_prescribed; ++i) {
@@ -51,14 +53,14 @@ static void penalty_system_prescribe_row(const penalty_system *p, int64_t i, con
     for (int64_t c = 0; c < 3; ++c) H->value[9 * j + 3 * axis + c] = H->col[j] == row && c == axis ? p->layout.scale[k] : 0.0;
 }
 
-/* ---- followers --------------------------------------------------------------------------------------------------------- */
+/* ---- dependent nodes --------------------------------------------------------------------------------------------------- */
 
-/* y = R^T y, and m x for the followers themselves. */
+/* y = R^T y, and m x for the dependent nodes themselves. */
 static void fold_followers(const penalty_system *p, const double *x, double *y)
 {
-  followers_fold(&p->layout.led, y);
-  for (int64_t i = 0; i < p->layout.led.n; ++i) {
-    const int64_t f = 3 * (int64_t)p->layout.led.entry[i].block;
+  dependent_nodes_fold(&p->layout.dependent, y);
+  for (int64_t i = 0; i < p->layout.dependent.n; ++i) {
+    const int64_t f = 3 * (int64_t)p->layout.dependent.entry[i].block;
     for (int64_t k = f; k < f + 3; ++k) y[k] = p->layout.scale[k] * x[k];
   }
 }
@@ -83,10 +85,12 @@ static PetscErrorCode product(penalty_system *p, const double *x, double *y, boo
   PetscFunctionBegin;
   memset(y, 0, (size_t)(3 * p->layout.n_blocks) * sizeof *y);
   const double *from = x;
-  if ((p->layout.n_prescribed > 0 && is_transposed) || p->layout.led.n > 0) {
+  if ((p->layout.n_prescribed > 0 && is_transposed) || p->layout.dependent.n > 0) {
     memcpy(p->masked, x, (size_t)(3 * p->layout.n_blocks) * sizeof *x);
-    for (int64_t i = 0; i < p->layout.n_prescribed && is_transposed; ++i) p->masked[p->layout.prescribed[i]] = 0.0; /* their rows weigh nothing */
-    followers_expand(&p->layout.led, p->masked);
+    for (int64_t i = 0; i < p->layout.n_prescribed && is_transposed; ++i) p->masked[p->layout.prescribed[i]] = 0.0; /* their rows
+                                                                                                                     * are
+                                                                                                                     * replaced */
+    dependent_nodes_expand(&p->layout.dependent, p->masked);
     from = p->masked;
   }
   for (int i = 0; i < p->layout.scene->n_systems; ++i) {
@@ -133,9 +137,9 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
     PetscCall(b->ops->block_diagonal(b, d + 9 * b->first_block));
   }
   PetscCall(penalty_contact_block_diagonal(p->contact, d));
-  followers_fold_squares(&p->layout.led, 9, d);
-  for (int64_t i = 0; i < p->layout.led.n; ++i) {
-    const int64_t f = p->layout.led.entry[i].block;
+  dependent_nodes_fold_squares(&p->layout.dependent, 9, d);
+  for (int64_t i = 0; i < p->layout.dependent.n; ++i) {
+    const int64_t f = p->layout.dependent.entry[i].block;
     for (int k = 0; k < 9; ++k) d[9 * f + k] = k % 4 == 0 ? p->layout.scale[3 * f + k / 4] : 0.0;
   }
   for (int64_t i = 0; i < p->layout.n_prescribed; ++i) {
@@ -146,13 +150,13 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode expect_contacts(penalty_system *p)
+static PetscErrorCode predict_contacts(penalty_system *p)
 {
   step_layout *l = &p->layout;
   double      *z;
   PetscFunctionBegin;
   PetscCall(memory_alloc("velocities without contact", 3 * l->n_blocks, sizeof *z, &z));
-  step_layout_fall(l, z);
+  step_layout_free_fall(l, z);
   PetscCall(step_layout_try(l, z));
   PetscCall(penalty_contact_expect(p->contact, l->v, l->frames));
   memory_free(&z);
@@ -166,13 +170,13 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
   const scene *s = l->scene;
   PetscCall(step_layout_begin(l, t, dt, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (l->n_prescribed > 0 || l->led.n > 0) {
+  if (l->n_prescribed > 0 || l->dependent.n > 0) {
     memory_free(&p->masked);
     PetscCall(memory_alloc("prescribed components", 3 * l->n_blocks, sizeof *p->masked, &p->masked));
   }
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, dt,
                                        step_layout_margin(l), l->n_blocks));
-  if (p->detects_by_step) PetscCall(expect_contacts(p));
+  if (p->detects_by_step) PetscCall(predict_contacts(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,7 +193,7 @@ PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== penalty matrix ==== */
+/* ==== assembled tangent ==== */
 
 static PetscErrorCode has_pattern(Mat P, int64_t n, const int64_t *row_start, const int32_t *col, bool *same)
 {

@@ -1,7 +1,8 @@
-/* The equations of one step of the penalty formulation, g(z) = 0 with z = v - v0, and their exact tangent: no solver in here.
+/* The equations of one step of formulation penalty, g(z) = 0 with z = v - v0, and their exact tangent H; no solver. Used by
+ * penalty.c.
  *
- * The global vector is step_layout's. Order of calls in a step: begin; evaluate any
- * number of times, product, block_diagonal at the last evaluation with tangent; then end, or nothing if the step is given up. */
+ * The global vector is that of step_layout. Order of calls in a step: begin; evaluate any number of times, with product and
+ * block_diagonal at the last evaluation with tangent; then end, or nothing if the step is abandoned. */
 #ifndef SS_SIM_PENALTY_PENALTY_SYSTEM_H
 #define SS_SIM_PENALTY_PENALTY_SYSTEM_H
 #include "contact/penalty/penalty.h"
@@ -12,32 +13,32 @@ typedef struct {
   step_layout      layout;
   penalty_contact *contact;
   bool             detects_by_step; /* contact.detection: step */
-  double          *masked;      /* [n_blocks][3] work of products, if anything is prescribed or follows */
+  double          *masked;      /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
   bool             has_tangent; /* the tangent belongs to the last evaluation */
   step_verdict     verdict;     /* of the last evaluation */
 } penalty_system;
 
-/* *p is filled in place; destroy copes with zeros. */
+/* Fill in *p; destroy accepts zeros. */
 PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
 void           penalty_system_destroy(penalty_system *p);
-/* Before the first step: products in single precision will be asked for. */
+/* To be called before the first step if products in single precision will be used. */
 void           penalty_system_want_single(penalty_system *p);
-/* Lay out the global vector for the step from t to t + dt, gather v0 and the scaling, find contact candidates. */
+/* Lay out the global vector for the step from t to t + dt, set v0 and the scaling, detect candidate contacts. */
 PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict);
-/* g(z), with what the tangent needs if wanted; p->verdict says whether it means anything. */
+/* g(z), and the data of the tangent if requested; p->verdict tells whether g is valid. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */
 PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed);
-/* y = H x, with those systems in single precision that can do it. */
+/* y = H x in single precision for the systems that support it. */
 PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x, double *y);
 /* d [n_blocks][9] = diagonal blocks of H. */
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
-/* Make the step to z permanent. A negative verdict: nothing has changed. */
+/* Make the step with solution z permanent. If the status is negative, nothing has changed. */
 PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out);
 
-/* The tangent of a penalty step as a matrix of type block3, for preconditioners. */
-/* After begin: give *P the pattern of this step. If *P has it already nothing changes, so that what preconditioners derived from it
- * stays good; else *P is destroyed and made anew, with zeros. */
+/* The tangent as a matrix of type block3, for preconditioners. To be called after begin: give *P the sparsity pattern of this
+ * step. If *P has this pattern already, it is unchanged, so that data derived from it stays valid; otherwise *P is created
+ * again, with zeros. */
 PetscErrorCode penalty_matrix_lay_out(const penalty_system *p, Mat *P);
 /* P = H at the last evaluation with tangent. */
 PetscErrorCode penalty_matrix_assemble(const penalty_system *p, Mat P);

@@ -71,12 +71,12 @@ static const material *material_of(const scene *s, const key_item *item, const b
                     nearest ? nearest : "", nearest ? "\"?" : "; define it under materials:");
     return NULL;
   }
-  const char *is = m->flow ? m->flow->is_liquid ? "liquid" : "granular" : m->law ? "elastic" : "rigid", *wants = NULL;
-  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) wants = "a deformable one";
-  if (kind->material == BODY_MATERIAL_FLOWS && !m->flow) wants = "one of model granular or liquid";
-  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) wants = "a solid";
-  if (wants) {
-    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s needs %s", name, is, kind->name, wants);
+  const char *is = m->flow ? m->flow->is_liquid ? "liquid" : "granular" : m->law ? "elastic" : "rigid", *expected = NULL;
+  if (kind->material == BODY_MATERIAL_WITH_LAW && !m->law) expected = "a deformable one";
+  if (kind->material == BODY_MATERIAL_FLOWS && !m->flow) expected = "one of model granular or liquid";
+  if (kind->material != BODY_MATERIAL_FLOWS && kind->material != BODY_MATERIAL_WITH_LAW && m->flow) expected = "a solid";
+  if (expected) {
+    diagnostics_add(d, mark, at, "material \"%s\" is %s; a body of kind %s needs %s", name, is, kind->name, expected);
     return NULL;
   }
   return m;
@@ -374,7 +374,7 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 
 /* Contact law of every pair, and detection data of every body. */
 /* True if `name` is the name of body i, of the body that it is a part of, or of its material. */
-static bool is_meant(const scene *s, int i, const char *name)
+static bool is_named(const scene *s, int i, const char *name)
 {
   const int whole = s->bodies[i].whole;
   return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
@@ -392,7 +392,7 @@ static pair_path path_of(const scene *s, const key_item *item)
 }
 
 /* Two parts of one body do not touch unless an entry names them, because joints overlap the shapes of adjacent links. */
-static bool is_one_whole(const scene *s, int i, int j) { return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole; }
+static bool are_parts_of_one_body(const scene *s, int i, int j) { return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole; }
 
 static bool is_material(const scene *s, const char *name)
 {
@@ -406,7 +406,7 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
   const char *names[256];
   int         n = 0;
   for (int i = 0; i < s->n_bodies; ++i) {
-    if (is_meant(s, i, name)) return;
+    if (is_named(s, i, name)) return;
     if (n < 255) names[n++] = s->bodies[i].name;
     if (n < 255 && s->bodies[i].material) names[n++] = s->bodies[i].material->name;
   }
@@ -426,7 +426,7 @@ static bool has_surface(const scene_body *b)
 static bool is_rigid(const scene *s) { return s->options->formulation->is_rigid; }
 
 /* Contact on the grid of one of the two. */
-static bool meet_on_grid(const scene *s, int a, int b)
+static bool touch_on_grid(const scene *s, int a, int b)
 {
   return s->options->formulation->meets_on_grid && !s->bodies[a].kind->ops->carrier != !s->bodies[b].kind->ops->carrier;
 }
@@ -456,19 +456,19 @@ static bool can_touch(const scene *s, int a, int b)
 }
 
 /* Two bodies with points but without surfaces or level sets, and no shared grid: springs cannot detect their contact. */
-static bool is_unseen(const scene *s, int a, int b)
+static bool is_undetected(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
   return !is_rigid(s) && a != b && one->points != POINT_NONE && two->points != POINT_NONE && !can_be_touched(one) && !can_be_touched(two) && (one->segments || two->segments);
 }
 
 /* An entry that names two bodies (or one body twice) that cannot be in contact is an error: it would have no effect. */
-static void check_can_meet(const scene *s, const key_item *item, diagnostics *d)
+static void check_can_touch(const scene *s, const key_item *item, diagnostics *d)
 {
   const contact_pair_options *p   = item->value;
   const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
   const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
-  if (a < 0 || b < 0 || can_touch(s, a, b) || is_unseen(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
+  if (a < 0 || b < 0 || can_touch(s, a, b) || is_undetected(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
   if (a == b)
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
                           "\"%s\" is of kind %s; only bodies of kind fem and cloth, and rod with formulation exact, have "
@@ -561,11 +561,11 @@ static int count_level_sets(const body *b)
 }
 
 /* Report pairs of bodies that may touch but have no contact detector. */
-static void check_found(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+static void check_detector(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   if (!a->body || !b->body || contact_finders_of(a->body, b->body)) return;
-  if (meet_on_grid(s, i, j)) {
+  if (touch_on_grid(s, i, j)) {
     const scene_body *solid = a->kind->ops->carrier ? b : a;
     if (count_level_sets(solid->body) == 0)
       diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set, which contact with "
@@ -579,7 +579,7 @@ static void check_found(const scene *s, int i, int j, const document_node *where
 }
 
 /* Report curves whose nodes are not unknowns: springs cannot act on them. */
-static void check_pushed(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+static void check_spring_nodes(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const body *a = s->bodies[i].body, *b = s->bodies[j].body;
   if (!a || !b || !a->ops->segments || a->ops->n_clusters(a) > 0 || !(b->ops->level_sets || b->ops->surface)) return;
@@ -588,11 +588,11 @@ static void check_pushed(const scene *s, int i, int j, const document_node *wher
 }
 
 /* Report pairs that are named in contact.pairs but consist of points only. */
-static void check_unseen(const scene *s, int i, int j, const document_node *where, diagnostics *d)
+static void check_undetected(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
-  if (is_unseen(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
+  if (is_undetected(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
     diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
                                                "points with surfaces only, and neither has a surface: %sset touch: false under "
                                                "contact.pairs",
@@ -606,12 +606,12 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   PetscFunctionBegin;
   const contact_options *c = s->options->contact;
   const int          n = s->n_bodies;
-  bool              *meets_itself, *is_asked; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
+  bool              *meets_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
-  PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_asked, &is_asked));
+  PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_named_pair, &is_named_pair));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
   for (int i = 0; i < n * n; ++i)
-    s->laws[i] = law_of(s, c->stiffness, meet_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
+    s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
     const key_item *item = &c->pairs.item[k];
@@ -623,17 +623,17 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     const char *one = p->between.item[0].value, *two = p->between.item[1].value;
     check_pair_name(s, item, one, d);
     check_pair_name(s, item, two, d);
-    check_can_meet(s, item, d);
+    check_can_touch(s, item, d);
     check_ellipse(s, item, d);
     check_restitution(s, p->restitution, item->node, path_of(s, item).text, d);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) {
-        if (!(is_meant(s, i, one) && is_meant(s, j, two)) && !(is_meant(s, i, two) && is_meant(s, j, one))) continue;
+        if (!(is_named(s, i, one) && is_named(s, j, two)) && !(is_named(s, i, two) && is_named(s, j, one))) continue;
         if (i == j && strcmp(one, two) == 0 && strcmp(one, s->bodies[i].name) == 0) meets_itself[i] = true;
-        is_asked[i * n + j] |= !is_material(s, one) && !is_material(s, two);
+        is_named_pair[i * n + j] |= !is_material(s, one) && !is_material(s, two);
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
-        if (isfinite(p->restitution) && i <= j && meet_on_grid(s, i, j))
+        if (isfinite(p->restitution) && i <= j && touch_on_grid(s, i, j))
           diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": contact with a continuum "
                                                                                      "has no restitution; remove it", s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
@@ -648,15 +648,15 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
       const bool is_off = law->never_touch || (is_rigid(s) && law->stiffness == 0.0);
-      if (!is_off && is_asked[i * n + j]) check_unseen(s, i, j, where, d);
-      if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (is_one_whole(s, i, j) && !is_asked[i * n + j])) {
+      if (!is_off && is_named_pair[i * n + j]) check_undetected(s, i, j, where, d);
+      if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (are_parts_of_one_body(s, i, j) && !is_named_pair[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
         law->friction = same->friction = 0.0;
         law->never_touch = same->never_touch = true;
         continue;
       }
-      if (is_rigid(s)) check_found(s, i, j, where, d);
-      else if (law->stiffness > 0.0) check_pushed(s, i, j, where, d), check_pushed(s, j, i, where, d);
+      if (is_rigid(s)) check_detector(s, i, j, where, d);
+      else if (law->stiffness > 0.0) check_spring_nodes(s, i, j, where, d), check_spring_nodes(s, j, i, where, d);
       if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
                         "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all pairs or for this pair (0: no "
@@ -669,7 +669,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       }
     }
   memory_free(&meets_itself);
-  memory_free(&is_asked);
+  memory_free(&is_named_pair);
   if (c->edges) check_edges(s, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -707,7 +707,7 @@ static const double ACROSS = 0.02; /* of a body's radius: a body that starts dee
 
 static bool scene_is_wall(const scene *s, int i) { return s->bodies[i].kind == &mac_side_kind; }
 
-static const rigid_body *dynamic(const scene *s, int i)
+static const rigid_body *dynamic_rigid_body(const scene *s, int i)
 {
   body *b = s->bodies[i].body;
   return b && !b->ops->carrier && body_system(b) ? rigid_body_of(b) : NULL;
@@ -718,13 +718,13 @@ static bool needs_walls(const scene *s)
   bool has_grid = false, has_rigid = false;
   for (int i = 0; i < s->n_bodies; ++i) {
     has_grid  = has_grid || s->bodies[i].kind->ops->carrier;
-    has_rigid = has_rigid || dynamic(s, i);
+    has_rigid = has_rigid || dynamic_rigid_body(s, i);
   }
   return s->options->formulation->meets_on_grid && s->options->mac && has_grid && has_rigid;
 }
 
 /* True if a static half-space covers the side; bodies are then in contact with that obstacle. */
-static bool covers(const body *b, const double normal[3], double offset, double nearly)
+static bool is_side_covered(const body *b, const double normal[3], double offset, double nearly)
 {
   int                 n = 0;
   const convex_solid *solid = b && !body_system((body *)b) && b->ops->solids ? b->ops->solids(b, &n) : NULL;
@@ -746,7 +746,7 @@ static PetscErrorCode scene_add_walls(scene *s)
       double       normal[3];
       const double offset     = mac_side_plane(o, a, upper, normal);
       bool         is_covered = !mac_side_is_solid(o, a, upper);
-      for (int i = 0; i < n_of_job; ++i) is_covered = is_covered || covers(s->bodies[i].body, normal, offset, 1e-6 * o->spacing);
+      for (int i = 0; i < n_of_job; ++i) is_covered = is_covered || is_side_covered(s->bodies[i].body, normal, offset, 1e-6 * o->spacing);
       if (is_covered) continue;
       scene_body *b = &s->bodies[s->n_bodies];
       *b            = (scene_body){.name = mac_side_name[a][upper], .kind = &mac_side_kind, .frame = -1, .whole = -1};
@@ -777,7 +777,7 @@ static void scene_wall_law(const scene *s, int i, int j, contact_law *law)
   const int wall = scene_is_wall(s, i) ? i : j, other = wall == i ? j : i;
   if (!scene_is_wall(s, wall)) return;
   int                 n;
-  const rigid_body   *b     = dynamic(s, other);
+  const rigid_body   *b     = dynamic_rigid_body(s, other);
   const convex_solid *side  = s->bodies[wall].body->ops->solids(s->bodies[wall].body, &n);
   int                 axis  = 0;
   while (side->normal[axis] == 0.0) ++axis;

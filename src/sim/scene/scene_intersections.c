@@ -54,19 +54,19 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
 }
 
 /* Count the vertices beyond the plane that may touch body i; list them in `out` if it is not NULL. */
-static int64_t sink(const scene_intersections *f, int i, const double *normal, const double *point, scene_sunk *out)
+static int64_t count_vertices_beyond(const scene_intersections *f, int i, const double *normal, const double *point, scene_vertex_beyond *out)
 {
   const scene_surfaces *all = f->surfaces;
   int64_t               n   = 0;
   for (int64_t k = 0; k < all->n_vertices; ++k) {
     if (!f->meets[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_ahead(normal, point, f->x + 3 * k) >= 0) continue;
-    if (out) out[n] = (scene_sunk){(int32_t)k, i};
+    if (out) out[n] = (scene_vertex_beyond){(int32_t)k, i};
     ++n;
   }
   return n;
 }
 
-PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_sunk **list)
+PetscErrorCode scene_intersections_beyond(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_vertex_beyond **list)
 {
   PetscFunctionBegin;
   *n = 0;
@@ -82,9 +82,9 @@ PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, 
       m3_mulv(normal, pose.R, solid[k].normal);
       v3_copy(point, pose.c);
       v3_axpy(point, solid[k].offset, normal);
-      const int64_t more = sink(f, i, normal, point, NULL);
+      const int64_t more = count_vertices_beyond(f, i, normal, point, NULL);
       PetscCall(memory_reserve("intersections", *n + more, sizeof *f->sunk, &f->capacity, &f->sunk));
-      if (more > 0) *n += sink(f, i, normal, point, f->sunk + *n);
+      if (more > 0) *n += count_vertices_beyond(f, i, normal, point, f->sunk + *n);
     }
   }
   *list = f->sunk;
@@ -95,7 +95,7 @@ PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, 
 
 /* Intersections of one pair of bodies. */
 typedef struct {
-  int64_t n, n_sunk;
+  int64_t n, n_beyond;
   int     n_shown;
   char    text[SHOWN * 160];
 } meeting;
@@ -127,7 +127,7 @@ static void describe(const scene *s, const scene_intersections *f, const interse
            (long long)(i->triangle - all->first_triangle[in]), s->bodies[in].name, x[0], x[1], x[2]);
 }
 
-static void describe_sunk(const scene *s, const scene_intersections *f, const scene_sunk *i, meeting *m)
+static void describe_vertex_beyond(const scene *s, const scene_intersections *f, const scene_vertex_beyond *i, meeting *m)
 {
   const scene_surfaces *all  = f->surfaces;
   const double         *x    = f->x + 3 * (int64_t)i->vertex;
@@ -138,20 +138,20 @@ static void describe_sunk(const scene *s, const scene_intersections *f, const sc
            x[2]);
 }
 
-static void complain(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
+static void report_pair(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            whole  = s->bodies[a].whole >= 0 ? s->bodies[a].whole : a;
   char                 path[300], other[100] = "itself", how_many[100];
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
   if (a != b) snprintf(other, sizeof other, "\"%.90s\"", s->bodies[b].name);
-  if (m->n_sunk > 0)
-    snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_sunk);
+  if (m->n_beyond > 0)
+    snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_beyond);
   else
     snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
   diagnostics_add_under(d, document_find(bodies, s->bodies[whole].name), path, NULL,
                         "its surface intersects %s at the start of the run, %s%s%s. %s, or %s", other, how_many, m->text,
-                        m->n + m->n_sunk > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
+                        m->n + m->n_beyond > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
 }
 
 /* Connected surfaces: root [n_vertices] = lowest vertex of each vertex's component. */
@@ -172,7 +172,7 @@ static bool is_closed(const scene_surfaces *f, int i)
   return n_triangles > 0 && 2 * (f->first_edge[i + 1] - f->first_edge[i]) == 3 * n_triangles;
 }
 
-static void bound(const scene_intersections *f, int i, double box[6])
+static void compute_bounding_box(const scene_intersections *f, int i, double box[6])
 {
   for (int c = 0; c < 3; ++c) box[c] = INFINITY, box[3 + c] = -INFINITY;
   for (int64_t k = f->surfaces->first_vertex[i]; k < f->surfaces->first_vertex[i + 1]; ++k)
@@ -210,7 +210,7 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
   find_components(f->surfaces, root);
   for (int b = 0; b < n; ++b) {
     double box[6];
-    bound(f, b, box);
+    compute_bounding_box(f, b, box);
     for (int a = 0; a < n && is_closed(f->surfaces, b); ++a) {
       if (a == b || !f->meets[a * n + b] || (pair && pair[(a < b ? a : b) * n + (a < b ? b : a)].n_shown > 0)) continue;
       const int64_t k     = vertex_within(f, root, box, a, b);
@@ -228,7 +228,7 @@ static PetscErrorCode check_within(const scene *s, const scene_intersections *f,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static meeting *meeting_of(const scene *s, meeting *pair, int32_t a, int32_t b)
+static meeting *pair_of(const scene *s, meeting *pair, int32_t a, int32_t b)
 {
   return &pair[(int64_t)(a < b ? a : b) * s->n_bodies + (a < b ? b : a)];
 }
@@ -237,28 +237,28 @@ PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, dia
 {
   scene_intersections *f;
   const intersection  *list;
-  const scene_sunk    *sunk;
-  int64_t              n, n_sunk, bad;
+  const scene_vertex_beyond    *sunk;
+  int64_t              n, n_beyond, bad;
   meeting             *pair;
   PetscFunctionBegin;
   PetscCall(create(s, false, &f));
   PetscCall(scene_intersections_find(f, s, 0.0, &bad, &n, &list));
-  PetscCall(scene_intersections_sunk(f, s, 0.0, &n_sunk, &sunk));
-  PetscCall(memory_alloc("intersections", n + n_sunk > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
+  PetscCall(scene_intersections_beyond(f, s, 0.0, &n_beyond, &sunk));
+  PetscCall(memory_alloc("intersections", n + n_beyond > 0 ? (int64_t)s->n_bodies * s->n_bodies : 0, sizeof *pair, &pair));
   for (int64_t i = 0; i < n; ++i) {
     const int32_t e = f->surfaces->edge[2 * (int64_t)list[i].edge], t = f->surfaces->triangle[3 * (int64_t)list[i].triangle];
-    meeting      *m = meeting_of(s, pair, f->surfaces->body[e], f->surfaces->body[t]);
+    meeting      *m = pair_of(s, pair, f->surfaces->body[e], f->surfaces->body[t]);
     ++m->n;
     describe(s, f, &list[i], m);
   }
-  for (int64_t i = 0; i < n_sunk; ++i) {
-    meeting *m = meeting_of(s, pair, f->surfaces->body[sunk[i].vertex], sunk[i].body);
-    ++m->n_sunk;
-    describe_sunk(s, f, &sunk[i], m);
+  for (int64_t i = 0; i < n_beyond; ++i) {
+    meeting *m = pair_of(s, pair, f->surfaces->body[sunk[i].vertex], sunk[i].body);
+    ++m->n_beyond;
+    describe_vertex_beyond(s, f, &sunk[i], m);
   }
   for (int a = 0; a < s->n_bodies && pair; ++a)
     for (int b = a; b < s->n_bodies; ++b)
-      if (meeting_of(s, pair, a, b)->n_shown > 0) complain(s, a, b, meeting_of(s, pair, a, b), remedy, d);
+      if (pair_of(s, pair, a, b)->n_shown > 0) report_pair(s, a, b, pair_of(s, pair, a, b), remedy, d);
   PetscCall(check_within(s, f, pair, remedy, d));
   memory_free(&pair);
   scene_intersections_destroy(&f);

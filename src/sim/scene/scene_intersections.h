@@ -13,13 +13,13 @@ typedef struct scene_intersections {
   bool              *meets; /* [n_bodies][n_bodies] pairs that may touch */
   double            *x;     /* [n_vertices][3] positions of the last search */
   int64_t            capacity;
-  struct scene_sunk *sunk;
+  struct scene_vertex_beyond *sunk;
 } scene_intersections;
 
 /* A vertex beyond a half-space of a body. */
-typedef struct scene_sunk {
+typedef struct scene_vertex_beyond {
   int32_t vertex, body;
-} scene_sunk;
+} scene_vertex_beyond;
 
 PetscErrorCode scene_intersections_create(const scene *s, scene_intersections **out);
 void           scene_intersections_destroy(scene_intersections **f); /* accepts NULL */
@@ -29,7 +29,7 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
                                         const intersection **list);
 /* Vertices beyond half-spaces, ascending by (body, half-space, vertex), at the positions of the last scene_intersections_find,
  * which must have been called for the same time. */
-PetscErrorCode scene_intersections_sunk(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_sunk **list);
+PetscErrorCode scene_intersections_beyond(scene_intersections *f, const scene *s, double t, int64_t *n, const scene_vertex_beyond **list);
 /* Check the start of a run. Complaints go to `d` for each pair of bodies whose surfaces intersect, for each deformable body that
  * intersects itself and has self-contact, and for bodies completely inside a closed surface. remedy: the alternative to moving
  * the bodies, for the message. */

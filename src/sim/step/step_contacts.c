@@ -8,13 +8,13 @@
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 {
-  const unsigned wanted = 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE;
+  const unsigned surface_detectors = 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE;
   bool          *meets;
   PetscFunctionBegin;
   PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *meets, &meets));
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies; ++j)
-      meets[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && contact_finders_of(c->body[i], c->body[j]) & wanted;
+      meets[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && contact_finders_of(c->body[i], c->body[j]) & surface_detectors;
   const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, meets, &c->surfaces);
   memory_free(&meets);
   PetscCall(code);
@@ -108,7 +108,7 @@ static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode find_all(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
+static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
 {
   scene              *s  = c->scene;
   const contact_scene in = scene_of(c, l, NULL);
@@ -151,7 +151,7 @@ PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const 
 {
   PetscFunctionBegin;
   timer_begin(TIMER_CONTACT_SEARCH);
-  PetscCall(find_all(c, l, u, verdict));
+  PetscCall(detect_contacts(c, l, u, verdict));
   PetscCall(set_shifts(c, l));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -199,7 +199,7 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
 enum { NAMED = 3 }; /* pairs named per detector */
 
 /* Print the pairs of one detector: all are counted, the first ones are named. */
-static void describe_finder(const scene *s, contact_finder finder, FILE *out)
+static void describe_detector(const scene *s, contact_finder finder, FILE *out)
 {
   int64_t n = 0;
   for (int i = 0; i < s->n_bodies; ++i)
@@ -213,9 +213,9 @@ static void describe_finder(const scene *s, contact_finder finder, FILE *out)
   if (n > 0) fprintf(out, "\n");
 }
 
-PetscErrorCode step_finders_describe(const scene *s, FILE *out)
+PetscErrorCode step_contacts_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
-  for (int finder = 0; finder < CONTACT_N_FINDERS; ++finder) describe_finder(s, (contact_finder)finder, out);
+  for (int finder = 0; finder < CONTACT_N_FINDERS; ++finder) describe_detector(s, (contact_finder)finder, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

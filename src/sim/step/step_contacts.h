@@ -49,5 +49,5 @@ static inline int64_t             step_contacts_size(const step_contacts *c) { r
 static inline const contact_spot *step_contacts_spots(const step_contacts *c) { return contact_set_get(c->set); }
 
 /* For the command `check`: print one line per contact detector with the pairs of bodies that it serves. */
-PetscErrorCode step_finders_describe(const scene *s, FILE *out);
+PetscErrorCode step_contacts_describe(const scene *s, FILE *out);
 #endif

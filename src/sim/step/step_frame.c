@@ -2,7 +2,7 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-PetscErrorCode step_take(step_layout *l, double t, double dt, const step_try *own, step_verdict *verdict, step_report *report)
+PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_verdict *verdict, step_report *report)
 {
   PetscFunctionBegin;
   *verdict = (step_verdict){STEP_OK, NULL, -1};
@@ -48,7 +48,7 @@ PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *v
   step_layout *l = &f->layout;
   PetscCall(step_unknowns_create(l, u));
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(step_layout_follow(l)); /* poses of obstacles at the end of the step */
+  PetscCall(step_layout_update_poses(l)); /* poses of obstacles at the end of the step */
   PetscCall(step_contacts_find(&f->contacts, l, u, verdict));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -12,9 +12,9 @@ typedef struct {
   PetscErrorCode (*attempt)(void *context, step_verdict *verdict, step_report *report);
   void (*finish)(void *context); /* frees the temporary data of the attempt, whatever its outcome */
   void *context;
-} step_try;
+} step_attempt;
 /* Begin the step from t to t + dt with an empty report, then attempt it. */
-PetscErrorCode step_take(step_layout *l, double t, double dt, const step_try *own, step_verdict *verdict, step_report *report);
+PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_verdict *verdict, step_report *report);
 
 /* First member of the structs of formulations whose contacts are rows. */
 typedef struct {

@@ -18,7 +18,7 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l)
 
 void step_layout_destroy(step_layout *l)
 {
-  followers_free(&l->led);
+  dependent_nodes_free(&l->dependent);
   void *arrays[] = {&l->prescribed, &l->prescribed_velocity, &l->frames0,     &l->frames, &l->v0, &l->v,
                     &l->scale,      &l->inverse_scale,       &l->column_scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -32,14 +32,14 @@ PetscErrorCode step_layout_try(step_layout *l, const double *z)
   double       *v  = l->v;
 #pragma omp parallel for simd schedule(static) if (n >= 4096)
   for (int64_t i = 0; i < n; ++i) v[i] = v0[i] + z[i];
-  PetscCall(step_layout_follow(l));
+  PetscCall(step_layout_update_poses(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_layout_follow(step_layout *l)
+PetscErrorCode step_layout_update_poses(step_layout *l)
 {
   PetscFunctionBegin;
-  followers_expand(&l->led, l->v);
+  dependent_nodes_expand(&l->dependent, l->v);
   PetscCall(scene_frames(l->scene, l->t, l->dt, l->v, l->frames));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,7 +135,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
       PetscCall(memory_alloc("global vectors", 3 * l->capacity, sizeof(double), arrays[k]));
     }
   }
-  PetscCall(followers_gather(&l->led, s->n_systems, s->systems));
+  PetscCall(dependent_nodes_gather(&l->dependent, s->n_systems, s->systems));
   const double g0 = l->acceleration_scale;
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b      = s->systems[i];
@@ -189,7 +189,7 @@ double step_layout_margin(const step_layout *l)
   return fmin(2.0 * l->dt * (speed + l->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 
-void step_layout_fall(const step_layout *l, double *z)
+void step_layout_free_fall(const step_layout *l, double *z)
 {
   const scene *s = l->scene;
   memset(z, 0, (size_t)(3 * l->n_blocks) * sizeof *z);
@@ -216,7 +216,7 @@ PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const char *step_layout_worst(const step_layout *l, const double *g)
+const char *step_layout_largest_residual(const step_layout *l, const double *g)
 {
   int64_t at = -1, known = 0;
   double  most = 0.0;

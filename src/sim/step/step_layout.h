@@ -10,7 +10,7 @@
 #ifndef SS_SIM_STEP_STEP_LAYOUT_H
 #define SS_SIM_STEP_STEP_LAYOUT_H
 #include "sim/scene/scene.h"
-#include "sim/step/followers.h"
+#include "sim/step/dependent_nodes.h"
 
 typedef struct {
   scene       *scene; /* borrowed */
@@ -25,7 +25,7 @@ typedef struct {
   int64_t   n_prescribed, prescribed_capacity;
   int64_t  *prescribed; /* ascending */
   double   *prescribed_velocity;
-  followers led;
+  dependent_nodes dependent;
 } step_layout;
 
 /* Fill in *l; destroy accepts zeros. */
@@ -42,7 +42,7 @@ PetscErrorCode step_layout_release(step_layout *l);
 /* Set l->v = v0 + z with dependent nodes set from their leaders, and update the poses at the end of the step. */
 PetscErrorCode step_layout_try(step_layout *l, const double *z);
 /* The same for the current l->v. */
-PetscErrorCode step_layout_follow(step_layout *l);
+PetscErrorCode step_layout_update_poses(step_layout *l);
 /* g [n_blocks][3] = residual of the systems at l->v without contact (body_ops.residual). If the status is negative, g is not
  * valid. */
 PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_verdict *verdict);
@@ -51,9 +51,9 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
  * inside the object. */
 double step_layout_margin(const step_layout *l);
 /* z [n_blocks][3] = velocity increments of the step under gravity alone, without contact or internal forces. */
-void step_layout_fall(const step_layout *l, double *z);
+void step_layout_free_fall(const step_layout *l, double *z);
 /* Name of the body (or part) with the largest scaled residual in g [n_blocks][3], for error messages. NULL: all are zero. */
-const char *step_layout_worst(const step_layout *l, const double *g);
+const char *step_layout_largest_residual(const step_layout *l, const double *g);
 /* Make l->v permanent in every system. If the status is negative, nothing has changed. */
 PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict);
 #endif

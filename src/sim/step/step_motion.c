@@ -53,7 +53,7 @@ PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, 
   m->options = *o;
   for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("velocities", u->n, sizeof(double), arrays[k]));
   PetscCall(memory_alloc("velocities", u->n_full, sizeof *m->full, &m->full));
-  step_unknowns_pick(u, l->v, m->v);
+  step_unknowns_select(u, l->v, m->v);
   if (J) PetscCall(sap_columns_create(J, J->n_rows / 3, &m->columns));
   else PetscCall(memory_alloc("no terms", 1, sizeof *m->columns.start, &m->columns.start));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -69,14 +69,14 @@ double step_motion_norm(const step_layout *l, const step_unknowns *u, const doub
   return sqrt(sum);
 }
 
-static PetscErrorCode evaluate(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, double *norm, step_verdict *verdict,
+static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, double *norm, step_verdict *verdict,
                                step_report *report)
 {
   PetscFunctionBegin;
   m->has_tangent = with_tangent;
   ++report->evaluations;
   step_unknowns_expand(u, m->v, l->v);
-  PetscCall(step_layout_follow(l));
+  PetscCall(step_layout_update_poses(l));
   PetscCall(step_layout_residual(l, m->full, with_tangent, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   step_unknowns_fold(u, m->full, m->g);
@@ -89,7 +89,7 @@ PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_u
                                       step_report *report)
 {
   PetscFunctionBegin;
-  PetscCall(evaluate(m, l, u, true, norm, verdict, report));
+  PetscCall(evaluate_residual(m, l, u, true, norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,7 +103,7 @@ static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
 }
 
 /* Prepare products and conjugate gradients instead of a factor. */
-static PetscErrorCode take_products(step_motion *m, const step_layout *l, const step_unknowns *u)
+static PetscErrorCode prepare_products(step_motion *m, const step_layout *l, const step_unknowns *u)
 {
   PetscFunctionBegin;
   if (!m->by_products.x) PetscCall(step_operator_create(l, u, m->is_matrix_free ? NULL : &m->A, &m->by_products));
@@ -113,17 +113,17 @@ static PetscErrorCode take_products(step_motion *m, const step_layout *l, const 
 }
 
 /* While exact tangents are in use, A need not be assembled even if the caller needs it at the solution. */
-static bool wants_tangent(const step_motion *m) { return m->options.wants_tangent && !m->is_exact; }
+static bool needs_tangent(const step_motion *m) { return m->options.needs_tangent && !m->is_exact; }
 
 /* Choose products without an assembled matrix if the matrix is not needed. */
 static void choose_matrix_free(step_motion *m, const step_layout *l)
 {
-  m->is_matrix_free = !m->was_slow && !wants_tangent(m) && m->options.linear != MOTION_DIRECT && step_operator_exists(l);
+  m->is_matrix_free = !m->was_slow && !needs_tangent(m) && m->options.linear != MOTION_DIRECT && step_operator_exists(l);
   m->is_iterative = m->is_chosen = m->is_matrix_free;
 }
 
 /* Abandon matrix-free products; the method for the next system is chosen by size. */
-static void leave_matrix_free(step_motion *m)
+static void abandon_matrix_free(step_motion *m)
 {
   m->is_chosen = m->is_iterative = m->is_matrix_free = m->is_part = false;
   step_operator_destroy(&m->by_products);
@@ -131,12 +131,12 @@ static void leave_matrix_free(step_motion *m)
 }
 
 /* Before A is assembled: if products are certain to be used, assemble only the preconditioning part of A. */
-static void choose_part(step_motion *m, const step_layout *l)
+static void choose_partial_assembly(step_motion *m, const step_layout *l)
 {
-  const int asked = m->options.linear;
-  if (asked == MOTION_DIRECT || !step_operator_exists(l)) return;
-  const double n_entries = asked == MOTION_AUTO ? 9.0 * step_pattern_size(l) : INFINITY;
-  m->is_part = asked == MOTION_ITERATIVE || (n_entries > MOST_ENTRIES && n_entries > DENSE * 3.0 * (double)l->n_blocks);
+  const int requested = m->options.linear;
+  if (requested == MOTION_DIRECT || !step_operator_exists(l)) return;
+  const double n_entries = requested == MOTION_AUTO ? 9.0 * step_pattern_size(l) : INFINITY;
+  m->is_part = requested == MOTION_ITERATIVE || (n_entries > MOST_ENTRIES && n_entries > DENSE * 3.0 * (double)l->n_blocks);
   if (m->is_part) m->is_iterative = m->is_chosen = true;
 }
 
@@ -163,19 +163,19 @@ static PetscErrorCode assemble(step_motion *m, const step_layout *l, const step_
 }
 
 /* At the first linearisation of a step: choose a multifrontal factor (m->tree), products (is_iterative) or a simple factor. */
-static PetscErrorCode choose(step_motion *m, const step_layout *l)
+static PetscErrorCode choose_factorisation(step_motion *m, const step_layout *l)
 {
-  const int         asked     = m->options.linear;
+  const int         requested     = m->options.linear;
   const double      n_entries = (double)m->A.start[m->A.n_rows];
   const front_terms terms     = sap_columns_view(&m->columns);
-  const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.wants_tangent; /* each factor serves a
+  const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.needs_tangent; /* each factor serves a
                                                                                                        * single solve */
-  const bool        may_iterate = asked == MOTION_ITERATIVE || (asked == MOTION_AUTO && is_dense);
+  const bool        may_iterate = requested == MOTION_ITERATIVE || (requested == MOTION_AUTO && is_dense);
   bool              is_wide;
   PetscFunctionBegin;
   const bool can = may_iterate && step_operator_exists(l);
-  m->is_iterative = can && (asked == MOTION_ITERATIVE || n_entries > MOST_ENTRIES ||
-                             (!m->options.wants_tangent && m->A.n_rows > MOST_ONCE));
+  m->is_iterative = can && (requested == MOTION_ITERATIVE || n_entries > MOST_ENTRIES ||
+                             (!m->options.needs_tangent && m->A.n_rows > MOST_ONCE));
   if (m->is_iterative) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mass_factor_wants_package(&m->A, &is_wide));
   if (!is_wide) PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,9 +188,9 @@ static PetscErrorCode choose(step_motion *m, const step_layout *l)
 static PetscErrorCode factor(step_motion *m, const step_layout *l, const step_unknowns *u, bool *is_definite)
 {
   PetscFunctionBegin;
-  if (!m->is_chosen) PetscCall(choose(m, l));
+  if (!m->is_chosen) PetscCall(choose_factorisation(m, l));
   m->is_chosen = true;
-  if (m->is_iterative) PetscCall(take_products(m, l, u));
+  if (m->is_iterative) PetscCall(prepare_products(m, l, u));
   else if (m->tree) PetscCall(factor_fronts(m, is_definite));
   else {
     mass_factor_destroy(&m->factor);
@@ -207,7 +207,7 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
   bool is_definite = true;
   sparse_rows_destroy(&m->A);
   if (!m->is_chosen) choose_matrix_free(m, l);
-  if (!m->is_chosen) choose_part(m, l);
+  if (!m->is_chosen) choose_partial_assembly(m, l);
   if (!m->is_matrix_free) PetscCall(assemble(m, l, u));
   const PetscErrorCode code = factor(m, l, u, &is_definite);
   if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) { /* bodies guarantee a definite tangent, so the state is invalid */
@@ -223,7 +223,7 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
 
 /* Tolerance in the norm of conjugate gradients that guarantees `norm` in ours: theirs is weighted with the diagonal of A, ours
  * with the mass. */
-static double weigh(const step_layout *l, int64_t n_full, double norm)
+static double convert_tolerance(const step_layout *l, int64_t n_full, double norm)
 {
   double least = INFINITY;
   for (int64_t i = 0; i < n_full; ++i) least = fmin(least, 1.0 / (l->inverse_scale[i] * sqrt(l->scale[i])));
@@ -250,11 +250,11 @@ static PetscErrorCode divide_by_products(step_motion *m, double tolerance, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_motion_divide(step_motion *m, double tolerance, double *x)
+PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x)
 {
   PetscFunctionBegin;
   if (m->is_iterative) {
-    PetscCall(divide_by_products(m, m->is_matrix_free ? tolerance : weigh(m->by_products.l, m->by_products.u->n_full, tolerance), x));
+    PetscCall(divide_by_products(m, m->is_matrix_free ? tolerance : convert_tolerance(m->by_products.l, m->by_products.u->n_full, tolerance), x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (m->front) {
@@ -274,7 +274,7 @@ PetscErrorCode step_motion_relinearise(const step_motion *m, step_layout *l, con
   PetscFunctionBegin;
   *has_changed = false;
   step_unknowns_expand(u, m->v, l->v);
-  PetscCall(step_layout_follow(l));
+  PetscCall(step_layout_update_poses(l));
   for (int i = 0; i < s->n_systems; ++i) {
     body *b = s->systems[i];
     if (b->ops->relinearise && b->ops->relinearise(b, l->v + 3 * b->first_block)) *has_changed = true;
@@ -288,7 +288,7 @@ static PetscErrorCode newton_direction(step_motion *m, int64_t n, double toleran
   PetscFunctionBegin;
   *slope = 0.0;
   for (int64_t i = 0; i < n; ++i) m->dv[i] = -m->g[i];
-  PetscCall(step_motion_divide(m, tolerance, m->dv));
+  PetscCall(step_motion_solve_linear(m, tolerance, m->dv));
   for (int64_t i = 0; i < n; ++i) *slope += m->dv[i] * m->g[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -301,7 +301,7 @@ static double slope_along(const step_motion *m, int64_t n)
 }
 
 /* Line search along m->dv by bisection: the full step, or the part of it on which work decreases and the state is valid. */
-static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknowns *u, double slope, bool with_tangent, double *norm,
+static PetscErrorCode search_line(step_motion *m, step_layout *l, const step_unknowns *u, double slope, bool with_tangent, double *norm,
                                step_verdict *verdict, step_report *report)
 {
   double share = 0.0, low = 0.0, high = 1.0;
@@ -311,7 +311,7 @@ static PetscErrorCode take_way(step_motion *m, step_layout *l, const step_unknow
     for (int64_t i = 0; i < u->n; ++i) m->v[i] += (next - share) * m->dv[i];
     share    = next;
     *verdict = (step_verdict){STEP_OK, NULL, -1};
-    PetscCall(evaluate(m, l, u, with_tangent, norm, verdict, report));
+    PetscCall(evaluate_residual(m, l, u, with_tangent, norm, verdict, report));
     const double there = verdict->code == STEP_OK ? slope_along(m, u->n) : INFINITY;
     if (there <= -OFF * slope) { /* still decreasing, or nearly level */
       if (share == 1.0 || there >= OFF * slope) break;
@@ -329,15 +329,15 @@ void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
     if (b->ops->set_definite) b->ops->set_definite(b, !is_exact || !m->options.tries_exact[i]);
   }
   m->has_tangent = false;
-  if (m->options.wants_tangent && m->is_matrix_free) leave_matrix_free(m);
+  if (m->options.needs_tangent && m->is_matrix_free) abandon_matrix_free(m);
 }
 
 /* Linearise at m->v, where m->g was evaluated. */
-static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_verdict *verdict, step_report *report)
+static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_verdict *verdict, step_report *report)
 {
   double norm;
   PetscFunctionBegin;
-  if (!m->has_tangent) PetscCall(evaluate(m, l, u, true, &norm, verdict, report));
+  if (!m->has_tangent) PetscCall(evaluate_residual(m, l, u, true, &norm, verdict, report));
   if (verdict->code == STEP_OK) PetscCall(step_motion_linearise(m, l, u, is_start, verdict));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -346,7 +346,7 @@ static PetscErrorCode linearise(step_motion *m, step_layout *l, const step_unkno
 static double tolerance_of(const step_motion *m, double norm)
 {
   const double newton = m->options.newton->tolerance;
-  return wants_tangent(m) ? EXACT * newton : fmax(LOOSE * newton, INEXACT * norm);
+  return needs_tangent(m) ? EXACT * newton : fmax(LOOSE * newton, INEXACT * norm);
 }
 
 /* Newton direction. If an exact tangent gives no descent direction or takes too long, the definite tangent replaces it. */
@@ -358,14 +358,14 @@ static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_
   PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
   if (m->is_exact && (!(*slope < 0.0) || m->n_inner - inner >= SLOW_EXACT)) {
     step_motion_set_exact(m, l, false);
-    PetscCall(linearise(m, l, u, is_start, verdict, report));
+    PetscCall(linearise_at_state(m, l, u, is_start, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     inner = m->n_inner;
     PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
   }
   if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) { /* conjugate gradients take too long */
     m->was_slow = true;
-    leave_matrix_free(m);
+    abandon_matrix_free(m);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -378,26 +378,26 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
   double            norm = INFINITY, before, slope;
   bool              is_known = false;
   if (m->options.tries_exact) step_motion_set_exact(m, l, m->options.linear != MOTION_DIRECT && step_operator_exists(l));
-  PetscCall(evaluate(m, l, u, true, &norm, verdict, report));
+  PetscCall(evaluate_residual(m, l, u, true, &norm, verdict, report));
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     const bool is_there = k > 0 && norm <= o->tolerance;
-    if (m->is_exact && (k == TRIES || (is_there && m->options.wants_tangent))) step_motion_set_exact(m, l, false);
+    if (m->is_exact && (k == TRIES || (is_there && m->options.needs_tangent))) step_motion_set_exact(m, l, false);
     if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-    else if (!is_known && (wants_tangent(m) || !is_there)) /* also after convergence: the contact problem needs A there */
-      PetscCall(linearise(m, l, u, k == 0, verdict, report));
+    else if (!is_known && (needs_tangent(m) || !is_there)) /* also after convergence: the contact problem needs A there */
+      PetscCall(linearise_at_state(m, l, u, k == 0, verdict, report));
     if (verdict->code != STEP_OK || is_known || is_there) break;
     if (k == o->max_iterations) {
-      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_worst(l, m->full), -1};
+      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_largest_residual(l, m->full), -1};
       break;
     }
     before = norm;
-    const bool may_end = !wants_tangent(m) && tolerance_of(m, norm) <= o->tolerance; /* a tangent at the new state is most likely
+    const bool may_end = !needs_tangent(m) && tolerance_of(m, norm) <= o->tolerance; /* a tangent at the new state is most likely
                                                                                       * not needed */
     PetscCall(find_direction(m, l, u, norm, k == 0, &slope, verdict, report));
     if (verdict->code != STEP_OK) break;
-    PetscCall(take_way(m, l, u, slope, !may_end, &norm, verdict, report));
+    PetscCall(search_line(m, l, u, slope, !may_end, &norm, verdict, report));
     ++report->newton_iterations;
-    is_known = !(m->is_exact && m->options.wants_tangent) && norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
+    is_known = !(m->is_exact && m->options.needs_tangent) && norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
     if (m->is_exact && !(norm < before)) step_motion_set_exact(m, l, false);
   }
   report->residual = norm;

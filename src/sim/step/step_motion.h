@@ -12,7 +12,7 @@
 enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
   int  linear;        /* MOTION_...: method for the linear systems */
-  bool wants_tangent; /* the tangent A at the solution is needed by the caller; linear systems are then solved accurately, and J
+  bool needs_tangent; /* the tangent A at the solution is needed by the caller; linear systems are then solved accurately, and J
                        * may be given */
   const bool *tries_exact; /* [n_systems] systems with exact tangents, with products and GMRES, while these converge; the motion
                             * controls body_ops.set_definite. NULL: none */
@@ -49,7 +49,7 @@ void           step_motion_destroy(step_motion *m);
 PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
                                       step_report *report);
 /* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_motion_norm. */
-PetscErrorCode step_motion_divide(step_motion *m, double tolerance, double *x);
+PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x);
 /* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
  * has no mass. */
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,

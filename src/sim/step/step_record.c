@@ -154,7 +154,7 @@ static void end_position(const step_contacts *c, const step_layout *l, const con
 }
 
 /* Add one active contact to the summary. */
-static void judge(const step_outcome *law, int64_t i, double mu, double dt, contact_summary *sum, double *excess, double *miss)
+static void add_to_summary(const step_outcome *law, int64_t i, double mu, double dt, contact_summary *sum, double *excess, double *miss)
 {
   const double *r = law->r + 3 * i, *u = law->u + 3 * i, *W = law->scale + 9 * i;
   const double  r_T = hypot(r[1], r[2]), u_T = hypot(u[1], u[2]), rho = 3.0 / (W[0] + W[4] + W[8]);
@@ -195,7 +195,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     const double *own = law->r + 3 * i, *u = law->u + 3 * i;
     /* Positions at the end of the step follow from the velocity without the shift. */
     const double gap = spots[i].gap + l->dt * (u[0] - c->shift[i]);
-    judge(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
+    add_to_summary(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
     sum.max_penetration = fmax(sum.max_penetration, -gap);
     if (!(own[0] > 0.0)) continue;
     double *x = points->position + 3 * p, *f = points->force + 3 * p;

@@ -12,8 +12,8 @@ static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_
   PetscFunctionBegin;
   PetscCall(memory_alloc("free components", u->n_full, sizeof **index, index));
   for (int64_t i = 0; i < l->n_prescribed; ++i) (*index)[l->prescribed[i]] = -1;
-  for (int64_t i = 0; i < l->led.n; ++i)
-    for (int k = 0; k < 3; ++k) (*index)[3 * (int64_t)l->led.entry[i].block + k] = -1;
+  for (int64_t i = 0; i < l->dependent.n; ++i)
+    for (int k = 0; k < 3; ++k) (*index)[3 * (int64_t)l->dependent.entry[i].block + k] = -1;
   for (int64_t i = 0; i < u->n_full; ++i)
     if ((*index)[i] == 0) (*index)[i] = (int32_t)u->n++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -22,7 +22,7 @@ static PetscErrorCode number_free(const step_layout *l, step_unknowns *u, int32_
 enum { PARALLEL = 4096 };
 
 /* P without dependent nodes. */
-static PetscErrorCode build_picks(const int32_t *index, step_unknowns *u)
+static PetscErrorCode build_selection(const int32_t *index, step_unknowns *u)
 {
   PetscFunctionBegin;
   u->P = (sparse_rows){.n_rows = u->n_full, .n_cols = u->n};
@@ -41,15 +41,15 @@ static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step
   int32_t *row, *col;
   double  *value;
   PetscFunctionBegin;
-  const int64_t most = u->n_full + 3 * l->led.n;
+  const int64_t most = u->n_full + 3 * l->dependent.n;
   PetscCall(memory_alloc("free components", most, sizeof *row, &row));
   PetscCall(memory_alloc("free components", most, sizeof *col, &col));
   PetscCall(memory_alloc("free components", most, sizeof *value, &value));
   for (int64_t i = 0; i < u->n_full; ++i)
     if (index[i] >= 0) row[n] = (int32_t)i, col[n] = index[i], value[n++] = 1.0;
-  for (int64_t i = 0; i < l->led.n; ++i)
+  for (int64_t i = 0; i < l->dependent.n; ++i)
     for (int k = 0; k < 3; ++k) {
-      const body_follower *e = &l->led.entry[i];
+      const body_follower *e = &l->dependent.entry[i];
       const int32_t        to = index[3 * (int64_t)e->leader + k];
       if (to >= 0) row[n] = 3 * e->block + k, col[n] = to, value[n++] = e->weight;
     }
@@ -70,8 +70,8 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   u->n_full = 3 * l->n_blocks;
   PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns exceed the largest index",
              (long long)u->n_full);
-  u->is_all    = l->n_prescribed == 0 && l->led.n == 0;
-  u->is_picked = !u->is_all && l->led.n == 0;
+  u->is_all    = l->n_prescribed == 0 && l->dependent.n == 0;
+  u->is_selection = !u->is_all && l->dependent.n == 0;
   if (u->is_all) {
     u->n = u->n_full;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,12 +80,12 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscErrorCode code = memory_alloc("free components", u->n, sizeof *u->own, &u->own);
   for (int64_t i = 0; i < u->n_full && !code; ++i)
     if (index[i] >= 0) u->own[index[i]] = (int32_t)i;
-  if (!code) code = u->is_picked ? build_picks(index, u) : build_map(l, index, u);
+  if (!code) code = u->is_selection ? build_selection(index, u) : build_map(l, index, u);
   memory_free(&index);
   PetscCall(code);
   PetscCall(memory_alloc("known velocities", u->n_full, sizeof *u->known, &u->known));
   for (int64_t i = 0; i < l->n_prescribed; ++i) u->known[l->prescribed[i]] = l->prescribed_velocity[i];
-  followers_expand(&l->led, u->known); /* of the leaders, only prescribed components are nonzero here */
+  dependent_nodes_expand(&l->dependent, u->known); /* of the leaders, only prescribed components are nonzero here */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +105,7 @@ static void step_unknowns_spread(const step_unknowns *u, const double *y, double
     memcpy(v, y, (size_t)u->n * sizeof *v);
     return;
   }
-  if (!u->is_picked) {
+  if (!u->is_selection) {
     sparse_rows_apply(&u->P, y, v);
     return;
   }
@@ -127,12 +127,12 @@ void step_unknowns_expand(const step_unknowns *u, const double *y, double *v)
 
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y)
 {
-  if (u->is_picked) step_unknowns_pick(u, x, y);
+  if (u->is_selection) step_unknowns_select(u, x, y);
   else if (u->is_all) memcpy(y, x, (size_t)u->n * sizeof *y);
   else sparse_rows_apply(&u->PT, x, y);
 }
 
-void step_unknowns_pick(const step_unknowns *u, const double *v, double *y)
+void step_unknowns_select(const step_unknowns *u, const double *v, double *y)
 {
   if (u->is_all) {
     memcpy(y, v, (size_t)u->n * sizeof *y);
@@ -267,13 +267,13 @@ PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, 
   sparse_rows full, half;
   PetscFunctionBegin;
   PetscCall(assemble(l, keep, &start, &col, &value));
-  PetscErrorCode code = u->is_picked ? select_blocks("matrix of the step", u, u->n, u->own, start, col, value, M)
+  PetscErrorCode code = u->is_selection ? select_blocks("matrix of the step", u, u->n, u->own, start, col, value, M)
                                   : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
   memory_free(&start);
   memory_free(&col);
   memory_free(&value);
   PetscCall(code);
-  if (u->is_all || u->is_picked) PetscFunctionReturn(PETSC_SUCCESS);
+  if (u->is_all || u->is_selection) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sparse_rows_product(&full, &u->P, &half));
   sparse_rows_destroy(&full);
   PetscCall(sparse_rows_product(&u->PT, &half, M));
@@ -285,7 +285,7 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
 {
   sparse_rows full;
   PetscFunctionBegin;
-  if (u->is_picked) {
+  if (u->is_selection) {
     PetscCall(select_blocks("contact rows", u, 3 * j->n, NULL, j->start, j->block, j->value, H));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -321,14 +321,14 @@ static PetscErrorCode list_pairs(const step_layout *l, int64_t n_pairs, const in
 }
 
 /* True if the body contributes only the diagonal block to this row. */
-static bool is_bare(const body *b, int64_t row, const bool *keep) { return keep && b->ops->assembles_part && !keep[row]; }
+static bool has_only_diagonal(const body *b, int64_t row, const bool *keep) { return keep && b->ops->assembles_part && !keep[row]; }
 
 /* Couplings of body b alone. */
 static int64_t own_row(const body *b, int64_t row, const bool *keep, int32_t *to)
 {
   const bool is_part = keep && b->ops->assembles_part;
   int64_t    m       = 0;
-  if (is_bare(b, row, keep)) {
+  if (has_only_diagonal(b, row, keep)) {
     to[0] = (int32_t)row;
     return 1;
   }
@@ -367,7 +367,7 @@ PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t
   for (int k = 0; k < l->scene->n_systems; ++k) {
     const body *b = l->scene->systems[k];
     for (int64_t i = b->first_block; i < b->first_block + b->n_blocks; ++i)
-      room[i + 1] = room[i] + (is_bare(b, i, keep) ? 1 : BODY_MAX_COUPLINGS) + extra.start[i + 1] - extra.start[i];
+      room[i + 1] = room[i] + (has_only_diagonal(b, i, keep) ? 1 : BODY_MAX_COUPLINGS) + extra.start[i + 1] - extra.start[i];
   }
   PetscCall(memory_alloc("tangent columns", room[l->n_blocks], sizeof *loose, &loose));
   int64_t *const count = *row_start;
@@ -433,7 +433,7 @@ static PetscErrorCode multiply(const step_layout *l, const double *x, double *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode product(void *context, const double *x, double *y)
+static PetscErrorCode operator_product(void *context, const double *x, double *y)
 {
   step_operator *o = context;
   PetscFunctionBegin;
@@ -506,7 +506,7 @@ static PetscErrorCode balance_system(step_operator *o, const body *b, const doub
 }
 
 /* Shift each system so that the sum of its residual forces vanishes: uniformly, or the centre of a rigid body. */
-static PetscErrorCode balance(void *context, const double *rest, double *v)
+static PetscErrorCode operator_balance(void *context, const double *rest, double *v)
 {
   step_operator *o = context;
   PetscFunctionBegin;
@@ -518,7 +518,7 @@ static PetscErrorCode balance(void *context, const double *rest, double *v)
 }
 
 /* Diagonal blocks of nodes. Three consecutive unknowns may belong to two nodes; those are not coupled in the block. */
-static PetscErrorCode blocks(void *context, double *block, double *weight)
+static PetscErrorCode operator_blocks(void *context, double *block, double *weight)
 {
   const step_operator *o = context;
   const step_layout   *l = o->l;
@@ -552,7 +552,7 @@ static PetscErrorCode blocks(void *context, double *block, double *weight)
 PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o)
 {
   PetscFunctionBegin;
-  *o = (step_operator){.l = l, .u = u, .operator = {.product = product, .balance = balance, .A = A, .n = u->n, .blocks = blocks}};
+  *o = (step_operator){.l = l, .u = u, .operator = {.product = operator_product, .balance = operator_balance, .A = A, .n = u->n, .blocks = operator_blocks}};
   o->operator.context = o;
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));

@@ -11,7 +11,7 @@
 typedef struct {
   int64_t     n_full, n;  /* 3 n_blocks; number of free unknowns */
   bool        is_all;     /* all components are free: P = 1, the other members are empty */
-  bool        is_picked;  /* there are no dependent nodes: P selects components, PT is empty */
+  bool        is_selection;  /* there are no dependent nodes: P selects components, PT is empty */
   sparse_rows P, PT;
   int32_t    *own;        /* [n] component of the global vector of each unknown */
   double     *known;      /* [n_full] prescribed part of v */
@@ -25,7 +25,7 @@ void step_unknowns_expand(const step_unknowns *u, const double *y, double *v);
 /* y [n] = P^T x. */
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y);
 /* y [n]: the free components of v. */
-void step_unknowns_pick(const step_unknowns *u, const double *v, double *y);
+void step_unknowns_select(const step_unknowns *u, const double *v, double *y);
 /* M = P^T A P, with A assembled by the systems at their last residual with tangent. keep: as in step_pattern. */
 PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, const bool *keep, sparse_rows *M);
 /* H = (contact rows) P. Then u = H y + known_u, with known_u the contact velocities at v = known. */

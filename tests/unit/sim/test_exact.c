@@ -419,7 +419,7 @@ static void test_rows(void **state)
   assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
   for (int64_t i = 0; i < 3 * l.n_blocks; ++i) l.v0[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
   memcpy(l.v, l.v0, (size_t)(3 * l.n_blocks) * sizeof *l.v);
-  assert_ok(step_layout_follow(&l));
+  assert_ok(step_layout_update_poses(&l));
   assert_ok(step_unknowns_create(&l, &u));
   assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_share, &c));
   assert_ok(step_contacts_find(&c, &l, &u, &verdict));
@@ -479,14 +479,14 @@ static void check_part(const step_layout *l, const step_unknowns *u, const spars
   for (int64_t i = 0; i < l->n_blocks; ++i) keep[i] = i % 7 < n_of_7;
   assert_ok(step_unknowns_mass(u, l, keep, &part));
   assert_true(part.start[part.n_rows] <= M->start[M->n_rows]);
-  for (int64_t i = 0; i < u->n && !(u->n > 0 && !u->is_all && !u->is_picked); ++i)
+  for (int64_t i = 0; i < u->n && !(u->n > 0 && !u->is_all && !u->is_selection); ++i)
     for (int64_t k = M->start[i]; k < M->start[i + 1]; ++k) {
       const int64_t a = (u->is_all ? i : u->own[i]) / 3, j = M->col[k], b = (u->is_all ? j : u->own[j]) / 3;
       if (a != b && !(keep[a] && keep[b])) continue;
       assert_close(entry(&part, i, j), M->value[k], 1e-12 * fabs(entry(M, i, i)));
       ++n_seen;
     }
-  assert_true(n_seen >= u->n || (!u->is_all && !u->is_picked));
+  assert_true(n_seen >= u->n || (!u->is_all && !u->is_selection));
   sparse_rows_destroy(&part);
   memory_free(&keep);
 }
@@ -509,7 +509,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   for (int k = 0; k < 6; ++k) assert_ok(memory_alloc("test", u.n_full, sizeof **arrays[k], arrays[k]));
   for (int64_t i = 0; i < u.n; ++i) z[i] = random_range(5, (uint64_t)i, 0, -noise, noise);
   step_unknowns_expand(&u, z, l.v);
-  assert_ok(step_layout_follow(&l));
+  assert_ok(step_layout_update_poses(&l));
   assert_ok(step_layout_residual(&l, g, true, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
   assert_ok(step_unknowns_mass(&u, &l, NULL, &M));
@@ -534,7 +534,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
       double *to = side ? minus : plus;
       for (int64_t i = 0; i < u.n; ++i) to[i] = z[i] + (side ? -e : e) * x[i];
       step_unknowns_expand(&u, to, l.v);
-      assert_ok(step_layout_follow(&l));
+      assert_ok(step_layout_update_poses(&l));
       assert_ok(step_layout_residual(&l, g, false, &verdict));
       step_unknowns_fold(&u, g, to);
     }

@@ -26,7 +26,7 @@ static void parts_solve(world *w, parts *p)
   assert_ok(step_layout_begin(&p->l, 0.0, w->j->scene.time->step, &verdict));
   assert_ok(monolith_bodies_begin(&p->bodies, &p->l, &verdict));
   memcpy(p->l.v, p->l.v0, (size_t)(3 * p->l.n_blocks) * sizeof *p->l.v);
-  assert_ok(step_layout_follow(&p->l));
+  assert_ok(step_layout_update_poses(&p->l));
   assert_ok(monolith_contacts_find(&p->contacts, &p->l, &p->bodies, &verdict));
   for (int i = 0; i < w->s->n_systems; ++i)
     if (mac_domain_of(w->s->systems[i])) p->state = mac_domain_state(mac_domain_of(w->s->systems[i]));

@@ -131,7 +131,7 @@ static void test_light_by_default(void **state)
     write_job(row[i].model, row[i].extra, text, sizeof text);
     read_world(text, &w);
     begin(&w, 0.0);
-    if ((w.p.layout.led.n > 0) != row[i].has_any) fail_msg("%s, %s: %d entries", row[i].model, row[i].extra, (int)w.p.layout.led.n);
+    if ((w.p.layout.dependent.n > 0) != row[i].has_any) fail_msg("%s, %s: %d entries", row[i].model, row[i].extra, (int)w.p.layout.dependent.n);
     close_world(&w);
     assert_no_leak();
   }

@@ -87,11 +87,11 @@ static void test_check(void **state)
       {"0.4001", "", {NULL}},
       {"0.4",
        "",
-       {"bodies.low: its surface meets \"high\" as the run starts", " pairs of an edge and a triangle, edge ", ", 0.4)",
+       {"bodies.low: its surface intersects \"high\" at the start of the run", " pairs of an edge and a triangle, edge ", ", 0.4)",
         "Move one of them away, or pray"}},
       {"0.35",
        "",
-       {"bodies.low: its surface meets \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
+       {"bodies.low: its surface intersects \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
       {"0.35", ", pairs: [{between: [low, high], touch: false}]", {NULL}},
   };
   (void)state;
@@ -120,7 +120,7 @@ static void test_self(void **state)
       if (fabs(low->x[3 * k] - 0.2) + fabs(low->x[3 * k + 1] - 0.2) + fabs(low->x[3 * k + 2]) < 1e-12) low->x[3 * k + 2] = 0.45;
     assert_ok(scene_intersections_check(w.s, "pray", w.d));
     assert_int_equal(diagnostics_count(w.d), knows);
-    if (knows) assert_non_null(strstr(diagnostics_text(w.d, 0), "meets itself as the run starts"));
+    if (knows) assert_non_null(strstr(diagnostics_text(w.d, 0), "intersects itself at the start of the run"));
     close_world(&w);
   }
   assert_no_leak();
@@ -167,17 +167,17 @@ static void test_planes(void **state)
       "contact: {friction: 0.3}\n";
   world                w;
   scene_intersections *f;
-  const scene_sunk    *sunk;
+  const scene_vertex_beyond    *sunk;
   int64_t              n;
   (void)state;
   open_world(text, &w);
   assert_ok(scene_intersections_create(w.s, &f));
   assert_int_equal(count(&w, f, 0.0, "block", "floor"), 0);
-  assert_ok(scene_intersections_sunk(f, w.s, 0.0, &n, &sunk));
+  assert_ok(scene_intersections_beyond(f, w.s, 0.0, &n, &sunk));
   assert_int_equal(n, 0); /* on it is not beyond it */
-  assert_ok(scene_intersections_sunk(f, w.s, 1e-300, &n, &sunk));
+  assert_ok(scene_intersections_beyond(f, w.s, 1e-300, &n, &sunk));
   assert_int_equal(n, 9);
-  assert_ok(scene_intersections_sunk(f, w.s, 0.3, &n, &sunk));
+  assert_ok(scene_intersections_beyond(f, w.s, 0.3, &n, &sunk));
   assert_int_equal(n, 18 - 1); /* 3 x 3 nodes a layer, of which one is within */
   for (int64_t i = 0; i < n; ++i) assert_true(f->surfaces->body[sunk[i].vertex] == 0 && sunk[i].body == 1);
   assert_ok(scene_intersections_check(w.s, "pray", w.d));

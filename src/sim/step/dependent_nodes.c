@@ -1,14 +1,14 @@
 /* Sparse products with the map R of dependent nodes and its transpose, entry by entry in the order in which bodies list them. */
-#include "sim/step/followers.h"
+#include "sim/step/dependent_nodes.h"
 #include "core/memory.h"
 
-void followers_free(followers *f)
+void dependent_nodes_free(dependent_nodes *f)
 {
   memory_free(&f->entry);
   f->n = f->capacity = 0;
 }
 
-PetscErrorCode followers_gather(followers *f, int n_systems, body *const *systems)
+PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *const *systems)
 {
   PetscFunctionBegin;
   f->n = 0;
@@ -24,7 +24,7 @@ PetscErrorCode followers_gather(followers *f, int n_systems, body *const *system
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void followers_expand(const followers *f, double *x)
+void dependent_nodes_expand(const dependent_nodes *f, double *x)
 {
   for (int64_t i = 0; i < f->n; ++i)
     for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] = 0.0;
@@ -33,7 +33,7 @@ void followers_expand(const followers *f, double *x)
       x[3 * (int64_t)f->entry[i].block + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].leader + k];
 }
 
-void followers_fold(const followers *f, double *x)
+void dependent_nodes_fold(const dependent_nodes *f, double *x)
 {
   for (int64_t i = 0; i < f->n; ++i)
     for (int k = 0; k < 3; ++k)
@@ -42,7 +42,7 @@ void followers_fold(const followers *f, double *x)
     for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] = 0.0;
 }
 
-void followers_fold_squares(const followers *f, int width, double *d)
+void dependent_nodes_fold_squares(const dependent_nodes *f, int width, double *d)
 {
   for (int64_t i = 0; i < f->n; ++i) {
     const double a = f->entry[i].weight;

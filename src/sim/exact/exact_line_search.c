@@ -1,19 +1,20 @@
-#include "sim/exact/exact_ways.h"
+/* Step lengths are found by safeguarded interpolation of the slope, for all selected parts at once. */
+#include "sim/exact/exact_line_search.h"
 #include "core/memory.h"
 #include <math.h>
 #include <string.h>
 
-enum { SMALL = 6 }; /* unknowns: rigid bodies fall into such */
+enum { SMALL = 6 }; /* unknowns; components of rigid bodies are not larger */
 
-void exact_ways_destroy(exact_ways *w)
+void exact_line_search_destroy(exact_line_search *w)
 {
   void *arrays[] = {&w->part,   &w->first, &w->slope,   &w->residual, &w->share,
-                    &w->low,    &w->at_low, &w->high,   &w->at_high,  &w->is_sought};
+                    &w->low,    &w->at_low, &w->high,   &w->at_high,  &w->is_selected};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
-  *w = (exact_ways){0};
+  *w = (exact_line_search){0};
 }
 
-PetscErrorCode exact_ways_create(const delassus *W, exact_ways *w)
+PetscErrorCode exact_line_search_create(const delassus *W, exact_line_search *w)
 {
   const mass_factor *f      = delassus_factor(W);
   const int64_t     *start  = mass_factor_start(f), n_components = mass_factor_n_components(f);
@@ -21,7 +22,7 @@ PetscErrorCode exact_ways_create(const delassus *W, exact_ways *w)
   int64_t            n_large = 0;
   bool               is_any_small = false;
   PetscFunctionBegin;
-  *w = (exact_ways){.n = delassus_n_dof(W)};
+  *w = (exact_line_search){.n = delassus_n_dof(W)};
   PetscCall(memory_alloc("parts of a scene", w->n, sizeof *w->part, &w->part));
   for (int64_t c = 0; c < n_components; ++c) {
     const bool is_large = start[c + 1] - start[c] > SMALL;
@@ -33,48 +34,48 @@ PetscErrorCode exact_ways_create(const delassus *W, exact_ways *w)
   double **arrays[] = {&w->first, &w->slope, &w->residual, &w->share, &w->low, &w->at_low, &w->high, &w->at_high};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
     PetscCall(memory_alloc("parts of a scene", w->n_parts, sizeof(double), arrays[k]));
-  PetscCall(memory_alloc("parts of a scene", w->n_parts, sizeof *w->is_sought, &w->is_sought));
+  PetscCall(memory_alloc("parts of a scene", w->n_parts, sizeof *w->is_selected, &w->is_selected));
   for (int64_t i = 0; i < w->n && !is_any_small; ++i) --w->part[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void add_slopes(const exact_ways *w, const double *dy, const double *left, double *slope)
+static void add_slopes(const exact_line_search *w, const double *dy, const double *gradient, double *slope)
 {
   memset(slope, 0, (size_t)w->n_parts * sizeof *slope);
-  for (int64_t i = 0; i < w->n; ++i) slope[w->part[i]] += dy[i] * left[i];
+  for (int64_t i = 0; i < w->n; ++i) slope[w->part[i]] += dy[i] * gradient[i];
 }
 
-void exact_ways_begin(exact_ways *w, const double *dy, const double *left) { add_slopes(w, dy, left, w->first); }
+void exact_line_search_start(exact_line_search *w, const double *dy, const double *gradient) { add_slopes(w, dy, gradient, w->first); }
 
-static void bracket(exact_ways *w, int64_t p)
+static void bracket(exact_line_search *w, int64_t p)
 {
   if (w->slope[p] < 0.0) w->low[p] = w->share[p], w->at_low[p] = w->slope[p];
   else w->high[p] = w->share[p], w->at_high[p] = w->slope[p];
 }
 
-static bool is_too_far(const exact_ways *w, int64_t p) { return w->slope[p] > -EXACT_OFF * w->first[p]; }
+static bool is_too_far(const exact_line_search *w, int64_t p) { return w->slope[p] > -EXACT_SLOPE_FRACTION * w->first[p]; }
 
-int64_t exact_ways_seek(exact_ways *w, const double *dy, const double *left, const double *scale)
+int64_t exact_line_search_select(exact_line_search *w, const double *dy, const double *gradient, const double *scale)
 {
   double all  = 0.0;
-  w->n_sought = 0;
-  add_slopes(w, dy, left, w->slope);
+  w->n_selected = 0;
+  add_slopes(w, dy, gradient, w->slope);
   memset(w->residual, 0, (size_t)w->n_parts * sizeof *w->residual);
-  for (int64_t i = 0; i < w->n; ++i) w->residual[w->part[i]] += left[i] * scale[i] * left[i] * scale[i];
+  for (int64_t i = 0; i < w->n; ++i) w->residual[w->part[i]] += gradient[i] * scale[i] * gradient[i] * scale[i];
   for (int64_t p = 0; p < w->n_parts; ++p) all += w->residual[p];
   for (int64_t p = 0; p < w->n_parts; ++p) {
     w->share[p]     = 1.0;
-    w->is_sought[p] = (double)w->n_parts * w->residual[p] >= all && is_too_far(w, p);
-    if (!w->is_sought[p]) continue;
-    ++w->n_sought;
+    w->is_selected[p] = (double)w->n_parts * w->residual[p] >= all && is_too_far(w, p);
+    if (!w->is_selected[p]) continue;
+    ++w->n_selected;
     w->low[p] = 0.0, w->at_low[p] = w->first[p];
     bracket(w, p);
   }
-  return w->n_sought;
+  return w->n_selected;
 }
 
-/* Between one not far enough and one too far. */
-static double next_share(const exact_ways *w, int64_t p, int step)
+/* Step length between one that is too short and one that is too long. */
+static double next_share(const exact_line_search *w, int64_t p, int step)
 {
   const double low = w->low[p], high = w->high[p], width = high - low;
   if (isinf(w->at_high[p])) return low + 0.5 * width;
@@ -83,25 +84,25 @@ static double next_share(const exact_ways *w, int64_t p, int step)
   return fmin(fmax(straight, low + 0.1 * width), high - 0.1 * width);
 }
 
-void exact_ways_next(exact_ways *w, int step)
+void exact_line_search_next(exact_line_search *w, int step)
 {
   for (int64_t p = 0; p < w->n_parts; ++p)
-    if (w->is_sought[p]) w->share[p] = next_share(w, p, step);
+    if (w->is_selected[p]) w->share[p] = next_share(w, p, step);
 }
 
-int64_t exact_ways_take(exact_ways *w, const double *dy, const double *left)
+int64_t exact_line_search_update(exact_line_search *w, const double *dy, const double *gradient)
 {
-  if (left) add_slopes(w, dy, left, w->slope);
+  if (gradient) add_slopes(w, dy, gradient, w->slope);
   for (int64_t p = 0; p < w->n_parts; ++p) {
-    if (!w->is_sought[p]) continue;
-    if (!left) w->slope[p] = INFINITY;
+    if (!w->is_selected[p]) continue;
+    if (!gradient) w->slope[p] = INFINITY;
     bracket(w, p);
-    if (fabs(w->slope[p]) <= -EXACT_OFF * w->first[p]) w->is_sought[p] = false, --w->n_sought;
+    if (fabs(w->slope[p]) <= -EXACT_SLOPE_FRACTION * w->first[p]) w->is_selected[p] = false, --w->n_selected;
   }
-  return w->n_sought;
+  return w->n_selected;
 }
 
-void exact_ways_go(const exact_ways *w, const double *start, const double *dy, double *y)
+void exact_line_search_point(const exact_line_search *w, const double *start, const double *dy, double *y)
 {
   for (int64_t i = 0; i < w->n; ++i) y[i] = start[i] + w->share[w->part[i]] * dy[i];
 }

@@ -1,21 +1,22 @@
-#include "sim/measure/flank.h"
+/* Particles are sorted by columns; the slope is fitted in two passes, the second with heights perpendicular to the first line. */
+#include "sim/measure/heap_slope.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/sort.h"
 
-/* Particles in the heap's own terms, in order of their columns, and the highest of every column. */
+/* Particles in coordinates of the heap, in the order of their columns, and the highest particle of every column. */
 typedef struct {
   int64_t   n, n_columns;
-  double   *s, *z, *top_s, *top_z; /* [n] distance down the slope and height; the same of columns [n_columns] */
+  double   *s, *z, *top_s, *top_z; /* [n] distance down the slope, and height; the same for columns [n_columns] */
   uint64_t *key;                   /* of the column */
   int32_t  *order;
 } columns;
 
 /* Horizontal unit vectors; e[0] is the horizontal part of `along`. False if it has none. */
-static bool basis(const flank_frame *f, double e[2][3])
+static bool basis(const heap_frame *f, double e[2][3])
 {
   v3_copy(e[0], f->along);
-  if (f->is_round) v3_set(e[0], fabs(f->up[0]) < 0.5, fabs(f->up[0]) >= 0.5, 0.0); /* any other than up */
+  if (f->is_round) v3_set(e[0], fabs(f->up[0]) < 0.5, fabs(f->up[0]) >= 0.5, 0.0); /* any direction other than up */
   v3_axpy(e[0], -v3_dot(e[0], f->up), f->up);
   const double size = v3_norm(e[0]);
   if (!(size > 1e-6)) return false;
@@ -29,7 +30,7 @@ static uint64_t column_of(double c, double width)
   return (uint64_t)(int64_t)(fmin(fmax(floor(c / width), -2.0e9), 2.0e9) + 2147483648.0);
 }
 
-static void place(columns *c, double *const x[3], const flank_frame *f, double e[2][3])
+static void transform_particles(columns *c, double *const x[3], const heap_frame *f, double e[2][3])
 {
   for (int64_t i = 0; i < c->n; ++i) {
     const double d[3] = {x[0][i] - f->point[0], x[1][i] - f->point[1], x[2][i] - f->point[2]};
@@ -40,7 +41,7 @@ static void place(columns *c, double *const x[3], const flank_frame *f, double e
   }
 }
 
-/* The particle of every column that rises most above the line of slope t. */
+/* Find in every column the particle that is highest above the line of slope t. */
 static void find_tops(columns *c, double t)
 {
   c->n_columns = 0;
@@ -52,8 +53,8 @@ static void find_tops(columns *c, double t)
   }
 }
 
-/* Least squares z = a - t s over the middle of the flank; NaN if that is less than three columns. */
-static double fit(const columns *c)
+/* Least squares z = a - t s over the middle of the slope; NaN if it has less than three columns. */
+static double fit_line(const columns *c)
 {
   double highest = -INFINITY, from = -INFINITY, to = -INFINITY, n = 0.0, s1 = 0.0, z1 = 0.0, ss = 0.0, sz = 0.0;
   for (int64_t k = 0; k < c->n_columns; ++k) highest = fmax(highest, c->top_z[k]);
@@ -90,7 +91,7 @@ static void columns_free(columns *c)
   memory_free(&c->s), memory_free(&c->z), memory_free(&c->top_s), memory_free(&c->top_z), memory_free(&c->key), memory_free(&c->order);
 }
 
-PetscErrorCode flank_slope(int64_t n, double *const x[3], const flank_frame *f, double *angle)
+PetscErrorCode heap_slope_angle(int64_t n, double *const x[3], const heap_frame *f, double *angle)
 {
   PetscFunctionBegin;
   columns c = {0};
@@ -99,13 +100,13 @@ PetscErrorCode flank_slope(int64_t n, double *const x[3], const flank_frame *f, 
   if (n < 3 || !basis(f, e)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = columns_alloc(n, &c);
   if (!code) {
-    place(&c, x, f, e);
+    transform_particles(&c, x, f, e);
     code = sort_keys(n, 64, c.key, c.order);
   }
   if (!code) {
     find_tops(&c, 0.0);
-    const double t = fit(&c);
-    if (isfinite(t)) find_tops(&c, t), *angle = atan(fit(&c));
+    const double t = fit_line(&c);
+    if (isfinite(t)) find_tops(&c, t), *angle = atan(fit_line(&c));
   }
   columns_free(&c);
   PetscCall(code);

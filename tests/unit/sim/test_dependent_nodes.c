@@ -1,19 +1,19 @@
 /* R and R^T of blocks that follow others, against each other and by hand. */
-#include "sim/step/followers.h"
+#include "sim/step/dependent_nodes.h"
 #include "core/random.h"
 #include "test.h"
 
 enum { N = 6 };
 /* 1 follows 0 and 4 as an extrapolation, 3 follows 4. */
 static body_follower   entries[] = {{1, 0, 2.0}, {1, 4, -1.0}, {3, 4, 1.0}};
-static const followers some = {3, 3, entries};
+static const dependent_nodes some = {3, 3, entries};
 
 static void followers_are_sums_of_leaders(void **state)
 {
   (void)state;
   double x[3 * N];
   for (int i = 0; i < 3 * N; ++i) x[i] = 1.0 + i;
-  followers_expand(&some, x);
+  dependent_nodes_expand(&some, x);
   for (int k = 0; k < 3; ++k) {
     assert_true(x[3 + k] == 2.0 * (1.0 + k) - (13.0 + k));
     assert_true(x[9 + k] == 13.0 + k);
@@ -29,8 +29,8 @@ static void folding_is_the_transpose(void **state)
     x[i] = Rx[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
     y[i] = Ry[i] = random_range(3, (uint64_t)i, 1, -1.0, 1.0);
   }
-  followers_expand(&some, Rx);
-  followers_fold(&some, Ry);
+  dependent_nodes_expand(&some, Rx);
+  dependent_nodes_fold(&some, Ry);
   for (int i = 0; i < 3 * N; ++i) a += Rx[i] * y[i], b += x[i] * Ry[i];
   assert_close(a, b, 1e-15);
 }
@@ -40,7 +40,7 @@ static void diagonals_take_squares(void **state)
   (void)state;
   double d[9 * N];
   for (int i = 0; i < 9 * N; ++i) d[i] = 1.0 + i;
-  followers_fold_squares(&some, 9, d);
+  dependent_nodes_fold_squares(&some, 9, d);
   for (int k = 0; k < 9; ++k) {
     assert_true(d[k] == 1.0 + k + 4.0 * (10.0 + k));
     assert_true(d[36 + k] == 37.0 + k + 10.0 + k + 28.0 + k);

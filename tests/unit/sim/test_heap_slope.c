@@ -2,7 +2,7 @@
  * shaken lattices of particles. */
 #include "core/math3.h"
 #include "core/random.h"
-#include "sim/measure/flank.h"
+#include "sim/measure/heap_slope.h"
 #include "test.h"
 
 enum { MOST = 400000 };
@@ -11,7 +11,7 @@ enum { MOST = 400000 };
 static double surface(double u) { return u < 0.2 ? 0.9 - 2.5 * u * u : fmax(1.0 - u, u < 1.3 ? 0.08 : 0.0); }
 
 /* Particles, two per column and axis, where `up` comes last in a turned frame; `jitter` in lattice constants, either way. */
-static int64_t fill(const flank_frame *f, double reach, double slope_deg, double jitter, uint64_t seed, double *x[3])
+static int64_t fill(const heap_frame *f, double reach, double slope_deg, double jitter, uint64_t seed, double *x[3])
 {
   const double d = 0.5 * f->width, t = tan(slope_deg * M_PI / 180.0);
   const int    m = (int)ceil(1.3 * reach / d) + 1, layers = (int)ceil(reach * t / d) + 1;
@@ -45,16 +45,16 @@ static void with_particles(void (*body)(double *x[3]))
   assert_no_leak();
 }
 
-static double slope_deg(int64_t n, double *const x[3], const flank_frame *f)
+static double slope_deg(int64_t n, double *const x[3], const heap_frame *f)
 {
   double angle;
-  assert_ok(flank_slope(n, x, f, &angle));
+  assert_ok(heap_slope_angle(n, x, f, &angle));
   return angle * 180.0 / M_PI;
 }
 
 static void cones_in(double *x[3])
 {
-  flank_frame f = {.up = {0, 0, 1}, .point = {0.3, -0.2, 0.05}, .is_round = true, .width = 0.01};
+  heap_frame f = {.up = {0, 0, 1}, .point = {0.3, -0.2, 0.05}, .is_round = true, .width = 0.01};
   for (int i = 0; i < 4; ++i) {
     const double wanted = (double[]){10.0, 22.0, 31.0, 40.0}[i];
     for (uint64_t seed = 1; seed < 4; ++seed) assert_close(slope_deg(fill(&f, 0.2, wanted, 0.5, seed, x), x, &f), wanted, 0.2);
@@ -67,7 +67,7 @@ static void cones(void **state) { (void)state, with_particles(cones_in); }
 /* One column wide, up and downhill at odd angles to the axes, and two-sided: only the side that `along` points to is read. */
 static void wedge_in(double *x[3])
 {
-  flank_frame f = {.up = {0.6, 0, 0.8}, .point = {0.1, 0.2, 0.3}, .along = {0.0, 1.0, 0.0}, .width = 0.01};
+  heap_frame f = {.up = {0.6, 0, 0.8}, .point = {0.1, 0.2, 0.3}, .along = {0.0, 1.0, 0.0}, .width = 0.01};
   assert_close(slope_deg(fill(&f, 0.4, 31.0, 0.4, 5, x), x, &f), 31.0, 0.5);
   v3_set(f.along, 0.8, 0.3, -0.1);
   const int64_t n = fill(&f, 0.4, 26.0, 0.4, 6, x);
@@ -82,13 +82,13 @@ static void wedge(void **state) { (void)state, with_particles(wedge_in); }
 
 static void too_little_in(double *x[3])
 {
-  flank_frame f = {.up = {0, 0, 1}, .is_round = true, .width = 0.01};
+  heap_frame f = {.up = {0, 0, 1}, .is_round = true, .width = 0.01};
   assert_true(isnan(slope_deg(0, x, &f)));
   for (int i = 0; i < 5; ++i) x[0][i] = x[1][i] = 0.001 * i, x[2][i] = 0.01 * i;
   assert_true(isnan(slope_deg(5, x, &f)));
   f.is_round = false;
   v3_set(f.along, 0, 0, 1);
-  assert_true(isnan(slope_deg(fill(&(flank_frame){.up = {0, 0, 1}, .is_round = true, .width = 0.01}, 0.1, 30.0, 0.0, 1, x), x, &f)));
+  assert_true(isnan(slope_deg(fill(&(heap_frame){.up = {0, 0, 1}, .is_round = true, .width = 0.01}, 0.1, 30.0, 0.0, 1, x), x, &f)));
 }
 static void too_little(void **state) { (void)state, with_particles(too_little_in); }
 

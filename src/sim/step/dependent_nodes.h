@@ -5,22 +5,22 @@
  * Test functions R v are the same as without dependent blocks. Therefore momentum, every rigid motion that R reproduces, and the
  * energy decay of backward Euler are preserved. Dependent blocks keep their places in the vector but are decoupled. Used by
  * step_layout and by formulation penalty. */
-#ifndef SS_SIM_STEP_FOLLOWERS_H
-#define SS_SIM_STEP_FOLLOWERS_H
+#ifndef SS_SIM_STEP_DEPENDENT_NODES_H
+#define SS_SIM_STEP_DEPENDENT_NODES_H
 #include "discretize/body/body.h"
 
 typedef struct {
   int64_t        n, capacity;
   body_follower *entry; /* block and leader in the global vector; the entries of one block are consecutive */
-} followers;
+} dependent_nodes;
 
-void           followers_free(followers *f);
-PetscErrorCode followers_gather(followers *f, int n_systems, body *const *systems);
+void           dependent_nodes_free(dependent_nodes *f);
+PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *const *systems);
 /* x [n_blocks][3] = R x */
-void followers_expand(const followers *f, double *x);
+void dependent_nodes_expand(const dependent_nodes *f, double *x);
 /* x [n_blocks][3] = R^T x, zero for followers. */
-void followers_fold(const followers *f, double *x);
+void dependent_nodes_fold(const dependent_nodes *f, double *x);
 /* d [n_blocks][width] = diagonal blocks: leaders receive sum a^2 d. The coupling between a leader and its dependent blocks is
  * neglected. */
-void followers_fold_squares(const followers *f, int width, double *d);
+void dependent_nodes_fold_squares(const dependent_nodes *f, int width, double *d);
 #endif

@@ -1,6 +1,6 @@
 /* Ways of the parts of a scene: which there are, which went too far, and where each of them is taken to. */
 #include "test.h"
-#include "sim/exact/exact_ways.h"
+#include "sim/exact/exact_line_search.h"
 
 enum { LONG = 8, N = 3 * LONG + 4 }; /* three strands, and four unknowns by themselves */
 
@@ -30,9 +30,9 @@ static void parts(void **state)
   (void)state;
   for (int with_single = 0; with_single < 2; ++with_single) {
     delassus  *W;
-    exact_ways w;
+    exact_line_search w;
     make(&W, with_single);
-    assert_ok(exact_ways_create(W, &w));
+    assert_ok(exact_line_search_create(W, &w));
     assert_int_equal(w.n_parts, 3 + with_single);
     for (int i = 0; i < w.n; ++i) {
       assert_in_range(w.part[i], 0, w.n_parts - 1);
@@ -41,7 +41,7 @@ static void parts(void **state)
         assert_int_equal(w.part[i] == w.part[j], a == b);
       }
     }
-    exact_ways_destroy(&w);
+    exact_line_search_destroy(&w);
     delassus_destroy(&W);
   }
   assert_no_leak();
@@ -49,7 +49,7 @@ static void parts(void **state)
 
 /* What is left where every unknown of part p has gone the share s of a way of 1: s - 1 + hard[p] s^3, as of a spring drawn aside. */
 static const double hard[4] = {0.0, 40.0, 0.1, 0.0};
-static void left_at(const exact_ways *w, const int *strand, const double *y, double *left)
+static void left_at(const exact_line_search *w, const int *strand, const double *y, double *left)
 {
   for (int i = 0; i < w->n; ++i) left[i] = y[i] - 1.0 + hard[strand[i]] * y[i] * y[i] * y[i];
 }
@@ -58,32 +58,32 @@ static void each_for_itself(void **state)
 {
   (void)state;
   delassus  *W;
-  exact_ways w;
+  exact_line_search w;
   double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
   int        strand[N];
   make(&W, true);
-  assert_ok(exact_ways_create(W, &w));
+  assert_ok(exact_line_search_create(W, &w));
   for (int i = 0; i < N; ++i) strand[i] = i < 3 * LONG ? i / LONG : 3, dy[i] = scale[i] = 1.0;
   left_at(&w, strand, start, left);
-  exact_ways_begin(&w, dy, left);
+  exact_line_search_start(&w, dy, left);
   for (int i = 0; i < N; ++i) y[i] = 1.0;
   left_at(&w, strand, y, left);
-  assert_int_equal(exact_ways_seek(&w, dy, left, scale), 1);
+  assert_int_equal(exact_line_search_select(&w, dy, left, scale), 1);
   int trials = 0;
-  while (w.n_sought > 0 && trials < 20) {
-    exact_ways_next(&w, trials++);
-    exact_ways_go(&w, start, dy, y);
+  while (w.n_selected > 0 && trials < 20) {
+    exact_line_search_next(&w, trials++);
+    exact_line_search_point(&w, start, dy, y);
     for (int i = 0; i < N; ++i)
       if (strand[i] != 1) assert_true(y[i] == 1.0); /* who did not go too far goes all the way */
     left_at(&w, strand, y, left);
-    exact_ways_take(&w, dy, left);
+    exact_line_search_update(&w, dy, left);
   }
-  assert_int_equal(w.n_sought, 0);
+  assert_int_equal(w.n_selected, 0);
   for (int i = LONG; i < 2 * LONG; ++i) {
     assert_true(y[i] == y[LONG]);
-    assert_true(fabs(y[i] - 1.0 + 40.0 * y[i] * y[i] * y[i]) <= EXACT_OFF); /* the slope per unknown was -1 */
+    assert_true(fabs(y[i] - 1.0 + 40.0 * y[i] * y[i] * y[i]) <= EXACT_SLOPE_FRACTION); /* the slope per unknown was -1 */
   }
-  exact_ways_destroy(&w);
+  exact_line_search_destroy(&w);
   delassus_destroy(&W);
   assert_no_leak();
 }
@@ -94,24 +94,24 @@ static void cannot_be(void **state)
 {
   (void)state;
   delassus  *W;
-  exact_ways w;
+  exact_line_search w;
   double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
   make(&W, true);
-  assert_ok(exact_ways_create(W, &w));
+  assert_ok(exact_line_search_create(W, &w));
   for (int i = 0; i < N; ++i) dy[i] = 1.0, left[i] = -1.0, scale[i] = 1.0;
-  exact_ways_begin(&w, dy, left);
+  exact_line_search_start(&w, dy, left);
   for (int i = 0; i < N; ++i) left[i] = i < LONG ? 100.0 : 1.0; /* all too far, one by much */
-  assert_int_equal(exact_ways_seek(&w, dy, left, scale), 1);
+  assert_int_equal(exact_line_search_select(&w, dy, left, scale), 1);
   for (int k = 0; k < 3; ++k) {
-    exact_ways_next(&w, k);
-    exact_ways_go(&w, start, dy, y);
+    exact_line_search_next(&w, k);
+    exact_line_search_point(&w, start, dy, y);
     assert_true(y[0] > 0.0 && y[0] <= pow(0.5, k) && y[LONG] == 1.0);
-    assert_int_equal(exact_ways_take(&w, dy, NULL), 1);
+    assert_int_equal(exact_line_search_update(&w, dy, NULL), 1);
   }
-  exact_ways_next(&w, 3);
+  exact_line_search_next(&w, 3);
   for (int i = 0; i < N; ++i) left[i] = 0.0;
-  assert_int_equal(exact_ways_take(&w, dy, left), 0);
-  exact_ways_destroy(&w);
+  assert_int_equal(exact_line_search_update(&w, dy, left), 0);
+  exact_line_search_destroy(&w);
   delassus_destroy(&W);
   assert_no_leak();
 }
