@@ -55,11 +55,11 @@ status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2
 cp slides.hdf5 before.hdf5
 status 0 f slides.hdf5 --output out.hdf5
 status 2 f slides.hdf5 --output out.hdf5 && says "already exists"
-status 2 f slides.hdf5 --output ./slides.hdf5 && says "is the file that is read"
+status 2 f slides.hdf5 --output ./slides.hdf5 && says "is an input file"
 status 2 f slides.hdf5 --force && says "--force requires --output"
-for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is the file that is read"; rm link.csv; done
+for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is an input file"; rm link.csv; done
 cmp -s slides.hdf5 before.hdf5 || fail "the input has changed"
-status 0 f out.hdf5 --from-guess 0 && says "also in the file: a solution" && says ", 0 iterations"
+status 0 f out.hdf5 --from-guess 0 && says "the file also contains a solution" && says ", 0 iterations"
 status 0 f out.hdf5 --output out.hdf5 --force --from-guess 0 && status 0 f out.hdf5 --from-guess 1
 status 3 f slides.hdf5 --output nowhere/out.hdf5 && says "cannot write nowhere"
 ls .*.tmp >/dev/null 2>&1 && fail "a temporary is left"
