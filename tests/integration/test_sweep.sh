@@ -81,7 +81,7 @@ if command -v flock >/dev/null; then
   rm sweep/s/run.lock
   pass "one writer at a time"
 fi
-mkdir other && status 0 "$program" run base.yaml --out other/r --steps 2 --no-picture && status 2 "$program" sweep s.yaml --out other/r && says "holds a run" && pass "a run directory is no place for a sweep"
+mkdir other && status 0 "$program" run base.yaml --out other/r --steps 2 --no-picture && status 2 "$program" sweep s.yaml --out other/r && says "contains a run" && pass "a run directory is no place for a sweep"
 
 # paths: relative to the file they stand in, from wherever the sweep is made and run
 cat > box.obj <<'Y'

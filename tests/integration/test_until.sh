@@ -40,7 +40,7 @@ done
 [ $n -ge 8 ] || fail "only $n checkpoints"
 pass "resumed from each of $n checkpoints it ends at the same step, bit for bit"
 
-status 0 "$program" resume "$work/whole" --no-picture --threads 1; says "has finished (until: speed < 1e-3 for 0.02 s)"; says "--set until=[]"
+status 0 "$program" resume "$work/whole" --no-picture --threads 1; says "is already finished (until: speed < 1e-3 for 0.02 s)"; says "--set until=[]"
 status 0 "$program" diff "$work/whole" "$work/part"
 [ "$(ls "$work/whole/frames")" = "$(ls "$work/part/frames")" ] || fail "another frame of the same step"
 pass "a run that has ended so stays ended, and says how to go on"
@@ -63,11 +63,11 @@ pass "every: counts on when time.step changes"
 wrong() { # text of until, what it says
   status 2 $run --out "$work/wrong-run" --set "until=$1"; says "$2"; [ ! -e "$work/wrong-run" ] || fail "wrote something"
 }
-wrong 'sped < 1' 'until[0].when: nothing is measured as "sped"; did you mean "speed"?'
-wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: nothing is measured as "temperature"; give a name of measure:, t or step'
+wrong 'sped < 1' 'until[0].when: unknown measure "sped"; did you mean "speed"?'
+wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: unknown measure "temperature"; expected a name under measure:, t or step'
 wrong '[{when: "speed <"}]' 'unexpected end'
 wrong '[{wen: "speed < 1"}]' 'did you mean "when"'
 wrong '[{when: "speed < 1", for: -1}]' 'until[0].for'
 wrong '[[1]]' 'until[0]: expected a mapping'
-status 2 $run --out "$work/wrong-run" --set measure.t.quantity=mass; says 'a measure needs another name'
-pass "mistakes are named where they stand"
+status 2 $run --out "$work/wrong-run" --set measure.t.quantity=mass; says 'choose another name'
+pass "errors are reported with their places"

@@ -356,7 +356,7 @@ static PetscErrorCode solve_file(session *s, const char *path)
   PetscFunctionBegin;
   PetscErrorCode error = friction_case_read(path, &c);
   if (!error) {
-    error = friction_case_blame(path, solve_case(s, path, &c));
+    error = friction_case_add_path(path, solve_case(s, path, &c));
     friction_case_clear(&c);
   }
   if (error && s->line->n_positional > 1 && error_exit_code(error) != SS_EXIT_BUG) {

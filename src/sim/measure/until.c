@@ -1,3 +1,4 @@
+/* Compiled expressions, and the times since when they are true. */
 #include "sim/measure/until.h"
 #include <string.h>
 #include "core/expression.h"
@@ -5,21 +6,21 @@
 
 static const key_spec until_keys[] = {
   {.name = "when", .type = KEY_STRING, .offset = offsetof(job_until, when),
-   .help = "expression in the names of measures, t (simulated seconds) and step; true if not 0, as comparisons are where they hold"},
+   .help = "expression of names of measures, t (simulated seconds) and step; true if not 0; a comparison has the value 1 if true, otherwise 0"},
   {.name = "for", .type = KEY_REAL, .offset = offsetof(job_until, hold), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "how long it must have been true, at every step"},
+   .help = "time for which it must have been true at every step"},
   {.name = "after", .type = KEY_REAL, .offset = offsetof(job_until, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "simulated time before which it counts as not true"},
+   .help = "simulated time before which it is treated as false"},
   {.name = NULL}};
 const key_table until_table = {
   .name = "until",
-  .help = "A condition on what is measured; the first one that is met ends the run as time.end would. A measure counts with the value it last recorded; before "
-          "it has one, and while that is not a number, comparisons with it do not hold (but != does).",
+  .help = "A condition on measures; the first satisfied condition ends the run like time.end. The last recorded value of each measure is used. Before the "
+          "first record, and if the value is not a number, comparisons are false (except !=).",
   .size = sizeof(job_until), .keys = until_keys, .shorthand = "when"};
 
-/* Variables: the measures in the order of the job, then these. */
-enum { VARIABLE_T, VARIABLE_STEP, N_OWN };
-static const char *const own_names[N_OWN] = {[VARIABLE_T] = "t", [VARIABLE_STEP] = "step"};
+/* Variables of the expressions: the measures in the order of the job, then t and step. */
+enum { VARIABLE_T, VARIABLE_STEP, N_RUN_VARIABLES };
+static const char *const run_variable_names[N_RUN_VARIABLES] = {[VARIABLE_T] = "t", [VARIABLE_STEP] = "step"};
 
 typedef struct {
   const job_until *spec;
@@ -31,16 +32,16 @@ struct until {
   memo           *memo;
   int             n, n_measures;
   condition      *condition;
-  double         *variable; /* [n_measures + N_OWN] */
+  double         *variable; /* [n_measures + N_RUN_VARIABLES] */
 };
 
 static PetscErrorCode variable_names(const key_list *measured, int *n, const char ***names)
 {
   PetscFunctionBegin;
-  *n = measured->n + N_OWN;
+  *n = measured->n + N_RUN_VARIABLES;
   PetscCall(memory_alloc("until", *n, sizeof **names, names));
   for (int i = 0; i < measured->n; ++i) (*names)[i] = measured->item[i].name;
-  for (int i = 0; i < N_OWN; ++i) (*names)[measured->n + i] = own_names[i];
+  for (int i = 0; i < N_RUN_VARIABLES; ++i) (*names)[measured->n + i] = run_variable_names[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,8 +60,8 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
     expression_word(spec->when, place, sizeof word, word);
     const char *nearest = strcmp(message, "unknown name") == 0 ? diagnostics_nearest(word, n, names) : NULL;
     if (strcmp(message, "unknown name") != 0) diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
-    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; did you mean \"%s\"?", word, nearest);
-    else diagnostics_add_under(d, item->node, path, "when", "nothing is measured as \"%s\"; give a name of measure:, t or step", word);
+    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "unknown measure \"%s\"; did you mean \"%s\"?", word, nearest);
+    else diagnostics_add_under(d, item->node, path, "when", "unknown measure \"%s\"; expected a name under measure:, t or step", word);
   }
   expression_destroy(&e);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -74,9 +75,9 @@ PetscErrorCode until_check(const key_list *conditions, const key_list *measured,
   if (conditions->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(variable_names(measured, &n, &names));
   for (int i = 0; i < measured->n; ++i)
-    for (int k = 0; k < N_OWN; ++k)
-      if (strcmp(names[i], own_names[k]) == 0)
-        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "beside until:, where \"%s\" is the run's own, a measure needs another name", names[i]);
+    for (int k = 0; k < N_RUN_VARIABLES; ++k)
+      if (strcmp(names[i], run_variable_names[k]) == 0)
+        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "choose another name: in until:, \"%s\" is a variable of the run", names[i]);
   PetscErrorCode code = PETSC_SUCCESS;
   for (int i = 0; i < conditions->n && !code; ++i) code = check_condition(&conditions->item[i], i, n, names, d);
   memory_free(&names);
@@ -84,7 +85,7 @@ PetscErrorCode until_check(const key_list *conditions, const key_list *measured,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- life ---------------------------------------------------------------------------------------------------------- */
+/* --- create and destroy ------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode condition_create(const job_until *spec, int n, const char *const *names, condition *c)
 {
@@ -104,7 +105,7 @@ PetscErrorCode until_create(const key_list *conditions, const key_list *measured
   until *u = *out;
   *u       = (until){.values = values, .memo = m, .n = conditions->n, .n_measures = measured->n};
   PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
-  PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
+  PetscCall(memory_alloc("until", u->n_measures + N_RUN_VARIABLES, sizeof *u->variable, &u->variable));
   PetscCall(variable_names(measured, &n, &names));
   PetscErrorCode code = PETSC_SUCCESS;
   for (int i = 0; i < u->n && !code; ++i) code = condition_create(conditions->item[i].value, n, names, &u->condition[i]);
@@ -122,22 +123,22 @@ void until_destroy(until **u)
   memory_free(u);
 }
 
-/* --- in time ------------------------------------------------------------------------------------------------------- */
+/* --- evaluation ---------------------------------------------------------------------------------------------------- */
 
 enum { NAME = EXPRESSION_MAX_LENGTH + 100 };
 
-/* What is remembered of a condition is remembered of all it says: change it, and it starts anew. */
+/* The name contains all keys of the condition, so that a changed condition starts again. */
 static const char *memo_name(const char *what, const job_until *c, char name[NAME])
 {
   snprintf(name, NAME, "until %s %.*s|%.17g|%.17g", what, EXPRESSION_MAX_LENGTH, c->when, c->hold, c->after);
   return name;
 }
 
-static PetscErrorCode step_condition(until *u, const condition *c, const sim_clock *now, bool *is_met)
+static PetscErrorCode evaluate_condition(until *u, const condition *c, const sim_clock *now, bool *is_met)
 {
   char         name[NAME];
   const double x       = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
-  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN: no */
+  const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* false for NaN */
   const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
   PetscFunctionBegin;
   PetscCall(memo_set(u->memo, name, start));
@@ -156,7 +157,7 @@ PetscErrorCode until_step(until *u, const sim_clock *now, bool *is_met)
   u->variable[u->n_measures + VARIABLE_STEP] = (double)now->step;
   for (int i = 0; i < u->n; ++i) {
     bool one;
-    PetscCall(step_condition(u, &u->condition[i], now, &one));
+    PetscCall(evaluate_condition(u, &u->condition[i], now, &one));
     *is_met |= one;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
