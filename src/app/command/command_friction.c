@@ -22,7 +22,7 @@ enum { RANK_LIMIT = 600 }; /* rows of W; computing the rank takes about 30 ms */
 static const char solver_names[] = FRICTION_SOLVER_TABLE(X);
 #undef X
 static const command_option friction_options_list[] = {
-    {"--solver", solver_names + 1, false, "solver; see below"},
+    {"--solver", solver_names + 1, false, "solver; see the list above"},
     {"--tol", "X", false, "tolerance of the error; default 1e-8"},
     {"--error", "both|scaled|siconos|absolute", false,
      "error norm of --tol: natural map scaled with W, error of Siconos, both (default), or unscaled natural map"},

@@ -84,7 +84,7 @@ static PetscErrorCode write_picture(const char *dir, bool *is_written)
 /* Also for failed runs. */
 static PetscErrorCode write_quick_report(const char *dir) { return report_run(dir, NULL, true); }
 
-/* Steps the run to its end, then writes picture and report. A failed run also gets a report and keeps its exit code. */
+/* Runs all time steps, then writes picture and report. A failed run also gets a report and keeps its exit code. */
 static PetscErrorCode step_and_report(run *r, const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
@@ -195,7 +195,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
 }
 
 const command command_run_entry = {"run", "JOB.yaml", "run a job",
-  "Reads and checks the job. If there is any error, all errors are reported and nothing is written. Otherwise runs the job to its end.\n"
+  "Reads and checks the job. If there is any error, all errors are reported and nothing is written. Otherwise runs the job.\n"
   "In a batch script use `stickslip run JOB.yaml --continue`.\n"
   "After Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP the program finishes the step, writes a checkpoint and exits with code 75;\n"
   "a second Ctrl-C or SIGTERM abandons the step.",

@@ -152,16 +152,16 @@ double allocation_parse_time(const char *text)
 
 double allocation_time_left(const allocation *a)
 {
-  char command[160], answer[64] = "";
+  char command[160], output[64] = "";
   if (!*a->job) return INFINITY;
   const int64_t end = read_environment_number("SLURM_JOB_END_TIME");
   if (end) return fmax(0.0, (double)(end - (int64_t)time(NULL)));
   snprintf(command, sizeof command, "timeout 10 squeue -h -j %s -o %%L 2>/dev/null", a->job);
   FILE *in = popen(command, "re");
   if (!in) return INFINITY;
-  if (!fgets(answer, sizeof answer, in)) *answer = '\0';
+  if (!fgets(output, sizeof output, in)) *output = '\0';
   pclose(in);
-  return allocation_parse_time(answer);
+  return allocation_parse_time(output);
 }
 
 void allocation_share_time(void)
@@ -169,9 +169,9 @@ void allocation_share_time(void)
   allocation a;
   char       end[40];
   allocation_read(&a);
-  const double left = allocation_time_left(&a);
-  if (!isfinite(left)) return;
-  snprintf(end, sizeof end, "%lld", (long long)time(NULL) + (long long)left);
+  const double remaining = allocation_time_left(&a);
+  if (!isfinite(remaining)) return;
+  snprintf(end, sizeof end, "%lld", (long long)time(NULL) + (long long)remaining);
   setenv("SLURM_JOB_END_TIME", end, 0);
 }
 

@@ -68,7 +68,7 @@ typedef struct {
   double  end;    /* end of the allocation on timer_now()'s clock; INFINITY: unknown */
   double  step;   /* [s] wall time of a step: recent maximum, reduced by 10 % per step */
   int64_t memory; /* [byte] memory of the allocation; 0: unknown, or the warning has been logged */
-} run_pace;
+} run_limits;
 
 /* Open files of the run directory, and the times of the last checkpoint. */
 typedef struct {
@@ -106,8 +106,8 @@ struct run {
   run_state       state;
   run_past        past;
   run_stages      past_stages; /* times by stage of the previous starts */
-  run_counters       counters; /* counters since this start or resume */
-  run_pace        pace;
+  run_counters    counters; /* counters since this start or resume */
+  run_limits        limits;
   bool            is_changed; /* the job differs from that of the previous start */
   int64_t         max_steps;
 };
@@ -151,7 +151,7 @@ static PetscErrorCode run_read_past(run *r)
   PetscFunctionBegin;
   PetscCall(run_stages_read(r->dir, &r->past_stages));
   if (run_result_read(r->dir, &owner, &was)) {
-    log_warn("%s; counts of times and starts begin again at 0", error_message());
+    log_warn("%s; wall time, CPU time and the number of starts are counted from this start", error_message());
     error_clear();
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -235,55 +235,55 @@ static double expected_checkpoint_seconds(const run *r)
 /* Sets the times at which an unfinished step is abandoned, so that a checkpoint of the state before it can still be written. */
 static void set_time_limits(const run *r)
 {
-  const double saving = expected_checkpoint_seconds(r) + ALLOCATION_SPARE;
-  stop_set_grace(fmax(0.0, ALLOCATION_KILL_WAIT - saving));
-  stop_set_deadline(r->pace.end - saving);
+  const double reserve = expected_checkpoint_seconds(r) + ALLOCATION_SPARE;
+  stop_set_grace(fmax(0.0, ALLOCATION_KILL_WAIT - reserve));
+  stop_set_deadline(r->limits.end - reserve);
 }
 
 /* Warns once if the peak memory exceeds 90 % of the allocation. */
 static void warn_if_memory_is_short(run *r)
 {
   struct rusage u;
-  if (r->pace.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
-  const double peak = 1024.0 * (double)u.ru_maxrss, given = (double)r->pace.memory;
-  if (peak < 0.9 * given) return;
+  if (r->limits.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
+  const double peak = 1024.0 * (double)u.ru_maxrss, allocated = (double)r->limits.memory;
+  if (peak < 0.9 * allocated) return;
   log_warn("%.3g GB of the allocated %.3g GB of memory are in use; the run is killed if it exceeds them; request more with sbatch --mem",
-           1e-9 * peak, 1e-9 * given);
-  r->pace.memory = 0;
+           1e-9 * peak, 1e-9 * allocated);
+  r->limits.memory = 0;
 }
 
 /* Called before the first step: reads the time and memory of the allocation. */
-static void run_leave_begin(run *r)
+static void run_init_limits(run *r)
 {
-  allocation given;
-  allocation_read(&given);
-  const double left = allocation_time_left(&given);
-  r->pace           = (run_pace){.end = timer_now() + left, .memory = given.memory};
-  if (isfinite(left)) log_info("SLURM job %s: %.0f s remaining", given.job, left);
+  allocation a;
+  allocation_read(&a);
+  const double remaining = allocation_time_left(&a);
+  r->limits                = (run_limits){.end = timer_now() + remaining, .memory = a.memory};
+  if (isfinite(remaining)) log_info("SLURM job %s: %.0f s remaining", a.job, remaining);
   set_time_limits(r);
   warn_if_memory_is_short(r);
 }
 
 /* Called after each step. `seconds`: its wall time including outputs. */
-static void run_leave_step(run *r, double seconds)
+static void run_update_limits(run *r, double seconds)
 {
-  r->pace.step = fmax(seconds, 0.9 * r->pace.step);
+  r->limits.step = fmax(seconds, 0.9 * r->limits.step);
   set_time_limits(r);
   warn_if_memory_is_short(r);
 }
 
 /* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called before each
  * step and after an abandoned one. */
-static bool run_must_leave(const run *r, size_t size, char *why)
+static bool run_must_stop(const run *r, size_t size, char *why)
 {
-  const int    number = stop_signal();
-  const double left   = r->pace.end - timer_now();
+  const int    number    = stop_signal();
+  const double remaining = r->limits.end - timer_now();
   if (number) {
     snprintf(why, size, "signal %d", number);
     return true;
   }
-  if (left > STEPS_IN_RESERVE * r->pace.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
-  snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, left));
+  if (remaining > STEPS_IN_RESERVE * r->limits.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
+  snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, remaining));
   return true;
 }
 
@@ -346,7 +346,7 @@ static bool use_child_checkpoint(const run *r)
   if (mode == JOB_BESIDE_NEVER) return false;
   if (mode == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
     return false;
-  return checkpoint_beside_has_room(r->pace.memory);
+  return checkpoint_beside_has_room(r->limits.memory);
 }
 
 /* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at once. */
@@ -722,7 +722,7 @@ static void warn_unconverged(const run *r, const step_report *report)
 {
   log_progress_end();
   log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
-           "history.csv lists the residuals of all steps; later cases are counted in summary.txt",
+           "history.csv lists the residuals of all steps, and summary.txt the number of such steps",
            (long long)*r->state.step, run_time(r), report->residual, job_norm_unit(r->job->solver->newton), r->job->solver->newton->tolerance);
 }
 
@@ -782,15 +782,15 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
   step_report   report = {0};
   char          why[160] = "";
   PetscCall(run_begin_result(r));
-  run_leave_begin(r);
+  run_init_limits(r);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
-  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_leave(r, sizeof why, why)) {
+  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
     step_verdict verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
     PetscCall(advance_one_step(r, &verdict, &report, &retries));
-    if (verdict.code == STEP_DROPPED) continue; /* run_must_leave() returns the reason */
+    if (verdict.code == STEP_DROPPED) continue; /* run_must_stop() returns the reason */
     if (verdict.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
@@ -804,7 +804,7 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     if (report.is_unsolved && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
-    run_leave_step(r, timer_now() - begun);
+    run_update_limits(r, timer_now() - begun);
     show_progress(r, first, last, &report);
   }
   log_progress_end();

@@ -232,7 +232,7 @@ static void compare_case(const cases_file *f, int64_t row, const char *dir, cons
     const char *is     = k < 0 ? c->value[i] : setting_value(plan, c, k);
     if (column < 0 || !strcmp(cell(f, row, column), is)) continue;
     diagnostics_add(d, (document_mark){0}, dir, "case %lld (%s) differs: %s: %.80s -> %.80s", (long long)row,
-                    sweep_case_words(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], cell(f, row, column), is);
+                    sweep_case_text(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], cell(f, row, column), is);
   }
 }
 

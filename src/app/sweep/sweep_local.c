@@ -508,7 +508,7 @@ static PetscErrorCode collect_ended_cases(sweep_queue *q)
     PetscCall(sweep_case_end(q->plan, s->c, q->dir, status, &s->child, &state, sizeof why, why));
     if (state == CASE_FAILED || (state == CASE_STOPPED && !q->signal))
       log_warn("case %lld (%s) %s: %s; see %s/cases/%06lld/log.txt", (long long)number,
-               sweep_case_words(q->plan, s->c, sizeof words, words), state == CASE_FAILED ? "failed" : "stopped", why, q->dir, (long long)number);
+               sweep_case_text(q->plan, s->c, sizeof words, words), state == CASE_FAILED ? "failed" : "stopped", why, q->dir, (long long)number);
     if (state == CASE_STOPPED) PetscCall(restart_case(q, i, &is_restarted));
     if (!is_restarted) ++q->n_run, ++q->n_state[state];
   }

@@ -923,7 +923,7 @@ static void sweep_build_destroy(sweep_build **b)
 
 /* --- the jobs of the cases ---------------------------------------------------------------------------------------- */
 
-const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t size, char *words)
+const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t size, char *words)
 {
   size_t used = 0;
   words[0]    = 0;
@@ -968,7 +968,7 @@ static void report_errors(case_errors *c, const sweep_plan *plan, diagnostics *d
   char words[200];
   for (int k = 0; k < c->n; ++k) {
     const int64_t others = c->n_cases[k] - 1;
-    sweep_case_words(plan, &plan->cases[c->first[k]], sizeof words, words);
+    sweep_case_text(plan, &plan->cases[c->first[k]], sizeof words, words);
     if (others + 1 == plan->n_cases) diagnostics_add(d, (document_mark){0}, NULL, "%s%s", c->text[k], plan->n_cases > 1 ? " (in every case)" : "");
     else if (others == 0) diagnostics_add(d, (document_mark){0}, NULL, "%s (case %lld: %s)", c->text[k], (long long)c->first[k] + 1, words);
     else

@@ -40,7 +40,7 @@ void           sweep_plan_destroy(sweep_plan **plan);
 /* Builds the scenes of the first n cases and adds their errors to `d`. */
 PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d);
 /* The varied parameters of a case for messages, "aspect=0.5 mu=0.1"; truncated to `size`. Returns `words`. */
-const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t size, char *words);
+const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t size, char *words);
 /* Reads only the parameters and settings of the sweep file that is stored in a sweep folder: a plan without cases. Its path of the base job is
  * ignored. Errors are added to `d`; then *out is NULL. */
 PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_plan **out);

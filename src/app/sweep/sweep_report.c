@@ -251,7 +251,7 @@ typedef struct {
   bool                 has_lines;
   const int           *group;
   int                  n_groups;
-  double              *px, *py; /* [n_cases] level of each case */
+  double              *px, *py; /* work arrays of curves: px [n_cases], py [2 n_cases] */
 } diagram;
 
 static bool is_in(const diagram *p, int64_t i)
@@ -636,7 +636,7 @@ static PetscErrorCode put_reason(sweep_page *p, int64_t first)
   PetscCall(html_put(&p->page, "<li>%s<br/><span class=\"soft\">", r->why[first]));
   for (int64_t i = first; i < p->view->n_cases; ++i) {
     if (r->state[i] != CASE_FAILED || strcmp(r->why[i], r->why[first]) != 0 || ++n > MAX_FAILED) continue;
-    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ", sweep_case_words(r->plan, &r->plan->cases[i], sizeof words, words)));
+    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ", sweep_case_text(r->plan, &r->plan->cases[i], sizeof words, words)));
     PetscCall(put_case_link(p, r->plan->cases[i].number));
     PetscCall(html_put(&p->page, "</span>"));
   }

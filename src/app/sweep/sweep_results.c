@@ -91,7 +91,7 @@ static void print_failed(const sweep_results *r, const char *dir, FILE *out)
     char              words[512], last[512];
     if (r->state[i] != CASE_FAILED) continue;
     sweep_folder_last_message(dir, c->number, sizeof last, last);
-    fprintf(out, "\ncase %lld failed: %s\n  %s\n", (long long)c->number, sweep_case_words(r->plan, c, sizeof words, words), r->why[i]);
+    fprintf(out, "\ncase %lld failed: %s\n  %s\n", (long long)c->number, sweep_case_text(r->plan, c, sizeof words, words), r->why[i]);
     if (*last && !strstr(r->why[i], last)) fprintf(out, "  last line of log.txt: %s\n", last);
   }
 }
@@ -104,7 +104,7 @@ static void print_cases(const sweep_results *r, FILE *out)
     char              words[512];
     fprintf(out, "%6lld  %-8s  %9lld  %9.2f  %s%s%s\n", (long long)c->number, case_state_names[r->state[i]],
             (long long)(r->result[i] ? r->result[i]->step : 0), r->result[i] ? r->result[i]->seconds : 0.0,
-            sweep_case_words(r->plan, c, sizeof words, words), *r->why[i] ? "  " : "", r->why[i]);
+            sweep_case_text(r->plan, c, sizeof words, words), *r->why[i] ? "  " : "", r->why[i]);
   }
 }
 
