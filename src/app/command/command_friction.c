@@ -1,5 +1,5 @@
-/* The command friction: reads contact problems with exact Coulomb friction from FCLIB files, solves them with one or all solvers, and prints
- * or writes solutions, errors, times and performance profiles. */
+/* The command friction: reads contact problems with exact Coulomb friction from FCLIB files, solves them with one or all
+ * solvers, and prints or writes solutions, errors, times and performance profiles. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* The command sweep and its actions run, status, retry, gather and report: parameter studies. `sweep` reads a sweep file and creates the sweep
- * folder (app/sweep/sweep_folder.h). The actions work on an existing folder. */
+/* The command sweep and its actions run, status, retry, gather and report: parameter studies. `sweep` reads a sweep file and
+ * creates the sweep folder (app/sweep/sweep_folder.h). The actions work on an existing folder. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -302,7 +302,8 @@ PetscErrorCode friction_case_write(const friction_case *c, const char *path, con
 
 /* --- rank --------------------------------------------------------------------------------------------------------------- */
 
-/* Rank of A [m][m] by pivoted Cholesky factorisation. A is overwritten; rows and columns without pivot contain the Schur complement. */
+/* Rank of A [m][m] by pivoted Cholesky factorisation. A is overwritten; rows and columns without pivot contain the Schur
+ * complement. */
 static int64_t cholesky_rank(int64_t m, double *A, bool *is_done)
 {
   double first = 0;

@@ -1,8 +1,8 @@
 /* A friction problem read from an FCLIB file for the solvers of optim/friction, and writing of solutions to such files.
  *
- * The solvers use three components per contact. Plane problems (two components) get a third, tangential component with a positive diagonal
- * entry of W, no other entries and zero free velocity. Its impulse and velocity are 0 in every solution, so the solution is that of the plane
- * problem. Called by the command friction and by benchmarks. */
+ * The solvers use three components per contact. Plane problems (two components) get a third, tangential component with a
+ * positive diagonal entry of W, no other entries and zero free velocity. Its impulse and velocity are 0 in every solution, so
+ * the solution is that of the plane problem. Called by the command friction and by benchmarks. */
 #ifndef SS_APP_FRICTION_FRICTION_CASE_H
 #define SS_APP_FRICTION_FRICTION_CASE_H
 #include "io/fclib.h"
@@ -17,15 +17,17 @@ typedef struct {
   int64_t          n_dof;   /* degrees of freedom; if the file only gives bodies, 6 per body (3 in the plane); 0: unknown */
 } friction_case;
 
-/* Reads and checks a file, then factors M (global problem) or sorts W into blocks (local problem). The file is first opened in a child process,
- * because damaged files can crash libhdf5. */
+/* Reads and checks a file, then factors M (global problem) or sorts W into blocks (local problem). The file is first opened in a
+ * child process, because damaged files can crash libhdf5. */
 PetscErrorCode friction_case_read(const char *path, friction_case *out);
-/* Converts an error of a solver about the problem to PETSC_ERR_USER_INPUT with the file name. Other codes are returned unchanged. */
+/* Converts an error of a solver about the problem to PETSC_ERR_USER_INPUT with the file name. Other codes are returned
+ * unchanged. */
 PetscErrorCode friction_case_add_path(const char *path, PetscErrorCode code);
 void           friction_case_clear(friction_case *c);
 /* Ratio of constraints to degrees of freedom, 3 n_contacts / n_dof (2 n_contacts / n_dof in the plane); NaN if n_dof is unknown. */
 double friction_case_nu(const friction_case *c);
-/* Rank of the symmetric part of W by pivoted Cholesky factorisation with pivots above 1e-10 of the first; -1 if W has more than `limit` rows. */
+/* Rank of the symmetric part of W by pivoted Cholesky factorisation with pivots above 1e-10 of the first; -1 if W has more than
+ * `limit` rows. */
 PetscErrorCode friction_case_rank(friction_case *c, int64_t limit, int64_t *rank);
 /* Reads guess 1 to n of the file, 0: its solution. r [n_contacts][3]. */
 PetscErrorCode friction_case_guess(const char *path, const friction_case *c, int64_t guess, double *r);

@@ -1,5 +1,6 @@
-/* Comparison of solvers on a set of problems: a Markdown table, a CSV table, and the performance profile [DolanMore2002], that is the share of
- * problems that a solver solves within a multiple of the time of the fastest solver. Used by the command friction and by benchmarks. */
+/* Comparison of solvers on a set of problems: a Markdown table, a CSV table, and the performance profile [DolanMore2002], that
+ * is the share of problems that a solver solves within a multiple of the time of the fastest solver. Used by the command
+ * friction and by benchmarks. */
 #ifndef SS_APP_FRICTION_FRICTION_PROFILE_H
 #define SS_APP_FRICTION_FRICTION_PROFILE_H
 #include "core/error.h"
@@ -8,7 +9,7 @@ typedef struct {
   char    problem[96], solver[32], method[32], verdict[64]; /* method: the one that found the solution */
   bool    is_solved, is_peer;                               /* is_peer: solver of another program, drawn as a thin line */
   int64_t n_contacts, n_dof, iterations, inner_iterations, linear_solves; /* 0: unknown */
-  double  nu, seconds, cpu, absolute, siconos, scaled; /* seconds: wall time; cpu: CPU time of all threads; minima of all repetitions */
+  double  nu, seconds, cpu, absolute, siconos, scaled; /* seconds (wall) and cpu (all threads): minima of all repetitions */
 } friction_run;
 
 typedef struct {
@@ -27,8 +28,8 @@ const friction_run *friction_runs_find(const friction_runs *runs, const char *pr
 int64_t friction_runs_problems(const friction_runs *runs, int64_t *first);
 int64_t friction_runs_solvers(const friction_runs *runs, int64_t *first);
 
-/* Prints a Markdown table with a row per problem and a column per solver: time and iterations, or the final error in the norm `error`
- * (friction_error_kind) if not solved. The fastest solver is bold. */
+/* Prints a Markdown table with a row per problem and a column per solver: time and iterations, or the final error in the norm
+ * `error` (friction_error_kind) if not solved. The fastest solver is bold. */
 PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE *out);
 PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path);
 /* Draws the performance profile with gnuplot as an SVG file. */

@@ -17,7 +17,8 @@ typedef struct {
 void render_view_of_job(const job *j, render_view *view);
 /* The view of job.yaml in `dir`. *owner owns the strings; destroy it after use. */
 PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner);
-/* Writes frame `index` (-1: the last) as a PNG file. If the run has no such frame, *is_written is false and no error is returned. */
+/* Writes frame `index` (-1: the last) as a PNG file. If the run has no such frame, *is_written is false and no error is
+ * returned. */
 PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written);
 /* Writes all frames as an animated PNG. Colour range and camera are the same in all frames. */
 PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written);

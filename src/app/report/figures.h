@@ -1,5 +1,5 @@
-/* Diagrams of a report page with titles and legends, grouped in sections. All diagrams are drawn by one call of gnuplot (io/plot_sheet.h).
- * Used by the reports of runs and sweeps and by the performance profiles of friction solvers. */
+/* Diagrams of a report page with titles and legends, grouped in sections. All diagrams are drawn by one call of gnuplot
+ * (io/plot_sheet.h). Used by the reports of runs and sweeps and by the performance profiles of friction solvers. */
 #ifndef SS_APP_REPORT_FIGURES_H
 #define SS_APP_REPORT_FIGURES_H
 #include "core/text.h"
@@ -14,8 +14,8 @@ void           figures_destroy(figures **f);
 
 /* Begins a diagram. section: a string that outlives `f`; figures_put selects diagrams by it. Other texts are copied. */
 PetscErrorCode figures_begin(figures *f, const char *section, const char *title, const plot_axes *axes);
-/* Adds a curve or points. Values that a logarithmic axis cannot show are omitted; isolated points of a curve are marked. Curves without values
- * are omitted. label NULL: no entry in the legend. */
+/* Adds a curve or points. Values that a logarithmic axis cannot show are omitted; isolated points of a curve are marked. Curves
+ * without values are omitted. label NULL: no entry in the legend. */
 PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, int colour, int64_t n, const double *x, const double *y);
 void           figures_bar_width(figures *f, double width);
 /* Ends the diagram; a diagram without curves is omitted. */

@@ -12,8 +12,8 @@
 #include "io/plot_sheet.h"
 #include "io/sealed_file.h"
 
-/* Colours --c1 to --c8 of curves are those of Okabe and Ito, which can be distinguished with red-green colour blindness; --c5 is the text
- * colour. */
+/* Colours --c1 to --c8 of curves are those of Okabe and Ito, which can be distinguished with red-green colour blindness; --c5 is
+ * the text colour. */
 static const char style_sheet[] =
   ":root{color-scheme:light dark;--paper:#fff;--panel:#f6f7f8;--rule:#dfe3e6;--text:#1c2226;--soft:#5c676f;--accent:#0b6e99;--good:#1a7f4b;--warn:#a65b00;"
   "--bad:#c02626;--c0:#dfe3e6;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#1c2226;--c6:#c98a00;--c7:#3f9fd6;--c8:#7d858b;--c9:#c02626;"

@@ -25,7 +25,7 @@ void page_number(double x, size_t size, char *text);
 void page_duration(double seconds, size_t size, char *text);
 void page_bytes(double bytes, size_t size, char *text); /* 35.1 MB */
 
-/* Writes DIR/report.html of a run or a sweep with `write` at the end of another command. If gnuplot is missing or writing fails, logs the reason
- * and returns false, so that a missing page is not an error. `again`: the command that writes the page later. */
+/* Writes DIR/report.html of a run or a sweep with `write` at the end of another command. If gnuplot is missing or writing fails,
+ * logs the reason and returns false, so that a missing page is not an error. `again`: the command that writes the page later. */
 bool page_try_write(const char *dir, const char *again, PetscErrorCode (*write)(const char *dir));
 #endif

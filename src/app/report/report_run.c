@@ -1,4 +1,5 @@
-/* The page of a run: references, diagrams of history.csv and measure/, pictures, warnings, tables of measures and times, machine and files. */
+/* The page of a run: references, diagrams of history.csv and measure/, pictures, warnings, tables of measures and times, machine
+ * and files. */
 #include "app/report/report_run.h"
 #include <dirent.h>
 #include <math.h>
@@ -61,7 +62,7 @@ typedef struct {
   double      max_residual;                                /* largest residual; NaN: no such column */
   double      seconds;                                   /* sum over rows */
   bool        is_finite;                                 /* all numbers are finite */
-  text_buffer constants;                                 /* HTML list of constant columns, which are not drawn; memory_free(&data) */
+  text_buffer constants;                                 /* HTML list of constant columns (not drawn); memory_free(&data) */
 } report_history;
 
 enum { BINS = 420, MAX_CURVES = 6 }; /* a figure is 420 units wide */
@@ -265,8 +266,8 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads DIR/history.csv: totals, and diagrams in the sections "energy", "contact", "solver" and "time". Without the file *h is empty. If it is
- * damaged, the rows before the damage are used and `warnings` gets an <li>. */
+/* Reads DIR/history.csv: totals, and diagrams in the sections "energy", "contact", "solver" and "time". Without the file *h is
+ * empty. If it is damaged, the rows before the damage are used and `warnings` gets an <li>. */
 static PetscErrorCode report_history_read(const char *dir, figures *f, report_history *h, text_buffer *warnings)
 {
   char  path[4300];

@@ -1,5 +1,5 @@
-/* Implementation of a run: state, result.yaml, time limits, checkpoints, outputs, the loop over time steps, start and resume. A failed step
- * is repeated in 2^level equal substeps. */
+/* Implementation of a run: state, result.yaml, time limits, checkpoints, outputs, the loop over time steps, start and resume. A
+ * failed step is repeated in 2^level equal substeps. */
 #include "app/run/run.h"
 #include <dirent.h>
 #include <math.h>
@@ -39,9 +39,9 @@
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
-/* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from them.
- * The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the start of the run or
- * the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
+/* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from
+ * them. The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the
+ * start of the run or the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
 #define RUN_STATE_TABLE(X)                                                                       \
   X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
   X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
@@ -272,8 +272,8 @@ static void run_update_limits(run *r, double seconds)
   warn_if_memory_is_short(r);
 }
 
-/* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called before each
- * step and after an abandoned one. */
+/* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called
+ * before each step and after an abandoned one. */
 static bool run_must_stop(const run *r, size_t size, char *why)
 {
   const int    number    = stop_signal();
@@ -291,8 +291,8 @@ static bool run_must_stop(const run *r, size_t size, char *why)
 
 /* [s] Interval between updates of stages.csv; short runs write it once. */
 static const double STAGES_INTERVAL = 5.0;
-/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than these
- * seconds. Below that, fork and page copies cost more than they save. */
+/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than
+ * these seconds. Below that, fork and page copies cost more than they save. */
 static const double CHILD_MIN_SHARE = 0.01, CHILD_MIN_SECONDS = 0.2;
 
 static checkpoint_head make_checkpoint_head(const run *r)
@@ -349,7 +349,8 @@ static bool use_child_checkpoint(const run *r)
   return checkpoint_beside_has_room(r->limits.memory);
 }
 
-/* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at once. */
+/* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at
+ * once. */
 static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
 {
   PetscFunctionBegin;
@@ -369,7 +370,8 @@ static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes a checkpoint and result.yaml, unless the newest checkpoint is of this step. Waits for a child process that is writing one. */
+/* Writes a checkpoint and result.yaml, unless the newest checkpoint is of this step. Waits for a child process that is writing
+ * one. */
 static PetscErrorCode run_write_checkpoint(run *r)
 {
   PetscFunctionBegin;
@@ -539,8 +541,8 @@ static PetscErrorCode write_contact_problem(const run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are evaluated
- * before the checkpoint, because it stores them. */
+/* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are
+ * evaluated before the checkpoint, because it stores them. */
 static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
 {
   PetscFunctionBegin;
@@ -650,8 +652,8 @@ static void merge_substep_report(step_report *sum, const step_report *part)
   relax_statistics_merge(&sum->contact.relaxations, &part->contact.relaxations);
 }
 
-/* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts one level
- * lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
+/* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
+ * one level lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
 static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
@@ -743,8 +745,8 @@ static bool run_is_over(const run *r, int64_t last, size_t size, char *why)
   return true;
 }
 
-/* End of the loop without a failed step: writes the last frame and the checkpoint, and sets status and exit code. `why`: the reason to stop
- * early, or "". */
+/* End of the loop without a failed step: writes the last frame and the checkpoint, and sets status and exit code. `why`: the
+ * reason to stop early, or "". */
 static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end *end)
 {
   PetscFunctionBegin;
@@ -834,8 +836,8 @@ PetscErrorCode run_loop(run *r, exit_code *code)
 
 /* --- start and resume --------------------------------------------------------------------------------------------- */
 
-/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set and have
- * priority. */
+/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set
+ * and have priority. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
 {
   PetscFunctionBegin;
@@ -912,8 +914,8 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A checkpoint contains its job. A checkpoint that was copied here by mistake would therefore run another job. The name in job.yaml must
- * match; if job.yaml is missing or damaged, the checkpoint is accepted with a warning. */
+/* A checkpoint contains its job. A checkpoint that was copied here by mistake would therefore run another job. The name in
+ * job.yaml must match; if job.yaml is missing or damaged, the checkpoint is accepted with a warning. */
 static PetscErrorCode check_job_name(const char *dir, const char *checkpoint, const char *job_name)
 {
   PetscFunctionBegin;

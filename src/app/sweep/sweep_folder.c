@@ -74,8 +74,8 @@ static int find_column(const cases_file *f, const char *name)
   return -1;
 }
 
-/* Finds the columns of all parameters and settings of the plan. True if the table has exactly these columns; otherwise the differences are
- * added to `d` (unless NULL). */
+/* Finds the columns of all parameters and settings of the plan. True if the table has exactly these columns; otherwise the
+ * differences are added to `d` (unless NULL). */
 static bool match_columns(cases_file *f, const char *dir, const sweep_plan *plan, diagnostics *d)
 {
   const document_mark none                              = {0};
@@ -300,8 +300,8 @@ static PetscErrorCode replace_file(const char *dir, const char *name, const char
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* cases.csv is written last, because the folder counts as a sweep if it exists. If the process is killed before, the next update starts
- * again. */
+/* cases.csv is written last, because the folder counts as a sweep if it exists. If the process is killed before, the next update
+ * starts again. */
 static PetscErrorCode write_folder(const char *dir, const sweep_plan *plan, bool is_new, update *u)
 {
   PetscFunctionBegin;
@@ -465,7 +465,8 @@ PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *s
   why[0] = 0;
   sweep_folder_case(dir, number, sizeof path, path);
   if (stat(path, &about)) PetscFunctionReturn(PETSC_SUCCESS);
-  const bool is_held = run_lock_is_held(path); /* check the lock first: a run that ends now has written its result by the time it is read */
+  /* Check the lock first: a run that ends now has written its result by the time it is read. */
+  const bool is_held = run_lock_is_held(path);
   PetscErrorCode code = run_result_read(path, &owner, &r);
   if (code == PETSC_ERR_FILE_READ) { /* damaged result: the case can be continued from its checkpoints */
     *state = is_held ? CASE_RUNNING : CASE_STOPPED;

@@ -105,8 +105,8 @@ typedef struct {
   bool        is_fresh;  /* start a new process; false: fork this process, in which MPI and PETSc are initialised */
 } sweep_case_options;
 
-/* A running case. An flock on its log.txt prevents two sweeps from running the same case. Both this process and the case hold it, so that it
- * remains if one of them ends. */
+/* A running case. An flock on its log.txt prevents two sweeps from running the same case. Both this process and the case hold
+ * it, so that it remains if one of them ends. */
 typedef struct {
   pid_t pid; /* 0: none */
   int   log;
@@ -183,7 +183,8 @@ static void reset_signal_handlers(void)
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* For a case shorter than FLUSHES_AFTER: flushes the newest checkpoint and the result. The sweep flushes the other files at its end. */
+/* For a case shorter than FLUSHES_AFTER: flushes the newest checkpoint and the result. The sweep flushes the other files at its
+ * end. */
 static PetscErrorCode flush_short_case(const char *folder)
 {
   char path[PATH_SIZE + 16];
@@ -274,8 +275,8 @@ static void close_child(sweep_child *child)
   *child = (sweep_child){0, -1};
 }
 
-/* Starts or continues a case in its own process and process group; its output goes to log.txt. child->pid = 0 if there is nothing to do: another
- * sweep is running the case, or it is running, finished, or failed (needs a retry). */
+/* Starts or continues a case in its own process and process group; its output goes to log.txt. child->pid = 0 if there is
+ * nothing to do: another sweep is running the case, or it is running, finished, or failed (needs a retry). */
 static PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, sweep_child *child)
 {
   PetscFunctionBegin;
@@ -348,8 +349,8 @@ static PetscErrorCode record_case_end(const sweep_plan *plan, const char *folder
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Called when the process of a case has ended with `wait_status`. Records in result.yaml what the case could not record itself (crash, kill,
- * early error). `why`: one line for users, or "". */
+/* Called when the process of a case has ended with `wait_status`. Records in result.yaml what the case could not record itself
+ * (crash, kill, early error). `why`: one line for users, or "". */
 static PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c, const char *dir, int wait_status, sweep_child *child,
                               case_state *state, size_t size, char *why)
 {
@@ -427,7 +428,8 @@ static void restore_signal_handlers(const struct sigaction before[N_SIGNALS])
   }
 }
 
-/* Forwards a signal to all cases. A second signal makes them abandon the current step; a third SIGINT ends them at once (core/stop.h). */
+/* Forwards a signal to all cases. A second signal makes them abandon the current step; a third SIGINT ends them at once
+ * (core/stop.h). */
 static void forward_signal(sweep_queue *q, int number)
 {
   if (!q->signal) {
@@ -515,8 +517,8 @@ static PetscErrorCode collect_ended_cases(sweep_queue *q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Libraries initialise tables at their first call, and every forked case would repeat that. Therefore create a PETSc solver and an HDF5 file
- * once before the first fork. This also detects early that the folder cannot be written. */
+/* Libraries initialise tables at their first call, and every forked case would repeat that. Therefore create a PETSc solver and
+ * an HDF5 file once before the first fork. This also detects early that the folder cannot be written. */
 static PetscErrorCode initialise_libraries(const char *dir)
 {
   char               path[4300];
@@ -557,9 +559,9 @@ static PetscErrorCode run_queue(sweep_queue *q)
 
 /* --- preparation and end --------------------------------------------------------------------------------------------- */
 
-/* fork() copies only the calling thread. A forked case can do without the idle progress thread of a serial MPI, but not without that of an MPI
- * with a launcher. There are no OpenMP threads, because the sweep commands use one thread only; but libgomp must not bind threads
- * (OMP_PLACES, OMP_PROC_BIND). */
+/* fork() copies only the calling thread. A forked case can do without the idle progress thread of a serial MPI, but not without
+ * that of an MPI with a launcher. There are no OpenMP threads, because the sweep commands use one thread only; but libgomp must
+ * not bind threads (OMP_PLACES, OMP_PROC_BIND). */
 static bool can_fork(void)
 {
   return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK") && !getenv("OMP_PLACES") && !getenv("OMP_PROC_BIND");

@@ -1,6 +1,6 @@
-/* Runs the cases of a sweep on this machine: several at a time, in the order of their numbers, each in its own process and on its own CPUs.
- * Cases are forked from this process, which has initialised MPI and PETSc, or started as new processes (is_fresh). Called by the sweep
- * commands. */
+/* Runs the cases of a sweep on this machine: several at a time, in the order of their numbers, each in its own process and on
+ * its own CPUs. Cases are forked from this process, which has initialised MPI and PETSc, or started as new processes (is_fresh).
+ * Called by the sweep commands. */
 #ifndef SS_APP_SWEEP_SWEEP_LOCAL_H
 #define SS_APP_SWEEP_SWEEP_LOCAL_H
 #include "core/error.h"
@@ -19,9 +19,9 @@ typedef struct {
   bool           is_fresh;  /* start a new process for each case: 50 ms slower or more */
 } sweep_local_options;
 
-/* Runs waiting and stopped cases; finished and failed cases are not run. SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP are forwarded to the
- * cases, which write checkpoints. *code: SS_EXIT_OK if all requested cases are finished, SS_EXIT_REQUEUE if some can be continued,
- * SS_EXIT_STEP_FAILED if some failed and none can be continued. */
+/* Runs waiting and stopped cases; finished and failed cases are not run. SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP are
+ * forwarded to the cases, which write checkpoints. *code: SS_EXIT_OK if all requested cases are finished, SS_EXIT_REQUEUE if
+ * some can be continued, SS_EXIT_STEP_FAILED if some failed and none can be continued. */
 PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_code *code);
 /* The case numbers of task `task` (counted from 1) of a job array with `size` cases per task; 0: resources.cases_per_task.
  * memory_free(*numbers). */
@@ -39,8 +39,8 @@ typedef struct {
 /* Lists the CPUs that this process may use (its affinity; all places together if OMP_PLACES is set). Returns their number, at most
  * SWEEP_CORES_MAX. */
 int sweep_cores_find(sweep_cpu *cpus);
-/* Sorts the CPUs so that slot i uses cpus[i * per_slot] to cpus[(i + 1) * per_slot - 1]. Neighbouring cores are in the same slot. Second
- * hyperthreads remain unused if there are enough cores; otherwise the two hyperthreads of a core are adjacent, so that they belong to the
- * same case if possible. False if n_slots * per_slot > n; then the cases must not be bound to CPUs. */
+/* Sorts the CPUs so that slot i uses cpus[i * per_slot] to cpus[(i + 1) * per_slot - 1]. Neighbouring cores are in the same
+ * slot. Second hyperthreads remain unused if there are enough cores; otherwise the two hyperthreads of a core are adjacent, so
+ * that they belong to the same case if possible. False if n_slots * per_slot > n; then the cases must not be bound to CPUs. */
 bool sweep_cores_split(int n, sweep_cpu *cpus, int n_slots, int per_slot);
 #endif

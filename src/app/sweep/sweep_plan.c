@@ -1,5 +1,5 @@
-/* Expansion of a sweep file: parameters and dimensions (vary, repeat), expressions (let, where, set), selection of the cases, and the
- * jobs of the cases with their errors. sweep_build holds the parsed file until the plan is complete. */
+/* Expansion of a sweep file: parameters and dimensions (vary, repeat), expressions (let, where, set), selection of the cases,
+ * and the jobs of the cases with their errors. sweep_build holds the parsed file until the plan is complete. */
 #include "app/sweep/sweep_plan.h"
 #include <math.h>
 #include <string.h>
@@ -57,7 +57,7 @@ typedef struct {
   const sweep_file    *file;
   int                  n_varied, n_parameters; /* derived parameters follow the varied ones */
   build_parameter      parameter[SWEEP_MAX_NAMES];
-  const char          *numeric[SWEEP_MAX_NAMES]; /* names for expressions; a name that cannot be typed for parameters that are not numbers */
+  const char          *numeric[SWEEP_MAX_NAMES]; /* names for expressions; "\1" if not a number */
   int                  n_dimensions;
   build_dimension      dimension[SWEEP_MAX_NAMES];
   expression          *let[SWEEP_MAX_NAMES];     /* [n_parameters - n_varied] */
@@ -80,8 +80,8 @@ static bool is_job_key_path(const char *name)
   return false;
 }
 
-/* Whether the name can be used with --set: it has a dot or an index, or is a top-level key of jobs. Characters that would make "key=value" or
- * the header of a table ambiguous are not allowed. */
+/* Whether the name can be used with --set: it has a dot or an index, or is a top-level key of jobs. Characters that would make
+ * "key=value" or the header of a table ambiguous are not allowed. */
 static bool sweep_build_is_job_key(const char *name) { return is_job_key_path(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200; }
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
@@ -526,8 +526,8 @@ static PetscErrorCode compile_expression(sweep_build *b, const document_node *no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Depth-first topological sort of derived parameters. state: 0 not visited, 1 being visited, 2 done. `chain`: the names being visited. False
- * with a diagnostic if the definitions are circular. */
+/* Depth-first topological sort of derived parameters. state: 0 not visited, 1 being visited, 2 done. `chain`: the names being
+ * visited. False with a diagnostic if the definitions are circular. */
 static bool sort_derived(sweep_build *b, int i, char *state, int *n, const char **chain, int depth)
 {
   const int n_derived = b->n_parameters - b->n_varied;
@@ -883,8 +883,8 @@ static void check_head(sweep_build *b)
   if (!f->vary && !f->repeat) diagnostics_add(b->d, b->root->mark, "vary", "missing: give \"vary\" or \"repeat\"");
 }
 
-/* Reads the sweep file; adds errors to `d`. The base job is not read yet. *out is created also if there are errors. is_copy: the file in a
- * sweep folder, whose base job is DIR/base.yaml. */
+/* Reads the sweep file; adds errors to `d`. The base job is not read yet. *out is created also if there are errors. is_copy: the
+ * file in a sweep folder, whose base job is DIR/base.yaml. */
 static PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnostics *d, sweep_build **out)
 {
   const void *file;
@@ -899,7 +899,7 @@ static PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnosti
   b->path = document_intern(b->doc, path);
   PetscCheck(b->path, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
   document_node *base = (document_node *)document_find(b->root, "base");
-  if (is_copy && base && base->kind == DOCUMENT_SCALAR) base->text = "base.yaml"; /* variables in the original path may be undefined here */
+  if (is_copy && base && base->kind == DOCUMENT_SCALAR) base->text = "base.yaml"; /* the original path may be invalid here */
   PetscCall(key_table_read(&sweep_file_table, b->doc, b->root, "", d, &file));
   b->file = file;
   if (!b->root || b->root->kind != DOCUMENT_MAPPING) PetscFunctionReturn(PETSC_SUCCESS);
@@ -1186,8 +1186,8 @@ static PetscErrorCode select_cases(sweep_build *b, selection *s)
 
 /* Identity of a case. */
 
-/* The id of a case: FNV-1a hash of lines "name=value" in alphabetical order, followed by bit mixing. It does not depend on the order of the
- * parameters in the file. */
+/* The id of a case: FNV-1a hash of lines "name=value" in alphabetical order, followed by bit mixing. It does not depend on the
+ * order of the parameters in the file. */
 static PetscErrorCode compute_case_id(document *owner, int n, const char *const *names, const int *order, const char *const *values, const char **id)
 {
   uint64_t h = 14695981039346656037u;
@@ -1216,7 +1216,8 @@ static void sort_names(int n, const char *const *names, int *order)
   }
 }
 
-/* The text of the sweep file. If it includes other files, they are inserted, because their paths are not valid in the sweep folder. */
+/* The text of the sweep file. If it includes other files, they are inserted, because their paths are not valid in the sweep
+ * folder. */
 static PetscErrorCode read_sweep_text(const sweep_build *b, char **text)
 {
   size_t n;

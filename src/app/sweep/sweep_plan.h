@@ -1,6 +1,6 @@
-/* The plan of a sweep: the table of cases to which a sweep file (sweep_keys.h) expands.
- * The cases are the product of the dimensions of `vary` and `repeat`, without those that a filter of `where` omits. Each case is a list of
- * overrides of the base job. Reads the sweep file and the base job; writes no files. Called by the command sweep and by sweep_folder. */
+/* The plan of a sweep: the table of cases to which a sweep file (sweep_keys.h) expands. The cases are the product of the
+ * dimensions of `vary` and `repeat`, without those that a filter of `where` omits. Each case is a list of overrides of the base
+ * job. Reads the sweep file and the base job; writes no files. Called by the command sweep and by sweep_folder. */
 #ifndef SS_APP_SWEEP_SWEEP_PLAN_H
 #define SS_APP_SWEEP_SWEEP_PLAN_H
 #include <stdio.h>
@@ -33,16 +33,16 @@ typedef struct {
   document       *owner;         /* owns all data above */
 } sweep_plan;
 
-/* Reads and expands a sweep file. Errors are added to `d`, including errors in the jobs of single cases, which are all read; then *out is
- * NULL. `overrides` ("key.path=value") change the base job. */
+/* Reads and expands a sweep file. Errors are added to `d`, including errors in the jobs of single cases, which are all read;
+ * then *out is NULL. `overrides` ("key.path=value") change the base job. */
 PetscErrorCode sweep_plan_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, sweep_plan **out);
 void           sweep_plan_destroy(sweep_plan **plan);
 /* Builds the scenes of the first n cases and adds their errors to `d`. */
 PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d);
 /* The varied parameters of a case for messages, "aspect=0.5 mu=0.1"; truncated to `size`. Returns `words`. */
 const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t size, char *words);
-/* Reads only the parameters and settings of the sweep file that is stored in a sweep folder: a plan without cases. Its path of the base job is
- * ignored. Errors are added to `d`; then *out is NULL. */
+/* Reads only the parameters and settings of the sweep file that is stored in a sweep folder: a plan without cases. Its path of
+ * the base job is ignored. Errors are added to `d`; then *out is NULL. */
 PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_plan **out);
 /* Prints the settings that are equal in all cases, then one line per case: number, parameters and other settings. */
 PetscErrorCode sweep_plan_print(const sweep_plan *plan, FILE *out);

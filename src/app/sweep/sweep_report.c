@@ -1,6 +1,6 @@
-/* The data of all cases (sweep_view), diagrams, coloured tables and the page. Diagrams show each measure against each numeric parameter that
- * varies: lines for cases that differ only in that parameter (through the mean of repetitions), otherwise points. Colours show a second
- * parameter, small multiples a third. */
+/* The data of all cases (sweep_view), diagrams, coloured tables and the page. Diagrams show each measure against each numeric
+ * parameter that varies: lines for cases that differ only in that parameter (through the mean of repetitions), otherwise points.
+ * Colours show a second parameter, small multiples a third. */
 #include "app/sweep/sweep_report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -198,8 +198,8 @@ static int by_others(const void *a, const void *b)
   return 0;
 }
 
-/* Groups cases that differ only in `parameter`, in `other` (-1: none) and in repetitions. group [n_cases]; groups are in the order of their
- * levels. */
+/* Groups cases that differ only in `parameter`, in `other` (-1: none) and in repetitions. group [n_cases]; groups are in the
+ * order of their levels. */
 static PetscErrorCode sweep_view_groups(const sweep_view *v, int parameter, int other, int *n_groups, int *group)
 {
   group_entry *entry __attribute__((cleanup(memory_free))) = NULL;
@@ -390,8 +390,8 @@ static int find_fewest_levels(const sweep_view *v, int x, int not_this, int most
   return best;
 }
 
-/* Uses lines if they have at least two cases on average. With lines, the parameter with the fewest levels selects panels and the next one
- * colours; with points, it selects colours. */
+/* Uses lines if they have at least two cases on average. With lines, the parameter with the fewest levels selects panels and the
+ * next one colours; with points, it selects colours. */
 static PetscErrorCode plan_diagrams(diagram *p, int *group)
 {
   PetscFunctionBegin;
@@ -428,8 +428,8 @@ static PetscErrorCode put_histogram(const sweep_view *v, figures *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Adds the diagrams of all measures, in sections with the names of the measures, and the section "case time". *n_left_out: number of diagrams
- * beyond MAX_FIGURES. `notes`: HTML list of diagrams without finished cases. */
+/* Adds the diagrams of all measures, in sections with the names of the measures, and the section "case time". *n_left_out:
+ * number of diagrams beyond MAX_FIGURES. `notes`: HTML list of diagrams without finished cases. */
 static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_left_out, text_buffer *notes)
 {
   int     n_figures = 0;
@@ -704,8 +704,8 @@ static PetscErrorCode put_case_head(sweep_page *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sorts the table when a column header is clicked; without scripts the table keeps its order. Contains no < and &, because the page is also
- * valid XML. */
+/* Sorts the table when a column header is clicked; without scripts the table keeps its order. Contains no < and &, because the
+ * page is also valid XML. */
 static const char sort_script[] =
   "<script>document.querySelectorAll('table.sortable').forEach(function(t){var heads=Array.from(t.tHead.rows[0].cells);heads.forEach(function(h,k){h.tabIndex=0;"
   "var sort=function(){var up=h.getAttribute('aria-sort')!=='ascending';heads.forEach(function(o){o.removeAttribute('aria-sort')});h.setAttribute('aria-sort',up?'ascending':'descending');"

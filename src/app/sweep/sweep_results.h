@@ -24,10 +24,11 @@ void           sweep_results_destroy(sweep_results **r);
 
 /* `sweep status`: prints the number of cases by state and the reasons of failures; with `all`, one line per case. */
 PetscErrorCode sweep_status(const char *dir, bool all, FILE *out);
-/* `sweep gather`: writes DIR/results.csv and DIR/results.h5 with one row per case. Columns: number, id, status, the parameters (real if all
- * values are numbers), NAME.last, .min, .max and .mean of each measure of any case, then reason, seconds and other totals. */
+/* `sweep gather`: writes DIR/results.csv and DIR/results.h5 with one row per case. Columns: number, id, status, the parameters
+ * (real if all values are numbers), NAME.last, .min, .max and .mean of each measure of any case, then reason, seconds and other
+ * totals. */
 PetscErrorCode sweep_gather(const char *dir, int64_t *n_cases, int64_t *n_finished);
-/* `sweep retry`: marks failed cases (with these numbers; n = 0: all) to be run again from their newest checkpoint, or from time 0 if
- * `from_start`. *n_marked: their number. Waiting and stopped cases need no mark: the next run includes them. */
+/* `sweep retry`: marks failed cases (with these numbers; n = 0: all) to be run again from their newest checkpoint, or from time
+ * 0 if `from_start`. *n_marked: their number. Waiting and stopped cases need no mark: the next run includes them. */
 PetscErrorCode sweep_retry(const char *dir, int64_t n, const int64_t *numbers, bool from_start, int64_t *n_marked);
 #endif

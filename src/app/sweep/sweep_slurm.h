@@ -1,8 +1,9 @@
-/* Runs the cases of a sweep as a SLURM job array. Task k runs cases (k-1) K + 1 to k K in sequence. K is written in the batch script, so that a
- * task keeps its cases if the sweep is extended later. Only tasks with waiting or stopped cases are submitted. Called by the sweep commands.
+/* Runs the cases of a sweep as a SLURM job array. Task k runs cases (k-1) K + 1 to k K in sequence. K is written in the batch
+ * script, so that a task keeps its cases if the sweep is extended later. Only tasks with waiting or stopped cases are submitted.
+ * Called by the sweep commands.
  *
  *   SWEEP/slurm/1.sh          batch script of the first submission      SWEEP/slurm/1-17.log   output of its task 17
- *   SWEEP/slurm/submitted.csv number, job, cases per task: one row per submission                                                    */
+ *   SWEEP/slurm/submitted.csv number, job, cases per task: one row per submission */
 #ifndef SS_APP_SWEEP_SWEEP_SLURM_H
 #define SS_APP_SWEEP_SWEEP_SLURM_H
 #include "app/sweep/sweep_folder.h"
@@ -16,9 +17,10 @@ typedef struct {
 
 /* The batch script of a submission; NULL, with a log message, if no case can be submitted. memory_free(*text). */
 PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o, char **text);
-/* Submits the waiting and stopped cases that are not queued yet, and a job that gathers the results after all tasks. Logs the job number.
- * PETSC_ERR_USER_INPUT with the message of sbatch if it rejects the job. */
+/* Submits the waiting and stopped cases that are not queued yet, and a job that gathers the results after all tasks. Logs the
+ * job number. PETSC_ERR_USER_INPUT with the message of sbatch if it rejects the job. */
 PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o);
-/* Prints the number of running and waiting tasks and why they wait; prints nothing if no task is queued or SLURM is not available. */
+/* Prints the number of running and waiting tasks and why they wait; prints nothing if no task is queued or SLURM is not
+ * available. */
 PetscErrorCode sweep_slurm_status(const char *dir, FILE *out);
 #endif

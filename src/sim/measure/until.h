@@ -1,5 +1,6 @@
-/* Conditions on measures that end a run: the block `until:` of a job. Evaluated after each step with the last recorded values of the measures.
- * A condition must have been true for the time `for` without interruption. Called by job (check) and run (evaluation). */
+/* Conditions on measures that end a run: the block `until:` of a job. Evaluated after each step with the last recorded values of
+ * the measures. A condition must have been true for the time `for` without interruption. Called by job (check) and run
+ * (evaluation). */
 #ifndef SS_SIM_MEASURE_UNTIL_H
 #define SS_SIM_MEASURE_UNTIL_H
 #include "core/diagnostics.h"
@@ -18,8 +19,8 @@ extern const key_table until_table;
 typedef struct until until;
 /* Checks the conditions of a job, whose measures are `measured`; adds errors to `d`. */
 PetscErrorCode until_check(const key_list *conditions, const key_list *measured, diagnostics *d);
-/* Creates the conditions of a job that passed until_check. `m` stores since when each condition is true and which one was satisfied, so that a
- * resumed run ends at the same step as an uninterrupted one. Borrows all arguments. */
+/* Creates the conditions of a job that passed until_check. `m` stores since when each condition is true and which one was
+ * satisfied, so that a resumed run ends at the same step as an uninterrupted one. Borrows all arguments. */
 PetscErrorCode until_create(const key_list *conditions, const key_list *measured, const measures *values, memo *m, until **out);
 void           until_destroy(until **u);
 /* Call after each step, after recording the measures. *is_met: the run must end. */

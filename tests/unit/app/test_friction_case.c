@@ -29,7 +29,8 @@ static void solve(friction_case *c, double *r, double *u, friction_result *resul
   document_destroy(&doc);
 }
 
-/* Global and local, 3D and plane; sticking, sliding, without friction: the velocities equal the formula, also after writing and reading. */
+/* Global and local, 3D and plane; sticking, sliding, without friction: the velocities equal the formula, also after writing and
+ * reading. */
 static void test_slope(void **state)
 {
   (void)state;
@@ -38,7 +39,7 @@ static void test_slope(void **state)
   for (int k = 0; k < 4; ++k)
     for (int form = 0; form < 4; ++form) {
       const bool      is_plane = form & 1, is_local = form & 2;
-      const double    speed    = scene_slope_speed(cases[k][0], cases[k][1]), tolerance = 1e-9; /* tolerance of the solver, at speeds of 0.1 m/s */
+      const double    speed    = scene_slope_speed(cases[k][0], cases[k][1]), tolerance = 1e-9; /* of the solver */
       fclib_problem   p;
       friction_case   c;
       friction_result result;

@@ -13,7 +13,8 @@ static int setup(void **state)
   return 0;
 }
 
-/* Updates the folder with the sweep file `text`. Returns the number of new cases, or -1 if it was rejected with a diagnostic containing `says`. */
+/* Updates the folder with the sweep file `text`. Returns the number of new cases, or -1 if it was rejected with a diagnostic
+ * containing `says`. */
 static int64_t update(const char *text, const char *says)
 {
   diagnostics *d;
@@ -63,7 +64,8 @@ static void written_sweep_is_read_back(void **state)
   sweep_plan_destroy(&plan);
 }
 
-/* Existing cases keep their numbers for any order of the file; new cases get the next numbers; cases removed from the file remain. */
+/* Existing cases keep their numbers for any order of the file; new cases get the next numbers; cases removed from the file
+ * remain. */
 static void extension(void **state)
 {
   (void)state;

@@ -4,8 +4,8 @@
 #include <sched.h>
 #include "test.h"
 
-/* Two packages with two cores with two hyperthreads, in the numbering of the kernel: first threads of all cores, then second threads, packages
- * alternating. */
+/* Two packages with two cores with two hyperthreads, in the numbering of the kernel: first threads of all cores, then second
+ * threads, packages alternating. */
 static int machine(sweep_cpu *cpus)
 {
   for (int i = 0; i < 8; ++i) cpus[i] = (sweep_cpu){i, i % 2, (i / 2) % 2, i / 4};

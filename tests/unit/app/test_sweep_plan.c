@@ -48,7 +48,7 @@ static void values_of_lists_and_ranges(void **state)
   VALUES("vary: {contact.friction: {range: {from: 4, to: 1, step: -1}}}\n", "contact.friction", "4", "3", "2", "1");
   VALUES("vary: {contact.friction: {range: {from: 0, to: 1, step: 0.4}}}\n", "contact.friction", "0", "0.4", "0.8");
   VALUES("vary: {contact.stiffness: {log: {from: 1e3, to: 1e6, count: 4}}}\n", "contact.stiffness", "1000", "10000", "100000", "1000000");
-  VALUES("vary: {s: [9007199254740993, 1e6, 2.0]}\nset: {description: \"{s}\"}\n", "s", "9007199254740993", "1000000", "2"); /* 2^53 + 1, a seed */
+  VALUES("vary: {s: [9007199254740993, 1e6, 2.0]}\nset: {description: \"{s}\"}\n", "s", "9007199254740993", "1000000", "2"); /* 2^53 + 1 */
   VALUES("vary: {bodies.ball.material: [steel, \"ice\"]}\n", "bodies.ball.material", "steel", "ice");
   VALUES("vary: {gravity: [[0, 0, -9.81], [0, 0, -1.620]]}\n", "gravity", "[0, 0, -9.81]", "[0, 0, -1.62]");
 }
@@ -114,7 +114,7 @@ static void samples(void **state)
     for (int k = 0; k < 2; ++k) assert_int_equal(2 * below[k], plan[i]->n_cases);
   }
   for (int64_t k = 0; k < 16; ++k) assert_string_equal(plan[0]->cases[k].id, plan[1]->cases[k].id);
-  assert_string_equal(value_of(plan[0], 0, "contact.friction"), "0.2"); /* the first Sobol point is the lower corner, the second the centre */
+  assert_string_equal(value_of(plan[0], 0, "contact.friction"), "0.2"); /* first Sobol points: lower corner, centre */
   assert_string_equal(value_of(plan[0], 1, "contact.friction"), "0.4");
   assert_string_equal(value_of(plan[0], 1, "contact.stiffness"), "100");
   for (int i = 0; i < 3; ++i) sweep_plan_destroy(&plan[i]);
