@@ -11,24 +11,26 @@
 #include "optim/optim.h"
 #include "app/command/command.h"
 
-/* A serial run needs neither network nor launcher of MPI. Without these settings Open MPI searches for them for half a second. Not set if a
- * launcher has started this process; settings of the user are kept. */
+/* A serial run needs neither network nor launcher of MPI. Without these settings Open MPI searches for them for half a second.
+ * Not set if a launcher has started this process; settings of the user are kept. */
 static void disable_mpi_network(void)
 {
   if (getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK") || getenv("PMI_RANK")) return;
   setenv("OMPI_MCA_pml", "ob1", 0);
   setenv("OMPI_MCA_btl", "self", 0);
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
-  setenv("OMPI_MCA_orte_create_session_dirs", "0", 0); /* the processes of a user share one folder; when one of them removes it, the others fail */
+  /* The processes of a user share one session folder; when one of them removes it, the others fail. */
+  setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
 }
 
-/* The OpenMP library reads its environment variables when it is loaded. Therefore the program sets them and executes itself once more.
- * By default, waiting threads spin for about 10 ms. On a shared node this takes CPU time from working threads: with two jobs on two cores a
- * step took 40 times longer. Threads that sleep immediately are slow on free cores: waking them takes 20 us (100 us on a virtual machine),
- * so the many short loops of a solver were slower on two threads than on one. The program sets 10000 spin counts, 0.35 ms (Zen 4 at
- * 2.6 GHz, November 2026), longer than the time between two loops of a solver, if each thread has a free core at program start. Otherwise
- * it sets 1000, about 30 us: at a load of 15 on two cores, 10000 counts cost 3.5 times as much time. `places`: OMP_PLACES, which binds the
- * threads to the cores that the batch system has allocated; or NULL. */
+/* The OpenMP library reads its environment variables when it is loaded. Therefore the program sets them and executes itself once
+ * more. By default, waiting threads spin for about 10 ms. On a shared node this takes CPU time from working threads: with two
+ * jobs on two cores a step took 40 times longer. Threads that sleep immediately are slow on free cores: waking them takes 20 us
+ * (100 us on a virtual machine), so the many short loops of a solver were slower on two threads than on one. The program sets
+ * 10000 spin counts, 0.35 ms (Zen 4 at 2.6 GHz, November 2026), longer than the time between two loops of a solver, if each
+ * thread has a free core at program start. Otherwise it sets 1000, about 30 us: at a load of 15 on two cores, 10000 counts cost
+ * 3.5 times as much time. `places`: OMP_PLACES, which binds the threads to the cores that the batch system has allocated; or
+ * NULL. */
 static void restart_with_settings(char **argv, int64_t threads, const char *places)
 {
   const bool sets_spins = !getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY");

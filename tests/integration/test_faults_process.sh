@@ -11,7 +11,7 @@ status 0 "$program" run "$job" --out "$work/whole" $run
 # with N command...: at most N kB of address space
 with() { (ulimit -v "$1"; shift; exec "$@"); }
 if with 4000000 true 2>/dev/null && [ "$profile" != asan ] && [ "$profile" != tsan ]; then # sanitizers map terabytes
-  status 3 with 280000 "$program" run "$job" --out "$work/none" $run && says "out of memory: starting needs"
+  status 3 with 280000 "$program" run "$job" --out "$work/none" $run && says "out of memory: the program needs"
   status 3 with 700000 "$program" run "$job" --out "$work/huge" $run --set bodies.bed.spacing=0.001
   says "out of memory:" && says "asked for" && says "use a smaller scene or a larger machine"
   pass "too little memory to start: code 3, which says who asked for how much"
@@ -37,7 +37,7 @@ J
     0) ;;
     3)
       says "out of memory"
-      grep -q "starting needs" "$work/out" || says "use a smaller scene or a larger machine"
+      grep -q "the program needs" "$work/out" || says "use a smaller scene or a larger machine"
       if [ -n "$(ls "$work/r/checkpoints/"*.h5 2>/dev/null)" ]; then
         went=$((went + 1))
         if [ $((went % 2)) = 1 ]; then

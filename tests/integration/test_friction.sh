@@ -55,18 +55,18 @@ status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2
 cp slides.hdf5 before.hdf5
 status 0 f slides.hdf5 --output out.hdf5
 status 2 f slides.hdf5 --output out.hdf5 && says "already exists"
-status 2 f slides.hdf5 --output ./slides.hdf5 && says "is the file that is read"
+status 2 f slides.hdf5 --output ./slides.hdf5 && says "is an input file"
 status 2 f slides.hdf5 --force && says "--force requires --output"
-for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is the file that is read"; rm link.csv; done
+for o in --contacts --table; do ln slides.hdf5 link.csv; status 2 f slides.hdf5 $o link.csv && says "is an input file"; rm link.csv; done
 cmp -s slides.hdf5 before.hdf5 || fail "the input has changed"
-status 0 f out.hdf5 --from-guess 0 && says "also in the file: a solution" && says ", 0 iterations"
+status 0 f out.hdf5 --from-guess 0 && says "the file also contains a solution" && says ", 0 iterations"
 status 0 f out.hdf5 --output out.hdf5 --force --from-guess 0 && status 0 f out.hdf5 --from-guess 1
 status 3 f slides.hdf5 --output nowhere/out.hdf5 && says "cannot write nowhere"
 ls .*.tmp >/dev/null 2>&1 && fail "a temporary is left"
 OMP_NUM_THREADS=2 f slides.hdf5 --output two.hdf5 >/dev/null && f slides.hdf5 --output one.hdf5 >/dev/null && cmp one.hdf5 two.hdf5 || fail "two threads give other bits"
 pass "answers as FCLIB: read again, never in the place of something else unless asked, the same bits on two threads"
 
-status 6 f slides.hdf5 --tol 1e-300 --max-iterations 1 --output rough.hdf5 && says "too many iterations" && says "is no solution"
+status 6 f slides.hdf5 --tol 1e-300 --max-iterations 1 --output rough.hdf5 && says "too many iterations" && says "not solved to the tolerance"
 status 0 f rough.hdf5 --from-guess 1
 status 2 f rough.hdf5 --from-guess 0 && says "has no solution to start from"
 status 2 f rough.hdf5 --from-guess 2 && says "has no guess 2; there are 1"
@@ -97,7 +97,7 @@ status 2 f slides.hdf5 --time-limit -1 && says "--time-limit"
 status 2 f slides.hdf5 --set splitting.nonsense=1 && says "nonsense"
 status 2 f slides.hdf5 --plot p.svg && says "--plot requires --all"
 status 2 f slides.hdf5 sticks.hdf5 --output x.hdf5 && says "--output requires one FILE"
-status 2 f slides.hdf5 --all --solver splitting && says "one of the two"
+status 2 f slides.hdf5 --all --solver splitting && says "give one of them"
 status 2 f slides.hdf5 --from-guess x && says "whole number"
 status 2 f && says usage
 pass "options"

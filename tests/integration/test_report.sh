@@ -41,17 +41,17 @@ printf 'xxxx' | dd of="$newest" bs=1 seek=3000 conv=notrunc 2>/dev/null
 head -c 30000 nasty/history.csv >cut && printf '1,2,three\n4' >>cut && mv cut nasty/history.csv
 printf 'no' >nasty/frames/frame_000000.h5
 status 0 "$program" report nasty --out elsewhere.html
-grep -qF "$(basename "$newest")" elsewhere.html && grep -qF 'not a row of' elsewhere.html && grep -qF 'No stills' elsewhere.html || fail "damage is not named"
+grep -qF "$(basename "$newest")" elsewhere.html && grep -qF 'not a row of' elsewhere.html && grep -qF 'No pictures' elsewhere.html || fail "damage is not named"
 grep -q "href=\"/.*/nasty/history.csv\"" elsewhere.html || fail "a page elsewhere does not link to the run"
 pass "damage is named, the rest is shown"
 
-status 2 "$program" report "$work" && says "no job.yaml" && pass "report of nothing"
+status 2 "$program" report "$work" && says "job.yaml is missing" && pass "report of nothing"
 mkdir bare && ln -s "$program" bare/stickslip
 status 3 env PATH="$work/bare" "$program" report nasty --out none.html && says "gnuplot-nox" && [ ! -e none.html ] || fail "without gnuplot"
-status 0 env PATH="$work/bare" "$program" run "$job" --out plain --steps 2 && says "no report: it wants gnuplot" && [ ! -e plain/report.html ] || fail "a run without gnuplot"
+status 0 env PATH="$work/bare" "$program" run "$job" --out plain --steps 2 && says "no report, because gnuplot is not installed" && [ ! -e plain/report.html ] || fail "a run without gnuplot"
 pass "without gnuplot: report says what to install, run goes without"
 status 0 "$program" run "$job" --out quiet --steps 2 --no-picture && [ ! -e quiet/report.html ] || fail "--no-picture wrote a report"
-status 4 "$program" run "$job" --out hopeless --set time.retry.halvings=0 --set solver.newton.max_iterations=1 && grep -q 'class="status failed"' hopeless/report.html && grep -q 'It failed' hopeless/report.html || fail "the report of a run that failed"
+status 4 "$program" run "$job" --out hopeless --set time.retry.halvings=0 --set solver.newton.max_iterations=1 && grep -q 'class="status failed"' hopeless/report.html && grep -q 'The run failed' hopeless/report.html || fail "the report of a run that failed"
 pass "a run that failed leaves a report that says so"
 
 # A long history: short page, spikes still there.

@@ -23,7 +23,7 @@ sleep 0.3; kill -TERM $stepping; sleep 0.5
 kill -0 $stepping || fail "the first SIGTERM did not let the step go on"
 kill -TERM $stepping; wait $stepping; got=$?
 [ $got = 75 ] || { cat "$work/out"; fail "a dropped step: exit $got instead of 75"; }
-says "left after step 3"
+says "stopped after step 3"
 status 0 "$program" diff "$work/part" "$work/dropped"
 status 0 "$program" resume "$work/dropped" --no-picture --threads 1
 status 0 "$program" run "$job" --out "$work/never" --no-picture --threads 1

@@ -39,7 +39,7 @@ pid=$(sed -n 's/^pid //p' chain/run.lock)
 [ "$(grep Cpus_allowed_list "/proc/$pid/status")" = "$(grep Cpus_allowed_list /proc/$$/status)" ] || fail "bound on an open node, where all first threads would meet"
 status 0 scancel -s USR1 --batch "$id"
 until_ok is "$id" PENDING
-grep -q "signal 10: left after step" chain-"$id".out || { logs; fail "the warning did not arrive"; }
+grep -q "signal 10: stopped after step" chain-"$id".out || { logs; fail "the warning did not arrive"; }
 grep -q "^status: stopped" chain/result.yaml || fail "result.yaml does not say stopped"
 first=$(steps_of chain); now "$id"
 until_ok has_steps chain $((first + 60))
@@ -47,7 +47,7 @@ scontrol show job "$id" | grep -q "Restarts=1" || fail "not requeued"
 grep -q "resumed from .* at step $first\$" chain-"$id".out || { logs; fail "it did not go on from step $first"; }
 # the node's operator wants it elsewhere: SIGTERM, requeued by SLURM itself
 status 0 scontrol requeue "$id"
-until_ok is "$id" PENDING; grep -q "signal 15: left after step" chain-"$id".out || { logs; fail "no checkpoint after SIGTERM"; }
+until_ok is "$id" PENDING; grep -q "signal 15: stopped after step" chain-"$id".out || { logs; fail "no checkpoint after SIGTERM"; }
 second=$(steps_of chain); [ "$second" -ge $((first + 60)) ] || fail "lost steps: $second after $((first + 60))"
 # the end of the simulation, brought near: a key that may change
 sed -i 's/^time: {end: 0.06/time: {end: 0.05/' small.yaml
@@ -104,9 +104,9 @@ scancel "$id"; pass "array: only the warned tasks are requeued, and they go on"
 # --- now the warning of the time limit must have come ------------------------------------------------------------------------------
 # (SLURM sends SIGCONT before it: that wakes the run)
 until_ok is "$limit" PENDING
-grep -q "signal 10: left after step" limit-"$limit".out || { logs; fail "the time limit brought no warning"; }
+grep -q "signal 10: stopped after step" limit-"$limit".out || { logs; fail "the time limit brought no warning"; }
 scancel "$limit"; pass "a time limit: SLURM's own warning arrives, checkpoint, requeued"
-status 2 "$program" run small.yaml --out nowhere --requeue && says "this is none" && pass "--requeue outside of SLURM is refused"
+status 2 "$program" run small.yaml --out nowhere --requeue && says "requires a SLURM job" && pass "--requeue outside of SLURM is refused"
 
 # --- places: where jobs are confined to cores of their own, their threads stay there ---------------------------------------------
 "$config/slurm1.sh" down "$work/slurm"

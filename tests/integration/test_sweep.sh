@@ -19,7 +19,7 @@ sweep() { # lines of the file after its head
 }
 cells() { awk -F, -v c="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) k = i } NR > 1 { printf "%s ", $k }' sweep/s/cases.csv; }
 
-status 0 "$program" sweep "$slide" --dry-run && says '14 cases' && says '1 left out by "where"' && says "cube on a slope of 25 degrees"
+status 0 "$program" sweep "$slide" --dry-run && says '14 cases' && says '1 omitted by "where"' && says "cube on a slope of 25 degrees"
 [ ! -e sweep ] || fail "--dry-run wrote something"
 [ "$(grep -c '^ *[0-9]' out)" = 14 ] || fail "not a line per case"
 status 0 "$program" sweep "$columns" --dry-run --check && says "64 cases" && pass "--dry-run lists the cases of the examples and writes nothing"
@@ -28,12 +28,12 @@ sweep <<'Y'
 vary: {contact.frction: [0.1, 0.2], mu: [1, 2]}
 where: ["mu > nu"]
 Y
-status 2 "$program" sweep s.yaml && says 's.yaml:5:15: where[0]: "mu > nu": there is no parameter "nu"' && [ ! -e sweep ] || fail "refused sweep"
+status 2 "$program" sweep s.yaml && says 's.yaml:5:15: where[0]: "mu > nu": unknown parameter "nu"' && [ ! -e sweep ] || fail "refused sweep"
 sweep <<'Y'
 vary: {contact.frction: [0.1, 0.2], contact.stiffness: [1, -1]}
 Y
 status 2 "$program" sweep s.yaml --local && says 's.yaml:4:8: contact.frction: unknown key; did you mean "friction"? (in every case)' \
-  && says 's.yaml:4:60: contact.stiffness: -1 is out of range: must be >= 0 N/m (2 cases, the first of them 2: contact.frction=0.1 contact.stiffness=-1)'
+  && says 's.yaml:4:60: contact.stiffness: -1 is out of range: must be >= 0 N/m (2 cases, the first is case 2: contact.frction=0.1 contact.stiffness=-1)'
 [ ! -e sweep ] || fail "a refused sweep left something behind"
 pass "mistakes of the file and of its cases' jobs are named at their place, all at once, and nothing is written"
 
@@ -42,7 +42,7 @@ sweep <<'Y'
 vary: {bodies.ball.shape.sphere.center: [[0, 0, 0.5], [0, 0, -100]], measure.z: [{quantity: position, body: ball, direction: [0, 0, 1]}, {quantity: position, body: bll, direction: [0, 0, 1]}]}
 Y
 status 0 "$program" sweep s.yaml --dry-run
-status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first of them 2" && pass "--check builds every scene"
+status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 2" && pass "--check builds every scene"
 
 sweep <<'Y'
 vary: {contact.friction: [0.1, 0.3], z: {sobol: {count: 4, of: {contact.stiffness: {from: 1e3, to: 1e5, log: true}}}}}
@@ -70,7 +70,7 @@ pass "a sweep is extended: existing cases keep numbers and results"
 cp -r sweep/s before2
 status 2 "$program" sweep s.yaml && says "time.end: 0.003 -> 0.05" && says "choose another --out"
 echo 'set: {output.keep: 5}' >> s.yaml
-status 2 "$program" sweep s.yaml --set time.end=0.003 && says "its cases have no output.keep"
+status 2 "$program" sweep s.yaml --set time.end=0.003 && says "cases.csv has no output.keep"
 sed -i 's/output.keep: 5/output.keep: contact.friction*10/' s.yaml
 rm -r sweep/s/run.lock 2>/dev/null; diff -r sweep/s before2 >/dev/null || fail "a refused extension changed the folder"
 pass "another base or other settings are refused, with the difference"
@@ -81,7 +81,7 @@ if command -v flock >/dev/null; then
   rm sweep/s/run.lock
   pass "one writer at a time"
 fi
-mkdir other && status 0 "$program" run base.yaml --out other/r --steps 2 --no-picture && status 2 "$program" sweep s.yaml --out other/r && says "holds a run" && pass "a run directory is no place for a sweep"
+mkdir other && status 0 "$program" run base.yaml --out other/r --steps 2 --no-picture && status 2 "$program" sweep s.yaml --out other/r && says "contains a run" && pass "a run directory is no place for a sweep"
 
 # paths: relative to the file they stand in, from wherever the sweep is made and run
 cat > box.obj <<'Y'

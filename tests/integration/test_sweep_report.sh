@@ -59,7 +59,7 @@ grep -qF '&lt;script&gt;alert(1)&lt;/script&gt;' $page || fail "a parameter is m
 grep -q 'class="heat"' $page && fail "samples have no table of two parameters"
 pass "samples, failures and nasty parameters"
 
-status 3 "$program" sweep report "$work" && says "not the folder of a sweep" && pass "report of no sweep"
+status 3 "$program" sweep report "$work" && says "not a sweep folder" && pass "report of no sweep"
 mkdir -p empty && "$program" sweep product.yaml --out empty/s >out 2>&1
-status 0 "$program" sweep report empty/s && grep -q '6 waiting' empty/s/report.html || fail "not so: a sweep that has not begun"
-pass "a sweep that has not begun"
+status 0 "$program" sweep report empty/s && grep -q '6 waiting' empty/s/report.html || fail "report of a sweep that has not started"
+pass "report of a sweep that has not started"

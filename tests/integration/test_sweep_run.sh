@@ -79,7 +79,7 @@ for signal in TERM INT USR1; do
   fi
   [ $got = 75 ] || { cat "$work/out"; fail "SIG$signal: exit $got instead of 75"; }
   for n in 1 2; do [ "$(state_of "$work/$signal" $n)" = stopped ] || fail "SIG$signal: case $n is $(state_of "$work/$signal" $n)"; done
-  [ "$(state_of "$work/$signal" 3)" = waiting ] || { cat "$work/out"; "$program" sweep status "$work/$signal" --cases; fail "SIG$signal: case 3 was begun"; }
+  [ "$(state_of "$work/$signal" 3)" = waiting ] || { cat "$work/out"; "$program" sweep status "$work/$signal" --cases; fail "SIG$signal: case 3 was started"; }
   has_checkpoint "$work/$signal/cases/000001" >/dev/null || fail "SIG$signal: no checkpoint"
 done
 pass "INT, TERM and USR1: cases write checkpoints, code 75"
@@ -159,7 +159,7 @@ wait $one; got=$?; wait $two; also=$?
 [ "$got $also" = "0 0" ] || { cat "$work/one" "$work/two"; fail "two sweeps at once: exit codes $got and $also"; }
 status 0 "$program" sweep gather "$work/both"
 [ "$(column "$work/both/results.csv" starts | tr '\n' ' ')" = "1 1 1 1 1 1 " ] || { cat "$work/both/results.csv"; fail "a case ran twice"; }
-[ "$(cat "$work"/both/cases/*/log.txt | grep -c 'stickslip run')" = 6 ] || fail "a case was begun twice"
+[ "$(cat "$work"/both/cases/*/log.txt | grep -c 'stickslip run')" = 6 ] || fail "a case was started twice"
 pass "two sweeps on one folder: every case once"
 
 status 2 "$program" sweep run "$work/both" 7; says "has no case 7"
@@ -168,7 +168,7 @@ status 2 "$program" sweep run "$work/both" 1 --task 1; says "expected either --t
 status 2 "$program" sweep run "$work/both" --task 7; says "has no task 7"
 status 2 "$program" sweep run "$work/both" -j 0; says "-j 0: expected a whole number"
 status 2 "$program" sweep "$work/slides.yaml" --out "$work/new" -j 2; says "-j requires --local"; [ ! -e "$work/new" ] || fail "a rejected command has written files"
-status 3 "$program" sweep status "$work"; says "not the folder of a sweep"
+status 3 "$program" sweep status "$work"; says "not a sweep folder"
 status 0 "$program" sweep run "$work/both" --task 2; says "1 cases finished"
 pass "what cannot be is refused"
 echo "$count passed"

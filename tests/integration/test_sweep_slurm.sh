@@ -39,12 +39,12 @@ for _ in $(seq 30); do
   grep -qF "SLURM job $a: 2 tasks running" "$work/out" && break
 done
 says "SLURM job $a: 2 tasks running"; says "(JobArrayTaskLimit)"
-status 0 "$program" sweep study.yaml --out array --submit && says "queued already" && pass "submitted; what is queued is not submitted again"
+status 0 "$program" sweep study.yaml --out array --submit && says "already queued" && pass "submitted; queued cases are not submitted again"
 until_ok has_running 2
 "$config/slurm1.sh" kill-node "$work/slurm"
 before=$(n_finished)
 [ "$(pgrep -f "sweep run $work/array" | wc -l)" = 0 ] || fail "the node is dead, its cases run"
-status 0 "$program" sweep status array --cases && says "killed, or its machine went down"
+status 0 "$program" sweep status array --cases && says "killed, or the machine failed"
 "$config/slurm1.sh" up "$work/slurm" || fail "the node does not come back"
 # the tasks that were running wait two minutes; give slurmctld time to forget that it wanted to kill them
 sleep 3
@@ -95,11 +95,11 @@ grep -q "starts: 1" sweep/bad/cases/000001/result.yaml || fail "retry ran a fini
 pass "a failed case leaves its neighbours alone; retry --submit submits it alone"
 
 # --- refusals --------------------------------------------------------------------------------------------------------------------
-status 2 "$program" sweep bad.yaml --out other --submit --partition nowhere && says "does not take the job" && says "partition"
+status 2 "$program" sweep bad.yaml --out other --submit --partition nowhere && says "SLURM rejects the job" && says "partition"
 [ ! -e other/slurm/submitted.csv ] || fail "a refused submission was noted"
 status 2 "$program" sweep bad.yaml --time 5 && says "requires --submit"
 status 2 "$program" sweep bad.yaml --submit --local && says "one of"
-status 2 "$program" sweep run sweep/bad --requeue && says "this is none"
+status 2 "$program" sweep run sweep/bad --requeue && says "requires a SLURM job"
 status 0 "$program" sweep bad.yaml --out other --submit --memory 100M --sbatch=--hold && says "3 cases"
 status 0 "$program" sweep status other && says "3 waiting (JobHeldUser)"
 pass "what SLURM refuses is said in its words; other options of sbatch are passed on"

@@ -40,7 +40,7 @@ done
 [ $n -ge 8 ] || fail "only $n checkpoints"
 pass "resumed from each of $n checkpoints it ends at the same step, bit for bit"
 
-status 0 "$program" resume "$work/whole" --no-picture --threads 1; says "has finished (until: speed < 1e-3 for 0.02 s)"; says "--set until=[]"
+status 0 "$program" resume "$work/whole" --no-picture --threads 1; says "is already finished (until: speed < 1e-3 for 0.02 s)"; says "--set until=[]"
 status 0 "$program" diff "$work/whole" "$work/part"
 [ "$(ls "$work/whole/frames")" = "$(ls "$work/part/frames")" ] || fail "another frame of the same step"
 pass "a run that has ended so stays ended, and says how to go on"

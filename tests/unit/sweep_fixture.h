@@ -1,4 +1,4 @@
-/* A scratch folder with a small job and a sweep file, for tests of sweeps. */
+/* Fixture for tests of sweeps: a temporary folder with a small job and a sweep file. */
 #ifndef SS_TESTS_SWEEP_FIXTURE_H
 #define SS_TESTS_SWEEP_FIXTURE_H
 #include <stdio.h>
@@ -43,7 +43,7 @@ static inline int sweep_teardown(void **state)
   return 0;
 }
 
-/* The plan of "sweep: 1, name: s, base: base.yaml" and `text`; complaints go to `d`. */
+/* The plan of a sweep file with the head "sweep: 1, name: s, base: base.yaml" and `text`; errors are added to `d`. */
 static inline sweep_plan *sweep_read(const char *text, diagnostics *d)
 {
   char        path[TEMPORARY_ROOM + 64];
@@ -56,7 +56,7 @@ static inline sweep_plan *sweep_read(const char *text, diagnostics *d)
   return plan;
 }
 
-/* The same of a sweep without mistakes. */
+/* The same for a sweep file without errors. */
 static inline sweep_plan *sweep_good(const char *text)
 {
   diagnostics *d;

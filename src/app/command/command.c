@@ -266,8 +266,9 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   return check_output(code);
 }
 
-/* Executes a command line in a process forked from one that has initialised MPI and PETSc but has no OpenMP threads; this saves the 50 ms
- * of initialisation. argv as for main, without PETSc options. The caller must end with _exit(), because exit handlers belong to the parent. */
+/* Executes a command line in a process forked from one that has initialised MPI and PETSc but has no OpenMP threads; this saves
+ * the 50 ms of initialisation. argv as for main, without PETSc options. The caller must end with _exit(), because exit handlers
+ * belong to the parent. */
 static exit_code execute_forked(int argc, char **argv)
 {
   static command_line line;

@@ -4,11 +4,11 @@
 #define SS_APP_COMMAND_COMMAND_H
 #include "app/command/command_line.h"
 
-/* Parses argv[1..]: returns the command and fills `line`. Options with a single dash belong to PETSc and are copied to petsc_argv [argc + 1].
- * Returns NULL after an error message, or after --help or --version (then *code = SS_EXIT_OK). */
+/* Parses argv[1..]: returns the command and fills `line`. Options with a single dash belong to PETSc and are copied to
+ * petsc_argv [argc + 1]. Returns NULL after an error message, or after --help or --version (then *code = SS_EXIT_OK). */
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code);
-/* Number of OpenMP threads: the option --threads, OMP_NUM_THREADS, the cores of the SLURM task, or 0 (all CPUs), in this order. Prints a
- * message and returns false if --threads is malformed. */
+/* Number of OpenMP threads: the option --threads, OMP_NUM_THREADS, the cores of the SLURM task, or 0 (all CPUs), in this order.
+ * Prints a message and returns false if --threads is malformed. */
 bool command_threads(const command_line *line, int64_t *n);
 /* Value of OMP_PLACES for this command, or NULL: see allocation_places. */
 const char *command_places(const command *c, int64_t threads);

@@ -1,8 +1,9 @@
 /* The command completion: prints a completion script for bash, zsh or fish.
  *
- * The commands, their options and the keys of a job are printed from their tables as functions of the POSIX shell. The shell function
- * _stickslip_offers evaluates them and prints the possible completions, one per line: "WORD", "WORD<tab>MEANING", or, for the shell's own
- * completion of file names, "@files *.yaml" or "@folders". The scripts of all three shells call this function. */
+ * The commands, their options and the keys of a job are printed from their tables as functions of the POSIX shell. The shell
+ * function _stickslip_offers evaluates them and prints the possible completions, one per line: "WORD", "WORD<tab>MEANING", or,
+ * for the shell's own completion of file names, "@files *.yaml" or "@folders". The scripts of all three shells call this
+ * function. */
 #include <string.h>
 #include "core/key_table_manual.h"
 #include "core/memory.h"

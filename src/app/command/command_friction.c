@@ -1,5 +1,5 @@
-/* The command friction: reads contact problems with exact Coulomb friction from FCLIB files, solves them with one or all solvers, and prints
- * or writes solutions, errors, times and performance profiles. */
+/* The command friction: reads contact problems with exact Coulomb friction from FCLIB files, solves them with one or all
+ * solvers, and prints or writes solutions, errors, times and performance profiles. */
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,7 +22,7 @@ enum { RANK_LIMIT = 600 }; /* rows of W; computing the rank takes about 30 ms */
 static const char solver_names[] = FRICTION_SOLVER_TABLE(X);
 #undef X
 static const command_option friction_options_list[] = {
-    {"--solver", solver_names + 1, false, "solver; see below"},
+    {"--solver", solver_names + 1, false, "solver; see the list above"},
     {"--tol", "X", false, "tolerance of the error; default 1e-8"},
     {"--error", "both|scaled|siconos|absolute", false,
      "error norm of --tol: natural map scaled with W, error of Siconos, both (default), or unscaled natural map"},
@@ -356,7 +356,7 @@ static PetscErrorCode solve_file(session *s, const char *path)
   PetscFunctionBegin;
   PetscErrorCode error = friction_case_read(path, &c);
   if (!error) {
-    error = friction_case_blame(path, solve_case(s, path, &c));
+    error = friction_case_add_path(path, solve_case(s, path, &c));
     friction_case_clear(&c);
   }
   if (error && s->line->n_positional > 1 && error_exit_code(error) != SS_EXIT_BUG) {

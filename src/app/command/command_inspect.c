@@ -84,7 +84,7 @@ static const command_option render_options[] = {
   {"--eye", "X,Y,Z", false, "position of the camera"},
   {"--target", "X,Y,Z", false, "point at the centre of the view"},
   {"--size", "WIDTHxHEIGHT", false, "size in pixels"},
-  {"--out", "FILE.png", false, "default: DIR/still.png or DIR/animation.png"},
+  {"--out", "FILE.png", false, "output file; default: DIR/still.png or DIR/animation.png"},
   {NULL, NULL, false, NULL}};
 
 /* Parses the value of an option as n numbers with `separator` between them. */
@@ -147,7 +147,7 @@ const command command_render_entry = {"render", "DIR", "draw a picture or an ani
 
 /* --- report ------------------------------------------------------------------------------------------------------- */
 
-static const command_option report_options[] = {{"--out", "FILE.html", false, "default: DIR/report.html"}, {NULL, NULL, false, NULL}};
+static const command_option report_options[] = {{"--out", "FILE.html", false, "output file; default: DIR/report.html"}, {NULL, NULL, false, NULL}};
 
 static PetscErrorCode command_report(const command_line *line, exit_code *code)
 {

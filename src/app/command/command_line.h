@@ -1,5 +1,5 @@
-/* A command of the program (name, options, help, function) and the parsed command line that it receives.
- * Each command_*.c defines one or more commands; command.c collects them in a table, from which dispatch, --help, the man pages and shell
+/* A command of the program (name, options, help, function) and the parsed command line that it receives. Each command_*.c
+ * defines one or more commands; command.c collects them in a table, from which dispatch, --help, the man pages and shell
  * completion are made. */
 #ifndef SS_APP_COMMAND_COMMAND_LINE_H
 #define SS_APP_COMMAND_COMMAND_LINE_H
@@ -40,9 +40,10 @@ extern const command_option command_common_options[]; /* options of every comman
 const char *command_value(const command_line *line, const char *option);
 /* Stores all values of a repeatable option in out [COMMAND_MAX_VALUES] and returns their number. */
 int command_values(const command_line *line, const char *option, const char **out);
-/* The value of an option as an integer in [min, max], `fallback` if it was not given. Otherwise prints a message on stderr and returns
- * false. */
+/* The value of an option as an integer in [min, max], `fallback` if it was not given. Otherwise prints a message on stderr and
+ * returns false. */
 bool command_integer(const command_line *line, const char *option, int64_t min, int64_t max, int64_t fallback, int64_t *out);
-/* The action of c: "status" if c is "sweep status" and `name` is "sweep" or NULL. NULL if c is not an action (of the command `name`). */
+/* The action of c: "status" if c is "sweep status" and `name` is "sweep" or NULL. NULL if c is not an action (of the command
+ * `name`). */
 const char *command_action(const command *c, const char *name);
 #endif

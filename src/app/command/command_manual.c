@@ -1,5 +1,5 @@
-/* The commands manual (man pages) and schema (references of all keys). Commands, options, exit codes and keys are printed from their tables.
- * The texts on signals, environment variables and files are in this file. */
+/* The commands manual (man pages) and schema (references of all keys). Commands, options, exit codes and keys are printed from
+ * their tables. The texts on signals, environment variables and files are in this file. */
 #include <string.h>
 #include "core/key_table_manual.h"
 #include "core/memory.h"

@@ -1,5 +1,5 @@
-/* The commands run, resume and check. They read a job, create or continue a run (app/run/run.h), and write a picture and a report at its
- * end. */
+/* The commands run, resume and check. They read a job, create or continue a run (app/run/run.h), and write a picture and a
+ * report at its end. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,8 @@ static const command_option check_options_table[] = {
   {"--resolved", NULL, false, "print the job with all defaults written out"},
   {NULL, NULL, false, NULL}};
 
-/* Prints a message and returns false if the options are inconsistent. `may_change`: the command continues a run with a given job, so
- * --accept-changes is meaningful. */
+/* Prints a message and returns false if the options are inconsistent. `may_change`: the command continues a run with a given
+ * job, so --accept-changes is meaningful. */
 static bool read_options(const command_line *line, bool may_change, run_options *o, int *n_overrides, const char **overrides)
 {
   memset(o, 0, sizeof *o);
@@ -84,7 +84,7 @@ static PetscErrorCode write_picture(const char *dir, bool *is_written)
 /* Also for failed runs. */
 static PetscErrorCode write_quick_report(const char *dir) { return report_run(dir, NULL, true); }
 
-/* Steps the run to its end, then writes picture and report. A failed run also gets a report and keeps its exit code. */
+/* Runs all time steps, then writes picture and report. A failed run also gets a report and keeps its exit code. */
 static PetscErrorCode step_and_report(run *r, const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
@@ -105,7 +105,8 @@ static PetscErrorCode step_and_report(run *r, const command_line *line, exit_cod
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints the diagnostics of the job, or executes the run. Requeues the SLURM job if --requeue is given and the time limit was reached. */
+/* Prints the diagnostics of the job, or executes the run. Requeues the SLURM job if --requeue is given and the time limit was
+ * reached. */
 static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run *r, exit_code *code)
 {
   PetscFunctionBegin;
@@ -114,7 +115,8 @@ static PetscErrorCode execute_run(const command_line *line, diagnostics *d, run 
   const bool has_advanced = run_steps(r) > 0;
   run_destroy(&r);
   if (*code != SS_EXIT_REQUEUE || !command_value(line, "--requeue")) PetscFunctionReturn(PETSC_SUCCESS);
-  /* A job without time for a single step would be requeued forever. SIGTERM (scancel, or the hard time limit) means that the job must end. */
+  /* A job without time for a single step would be requeued forever. SIGTERM (scancel, or the hard time limit) means that the job
+   * must end. */
   if (stop_signal() == SIGTERM) log_info("not requeued after SIGTERM");
   else if (!has_advanced) log_warn("not requeued: the time limit is too short for a single step");
   else allocation_requeue();
@@ -164,7 +166,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   o.dir = line->positional[0];
   if (path) PetscCall(job_read(path, n_overrides, overrides, d, &j));
   if (j) PetscCall(run_continue(&j, &o, d, &r));
-  if (j || !path) PetscCall(run_resume(&o, n_overrides, overrides, d, &r)); /* with --job and no checkpoint: reports the missing run */
+  if (j || !path) PetscCall(run_resume(&o, n_overrides, overrides, d, &r)); /* with --job: reports the missing run */
   job_destroy(&j);
   PetscCall(execute_run(line, d, r, code));
   diagnostics_destroy(&d);
@@ -195,7 +197,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
 }
 
 const command command_run_entry = {"run", "JOB.yaml", "run a job",
-  "Reads and checks the job. If there is any error, all errors are reported and nothing is written. Otherwise runs the job to its end.\n"
+  "Reads and checks the job. If there is any error, all errors are reported and nothing is written. Otherwise runs the job.\n"
   "In a batch script use `stickslip run JOB.yaml --continue`.\n"
   "After Ctrl-C, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU or SIGHUP the program finishes the step, writes a checkpoint and exits with code 75;\n"
   "a second Ctrl-C or SIGTERM abandons the step.",

@@ -1,5 +1,5 @@
-/* The command sweep and its actions run, status, retry, gather and report: parameter studies. `sweep` reads a sweep file and creates the sweep
- * folder (app/sweep/sweep_folder.h). The actions work on an existing folder. */
+/* The command sweep and its actions run, status, retry, gather and report: parameter studies. `sweep` reads a sweep file and
+ * creates the sweep folder (app/sweep/sweep_folder.h). The actions work on an existing folder. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 /* Options of actions that run cases on this machine, besides --threads. */
 #define SWEEP_LOCAL_OPTIONS                                                                                                         \
-  {"-j", "N", false, "number of simultaneous cases; default: resources.concurrent, or limited by the number of CPUs"},                               \
+  {"-j", "N", false, "number of simultaneous cases; default: resources.concurrent, or limited by the number of CPUs; `sweep run`: 1"},                               \
   {"--picture", NULL, false, "draw a picture at the end of each case"},                                                                    \
   {"--fresh", NULL, false, "start a new process for each case, instead of forking this one"}
 
@@ -387,7 +387,7 @@ const command command_sweep_gather_entry = {"sweep gather", "DIR", "write the re
 
 /* --- sweep report ----------------------------------------------------------------------------------------------------- */
 
-static const command_option sweep_report_options[] = {{"--out", "FILE.html", false, "default: DIR/report.html"},
+static const command_option sweep_report_options[] = {{"--out", "FILE.html", false, "output file; default: DIR/report.html"},
                                                       {"--cases", NULL, false, "also write a page for each case"},
                                                       {NULL, NULL, false, NULL}};
 

@@ -1,9 +1,10 @@
+/* Conversion between FCLIB problems and the solvers' data; rank of W. */
 #include "app/friction/friction_case.h"
 #include <math.h>
 #include <string.h>
 #include "core/memory.h"
 
-enum { VET_SECONDS = 60 };
+enum { VET_SECONDS = 60 }; /* time limit of the check in a child process */
 
 void friction_case_clear(friction_case *c)
 {
@@ -20,14 +21,14 @@ double friction_case_nu(const friction_case *c)
   return c->n_dof > 0 ? (double)(c->file.dimension * c->file.n_contacts) / (double)c->n_dof : NAN;
 }
 
-/* [n][d] of the file as [n][3], and back. */
-static void to_space(const friction_case *c, const double *from, double *to)
+/* Converts [n][d] of the file to [n][3], and back. */
+static void expand_to_3d(const friction_case *c, const double *from, double *to)
 {
   const int d = c->file.dimension;
   for (int64_t a = 0; a < c->file.n_contacts; ++a)
     for (int i = 0; i < 3; ++i) to[3 * a + i] = i < d ? from[d * a + i] : 0;
 }
-static void to_file(const friction_case *c, const double *from, double *to)
+static void reduce_to_file(const friction_case *c, const double *from, double *to)
 {
   const int d = c->file.dimension;
   for (int64_t a = 0; a < c->file.n_contacts; ++a)
@@ -39,7 +40,7 @@ static void to_file(const friction_case *c, const double *from, double *to)
 typedef struct {
   int64_t  n;
   int64_t *start;        /* [n + 1] */
-  int64_t *slot, *stamp; /* [n]: where the block of a row in the column at hand is, if its stamp is that of the column */
+  int64_t *slot, *stamp; /* [n]: index of the block of a row in the current column, valid if its stamp is that column */
   int32_t *col;
   double  *value;        /* [start[n]][9] */
 } block_rows;
@@ -53,7 +54,7 @@ static void blocks_clear(block_rows *b)
   memory_free(&b->value);
 }
 
-/* The blocks of every block row are counted in next[] (value NULL), or filled from next[] on. */
+/* Counts the blocks of each block row in next[] (if value is NULL), or fills them starting at next[]. */
 static void visit_blocks(const fclib_matrix *W, int d, block_rows *b, int64_t *next)
 {
   for (int64_t a = 0; a < b->n; ++a) b->stamp[a] = -1;
@@ -68,8 +69,8 @@ static void visit_blocks(const fclib_matrix *W, int d, block_rows *b, int64_t *n
     }
 }
 
-/* A positive number of the size of the block, for the third direction of plane contacts. */
-static void fill_plane(block_rows *b)
+/* Sets the diagonal entry of the third direction of plane contacts to a positive number of the size of the block. */
+static void set_plane_diagonal(block_rows *b)
 {
   for (int64_t a = 0; a < b->n; ++a)
     for (int64_t k = b->start[a]; k < b->start[a + 1]; ++k)
@@ -91,7 +92,7 @@ static PetscErrorCode make_blocks(const fclib_problem *file, block_rows *b)
   PetscCall(memory_alloc("blocks of W", b->start[b->n], sizeof *b->col, &b->col));
   PetscCall(memory_alloc("blocks of W", b->start[b->n], 9 * sizeof *b->value, &b->value));
   visit_blocks(&file->W, file->dimension, b, next);
-  if (file->dimension == 2) fill_plane(b);
+  if (file->dimension == 2) set_plane_diagonal(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +103,7 @@ static PetscErrorCode prepare_local(friction_case *c)
   PetscFunctionBegin;
   PetscCall(make_blocks(&c->file, &b));
   PetscCall(delassus_create_blocks(b.n, b.start, b.col, b.value, c->n_dof, &c->W));
-  to_space(c, c->file.q, c->q);
+  expand_to_3d(c, c->file.q, c->q);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,7 +121,7 @@ static void triplets_clear(triplets *t)
   memory_free(&t->col);
   memory_free(&t->value);
 }
-static PetscErrorCode triplets_room(triplets *t, int64_t n)
+static PetscErrorCode triplets_allocate(triplets *t, int64_t n)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("plane problem", n, sizeof *t->row, &t->row));
@@ -128,42 +129,42 @@ static PetscErrorCode triplets_room(triplets *t, int64_t n)
   PetscCall(memory_alloc("plane problem", n, sizeof *t->value, &t->value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static void put(triplets *t, int64_t row, int64_t col, double value)
+static void add_triplet(triplets *t, int64_t row, int64_t col, double value)
 {
   t->row[t->n] = (int32_t)row, t->col[t->n] = (int32_t)col, t->value[t->n++] = value;
 }
 
-/* Columns of the file's symmetric M, and columns of its H, are rows of ours. */
+/* The file stores columns. Columns of the symmetric M are its rows; columns of the file's H are rows of our H. */
 static sparse_rows as_rows(const fclib_matrix *A) { return (sparse_rows){A->n_columns, A->n_rows, A->start, A->row, A->value}; }
 
-/* Every plane contact gets a third direction with a mass of its own. */
-static PetscErrorCode space_of_plane(const fclib_problem *p, sparse_rows *M, sparse_rows *H)
+/* Adds to each plane contact a third direction with its own mass. */
+static PetscErrorCode add_third_direction(const fclib_problem *p, sparse_rows *M, sparse_rows *H)
 {
   triplets      m __attribute__((cleanup(triplets_clear))) = {0}, h __attribute__((cleanup(triplets_clear))) = {0};
   const int64_t n = p->n_dof, n_c = p->n_contacts;
   double        mass = 0;
 
   PetscFunctionBegin;
-  PetscCall(triplets_room(&m, p->M.start[n] + n_c));
-  PetscCall(triplets_room(&h, p->H.start[2 * n_c] + n_c));
+  PetscCall(triplets_allocate(&m, p->M.start[n] + n_c));
+  PetscCall(triplets_allocate(&h, p->H.start[2 * n_c] + n_c));
   for (int64_t j = 0; j < n; ++j)
     for (int64_t k = p->M.start[j]; k < p->M.start[j + 1]; ++k) {
-      put(&m, j, p->M.row[k], p->M.value[k]);
+      add_triplet(&m, j, p->M.row[k], p->M.value[k]);
       if (p->M.row[k] == j) mass += p->M.value[k] / (double)n;
     }
   for (int64_t a = 0; a < n_c; ++a) {
-    put(&m, n + a, n + a, mass > 0 ? mass : 1);
-    put(&h, 3 * a + 2, n + a, 1);
+    add_triplet(&m, n + a, n + a, mass > 0 ? mass : 1);
+    add_triplet(&h, 3 * a + 2, n + a, 1);
     for (int64_t j = 2 * a; j < 2 * a + 2; ++j)
-      for (int64_t k = p->H.start[j]; k < p->H.start[j + 1]; ++k) put(&h, 3 * a + (j - 2 * a), p->H.row[k], p->H.value[k]);
+      for (int64_t k = p->H.start[j]; k < p->H.start[j + 1]; ++k) add_triplet(&h, 3 * a + (j - 2 * a), p->H.row[k], p->H.value[k]);
   }
   PetscCall(sparse_rows_from_triplets("M", n + n_c, n + n_c, m.n, m.row, m.col, m.value, M));
   PetscCall(sparse_rows_from_triplets("H", 3 * n_c, n + n_c, h.n, h.row, h.col, h.value, H));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* q = w + H M^-1 f, with the sign that f has in the file. */
-static PetscErrorCode prepare_velocity(friction_case *c)
+/* Free velocity q = w + H M^-1 f, with the sign of f in the file. */
+static PetscErrorCode compute_free_velocity(friction_case *c)
 {
   const int64_t n = delassus_n_dof(c->W), m = 3 * c->file.n_contacts;
   double *v __attribute__((cleanup(memory_free))) = NULL, *u __attribute__((cleanup(memory_free))) = NULL;
@@ -175,7 +176,7 @@ static PetscErrorCode prepare_velocity(friction_case *c)
   memcpy(c->f, c->file.f, (size_t)c->file.n_dof * sizeof *c->f);
   delassus_solve(c->W, c->f, v);
   sparse_rows_apply(delassus_jacobian(c->W), v, u);
-  to_space(c, c->file.w, c->q);
+  expand_to_3d(c, c->file.w, c->q);
   for (int64_t i = 0; i < m; ++i) c->q[i] += u[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -188,11 +189,11 @@ static PetscErrorCode prepare_global(friction_case *c)
 
   PetscFunctionBegin;
   if (is_plane) M = H = (sparse_rows){0};
-  if (is_plane) code = space_of_plane(&c->file, &M, &H);
+  if (is_plane) code = add_third_direction(&c->file, &M, &H);
   if (!code) code = delassus_create_system(&M, &H, &c->W);
   if (is_plane) sparse_rows_destroy(&M), sparse_rows_destroy(&H);
   PetscCall(code);
-  PetscCall(prepare_velocity(c));
+  PetscCall(compute_free_velocity(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -213,7 +214,7 @@ static PetscErrorCode prepare(friction_case *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_case_blame(const char *path, PetscErrorCode code)
+PetscErrorCode friction_case_add_path(const char *path, PetscErrorCode code)
 {
   char words[1024];
 
@@ -234,7 +235,7 @@ PetscErrorCode friction_case_read(const char *path, friction_case *out)
   PetscCall(fclib_read(path, &out->file));
   const PetscErrorCode code = prepare(out);
   if (code) friction_case_clear(out);
-  PetscCall(friction_case_blame(path, code));
+  PetscCall(friction_case_add_path(path, code));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,11 +246,11 @@ PetscErrorCode friction_case_guess(const char *path, const friction_case *c, int
   PetscFunctionBegin;
   PetscCall(memory_alloc("guess", c->file.dimension * c->file.n_contacts, sizeof *stored, &stored));
   PetscCall(fclib_read_guess(path, &c->file, guess, stored));
-  to_space(c, stored, r);
+  expand_to_3d(c, stored, r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v, u of r, in the file's sizes. */
+/* Velocities v and u for impulses r, in the dimensions of the file. */
 typedef struct {
   double *v, *u, *r, *space; /* space: [n][3] */
 } state;
@@ -262,7 +263,7 @@ static void state_clear(state *s)
   memory_free(&s->space);
 }
 
-static PetscErrorCode state_of(const friction_case *c, const double *r, state *s)
+static PetscErrorCode compute_state(const friction_case *c, const double *r, state *s)
 {
   const int64_t m = c->file.dimension * c->file.n_contacts, n = delassus_n_dof(c->W);
 
@@ -272,8 +273,8 @@ static PetscErrorCode state_of(const friction_case *c, const double *r, state *s
   PetscCall(memory_alloc("solution", 3 * c->file.n_contacts, sizeof *s->space, &s->space));
   delassus_apply(c->W, r, s->space);
   for (int64_t i = 0; i < 3 * c->file.n_contacts; ++i) s->space[i] += c->q[i];
-  to_file(c, s->space, s->u);
-  to_file(c, r, s->r);
+  reduce_to_file(c, s->space, s->u);
+  reduce_to_file(c, r, s->r);
   if (!c->file.is_global) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("solution", n, sizeof *s->v, &s->v));
   fclib_apply(&c->file.H, s->r, s->v);
@@ -290,8 +291,8 @@ PetscErrorCode friction_case_write(const friction_case *c, const char *path, con
 
   PetscFunctionBegin;
   SS_ASSERT(n_guesses <= FRICTION_CASE_GUESSES);
-  PetscErrorCode code = solution ? state_of(c, solution, &of[0]) : PETSC_SUCCESS;
-  for (int i = 0; i < n_guesses && !code; ++i) code = state_of(c, guesses[i], &of[1 + i]);
+  PetscErrorCode code = solution ? compute_state(c, solution, &of[0]) : PETSC_SUCCESS;
+  for (int i = 0; i < n_guesses && !code; ++i) code = compute_state(c, guesses[i], &of[1 + i]);
   for (int i = 0; i <= n_guesses; ++i) written[i] = (fclib_state){of[i].v, of[i].u, of[i].r};
   if (!code) code = fclib_write(path, &c->file, solution ? &written[0] : NULL, n_guesses, &written[1]);
   for (int i = 0; i <= n_guesses; ++i) state_clear(&of[i]);
@@ -301,7 +302,8 @@ PetscErrorCode friction_case_write(const friction_case *c, const char *path, con
 
 /* --- rank --------------------------------------------------------------------------------------------------------------- */
 
-/* Cholesky with pivots of A [m][m], overwritten; the Schur complement stays in rows and columns that have not been a pivot. */
+/* Rank of A [m][m] by pivoted Cholesky factorisation. A is overwritten; rows and columns without pivot contain the Schur
+ * complement. */
 static int64_t cholesky_rank(int64_t m, double *A, bool *is_done)
 {
   double first = 0;
@@ -344,6 +346,6 @@ PetscErrorCode friction_case_rank(friction_case *c, int64_t limit, int64_t *rank
         A[m * i + j] += 0.5 * value[9 * k + e];
         A[m * j + i] += 0.5 * value[9 * k + e];
       }
-  *rank = cholesky_rank(m, A, is_done) - (c->file.dimension == 2 ? n : 0); /* directions that are not the file's */
+  *rank = cholesky_rank(m, A, is_done) - (c->file.dimension == 2 ? n : 0); /* without the added directions of plane problems */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

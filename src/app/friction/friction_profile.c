@@ -1,3 +1,4 @@
+/* Table, CSV file and performance profile. */
 #include "app/friction/friction_profile.h"
 #include <math.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ void friction_time_text(double seconds, size_t room, char *out)
   else (void)snprintf(out, room, "%.3g us", 1e6 * seconds);
 }
 
-/* The shortest time in which anyone solved this problem; infinite if nobody did. */
-static double best_time(const friction_runs *runs, const char *problem)
+/* The shortest time of all solvers that solved this problem; infinite if there is none. */
+static double find_best_time(const friction_runs *runs, const char *problem)
 {
   double best = INFINITY;
   for (int64_t i = 0; i < runs->n; ++i)
@@ -105,7 +106,7 @@ PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE
   for (int64_t s = 0; s < n_solvers; ++s) fprintf(out, "---|");
   for (int64_t p = 0; p < n_problems; ++p) {
     const friction_run *first = &runs->run[problem[p]];
-    const double        best  = best_time(runs, first->problem);
+    const double        best  = find_best_time(runs, first->problem);
     fprintf(out, "\n| %s | %lld |", first->problem, (long long)first->n_contacts);
     if (isfinite(first->nu)) fprintf(out, " %.2f |", first->nu);
     else fprintf(out, " ? |");
@@ -174,20 +175,20 @@ static int ascending(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Times of one solver over the best, ascending; how many problems it solved. */
-static int64_t ratios_of(const friction_runs *runs, const char *solver, double *ratio)
+/* Ratios of the times of one solver to the best times, ascending. Returns the number of solved problems. */
+static int64_t compute_ratios(const friction_runs *runs, const char *solver, double *ratio)
 {
   int64_t n = 0;
   for (int64_t i = 0; i < runs->n; ++i) {
     const friction_run *r = &runs->run[i];
-    if (r->is_solved && !strcmp(r->solver, solver)) ratio[n++] = r->seconds / best_time(runs, r->problem);
+    if (r->is_solved && !strcmp(r->solver, solver)) ratio[n++] = r->seconds / find_best_time(runs, r->problem);
   }
   qsort(ratio, (size_t)n, sizeof *ratio, ascending);
   return n;
 }
 
-/* A staircase from 1 to `last`. x, y: [2 n + 2] */
-static int64_t staircase(int64_t n, const double *ratio, int64_t n_problems, double last, double *x, double *y)
+/* The step function from 1 to `last`; x, y: [2 n + 2]. Returns the number of points. */
+static int64_t make_step_function(int64_t n, const double *ratio, int64_t n_problems, double last, double *x, double *y)
 {
   int64_t at = 0;
   x[at] = 1, y[at++] = 0;
@@ -199,9 +200,9 @@ static int64_t staircase(int64_t n, const double *ratio, int64_t n_problems, dou
   return at;
 }
 
-static PetscErrorCode draw(const friction_runs *runs, figures *f, const char *title)
+static PetscErrorCode draw_profile(const friction_runs *runs, figures *f, const char *title)
 {
-  const plot_axes axes                                          = {.x_label  = "time over that of the fastest",
+  const plot_axes axes                                          = {.x_label  = "time relative to the fastest solver",
                                                                    .y_label  = "share of problems solved",
                                                                    .is_log_x = true,
                                                                    .has_zero = true,
@@ -220,14 +221,14 @@ static PetscErrorCode draw(const friction_runs *runs, figures *f, const char *ti
   PetscCall(memory_alloc("profile", 2 * runs->n + 2, sizeof *y, &y));
   const int64_t n_problems = friction_runs_problems(runs, problem), n_solvers = friction_runs_solvers(runs, solver);
   for (int64_t s = 0; s < n_solvers; ++s) {
-    const int64_t n = ratios_of(runs, runs->run[solver[s]].solver, ratio);
+    const int64_t n = compute_ratios(runs, runs->run[solver[s]].solver, ratio);
     if (n > 0) last = fmax(last, 1.5 * ratio[n - 1]);
   }
   PetscCall(figures_begin(f, "profile", title, &axes));
   int n_own = 0, n_peers = 0;
   for (int64_t s = 0; s < n_solvers; ++s) {
     const friction_run *r      = &runs->run[solver[s]];
-    const int64_t       n      = ratios_of(runs, r->solver, ratio), at = staircase(n, ratio, n_problems, last, x, y);
+    const int64_t       n      = compute_ratios(runs, r->solver, ratio), at = make_step_function(n, ratio, n_problems, last, x, y);
     const int           colour = (r->is_peer ? n_peers++ : n_own++) % 8 + 1;
     PetscCall(figures_curve(f, r->solver, r->is_peer ? PLOT_THIN : PLOT_LINE, colour, at, x, y));
   }
@@ -242,7 +243,7 @@ PetscErrorCode friction_profile_plot(const friction_runs *runs, const char *titl
 
   PetscFunctionBegin;
   PetscCall(figures_create(&f));
-  PetscErrorCode code = draw(runs, f, title);
+  PetscErrorCode code = draw_profile(runs, f, title);
   if (!code) code = figures_write_svg(f, "profile", path);
   figures_destroy(&f);
   PetscCall(code);

@@ -1,3 +1,4 @@
+/* Two passes: the survey of all frames determines bounds, ground, particle radius and colour range; then each frame is drawn. */
 #include "app/render/render.h"
 #include <math.h>
 #include <string.h>
@@ -7,8 +8,8 @@
 #include "io/picture.h"
 #include "io/png.h"
 
-/* Pictures have z up. Scenes in which gravity is strongest against x or y are turned there. */
-static int up_of_gravity(const double g[3])
+/* In pictures, z points upwards. Scenes whose gravity is mainly along -x or -y are rotated. */
+static int find_up_axis(const double g[3])
 {
   int up = 2;
   for (int k = 0; k < 2; ++k)
@@ -16,7 +17,7 @@ static int up_of_gravity(const double g[3])
   return up;
 }
 
-static void turn_up(int up, int64_t n, double *x)
+static void rotate_to_z_up(int up, int64_t n, double *x)
 {
   for (int64_t i = 0; i < n && up < 2; ++i) {
     double *p = x + 3 * i;
@@ -31,7 +32,7 @@ void render_view_of_job(const job *j, render_view *view)
   memcpy(view->eye, p->eye, sizeof view->eye);
   memcpy(view->target, p->target, sizeof view->target);
   memcpy(view->range, p->range, sizeof view->range);
-  view->up     = up_of_gravity(j->scene.gravity);
+  view->up     = find_up_axis(j->scene.gravity);
   view->field  = p->field;
   view->glass  = &p->glass;
   view->width  = (int)p->width;
@@ -52,7 +53,7 @@ PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owne
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What stays the same from frame to frame. */
+/* Settings that are the same in all frames. */
 typedef struct {
   render_view view;
   double      min[3], max[3], ground, radius, lo, hi;
@@ -76,11 +77,11 @@ static PetscErrorCode read_positions(const frame *f, int g, int up, double **x)
   int n_components;
   PetscFunctionBegin;
   PetscCall(frame_read(f, g, "position", &n_components, x));
-  if (*x) turn_up(up, frame_group_rows(f, g), *x);
+  if (*x) rotate_to_z_up(up, frame_group_rows(f, g), *x);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Norm of a vector field, the value of a scalar one. */
+/* The value of a scalar field, or the norm of a vector field. */
 static PetscErrorCode read_scalar(const frame *f, int g, const char *name, double **scalar)
 {
   PetscFunctionBegin;
@@ -96,8 +97,8 @@ static PetscErrorCode read_scalar(const frame *f, int g, const char *name, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Particles are drawn as large as their share of the volume; where frames do not hold volumes, of the box around them. */
-static PetscErrorCode particle_radius(const frame *f, int g, const scene_look *look, double *radius)
+/* Radius from the mean volume of the particles; if the frame has no volumes, from the volume of the bounding box. */
+static PetscErrorCode compute_particle_radius(const frame *f, int g, const scene_look *look, double *radius)
 {
   PetscFunctionBegin;
   double       *volume;
@@ -117,7 +118,7 @@ static PetscErrorCode particle_radius(const frame *f, int g, const scene_look *l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A mesh that is neither closed nor has vertices with a velocity (the outline of a container or a floor) is drawn by its edges. */
+/* Closed meshes and meshes with velocities are drawn as solids; other meshes (outlines of containers, floors) by their edges. */
 static bool is_solid(const frame *f, int g, int64_t n_triangles)
 {
   for (int k = 0; k < frame_n_fields(f, g); ++k)
@@ -125,7 +126,7 @@ static bool is_solid(const frame *f, int g, int64_t n_triangles)
   return n_triangles >= 4 && n_triangles >= 2 * frame_group_rows(f, g) - 4;
 }
 
-/* Are all triangles in one plane that is not level? n: its normal. */
+/* Whether all triangles are in one plane that is not horizontal; n: its normal. */
 static bool is_tilted_plane(const double *x, int64_t n_triangles, const int32_t *t, double n[3])
 {
   for (int64_t i = 0; i < n_triangles; ++i) {
@@ -142,7 +143,7 @@ static bool is_tilted_plane(const double *x, int64_t n_triangles, const int32_t 
   return n_triangles > 0 && fabs(n[2]) < 1.0 - 1e-9;
 }
 
-/* The floor is under what is drawn, and under slopes and walls. */
+/* The ground must be below slopes and walls. */
 static PetscErrorCode lower_ground(const frame *f, int g, const double *x, scene_look *look)
 {
   PetscFunctionBegin;
@@ -157,7 +158,7 @@ static PetscErrorCode lower_ground(const frame *f, int g, const double *x, scene
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tubes of eight sides around fibres, with round-ish ends; no thinner than can be seen. */
+/* Fibres are drawn as tubes with eight sides; radii below a visible minimum are increased. */
 enum { TUBE_SIDES = 8 };
 static void add_ring(const double x[3], const double t[3], const double a[3], double radius, double *ring)
 {
@@ -183,7 +184,7 @@ static void add_tube(const double *x, const int32_t *ends, double radius, int64_
   a[least] = 1.0;
   v3_axpy(a, -v3_dot(a, t), t);
   v3_scale(a, 1.0 / v3_norm(a), a);
-  for (int k = 0; k < 2; ++k) { /* a little longer, so that bends have no gap */
+  for (int k = 0; k < 2; ++k) { /* extend the tube to close gaps at bends */
     v3_copy(end, x + 3 * (int64_t)ends[k]);
     v3_axpy(end, (k == 0 ? -0.25 : 0.25) * radius, t);
     add_ring(end, t, a, radius, vertices + 3 * (first + TUBE_SIDES * k));
@@ -193,7 +194,7 @@ static void add_tube(const double *x, const int32_t *ends, double radius, int64_
     const int32_t two[6] = {p, q, p + TUBE_SIDES, q, q + TUBE_SIDES, p + TUBE_SIDES};
     memcpy(triangles + 6 * k, two, sizeof two);
   }
-  for (int k = 1; k + 1 < TUBE_SIDES; ++k) { /* lids */
+  for (int k = 1; k + 1 < TUBE_SIDES; ++k) { /* end caps */
     const int32_t p = (int32_t)first, lids[6] = {p, p + k + 1, p + k, p + TUBE_SIDES, p + TUBE_SIDES + k, p + TUBE_SIDES + k + 1};
     memcpy(triangles + 6 * (TUBE_SIDES + k - 1), lids, sizeof lids);
   }
@@ -220,7 +221,8 @@ static PetscErrorCode add_fibres(picture *p, const frame *f, int g, const double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outlines, bool *counts)
+/* Whether the group is included in the bounds of the scene. */
+static PetscErrorCode is_in_bounds(const frame *f, int g, bool with_outlines, bool *counts)
 {
   PetscFunctionBegin;
   *counts = frame_group_geometry(f, g) != FIELD_GROUP_SURFACE || with_outlines;
@@ -234,9 +236,9 @@ static PetscErrorCode counts_for_bounds(const frame *f, int g, bool with_outline
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bounds, radius and colour range of one frame, added to what `look` already holds. Open outlines (floors, containers) would
- * make everything small, so only particles and closed bodies count, unless there is nothing else. */
-static PetscErrorCode survey(const frame *f, scene_look *look, bool with_outlines)
+/* Adds bounds, particle radius and colour range of a frame to `look`. Only particles and closed bodies determine the bounds,
+ * because large floors and containers would make them small in the picture; outlines are used if there is nothing else. */
+static PetscErrorCode survey_frame(const frame *f, scene_look *look, bool with_outlines)
 {
   PetscFunctionBegin;
   for (int g = 0; g < frame_n_groups(f); ++g) {
@@ -244,13 +246,13 @@ static PetscErrorCode survey(const frame *f, scene_look *look, bool with_outline
     if (kind == FIELD_GROUP_PLAIN || is_contact(f, g)) continue;
     double *x, *scalar = NULL;
     bool    counts;
-    PetscCall(counts_for_bounds(f, g, with_outlines, &counts));
+    PetscCall(is_in_bounds(f, g, with_outlines, &counts));
     PetscCall(read_positions(f, g, look->view.up, &x));
     if (x && counts) grow_bounds(look, frame_group_rows(f, g), x);
     if (x) PetscCall(lower_ground(f, g, x, look));
     memory_free(&x);
     if (kind != FIELD_GROUP_POINTS) continue;
-    PetscCall(particle_radius(f, g, look, &look->radius));
+    PetscCall(compute_particle_radius(f, g, look, &look->radius));
     PetscCall(read_scalar(f, g, look->view.field, &scalar));
     for (int64_t i = 0; scalar && i < frame_group_rows(f, g); ++i) {
       look->lo = fmin(look->lo, scalar[i]);
@@ -267,15 +269,15 @@ static PetscErrorCode survey(const frame *f, scene_look *look, bool with_outline
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void settle_range(scene_look *look)
+static void finish_colour_range(scene_look *look)
 {
   const double *given = look->view.range;
   if (isfinite(given[0])) look->lo = given[0], look->hi = given[1];
-  else if (look->lo >= 0.0) look->lo = 0.0; /* speeds and the like: zero is a colour */
+  else if (look->lo >= 0.0) look->lo = 0.0; /* non-negative fields such as speed: begin at 0 */
   if (!(look->hi > look->lo)) look->hi = look->lo + 1.0;
 }
 
-/* Is the edge from a to b one of a triangle that lies on its other side? */
+/* Whether the edge from a to b belongs to a second triangle. */
 static bool is_shared(int64_t n_triangles, const int32_t *t, int32_t a, int32_t b)
 {
   for (int64_t i = 0; i < n_triangles; ++i)
@@ -284,7 +286,7 @@ static bool is_shared(int64_t n_triangles, const int32_t *t, int32_t a, int32_t 
   return false;
 }
 
-/* Slopes are solid, walls are glass; both have a rim. */
+/* Slopes are drawn opaque, walls transparent; both with a border. */
 static PetscErrorCode add_tilted_plane(picture *p, int64_t n_vertices, const double *x, int64_t n_triangles, const int32_t *t, const double n[3])
 {
   PetscFunctionBegin;
@@ -315,7 +317,7 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
       const double *a = x + 3 * t[3 * i + e], *b = x + 3 * t[3 * i + (e + 1) % 3];
       int           off_axis = 0;
       for (int k = 0; k < 3; ++k) off_axis += fabs(a[k] - b[k]) > 1e-9;
-      if (off_axis != 1) continue; /* the diagonals of rectangles */
+      if (off_axis != 1) continue; /* skip the diagonals of rectangles */
       v3_copy(lines + 6 * n, a);
       v3_copy(lines + 6 * n + 3, b);
       ++n;
@@ -325,7 +327,7 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Glass lets all of its faces be seen, near and far ones: `group` is "bodies/NAME". */
+/* Whether the job lists the body of this group ("bodies/NAME") under picture.glass. All faces of such a body are visible. */
 static bool is_glass(const frame *f, int g, const render_view *view)
 {
   const char *name = strrchr(frame_group_name(f, g), '/');
@@ -365,7 +367,7 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode draw(picture *p, const frame *f, const scene_look *look, uint8_t *rgb)
+static PetscErrorCode draw_frame(picture *p, const frame *f, const scene_look *look, uint8_t *rgb)
 {
   PetscFunctionBegin;
   char caption[64];
@@ -380,7 +382,7 @@ static PetscErrorCode draw(picture *p, const frame *f, const scene_look *look, u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_up(const render_view *view, const scene_look *look, picture **out, uint8_t **rgb)
+static PetscErrorCode create_picture(const render_view *view, const scene_look *look, picture **out, uint8_t **rgb)
 {
   PetscFunctionBegin;
   const double up[3] = {0, 0, 1};
@@ -392,15 +394,15 @@ static PetscErrorCode set_up(const render_view *view, const scene_look *look, pi
     double eye[3], middle[3];
     v3_copy(eye, view->eye);
     v3_copy(middle, view->target);
-    turn_up(view->up, 1, eye);
-    turn_up(view->up, 1, middle);
+    rotate_to_z_up(view->up, 1, eye);
+    rotate_to_z_up(view->up, 1, middle);
     for (int k = 0; k < 3 && !isfinite(view->target[0]); ++k) middle[k] = 0.5 * (look->min[k] + look->max[k]);
     picture_camera(*out, eye, middle, up, 35.0);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bounds and range over the given frames. */
+/* Bounds and colour range of the given frames. */
 static PetscErrorCode survey_all(const char *dir, const render_view *view, int64_t n, const int64_t *indices, scene_look *look)
 {
   PetscFunctionBegin;
@@ -416,7 +418,7 @@ static PetscErrorCode survey_all(const char *dir, const render_view *view, int64
       frame *f;
       PetscCall(frames_path(dir, indices[i], &path));
       PetscCall(frame_open(path, &f));
-      PetscCall(survey(f, look, with_outlines));
+      PetscCall(survey_frame(f, look, with_outlines));
       frame_close(&f);
       memory_free(&path);
     }
@@ -426,11 +428,11 @@ static PetscErrorCode survey_all(const char *dir, const render_view *view, int64
     v3_set(look->min, -1, -1, 0);
     v3_set(look->max, 1, 1, 1);
   }
-  settle_range(look);
+  finish_colour_range(look);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Draws frames of one run that are to look alike. */
+/* Draws frames of a run with the same camera and colour range. */
 typedef struct {
   const char *dir;
   scene_look  look;
@@ -444,14 +446,14 @@ static void painter_end(painter *p)
   picture_destroy(&p->picture);
 }
 
-/* All the frames there will be decide on the camera and the range. painter_end after it, also if it fails. */
+/* The given frames determine camera and colour range. Call painter_end also after a failure. */
 static PetscErrorCode painter_begin(painter *p, const char *dir, const render_view *view, int64_t n, const int64_t *indices)
 {
   PetscFunctionBegin;
   memset(p, 0, sizeof *p);
   p->dir = dir;
   PetscCall(survey_all(dir, view, n, indices, &p->look));
-  PetscCall(set_up(view, &p->look, &p->picture, &p->rgb));
+  PetscCall(create_picture(view, &p->look, &p->picture, &p->rgb));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -465,7 +467,7 @@ static PetscErrorCode painter_draw(painter *p, int64_t index, double *time)
   memory_free(&path);
   PetscCall(code);
   if (time) *time = frame_time(f);
-  code = draw(p->picture, f, &p->look, p->rgb);
+  code = draw_frame(p->picture, f, &p->look, p->rgb);
   frame_close(&f);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -491,16 +493,16 @@ PetscErrorCode render_still(const char *dir, const render_view *view, int64_t in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_wanted, int *n, render_picture *out)
+PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_max, int *n, render_picture *out)
 {
   int64_t  n_frames, chosen[64];
   int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
   painter  p;
   PetscFunctionBegin;
-  SS_ASSERT(n_wanted > 0 && n_wanted <= 64);
-  memset(out, 0, (size_t)n_wanted * sizeof *out);
+  SS_ASSERT(n_max > 0 && n_max <= 64);
+  memset(out, 0, (size_t)n_max * sizeof *out);
   PetscCall(frames_list(dir, &n_frames, &indices));
-  *n = n_frames < n_wanted ? (int)n_frames : n_wanted;
+  *n = n_frames < n_max ? (int)n_frames : n_max;
   if (*n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < *n; ++i) chosen[i] = indices[*n > 1 ? (n_frames - 1) * i / (*n - 1) : 0];
   PetscErrorCode code = painter_begin(&p, dir, view, *n, chosen);

@@ -1,32 +1,35 @@
-/* Pictures of a run: stills and animations from its frames, without a display. */
+/* Pictures of a run: still images and animations of its frames, drawn by io/picture without a display.
+ * Called by the commands render, run and resume, and by the report of a run. */
 #ifndef SS_APP_RENDER_RENDER_H
 #define SS_APP_RENDER_RENDER_H
 #include "app/job/job.h"
 
-/* How to look; NaN, NULL or 0 where the job's `picture:` block, or what is in the frame, shall decide. */
+/* Camera, colours and size. NaN: chosen from the contents of the frames. */
 typedef struct {
   double          eye[3], target[3], range[2];
-  int             up; /* the axis that points up, against gravity: 0, 1, 2 */
+  int             up; /* upward axis, opposite to gravity: 0, 1, 2 */
   const char     *field;
-  const key_list *glass; /* names of bodies to be seen through */
+  const key_list *glass; /* names of transparent bodies */
   int             width, height;
 } render_view;
 
-/* View that a job asks for; texts stay the job's. */
+/* The view of the `picture:` block of a job. Strings are borrowed from the job. */
 void render_view_of_job(const job *j, render_view *view);
-/* View of the run in `dir`: what its job.yaml says. `owner` keeps the texts alive; destroy it afterwards. */
+/* The view of job.yaml in `dir`. *owner owns the strings; destroy it after use. */
 PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner);
-/* Frame `index` (-1: the last) as a PNG. *is_written is false, and nothing is wrong, if the run has no such frame. */
+/* Writes frame `index` (-1: the last) as a PNG file. If the run has no such frame, *is_written is false and no error is
+ * returned. */
 PetscErrorCode render_still(const char *dir, const render_view *view, int64_t index, const char *path, bool *is_written);
-/* All frames as an animated PNG at so many per second; range and camera stay the same throughout. */
+/* Writes all frames as an animated PNG. Colour range and camera are the same in all frames. */
 PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written);
-/* A still in memory, as a PNG file of view->width x view->height: memory_free(&bytes). */
+/* A picture in memory as PNG of view->width x view->height pixels; memory_free(&bytes). */
 typedef struct {
   int64_t  index;
   double   time; /* [s] */
   uint8_t *bytes;
   size_t   n;
 } render_picture;
-/* At most `n_wanted` frames, evenly from the first to the last, with one camera and one range: into out [n_wanted]; *n how many. */
-PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_wanted, int *n, render_picture *out);
+/* Draws at most `n_max` frames, evenly from the first to the last, with the same camera and colour range. out [n_max]; *n: their
+ * number. */
+PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_max, int *n, render_picture *out);
 #endif

@@ -1,3 +1,4 @@
+/* Diagrams as SVG: in a page, or as a file with title and legend. */
 #include "app/report/figures.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct figures {
   int64_t     n, capacity;
   figure     *figure;
   plot_axes   axes;
-  bool        is_open; /* on the sheet: begun with its first curve */
+  bool        is_open; /* begun on the sheet, with its first curve */
   char        x_label[160], y_label[160];
 };
 
@@ -64,7 +65,7 @@ PetscErrorCode figures_begin(figures *f, const char *section, const char *title,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool has_place(const figures *f, double x, double y)
+static bool can_show(const figures *f, double x, double y)
 {
   return isfinite(x) && isfinite(y) && !(f->axes.is_log_x && !(x > 0)) && !(f->axes.is_log_y && !(y > 0));
 }
@@ -83,25 +84,25 @@ static PetscErrorCode put_series(figures *f, plot_style style, int colour, int64
 PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, int colour, int64_t n, const double *x, const double *y)
 {
   figure  *g        = &f->figure[f->n];
-  int64_t  n_placed = 0, n_alone = 0;
+  int64_t  n_shown = 0, n_alone = 0;
   double  *v __attribute__((cleanup(memory_free))) = NULL, *alone __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
   if (style == PLOT_CROSSES) {
     if (n > 0 && f->is_open) PetscCall(plot_sheet_series(f->sheet, style, colour, n, x, y));
-    n_placed = f->is_open ? n : 0;
+    n_shown = f->is_open ? n : 0;
   } else {
     PetscCall(memory_alloc("curve", n, sizeof *v, &v));
     PetscCall(memory_alloc("curve", n, sizeof *alone, &alone));
-    for (int64_t i = 0; i < n; ++i) v[i] = has_place(f, x[i], y[i]) ? y[i] : NAN, n_placed += !isnan(v[i]);
+    for (int64_t i = 0; i < n; ++i) v[i] = can_show(f, x[i], y[i]) ? y[i] : NAN, n_shown += !isnan(v[i]);
     for (int64_t i = 0; i < n; ++i) {
       const bool is_alone = !isnan(v[i]) && (i == 0 || isnan(v[i - 1])) && (i + 1 == n || isnan(v[i + 1]));
       alone[i]            = is_alone ? v[i] : NAN;
       n_alone += is_alone;
     }
-    if (n_placed > 0) PetscCall(put_series(f, style, colour, n, x, v));
+    if (n_shown > 0) PetscCall(put_series(f, style, colour, n, x, v));
     if (n_alone > 0 && (style == PLOT_LINE || style == PLOT_THIN)) PetscCall(put_series(f, PLOT_POINTS, colour, n, x, alone));
   }
-  if (n_placed > 0 && label && g->n_keys < MAX_KEYS) {
+  if (n_shown > 0 && label && g->n_keys < MAX_KEYS) {
     legend_key *k = &g->key[g->n_keys++];
     snprintf(k->label, sizeof k->label, "%s", label);
     k->colour   = colour;
@@ -155,9 +156,9 @@ PetscErrorCode figures_put(figures *f, const char *section, text_buffer *page)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- a file of its own -------------------------------------------------------------------------------------------------- */
+/* --- SVG files ----------------------------------------------------------------------------------------------- */
 
-/* The colours of the page's style sheet, written out: programs that draw SVG often know no variables. */
+/* Replaces the variables of the style sheet by colours, because many SVG programs do not support variables. */
 static PetscErrorCode put_coloured(text_buffer *b, const char *svg)
 {
   char hex[8];
@@ -179,7 +180,7 @@ static PetscErrorCode put_coloured(text_buffer *b, const char *svg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Keys below the diagram, three a line. */
+/* The legend below the diagram, three entries per line. */
 static PetscErrorCode put_keys(const figure *g, text_buffer *b)
 {
   char hex[8];
@@ -218,7 +219,7 @@ PetscErrorCode figures_write_svg(figures *f, const char *section, const char *pa
   int64_t     i = 0;
   PetscFunctionBegin;
   while (i < f->n && strcmp(f->figure[i].section, section)) ++i;
-  PetscCheck(i < f->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s: there is nothing to draw", path);
+  PetscCheck(i < f->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s: the diagram has no curves", path);
   PetscErrorCode code = put_alone(f, &f->figure[i], &b);
   if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
   memory_free(&b.data);

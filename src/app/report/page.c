@@ -1,3 +1,4 @@
+/* Style sheet and HTML of report pages. */
 #include "app/report/page.h"
 #include <limits.h>
 #include <math.h>
@@ -11,7 +12,8 @@
 #include "io/plot_sheet.h"
 #include "io/sealed_file.h"
 
-/* Colours --c1 to --c8 of series are those of Okabe and Ito, told apart by who sees no red or green; --c5 is the text's. */
+/* Colours --c1 to --c8 of curves are those of Okabe and Ito, which can be distinguished with red-green colour blindness; --c5 is
+ * the text colour. */
 static const char style_sheet[] =
   ":root{color-scheme:light dark;--paper:#fff;--panel:#f6f7f8;--rule:#dfe3e6;--text:#1c2226;--soft:#5c676f;--accent:#0b6e99;--good:#1a7f4b;--warn:#a65b00;"
   "--bad:#c02626;--c0:#dfe3e6;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#1c2226;--c6:#c98a00;--c7:#3f9fd6;--c8:#7d858b;--c9:#c02626;"
@@ -57,7 +59,7 @@ void page_colour(int colour, char hex[8])
 {
   char name[16];
   (void)snprintf(name, sizeof name, "--c%d:", colour);
-  const char *at = strstr(style_sheet, name); /* light paper comes first */
+  const char *at = strstr(style_sheet, name); /* the colours for light background come first */
   (void)snprintf(hex, 8, "%.7s", at ? at + strlen(name) : "#000000");
 }
 
@@ -82,7 +84,7 @@ PetscErrorCode page_end(text_buffer *page)
   PetscFunctionBegin;
   gmtime_r(&now, &utc);
   strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-  PetscCall(html_put(page, "<footer>Written %s by stickslip %s. This page needs no network and no other file.</footer>\n</body>\n</html>\n", date, version_text()));
+  PetscCall(html_put(page, "<footer>Written %s by stickslip %s. This page needs neither network nor other files.</footer>\n</body>\n</html>\n", date, version_text()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,7 +122,7 @@ PetscErrorCode page_base(const char *dir, const char *path, char **base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- numbers for people ----------------------------------------------------------------------------------------------- */
+/* --- number formats -------------------------------------------------------------------------------------------- */
 
 void page_number(double x, size_t size, char *text)
 {
@@ -155,7 +157,7 @@ void page_bytes(double bytes, size_t size, char *text)
 bool page_try_write(const char *dir, const char *again, PetscErrorCode (*write)(const char *dir))
 {
   if (!plot_sheet_is_possible()) {
-    log_info("no report: it wants gnuplot (package gnuplot-nox); `stickslip %s %s` writes it later", again, dir);
+    log_info("no report, because gnuplot is not installed (package gnuplot-nox); write it later with `stickslip %s %s`", again, dir);
     return false;
   }
   if (!write(dir)) return true;

@@ -1,3 +1,5 @@
+/* The page of a run: references, diagrams of history.csv and measure/, pictures, warnings, tables of measures and times, machine
+ * and files. */
 #include "app/report/report_run.h"
 #include <dirent.h>
 #include <math.h>
@@ -19,7 +21,7 @@
 #include "app/report/page.h"
 #include "app/run/run_result.h"
 
-/* The same as in docs/references.bib, where the rest of each entry stands; `key` is its name there. */
+/* Papers of formulations and materials; `key`: entry in docs/references.bib. */
 static const struct {
   const char *used, *key, *text;
 } papers[] = {
@@ -32,7 +34,7 @@ static const struct {
   {"von_mises", "ZongJiangHan2024", "Z. Zong, C. Jiang, X. Han: A convex formulation of frictional contact for the material point method and rigid bodies. arXiv preprint, 2024"},
 };
 
-static bool uses(const job *j, const char *what)
+static bool job_uses(const job *j, const char *what)
 {
   if (strcmp(formulation_names[j->formulation], what) == 0) return true;
   for (int i = 0; i < j->scene.materials.n; ++i)
@@ -40,32 +42,33 @@ static bool uses(const job *j, const char *what)
   return false;
 }
 
-static PetscErrorCode cite_put(const job *j, text_buffer *page)
+/* Appends an HTML list of what to cite: the program and the papers of the methods that the job uses. j NULL: the program only. */
+static PetscErrorCode put_references(const job *j, text_buffer *page)
 {
   PetscFunctionBegin;
   PetscCall(html_put(page, "<ul>\n<li>The stickslip authors: stickslip, a batch solver for frictional contact, version %s (CITATION.cff)</li>\n", version_text()));
   for (size_t i = 0; j && i < sizeof papers / sizeof *papers; ++i)
-    if (uses(j, papers[i].used)) PetscCall(html_put(page, "<li>%s: %s [%s]</li>\n", papers[i].used, papers[i].text, papers[i].key));
+    if (job_uses(j, papers[i].used)) PetscCall(html_put(page, "<li>%s: %s [%s]</li>\n", papers[i].used, papers[i].text, papers[i].key));
   PetscCall(html_put(page, "</ul>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- history.csv and measure/ as figures -------------------------------------------------------------------------- */
 
-/* What history.csv says of the whole run. */
+/* Totals of history.csv. */
 typedef struct {
-  int64_t     n_rows, n_retried, n_retries, n_fallbacks; /* rows; rows with retries; their sums */
-  double      step, time;                                /* of the last row; NaN if there is none */
+  int64_t     n_rows, n_retried, n_retries, n_fallbacks; /* number of rows; of rows with retries; sums of the columns */
+  double      step, time;                                /* of the last row; NaN without rows */
   double      first_retry;                               /* [s], NaN if none */
-  double      most_left;                                 /* largest residual; NaN: no such column */
+  double      max_residual;                                /* largest residual; NaN: no such column */
   double      seconds;                                   /* sum over rows */
-  bool        is_finite;                                 /* every number in it */
-  text_buffer constants;                                 /* what is not drawn because it never changes, as HTML; memory_free(&data) */
+  bool        is_finite;                                 /* all numbers are finite */
+  text_buffer constants;                                 /* HTML list of constant columns (not drawn); memory_free(&data) */
 } report_history;
 
 enum { BINS = 420, MAX_CURVES = 6 }; /* a figure is 420 units wide */
 
-/* Which columns of history.csv stand together. "total_energy" is added here. Columns that no figure has get one of their own. */
+/* Columns of history.csv that share a diagram. "total_energy" is computed here. Other columns get their own diagram. */
 typedef struct {
   const char *section, *title;
   bool        is_log, has_zero;
@@ -81,19 +84,19 @@ static const history_figure history_figures[] = {
   {"energy", "Momentum", false, false, {{"momentum_x", "x", 1}, {"momentum_y", "y", 2}, {"momentum_z", "z", 3}}},
   {"energy", "Angular momentum about the origin", false, false, {{"angular_momentum_x", "x", 1}, {"angular_momentum_y", "y", 2}, {"angular_momentum_z", "z", 3}}},
   {"contact", "Contacts", false, true, {{"contacts", "active", 1}, {"sliding", "sliding", 2}}},
-  {"contact", "Deepest penetration", false, true, {{"penetration", NULL, 1}}},
+  {"contact", "Largest penetration", false, true, {{"penetration", NULL, 1}}},
   {"contact", "Violation of the friction cone", true, false, {{"cone_violation", "cone", 1}, {"natural_map", "natural map", 2}, {"natural_map_curved", "natural map, curved surfaces", 4}}},
-  {"contact", "Error of the friction's direction", true, false, {{"friction_angle_error", "against power loss", 1}, {"slip_angle_error", "against slip", 2}, {"friction_astray", "against slip, by work, so far", 4}}},
-  {"contact", "Relaxations on deforming surfaces", false, true, {{"relaxations", "all", 1}, {"relaxations_moved_on", "moved on", 2}, {"relaxation_places", "most places", 4}}},
-  {"solver", "Outer iterations per step: of Newton's method, of the coupling", false, true, {{"newton_iterations", "iterations", 1}, {"evaluations", "evaluations of the forces", 7}, {"fallbacks", "fallbacks", FIGURE_FAILED}}},
+  {"contact", "Error of the friction direction", true, false, {{"friction_angle_error", "against power loss", 1}, {"slip_angle_error", "against slip", 2}, {"friction_astray", "against slip, weighted by work, so far", 4}}},
+  {"contact", "Relaxations on deforming surfaces", false, true, {{"relaxations", "all", 1}, {"relaxations_moved_on", "ended in another place", 2}, {"relaxation_places", "largest number of places", 4}}},
+  {"solver", "Outer iterations per step (Newton or coupling)", false, true, {{"newton_iterations", "iterations", 1}, {"evaluations", "evaluations of the forces", 7}, {"fallbacks", "fallbacks", FIGURE_FAILED}}},
   {"solver", "Inner iterations per step", false, true, {{"linear_iterations", "linear solver, pressure", 1}, {"stress_iterations", "stress", 2}, {"contact_iterations", "contacts", 4}}},
   {"solver", "Unknowns of the continuum", false, true, {{"pressures", "pressures", 1}, {"stresses", "stresses", 2}}},
   {"solver", "Natural map of the coupled problem", true, false, {{"coupling_error", NULL, 1}}},
-  {"contact", "Stress over the cone", false, true, {{"yield", NULL, 1}}},
+  {"contact", "Stress relative to the yield cone", false, true, {{"yield", NULL, 1}}},
   {"contact", "Complementarity", true, false, {{"complementarity", "pressure and volume", 1}, {"contact_complementarity", "contacts", 2}}},
-  {"contact", "Volume that is still lost", true, false, {{"volume_rate", NULL, 1}}},
+  {"contact", "Remaining rate of volume loss", true, false, {{"volume_rate", NULL, 1}}},
   {"contact", "Volume of the continuum", false, false, {{"volume", NULL, 1}}},
-  {"contact", "Mass above the density at rest, of all", false, true, {{"excess", NULL, 1}}},
+  {"contact", "Share of mass above the rest density", false, true, {{"excess", NULL, 1}}},
   {"solver", "Residual after the step", true, false, {{"residual", "residual", 1}, {"gradient", "gradient of its square", 2}}},
   {"solver", "Time step", false, true, {{"dt", NULL, 1}}},
   {"solver", "Retries per step", false, true, {{"retries", NULL, FIGURE_FAILED}}},
@@ -101,13 +104,13 @@ static const history_figure history_figures[] = {
 };
 enum { N_FIGURES = sizeof history_figures / sizeof *history_figures };
 
-/* A table as envelopes; column 0 is the step, which is no curve. */
+/* A CSV table reduced to envelopes for plotting; column 0 is the step. */
 typedef struct {
   history_reader *reader;
   envelope       *envelope;
-  int             n_columns, i_time, total_of[4]; /* n_columns: of the table; the total, where there is one, comes after them */
+  int             n_columns, i_time, total_of[4]; /* n_columns: columns of the file; the total energy, if any, follows them */
   bool            has_total;
-  double         *x, *y; /* of one curve */
+  double         *x, *y; /* buffers of one curve */
 } history_table;
 
 static void history_table_close(history_table *t)
@@ -127,15 +130,15 @@ static int find_column(const history_table *t, const char *name)
   return history_reader_find(t->reader, name);
 }
 
-static PetscErrorCode warn_of_damage(text_buffer *warnings)
+static PetscErrorCode add_damage_warning(text_buffer *warnings)
 {
   char message[1024];
   snprintf(message, sizeof message, "%s", error_message());
   error_clear();
-  return html_put(warnings, "<li>%s; shown is what stands before it</li>\n", message);
+  return html_put(warnings, "<li>%s; only the rows before the damage are shown</li>\n", message);
 }
 
-/* reader NULL if there is no such table. Every row also goes to `watch`. */
+/* Reads the whole table; t->reader is NULL if the file does not exist. Calls `watch` for each row. */
 static PetscErrorCode history_table_read(const char *path, history_table *t, text_buffer *warnings, void (*watch)(const history_table *, const double *, void *), void *context)
 {
   static const char *const parts[4] = {"kinetic_energy", "elastic_energy", "potential_energy", "contact_energy"};
@@ -143,7 +146,7 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
   bool    is_row;
   PetscFunctionBegin;
   memset(t, 0, sizeof *t);
-  if (history_reader_open(path, &t->reader)) PetscCall(warn_of_damage(warnings));
+  if (history_reader_open(path, &t->reader)) PetscCall(add_damage_warning(warnings));
   if (!t->reader) PetscFunctionReturn(PETSC_SUCCESS);
   t->n_columns = history_reader_columns(t->reader);
   t->i_time    = history_reader_find(t->reader, "time");
@@ -155,7 +158,7 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
   PetscCall(envelope_create(t->n_columns + 1, BINS, &t->envelope));
   PetscCall(memory_alloc("row", t->n_columns + 1, sizeof *row, &row));
   for (;;) {
-    if (history_reader_next(t->reader, row, &is_row)) PetscCall(warn_of_damage(warnings));
+    if (history_reader_next(t->reader, row, &is_row)) PetscCall(add_damage_warning(warnings));
     if (!is_row) break;
     row[t->n_columns] = NAN;
     if (t->has_total) row[t->n_columns] = row[t->total_of[0]] + row[t->total_of[1]] + row[t->total_of[2]] + row[t->total_of[3]];
@@ -184,8 +187,8 @@ static bool is_constant(const history_table *t, int column)
   return isnan(r.min) || r.min == r.max;
 }
 
-/* "sliding 0", for the list of what is not drawn. */
-static PetscErrorCode name_constant(const history_table *t, int column, report_history *h)
+/* Adds a constant column to the list of constants: "sliding 0". */
+static PetscErrorCode add_constant(const history_table *t, int column, report_history *h)
 {
   char                 value[40], name[80];
   const envelope_range r = envelope_range_of(t->envelope, column);
@@ -216,8 +219,8 @@ static PetscErrorCode put_history_figure(const history_table *t, const history_f
   for (int k = 0; k < MAX_CURVES && g->curve[k].column; ++k) {
     const int column = find_column(t, g->curve[k].column);
     if (column < 0) continue;
-    /* a line at zero says nothing that the list does not */
-    if (is_flat || (is_constant(t, column) && envelope_range_of(t->envelope, column).max == 0)) PetscCall(name_constant(t, column, h));
+    /* constant zeros are only listed */
+    if (is_flat || (is_constant(t, column) && envelope_range_of(t->envelope, column).max == 0)) PetscCall(add_constant(t, column, h));
     else PetscCall(put_curve(t, column, g->curve[k].label, g->curve[k].colour, f));
   }
   if (!is_flat) PetscCall(figures_end(f));
@@ -233,12 +236,12 @@ static bool has_figure(const char *column)
   return false;
 }
 
-static void watch_history(const history_table *t, const double *row, void *context)
+static void add_history_row(const history_table *t, const double *row, void *context)
 {
   report_history *h         = context;
   const int       i_retries = history_reader_find(t->reader, "retries"), i_fallbacks = history_reader_find(t->reader, "fallbacks");
   const int i_residual = history_reader_find(t->reader, "residual");
-  if (i_residual >= 0) h->most_left = fmax(h->most_left, row[i_residual]);
+  if (i_residual >= 0) h->max_residual = fmax(h->max_residual, row[i_residual]);
   for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) != 0;
   if (i_retries >= 0 && row[i_retries] > 0) {
     if (h->n_retried++ == 0) h->first_retry = t->i_time >= 0 ? row[t->i_time] : NAN;
@@ -264,14 +267,16 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Reads DIR/history.csv: totals, and diagrams in the sections "energy", "contact", "solver" and "time". Without the file *h is
+ * empty. If it is damaged, the rows before the damage are used and `warnings` gets an <li>. */
 static PetscErrorCode report_history_read(const char *dir, figures *f, report_history *h, text_buffer *warnings)
 {
   char  path[4300];
   history_table t;
   PetscFunctionBegin;
-  *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .most_left = NAN, .is_finite = true};
+  *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .max_residual = NAN, .is_finite = true};
   snprintf(path, sizeof path, "%s/history.csv", dir);
-  PetscErrorCode code = history_table_read(path, &t, warnings, watch_history, h);
+  PetscErrorCode code = history_table_read(path, &t, warnings, add_history_row, h);
   if (!code && t.reader) code = put_history(&t, f, h);
   history_table_close(&t);
   PetscCall(code);
@@ -298,6 +303,7 @@ static int is_table(const struct dirent *entry)
   return entry->d_name[0] != '.' && n > 4 && strcmp(entry->d_name + n - 4, ".csv") == 0;
 }
 
+/* Diagrams of DIR/measure/NAME.csv in the section "measures". */
 static PetscErrorCode report_measures_read(const char *dir, figures *f, text_buffer *warnings)
 {
   char            path[4600];
@@ -323,12 +329,12 @@ static PetscErrorCode report_measures_read(const char *dir, figures *f, text_buf
 
 enum { N_STILLS = 3, STILL_WIDTH = 560 };
 
-/* All that a page is made of. */
+/* The data of the page. */
 typedef struct {
   const char        *dir;
-  char              *base;       /* where links begin */
+  char              *base;       /* prefix of links */
   char              *job_text;   /* job.yaml; NULL: missing */
-  job               *job;        /* NULL: this program cannot read it */
+  job               *job;        /* NULL: cannot be read by this program */
   const run_result  *result;     /* NULL: missing */
   const run_machine *machine;    /* NULL: missing */
   document          *result_owner, *machine_owner;
@@ -357,8 +363,8 @@ static void run_page_destroy(run_page *p)
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
-/* What a part of the run that cannot be read has to say goes among the warnings. */
-static PetscErrorCode warn_of_error(run_page *p, const char *what)
+/* Converts the current error to a warning on the page. */
+static PetscErrorCode add_error_warning(run_page *p, const char *what)
 {
   char message[1024];
   snprintf(message, sizeof message, "%s", error_message());
@@ -374,10 +380,10 @@ static PetscErrorCode read_job(run_page *p)
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/job.yaml", p->dir);
   PetscCall(file_read_text(path, &p->job_text, &n));
-  PetscCheck(p->job_text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: there is no run here: it has no job.yaml", p->dir);
+  PetscCheck(p->job_text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: not a run directory: job.yaml is missing", p->dir);
   PetscCall(diagnostics_create(&d));
   PetscErrorCode code = job_read(path, 0, NULL, d, &p->job);
-  if (!code && diagnostics_count(d)) code = html_put(&p->warnings, "<li>This program does not understand the job, so there are no stills: %s</li>\n", diagnostics_text(d, 0));
+  if (!code && diagnostics_count(d)) code = html_put(&p->warnings, "<li>This program cannot read the job, so there are no pictures: %s</li>\n", diagnostics_text(d, 0));
   diagnostics_destroy(&d);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -395,7 +401,7 @@ static PetscErrorCode draw_stills(run_page *p)
   p->still_height = view.height;
   if (render_sequence(p->dir, &view, N_STILLS, &p->n_stills, p->still)) {
     p->n_stills = 0;
-    PetscCall(warn_of_error(p, "No stills"));
+    PetscCall(add_error_warning(p, "No pictures"));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -408,7 +414,7 @@ static PetscErrorCode check_checkpoint(run_page *p, const char *name, bool is_qu
   const size_t n = strlen(name);
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/checkpoints/%s", p->dir, name);
-  if (n > 8 && strcmp(name + n - 8, ".damaged") == 0) PetscCall(html_put(&p->warnings, "<li>checkpoints/%s: was damaged and has been put aside</li>\n", name));
+  if (n > 8 && strcmp(name + n - 8, ".damaged") == 0) PetscCall(html_put(&p->warnings, "<li>checkpoints/%s: was damaged and has been renamed</li>\n", name));
   else if (n > 3 && strcmp(name + n - 3, ".h5") == 0 && !checkpoint_is_good(path, is_quick, why)) PetscCall(html_put(&p->warnings, "<li>checkpoints/%s %s</li>\n", name, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -430,7 +436,7 @@ static PetscErrorCode check_checkpoints(run_page *p, bool is_quick)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the run has to say against itself. */
+/* Warnings of the run: failure, retries, unconverged steps, fallbacks, numbers that are not finite, several starts. */
 static PetscErrorCode collect_warnings(run_page *p)
 {
   char                  path[4300];
@@ -440,25 +446,25 @@ static PetscErrorCode collect_warnings(run_page *p)
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/failure.txt", p->dir);
   PetscCall(file_read_text(path, &failure, &n));
-  if (failure && (!p->result || p->result->status == RUN_FAILED)) PetscCall(html_put(&p->warnings, "<li>It failed:<pre>%s</pre></li>\n", failure));
+  if (failure && (!p->result || p->result->status == RUN_FAILED)) PetscCall(html_put(&p->warnings, "<li>The run failed:<pre>%s</pre></li>\n", failure));
   if (h->n_retried > 0)
-    PetscCall(html_put(&p->warnings, "<li>%lld steps were taken in smaller parts after %lld failed attempts, the first at t = %.4g s</li>\n", (long long)h->n_retried,
+    PetscCall(html_put(&p->warnings, "<li>%lld steps were done in substeps after %lld failed attempts, the first at t = %.4g s</li>\n", (long long)h->n_retried,
                        (long long)h->n_retries, h->first_retry));
-  if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->most_left > p->job->scene.solver->newton->tolerance)
-    PetscCall(html_put(&p->warnings, "<li>Steps were taken with more left of their equations than solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
-                       p->job->scene.solver->newton->tolerance, h->most_left, newton_norm_unit(p->job->scene.solver->newton)));
-  if (h->n_fallbacks > 0) PetscCall(html_put(&p->warnings, "<li>Newton's method fell back to the gradient %lld times</li>\n", (long long)h->n_fallbacks));
-  if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv holds numbers that are not finite</li>\n"));
-  if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>It was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
-  if (!p->result) PetscCall(html_put(&p->warnings, "<li>There is no result.yaml to say how the run ended</li>\n"));
+  if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->max_residual > p->job->scene.solver->newton->tolerance)
+    PetscCall(html_put(&p->warnings, "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
+                       p->job->scene.solver->newton->tolerance, h->max_residual, newton_norm_unit(p->job->scene.solver->newton)));
+  if (h->n_fallbacks > 0) PetscCall(html_put(&p->warnings, "<li>Newton's method used the gradient as search direction %lld times</li>\n", (long long)h->n_fallbacks));
+  if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv contains numbers that are not finite</li>\n"));
+  if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
+  if (!p->result) PetscCall(html_put(&p->warnings, "<li>result.yaml is missing, so the outcome of the run is unknown</li>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode gather(run_page *p, bool is_quick)
+static PetscErrorCode read_run(run_page *p, bool is_quick)
 {
   PetscFunctionBegin;
   PetscCall(read_job(p));
-  if (run_result_read(p->dir, &p->result_owner, &p->result)) PetscCall(warn_of_error(p, "How it ended is not known"));
+  if (run_result_read(p->dir, &p->result_owner, &p->result)) PetscCall(add_error_warning(p, "The outcome of the run is unknown"));
   PetscCall(run_machine_read(p->dir, &p->machine_owner, &p->machine));
   PetscCall(run_stages_read(p->dir, &p->stages));
   PetscCall(figures_create(&p->figures));
@@ -495,28 +501,28 @@ static PetscErrorCode put_tiles(run_page *p)
   PetscCall(page_tiles_begin(b));
   page_number(r ? r->time : p->history.time, sizeof text, text);
   if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->scene.time->end);
-  PetscCall(page_tile(b, text, end, "simulated"));
+  PetscCall(page_tile(b, text, end, "simulated time"));
   page_number(r ? (double)r->step : p->history.step, sizeof text, text);
   if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->scene.time->step);
   PetscCall(page_tile(b, text, p->job ? end : "", "steps"));
   if (r) {
     page_duration(r->seconds, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "on the clock"));
+    PetscCall(page_tile(b, text, "", "wall time"));
     page_duration(r->user_seconds, sizeof text, text);
     snprintf(end, sizeof end, "CPU time, %lld thread%s", (long long)r->threads, r->threads == 1 ? "" : "s");
     PetscCall(page_tile(b, text, "", end));
     page_bytes(r->peak_memory, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "most memory"));
+    PetscCall(page_tile(b, text, "", "peak memory"));
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->newton / (double)r->step : 0.0);
-    PetscCall(page_tile(b, text, "", "outer iterations a step"));
+    PetscCall(page_tile(b, text, "", "outer iterations per step"));
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->linear / (double)r->step : 0.0);
-    PetscCall(page_tile(b, text, "", "linear iterations a step"));
+    PetscCall(page_tile(b, text, "", "linear iterations per step"));
     page_number((double)r->retries, sizeof text, text);
     PetscCall(page_tile(b, text, "", "retries"));
     page_number((double)r->contacts, sizeof text, text);
     PetscCall(page_tile(b, text, "", "contacts at the end"));
     page_number(r->max_penetration, sizeof text, text);
-    PetscCall(page_tile(b, text, "m", "deepest penetration"));
+    PetscCall(page_tile(b, text, "m", "largest penetration"));
   }
   PetscCall(page_tiles_end(b));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -547,14 +553,14 @@ static PetscErrorCode put_section(run_page *p, const char *section, const char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* name, unit, and the numbers of result.yaml about it. */
+/* Table of the statistics of all measures. */
 static PetscErrorCode put_measure_table(run_page *p)
 {
   const run_result *r = p->result;
   PetscFunctionBegin;
   if (!r || r->measures.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table>\n<thead><tr><th>measure</th><th>unit</th><th class=\"n\">last</th><th class=\"n\">least</th><th class=\"n\">at [s]</th>"
-                               "<th class=\"n\">greatest</th><th class=\"n\">at [s]</th><th class=\"n\">mean</th><th class=\"n\">records</th></tr></thead>\n<tbody>\n"));
+  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table>\n<thead><tr><th>measure</th><th>unit</th><th class=\"n\">last</th><th class=\"n\">minimum</th><th class=\"n\">at [s]</th>"
+                               "<th class=\"n\">maximum</th><th class=\"n\">at [s]</th><th class=\"n\">mean</th><th class=\"n\">records</th></tr></thead>\n<tbody>\n"));
   for (int i = 0; i < r->measures.n; ++i) {
     const run_result_measure *m         = r->measures.item[i].value;
     const double              values[6] = {m->last, m->min, m->time_of_min, m->max, m->time_of_max, m->mean};
@@ -608,7 +614,7 @@ static PetscErrorCode put_machine(run_page *p)
   PetscCall(html_put(b, "<h2>Program and machine</h2>\n<table class=\"pairs\">\n"));
   if (r) {
     PetscCall(page_row(b, "program", r->program));
-    PetscCall(page_row(b, "begun", r->begun));
+    PetscCall(page_row(b, "started", r->begun));
     PetscCall(page_row(b, "last written", r->updated));
     PetscCall(page_row(b, "host", r->host));
     snprintf(text, sizeof text, "%lld", (long long)r->threads);
@@ -631,10 +637,10 @@ static PetscErrorCode put_files(run_page *p)
 {
   static const struct {
     const char *name, *what;
-  } files[] = {{"frames.xmf", "time series for ParaView"}, {"history.csv", "a row a step"},        {"measure", "a table for each measure"},
-               {"still.png", "the last frame"},            {"animation.png", "all frames"},        {"summary.txt", "what the last start took"},
-               {"stages.csv", "time by stage"},            {"result.yaml", "how it went, for programs"}, {"job.yaml", "the job"},
-               {"checkpoints", "the state, to resume from"}, {"failure.txt", "what failed"},       {"log.txt", "what it printed"}};
+  } files[] = {{"frames.xmf", "time series for ParaView"}, {"history.csv", "one row per step"},        {"measure", "one table per measure"},
+               {"still.png", "the last frame"},            {"animation.png", "all frames"},        {"summary.txt", "counters and times of the last start"},
+               {"stages.csv", "time by stage"},            {"result.yaml", "outcome, for programs"}, {"job.yaml", "the job"},
+               {"checkpoints", "states for resuming"}, {"failure.txt", "the failed step"},       {"log.txt", "output of the program"}};
   struct stat status;
   PetscFunctionBegin;
   PetscCall(html_put(&p->page, "<h2>Files</h2>\n<table class=\"pairs\">\n"));
@@ -657,7 +663,7 @@ static PetscErrorCode write_page(run_page *p)
   PetscCall(put_head(p));
   PetscCall(put_tiles(p));
   if (p->warnings.n > 0) {
-    PetscCall(html_put(b, "<div class=\"warnings\"><b>To know</b><ul>\n"));
+    PetscCall(html_put(b, "<div class=\"warnings\"><b>Warnings</b><ul>\n"));
     PetscCall(html_put_markup(b, p->warnings.data));
     PetscCall(html_put(b, "</ul></div>\n"));
   }
@@ -668,7 +674,7 @@ static PetscErrorCode write_page(run_page *p)
   PetscCall(put_section(p, "contact", "Contact"));
   PetscCall(put_section(p, "solver", "Solver"));
   if (p->history.constants.n > 0) {
-    PetscCall(html_put(b, "<p class=\"soft\">The same throughout: "));
+    PetscCall(html_put(b, "<p class=\"soft\">Constant: "));
     PetscCall(html_put_markup(b, p->history.constants.data));
     PetscCall(html_put(b, ".</p>\n"));
   }
@@ -676,11 +682,11 @@ static PetscErrorCode write_page(run_page *p)
   PetscCall(put_stages(p));
   PetscCall(figures_put(p->figures, "time", b));
   PetscCall(html_put(b, "</div>\n"));
-  PetscCall(html_put(b, "<h2>Job</h2>\n<details><summary>job.yaml, with every default written out</summary>\n<pre class=\"job\">%s</pre></details>\n", p->job_text));
+  PetscCall(html_put(b, "<h2>Job</h2>\n<details><summary>job.yaml with all defaults written out</summary>\n<pre class=\"job\">%s</pre></details>\n", p->job_text));
   PetscCall(put_machine(p));
   PetscCall(put_files(p));
   PetscCall(html_put(b, "<h2>How to cite</h2>\n"));
-  PetscCall(cite_put(p->job, b));
+  PetscCall(put_references(p->job, b));
   PetscCall(page_end(b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -693,7 +699,7 @@ PetscErrorCode report_run(const char *dir, const char *path, bool is_quick)
   snprintf(default_path, sizeof default_path, "%s/report.html", dir);
   if (!path) path = default_path;
   PetscErrorCode code = page_base(dir, path, &p.base);
-  if (!code) code = gather(&p, is_quick);
+  if (!code) code = read_run(&p, is_quick);
   if (!code) code = write_page(&p);
   if (!code) code = file_replace_text(path, (size_t)p.page.n, p.page.data);
   run_page_destroy(&p);

@@ -59,7 +59,8 @@ const char *allocation_places(const allocation *a, int64_t n_threads)
   if (!*a->job || !a->cores || getenv("OMP_PLACES") || getenv("OMP_PROC_BIND") || getenv("GOMP_CPU_AFFINITY")) return NULL;
   if (sched_getaffinity(0, sizeof allowed, &allowed)) return NULL;
   const int64_t n_cpus = CPU_COUNT(&allowed), n_cores = count_cores(&allowed);
-  /* Confined: the affinity mask has no more hardware threads than allocated, or no more cores if the only task received whole cores. */
+  /* Confined: the affinity mask has no more hardware threads than allocated, or no more cores if the only task received whole
+   * cores. */
   const bool is_confined = n_cpus <= a->cores || (n_cores <= a->cores && read_environment_number("SLURM_NTASKS") <= 1 && n_cpus < sysconf(_SC_NPROCESSORS_ONLN));
   if (!is_confined || n_threads > n_cpus) return NULL;
   return n_threads > n_cores ? "threads" : "cores";
@@ -152,16 +153,16 @@ double allocation_parse_time(const char *text)
 
 double allocation_time_left(const allocation *a)
 {
-  char command[160], answer[64] = "";
+  char command[160], output[64] = "";
   if (!*a->job) return INFINITY;
   const int64_t end = read_environment_number("SLURM_JOB_END_TIME");
   if (end) return fmax(0.0, (double)(end - (int64_t)time(NULL)));
   snprintf(command, sizeof command, "timeout 10 squeue -h -j %s -o %%L 2>/dev/null", a->job);
   FILE *in = popen(command, "re");
   if (!in) return INFINITY;
-  if (!fgets(answer, sizeof answer, in)) *answer = '\0';
+  if (!fgets(output, sizeof output, in)) *output = '\0';
   pclose(in);
-  return allocation_parse_time(answer);
+  return allocation_parse_time(output);
 }
 
 void allocation_share_time(void)
@@ -169,9 +170,9 @@ void allocation_share_time(void)
   allocation a;
   char       end[40];
   allocation_read(&a);
-  const double left = allocation_time_left(&a);
-  if (!isfinite(left)) return;
-  snprintf(end, sizeof end, "%lld", (long long)time(NULL) + (long long)left);
+  const double remaining = allocation_time_left(&a);
+  if (!isfinite(remaining)) return;
+  snprintf(end, sizeof end, "%lld", (long long)time(NULL) + (long long)remaining);
   setenv("SLURM_JOB_END_TIME", end, 0);
 }
 
@@ -283,7 +284,8 @@ static PetscErrorCode requeue_or_submit(void)
   int         code;
   const char *array = getenv("SLURM_ARRAY_JOB_ID"), *task = getenv("SLURM_ARRAY_TASK_ID");
   allocation_read(&a);
-  /* The job number of the last task of an array denotes the whole array; requeueing it would stop the tasks that are still running. */
+  /* The job number of the last task of an array denotes the whole array; requeueing it would stop the tasks that are still
+   * running. */
   if (array && task && strspn(array, "0123456789") == strlen(array) && strspn(task, "0123456789") == strlen(task))
     snprintf(job, sizeof job, "%s_%s", array, task);
   else snprintf(job, sizeof job, "%s", a.job);

@@ -1,7 +1,7 @@
 /* The allocation of this process by the batch system SLURM: cores, memory, remaining time, and requeueing of the job.
  *
- * Read from the environment, the kernel's control groups and SLURM's commands. Outside of a batch job everything is unknown and no SLURM
- * command is executed. Used by main (threads), run (time limit, memory warning) and the commands run and sweep. */
+ * Read from the environment, the kernel's control groups and SLURM's commands. Outside of a batch job everything is unknown and
+ * no SLURM command is executed. Used by main (threads), run (time limit, memory warning) and the commands run and sweep. */
 #ifndef SS_APP_RUN_ALLOCATION_H
 #define SS_APP_RUN_ALLOCATION_H
 #include "core/error.h"
@@ -20,30 +20,31 @@ typedef struct {
 
 /* Reads the environment and a few files of the kernel. */
 void allocation_read(allocation *a);
-/* [s] until SLURM ends the job; INFINITY: no limit, or unknown. Taken from SLURM_JOB_END_TIME (set since SLURM 22.11), otherwise from squeue
- * with a limit of ten seconds. */
+/* [s] until SLURM ends the job; INFINITY: no limit, or unknown. Taken from SLURM_JOB_END_TIME (set since SLURM 22.11), otherwise
+ * from squeue with a limit of ten seconds. */
 double allocation_time_left(const allocation *a);
 /* Sets SLURM_JOB_END_TIME from squeue if it is not set, so that many runs in one job do not query the controller. */
 void allocation_share_time(void);
 /* True if SLURM has started this job again, after a requeue or a node failure. */
 bool allocation_is_restart(void);
 
-/* Value for OMP_PLACES ("cores" or "threads") that keeps the threads on the cores of this task. It must be set before the OpenMP library is
- * loaded; main restarts the program for that. NULL if threads should not be bound: without an allocation, if the user has set places, or if
- * the task is not confined to its own cores (then the first threads of all jobs would be bound to the same core). */
+/* Value for OMP_PLACES ("cores" or "threads") that keeps the threads on the cores of this task. It must be set before the OpenMP
+ * library is loaded; main restarts the program for that. NULL if threads should not be bound: without an allocation, if the user
+ * has set places, or if the task is not confined to its own cores (then the first threads of all jobs would be bound to the same
+ * core). */
 const char *allocation_places(const allocation *a, int64_t n_threads);
 
 /* True in a SLURM job; otherwise prints on stderr that --requeue of `command` is not possible. */
 bool allocation_can_requeue(const char *command);
-/* Asks SLURM to stop this job and start it again; of an array only this task. Must be the last action of the process, after all files are on
- * disk. If the cluster does not allow requeueing, submits the command line of this process as a new job that starts when this one has ended,
- * with the same partition, account, QOS, constraint, cores, memory, time, name and log. Logs the result; a failure is only a warning, because
- * the exit code already says that the run can be continued. */
+/* Asks SLURM to stop this job and start it again; of an array only this task. Must be the last action of the process, after all
+ * files are on disk. If the cluster does not allow requeueing, submits the command line of this process as a new job that starts
+ * when this one has ended, with the same partition, account, QOS, constraint, cores, memory, time, name and log. Logs the
+ * result; a failure is only a warning, because the exit code already says that the run can be continued. */
 void allocation_requeue(void);
 
 /* For tests. Parses "1-02:03:04" as printed by squeue [s]; INFINITY for UNLIMITED and for anything that is not a time. */
 double allocation_parse_time(const char *text);
-/* The smallest memory limit [byte] of a process whose /proc/PID/cgroup is the file `membership`, in control groups mounted at `root`;
- * 0: none. */
+/* The smallest memory limit [byte] of a process whose /proc/PID/cgroup is the file `membership`, in control groups mounted at
+ * `root`; 0: none. */
 int64_t allocation_group_memory(const char *root, const char *membership);
 #endif

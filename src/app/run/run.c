@@ -1,5 +1,5 @@
-/* Implementation of a run: state, result.yaml, time limits, checkpoints, outputs, the loop over time steps, start and resume. A failed step
- * is repeated in 2^level equal substeps. */
+/* Implementation of a run: state, result.yaml, time limits, checkpoints, outputs, the loop over time steps, start and resume. A
+ * failed step is repeated in 2^level equal substeps. */
 #include "app/run/run.h"
 #include <dirent.h>
 #include <math.h>
@@ -39,9 +39,9 @@
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
-/* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from them.
- * The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the start of the run or
- * the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
+/* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from
+ * them. The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the
+ * start of the run or the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
 #define RUN_STATE_TABLE(X)                                                                       \
   X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
   X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
@@ -68,7 +68,7 @@ typedef struct {
   double  end;    /* end of the allocation on timer_now()'s clock; INFINITY: unknown */
   double  step;   /* [s] wall time of a step: recent maximum, reduced by 10 % per step */
   int64_t memory; /* [byte] memory of the allocation; 0: unknown, or the warning has been logged */
-} run_pace;
+} run_limits;
 
 /* Open files of the run directory, and the times of the last checkpoint. */
 typedef struct {
@@ -106,8 +106,8 @@ struct run {
   run_state       state;
   run_past        past;
   run_stages      past_stages; /* times by stage of the previous starts */
-  run_counters       counters; /* counters since this start or resume */
-  run_pace        pace;
+  run_counters    counters; /* counters since this start or resume */
+  run_limits        limits;
   bool            is_changed; /* the job differs from that of the previous start */
   int64_t         max_steps;
 };
@@ -151,7 +151,7 @@ static PetscErrorCode run_read_past(run *r)
   PetscFunctionBegin;
   PetscCall(run_stages_read(r->dir, &r->past_stages));
   if (run_result_read(r->dir, &owner, &was)) {
-    log_warn("%s; counts of times and starts begin again at 0", error_message());
+    log_warn("%s; wall time, CPU time and the number of starts are counted from this start", error_message());
     error_clear();
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -235,55 +235,55 @@ static double expected_checkpoint_seconds(const run *r)
 /* Sets the times at which an unfinished step is abandoned, so that a checkpoint of the state before it can still be written. */
 static void set_time_limits(const run *r)
 {
-  const double saving = expected_checkpoint_seconds(r) + ALLOCATION_SPARE;
-  stop_set_grace(fmax(0.0, ALLOCATION_KILL_WAIT - saving));
-  stop_set_deadline(r->pace.end - saving);
+  const double reserve = expected_checkpoint_seconds(r) + ALLOCATION_SPARE;
+  stop_set_grace(fmax(0.0, ALLOCATION_KILL_WAIT - reserve));
+  stop_set_deadline(r->limits.end - reserve);
 }
 
 /* Warns once if the peak memory exceeds 90 % of the allocation. */
 static void warn_if_memory_is_short(run *r)
 {
   struct rusage u;
-  if (r->pace.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
-  const double peak = 1024.0 * (double)u.ru_maxrss, given = (double)r->pace.memory;
-  if (peak < 0.9 * given) return;
+  if (r->limits.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
+  const double peak = 1024.0 * (double)u.ru_maxrss, allocated = (double)r->limits.memory;
+  if (peak < 0.9 * allocated) return;
   log_warn("%.3g GB of the allocated %.3g GB of memory are in use; the run is killed if it exceeds them; request more with sbatch --mem",
-           1e-9 * peak, 1e-9 * given);
-  r->pace.memory = 0;
+           1e-9 * peak, 1e-9 * allocated);
+  r->limits.memory = 0;
 }
 
 /* Called before the first step: reads the time and memory of the allocation. */
-static void run_leave_begin(run *r)
+static void run_init_limits(run *r)
 {
-  allocation given;
-  allocation_read(&given);
-  const double left = allocation_time_left(&given);
-  r->pace           = (run_pace){.end = timer_now() + left, .memory = given.memory};
-  if (isfinite(left)) log_info("SLURM job %s: %.0f s remaining", given.job, left);
+  allocation a;
+  allocation_read(&a);
+  const double remaining = allocation_time_left(&a);
+  r->limits                = (run_limits){.end = timer_now() + remaining, .memory = a.memory};
+  if (isfinite(remaining)) log_info("SLURM job %s: %.0f s remaining", a.job, remaining);
   set_time_limits(r);
   warn_if_memory_is_short(r);
 }
 
 /* Called after each step. `seconds`: its wall time including outputs. */
-static void run_leave_step(run *r, double seconds)
+static void run_update_limits(run *r, double seconds)
 {
-  r->pace.step = fmax(seconds, 0.9 * r->pace.step);
+  r->limits.step = fmax(seconds, 0.9 * r->limits.step);
   set_time_limits(r);
   warn_if_memory_is_short(r);
 }
 
-/* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called before each
- * step and after an abandoned one. */
-static bool run_must_leave(const run *r, size_t size, char *why)
+/* True, with the reason in `why`, after a signal or if the remaining time is too short for more steps and a checkpoint. Called
+ * before each step and after an abandoned one. */
+static bool run_must_stop(const run *r, size_t size, char *why)
 {
-  const int    number = stop_signal();
-  const double left   = r->pace.end - timer_now();
+  const int    number    = stop_signal();
+  const double remaining = r->limits.end - timer_now();
   if (number) {
     snprintf(why, size, "signal %d", number);
     return true;
   }
-  if (left > STEPS_IN_RESERVE * r->pace.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
-  snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, left));
+  if (remaining > STEPS_IN_RESERVE * r->limits.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
+  snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, remaining));
   return true;
 }
 
@@ -291,8 +291,8 @@ static bool run_must_leave(const run *r, size_t size, char *why)
 
 /* [s] Interval between updates of stages.csv; short runs write it once. */
 static const double STAGES_INTERVAL = 5.0;
-/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than these
- * seconds. Below that, fork and page copies cost more than they save. */
+/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than
+ * these seconds. Below that, fork and page copies cost more than they save. */
 static const double CHILD_MIN_SHARE = 0.01, CHILD_MIN_SECONDS = 0.2;
 
 static checkpoint_head make_checkpoint_head(const run *r)
@@ -346,10 +346,11 @@ static bool use_child_checkpoint(const run *r)
   if (mode == JOB_BESIDE_NEVER) return false;
   if (mode == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
     return false;
-  return checkpoint_beside_has_room(r->pace.memory);
+  return checkpoint_beside_has_room(r->limits.memory);
 }
 
-/* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at once. */
+/* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at
+ * once. */
 static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
 {
   PetscFunctionBegin;
@@ -369,7 +370,8 @@ static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes a checkpoint and result.yaml, unless the newest checkpoint is of this step. Waits for a child process that is writing one. */
+/* Writes a checkpoint and result.yaml, unless the newest checkpoint is of this step. Waits for a child process that is writing
+ * one. */
 static PetscErrorCode run_write_checkpoint(run *r)
 {
   PetscFunctionBegin;
@@ -539,8 +541,8 @@ static PetscErrorCode write_contact_problem(const run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are evaluated
- * before the checkpoint, because it stores them. */
+/* Writes the outputs that are due at the end of a step. `seconds`: wall time of the step. Measures and conditions of until: are
+ * evaluated before the checkpoint, because it stores them. */
 static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64_t retries, double seconds)
 {
   PetscFunctionBegin;
@@ -650,8 +652,8 @@ static void merge_substep_report(step_report *sum, const step_report *part)
   relax_statistics_merge(&sum->contact.relaxations, &part->contact.relaxations);
 }
 
-/* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts one level
- * lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
+/* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
+ * one level lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
 static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
@@ -722,7 +724,7 @@ static void warn_unconverged(const run *r, const step_report *report)
 {
   log_progress_end();
   log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
-           "history.csv lists the residuals of all steps; later cases are counted in summary.txt",
+           "history.csv lists the residuals of all steps, and summary.txt the number of such steps",
            (long long)*r->state.step, run_time(r), report->residual, newton_norm_unit(r->job->scene.solver->newton), r->job->scene.solver->newton->tolerance);
 }
 
@@ -743,8 +745,8 @@ static bool run_is_over(const run *r, int64_t last, size_t size, char *why)
   return true;
 }
 
-/* End of the loop without a failed step: writes the last frame and the checkpoint, and sets status and exit code. `why`: the reason to stop
- * early, or "". */
+/* End of the loop without a failed step: writes the last frame and the checkpoint, and sets status and exit code. `why`: the
+ * reason to stop early, or "". */
 static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end *end)
 {
   PetscFunctionBegin;
@@ -782,15 +784,15 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
   step_report   report = {0};
   char          why[160] = "";
   PetscCall(run_begin_result(r));
-  run_leave_begin(r);
+  run_init_limits(r);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
-  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_leave(r, sizeof why, why)) {
+  while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
     step_verdict verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
     PetscCall(advance_one_step(r, &verdict, &report, &retries));
-    if (verdict.code == STEP_DROPPED) continue; /* run_must_leave() returns the reason */
+    if (verdict.code == STEP_DROPPED) continue; /* run_must_stop() returns the reason */
     if (verdict.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
@@ -804,7 +806,7 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     if (report.is_unsolved && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
-    run_leave_step(r, timer_now() - begun);
+    run_update_limits(r, timer_now() - begun);
     show_progress(r, first, last, &report);
   }
   log_progress_end();
@@ -834,8 +836,8 @@ PetscErrorCode run_loop(run *r, exit_code *code)
 
 /* --- start and resume --------------------------------------------------------------------------------------------- */
 
-/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set and have
- * priority. */
+/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set
+ * and have priority. */
 static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
 {
   PetscFunctionBegin;
@@ -912,8 +914,8 @@ PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A checkpoint contains its job. A checkpoint that was copied here by mistake would therefore run another job. The name in job.yaml must
- * match; if job.yaml is missing or damaged, the checkpoint is accepted with a warning. */
+/* A checkpoint contains its job. A checkpoint that was copied here by mistake would therefore run another job. The name in
+ * job.yaml must match; if job.yaml is missing or damaged, the checkpoint is accepted with a warning. */
 static PetscErrorCode check_job_name(const char *dir, const char *checkpoint, const char *job_name)
 {
   PetscFunctionBegin;

@@ -21,17 +21,19 @@ typedef struct {
 } run_options;
 
 typedef struct run run;
-/* Create a run at time 0. Takes ownership of the job. PETSC_ERR_USER_INPUT if the directory already contains a run and not `force`. */
+/* Create a run at time 0. Takes ownership of the job. PETSC_ERR_USER_INPUT if the directory already contains a run and not
+ * `force`. */
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
 /* Create a run from the newest valid checkpoint in options->dir. `overrides` are applied to the job stored in the checkpoint. */
 PetscErrorCode run_resume(const run_options *options, int n_overrides, const char *const *overrides, diagnostics *d, run **out);
-/* Like run_resume, with *j in place of the stored job, in options->dir or in the job's own directory. Logs the keys that differ; adds a
- * diagnostic for each key that may not change (app/job/job_compare.h). Without a checkpoint: *out = NULL, no diagnostic, and the caller
- * still owns *j; otherwise the run owns it. */
+/* Like run_resume, with *j in place of the stored job, in options->dir or in the job's own directory. Logs the keys that differ;
+ * adds a diagnostic for each key that may not change (app/job/job_compare.h). Without a checkpoint: *out = NULL, no diagnostic,
+ * and the caller still owns *j; otherwise the run owns it. */
 PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d, run **out);
 /* True if a continued run has no steps left; `why`: "end of time", or "until: CONDITION". */
 bool run_is_finished(const run *r, size_t size, char *why);
-/* Step until the end time, a condition of until:, a failed step, a signal (core/stop.h) or the end of the allocation. Writes all outputs. */
+/* Step until the end time, a condition of until:, a failed step, a signal (core/stop.h) or the end of the allocation. Writes all
+ * outputs. */
 PetscErrorCode run_loop(run *r, exit_code *code);
 int64_t        run_steps(const run *r); /* steps done by run_loop */
 void           run_destroy(run **r);

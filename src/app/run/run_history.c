@@ -17,9 +17,10 @@ const char *const history_units[] = {
 #undef X
 };
 
-/* Mean angle between the friction force and the direction opposite to slip, over all sliding contacts since the start of the run:
- * 2 asin(sqrt(mean of sin^2(angle/2))), weighted with the largest work |r_T| |u_T| that friction can do at a contact. The weight makes the
- * angle independent of units. Friction that does 1e-12 of its work in the wrong direction gives an angle of 2e-6. */
+/* Mean angle between the friction force and the direction opposite to slip, over all sliding contacts since the start of the
+ * run: 2 asin(sqrt(mean of sin^2(angle/2))), weighted with the largest work |r_T| |u_T| that friction can do at a contact. The
+ * weight makes the angle independent of units. Friction that does 1e-12 of its work in the wrong direction gives an angle of
+ * 2e-6. */
 static double friction_direction_error(const step_report *report)
 {
   const double lost = report->friction_astray, all = report->friction_work + lost;

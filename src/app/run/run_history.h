@@ -58,7 +58,7 @@ typedef struct {
 
 void run_counters_begin(run_counters *t);
 void run_counters_add(run_counters *t, double dt, const step_report *report, int64_t n_retries);
-/* Prints one line per counter. outer, inner: names of the formulation's iterations. CPU time is also given per 1/24 s of simulated time, a
- * frame of a film. */
+/* Prints one line per counter. outer, inner: names of the formulation's iterations. CPU time is also given per 1/24 s of
+ * simulated time, a frame of a film. */
 void run_counters_print(const run_counters *t, const char *outer, const char *inner, FILE *out);
 #endif

@@ -1,9 +1,9 @@
 /* Files of a run directory that other commands read: result.yaml, machine.yaml and stages.csv.
  *
- * result.yaml contains the status, the totals and the statistics of the measures of a run. It is written when the run starts, at every
- * checkpoint and when the run ends. The file is replaced as a whole, and its last line is a checksum of the text before it, so that a reader
- * never uses half a file. `sweep gather`, `sweep status` and `report` take the outcome of a run only from here. The status of a killed run is
- * still "running", but no process holds the lock of its directory. */
+ * result.yaml contains the status, the totals and the statistics of the measures of a run. It is written when the run starts, at
+ * every checkpoint and when the run ends. The file is replaced as a whole, and its last line is a checksum of the text before
+ * it, so that a reader never uses half a file. `sweep gather`, `sweep status` and `report` take the outcome of a run only from
+ * here. The status of a killed run is still "running", but no process holds the lock of its directory. */
 #ifndef SS_APP_RUN_RUN_RESULT_H
 #define SS_APP_RUN_RUN_RESULT_H
 #include "core/document.h"
@@ -17,8 +17,8 @@
 
 enum { RUN_RESULT_FORMAT = 1 };
 
-/* running: started and not ended; finished: at time.end or by a condition of until:; stopped: by a signal or --steps, can be resumed;
- * failed: see reason. */
+/* running: started and not ended; finished: at time.end or by a condition of until:; stopped: by a signal or --steps, can be
+ * resumed; failed: see reason. */
 #define RUN_STATUS_TABLE(X) X(RUN_RUNNING, "running") X(RUN_FINISHED, "finished") X(RUN_STOPPED, "stopped") X(RUN_FAILED, "failed")
 typedef enum {
 #define X(name, text) name,
@@ -40,7 +40,7 @@ typedef struct {
   int64_t     result;          /* RUN_RESULT_FORMAT */
   int         status;          /* run_status */
   const char *job;             /* name of the job */
-  const char *reason;          /* "end of time", "until: kinetic_energy < 1e-6", "signal 10", or the error message; "" while running */
+  const char *reason;          /* "end of time", "until: speed < 1e-6", "signal 10", or the error message; "" while running */
   int64_t     exit_code;       /* -1 while running */
   const char *program;         /* version and source revision of the last start */
   const char *host;            /* of the last start */
@@ -60,8 +60,8 @@ typedef struct {
 extern const key_table run_result_table;
 /* Replaces DIR/result.yaml. Real numbers are written with all digits; numbers that are not finite are omitted. */
 PetscErrorCode run_result_write(const char *dir, const run_result *r);
-/* Reads DIR/result.yaml. *out is valid until document_destroy(owner). If the file is missing: *out = *owner = NULL and no error. If it is
- * damaged or has a newer format: PETSC_ERR_FILE_READ with the path. */
+/* Reads DIR/result.yaml. *out is valid until document_destroy(owner). If the file is missing: *out = *owner = NULL and no error.
+ * If it is damaged or has a newer format: PETSC_ERR_FILE_READ with the path. */
 PetscErrorCode run_result_read(const char *dir, document **owner, const run_result **out);
 /* The result of the measure with this name, or NULL. */
 const run_result_measure *run_result_find(const run_result *r, const char *measure);
@@ -81,9 +81,9 @@ PetscErrorCode run_machine_write(const char *dir);
 /* *out is valid until document_destroy(owner). Both are NULL if the file is missing or cannot be parsed. */
 PetscErrorCode run_machine_read(const char *dir, document **owner, const run_machine **out);
 
-/* DIR/stages.csv: time of all starts of a run by stage. One line for each stage of core/timer.h that was entered: seconds, calls, bytes moved
- * and floating-point operations (0 if not counted); of killed starts, up to their last checkpoint. summary.txt lists the same timers for the
- * last start only. */
+/* DIR/stages.csv: time of all starts of a run by stage. One line for each stage of core/timer.h that was entered: seconds,
+ * calls, bytes moved and floating-point operations (0 if not counted); of killed starts, up to their last checkpoint.
+ * summary.txt lists the same timers for the last start only. */
 
 enum { RUN_STAGES_MAX = 64 };
 typedef struct {

@@ -1,3 +1,4 @@
+/* Creating, comparing and reading the folder of a sweep, and the states of its cases. */
 #include "app/sweep/sweep_folder.h"
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@ void sweep_folder_case(const char *dir, int64_t number, size_t size, char *path)
   (void)snprintf(path, size, "%s/cases/%06lld", dir, (long long)number);
 }
 
-/* The whole of DIR/NAME; memory_free(*text). */
+/* Reads the file DIR/NAME; memory_free(*text). */
 static PetscErrorCode read_file(const char *dir, const char *name, char **path, char **text)
 {
   size_t n;
@@ -35,11 +36,11 @@ static PetscErrorCode read_file(const char *dir, const char *name, char **path, 
   PetscFunctionBegin;
   PetscCall(file_format(path, "%s/%s", dir, name));
   PetscCall(file_read_text(*path, text, &n));
-  PetscCheck(*text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such file; is %s the folder of a sweep?", *path, dir);
+  PetscCheck(*text, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such file; is %s a sweep folder?", *path, dir);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what is set, as columns ---- */
+/* Settings as columns of cases.csv. */
 
 static int find_name(int n, const char *const *names, const char *name)
 {
@@ -48,7 +49,7 @@ static int find_name(int n, const char *const *names, const char *name)
   return -1;
 }
 
-/* A parameter that is a job key is a column already. */
+/* A setting that is also a parameter has no column of its own. */
 static bool has_column(const sweep_plan *plan, int i_setting)
 {
   return find_name(plan->n_parameters, plan->parameter, plan->setting[i_setting]) < 0;
@@ -56,12 +57,12 @@ static bool has_column(const sweep_plan *plan, int i_setting)
 
 static const char *setting_value(const sweep_plan *plan, const sweep_case *c, int i) { return c->overrides[i] + strlen(plan->setting[i]) + 1; }
 
-/* ---- the table ---- */
+/* The table cases.csv. */
 
 typedef struct {
   csv_table table;
   int       n_columns;
-  int       parameter[SWEEP_MAX_NAMES], setting[SWEEP_MAX_NAMES]; /* column of each; -1 for settings that have none of their own */
+  int       parameter[SWEEP_MAX_NAMES], setting[SWEEP_MAX_NAMES]; /* column of each; -1 for settings without their own column */
 } cases_file;
 
 static const char *cell(const cases_file *f, int64_t row, int column) { return f->table.cell[row * f->table.n_columns + column]; }
@@ -73,7 +74,8 @@ static int find_column(const cases_file *f, const char *name)
   return -1;
 }
 
-/* The column of everything in the plan; true if there are just these. `d` NULL: quiet. */
+/* Finds the columns of all parameters and settings of the plan. True if the table has exactly these columns; otherwise the
+ * differences are added to `d` (unless NULL). */
 static bool match_columns(cases_file *f, const char *dir, const sweep_plan *plan, diagnostics *d)
 {
   const document_mark none                              = {0};
@@ -89,13 +91,13 @@ static bool match_columns(cases_file *f, const char *dir, const sweep_plan *plan
     if (column >= 0) is_known[column] = true;
     else if (is_parameter || has_column(plan, k)) {
       is_same = false;
-      if (d) diagnostics_add(d, none, dir, "its cases have no %s%s", is_parameter ? "parameter " : "", name);
+      if (d) diagnostics_add(d, none, dir, "cases.csv has no %s%s", is_parameter ? "parameter " : "", name);
     }
   }
   for (int i = COLUMN_PARAMETER; i < f->table.n_columns; ++i)
     if (!is_known[i]) {
       is_same = false;
-      if (d) diagnostics_add(d, none, dir, "its cases have %s, which the sweep file has no more", cell(f, 0, i));
+      if (d) diagnostics_add(d, none, dir, "cases.csv has a column %s, which the sweep file does not contain any more", cell(f, 0, i));
     }
   return is_same;
 }
@@ -116,7 +118,7 @@ static PetscErrorCode read_cases(const char *dir, cases_file *f)
     if (!is_good) break;
   }
   if (!is_good) csv_clear(&f->table);
-  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: not the table of a sweep's cases: expected the columns number and id, and rows numbered from 1", path);
+  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: not a valid table of cases: expected the columns number and id, and rows numbered from 1", path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -138,30 +140,30 @@ static PetscErrorCode append_row(text_buffer *b, const sweep_plan *plan, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Columns in the order of the plan: those of a new folder. */
-static void new_columns(cases_file *f, const sweep_plan *plan)
+/* Columns of a new folder, in the order of the plan. */
+static void set_new_columns(cases_file *f, const sweep_plan *plan)
 {
   f->n_columns = COLUMN_PARAMETER;
   for (int i = 0; i < plan->n_parameters; ++i) f->parameter[i] = f->n_columns++;
   for (int i = 0; i < plan->n_settings; ++i) f->setting[i] = has_column(plan, i) ? f->n_columns++ : -1;
 }
 
-/* ---- is it the same sweep? ---- */
+/* Comparison of the folder with a plan. */
 
 typedef struct {
   const char  *dir;
   diagnostics *d;
 } base_differences;
 
-static PetscErrorCode say_difference(const key_difference *k, void *context)
+static PetscErrorCode add_difference(const key_difference *k, void *context)
 {
   const base_differences *b = context;
-  diagnostics_add(b->d, (document_mark){0}, b->dir, "its base job is another one: %s: %s -> %s", k->path, k->before ? k->before : "not there",
-                  k->after ? k->after : "not there");
+  diagnostics_add(b->d, (document_mark){0}, b->dir, "the base job differs: %s: %s -> %s", k->path, k->before ? k->before : "(not given)",
+                  k->after ? k->after : "(not given)");
   return PETSC_SUCCESS;
 }
 
-/* `name` and `text` of the two jobs. Defaults are written out, so that it makes no difference whether one was given. */
+/* Compares two jobs given by name and text. Defaults are written out first, so that an explicit default is not a difference. */
 static PetscErrorCode compare_jobs(const char *const name[2], const char *const text[2], document *doc, diagnostics *quiet, base_differences *to)
 {
   document_node *root[2], *whole[2];
@@ -169,10 +171,10 @@ static PetscErrorCode compare_jobs(const char *const name[2], const char *const 
   PetscFunctionBegin;
   for (int i = 0; i < 2; ++i) {
     PetscCall(yaml_read_text_into(name[i], text[i], strlen(text[i]), doc, quiet, &root[i]));
-    PetscCheck(root[i] && root[i]->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: this is no job any more; put it back as it was", name[i]);
+    PetscCheck(root[i] && root[i]->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: not a valid job; restore the original file", name[i]);
     PetscCall(key_table_resolve(&job_table, doc, root[i], &whole[i]));
   }
-  PetscCall(key_table_compare(&job_table, whole[0], whole[1], say_difference, to));
+  PetscCall(key_table_compare(&job_table, whole[0], whole[1], add_difference, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,7 +197,7 @@ static PetscErrorCode compare_base(const char *dir, const sweep_plan *plan, diag
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of cases.csv by id: open addressing, 0 is free. */
+/* Hash table of the rows of cases.csv by id, with open addressing; 0: free. */
 typedef struct {
   int64_t  capacity;
   int64_t *row;
@@ -220,7 +222,7 @@ static PetscErrorCode index_cases(const cases_file *f, id_index *index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A case that is there must still set the same. */
+/* Reports changed values of an existing case. */
 static void compare_case(const cases_file *f, int64_t row, const char *dir, const sweep_plan *plan, const sweep_case *c, diagnostics *d)
 {
   char words[160];
@@ -229,12 +231,12 @@ static void compare_case(const cases_file *f, int64_t row, const char *dir, cons
     const int   column = k < 0 ? f->parameter[i] : f->setting[k];
     const char *is     = k < 0 ? c->value[i] : setting_value(plan, c, k);
     if (column < 0 || !strcmp(cell(f, row, column), is)) continue;
-    diagnostics_add(d, (document_mark){0}, dir, "case %lld (%s) was another one: %s: %.80s -> %.80s", (long long)row,
-                    sweep_case_words(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], cell(f, row, column), is);
+    diagnostics_add(d, (document_mark){0}, dir, "case %lld (%s) differs: %s: %.80s -> %.80s", (long long)row,
+                    sweep_case_text(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], cell(f, row, column), is);
   }
 }
 
-/* ---- update ---- */
+/* Updating the folder. */
 
 typedef struct {
   cases_file  file;
@@ -250,7 +252,7 @@ static void update_clear(update *u)
   memory_free(&u->rows.data);
 }
 
-/* What is there already, compared with the plan. */
+/* Compares an existing folder with the plan and counts the new cases. */
 static PetscErrorCode compare_folder(const char *dir, const sweep_plan *plan, diagnostics *d, update *u)
 {
   const int before = diagnostics_count(d);
@@ -267,11 +269,11 @@ static PetscErrorCode compare_folder(const char *dir, const sweep_plan *plan, di
     else ++u->n_new;
   }
   if (diagnostics_count(d) > before)
-    diagnostics_add(d, (document_mark){0}, dir, "results of two sweeps would be mixed there; choose another --out, or undo the change");
+    diagnostics_add(d, (document_mark){0}, dir, "the folder would contain results of two different sweeps; choose another --out, or undo the change");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows that were there, as they were, and the new ones. */
+/* Writes the existing rows unchanged, then the new ones. */
 static PetscErrorCode write_rows(const sweep_plan *plan, update *u)
 {
   const cases_file *f    = &u->file;
@@ -288,7 +290,7 @@ static PetscErrorCode write_rows(const sweep_plan *plan, update *u)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode replace(const char *dir, const char *name, const char *text, int64_t n)
+static PetscErrorCode replace_file(const char *dir, const char *name, const char *text, int64_t n)
 {
   char *path __attribute__((cleanup(memory_free))) = NULL;
 
@@ -298,27 +300,28 @@ static PetscErrorCode replace(const char *dir, const char *name, const char *tex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* cases.csv last: with it the folder is a sweep. Killed in between, the next update does it again. */
+/* cases.csv is written last, because the folder counts as a sweep if it exists. If the process is killed before, the next update
+ * starts again. */
 static PetscErrorCode write_folder(const char *dir, const sweep_plan *plan, bool is_new, update *u)
 {
   PetscFunctionBegin;
   if (is_new) {
-    new_columns(&u->file, plan);
+    set_new_columns(&u->file, plan);
     u->n_new = plan->n_cases;
-    PetscCall(replace(dir, "base.yaml", plan->base_text, (int64_t)strlen(plan->base_text)));
+    PetscCall(replace_file(dir, "base.yaml", plan->base_text, (int64_t)strlen(plan->base_text)));
   }
-  PetscCall(replace(dir, "sweep.yaml", plan->text, (int64_t)strlen(plan->text)));
+  PetscCall(replace_file(dir, "sweep.yaml", plan->text, (int64_t)strlen(plan->text)));
   if (u->n_new == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(write_rows(plan, u));
-  PetscCall(replace(dir, "cases.csv", u->rows.data, u->rows.n));
+  PetscCall(replace_file(dir, "cases.csv", u->rows.data, u->rows.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check_empty(const char *dir)
+static PetscErrorCode check_no_run(const char *dir)
 {
   PetscFunctionBegin;
   PetscCheck(!has_file(dir, "job.yaml") && !has_file(dir, "checkpoints"), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s holds a run, not a sweep; choose another --out", dir);
+             "%s contains a run, not a sweep; choose another --out", dir);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -328,7 +331,7 @@ static PetscErrorCode update_locked(const char *dir, const sweep_plan *plan, boo
   const int  before = diagnostics_count(d);
 
   PetscFunctionBegin;
-  if (is_new) PetscCall(check_empty(dir));
+  if (is_new) PetscCall(check_no_run(dir));
   else PetscCall(compare_folder(dir, plan, d, u));
   if (diagnostics_count(d) > before) u->n_new = 0;
   else if (is_writing) PetscCall(write_folder(dir, plan, is_new, u));
@@ -363,7 +366,7 @@ PetscErrorCode sweep_folder_compare(const char *dir, const sweep_plan *plan, dia
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- read back ---- */
+/* Reading a sweep. */
 
 static PetscErrorCode read_case(const cases_file *f, int64_t row, sweep_plan *plan, sweep_case *c)
 {
@@ -391,7 +394,7 @@ static PetscErrorCode read_case(const cases_file *f, int64_t row, sweep_plan *pl
 static PetscErrorCode read_rows(const char *dir, sweep_plan *plan, cases_file *f)
 {
   PetscFunctionBegin;
-  PetscCheck(match_columns(f, dir, plan, NULL), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: cases.csv and sweep.yaml do not belong together; put back the one that was changed by hand", dir);
+  PetscCheck(match_columns(f, dir, plan, NULL), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: cases.csv and sweep.yaml do not match; restore the file that was changed", dir);
   plan->n_cases = f->table.n_rows - 1;
   PetscCall(document_alloc(plan->owner, (size_t)(plan->n_cases + 1) * sizeof *plan->cases, &plan->cases));
   for (int64_t i = 0; i < plan->n_cases; ++i) PetscCall(read_case(f, i + 1, plan, &plan->cases[i]));
@@ -426,7 +429,7 @@ PetscErrorCode sweep_folder_read(const char *dir, sweep_plan **out)
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(file_format(&path, "%s/sweep.yaml", dir));
-  PetscCheck(sweep_folder_exists(dir) && !access(path, R_OK), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s is not the folder of a sweep: it holds no cases.csv and sweep.yaml", dir);
+  PetscCheck(sweep_folder_exists(dir) && !access(path, R_OK), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s is not a sweep folder: cases.csv or sweep.yaml is missing", dir);
   PetscCall(read_cases(dir, &f));
   PetscErrorCode code = read_names(dir, path, out);
   if (!code) code = read_rows(dir, *out, &f);
@@ -438,7 +441,7 @@ PetscErrorCode sweep_folder_read(const char *dir, sweep_plan **out)
 
 /* --- the state of a case ------------------------------------------------------------------------------------------ */
 
-static case_state state_of(const run_result *r, bool is_held)
+static case_state convert_status(const run_result *r, bool is_held)
 {
   if (is_held) return CASE_RUNNING;
   switch ((run_status)r->status) {
@@ -462,9 +465,10 @@ PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *s
   why[0] = 0;
   sweep_folder_case(dir, number, sizeof path, path);
   if (stat(path, &about)) PetscFunctionReturn(PETSC_SUCCESS);
-  const bool is_held = run_lock_is_held(path); /* first: a run that ends in between has written its result by then */
+  /* Check the lock first: a run that ends now has written its result by the time it is read. */
+  const bool is_held = run_lock_is_held(path);
   PetscErrorCode code = run_result_read(path, &owner, &r);
-  if (code == PETSC_ERR_FILE_READ) { /* damaged: the run's checkpoints decide what can be done */
+  if (code == PETSC_ERR_FILE_READ) { /* damaged result: the case can be continued from its checkpoints */
     *state = is_held ? CASE_RUNNING : CASE_STOPPED;
     (void)snprintf(why, size, "%s", error_message());
     error_clear();
@@ -475,17 +479,17 @@ PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *s
     *state = is_held ? CASE_RUNNING : CASE_WAITING;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *state = state_of(r, is_held);
-  (void)snprintf(why, size, "%s", r->status == RUN_RUNNING && !is_held ? "killed, or its machine went down" : r->reason);
+  *state = convert_status(r, is_held);
+  (void)snprintf(why, size, "%s", r->status == RUN_RUNNING && !is_held ? "killed, or the machine failed" : r->reason);
   document_destroy(&owner);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How a line of the log begins that the program prints as it fails; how PETSc speaks of a crash; the line with which a case starts. */
+/* Begin of an error message of the program in the log; PETSc's message of a crash; part of the line at the start of a case. */
 static const char OUR_MARK[] = "stickslip: ", CRASH_MARK[] = "Caught signal number", START_MARK[] = ": stickslip run ";
 
-/* Without time stamp. */
-static char *line_text(char *line)
+/* The line without its time stamp. */
+static char *skip_time_stamp(char *line)
 {
   int stamp = 0;
   if (sscanf(line, "%*4d-%*2d-%*2d %*2d:%*2d:%*2d %n", &stamp) < 0) stamp = 0;
@@ -505,9 +509,9 @@ void sweep_folder_last_message(const char *dir, int64_t number, size_t size, cha
   tail[fread(tail, 1, sizeof tail - 1, in)] = 0;
   fclose(in);
   for (char *line; (line = strsep(&rest, "\n"));) {
-    const char *text = line_text(line);
+    const char *text = skip_time_stamp(line);
     if (!*text) continue;
-    if (strstr(text, START_MARK)) { /* what came before is of an earlier start */
+    if (strstr(text, START_MARK)) { /* ignore messages of earlier starts */
       words[0] = 0;
       is_ours  = false;
       continue;

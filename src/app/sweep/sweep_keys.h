@@ -1,11 +1,11 @@
-/* What a sweep file says, read by key tables; sweep_plan.h makes cases of it. The user's side is docs/guide/sweep.md. */
+/* The sweep file: structures and key tables that read it. sweep_plan.h expands it to cases. User documentation: docs/guide/sweep.md. */
 #ifndef SS_APP_SWEEP_SWEEP_KEYS_H
 #define SS_APP_SWEEP_SWEEP_KEYS_H
 #include "core/key_table.h"
 
 enum { SWEEP_FORMAT = 1 }; /* `sweep:` at the top of the file */
 
-/* From one bound to the other. */
+/* An interval. */
 typedef struct {
   double from, to;
 } sweep_bounds;
@@ -18,7 +18,7 @@ typedef struct {
   sweep_bounds bounds;
   int64_t      count;
 } sweep_log;
-/* A point of the unit cube per row, stretched to the bounds of each name. */
+/* `count` points of the unit cube, scaled to the interval of each name. */
 typedef struct {
   int64_t              count, seed; /* seed KEY_INT_ABSENT: none */
   const document_node *of;          /* name -> [from, to] or sweep_interval */
@@ -28,7 +28,7 @@ typedef struct {
   bool         is_log;
 } sweep_interval;
 
-/* One entry of `vary`: exactly one of these is there. */
+/* One entry of `vary`: exactly one member is not NULL. */
 typedef struct {
   const sweep_range   *range;
   const sweep_log     *log;
@@ -41,22 +41,22 @@ typedef struct {
   const char *seed; /* job key, or NULL */
 } sweep_repeat;
 
-/* What a case may use, and how SLURM is to be asked for it. NULL or 0: not given. */
+/* Resources of a case, for local runs and for SLURM. NULL or 0: not given. */
 typedef struct {
-  int64_t     cores;          /* per case */
-  int64_t     concurrent;     /* cases at a time */
+  int64_t     cores;          /* threads per case */
+  int64_t     concurrent;     /* number of simultaneous cases */
   int64_t     cases_per_task;
-  const char *memory, *time, *partition, *account; /* as sbatch takes them */
-  int64_t     retries;        /* of a case that was killed or ran out of time: 0 means by `retry` alone */
+  const char *memory, *time, *partition, *account; /* in the format of sbatch */
+  int64_t     retries;        /* automatic restarts of a case that was killed or reached its time limit; 0: only by `sweep retry` */
 } sweep_resources;
 
 typedef struct {
   int64_t                sweep;
   const char            *name, *description;
-  const char            *base; /* path of a job, or NULL: it is in `job` */
+  const char            *base; /* path of the base job; NULL: the base job is in `job` */
   const document_node   *job, *vary, *let, *set;
   key_list               where;
-  const sweep_repeat    *repeat; /* NULL: none */
+  const sweep_repeat    *repeat; /* NULL: not given */
   const sweep_resources *resources;
 } sweep_file;
 

@@ -1,3 +1,4 @@
+/* Processes of cases, the queue of cases, signals, and the distribution of CPUs. */
 #define _GNU_SOURCE
 #include "app/sweep/sweep_local.h"
 #include <errno.h>
@@ -29,7 +30,7 @@
 
 /* --- cores -------------------------------------------------------------------------------------------------------- */
 
-/* One number of /sys/devices/system/cpu/cpuN/topology; `fallback` where there is none. */
+/* A number in /sys/devices/system/cpu/cpuN/topology; `fallback` if it does not exist. */
 static int topology_number(int cpu, const char *name, int fallback)
 {
   char path[128];
@@ -42,7 +43,7 @@ static int topology_number(int cpu, const char *name, int fallback)
   return value;
 }
 
-/* The process may use all places, though its first thread is bound to the first of them. */
+/* The process may use all places of OMP_PLACES, although its first thread is bound to the first place. */
 static void add_places(cpu_set_t *set)
 {
   int       cpu[SWEEP_CORES_MAX];
@@ -87,31 +88,31 @@ bool sweep_cores_split(int n, sweep_cpu *cpus, int n_slots, int per_slot)
 {
   int n_cores = 0;
   for (int i = 0; i < n; ++i) n_cores += cpus[i].thread == 0;
-  const int64_t n_wanted = (int64_t)n_slots * per_slot;
-  qsort(cpus, (size_t)n, sizeof *cpus, n_wanted <= n_cores ? by_thread : by_core);
-  return n_wanted <= n;
+  const int64_t n_used = (int64_t)n_slots * per_slot;
+  qsort(cpus, (size_t)n, sizeof *cpus, n_used <= n_cores ? by_thread : by_core);
+  return n_used <= n;
 }
 
 /* --- a case as a process ------------------------------------------------------------------------------------------ */
 
 typedef struct {
-  const char *dir;       /* of the sweep */
-  int         threads;   /* of OpenMP */
-  int         n_cpus;    /* to be bound to these; 0: wherever the kernel likes */
-  int         cpu[64];   /* [n_cpus]; more threads than that are not bound */
+  const char *dir;       /* sweep folder */
+  int         threads;   /* OpenMP threads */
+  int         n_cpus;    /* number of CPUs to bind the case to; 0: not bound */
+  int         cpu[64];   /* [n_cpus]; cases with more threads are not bound */
   bool        has_picture;
-  case_executor *execute; /* of a forked case */
-  bool        is_fresh;  /* a new start of the program; else a fork of this process, which has started MPI and PETSc already */
+  case_executor *execute; /* executes a forked case */
+  bool        is_fresh;  /* start a new process; false: fork this process, in which MPI and PETSc are initialised */
 } sweep_case_options;
 
-/* A case under way. The kernel's lock on its log.txt decides between sweeps who runs it: it is held here and by the case itself, so
- * that it outlives either of them. */
+/* A running case. An flock on its log.txt prevents two sweeps from running the same case. Both this process and the case hold
+ * it, so that it remains if one of them ends. */
 typedef struct {
   pid_t pid; /* 0: none */
   int   log;
 } sweep_child;
 
-#define FLUSHES_AFTER 5.0 /* s: what a power cut may cost a case that has only begun */
+#define FLUSHES_AFTER 5.0 /* [s] for which a new case delays its flushes; a power failure loses at most this time */
 enum { PATH_SIZE = 4300, MAX_WORDS = 2 * SWEEP_MAX_NAMES + 32 };
 
 /* --- the command line ------------------------------------------------------------------------------------------------ */
@@ -139,8 +140,8 @@ static void fill_words(const sweep_plan *plan, const sweep_case *c, const sweep_
   if (!o->has_picture) add(w, "--no-picture");
 }
 
-/* As one would type it. */
-static void log_words(int fd, const case_words *w)
+/* Writes the command line of the case to its log. */
+static void log_command_line(int fd, const case_words *w)
 {
   char         stamp[32];
   const time_t now = time(NULL);
@@ -164,8 +165,8 @@ static void bind_to(const sweep_case_options *o)
   if (o->n_cpus > 0) (void)sched_setaffinity(0, sizeof set, &set);
 }
 
-/* The kernel kills the largest process when memory is out: let it be a case, never the sweep that would continue the others. */
-static void volunteer_for_oom(void)
+/* If memory runs out, the kernel should kill a case and not the sweep, which continues the other cases. */
+static void raise_oom_score(void)
 {
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -173,7 +174,7 @@ static void volunteer_for_oom(void)
   close(fd);
 }
 
-static void forget_handlers(void)
+static void reset_signal_handlers(void)
 {
   const int numbers[] = {SIGCHLD, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
   sigset_t  none;
@@ -182,8 +183,9 @@ static void forget_handlers(void)
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A case shorter than FLUSHES_AFTER: the newest checkpoint and the result reach the disk now, the rest when the sweep ends. */
-static PetscErrorCode flush_end(const char *folder)
+/* For a case shorter than FLUSHES_AFTER: flushes the newest checkpoint and the result. The sweep flushes the other files at its
+ * end. */
+static PetscErrorCode flush_short_case(const char *folder)
 {
   char path[PATH_SIZE + 16];
 
@@ -195,35 +197,35 @@ static PetscErrorCode flush_end(const char *folder)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the child. If the sweep dies the case stops as if asked to: with a checkpoint, to be resumed. */
-static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
-static void become(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
+/* Executes the case in the child process. If the sweep dies, the case receives SIGTERM, writes a checkpoint and can be resumed. */
+static void execute_case(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
+static void execute_case(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
 {
   setpgid(0, 0);
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  const int null_device = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null_device >= 0) dup2(null_device, STDIN_FILENO);
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(SS_EXIT_REQUEUE);
-  volunteer_for_oom();
+  raise_oom_score();
   bind_to(o);
-  forget_handlers();
+  reset_signal_handlers();
   if (o->is_fresh) {
-    char          path[4096]; /* by its real name, or process lists would call it "exe" */
+    char          path[4096]; /* resolved path; otherwise process lists show "exe" */
     const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
     execv(path, w->word);
-    dprintf(STDERR_FILENO, "stickslip: cannot start itself again: %s\n", strerror(errno));
+    dprintf(STDERR_FILENO, "stickslip: cannot start a new process: %s\n", strerror(errno));
     _exit(SS_EXIT_ENVIRONMENT);
   }
   flush_put_off(FLUSHES_AFTER);
   const exit_code code = o->execute(w->n, (char **)w->word);
   fflush(NULL);
-  _exit((int)(flush_end(w->dir) && code == SS_EXIT_OK ? SS_EXIT_ENVIRONMENT : code));
+  _exit((int)(flush_short_case(w->dir) && code == SS_EXIT_OK ? SS_EXIT_ENVIRONMENT : code));
 }
 
-/* Its log, locked; -1 and no error if another process holds it. */
+/* Opens and locks log.txt of the case; *fd = -1 without error if another process holds the lock. */
 static PetscErrorCode open_log(const char *dir, int64_t number, int *fd)
 {
   char folder[PATH_SIZE], path[PATH_SIZE + 16];
@@ -234,7 +236,7 @@ static PetscErrorCode open_log(const char *dir, int64_t number, int *fd)
   snprintf(path, sizeof path, "%s/log.txt", folder);
   *fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   PetscCheck(*fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s", path, strerror(errno));
-  /* Where the file system knows no locks, run.lock alone decides: the second one is refused a little later. */
+  /* On file systems without locks, run.lock decides: the second process fails a little later. */
   if (flock(*fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
     close(*fd);
     *fd = -1;
@@ -242,7 +244,7 @@ static PetscErrorCode open_log(const char *dir, int64_t number, int *fd)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode start(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, int log, pid_t *pid)
+static PetscErrorCode fork_case(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, int log, pid_t *pid)
 {
   char       why[256];
   case_state state;
@@ -253,17 +255,17 @@ static PetscErrorCode start(const sweep_plan *plan, const sweep_case *c, const s
   PetscCall(sweep_folder_state(o->dir, c->number, &state, why, sizeof why));
   if (state != CASE_WAITING && state != CASE_STOPPED) PetscFunctionReturn(PETSC_SUCCESS);
   fill_words(plan, c, o, &words);
-  log_words(log, &words);
-  fflush(NULL); /* or the child would print it a second time */
+  log_command_line(log, &words);
+  fflush(NULL); /* otherwise the child would print buffered output again */
   sigfillset(&all);
-  sigprocmask(SIG_SETMASK, &all, &before); /* until the child has dropped our handlers */
+  sigprocmask(SIG_SETMASK, &all, &before); /* until the child has reset its signal handlers */
   const pid_t parent = getpid();
   *pid               = fork();
-  if (*pid == 0) become(&words, o, log, parent);
+  if (*pid == 0) execute_case(&words, o, log, parent);
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, NULL);
   PetscCheck(*pid > 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot start a process for case %lld: %s", (long long)c->number, strerror(error));
-  setpgid(*pid, *pid); /* here and there: whoever comes first */
+  setpgid(*pid, *pid); /* called in parent and child, because either may run first */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -273,13 +275,15 @@ static void close_child(sweep_child *child)
   *child = (sweep_child){0, -1};
 }
 
+/* Starts or continues a case in its own process and process group; its output goes to log.txt. child->pid = 0 if there is
+ * nothing to do: another sweep is running the case, or it is running, finished, or failed (needs a retry). */
 static PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, sweep_child *child)
 {
   PetscFunctionBegin;
   *child = (sweep_child){0, -1};
   PetscCall(open_log(o->dir, c->number, &child->log));
   if (child->log < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  const PetscErrorCode code = start(plan, c, o, child->log, &child->pid);
+  const PetscErrorCode code = fork_case(plan, c, o, child->log, &child->pid);
   if (child->pid <= 0) close_child(child);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -287,13 +291,13 @@ static PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case 
 
 /* --- its end --------------------------------------------------------------------------------------------------------- */
 
-/* What the exit says of the case, and in words. */
-static case_state judge(const char *dir, int64_t number, int status, int *code, size_t size, char *why)
+/* The state of a case from the status of waitpid(). `why`: the reason for users. */
+static case_state evaluate_exit(const char *dir, int64_t number, int status, int *code, size_t size, char *why)
 {
   if (WIFSIGNALED(status)) {
     const int s = WTERMSIG(status);
     *code  = 128 + s;
-    snprintf(why, size, "killed by signal %d (%s)%s", s, strsignal(s), s == SIGKILL ? ": by hand, or memory ran out" : "");
+    snprintf(why, size, "killed by signal %d (%s)%s", s, strsignal(s), s == SIGKILL ? ": by a user, or out of memory" : "");
     return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGUSR1 || s == SIGUSR2 || s == SIGHUP ? CASE_STOPPED : CASE_FAILED;
   }
   *code = WEXITSTATUS(status);
@@ -306,35 +310,36 @@ static case_state judge(const char *dir, int64_t number, int status, int *code, 
   return CASE_FAILED;
 }
 
-static void now_text(size_t size, char *text)
+static void format_date(size_t size, char *text)
 {
   const time_t now = time(NULL);
   struct tm    t;
   strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &t));
 }
 
-/* For the case that never came to write one. */
+/* For a case that ended before it wrote a result. */
 static run_result empty_result(const sweep_plan *plan, const char *now)
 {
   return (run_result){.result = RUN_RESULT_FORMAT, .job = plan->name, .program = version_text(), .host = "", .begun = now, .starts = 1};
 }
 
-static PetscErrorCode note_end(const sweep_plan *plan, const char *folder, case_state state, int code, size_t size, char *why)
+/* Records the end of a case in its result.yaml, unless the case has recorded the same failure itself. */
+static PetscErrorCode record_case_end(const sweep_plan *plan, const char *folder, case_state state, int code, size_t size, char *why)
 {
   char              now[32];
   const run_result *was = NULL;
   document *owner __attribute__((cleanup(document_destroy))) = NULL;
 
   PetscFunctionBegin;
-  if (run_result_read(folder, &owner, &was)) { /* damaged: written anew */
+  if (run_result_read(folder, &owner, &was)) { /* damaged: will be replaced */
     error_clear();
     was = NULL;
   }
-  if (was && was->status == RUN_FAILED && was->exit_code == code) { /* it has said so itself, and better */
+  if (was && was->status == RUN_FAILED && was->exit_code == code) { /* keep the message of the case */
     snprintf(why, size, "%s", was->reason);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  now_text(sizeof now, now);
+  format_date(sizeof now, now);
   run_result r = was ? *was : empty_result(plan, now);
   r.status     = state == CASE_STOPPED ? RUN_STOPPED : RUN_FAILED;
   r.reason     = why;
@@ -344,6 +349,8 @@ static PetscErrorCode note_end(const sweep_plan *plan, const char *folder, case_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Called when the process of a case has ended with `wait_status`. Records in result.yaml what the case could not record itself
+ * (crash, kill, early error). `why`: one line for users, or "". */
 static PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c, const char *dir, int wait_status, sweep_child *child,
                               case_state *state, size_t size, char *why)
 {
@@ -352,9 +359,9 @@ static PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
-  *state = judge(dir, c->number, wait_status, &exit_number, size, why);
+  *state = evaluate_exit(dir, c->number, wait_status, &exit_number, size, why);
   sweep_folder_case(dir, c->number, sizeof folder, folder);
-  if (exit_number != SS_EXIT_OK && exit_number != SS_EXIT_REQUEUE) code = note_end(plan, folder, *state, exit_number, size, why);
+  if (exit_number != SS_EXIT_OK && exit_number != SS_EXIT_REQUEUE) code = record_case_end(plan, folder, *state, exit_number, size, why);
   close_child(child);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -371,7 +378,7 @@ typedef struct {
 typedef struct {
   const char         *dir;
   sweep_plan         *plan;
-  int64_t             n_queue, next; /* next: the first that has not been begun here */
+  int64_t             n_queue, next; /* next: index of the first case not yet started */
   const sweep_case  **queue;
   int64_t            *n_tries;       /* [n_queue] */
   int                 n_slots;
@@ -379,16 +386,16 @@ typedef struct {
   sweep_case_options *options;       /* [n_slots] */
   int64_t             n_run, n_running, n_state[CASE_FINISHED + 1];
   double              begun;
-  int                 signal; /* that asked to stop, or 0 */
-  double              end;    /* of the batch job, on timer_now's clock: INFINITY where it is not known */
+  int                 signal; /* the first signal that requested a stop, or 0 */
+  double              end;    /* end of the batch job on timer_now()'s clock; INFINITY: unknown */
 } sweep_queue;
 
 /* --- signals --------------------------------------------------------------------------------------------------------- */
 
-/* MPI's thread may be the one that gets a signal: so a handler, and a pipe that the loop waits at. */
+/* Signals may arrive on a thread of MPI. Therefore a handler writes them to a pipe, which the main loop polls. */
 static int signal_pipe[2] = {-1, -1};
-static const int signals_heard[] = {SIGCHLD, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
-enum { N_SIGNALS = sizeof signals_heard / sizeof *signals_heard };
+static const int handled_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
+enum { N_SIGNALS = sizeof handled_signals / sizeof *handled_signals };
 
 static void on_signal(int number)
 {
@@ -398,31 +405,32 @@ static void on_signal(int number)
   errno = error;
 }
 
-static PetscErrorCode listen_to_signals(struct sigaction before[N_SIGNALS])
+static PetscErrorCode install_signal_handlers(struct sigaction before[N_SIGNALS])
 {
   PetscFunctionBegin;
   PetscCheck(!pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK), PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot open a pipe: %s", strerror(errno));
   for (int i = 0; i < N_SIGNALS; ++i) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    sigaction(signals_heard[i], NULL, &before[i]);
-    /* nohup: a terminal that closes is nobody's business */
-    if (signals_heard[i] != SIGHUP || before[i].sa_handler != SIG_IGN) sigaction(signals_heard[i], &action, NULL);
+    sigaction(handled_signals[i], NULL, &before[i]);
+    /* under nohup, SIGHUP stays ignored */
+    if (handled_signals[i] != SIGHUP || before[i].sa_handler != SIG_IGN) sigaction(handled_signals[i], &action, NULL);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void stop_listening(const struct sigaction before[N_SIGNALS])
+static void restore_signal_handlers(const struct sigaction before[N_SIGNALS])
 {
-  for (int i = 0; i < N_SIGNALS; ++i) sigaction(signals_heard[i], &before[i], NULL);
+  for (int i = 0; i < N_SIGNALS; ++i) sigaction(handled_signals[i], &before[i], NULL);
   for (int i = 0; i < 2; ++i) {
     if (signal_pipe[i] >= 0) close(signal_pipe[i]);
     signal_pipe[i] = -1;
   }
 }
 
-/* A second one is passed on as well: it drops the step that is under way, a third one INT ends cases at once (core/stop.h). */
-static void pass_on(sweep_queue *q, int number)
+/* Forwards a signal to all cases. A second signal makes them abandon the current step; a third SIGINT ends them at once
+ * (core/stop.h). */
+static void forward_signal(sweep_queue *q, int number)
 {
   if (!q->signal) {
     log_info("signal %d: %lld cases write a checkpoint and stop", number, (long long)q->n_running);
@@ -432,7 +440,7 @@ static void pass_on(sweep_queue *q, int number)
     if (q->slots[i].child.pid > 0) kill(-q->slots[i].child.pid, number);
 }
 
-/* Sleep until something happens, a second at most. */
+/* Waits for a signal, at most one second. */
 static void wait_for_signals(sweep_queue *q)
 {
   unsigned char bytes[64];
@@ -440,7 +448,7 @@ static void wait_for_signals(sweep_queue *q)
   if (poll(&in, 1, 1000) <= 0) return;
   const ssize_t n = read(signal_pipe[0], bytes, sizeof bytes);
   for (ssize_t i = 0; i < n; ++i)
-    if (bytes[i] != SIGCHLD) pass_on(q, bytes[i]);
+    if (bytes[i] != SIGCHLD) forward_signal(q, bytes[i]);
 }
 
 /* --- the queue ------------------------------------------------------------------------------------------------------- */
@@ -455,15 +463,15 @@ static void show_progress(const sweep_queue *q)
                (long long)(eta % 60));
 }
 
-/* A case begun now would have to leave at once. */
-static bool is_late(const sweep_queue *q) { return q->end - timer_now() < 3.0 * ALLOCATION_SPARE; }
+/* The remaining time is too short to start a case. */
+static bool is_time_short(const sweep_queue *q) { return q->end - timer_now() < 3.0 * ALLOCATION_SPARE; }
 
-/* The next case that is to be run in this slot; none if the queue is empty. */
+/* Starts the next case of the queue in a free slot. */
 static PetscErrorCode fill_slot(sweep_queue *q, int i_slot)
 {
   PetscFunctionBegin;
   sweep_slot *s = &q->slots[i_slot];
-  while (s->child.pid == 0 && q->next < q->n_queue && !q->signal && !is_late(q)) {
+  while (s->child.pid == 0 && q->next < q->n_queue && !q->signal && !is_time_short(q)) {
     s->i_queue = q->next++;
     s->c       = q->queue[s->i_queue];
     PetscCall(sweep_case_start(q->plan, s->c, &q->options[i_slot], &s->child));
@@ -472,20 +480,21 @@ static PetscErrorCode fill_slot(sweep_queue *q, int i_slot)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* resources.retries: what was killed or stopped by itself gets another try, at once. */
-static PetscErrorCode try_again(sweep_queue *q, int i_slot, bool *is_running)
+/* resources.retries: restarts a case that was killed or stopped without a request. */
+static PetscErrorCode restart_case(sweep_queue *q, int i_slot, bool *is_running)
 {
   PetscFunctionBegin;
   sweep_slot *s = &q->slots[i_slot];
   *is_running   = false;
-  if (q->signal || is_late(q) || q->n_tries[s->i_queue] > q->plan->resources.retries) PetscFunctionReturn(PETSC_SUCCESS);
+  if (q->signal || is_time_short(q) || q->n_tries[s->i_queue] > q->plan->resources.retries) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(sweep_case_start(q->plan, s->c, &q->options[i_slot], &s->child));
   *is_running = s->child.pid > 0;
   if (*is_running) ++q->n_running, ++q->n_tries[s->i_queue];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode reap(sweep_queue *q)
+/* Collects the cases that have ended. */
+static PetscErrorCode collect_ended_cases(sweep_queue *q)
 {
   int status;
 
@@ -494,23 +503,23 @@ static PetscErrorCode reap(sweep_queue *q)
     sweep_slot *s = &q->slots[i];
     case_state  state;
     char        why[1024], words[256];
-    bool        goes_on = false;
+    bool        is_restarted = false;
     if (s->child.pid <= 0 || waitpid(s->child.pid, &status, WNOHANG) != s->child.pid) continue;
     const int64_t number = s->c->number;
     --q->n_running;
     PetscCall(sweep_case_end(q->plan, s->c, q->dir, status, &s->child, &state, sizeof why, why));
     if (state == CASE_FAILED || (state == CASE_STOPPED && !q->signal))
       log_warn("case %lld (%s) %s: %s; see %s/cases/%06lld/log.txt", (long long)number,
-               sweep_case_words(q->plan, s->c, sizeof words, words), state == CASE_FAILED ? "failed" : "stopped", why, q->dir, (long long)number);
-    if (state == CASE_STOPPED) PetscCall(try_again(q, i, &goes_on));
-    if (!goes_on) ++q->n_run, ++q->n_state[state];
+               sweep_case_text(q->plan, s->c, sizeof words, words), state == CASE_FAILED ? "failed" : "stopped", why, q->dir, (long long)number);
+    if (state == CASE_STOPPED) PetscCall(restart_case(q, i, &is_restarted));
+    if (!is_restarted) ++q->n_run, ++q->n_state[state];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a library sets up at its first call, every forked case would set up again: so PETSc makes a solver and HDF5 a file, once, before the
- * first fork. That also finds out early whether the folder can be written at all. */
-static PetscErrorCode rehearse(const char *dir)
+/* Libraries initialise tables at their first call, and every forked case would repeat that. Therefore create a PETSc solver and
+ * an HDF5 file once before the first fork. This also detects early that the folder cannot be written. */
+static PetscErrorCode initialise_libraries(const char *dir)
 {
   char               path[4300];
   const int64_t      number = 0;
@@ -532,12 +541,12 @@ static PetscErrorCode rehearse(const char *dir)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode work(sweep_queue *q)
+static PetscErrorCode run_queue(sweep_queue *q)
 {
   PetscFunctionBegin;
-  if (q->n_queue > 0 && !q->options[0].is_fresh) PetscCall(rehearse(q->dir));
+  if (q->n_queue > 0 && !q->options[0].is_fresh) PetscCall(initialise_libraries(q->dir));
   for (;;) {
-    PetscCall(reap(q));
+    PetscCall(collect_ended_cases(q));
     for (int i = 0; i < q->n_slots; ++i)
       if (q->slots[i].child.pid == 0) PetscCall(fill_slot(q, i));
     if (q->n_running == 0) break;
@@ -548,12 +557,12 @@ static PetscErrorCode work(sweep_queue *q)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- before and after ------------------------------------------------------------------------------------------------ */
+/* --- preparation and end --------------------------------------------------------------------------------------------- */
 
-/* A fork copies the calling thread alone. The idle thread of an MPI that talks to nobody is not missed; that of one with a launcher would be.
- * Threads of OpenMP there are none, because nothing before has run on more than one (sweep commands see to that), unless libgomp was told
- * to bind threads as it was loaded. */
-static bool may_fork(void)
+/* fork() copies only the calling thread. A forked case can do without the idle progress thread of a serial MPI, but not without
+ * that of an MPI with a launcher. There are no OpenMP threads, because the sweep commands use one thread only; but libgomp must
+ * not bind threads (OMP_PLACES, OMP_PROC_BIND). */
+static bool can_fork(void)
 {
   return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK") && !getenv("OMP_PLACES") && !getenv("OMP_PROC_BIND");
 }
@@ -575,22 +584,22 @@ static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
   if (n < 1) n = 1;
   if (threads <= 0) threads = n_cpus / n > 0 ? n_cpus / n : 1;
   q->n_slots          = (int)n;
-  /* Fewer than there are: the batch system says how many are ours, but not which. */
+  /* If fewer CPUs are allocated than visible, it is unknown which ones: do not bind. */
   const bool is_bound = n_cpus == n_found && sweep_cores_split(n_cpus, cpus, (int)n, (int)threads);
   if (n * threads > n_cpus)
-    log_warn("%lld cases of %lld threads share %d CPUs; -j %lld would give each its own", (long long)n, (long long)threads, n_cpus,
+    log_warn("%lld simultaneous cases with %lld threads each share %d CPUs; with -j %lld each thread has its own CPU", (long long)n, (long long)threads, n_cpus,
              (long long)(n_cpus / threads > 0 ? n_cpus / threads : 1));
   PetscCall(memory_alloc("sweep slots", n, sizeof *q->slots, &q->slots));
   PetscCall(memory_alloc("sweep slots", n, sizeof *q->options, &q->options));
-  const bool is_fresh = o->is_fresh || !may_fork();
+  const bool is_fresh = o->is_fresh || !can_fork();
   for (int i = 0; i < n; ++i) {
     sweep_case_options *c = &q->options[i];
     *c = (sweep_case_options){.dir = q->dir, .threads = (int)threads, .has_picture = o->has_picture, .execute = o->execute, .is_fresh = is_fresh};
     if (is_bound && threads <= (int64_t)(sizeof c->cpu / sizeof *c->cpu)) c->n_cpus = (int)threads;
     for (int k = 0; k < c->n_cpus; ++k) c->cpu[k] = cpus[i * threads + k].cpu;
   }
-  log_debug("%lld cases at a time, %lld threads each%s, %s", (long long)n, (long long)threads, is_bound ? ", on CPUs of their own" : "",
-            is_fresh ? "started anew" : "forked");
+  log_debug("%lld simultaneous cases, %lld threads each%s, %s", (long long)n, (long long)threads, is_bound ? ", bound to separate CPUs" : "",
+            is_fresh ? "as new processes" : "forked");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -611,7 +620,7 @@ static PetscErrorCode make_queue(sweep_queue *q, const sweep_local_options *o)
     char              why[64];
     case_state        state;
     const sweep_case *c = o->n > 0 ? find_case(q->plan, o->numbers[i]) : &q->plan->cases[i];
-    PetscCheck(c, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no case %lld; cases.csv lists them", q->dir, (long long)o->numbers[i]);
+    PetscCheck(c, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no case %lld; see cases.csv", q->dir, (long long)o->numbers[i]);
     PetscCall(sweep_folder_state(q->dir, c->number, &state, why, sizeof why));
     if (state == CASE_WAITING || state == CASE_STOPPED) q->queue[q->n_queue++] = c;
     else ++q->n_state[state];
@@ -628,12 +637,12 @@ static void destroy_queue(sweep_queue *q)
   sweep_plan_destroy(&q->plan);
 }
 
-static void say_end(const sweep_queue *q, exit_code *code)
+static void report_end(const sweep_queue *q, exit_code *code)
 {
   const int64_t n_stopped = q->n_state[CASE_STOPPED] + q->n_queue - q->next, n_failed = q->n_state[CASE_FAILED];
-  log_info("%s: %lld cases finished, %lld failed, %lld to be continued, %lld run elsewhere; %.1f s%s", q->dir,
+  log_info("%s: %lld cases finished, %lld failed, %lld to be continued, %lld running in other processes; %.1f s%s", q->dir,
            (long long)q->n_state[CASE_FINISHED], (long long)n_failed, (long long)n_stopped, (long long)q->n_state[CASE_RUNNING],
-           timer_now() - q->begun, n_failed > 0 ? "; `stickslip sweep status` says why, `sweep retry` tries them again" : "");
+           timer_now() - q->begun, n_failed > 0 ? "; see `stickslip sweep status` for the reasons; run them again with `sweep retry`" : "");
   *code = n_stopped > 0 ? SS_EXIT_REQUEUE : n_failed > 0 ? SS_EXIT_STEP_FAILED : SS_EXIT_OK;
 }
 
@@ -643,25 +652,25 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
   sweep_queue q __attribute__((cleanup(destroy_queue))) = {.dir = dir, .begun = timer_now()};
 
   PetscFunctionBegin;
-  team_set_threads(1); /* for what is left to do here; see may_fork */
+  team_set_threads(1); /* no OpenMP threads before fork; see can_fork */
   PetscCall(sweep_folder_read(dir, &q.plan));
   PetscCall(make_queue(&q, o));
   PetscCall(make_slots(&q, o));
   allocation given;
   allocation_read(&given);
   q.end = timer_now() + allocation_time_left(&given);
-  PetscCall(listen_to_signals(before));
-  q.signal = stop_signal(); /* while the queue was made */
-  PetscErrorCode error = work(&q);
-  if (error) { /* ours, not the cases': let them stop */
-    pass_on(&q, SIGTERM);
-    while (q.n_running > 0 && !reap(&q)) wait_for_signals(&q);
+  PetscCall(install_signal_handlers(before));
+  q.signal = stop_signal(); /* a signal may have arrived before the handlers were installed */
+  PetscErrorCode error = run_queue(&q);
+  if (error) { /* an error of the sweep itself: stop the cases */
+    forward_signal(&q, SIGTERM);
+    while (q.n_running > 0 && !collect_ended_cases(&q)) wait_for_signals(&q);
   }
-  stop_listening(before);
-  if (q.n_run > 0) flush_file_system(dir); /* short cases leave that to us */
+  restore_signal_handlers(before);
+  if (q.n_run > 0) flush_file_system(dir); /* short cases have delayed their flushes */
   if (o->signal) *o->signal = q.signal;
   PetscCall(error);
-  say_end(&q, code);
+  report_end(&q, code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -673,7 +682,7 @@ PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t size, i
   PetscCall(sweep_folder_read(dir, &plan));
   if (size <= 0) size = plan->resources.cases_per_task > 0 ? plan->resources.cases_per_task : 1;
   const int64_t first = (task - 1) * size;
-  PetscCheck(first < plan->n_cases, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no task %lld: %lld cases, %lld a task", dir,
+  PetscCheck(first < plan->n_cases, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no task %lld: %lld cases, %lld per task", dir,
              (long long)task, (long long)plan->n_cases, (long long)size);
   *n = first + size < plan->n_cases ? size : plan->n_cases - first;
   PetscCall(memory_alloc("sweep task", *n, sizeof **numbers, numbers));

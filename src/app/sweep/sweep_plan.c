@@ -1,3 +1,5 @@
+/* Expansion of a sweep file: parameters and dimensions (vary, repeat), expressions (let, where, set), selection of the cases,
+ * and the jobs of the cases with their errors. sweep_build holds the parsed file until the plan is complete. */
 #include "app/sweep/sweep_plan.h"
 #include <math.h>
 #include <string.h>
@@ -16,22 +18,22 @@
 typedef struct {
   const char   *name;
   document_mark mark;
-  bool          is_key;     /* it sets the job key of its name */
-  bool          is_numeric; /* in every case: it may stand in expressions */
-  bool          is_used;    /* by a job key, directly or through others, or by a filter */
+  bool          is_key;     /* its name is a job key, which it sets */
+  bool          is_numeric; /* a number in every case: may be used in expressions */
+  bool          is_used;    /* used by a setting, directly or through derived parameters, or by a filter */
 } build_parameter;
 
-/* Values that go together: one factor of the product. */
+/* One dimension of the sweep: parameters that vary together. */
 typedef struct {
   document_mark   mark;
-  int             first, n_names; /* its parameters */
+  int             first, n_names; /* indices of its parameters */
   int64_t         n_rows;
-  document_node **value;          /* [n_rows][n_names], numbers in their shortest form */
-  const char    **text;           /* the same as flow text */
-  double         *number;         /* the same; NaN if it is none */
+  document_node **value;          /* [n_rows][n_names] values, numbers in their shortest form */
+  const char    **text;           /* the values as YAML flow text */
+  double         *number;         /* the values as numbers; NaN if a value is not a number */
 } build_dimension;
 
-/* A scalar of `set`: one of the three, or none: then it stands as it is. */
+/* A scalar under `set`: a parameter, an expression, a text with {parameters}, or (none of them) a constant. */
 typedef struct {
   const document_node *node;
   int                  parameter; /* -1 */
@@ -42,24 +44,24 @@ typedef struct {
 typedef struct {
   const char          *key;
   document_mark        mark;      /* of the key */
-  int                  parameter; /* whose value it is, or -1: `tree`, with its scalars in order as formulas */
+  int                  parameter; /* the parameter that gives the value; -1: the value is `tree`, its scalars are the formulas */
   const document_node *tree;
   int                  first_formula, n_formulas;
 } build_setting;
 
 typedef struct {
-  document            *doc; /* holds everything; ends up as the plan's owner */
+  document            *doc; /* owns all data; the plan takes it over */
   diagnostics         *d;
   const char          *path;
   const document_node *root;
   const sweep_file    *file;
-  int                  n_varied, n_parameters; /* derived ones behind */
+  int                  n_varied, n_parameters; /* derived parameters follow the varied ones */
   build_parameter      parameter[SWEEP_MAX_NAMES];
-  const char          *numeric[SWEEP_MAX_NAMES]; /* names for expressions; those that are no numbers cannot match */
+  const char          *numeric[SWEEP_MAX_NAMES]; /* names for expressions; "\1" if not a number */
   int                  n_dimensions;
   build_dimension      dimension[SWEEP_MAX_NAMES];
   expression          *let[SWEEP_MAX_NAMES];     /* [n_parameters - n_varied] */
-  int                  let_order[SWEEP_MAX_NAMES]; /* in which they can be evaluated */
+  int                  let_order[SWEEP_MAX_NAMES]; /* order of evaluation */
   int                  n_where;
   expression         **where;
   int                  n_formulas, formula_capacity;
@@ -70,7 +72,7 @@ typedef struct {
 
 /* --- parameters --------------------------------------------------------------------------------------------------- */
 
-static bool is_of_job(const char *name)
+static bool is_job_key_path(const char *name)
 {
   if (strpbrk(name, ".[")) return true;
   for (const key_spec *k = job_table.keys; k->name; ++k)
@@ -78,8 +80,9 @@ static bool is_of_job(const char *name)
   return false;
 }
 
-/* What --set takes, as long as the text "key=value" and the header of a table stay readable. */
-static bool sweep_build_is_job_key(const char *name) { return is_of_job(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200; }
+/* Whether the name can be used with --set: it has a dot or an index, or is a top-level key of jobs. Characters that would make
+ * "key=value" or the header of a table ambiguous are not allowed. */
+static bool sweep_build_is_job_key(const char *name) { return is_job_key_path(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200; }
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
@@ -89,6 +92,7 @@ static bool is_name(const char *name)
          (*name && strchr(LETTERS, *name) && strlen(name) <= 64 && !name[strspn(name, LETTERS "0123456789")]);
 }
 
+/* Adds a parameter and returns its index; -1 with a diagnostic if the name is in use or malformed, or there are too many. */
 static int sweep_build_add_parameter(sweep_build *b, const char *name, document_mark mark)
 {
   static const char *const reserved[] = {"number", "id"};
@@ -98,12 +102,12 @@ static int sweep_build_add_parameter(sweep_build *b, const char *name, document_
   }
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; ++i)
     if (!strcmp(name, reserved[i])) {
-      diagnostics_add(b->d, mark, name, "this name is the sweep's own: every table of cases has a column \"%s\"; choose another", name);
+      diagnostics_add(b->d, mark, name, "this name is reserved: every table of cases has a column \"%s\"; choose another name", name);
       return -1;
     }
   for (int i = 0; i < b->n_parameters; ++i)
     if (!strcmp(name, b->parameter[i].name)) {
-      diagnostics_add(b->d, mark, name, "there is a parameter of this name already, in line %d", b->parameter[i].mark.line);
+      diagnostics_add(b->d, mark, name, "duplicate parameter; first defined in line %d", b->parameter[i].mark.line);
       return -1;
     }
   if (b->n_parameters == SWEEP_MAX_NAMES) {
@@ -116,7 +120,7 @@ static int sweep_build_add_parameter(sweep_build *b, const char *name, document_
 
 /* --- what varies -------------------------------------------------------------------------------------------------- */
 
-/* values */
+/* Values of parameters. */
 
 static PetscErrorCode canonical_scalar(document *doc, const document_node *node, document_node **out)
 {
@@ -127,16 +131,17 @@ static PetscErrorCode canonical_scalar(document *doc, const document_node *node,
   PetscFunctionBegin;
   const bool is_number = !node->is_quoted && key_text_real(node->text, &real) == KEY_TEXT_OK;
   const bool is_whole  = is_number && real != 0.0 && key_text_int(node->text, &whole) == KEY_TEXT_OK;
-  if (is_whole) (void)snprintf(text, sizeof text, "%lld", (long long)whole); /* all digits, also beyond 2^53: seeds */
+  if (is_whole) (void)snprintf(text, sizeof text, "%lld", (long long)whole); /* keep all digits of integers beyond 2^53: seeds */
   else if (is_number) key_text_of_real(real, text);
   PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, is_number ? text : node->text, out));
-  /* quotes stay where they matter, so that "sand" and sand are the same value and "3" and 3 are not */
+  /* keep quotes only if they matter: "sand" equals sand, "3" does not equal 3 */
   const bool is_word = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/", *node->text) && strcmp(node->text, "true") &&
                        strcmp(node->text, "false") && *node->text;
   (*out)->is_quoted  = node->is_quoted && !is_word;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Copies a scalar, list or mapping with numbers in their shortest form. */
 static PetscErrorCode sweep_value_canonical(document *doc, const document_node *node, document_node **out)
 {
   PetscFunctionBegin;
@@ -154,8 +159,8 @@ static PetscErrorCode sweep_value_canonical(document *doc, const document_node *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* 15 significant digits: 0.3, not 0.30000000000000004. */
-static PetscErrorCode number_node(sweep_build *b, double x, document_mark mark, document_node **out)
+/* A number rounded to 15 significant digits: 0.3, not 0.30000000000000004. */
+static PetscErrorCode add_number_node(sweep_build *b, double x, document_mark mark, document_node **out)
 {
   char        text[KEY_TEXT_REAL];
   const char *end;
@@ -168,9 +173,9 @@ static PetscErrorCode number_node(sweep_build *b, double x, document_mark mark, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dimensions */
+/* Dimensions. */
 
-/* Parameters `names` with n_rows rows still to be filled; NULL with a complaint said. */
+/* Adds a dimension with the parameters `names` and n_rows empty rows. *out is NULL after a diagnostic. */
 static PetscErrorCode add_dimension(sweep_build *b, int n_names, const char *const *names, const document_mark *marks, document_mark mark,
                                     int64_t n_rows, build_dimension **out)
 {
@@ -181,7 +186,7 @@ static PetscErrorCode add_dimension(sweep_build *b, int n_names, const char *con
   const int first = b->n_parameters;
   for (int i = 0; i < n_names; ++i) good = sweep_build_add_parameter(b, names[i], marks[i]) >= 0 && good;
   if (!good || n_rows <= 0) PetscFunctionReturn(PETSC_SUCCESS);
-  build_dimension *d = &b->dimension[b->n_dimensions]; /* no more of them than parameters */
+  build_dimension *d = &b->dimension[b->n_dimensions]; /* there are at most as many dimensions as parameters */
   *d                 = (build_dimension){.mark = mark, .first = first, .n_names = n_names, .n_rows = n_rows};
   PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->value, &d->value));
   PetscCall(document_alloc(b->doc, (size_t)(n_rows * n_names) * sizeof *d->text, &d->text));
@@ -198,8 +203,8 @@ static bool same_row(const build_dimension *d, int64_t i, int64_t j)
   return true;
 }
 
-/* Rows that say the same would be the same cases. Hashed, since a list may be long. */
-static PetscErrorCode check_rows(sweep_build *b, const build_dimension *d)
+/* Reports equal rows, which would give duplicate cases. Uses a hash table because lists may be long. */
+static PetscErrorCode check_duplicate_rows(sweep_build *b, const build_dimension *d)
 {
   int64_t  capacity = 16;
   int64_t *slot;
@@ -215,14 +220,14 @@ static PetscErrorCode check_rows(sweep_build *b, const build_dimension *d)
     while (slot[at] && !same_row(d, slot[at] - 1, i)) at = (at + 1) & (capacity - 1);
     if (slot[at])
       diagnostics_add(b->d, d->value[i * d->n_names]->mark, b->parameter[d->first].name,
-                      "entry %lld is the same as entry %lld (%s): its cases would be there twice; use repeat for repeats", (long long)i + 1,
+                      "entry %lld is equal to entry %lld (%s) and would give duplicate cases; use repeat for repetitions", (long long)i + 1,
                       (long long)slot[at], d->text[i * d->n_names]);
     else slot[at] = i + 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Texts and numbers of the values, once these are in place. */
+/* Sets texts and numbers of the values. */
 static PetscErrorCode finish_dimension(sweep_build *b, build_dimension *d)
 {
   PetscFunctionBegin;
@@ -238,7 +243,7 @@ static PetscErrorCode finish_dimension(sweep_build *b, build_dimension *d)
       b->parameter[d->first + i % d->n_names].is_numeric = false;
     }
   }
-  PetscCall(check_rows(b, d));
+  PetscCall(check_duplicate_rows(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,19 +260,19 @@ static PetscErrorCode read_values(sweep_build *b, const char *name, document_mar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* range and log */
+/* Keys range and log. */
 
-/* How many values from..to by step has; 0 with a complaint. */
-static int64_t steps_of(sweep_build *b, const char *name, const document_node *node, const sweep_range *r)
+/* Number of values of a range with `step`; 0 after a diagnostic. */
+static int64_t count_range_values(sweep_build *b, const char *name, const document_node *node, const sweep_range *r)
 {
   const double span = (r->bounds.to - r->bounds.from) / r->step;
   if (!(r->step != 0.0) || !(span >= 0.0)) {
-    diagnostics_add_under(b->d, node, name, "range.step", "%g never leads from %g to %g", r->step, r->bounds.from, r->bounds.to);
+    diagnostics_add_under(b->d, node, name, "range.step", "steps of %g from %g never reach %g", r->step, r->bounds.from, r->bounds.to);
     return 0;
   }
   const double n = floor(span * (1 + 1e-12) + 1e-12) + 1;
   if (n > SWEEP_MAX_CASES) {
-    diagnostics_add_under(b->d, node, name, "range.step", "gives %.0f values; a sweep has at most %d cases", n, SWEEP_MAX_CASES);
+    diagnostics_add_under(b->d, node, name, "range.step", "gives %.0f values; a sweep may have at most %d cases", n, SWEEP_MAX_CASES);
     return 0;
   }
   return (int64_t)n;
@@ -281,14 +286,14 @@ static PetscErrorCode read_range(sweep_build *b, const char *name, document_mark
 
   PetscFunctionBegin;
   if (has_step == has_count) diagnostics_add_under(b->d, node, name, "range", "expected either count or step");
-  else if (r->bounds.from == r->bounds.to) diagnostics_add_under(b->d, node, name, "range.to", "is the same as from");
-  else if (has_step) n = steps_of(b, name, node, r);
+  else if (r->bounds.from == r->bounds.to) diagnostics_add_under(b->d, node, name, "range.to", "is equal to from");
+  else if (has_step) n = count_range_values(b, name, node, r);
   PetscCall(add_dimension(b, 1, &name, &mark, mark, n, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < n; ++i) {
     const double t = (double)i, m = (double)(n - 1);
     const double x = has_step ? r->bounds.from + t * r->step : (r->bounds.from * (m - t) + r->bounds.to * t) / m;
-    PetscCall(number_node(b, fabs(x) < 1e-14 * fmax(fabs(r->bounds.from), fabs(r->bounds.to)) ? 0.0 : x, node->mark, &d->value[i]));
+    PetscCall(add_number_node(b, fabs(x) < 1e-14 * fmax(fabs(r->bounds.from), fabs(r->bounds.to)) ? 0.0 : x, node->mark, &d->value[i]));
   }
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,18 +304,18 @@ static PetscErrorCode read_log(sweep_build *b, const char *name, document_mark m
   build_dimension *d;
 
   PetscFunctionBegin;
-  if (l->bounds.from == l->bounds.to) diagnostics_add_under(b->d, node, name, "log.to", "is the same as from");
+  if (l->bounds.from == l->bounds.to) diagnostics_add_under(b->d, node, name, "log.to", "is equal to from");
   PetscCall(add_dimension(b, 1, &name, &mark, mark, l->count, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < l->count; ++i) {
     const double t = (double)i / (double)(l->count - 1);
-    PetscCall(number_node(b, i + 1 == l->count ? l->bounds.to : l->bounds.from * pow(l->bounds.to / l->bounds.from, t), node->mark, &d->value[i]));
+    PetscCall(add_number_node(b, i + 1 == l->count ? l->bounds.to : l->bounds.from * pow(l->bounds.to / l->bounds.from, t), node->mark, &d->value[i]));
   }
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* several names at once */
+/* Keys zip, latin_hypercube and sobol: several parameters at once. */
 
 static PetscErrorCode read_zip(sweep_build *b, const char *name, document_mark mark, const document_node *zip)
 {
@@ -318,13 +323,13 @@ static PetscErrorCode read_zip(sweep_build *b, const char *name, document_mark m
   bool             good = zip->kind == DOCUMENT_MAPPING && zip->n > 0;
 
   PetscFunctionBegin;
-  if (!good) diagnostics_add(b->d, zip->mark, name, "zip: expected names with a list each");
+  if (!good) diagnostics_add(b->d, zip->mark, name, "zip: expected a mapping of names to lists");
   for (int i = 0; good && i < zip->n; ++i) {
     const document_node *v = zip->value[i], *first = zip->value[0];
     const bool           is_list = v->kind == DOCUMENT_SEQUENCE && v->n > 0;
     if (!is_list) diagnostics_add(b->d, v->mark, name, "zip: %s: expected a list of values", zip->key[i]);
     else if (first->kind == DOCUMENT_SEQUENCE && first->n > 0 && v->n != first->n)
-      diagnostics_add(b->d, v->mark, name, "zip: %s has %d entries, but %s has %d: they go together, one by one", zip->key[i], v->n, zip->key[0], first->n);
+      diagnostics_add(b->d, v->mark, name, "zip: %s has %d entries, but %s has %d; the lists must have equal lengths", zip->key[i], v->n, zip->key[0], first->n);
     else continue;
     good = false;
   }
@@ -337,7 +342,7 @@ static PetscErrorCode read_zip(sweep_build *b, const char *name, document_mark m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* [from, to] or the mapping. */
+/* Reads an interval given as [from, to] or as a mapping. */
 static PetscErrorCode read_interval(sweep_build *b, const char *where, const document_node *node, sweep_interval *out, bool *good)
 {
   const int   before = diagnostics_count(b->d);
@@ -358,7 +363,7 @@ static PetscErrorCode read_interval(sweep_build *b, const char *where, const doc
   }
   *good = diagnostics_count(b->d) == before;
   if (*good && !(out->bounds.from < out->bounds.to)) diagnostics_add(b->d, node->mark, where, "from must be less than to");
-  if (*good && out->is_log && !(out->bounds.from > 0)) diagnostics_add(b->d, node->mark, where, "a logarithm needs from > 0");
+  if (*good && out->is_log && !(out->bounds.from > 0)) diagnostics_add(b->d, node->mark, where, "log: true requires from > 0");
   *good = diagnostics_count(b->d) == before;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -374,11 +379,11 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
 
   PetscFunctionBegin;
   if (!good) {
-    if (s->of) diagnostics_add(b->d, s->of->mark, name, "of: expected names with an interval each: {mu: [0.1, 0.5]}");
+    if (s->of) diagnostics_add(b->d, s->of->mark, name, "of: expected a mapping of names to intervals: {mu: [0.1, 0.5]}");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (s->of->n > limit) {
-    diagnostics_add(b->d, s->of->mark, name, "samples at most %d parameters at once, got %d", limit, s->of->n);
+    diagnostics_add(b->d, s->of->mark, name, "expected at most %d sampled parameters, got %d", limit, s->of->n);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int k = 0; k < s->of->n; ++k) {
@@ -396,7 +401,7 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   for (int64_t i = 0; i < s->count * s->of->n && !code; ++i) {
     const sweep_interval *r = &of[i % s->of->n];
     const double          x = r->is_log ? r->bounds.from * pow(r->bounds.to / r->bounds.from, u[i]) : r->bounds.from + (r->bounds.to - r->bounds.from) * u[i];
-    code = number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]);
+    code = add_number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]);
   }
   memory_free(&u);
   PetscCall(code);
@@ -404,7 +409,6 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* all */
 
 static PetscErrorCode read_entry(sweep_build *b, const char *name, document_mark mark, const document_node *node)
 {
@@ -419,12 +423,12 @@ static PetscErrorCode read_entry(sweep_build *b, const char *name, document_mark
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (node->kind != DOCUMENT_MAPPING) {
-    diagnostics_add(b->d, node->mark, where, "expected a list of values, or one of range, log, zip, latin_hypercube or sobol; what does not vary stands under \"set\"");
+    diagnostics_add(b->d, node->mark, where, "expected a list of values, or one of range, log, zip, latin_hypercube or sobol; constant settings belong under \"set\"");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(key_table_read(&sweep_entry_table, b->doc, node, where, b->d, &read));
   const sweep_entry *e = read;
-  if (diagnostics_count(b->d) > before) { /* its name is there all the same: no complaints about those who use it */
+  if (diagnostics_count(b->d) > before) { /* add the name nevertheless, to avoid further errors where it is used */
     if (!e->zip && !e->latin_hypercube && !e->sobol) (void)sweep_build_add_parameter(b, name, mark);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -445,11 +449,12 @@ static PetscErrorCode read_repeat(sweep_build *b, const sweep_repeat *r)
   PetscFunctionBegin;
   PetscCall(add_dimension(b, 1, &name, &node->mark, node->mark, r->count, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int64_t i = 0; i < r->count; ++i) PetscCall(number_node(b, (double)(r->first + i), node->mark, &d->value[i]));
+  for (int64_t i = 0; i < r->count; ++i) PetscCall(add_number_node(b, (double)(r->first + i), node->mark, &d->value[i]));
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Reads `vary` and `repeat`. */
 static PetscErrorCode sweep_dimensions_read(sweep_build *b)
 {
   const document_node *vary = b->file->vary;
@@ -483,8 +488,8 @@ static void list_numeric(sweep_build *b)
   for (int i = 0; i < b->n_parameters; ++i) b->numeric[i] = b->parameter[i].is_numeric ? b->parameter[i].name : "\1";
 }
 
-/* "unknown name" with the name, and what may have been meant. */
-static void complain(sweep_build *b, const document_node *node, const char *path, int place, const char *message)
+/* Adds the error of an expression at its place. For an unknown name also the most similar parameter. */
+static void add_expression_error(sweep_build *b, const document_node *node, const char *path, int place, const char *message)
 {
   document_mark mark = node->mark;
   char          word[80];
@@ -497,15 +502,15 @@ static void complain(sweep_build *b, const document_node *node, const char *path
   (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(start, " \t\n+-*/^()<>=!?:,"), start);
   const char *nearest = nearest_parameter(b, word);
   const int   found   = find_parameter(b, word, strlen(word));
-  if (found >= 0) diagnostics_add(b->d, mark, path, "\"%s\": %s is not a number in every case, so it cannot be reckoned with", node->text, word);
+  if (found >= 0) diagnostics_add(b->d, mark, path, "\"%s\": %s is not a number in every case, so expressions cannot use it", node->text, word);
   else
-    diagnostics_add(b->d, mark, path, "\"%s\": there is no parameter \"%s\"%s%s%s", node->text, word, nearest ? "; did you mean \"" : "",
+    diagnostics_add(b->d, mark, path, "\"%s\": unknown parameter \"%s\"%s%s%s", node->text, word, nearest ? "; did you mean \"" : "",
                     nearest ? nearest : "", nearest ? "\"?" : "");
 }
 
-/* let */
+/* Keys let and where. */
 
-static PetscErrorCode compile(sweep_build *b, const document_node *node, const char *path, expression **out)
+static PetscErrorCode compile_expression(sweep_build *b, const document_node *node, const char *path, expression **out)
 {
   char message[200];
   int  place;
@@ -517,12 +522,13 @@ static PetscErrorCode compile(sweep_build *b, const document_node *node, const c
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(expression_compile(node->text, b->n_parameters, b->numeric, out, &place, message, sizeof message));
-  if (!*out) complain(b, node, path, place, message);
+  if (!*out) add_expression_error(b, node, path, place, message);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Depth first: what a derived parameter needs comes before it. state: 0 new, 1 on the way, 2 done. `chain` names who asked. */
-static bool order_let(sweep_build *b, int i, char *state, int *n, const char **chain, int depth)
+/* Depth-first topological sort of derived parameters. state: 0 not visited, 1 being visited, 2 done. `chain`: the names being
+ * visited. False with a diagnostic if the definitions are circular. */
+static bool sort_derived(sweep_build *b, int i, char *state, int *n, const char **chain, int depth)
 {
   const int n_derived = b->n_parameters - b->n_varied;
   chain[depth]        = b->parameter[b->n_varied + i].name;
@@ -534,12 +540,12 @@ static bool order_let(sweep_build *b, int i, char *state, int *n, const char **c
     while (chain[from] != chain[depth]) ++from;
     for (int k = from; k <= depth && used < sizeof words; ++k)
       used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", k > from ? " -> " : "", chain[k]);
-    diagnostics_add(b->d, b->parameter[b->n_varied + i].mark, "let", "goes in a circle: %s", words);
+    diagnostics_add(b->d, b->parameter[b->n_varied + i].mark, "let", "circular definition: %s", words);
     return false;
   }
   state[i] = 1;
   for (int j = 0; j < n_derived; ++j)
-    if (b->let[i] && expression_uses(b->let[i], b->n_varied + j) && !order_let(b, j, state, n, chain, depth + 1)) return false;
+    if (b->let[i] && expression_uses(b->let[i], b->n_varied + j) && !sort_derived(b, j, state, n, chain, depth + 1)) return false;
   state[i]            = 2;
   b->let_order[(*n)++] = i;
   return true;
@@ -557,16 +563,16 @@ static PetscErrorCode read_lets(sweep_build *b)
   for (int i = 0; let && i < let->n; ++i) {
     const int before = b->n_parameters;
     if (sweep_build_is_job_key(let->key[i]))
-      diagnostics_add(b->d, let->key_mark[i], let->key[i], "is a key of the job: it belongs under \"set\"; \"let\" derives parameters of the sweep");
+      diagnostics_add(b->d, let->key_mark[i], let->key[i], "is a job key, which belongs under \"set\"; \"let\" defines parameters of the sweep");
     else if (sweep_build_add_parameter(b, let->key[i], let->key_mark[i]) >= 0) of[before - b->n_varied] = let->value[i];
   }
   list_numeric(b);
   for (int i = 0; i < b->n_parameters - b->n_varied; ++i) {
     (void)snprintf(path, sizeof path, "let.%.200s", b->parameter[b->n_varied + i].name);
-    if (of[i]) PetscCall(compile(b, of[i], path, &b->let[i]));
+    if (of[i]) PetscCall(compile_expression(b, of[i], path, &b->let[i]));
   }
   for (int i = 0; i < b->n_parameters - b->n_varied; ++i)
-    if (!order_let(b, i, state, &n, chain, 0)) break;
+    if (!sort_derived(b, i, state, &n, chain, 0)) break;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -579,14 +585,14 @@ static PetscErrorCode read_where(sweep_build *b)
   PetscCall(document_alloc(b->doc, (size_t)(b->n_where + 1) * sizeof *b->where, &b->where));
   for (int i = 0; i < b->n_where; ++i) {
     (void)snprintf(path, sizeof path, "where[%d]", i);
-    PetscCall(compile(b, b->file->where.item[i].node, path, &b->where[i]));
+    PetscCall(compile_expression(b, b->file->where.item[i].node, path, &b->where[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* set */
+/* Key set. */
 
-/* "a column of {aspect}": are all names in braces parameters? */
+/* Whether a text such as "a column of {aspect}" contains names of parameters in braces. Reports unknown names. */
 static bool is_template(sweep_build *b, const document_node *node, const char *path)
 {
   bool found = false;
@@ -601,7 +607,7 @@ static bool is_template(sweep_build *b, const document_node *node, const char *p
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)n, p + 1);
     const char *nearest = nearest_parameter(b, word);
-    diagnostics_add(b->d, node->mark, path, "there is no parameter \"%s\" to write into this text%s%s%s", word, nearest ? "; did you mean \"" : "",
+    diagnostics_add(b->d, node->mark, path, "unknown parameter \"%s\" in this text%s%s%s", word, nearest ? "; did you mean \"" : "",
                     nearest ? nearest : "", nearest ? "\"?" : "");
   }
   return found;
@@ -613,7 +619,7 @@ static void mark_used(sweep_build *b, const expression *e)
     if (expression_uses(e, i)) b->parameter[i].is_used = true;
 }
 
-static PetscErrorCode read_scalar(sweep_build *b, const document_node *node, const char *path, build_formula *f)
+static PetscErrorCode read_set_scalar(sweep_build *b, const document_node *node, const char *path, build_formula *f)
 {
   double     x;
   char       message[200];
@@ -630,16 +636,16 @@ static PetscErrorCode read_scalar(sweep_build *b, const document_node *node, con
   }
   PetscCall(expression_compile(node->text, b->n_parameters, b->numeric, &f->e, &place, message, sizeof message));
   for (int i = 0; f->e && i < b->n_parameters; ++i) has_parameter = has_parameter || expression_uses(f->e, i);
-  if (f->e && node->is_quoted && !has_parameter) expression_destroy(&f->e); /* "e" is a text */
+  if (f->e && node->is_quoted && !has_parameter) expression_destroy(&f->e); /* a quoted text such as "e" is not an expression */
   mark_used(b, f->e);
   if (f->e) PetscFunctionReturn(PETSC_SUCCESS);
   f->is_template = is_template(b, node, path);
-  /* what can hardly be meant as a text is a mistake in an expression; the job's own tables find the others */
-  if (!f->is_template && !node->is_quoted && strpbrk(node->text, "*^(")) complain(b, node, path, place, message);
+  /* a text with these characters is probably a wrong expression; the job's key tables find other errors */
+  if (!f->is_template && !node->is_quoted && strpbrk(node->text, "*^(")) add_expression_error(b, node, path, place, message);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_tree(sweep_build *b, const document_node *node, const char *path)
+static PetscErrorCode read_set_value(sweep_build *b, const document_node *node, const char *path)
 {
   PetscFunctionBegin;
   if (node->kind == DOCUMENT_SCALAR) {
@@ -648,15 +654,15 @@ static PetscErrorCode read_tree(sweep_build *b, const document_node *node, const
       PetscCall(memory_resize("sweep", b->formula_capacity, sizeof *b->formula, &b->formula));
     }
     build_formula f;
-    PetscCall(read_scalar(b, node, path, &f));
+    PetscCall(read_set_scalar(b, node, path, &f));
     b->formula[b->n_formulas++] = f;
   }
-  for (int i = 0; i < node->n; ++i) PetscCall(read_tree(b, node->value[i], path));
+  for (int i = 0; i < node->n; ++i) PetscCall(read_set_value(b, node->value[i], path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does one of the two keys lie within the other, or are they the same? */
-static bool overlaps(const char *a, const char *b)
+/* Whether two keys are equal or one contains the other. */
+static bool keys_overlap(const char *a, const char *b)
 {
   const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
   const char   next = strlen(a) < strlen(b) ? b[n] : a[n];
@@ -666,8 +672,8 @@ static bool overlaps(const char *a, const char *b)
 static void add_setting(sweep_build *b, build_setting s)
 {
   for (int i = 0; i < b->n_settings; ++i)
-    if (overlaps(b->setting[i].key, s.key)) {
-      diagnostics_add(b->d, s.mark, s.key, "is set twice: see %s in line %d", b->setting[i].key, b->setting[i].mark.line);
+    if (keys_overlap(b->setting[i].key, s.key)) {
+      diagnostics_add(b->d, s.mark, s.key, "is set twice, first by %s in line %d", b->setting[i].key, b->setting[i].mark.line);
       return;
     }
   if (b->n_settings == SWEEP_MAX_NAMES) diagnostics_add(b->d, s.mark, s.key, "more than %d keys are set", SWEEP_MAX_NAMES);
@@ -688,58 +694,61 @@ static PetscErrorCode read_settings(sweep_build *b)
   if (seed && b->file->repeat && b->file->repeat->seed) {
     const int i = find_parameter(b, "repeat", 6);
     if (i >= 0) b->parameter[i].is_used = true;
-    if (!sweep_build_is_job_key(b->file->repeat->seed)) diagnostics_add(b->d, seed->mark, "repeat.seed", "expected a key of the job, such as bodies.bed.seed");
+    if (!sweep_build_is_job_key(b->file->repeat->seed)) diagnostics_add(b->d, seed->mark, "repeat.seed", "expected a job key such as bodies.bed.seed");
     else add_setting(b, (build_setting){.key = b->file->repeat->seed, .mark = seed->mark, .parameter = i});
   }
   for (int i = 0; set && i < set->n; ++i) {
     build_setting s = {.key = set->key[i], .mark = set->key_mark[i], .parameter = -1, .tree = set->value[i], .first_formula = b->n_formulas};
     (void)snprintf(path, sizeof path, "set.%.200s", set->key[i]);
-    if (!sweep_build_is_job_key(s.key)) diagnostics_add(b->d, s.mark, path, "expected a key of the job, such as time.end; \"let\" derives parameters");
-    PetscCall(read_tree(b, s.tree, path));
+    if (!sweep_build_is_job_key(s.key)) diagnostics_add(b->d, s.mark, path, "expected a job key such as time.end; \"let\" defines derived parameters");
+    PetscCall(read_set_value(b, s.tree, path));
     s.n_formulas = b->n_formulas - s.first_formula;
     add_setting(b, s);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is used by something used is used; whoever is left says nothing to any case. */
-static void check_used(sweep_build *b)
+/* Marks parameters that used derived parameters depend on, and reports varied parameters without any effect. */
+static void check_unused_parameters(sweep_build *b)
 {
   const char *top[64];
   int         n_top = 0;
   for (const key_spec *k = job_table.keys; k->name && n_top < 64; ++k) top[n_top++] = k->name;
   for (int i = 0; i < b->n_where; ++i) mark_used(b, b->where[i]);
-  for (int i = b->n_parameters - b->n_varied - 1; i >= 0; --i) /* from the last that could be evaluated to the first */
+  for (int i = b->n_parameters - b->n_varied - 1; i >= 0; --i) /* in reverse order of evaluation */
     if (b->parameter[b->n_varied + b->let_order[i]].is_used) mark_used(b, b->let[b->let_order[i]]);
   for (int i = 0; i < b->n_varied; ++i) {
     const build_parameter *p = &b->parameter[i];
     if (p->is_used) continue;
     const char *nearest = diagnostics_nearest(p->name, n_top, top);
     if (!strcmp(p->name, "repeat"))
-      diagnostics_add(b->d, p->mark, "repeat", "nothing uses it, so all repeats would be the same: give the key of a seed (seed: bodies.bed.seed), or use \"repeat\" under \"set\"");
+      diagnostics_add(b->d, p->mark, "repeat", "has no effect, so all repetitions would be equal: give the key of a seed (seed: bodies.bed.seed), or use \"repeat\" under \"set\"");
     else
-      diagnostics_add(b->d, p->mark, p->name, "varies, but nothing uses it: give it the name of a job key (materials.sand.density), or use it under \"set\" or \"where\"%s%s%s",
-                      nearest ? "; or is the job's key \"" : "", nearest ? nearest : "", nearest ? "\" meant?" : "");
+      diagnostics_add(b->d, p->mark, p->name, "varies, but has no effect: use a job key as its name (materials.sand.density), or use it under \"set\" or \"where\"%s%s%s",
+                      nearest ? "; did you mean the job key \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   }
 }
 
+/* Compiles `let`, `where` and `set`. */
 static PetscErrorCode sweep_formulas_read(sweep_build *b)
 {
   PetscFunctionBegin;
   PetscCall(read_lets(b));
   PetscCall(read_where(b));
   PetscCall(read_settings(b));
-  if (diagnostics_count(b->d) == 0) check_used(b);
+  if (diagnostics_count(b->d) == 0) check_unused_parameters(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* values of a case */
+/* Values of a case. */
 
+/* Computes the derived parameters in vars [n_parameters]. */
 static void sweep_formulas_derive(const sweep_build *b, double *vars)
 {
   for (int i = 0; i < b->n_parameters - b->n_varied; ++i) vars[b->n_varied + b->let_order[i]] = expression_value(b->let[b->let_order[i]], vars);
 }
 
+/* Whether the case passes all filters. *bad: index of a filter that is not a number, or -1. */
 static bool sweep_formulas_pass(const sweep_build *b, const double *vars, int *bad)
 {
   *bad = -1;
@@ -751,8 +760,8 @@ static bool sweep_formulas_pass(const sweep_build *b, const double *vars, int *b
   return true;
 }
 
-/* The value of a parameter in a case, new in `doc`. */
-static PetscErrorCode parameter_node(const sweep_build *b, int i, const int64_t *row, const double *vars, document_mark mark, document *doc,
+/* Creates a node in `doc` with the value of a parameter in a case. */
+static PetscErrorCode add_parameter_node(const sweep_build *b, int i, const int64_t *row, const double *vars, document_mark mark, document *doc,
                                      document_node **out)
 {
   char text[KEY_TEXT_REAL];
@@ -794,8 +803,8 @@ static PetscErrorCode fill_template(const sweep_build *b, const char *text, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *next: the formula of the next scalar. */
-static PetscErrorCode tree_node(const sweep_build *b, const document_node *node, int *next, const int64_t *row, const double *vars, document *doc,
+/* Creates a node in `doc` with a value of `set`, its formulas evaluated. *next: index of the formula of the next scalar. */
+static PetscErrorCode add_evaluated_node(const sweep_build *b, const document_node *node, int *next, const int64_t *row, const double *vars, document *doc,
                                 document_node **out)
 {
   char        text[KEY_TEXT_REAL];
@@ -807,14 +816,14 @@ static PetscErrorCode tree_node(const sweep_build *b, const document_node *node,
     for (int i = 0; i < node->n; ++i) {
       const bool     has_key = node->kind == DOCUMENT_MAPPING;
       document_node *child;
-      PetscCall(tree_node(b, node->value[i], next, row, vars, doc, &child));
+      PetscCall(add_evaluated_node(b, node->value[i], next, row, vars, doc, &child));
       PetscCall(document_append(doc, *out, has_key ? node->key[i] : NULL, has_key ? node->key_mark[i] : node->mark, child));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const build_formula *f = &b->formula[(*next)++];
   if (f->parameter >= 0) {
-    PetscCall(parameter_node(b, f->parameter, row, vars, node->mark, doc, out));
+    PetscCall(add_parameter_node(b, f->parameter, row, vars, node->mark, doc, out));
   } else if (f->e) {
     PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, key_text_of_real(expression_value(f->e, vars), text), out));
   } else if (f->is_template) {
@@ -830,20 +839,21 @@ static PetscErrorCode tree_node(const sweep_build *b, const document_node *node,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Creates a node in `doc` with the value of setting `s` in a case; row [n_dimensions]: index of the row of each dimension. */
 static PetscErrorCode sweep_formulas_setting(const sweep_build *b, const build_setting *s, const int64_t *row, const double *vars, document *doc,
                                       document_node **out)
 {
   int next = s->first_formula;
 
   PetscFunctionBegin;
-  if (s->parameter >= 0) PetscCall(parameter_node(b, s->parameter, row, vars, s->mark, doc, out));
-  else PetscCall(tree_node(b, s->tree, &next, row, vars, doc, out));
+  if (s->parameter >= 0) PetscCall(add_parameter_node(b, s->parameter, row, vars, s->mark, doc, out));
+  else PetscCall(add_evaluated_node(b, s->tree, &next, row, vars, doc, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- the sweep file ----------------------------------------------------------------------------------------------- */
 
-/* Texts that go to sbatch: said here what it would refuse, or a shell would make something else of. */
+/* Checks texts that are passed to sbatch: reports malformed values and characters that a shell would interpret. */
 static void check_resources(sweep_build *b)
 {
   const document_node   *node = document_find(b->root, "resources");
@@ -858,7 +868,7 @@ static void check_resources(sweep_build *b)
     diagnostics_add_under(b->d, node, "resources", "time", "expected minutes, hours:minutes:seconds or days-hours:minutes:seconds, got \"%s\"", r->time);
   for (int i = 0; i < 2; ++i)
     if (names[i][1] && (!*names[i][1] || names[i][1][strspn(names[i][1], LETTERS "0123456789-.,@")]))
-      diagnostics_add_under(b->d, node, "resources", names[i][0], "expected a name that SLURM knows, got \"%s\"", names[i][1]);
+      diagnostics_add_under(b->d, node, "resources", names[i][0], "expected a name of letters, digits and _ - . , @, got \"%s\"", names[i][1]);
 }
 
 static void check_head(sweep_build *b)
@@ -867,12 +877,14 @@ static void check_head(sweep_build *b)
   const document_node *name = document_find(b->root, "name"), *base = document_find(b->root, "base");
   if (name && f->name && !job_name_is_sound(f->name))
     diagnostics_add(b->d, name->mark, "name", "expected " JOB_NAME_WORDS ", got \"%s\"", f->name);
-  if (f->base && f->job) diagnostics_add(b->d, base->mark, "base", "the job stands under \"job\" as well; only one of the two can be");
+  if (f->base && f->job) diagnostics_add(b->d, base->mark, "base", "\"base\" and \"job\" are both given; give one of them");
   if (!document_find(b->root, "base") && !document_find(b->root, "job"))
-    diagnostics_add(b->d, b->root->mark, "base", "missing: the path of the job to vary (or the job itself, under \"job\")");
-  if (!f->vary && !f->repeat) diagnostics_add(b->d, b->root->mark, "vary", "missing: nothing varies, and nothing repeats");
+    diagnostics_add(b->d, b->root->mark, "base", "missing: path of the base job (or give the job itself under \"job\")");
+  if (!f->vary && !f->repeat) diagnostics_add(b->d, b->root->mark, "vary", "missing: give \"vary\" or \"repeat\"");
 }
 
+/* Reads the sweep file; adds errors to `d`. The base job is not read yet. *out is created also if there are errors. is_copy: the
+ * file in a sweep folder, whose base job is DIR/base.yaml. */
 static PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnostics *d, sweep_build **out)
 {
   const void *file;
@@ -887,7 +899,7 @@ static PetscErrorCode sweep_build_read(const char *path, bool is_copy, diagnosti
   b->path = document_intern(b->doc, path);
   PetscCheck(b->path, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
   document_node *base = (document_node *)document_find(b->root, "base");
-  if (is_copy && base && base->kind == DOCUMENT_SCALAR) base->text = "base.yaml"; /* its variables may mean nothing here */
+  if (is_copy && base && base->kind == DOCUMENT_SCALAR) base->text = "base.yaml"; /* the original path may be invalid here */
   PetscCall(key_table_read(&sweep_file_table, b->doc, b->root, "", d, &file));
   b->file = file;
   if (!b->root || b->root->kind != DOCUMENT_MAPPING) PetscFunctionReturn(PETSC_SUCCESS);
@@ -911,7 +923,7 @@ static void sweep_build_destroy(sweep_build **b)
 
 /* --- the jobs of the cases ---------------------------------------------------------------------------------------- */
 
-const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t size, char *words)
+const char *sweep_case_text(const sweep_plan *plan, const sweep_case *c, size_t size, char *words)
 {
   size_t used = 0;
   words[0]    = 0;
@@ -920,27 +932,27 @@ const char *sweep_case_words(const sweep_plan *plan, const sweep_case *c, size_t
   return words;
 }
 
-enum { MAX_COMPLAINTS = 40 };
+enum { MAX_CASE_ERRORS = 40 };
 
-/* one complaint for many cases */
+/* Diagnostics of many cases. */
 
 typedef struct {
   int     n;
-  int64_t first[MAX_COMPLAINTS], n_cases[MAX_COMPLAINTS];
-  char   *text[MAX_COMPLAINTS];
-} complaints;
+  int64_t first[MAX_CASE_ERRORS], n_cases[MAX_CASE_ERRORS];
+  char   *text[MAX_CASE_ERRORS];
+} case_errors;
 
-/* What `from` says about case i is counted if it was said before. */
-static PetscErrorCode gather(complaints *c, const diagnostics *from, int64_t i)
+/* Collects the diagnostics of case i; equal texts are counted. */
+static PetscErrorCode collect_errors(case_errors *c, const diagnostics *from, int64_t i)
 {
   PetscFunctionBegin;
   for (int k = 0; k < diagnostics_count(from); ++k) {
     const char *text = diagnostics_text(from, k);
     int         at   = 0;
     while (at < c->n && strcmp(c->text[at], text)) ++at;
-    if (at == MAX_COMPLAINTS) continue;
+    if (at == MAX_CASE_ERRORS) continue;
     if (at == c->n) {
-      PetscCall(memory_alloc("sweep complaints", (int64_t)strlen(text) + 1, 1, &c->text[at]));
+      PetscCall(memory_alloc("sweep errors", (int64_t)strlen(text) + 1, 1, &c->text[at]));
       strcpy(c->text[at], text);
       c->first[at] = i;
       ++c->n;
@@ -950,25 +962,26 @@ static PetscErrorCode gather(complaints *c, const diagnostics *from, int64_t i)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void pass_on(complaints *c, const sweep_plan *plan, diagnostics *d)
+/* Adds each collected text once to `d`, with the number of cases and the first of them. */
+static void report_errors(case_errors *c, const sweep_plan *plan, diagnostics *d)
 {
   char words[200];
   for (int k = 0; k < c->n; ++k) {
     const int64_t others = c->n_cases[k] - 1;
-    sweep_case_words(plan, &plan->cases[c->first[k]], sizeof words, words);
+    sweep_case_text(plan, &plan->cases[c->first[k]], sizeof words, words);
     if (others + 1 == plan->n_cases) diagnostics_add(d, (document_mark){0}, NULL, "%s%s", c->text[k], plan->n_cases > 1 ? " (in every case)" : "");
     else if (others == 0) diagnostics_add(d, (document_mark){0}, NULL, "%s (case %lld: %s)", c->text[k], (long long)c->first[k] + 1, words);
     else
-      diagnostics_add(d, (document_mark){0}, NULL, "%s (%lld cases, the first of them %lld: %s)", c->text[k], (long long)others + 1,
+      diagnostics_add(d, (document_mark){0}, NULL, "%s (%lld cases, the first is case %lld: %s)", c->text[k], (long long)others + 1,
                       (long long)c->first[k] + 1, words);
     memory_free(&c->text[k]);
   }
-  if (c->n == MAX_COMPLAINTS) diagnostics_add(d, (document_mark){0}, NULL, "... and perhaps more of the kind");
+  if (c->n == MAX_CASE_ERRORS) diagnostics_add(d, (document_mark){0}, NULL, "further errors are not listed");
 }
 
-/* the base job */
+/* The base job. */
 
-/* --set must not be undone silently by what the sweep sets. */
+/* Reports options --set of keys that the sweep sets in every case. */
 static void check_overrides(sweep_build *b, int n_overrides, const char *const *overrides)
 {
   for (int i = 0; i < n_overrides; ++i) {
@@ -979,6 +992,7 @@ static void check_overrides(sweep_build *b, int n_overrides, const char *const *
   }
 }
 
+/* Reads the base job, applies `overrides` and makes its paths absolute. *base is NULL after errors. */
 static PetscErrorCode sweep_check_base(sweep_build *b, int n_overrides, const char *const *overrides, document **base)
 {
   const document_node *node   = document_find(b->root, b->file->base ? "base" : "job");
@@ -996,21 +1010,21 @@ static PetscErrorCode sweep_check_base(sweep_build *b, int n_overrides, const ch
   check_overrides(b, n_overrides, overrides);
   for (int i = 0; i < n_overrides && diagnostics_count(b->d) == before; ++i) PetscCall(job_override(*base, overrides[i], b->d));
   document_node *root = document_root(*base);
-  if (root && root->kind != DOCUMENT_MAPPING) diagnostics_add(b->d, root->mark, NULL, "expected a job, a mapping of keys to values");
+  if (root && root->kind != DOCUMENT_MAPPING) diagnostics_add(b->d, root->mark, NULL, "expected a job: a mapping of keys to values");
   if (!root || diagnostics_count(b->d) > before) document_destroy(base);
   else PetscCall(key_table_absolute_paths(&job_table, *base, root));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* cases */
+/* The cases. */
 
-/* Put one setting into the job; a path that cannot be walked is the user's mistake. */
-static PetscErrorCode apply(const build_setting *s, document *doc, document_node *value, diagnostics *d)
+/* Sets one key of the job. A key path that does not exist is reported as an error of the sweep file. */
+static PetscErrorCode apply_setting(const build_setting *s, document *doc, document_node *value, diagnostics *d)
 {
   const document_mark mark = value->mark;
 
   PetscFunctionBegin;
-  value->mark               = s->mark; /* an unknown key is named where it is written, not where its value is */
+  value->mark               = s->mark; /* errors refer to the place of the key, not of the value */
   const PetscErrorCode code = document_override(doc, s->key, value);
   value->mark               = mark;
   if (code == PETSC_ERR_USER_INPUT) {
@@ -1037,7 +1051,7 @@ static PetscErrorCode write_overrides(const sweep_build *b, document_node *const
     memory_free(&text);
     PetscCall(code);
     c->overrides[k] = whole;
-    /* a path was made absolute: the value is what the job gets, while the case is still known by what the file says */
+    /* the value of a path is absolute here; the id of the case was computed from the text in the file */
     const int of = b->setting[k].parameter;
     if (of >= 0 && b->parameter[of].is_key) c->value[of] = whole + n_key + 1;
   }
@@ -1057,7 +1071,7 @@ static PetscErrorCode check_case(const sweep_build *b, const document *base, swe
   document_set_root(doc, root);
   for (int k = 0; k < b->n_settings; ++k) {
     PetscCall(sweep_formulas_setting(b, &b->setting[k], row, vars, doc, &value[k]));
-    PetscCall(apply(&b->setting[k], doc, value[k], d));
+    PetscCall(apply_setting(&b->setting[k], doc, value[k], d));
   }
   PetscCall(key_table_absolute_paths(&job_table, doc, document_root(doc)));
   PetscCall(write_overrides(b, value, plan, &plan->cases[i]));
@@ -1066,9 +1080,10 @@ static PetscErrorCode check_case(const sweep_build *b, const document *base, swe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets the overrides of all cases and reads their jobs. row [n_cases][n_dimensions], vars [n_cases][n_parameters]. */
 static PetscErrorCode sweep_check_cases(sweep_build *b, const document *base, sweep_plan *plan, const int64_t *row, const double *vars)
 {
-  complaints     c    = {0};
+  case_errors    c    = {0};
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -1076,17 +1091,17 @@ static PetscErrorCode sweep_check_cases(sweep_build *b, const document *base, sw
     diagnostics *d;
     PetscCall(diagnostics_create(&d));
     code = check_case(b, base, plan, i, row + i * b->n_dimensions, vars + i * b->n_parameters, d);
-    if (!code) code = gather(&c, d, i);
+    if (!code) code = collect_errors(&c, d, i);
     diagnostics_destroy(&d);
   }
-  pass_on(&c, plan, b->d);
+  report_errors(&c, plan, b->d);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- the plan ----------------------------------------------------------------------------------------------------- */
 
-/* Which combinations are cases: a row of each dimension, and the numbers of all parameters. */
+/* The selected combinations: a row of each dimension and the numbers of all parameters. */
 typedef struct {
   int64_t  n, n_filtered, n_combinations, row_capacity, vars_capacity;
   int64_t *row;  /* [n][n_dimensions] */
@@ -1099,20 +1114,20 @@ static void selection_clear(selection *s)
   memory_free(&s->vars);
 }
 
-/* The product of all dimensions, or -1 with a complaint. */
+/* The number of combinations; -1 with a diagnostic if there are too many. */
 static int64_t count_combinations(sweep_build *b)
 {
   double product = 1;
   for (int i = 0; i < b->n_dimensions; ++i) product *= (double)b->dimension[i].n_rows;
   if (product <= SWEEP_MAX_COMBINATIONS) return (int64_t)product;
   const document_node *vary = document_find(b->root, "vary");
-  diagnostics_add(b->d, vary ? vary->mark : b->root->mark, "vary", "gives %.4g combinations; at most %d can be looked at, and %d can be cases: sample (latin_hypercube, sobol) instead",
+  diagnostics_add(b->d, vary ? vary->mark : b->root->mark, "vary", "gives %.4g combinations; at most %d combinations and %d cases are possible; use samples (latin_hypercube, sobol)",
                   product, SWEEP_MAX_COMBINATIONS, SWEEP_MAX_CASES);
   return -1;
 }
 
-/* The numbers of combination c, the last dimension counting fastest. */
-static void combination(const sweep_build *b, int64_t c, int64_t *row, double *vars)
+/* Rows and parameters of combination c; the last dimension varies fastest. */
+static void evaluate_combination(const sweep_build *b, int64_t c, int64_t *row, double *vars)
 {
   for (int k = b->n_dimensions - 1; k >= 0; --k) {
     const build_dimension *d = &b->dimension[k];
@@ -1123,28 +1138,28 @@ static void combination(const sweep_build *b, int64_t c, int64_t *row, double *v
   sweep_formulas_derive(b, vars);
 }
 
-/* Numbers that are none; said once, with the values that led there. */
-static void check_numbers(sweep_build *b, const double *vars, int bad_filter, bool *is_said)
+/* Reports the first derived parameter or filter that is not a finite number, with the values of the varied parameters. */
+static void check_numbers(sweep_build *b, const double *vars, int bad_filter, bool *is_reported)
 {
   char   words[300];
   size_t used = 0;
   int    bad  = -1;
   for (int i = b->n_parameters - 1; i >= b->n_varied; --i)
     if (!isfinite(vars[i])) bad = i;
-  if ((bad < 0 && bad_filter < 0) || *is_said) return;
-  *is_said = true;
+  if ((bad < 0 && bad_filter < 0) || *is_reported) return;
+  *is_reported = true;
   words[0] = 0;
   for (int i = 0; i < b->n_varied && used + 1 < sizeof words; ++i)
     if (b->parameter[i].is_numeric) used += (size_t)snprintf(words + used, sizeof words - used, "%s%s=%.9g", used ? " " : "", b->parameter[i].name, vars[i]);
   if (bad >= 0)
-    diagnostics_add(b->d, b->parameter[bad].mark, "let", "%s is %s for %s; leave such cases out with \"where\"", b->parameter[bad].name,
+    diagnostics_add(b->d, b->parameter[bad].mark, "let", "%s is %s for %s; omit such cases with \"where\"", b->parameter[bad].name,
                     isnan(vars[bad]) ? "not a number" : "infinite", words);
   else diagnostics_add(b->d, b->file->where.item[bad_filter].node->mark, "where", "is not a number for %s", words);
 }
 
 static PetscErrorCode select_cases(sweep_build *b, selection *s)
 {
-  bool is_said = false;
+  bool is_reported = false;
 
   PetscFunctionBegin;
   s->n_combinations = count_combinations(b);
@@ -1152,12 +1167,12 @@ static PetscErrorCode select_cases(sweep_build *b, selection *s)
     int bad;
     PetscCall(memory_reserve("sweep", (s->n + 1) * b->n_dimensions, sizeof *s->row, &s->row_capacity, &s->row));
     PetscCall(memory_reserve("sweep", (s->n + 1) * b->n_parameters, sizeof *s->vars, &s->vars_capacity, &s->vars));
-    combination(b, c, s->row + s->n * b->n_dimensions, s->vars + s->n * b->n_parameters);
+    evaluate_combination(b, c, s->row + s->n * b->n_dimensions, s->vars + s->n * b->n_parameters);
     if (!sweep_formulas_pass(b, s->vars + s->n * b->n_parameters, &bad)) {
       ++s->n_filtered;
       continue;
     }
-    check_numbers(b, s->vars + s->n * b->n_parameters, bad, &is_said);
+    check_numbers(b, s->vars + s->n * b->n_parameters, bad, &is_reported);
     if (++s->n > SWEEP_MAX_CASES) {
       const document_node *vary = document_find(b->root, "vary");
       diagnostics_add(b->d, vary ? vary->mark : b->root->mark, "vary", "gives more than %d cases", SWEEP_MAX_CASES);
@@ -1165,14 +1180,15 @@ static PetscErrorCode select_cases(sweep_build *b, selection *s)
     }
   }
   if (s->n == 0 && s->n_combinations > 0)
-    diagnostics_add(b->d, document_find(b->root, "where")->mark, "where", "leaves no case: all %lld combinations are filtered out", (long long)s->n_combinations);
+    diagnostics_add(b->d, document_find(b->root, "where")->mark, "where", "omits all %lld combinations; no case remains", (long long)s->n_combinations);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* identity */
+/* Identity of a case. */
 
-/* FNV-1a over "name=value" lines in the order of the names, its bits mixed at the end; so it is the same in any order of the file. */
-static PetscErrorCode name_case(document *owner, int n, const char *const *names, const int *order, const char *const *values, const char **id)
+/* The id of a case: FNV-1a hash of lines "name=value" in alphabetical order, followed by bit mixing. It does not depend on the
+ * order of the parameters in the file. */
+static PetscErrorCode compute_case_id(document *owner, int n, const char *const *names, const int *order, const char *const *values, const char **id)
 {
   uint64_t h = 14695981039346656037u;
   char    *text;
@@ -1200,10 +1216,9 @@ static void sort_names(int n, const char *const *names, int *order)
   }
 }
 
-/* the plan */
-
-/* The file as it is, or written out if it includes others, which would not be found from the sweep's folder. */
-static PetscErrorCode sweep_text(const sweep_build *b, char **text)
+/* The text of the sweep file. If it includes other files, they are inserted, because their paths are not valid in the sweep
+ * folder. */
+static PetscErrorCode read_sweep_text(const sweep_build *b, char **text)
 {
   size_t n;
 
@@ -1229,7 +1244,7 @@ static PetscErrorCode fill_head(const sweep_build *b, const document *base, swee
   PetscCall(document_alloc(plan->owner, (size_t)(b->n_settings + 1) * sizeof *plan->setting, &plan->setting));
   for (int i = 0; i < b->n_parameters; ++i) plan->parameter[i] = b->parameter[i].name;
   for (int i = 0; i < b->n_settings; ++i) plan->setting[i] = b->setting[i].key;
-  PetscCall(sweep_text(b, &text));
+  PetscCall(read_sweep_text(b, &text));
   plan->text = text ? document_intern(plan->owner, text) : NULL;
   memory_free(&text);
   plan->base = b->file->base ? b->file->base : b->path;
@@ -1264,12 +1279,12 @@ static PetscErrorCode fill_cases(const sweep_build *b, const selection *s, sweep
       c->value[k] = document_intern(plan->owner, key_text_of_real(s->vars[i * b->n_parameters + k], text));
       PetscCheck(c->value[k], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the cases of a sweep");
     }
-    PetscCall(name_case(plan->owner, b->n_varied, plan->parameter, order, c->value, &c->id));
+    PetscCall(compute_case_id(plan->owner, b->n_varied, plan->parameter, order, c->value, &c->id));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The plan takes the build's document over. */
+/* Creates a plan without cases. It takes over b->doc; the caller must then set b->doc = NULL. base NULL: base_text stays NULL. */
 static PetscErrorCode sweep_plan_of_build(sweep_build *b, const document *base, sweep_plan **out)
 {
   PetscFunctionBegin;
@@ -1279,7 +1294,7 @@ static PetscErrorCode sweep_plan_of_build(sweep_build *b, const document *base, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode expand(sweep_build *b, const document *base, selection *s, sweep_plan **out)
+static PetscErrorCode expand_cases(sweep_build *b, const document *base, selection *s, sweep_plan **out)
 {
   PetscFunctionBegin;
   PetscCall(select_cases(b, s));
@@ -1301,10 +1316,10 @@ PetscErrorCode sweep_plan_read(const char *path, int n_overrides, const char *co
   PetscCall(sweep_build_read(path, false, d, &b));
   PetscErrorCode code = PETSC_SUCCESS;
   if (b->root && b->root->kind == DOCUMENT_MAPPING) code = sweep_check_base(b, n_overrides, overrides, &base);
-  if (!code && base && diagnostics_count(d) == 0) code = expand(b, base, &s, out);
+  if (!code && base && diagnostics_count(d) == 0) code = expand_cases(b, base, &s, out);
   document_destroy(&base);
   selection_clear(&s);
-  if (*out) b->doc = NULL; /* the plan's now */
+  if (*out) b->doc = NULL; /* now owned by the plan */
   sweep_build_destroy(&b);
   if (code || diagnostics_count(d)) sweep_plan_destroy(out);
   PetscCall(code);
@@ -1326,7 +1341,7 @@ PetscErrorCode sweep_plan_read_names(const char *path, diagnostics *d, sweep_pla
   *out = NULL;
   PetscCall(sweep_build_read(path, true, d, &b));
   const PetscErrorCode code = diagnostics_count(d) ? PETSC_SUCCESS : sweep_plan_of_build(b, NULL, out);
-  if (*out) b->doc = NULL; /* the plan's now */
+  if (*out) b->doc = NULL; /* now owned by the plan */
   sweep_build_destroy(&b);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1349,7 +1364,7 @@ static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics
 
 PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagnostics *d)
 {
-  complaints     c    = {0};
+  case_errors    c    = {0};
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -1357,10 +1372,10 @@ PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagno
     diagnostics *one;
     PetscCall(diagnostics_create(&one));
     code = check_scene(plan, i, one);
-    if (!code) code = gather(&c, one, i);
+    if (!code) code = collect_errors(&c, one, i);
     diagnostics_destroy(&one);
   }
-  pass_on(&c, plan, d);
+  report_errors(&c, plan, d);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1369,7 +1384,7 @@ PetscErrorCode sweep_plan_check_scenes(const sweep_plan *plan, int64_t n, diagno
 
 enum { MAX_WIDTH = 40 };
 
-/* A column: a parameter, or a key that is set to something else than a parameter. */
+/* A column of the printed table: a parameter, or a setting that is not a parameter. */
 typedef struct {
   const char *name;
   int         parameter, setting; /* one of them -1 */
@@ -1382,7 +1397,7 @@ static const char *text_of(const sweep_plan *plan, const column *c, int64_t i)
   return c->parameter >= 0 ? one->value[c->parameter] : one->overrides[c->setting] + strlen(plan->setting[c->setting]) + 1;
 }
 
-/* Characters, not bytes, of which the first MAX_WIDTH are shown. */
+/* Width in characters (UTF-8), at most MAX_WIDTH. */
 static int width_of(const char *s)
 {
   int n = 0;
@@ -1390,7 +1405,7 @@ static int width_of(const char *s)
   return n < MAX_WIDTH ? n : MAX_WIDTH;
 }
 
-/* What does not fit ends with dots. */
+/* Prints a right-aligned cell; longer texts are truncated and end with "...". */
 static void print_cell(FILE *out, const char *s, int width)
 {
   const int show = strlen(s) > MAX_WIDTH && width_of(s) == MAX_WIDTH ? MAX_WIDTH - 3 : MAX_WIDTH;
@@ -1410,7 +1425,7 @@ static bool is_constant(const sweep_plan *plan, const column *c)
   return true;
 }
 
-/* The parameter that a setting is equal to in every case, or NULL. */
+/* The parameter that is equal to a setting in every case, or NULL. */
 static const char *same_parameter(const sweep_plan *plan, const column *c)
 {
   for (int k = 0; k < plan->n_parameters; ++k) {
@@ -1430,7 +1445,7 @@ PetscErrorCode sweep_plan_print(const sweep_plan *plan, FILE *out)
   PetscFunctionBegin;
   PetscCall(memory_alloc("table", plan->n_parameters + plan->n_settings + 1, sizeof *columns, &columns));
   fprintf(out, "%s: %lld case%s of %s", plan->name, (long long)plan->n_cases, plan->n_cases == 1 ? "" : "s", plan->base);
-  if (plan->n_filtered) fprintf(out, ", %lld left out by \"where\"", (long long)plan->n_filtered);
+  if (plan->n_filtered) fprintf(out, ", %lld omitted by \"where\"", (long long)plan->n_filtered);
   fprintf(out, "\n");
   for (int i = 0; i < plan->n_parameters; ++i) columns[n++] = (column){plan->parameter[i], i, -1, 0};
   for (int i = 0; i < plan->n_settings; ++i) {

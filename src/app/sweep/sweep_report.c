@@ -1,3 +1,6 @@
+/* The data of all cases (sweep_view), diagrams, coloured tables and the page. Diagrams show each measure against each numeric
+ * parameter that varies: lines for cases that differ only in that parameter (through the mean of repetitions), otherwise points.
+ * Colours show a second parameter, small multiples a third. */
 #include "app/sweep/sweep_report.h"
 #include <math.h>
 #include <stdlib.h>
@@ -13,36 +16,35 @@
 
 /* --- parameters and measures of all cases ------------------------------------------------------------------------- */
 
-/* A sweep as numbers: its parameters by levels, and what its cases measured. */
 typedef struct {
   const char  *name;
-  bool         is_numeric; /* all its values are numbers */
-  bool         is_repeat;  /* of the same case, with another seed */
-  int          n_levels;   /* different values */
-  const char **text;       /* [n_levels] as written, of the first case that has it; ascending if numeric, else in order of appearance */
+  bool         is_numeric; /* all values are numbers */
+  bool         is_repeat;  /* the parameter `repeat`: same case with a different seed */
+  int          n_levels;   /* number of different values */
+  const char **text;       /* [n_levels] text of each value; sorted by number if numeric, otherwise alphabetically */
   double      *number;     /* [n_levels] if numeric */
-  int         *level;      /* [n_cases] */
+  int         *level;      /* [n_cases] level of each case */
 } sweep_parameter;
 
 typedef struct {
   const char *name, *unit;
-  double     *value; /* [n_cases] at the end of the case; NaN unless it has finished */
+  double     *value; /* [n_cases] last value; NaN unless the case has finished */
 } sweep_measure;
 
 typedef struct {
   sweep_results   *results;
   int64_t          n_cases;
-  int              n_parameters, n_varied, n_measures; /* the varied ones come first */
+  int              n_parameters, n_varied, n_measures; /* varied parameters come first */
   sweep_parameter *parameter;
   sweep_measure   *measure;
-  double          *seconds; /* [n_cases] on the clock, NaN if there is no result */
+  double          *seconds; /* [n_cases] wall time; NaN without a result */
 } sweep_view;
 
 static void sweep_view_destroy(sweep_view **v);
 
 /* --- parameters ------------------------------------------------------------------------------------------------------- */
 
-static bool number_of(const char *text, double *x)
+static bool parse_number(const char *text, double *x)
 {
   char *end;
   *x = strtod(text, &end);
@@ -69,7 +71,7 @@ static int by_text(const void *a, const void *b)
   return order ? order : (p->i_case > q->i_case) - (p->i_case < q->i_case);
 }
 
-/* Entries in order, equal ones next to each other, become levels. */
+/* Makes levels of sorted entries; equal entries share a level. */
 static void levels_of_sorted(sweep_parameter *p, int64_t n, const level_entry *entry)
 {
   for (int64_t i = 0; i < n; ++i) {
@@ -97,7 +99,7 @@ static PetscErrorCode read_parameter(sweep_view *v, int k)
   PetscCall(memory_alloc("sweep levels", v->n_cases, sizeof *p->level, &p->level));
   for (int64_t i = 0; i < v->n_cases; ++i) {
     entry[i] = (level_entry){0.0, plan->cases[i].value[k], i};
-    p->is_numeric &= number_of(entry[i].text, &entry[i].number);
+    p->is_numeric &= parse_number(entry[i].text, &entry[i].number);
   }
   qsort(entry, (size_t)v->n_cases, sizeof *entry, p->is_numeric ? by_number : by_text);
   levels_of_sorted(p, v->n_cases, entry);
@@ -178,7 +180,7 @@ static void sweep_view_destroy(sweep_view **v)
 
 /* --- groups ----------------------------------------------------------------------------------------------------------- */
 
-/* Cases sorted by what else varies; equal ones are a group. */
+/* For sorting cases by their other parameters; equal cases form a group. */
 typedef struct {
   const sweep_view *view;
   int64_t           i_case;
@@ -196,6 +198,8 @@ static int by_others(const void *a, const void *b)
   return 0;
 }
 
+/* Groups cases that differ only in `parameter`, in `other` (-1: none) and in repetitions. group [n_cases]; groups are in the
+ * order of their levels. */
 static PetscErrorCode sweep_view_groups(const sweep_view *v, int parameter, int other, int *n_groups, int *group)
 {
   group_entry *entry __attribute__((cleanup(memory_free))) = NULL;
@@ -211,7 +215,8 @@ static PetscErrorCode sweep_view_groups(const sweep_view *v, int parameter, int 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool sweep_view_wants_log(int64_t n, const double *x, double decades)
+/* Whether an axis for these values should be logarithmic: all positive, over at least `decades`. */
+static bool sweep_view_is_log(int64_t n, const double *x, double decades)
 {
   double lo = INFINITY, hi = -INFINITY;
   for (int64_t i = 0; i < n; ++i)
@@ -219,6 +224,7 @@ static bool sweep_view_wants_log(int64_t n, const double *x, double decades)
   return lo > 0 && isfinite(hi) && log10(hi / lo) >= decades;
 }
 
+/* The text of a level: numbers with a few digits. */
 static const char *sweep_level_text(const sweep_parameter *p, int level, size_t size, char *text)
 {
   if (p->is_numeric) page_number(p->number[level], size, text);
@@ -230,13 +236,14 @@ static const char *sweep_level_text(const sweep_parameter *p, int level, size_t 
 
 enum { MAX_COLOURS = 8, MAX_PANELS = 12, MAX_FIGURES = 120, N_BARS = 16 };
 
+/* The colour of a level: on the ramp for numeric parameters. */
 static int sweep_figures_colour(const sweep_parameter *p, int level)
 {
   if (p->is_numeric && p->n_levels > 1) return FIGURE_RAMP + level * (FIGURE_RAMP_LENGTH - 1) / (p->n_levels - 1);
   return 1 + level % MAX_COLOURS;
 }
 
-/* One diagram to be: a measure against a parameter; what tells colours and panels apart (-1: nothing). */
+/* A diagram of a measure against parameter `x`; parameters shown by colours and panels, -1: none. */
 typedef struct {
   const sweep_view    *view;
   const sweep_measure *measure;
@@ -244,7 +251,7 @@ typedef struct {
   bool                 has_lines;
   const int           *group;
   int                  n_groups;
-  double              *px, *py; /* [n_cases] */
+  double              *px, *py; /* work arrays of curves: px [n_cases], py [2 n_cases] */
 } diagram;
 
 static bool is_in(const diagram *p, int64_t i)
@@ -258,12 +265,12 @@ static double x_of(const diagram *p, int64_t i)
   return x->number[x->level[i]];
 }
 
-/* The line of a group: mean over repeats at each level of x, where there is one. */
+/* The line of a group: mean over repetitions at each level of x that has values. Returns the number of points. */
 static int64_t line_of_group(diagram *p, int group)
 {
   const sweep_parameter *x = &p->view->parameter[p->x];
   int64_t                n = 0;
-  double *count = p->py + p->view->n_cases; /* behind it: see sweep_figures_add */
+  double *count = p->py + p->view->n_cases; /* second half of the array; see sweep_figures_add */
   for (int l = 0; l < x->n_levels; ++l) p->py[l] = count[l] = 0;
   for (int64_t i = 0; i < p->view->n_cases; ++i)
     if (p->group[i] == group && is_in(p, i) && isfinite(p->measure->value[i])) p->py[x->level[i]] += p->measure->value[i], ++count[x->level[i]];
@@ -284,7 +291,7 @@ static PetscErrorCode put_lines(diagram *p, figures *f)
     const int              level = c ? c->level[first] : 0;
     char                   label[96], text[40];
     const int64_t          n     = line_of_group(p, g);
-    /* a legend for few levels, of many the ends alone */
+    /* legend: all levels if they are few, otherwise the first and the last */
     const bool is_end = c && (level == 0 || level == c->n_levels - 1), has_label = c && level < 64 && !is_named[level] && (c->n_levels <= MAX_COLOURS || is_end);
     if (c) snprintf(label, sizeof label, "%.40s = %s", c->name, sweep_level_text(c, level, sizeof text, text));
     PetscCall(figures_curve(f, has_label && n > 0 ? label : NULL, p->n_groups > 2 * MAX_COLOURS ? PLOT_THIN : PLOT_LINE_POINTS, c ? sweep_figures_colour(c, level) : 1, n, p->px, p->py));
@@ -293,7 +300,7 @@ static PetscErrorCode put_lines(diagram *p, figures *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All cases of a level of the colour's parameter. */
+/* All cases with a level of the colour parameter. Returns their number. */
 static int64_t points_of_level(diagram *p, int level)
 {
   int64_t n = 0;
@@ -339,8 +346,8 @@ static PetscErrorCode put_diagram(diagram *p, figures *f)
 {
   const sweep_parameter *x = &p->view->parameter[p->x];
   char                   title[160], text[40];
-  const plot_axes        axes = {.x_label = x->name, .y_label = p->measure->unit, .is_log_x = sweep_view_wants_log(x->n_levels, x->number, 1.7),
-                                 .is_log_y = sweep_view_wants_log(p->view->n_cases, p->measure->value, 3)};
+  const plot_axes        axes = {.x_label = x->name, .y_label = p->measure->unit, .is_log_x = sweep_view_is_log(x->n_levels, x->number, 1.7),
+                                 .is_log_y = sweep_view_is_log(p->view->n_cases, p->measure->value, 3)};
   PetscFunctionBegin;
   snprintf(title, sizeof title, "%s against %s", p->measure->name, x->name);
   if (p->panel >= 0) snprintf(title, sizeof title, "%s against %s, %s = %s", p->measure->name, x->name, p->view->parameter[p->panel].name,
@@ -360,8 +367,8 @@ static bool is_empty(const diagram *p)
   return true;
 }
 
-/* "slide against mu, iterations = 1": why it is not there. */
-static PetscErrorCode note_empty(const diagram *p, text_buffer *notes)
+/* Adds the name of a diagram without finished cases to the notes. */
+static PetscErrorCode add_empty_note(const diagram *p, text_buffer *notes)
 {
   const sweep_parameter *panel = p->panel >= 0 ? &p->view->parameter[p->panel] : NULL;
   char                   text[40];
@@ -371,8 +378,8 @@ static PetscErrorCode note_empty(const diagram *p, text_buffer *notes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of the parameters beside x, the one with the fewest levels but more than one; -1: none, or all beyond `most`. */
-static int fewest_levels(const sweep_view *v, int x, int not_this, int most)
+/* The parameter other than x with the smallest number of levels, 2 to `most`; -1: none. */
+static int find_fewest_levels(const sweep_view *v, int x, int not_this, int most)
 {
   int best = -1;
   for (int k = 0; k < v->n_varied; ++k) {
@@ -383,8 +390,8 @@ static int fewest_levels(const sweep_view *v, int x, int not_this, int most)
   return best;
 }
 
-/* Lines, if cases differ in x alone from others: at least two to a line, on average. Panels only for lines, of the parameter with the fewest
- * levels; colours for the next. */
+/* Uses lines if they have at least two cases on average. With lines, the parameter with the fewest levels selects panels and the
+ * next one colours; with points, it selects colours. */
 static PetscErrorCode plan_diagrams(diagram *p, int *group)
 {
   PetscFunctionBegin;
@@ -392,9 +399,9 @@ static PetscErrorCode plan_diagrams(diagram *p, int *group)
   p->group     = group;
   p->has_lines = 2 * (int64_t)p->n_groups <= p->view->n_cases;
   p->panel     = -1;
-  p->colour    = fewest_levels(p->view, p->x, -1, p->has_lines ? 64 : MAX_COLOURS);
+  p->colour    = find_fewest_levels(p->view, p->x, -1, p->has_lines ? 64 : MAX_COLOURS);
   if (p->has_lines && p->colour >= 0) {
-    const int next = fewest_levels(p->view, p->x, p->colour, 64);
+    const int next = find_fewest_levels(p->view, p->x, p->colour, 64);
     if (next >= 0 && p->view->parameter[p->colour].n_levels <= MAX_PANELS) p->panel = p->colour, p->colour = next;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -421,6 +428,8 @@ static PetscErrorCode put_histogram(const sweep_view *v, figures *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Adds the diagrams of all measures, in sections with the names of the measures, and the section "case time". *n_left_out:
+ * number of diagrams beyond MAX_FIGURES. `notes`: HTML list of diagrams without finished cases. */
 static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_left_out, text_buffer *notes)
 {
   int     n_figures = 0;
@@ -430,14 +439,14 @@ static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_
   *n_left_out = 0;
   PetscCall(memory_alloc("sweep groups", v->n_cases, sizeof *group, &group));
   PetscCall(memory_alloc("sweep curve", v->n_cases, sizeof *px, &px));
-  PetscCall(memory_alloc("sweep curve", 2 * v->n_cases, sizeof *py, &py)); /* and the counts of a line */
+  PetscCall(memory_alloc("sweep curve", 2 * v->n_cases, sizeof *py, &py)); /* second half: counts of a line */
   for (int m = 0; m < v->n_measures; ++m)
     for (int k = 0; k < v->n_varied; ++k) {
       diagram p = {.view = v, .measure = &v->measure[m], .x = k, .px = px, .py = py};
       if (!v->parameter[k].is_numeric || v->parameter[k].is_repeat || v->parameter[k].n_levels < 2) continue;
       PetscCall(plan_diagrams(&p, group));
       for (p.i_panel = 0; p.i_panel < (p.panel >= 0 ? v->parameter[p.panel].n_levels : 1); ++p.i_panel) {
-        if (is_empty(&p)) PetscCall(note_empty(&p, notes));
+        if (is_empty(&p)) PetscCall(add_empty_note(&p, notes));
         else if (++n_figures > MAX_FIGURES) ++*n_left_out;
         else PetscCall(put_diagram(&p, f));
       }
@@ -450,6 +459,7 @@ static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_
 
 enum { MAX_SIDE = 20 };
 
+/* Whether the sweep varies exactly two parameters with at most MAX_SIDE levels, on a mostly complete grid; if so, which. */
 static bool sweep_heat_is_possible(const sweep_view *v, int *row, int *column)
 {
   int n = 0, found[2] = {-1, -1};
@@ -462,7 +472,7 @@ static bool sweep_heat_is_possible(const sweep_view *v, int *row, int *column)
   return n == 2 && 2 * v->n_cases > (int64_t)v->parameter[found[0]].n_levels * v->parameter[found[1]].n_levels;
 }
 
-/* What became of the cases of one cell: the mean of those that have finished. */
+/* The cases of one cell; finished cases are averaged. */
 typedef struct {
   double  sum;
   int64_t n, n_failed, n_other;
@@ -509,7 +519,7 @@ static PetscErrorCode put_table(const sweep_view *v, const sweep_measure *m, con
                      r->name, k->name));
   for (int j = 0; j < k->n_levels; ++j) PetscCall(html_put(page, "<th>%s</th>", sweep_level_text(k, j, sizeof text, text)));
   PetscCall(html_put(page, "</tr>\n"));
-  for (int i = r->n_levels - 1; i >= 0; --i) { /* as in a diagram: upwards */
+  for (int i = r->n_levels - 1; i >= 0; --i) { /* row axis upwards, as in a diagram */
     PetscCall(html_put(page, "<tr><th>%s</th>", sweep_level_text(r, i, sizeof text, text)));
     for (int j = 0; j < k->n_levels; ++j) PetscCall(put_cell(&cells[i * k->n_levels + j], lo, hi, page));
     PetscCall(html_put(page, "</tr>\n"));
@@ -518,6 +528,7 @@ static PetscErrorCode put_table(const sweep_view *v, const sweep_measure *m, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Appends a table of two parameters whose cells are coloured by the measure. */
 static PetscErrorCode sweep_heat_put(const sweep_view *v, const sweep_measure *m, text_buffer *page)
 {
   int   row, column;
@@ -580,20 +591,20 @@ static PetscErrorCode put_tiles(sweep_page *p)
   }
   PetscCall(page_tiles_begin(&p->page));
   page_duration(clock, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "on the clock, sum of cases"));
+  PetscCall(page_tile(&p->page, text, "", "wall time, sum of cases"));
   page_duration(user, sizeof text, text);
   PetscCall(page_tile(&p->page, text, "", "CPU time, sum of cases"));
   page_duration(n > 0 ? clock / (double)n : NAN, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "a case"));
+  PetscCall(page_tile(&p->page, text, "", "mean wall time per case"));
   page_duration(longest, sizeof text, text);
   PetscCall(page_tile(&p->page, text, "", "longest case"));
   page_bytes(memory, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "most memory of a case"));
+  PetscCall(page_tile(&p->page, text, "", "largest memory of a case"));
   PetscCall(page_tiles_end(&p->page));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A link to what there is of a case. */
+/* A link to the report or folder of a case, if it exists. */
 static PetscErrorCode put_case_link(sweep_page *p, int64_t number)
 {
   char folder[4300], report[4400], name[60], text[24];
@@ -607,7 +618,7 @@ static PetscErrorCode put_case_link(sweep_page *p, int64_t number)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has a case before this one failed for the same reason? */
+/* Whether an earlier case failed for the same reason. */
 static bool is_repeated(const sweep_results *r, int64_t i)
 {
   for (int64_t j = 0; j < i; ++j)
@@ -615,7 +626,7 @@ static bool is_repeated(const sweep_results *r, int64_t i)
   return false;
 }
 
-/* A reason, and the cases that failed for it. */
+/* A reason and the cases that failed for it. */
 static PetscErrorCode put_reason(sweep_page *p, int64_t first)
 {
   const sweep_results *r = p->view->results;
@@ -625,7 +636,7 @@ static PetscErrorCode put_reason(sweep_page *p, int64_t first)
   PetscCall(html_put(&p->page, "<li>%s<br/><span class=\"soft\">", r->why[first]));
   for (int64_t i = first; i < p->view->n_cases; ++i) {
     if (r->state[i] != CASE_FAILED || strcmp(r->why[i], r->why[first]) != 0 || ++n > MAX_FAILED) continue;
-    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ", sweep_case_words(r->plan, &r->plan->cases[i], sizeof words, words)));
+    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ", sweep_case_text(r->plan, &r->plan->cases[i], sizeof words, words)));
     PetscCall(put_case_link(p, r->plan->cases[i].number));
     PetscCall(html_put(&p->page, "</span>"));
   }
@@ -644,7 +655,7 @@ static PetscErrorCode put_failed(sweep_page *p)
   for (int64_t i = 0; i < p->view->n_cases && n < MAX_REASONS; ++i)
     if (r->state[i] == CASE_FAILED && !is_repeated(r, i)) {
       PetscCall(put_reason(p, i));
-      if (++n == MAX_REASONS) PetscCall(html_put(&p->page, "<li>For more reasons see the table of cases.</li>\n"));
+      if (++n == MAX_REASONS) PetscCall(html_put(&p->page, "<li>More reasons are listed in the table of cases.</li>\n"));
     }
   PetscCall(html_put(&p->page, "</ul></div>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -689,11 +700,12 @@ static PetscErrorCode put_case_head(sweep_page *p)
   for (int k = 0; k < v->n_parameters; ++k) PetscCall(html_put(&p->page, v->parameter[k].is_numeric ? "<th class=\"n\">%s</th>" : "<th>%s</th>", v->parameter[k].name));
   for (int m = 0; m < v->n_measures; ++m)
     PetscCall(html_put(&p->page, "<th class=\"n\">%s%s%s%s</th>", v->measure[m].name, *v->measure[m].unit ? " [" : "", v->measure[m].unit, *v->measure[m].unit ? "]" : ""));
-  PetscCall(html_put(&p->page, "<th class=\"n\">seconds</th><th>why</th></tr></thead>\n<tbody>\n"));
+  PetscCall(html_put(&p->page, "<th class=\"n\">seconds</th><th>reason</th></tr></thead>\n<tbody>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sorting by a click on a column's head; without scripts the table just stays in order. No < and no & in it: the page is XML, too. */
+/* Sorts the table when a column header is clicked; without scripts the table keeps its order. Contains no < and &, because the
+ * page is also valid XML. */
 static const char sort_script[] =
   "<script>document.querySelectorAll('table.sortable').forEach(function(t){var heads=Array.from(t.tHead.rows[0].cells);heads.forEach(function(h,k){h.tabIndex=0;"
   "var sort=function(){var up=h.getAttribute('aria-sort')!=='ascending';heads.forEach(function(o){o.removeAttribute('aria-sort')});h.setAttribute('aria-sort',up?'ascending':'descending');"
@@ -705,8 +717,8 @@ static PetscErrorCode put_cases(sweep_page *p)
 {
   const int64_t n = p->view->n_cases < MAX_ROWS ? p->view->n_cases : MAX_ROWS;
   PetscFunctionBegin;
-  PetscCall(html_put(&p->page, "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case; a click on a column sorts.%s</p>\n",
-                     n < p->view->n_cases ? " These are the first 2000: results.csv has them all." : ""));
+  PetscCall(html_put(&p->page, "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case. Click on a column header to sort.%s</p>\n",
+                     n < p->view->n_cases ? " Only the first 2000 cases are shown; results.csv contains all." : ""));
   PetscCall(put_case_head(p));
   for (int64_t i = 0; i < n; ++i) PetscCall(put_case(p, i));
   PetscCall(html_put(&p->page, "</tbody>\n</table></div>\n"));
@@ -725,11 +737,11 @@ static PetscErrorCode put_measures(sweep_page *p)
     PetscCall(figures_put(p->figures, v->measure[m].name, &p->page));
   }
   if (p->notes.n > 0) {
-    PetscCall(html_put(&p->page, "<p class=\"soft\">No finished case to show: "));
+    PetscCall(html_put(&p->page, "<p class=\"soft\">Diagrams without finished cases: "));
     PetscCall(html_put_markup(&p->page, p->notes.data));
     PetscCall(html_put(&p->page, ".</p>\n"));
   }
-  if (p->n_left_out > 0) PetscCall(html_put(&p->page, "<p class=\"soft\">%d more diagrams would be too many for a page: results.csv has all the numbers.</p>\n", p->n_left_out));
+  if (p->n_left_out > 0) PetscCall(html_put(&p->page, "<p class=\"soft\">%d more diagrams are not shown; results.csv contains all numbers.</p>\n", p->n_left_out));
   if (!sweep_heat_is_possible(v, &row, &column) || v->n_measures == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(html_put(&p->page, "<h2>%s and %s</h2>\n<div class=\"figures wide\">\n", v->parameter[row].name, v->parameter[column].name));
   for (int m = 0; m < v->n_measures; ++m) PetscCall(sweep_heat_put(v, &v->measure[m], &p->page));

@@ -1,3 +1,4 @@
+/* Reading the results of all cases; the commands status, retry and gather. */
 #include "app/sweep/sweep_results.h"
 #include <math.h>
 #include <string.h>
@@ -71,8 +72,8 @@ void sweep_results_destroy(sweep_results **r)
 
 static void print_counts(const sweep_results *r, const char *dir, FILE *out)
 {
-  static const char *const what[] = {[CASE_WAITING] = "not begun", [CASE_RUNNING] = "", [CASE_STOPPED] = "to be continued",
-                                     [CASE_FAILED] = "`stickslip sweep retry` tries them again", [CASE_FINISHED] = ""};
+  static const char *const what[] = {[CASE_WAITING] = "not started", [CASE_RUNNING] = "", [CASE_STOPPED] = "to be continued",
+                                     [CASE_FAILED] = "run them again with `stickslip sweep retry`", [CASE_FINISHED] = ""};
   double seconds = 0;
   for (int64_t i = 0; i < r->plan->n_cases; ++i) seconds += r->result[i] ? r->result[i]->seconds : 0;
   fprintf(out, "%s: %lld cases of %s\n", dir, (long long)r->plan->n_cases, r->plan->name);
@@ -80,7 +81,7 @@ static void print_counts(const sweep_results *r, const char *dir, FILE *out)
     if (r->n_state[s] > 0)
       fprintf(out, "  %-9s %6lld%s%s\n", case_state_names[s], (long long)r->n_state[s], *what[s] ? "  " : "", what[s]);
   const int64_t n_begun = r->plan->n_cases - r->n_state[CASE_WAITING];
-  if (n_begun > 0) fprintf(out, "  %.1f s in runs so far, %.3g s a case begun\n", seconds, seconds / (double)n_begun);
+  if (n_begun > 0) fprintf(out, "  %.1f s total wall time, %.3g s per started case\n", seconds, seconds / (double)n_begun);
 }
 
 static void print_failed(const sweep_results *r, const char *dir, FILE *out)
@@ -90,8 +91,8 @@ static void print_failed(const sweep_results *r, const char *dir, FILE *out)
     char              words[512], last[512];
     if (r->state[i] != CASE_FAILED) continue;
     sweep_folder_last_message(dir, c->number, sizeof last, last);
-    fprintf(out, "\ncase %lld failed: %s\n  %s\n", (long long)c->number, sweep_case_words(r->plan, c, sizeof words, words), r->why[i]);
-    if (*last && !strstr(r->why[i], last)) fprintf(out, "  log.txt ends: %s\n", last);
+    fprintf(out, "\ncase %lld failed: %s\n  %s\n", (long long)c->number, sweep_case_text(r->plan, c, sizeof words, words), r->why[i]);
+    if (*last && !strstr(r->why[i], last)) fprintf(out, "  last line of log.txt: %s\n", last);
   }
 }
 
@@ -103,7 +104,7 @@ static void print_cases(const sweep_results *r, FILE *out)
     char              words[512];
     fprintf(out, "%6lld  %-8s  %9lld  %9.2f  %s%s%s\n", (long long)c->number, case_state_names[r->state[i]],
             (long long)(r->result[i] ? r->result[i]->step : 0), r->result[i] ? r->result[i]->seconds : 0.0,
-            sweep_case_words(r->plan, c, sizeof words, words), *r->why[i] ? "  " : "", r->why[i]);
+            sweep_case_text(r->plan, c, sizeof words, words), *r->why[i] ? "  " : "", r->why[i]);
   }
 }
 
@@ -121,8 +122,8 @@ PetscErrorCode sweep_status(const char *dir, bool all, FILE *out)
 
 /* --- retry ----------------------------------------------------------------------------------------------------------- */
 
-/* Under the lock of the case, so that nobody is writing it meanwhile. */
-static PetscErrorCode mark(const char *folder, const run_result *was, bool from_start)
+/* Marks a failed case as stopped. The caller holds the lock of the case, so that no other process writes its result. */
+static PetscErrorCode mark_for_retry(const char *folder, const run_result *was, bool from_start)
 {
   char path[PATH_SIZE + 16], reason[1200];
 
@@ -130,7 +131,7 @@ static PetscErrorCode mark(const char *folder, const run_result *was, bool from_
   snprintf(path, sizeof path, "%s/checkpoints", folder);
   if (from_start) PetscCall(checkpoint_drop_all(path));
   run_result r = *was;
-  snprintf(reason, sizeof reason, "to be tried again after: %.1000s", was->reason);
+  snprintf(reason, sizeof reason, "marked for retry after: %.1000s", was->reason);
   r.status = RUN_STOPPED;
   r.reason = reason;
   PetscCall(run_result_write(folder, &r));
@@ -149,12 +150,12 @@ PetscErrorCode sweep_retry(const char *dir, int64_t n, const int64_t *numbers, b
   for (int64_t i = 0; i < r->plan->n_cases; ++i) {
     char      folder[PATH_SIZE];
     run_lock *lock      = NULL;
-    bool      is_wanted = n == 0;
-    for (int64_t k = 0; k < n; ++k) is_wanted |= numbers[k] == r->plan->cases[i].number;
-    if (!is_wanted || r->state[i] != CASE_FAILED || !r->result[i]) continue;
+    bool      is_selected = n == 0;
+    for (int64_t k = 0; k < n; ++k) is_selected |= numbers[k] == r->plan->cases[i].number;
+    if (!is_selected || r->state[i] != CASE_FAILED || !r->result[i]) continue;
     sweep_folder_case(dir, r->plan->cases[i].number, sizeof folder, folder);
     PetscCall(run_lock_acquire(folder, &lock));
-    const PetscErrorCode code = mark(folder, r->result[i], from_start);
+    const PetscErrorCode code = mark_for_retry(folder, r->result[i], from_start);
     run_lock_release(&lock);
     PetscCall(code);
     ++*n_marked;
@@ -164,7 +165,7 @@ PetscErrorCode sweep_retry(const char *dir, int64_t n, const int64_t *numbers, b
 
 /* --- gather ------------------------------------------------------------------------------------------------------- */
 
-/* What a case says of itself. */
+/* Members of a result that become columns. */
 typedef enum { OF_REAL, OF_WHOLE, OF_TEXT } member_type;
 static const struct {
   const char *name, *unit;
@@ -180,7 +181,7 @@ static const struct {
   MEMBER(host, "", OF_TEXT),         MEMBER(begun, "", OF_TEXT),       MEMBER(updated, "", OF_TEXT)};
 enum { N_MEMBERS = sizeof members / sizeof *members };
 
-/* Columns with the storage behind them. */
+/* Columns of the table and their storage. */
 typedef struct {
   int            n;
   int64_t        n_rows, capacity;
@@ -209,7 +210,7 @@ static bool is_taken(const results_table *t, const char *name)
   return false;
 }
 
-/* A new column; its array, of 8-byte entries, is *array. A name that is taken, or is one of ours, gets `prefix`. */
+/* Adds a column; *array: its entries of 8 bytes. If the name is already in use, `prefix` is prepended. */
 static PetscErrorCode add_column(results_table *t, const char *prefix, const char *name, const char *unit, table_type type, void *array)
 {
   PetscFunctionBegin;
@@ -229,7 +230,7 @@ static PetscErrorCode add_column(results_table *t, const char *prefix, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whole numbers become reals: a case without a result has none of them, and NaN can say so. */
+/* Integers are stored as reals, so that NaN can mark a case without a result. */
 static PetscErrorCode add_member(results_table *t, const sweep_results *r, int m)
 {
   void *array;
@@ -279,7 +280,7 @@ static PetscErrorCode add_measure(results_table *t, const sweep_results *r, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every measure that any case has, in the order in which they first appear. */
+/* Measures of all cases in the order of their first appearance. */
 static PetscErrorCode add_measures(results_table *t, const sweep_results *r)
 {
   PetscFunctionBegin;

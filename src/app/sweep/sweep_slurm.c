@@ -1,3 +1,4 @@
+/* Batch scripts, submission and queue state, with the commands sbatch, squeue and scontrol. */
 #include "app/sweep/sweep_slurm.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
 
-enum { ARRAY_MAX = 1000 }; /* the largest index where nobody has changed MaxArraySize = 1001 */
+enum { ARRAY_MAX = 1000 }; /* the largest index with the default MaxArraySize = 1001 */
 
 /* --- earlier submissions --------------------------------------------------------------------------------------------- */
 
@@ -18,7 +19,7 @@ typedef struct {
   long long number, job, per_task;
 } submission;
 
-/* submitted.csv; *n = 0 if there is none. */
+/* Reads submitted.csv; *n = 0 if it does not exist. */
 static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission **out)
 {
   char  *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
@@ -44,7 +45,7 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode note_submission(const char *dir, int64_t n, const submission *before, const submission *s)
+static PetscErrorCode record_submission(const char *dir, int64_t n, const submission *before, const submission *s)
 {
   char       *path __attribute__((cleanup(memory_free))) = NULL;
   text_buffer b = {0};
@@ -62,26 +63,26 @@ static PetscErrorCode note_submission(const char *dir, int64_t n, const submissi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- what is queued -------------------------------------------------------------------------------------------------- */
+/* --- queued tasks ----------------------------------------------------------------------------------------------- */
 
-/* Call `visit` for every task of a submission that SLURM has not seen the end of. */
+/* Calls `visit` for each task of a submission that is still in the queue. */
 typedef void (*task_visit)(const submission *s, int64_t task, const char *state, const char *reason, void *context);
 static PetscErrorCode visit_queue(const submission *s, task_visit visit, void *context)
 {
-  char  command[160], *answer, *rest, state[32], reason[128];
+  char  command[160], *output, *rest, state[32], reason[128];
   int   code;
   long long task;
 
   PetscFunctionBegin;
   snprintf(command, sizeof command, "timeout 20 squeue -h -r -j %lld -o '%%K %%T %%r' 2>/dev/null", s->job);
-  PetscCall(shell_run(command, &code, &answer));
-  for (char *line = strtok_r(answer, "\n", &rest); line && code == 0; line = strtok_r(NULL, "\n", &rest))
+  PetscCall(shell_run(command, &code, &output));
+  for (char *line = strtok_r(output, "\n", &rest); line && code == 0; line = strtok_r(NULL, "\n", &rest))
     if (sscanf(line, "%lld %31s %127[^\n]", &task, state, reason) == 3) visit(s, task, state, reason, context);
-  memory_free(&answer);
+  memory_free(&output);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A mark for every case that is in the hands of a task: by its place in the plan, which is its number - 1. */
+/* Marks the cases of queued tasks; index: case number - 1. */
 typedef struct {
   int64_t n;
   bool   *is_queued;
@@ -94,38 +95,38 @@ static void mark_queued(const submission *s, int64_t task, const char *state, co
   for (int64_t i = (task - 1) * s->per_task; task > 0 && i < task * s->per_task && i < q->n; ++i) q->is_queued[i] = true;
 }
 
-/* --- what is left ---------------------------------------------------------------------------------------------------- */
+/* --- cases to submit ------------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  int64_t per_task, n_tasks, n_left, n_queued;
-  bool   *is_left; /* [n_tasks + 1] task from 1 */
+  int64_t per_task, n_tasks, n_pending, n_queued;
+  bool   *is_pending; /* [n_tasks + 1] task from 1 */
 } task_list;
 
-static int64_t largest_index(void)
+static int64_t read_largest_index(void)
 {
-  char *answer;
+  char *output;
   int   code;
-  if (shell_run("timeout 20 scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *//p'", &code, &answer)) return ARRAY_MAX;
-  const long long size = atoll(answer);
-  memory_free(&answer);
+  if (shell_run("timeout 20 scontrol show config 2>/dev/null | sed -n 's/^MaxArraySize *= *//p'", &code, &output)) return ARRAY_MAX;
+  const long long size = atoll(output);
+  memory_free(&output);
   return size > 1 ? size - 1 : ARRAY_MAX;
 }
 
-static int64_t cases_per_task(const sweep_plan *plan, const sweep_resources *r)
+static int64_t choose_cases_per_task(const sweep_plan *plan, const sweep_resources *r)
 {
-  const int64_t wanted = r->cases_per_task > 0 ? r->cases_per_task : 1, most = largest_index(), least = (plan->n_cases + most - 1) / most;
-  if (least > wanted) log_info("%lld cases a task: SLURM takes no more than %lld tasks in an array here", (long long)least, (long long)most);
-  return least > wanted ? least : wanted;
+  const int64_t requested = r->cases_per_task > 0 ? r->cases_per_task : 1, most = read_largest_index(), least = (plan->n_cases + most - 1) / most;
+  if (least > requested) log_info("%lld cases per task, because SLURM allows at most %lld tasks per array here", (long long)least, (long long)most);
+  return least > requested ? least : requested;
 }
 
-static PetscErrorCode find_left(const char *dir, const sweep_plan *plan, const queued_cases *q, task_list *t)
+static PetscErrorCode find_pending_tasks(const char *dir, const sweep_plan *plan, const queued_cases *q, task_list *t)
 {
   char why[64];
 
   PetscFunctionBegin;
   t->n_tasks = (plan->n_cases + t->per_task - 1) / t->per_task;
-  t->n_left = t->n_queued = 0;
-  PetscCall(memory_alloc("sweep tasks", t->n_tasks + 1, sizeof *t->is_left, &t->is_left));
+  t->n_pending = t->n_queued = 0;
+  PetscCall(memory_alloc("sweep tasks", t->n_tasks + 1, sizeof *t->is_pending, &t->is_pending));
   for (int64_t i = 0; i < plan->n_cases; ++i) {
     case_state state;
     PetscCall(sweep_folder_state(dir, plan->cases[i].number, &state, why, sizeof why));
@@ -133,8 +134,8 @@ static PetscErrorCode find_left(const char *dir, const sweep_plan *plan, const q
     if (q->is_queued[i]) {
       ++t->n_queued;
     } else {
-      ++t->n_left;
-      t->is_left[i / t->per_task + 1] = true;
+      ++t->n_pending;
+      t->is_pending[i / t->per_task + 1] = true;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -147,9 +148,9 @@ static PetscErrorCode append_indices(text_buffer *b, const task_list *t)
 
   PetscFunctionBegin;
   for (int64_t k = 1; k <= t->n_tasks; ++k) {
-    if (!t->is_left[k]) continue;
+    if (!t->is_pending[k]) continue;
     int64_t last = k;
-    while (last < t->n_tasks && t->is_left[last + 1]) ++last;
+    while (last < t->n_tasks && t->is_pending[last + 1]) ++last;
     PetscCall(text_printf(b, "%s%lld", is_first ? "" : ",", (long long)k));
     if (last > k) PetscCall(text_printf(b, "-%lld", (long long)last));
     is_first = false;
@@ -160,8 +161,8 @@ static PetscErrorCode append_indices(text_buffer *b, const task_list *t)
 
 /* --- the script ------------------------------------------------------------------------------------------------------ */
 
-/* The command line over the sweep file. */
-static sweep_resources merged(const sweep_resources *file, const sweep_resources *given)
+/* Resources of the sweep file, replaced by those of the command line. */
+static sweep_resources merge_resources(const sweep_resources *file, const sweep_resources *given)
 {
   sweep_resources r = *file;
   if (given->cores > 0) r.cores = given->cores;
@@ -175,7 +176,7 @@ static sweep_resources merged(const sweep_resources *file, const sweep_resources
   return r;
 }
 
-/* #SBATCH lines know quotes as a shell does. */
+/* #SBATCH lines use the quotes of a shell. */
 static PetscErrorCode append_directive(text_buffer *b, const char *option, const char *value)
 {
   PetscFunctionBegin;
@@ -186,8 +187,8 @@ static PetscErrorCode append_directive(text_buffer *b, const char *option, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tasks begin in another folder, perhaps. */
-static PetscErrorCode whole_path(const char *dir, char out[PATH_MAX])
+/* The absolute path, because tasks may start in another directory. */
+static PetscErrorCode resolve_path(const char *dir, char out[PATH_MAX])
 {
   PetscFunctionBegin;
   PetscCheck(realpath(dir, out), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: no such folder", dir);
@@ -208,15 +209,15 @@ static PetscErrorCode append_program(text_buffer *b)
 static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_plan *plan, const sweep_slurm_options *o, const task_list *t,
                                    text_buffer *b)
 {
-  const sweep_resources r     = merged(&plan->resources, &o->resources);
+  const sweep_resources r     = merge_resources(&plan->resources, &o->resources);
   char                  whole[PATH_MAX];
   char *log __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(whole_path(dir, whole));
+  PetscCall(resolve_path(dir, whole));
   PetscCall(file_format(&log, "%s/slurm/%lld-%%a.log", whole, (long long)number));
-  PetscCall(text_printf(b, "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld a task. The program takes the place of this shell, so that signals reach it.\n",
-                        (long long)t->n_left, plan->name, whole, (long long)t->per_task));
+  PetscCall(text_printf(b, "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld per task. The program replaces this shell (exec), so that it receives signals.\n",
+                        (long long)t->n_pending, plan->name, whole, (long long)t->per_task));
   PetscCall(append_directive(b, "--job-name=", plan->name));
   PetscCall(text_printf(b, "#SBATCH --array="));
   PetscCall(append_indices(b, t));
@@ -239,34 +240,34 @@ static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_
 
 /* --- submitting ------------------------------------------------------------------------------------------------------ */
 
-static PetscErrorCode sbatch(const text_buffer *command, long long *job)
+static PetscErrorCode execute_sbatch(const text_buffer *command, long long *job)
 {
-  char *answer;
+  char *output;
   int   code;
 
   PetscFunctionBegin;
-  PetscCall(shell_run(command->data, &code, &answer));
-  *job = code == 0 ? atoll(answer) : 0;
-  for (char *c = answer; *c; ++c)
+  PetscCall(shell_run(command->data, &code, &output));
+  *job = code == 0 ? atoll(output) : 0;
+  for (char *c = output; *c; ++c)
     if (*c == '\n') *c = c[1] ? ';' : '\0';
   if (*job > 0) {
-    memory_free(&answer);
+    memory_free(&output);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "SLURM does not take the job: %s", *answer ? answer : "is there an sbatch here?");
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "SLURM rejects the job: %s", *output ? output : "is sbatch installed?");
 }
 
-/* The results, when the last task has ended, however. */
-static PetscErrorCode submit_gather(const char *dir, const sweep_plan *plan, const sweep_slurm_options *o, long long job)
+/* Submits a job that gathers the results after the last task has ended, successful or not. */
+static PetscErrorCode submit_gather_job(const char *dir, const sweep_plan *plan, const sweep_slurm_options *o, long long job)
 {
-  const sweep_resources r = merged(&plan->resources, &o->resources);
+  const sweep_resources r = merge_resources(&plan->resources, &o->resources);
   text_buffer           command = {0}, wrapped = {0};
   char                  whole[PATH_MAX];
   char *log __attribute__((cleanup(memory_free))) = NULL;
   long long             gather;
 
   PetscFunctionBegin;
-  PetscCall(whole_path(dir, whole));
+  PetscCall(resolve_path(dir, whole));
   PetscCall(file_format(&log, "%s/slurm/gather.log", whole));
   PetscCall(text_printf(&wrapped, "exec "));
   PetscCall(append_program(&wrapped));
@@ -280,9 +281,9 @@ static PetscErrorCode submit_gather(const char *dir, const sweep_plan *plan, con
     PetscCall(shell_append_word(&command, value[i]));
   }
   PetscCall(text_printf(&command, " 2>&1"));
-  PetscErrorCode code = sbatch(&command, &gather);
+  PetscErrorCode code = execute_sbatch(&command, &gather);
   if (code) {
-    log_warn("the results will not be gathered by themselves: %s", error_message());
+    log_warn("the results will not be gathered automatically: %s", error_message());
     error_clear();
   }
   memory_free(&command.data);
@@ -301,26 +302,26 @@ static PetscErrorCode submit_script(const char *dir, int64_t number, const text_
   PetscCall(text_printf(&command, "sbatch --parsable "));
   PetscCall(shell_append_word(&command, path));
   PetscCall(text_printf(&command, " 2>&1"));
-  const PetscErrorCode code = sbatch(&command, job);
+  const PetscErrorCode code = execute_sbatch(&command, job);
   memory_free(&command.data);
   if (code) unlink(path);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a submission is made from, and its script. */
+/* Data of a submission and its batch script. */
 typedef struct {
   sweep_plan  *plan;
   task_list    tasks;
   int64_t      n_before, number;
   submission  *before;
-  text_buffer  script; /* NULL: nothing is left */
+  text_buffer  script; /* NULL: no case to submit */
 } draft;
 
 static void draft_destroy(draft *d)
 {
   sweep_plan_destroy(&d->plan);
-  memory_free(&d->tasks.is_left);
+  memory_free(&d->tasks.is_pending);
   memory_free(&d->before);
   memory_free(&d->script.data);
 }
@@ -333,7 +334,7 @@ static PetscErrorCode find_tasks(const char *dir, draft *d)
   PetscCall(memory_alloc("sweep tasks", q.n, sizeof *q.is_queued, &q.is_queued));
   PetscErrorCode code = PETSC_SUCCESS;
   for (int64_t i = 0; i < d->n_before && !code; ++i) code = visit_queue(&d->before[i], mark_queued, &q);
-  if (!code) code = find_left(dir, d->plan, &q, &d->tasks);
+  if (!code) code = find_pending_tasks(dir, d->plan, &q, &d->tasks);
   memory_free(&q.is_queued);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,16 +347,16 @@ static PetscErrorCode make_draft(const char *dir, const sweep_slurm_options *o, 
 
   PetscFunctionBegin;
   PetscCall(sweep_folder_read(dir, &d->plan));
-  const sweep_resources r = merged(&d->plan->resources, &o->resources);
-  d->tasks.per_task       = cases_per_task(d->plan, &r);
+  const sweep_resources r = merge_resources(&d->plan->resources, &o->resources);
+  d->tasks.per_task       = choose_cases_per_task(d->plan, &r);
   PetscCall(read_submissions(dir, &d->n_before, &d->before));
   PetscCall(find_tasks(dir, d));
   d->number = d->n_before > 0 ? d->before[d->n_before - 1].number + 1 : 1;
   PetscCall(file_format(&folder, "%s/slurm", dir));
-  PetscCall(file_make_directory(folder)); /* SLURM does not make it for the logs */
-  if (t->n_left > 0) PetscCall(write_script(dir, d->number, d->plan, o, t, &d->script));
-  else if (t->n_queued > 0) log_info("%s: nothing to submit: the %lld cases that are left are queued already", dir, (long long)t->n_queued);
-  else log_info("%s: nothing to submit: no case is waiting or stopped; `stickslip sweep retry` tries failed ones again", dir);
+  PetscCall(file_make_directory(folder)); /* SLURM does not create the folder of the logs */
+  if (t->n_pending > 0) PetscCall(write_script(dir, d->number, d->plan, o, t, &d->script));
+  else if (t->n_queued > 0) log_info("%s: nothing to submit: the remaining %lld cases are already queued", dir, (long long)t->n_queued);
+  else log_info("%s: nothing to submit: no case is waiting or stopped; use `stickslip sweep retry` for failed cases", dir);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -380,11 +381,11 @@ static PetscErrorCode submit(const char *dir, const sweep_slurm_options *o)
   if (!d.script.data) PetscFunctionReturn(PETSC_SUCCESS);
   submission s = {d.number, 0, d.tasks.per_task};
   PetscCall(submit_script(dir, s.number, &d.script, &s.job));
-  PetscCall(note_submission(dir, d.n_before, d.before, &s));
-  for (int64_t k = 1; k <= d.tasks.n_tasks; ++k) n_tasks += d.tasks.is_left[k];
-  log_info("%s: %lld cases as %lld tasks of SLURM job %lld%s; `stickslip sweep status` shows how they stand", dir, (long long)d.tasks.n_left,
-           (long long)n_tasks, s.job, d.tasks.n_queued > 0 ? " (the others are queued already)" : "");
-  PetscCall(submit_gather(dir, d.plan, o, s.job));
+  PetscCall(record_submission(dir, d.n_before, d.before, &s));
+  for (int64_t k = 1; k <= d.tasks.n_tasks; ++k) n_tasks += d.tasks.is_pending[k];
+  log_info("%s: %lld cases as %lld tasks of SLURM job %lld%s; see `stickslip sweep status`", dir, (long long)d.tasks.n_pending,
+           (long long)n_tasks, s.job, d.tasks.n_queued > 0 ? " (the others are already queued)" : "");
+  PetscCall(submit_gather_job(dir, d.plan, o, s.job));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -393,7 +394,7 @@ PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o)
   run_lock *lock;
 
   PetscFunctionBegin;
-  PetscCall(run_lock_acquire(dir, &lock)); /* two submissions at once would both take what is left */
+  PetscCall(run_lock_acquire(dir, &lock)); /* two simultaneous submissions would submit the same cases */
   const PetscErrorCode code = submit(dir, o);
   run_lock_release(&lock);
   PetscCall(code);
@@ -404,10 +405,10 @@ PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o)
 
 typedef struct {
   int64_t n_running, n_waiting;
-  char    reason[128]; /* of one that waits */
+  char    reason[128]; /* reason of a waiting task */
 } queue_count;
 
-static void count(const submission *s, int64_t task, const char *state, const char *reason, void *context)
+static void count_task(const submission *s, int64_t task, const char *state, const char *reason, void *context)
 {
   queue_count *c = context;
   (void)s, (void)task;
@@ -426,7 +427,7 @@ PetscErrorCode sweep_slurm_status(const char *dir, FILE *out)
   PetscCall(read_submissions(dir, &n, &s));
   for (int64_t i = 0; i < n; ++i) {
     queue_count c = {0};
-    PetscCall(visit_queue(&s[i], count, &c));
+    PetscCall(visit_queue(&s[i], count_task, &c));
     if (c.n_running + c.n_waiting == 0) continue;
     fprintf(out, "SLURM job %lld: %lld tasks running, %lld waiting", s[i].job, (long long)c.n_running, (long long)c.n_waiting);
     fprintf(out, c.n_waiting > 0 ? " (%s)\n" : "\n", c.reason);

@@ -1,24 +1,26 @@
-/* Cases of a sweep as one SLURM job array. Task k of an array runs cases (k-1) K + 1 to k K of the sweep, one after the other, K being written
- * in its script, so that a task means the same cases whatever is added to the sweep later. Only tasks that have something left are submitted.
+/* Runs the cases of a sweep as a SLURM job array. Task k runs cases (k-1) K + 1 to k K in sequence. K is written in the batch
+ * script, so that a task keeps its cases if the sweep is extended later. Only tasks with waiting or stopped cases are submitted.
+ * Called by the sweep commands.
  *
- *   SWEEP/slurm/1.sh          the script of the first submission      SWEEP/slurm/1-17.log   what its task 17 said
- *   SWEEP/slurm/submitted.csv number, job, cases a task: a row a submission                                                    */
+ *   SWEEP/slurm/1.sh          batch script of the first submission      SWEEP/slurm/1-17.log   output of its task 17
+ *   SWEEP/slurm/submitted.csv number, job, cases per task: one row per submission */
 #ifndef SS_APP_SWEEP_SWEEP_SLURM_H
 #define SS_APP_SWEEP_SWEEP_SLURM_H
 #include "app/sweep/sweep_folder.h"
 
 typedef struct {
-  sweep_resources resources; /* what the command line says; 0, NULL: what the sweep file says */
-  int             n_more;    /* options for sbatch as they are: "--qos=night" */
+  sweep_resources resources; /* from the command line; 0 or NULL: use the value of the sweep file */
+  int             n_more;    /* further options of sbatch: "--qos=night" */
   const char    **more;
   bool            has_picture;
 } sweep_slurm_options;
 
-/* The script that a submission would write and submit; NULL, after saying so, if nothing is left. memory_free(*text). */
+/* The batch script of a submission; NULL, with a log message, if no case can be submitted. memory_free(*text). */
 PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o, char **text);
-/* Submit what is left and not queued already, and a job that gathers the results when all tasks have ended. Says what it did.
- * PETSC_ERR_USER_INPUT with sbatch's words if it refuses. */
+/* Submits the waiting and stopped cases that are not queued yet, and a job that gathers the results after all tasks. Logs the
+ * job number. PETSC_ERR_USER_INPUT with the message of sbatch if it rejects the job. */
 PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o);
-/* How many tasks of the sweep run and wait, and for what; nothing if none is queued or there is no SLURM here. */
+/* Prints the number of running and waiting tasks and why they wait; prints nothing if no task is queued or SLURM is not
+ * available. */
 PetscErrorCode sweep_slurm_status(const char *dir, FILE *out);
 #endif

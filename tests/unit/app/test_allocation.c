@@ -1,4 +1,4 @@
-/* What is read of a batch system's environment, of control groups, and of the time that squeue writes. */
+/* Reading the allocation of a SLURM job: environment variables, control groups, and times printed by squeue. */
 #define _GNU_SOURCE
 #include "temporary.h"
 #include "test.h"
@@ -17,7 +17,7 @@ static const char *const names[] = {"SLURM_JOB_ID", "SLURM_CPUS_PER_TASK", "SLUR
                                     "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
-/* Nothing set but these: name, value, name, value, ..., NULL. */
+/* Reads an allocation with only these variables set: name, value, name, value, ..., NULL. */
 static allocation read_with(const char *const *pairs)
 {
   allocation a;
@@ -32,7 +32,7 @@ static void test_cores(void **state)
 {
   (void)state;
   assert_int_equal(read_with((const char *const[]){NULL}).cores, 0);
-  assert_int_equal(WITH("SLURM_CPUS_PER_TASK", "8").cores, 0); /* left over in a shell: no job */
+  assert_int_equal(WITH("SLURM_CPUS_PER_TASK", "8").cores, 0); /* variable of a shell outside of a job */
   assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_CPUS_PER_TASK", "8", "SLURM_CPUS_ON_NODE", "16").cores, 8);
   assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_CPUS_ON_NODE", "1").cores, 1); /* sbatch without --cpus-per-task */
   assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_CPUS_ON_NODE", "16", "SLURM_NTASKS", "4").cores, 4);
@@ -55,10 +55,10 @@ static void test_restarts(void **state)
 static void test_memory_of_slurm(void **state)
 {
   (void)state;
-  const int64_t around = read_with((const char *const[]){NULL}).memory; /* what this test itself may use; 0: no limit */
+  const int64_t around = read_with((const char *const[]){NULL}).memory; /* memory limit of this test; 0: none */
   assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_MEM_PER_NODE", "3").memory, 3 << 20);
   assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_MEM_PER_CPU", "2", "SLURM_CPUS_PER_TASK", "5").memory, 10 << 20);
-  assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_MEM_PER_NODE", "0").memory, around); /* --mem=0: all there is */
+  assert_int_equal(WITH("SLURM_JOB_ID", "7", "SLURM_MEM_PER_NODE", "0").memory, around); /* --mem=0: all memory of the node */
 }
 
 static void write_file(const char *dir, const char *name, const char *text)
@@ -106,7 +106,7 @@ static void test_memory_of_control_groups(void **state)
   assert_int_equal(system(clean), 0);
 }
 
-static void test_time_as_squeue_writes_it(void **state)
+static void test_time_format_of_squeue(void **state)
 {
   const char *const no_times[] = {"UNLIMITED", "INVALID", "NOT_SET", "", "1:", ":1", "1:2x", "-1:00", "1-"};
   (void)state;
@@ -118,7 +118,7 @@ static void test_time_as_squeue_writes_it(void **state)
   for (size_t i = 0; i < sizeof no_times / sizeof *no_times; ++i) assert_true(isinf(allocation_parse_time(no_times[i])));
 }
 
-static void test_time_that_the_environment_knows(void **state)
+static void test_time_from_environment(void **state)
 {
   char end[40];
   (void)state;
@@ -129,8 +129,8 @@ static void test_time_that_the_environment_knows(void **state)
   assert_true(isinf(allocation_time_left(&a)));
 }
 
-/* On a node where nothing confines a job to its cores, threads must not be bound: all jobs would take the same cores. */
-static void test_threads_are_bound_only_to_cores_of_our_own(void **state)
+/* If a job is not confined to its cores, threads must not be bound, because all jobs would use the same cores. */
+static void test_threads_are_bound_only_to_own_cores(void **state)
 {
   char      cores[20];
   cpu_set_t before, one;
@@ -144,17 +144,17 @@ static void test_threads_are_bound_only_to_cores_of_our_own(void **state)
     if (CPU_ISSET(i, &before)) CPU_SET(i, &one);
   assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
   assert_string_equal(allocation_places(&a, 1), "cores");
-  assert_null(allocation_places(&a, 2)); /* more threads than cores: the system may move them */
+  assert_null(allocation_places(&a, 2)); /* more threads than cores: not bound */
   setenv("OMP_PROC_BIND", "false", 1);
-  assert_null(allocation_places(&a, 1)); /* the user has decided */
+  assert_null(allocation_places(&a, 1)); /* setting of the user */
   a = read_with((const char *const[]){NULL});
-  assert_null(allocation_places(&a, 1)); /* not ours alone */
+  assert_null(allocation_places(&a, 1)); /* not confined to own cores */
   assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
   snprintf(cores, sizeof cores, "%d", n);
   a = WITH("SLURM_JOB_ID", "7", "SLURM_CPUS_PER_TASK", cores);
-  assert_non_null(allocation_places(&a, 1)); /* all of the node */
+  assert_non_null(allocation_places(&a, 1)); /* the whole node */
 }
 
 TEST_MAIN(cmocka_unit_test(test_cores), cmocka_unit_test(test_restarts), cmocka_unit_test(test_memory_of_slurm),
-          cmocka_unit_test(test_memory_of_control_groups), cmocka_unit_test(test_time_as_squeue_writes_it),
-          cmocka_unit_test(test_time_that_the_environment_knows), cmocka_unit_test(test_threads_are_bound_only_to_cores_of_our_own))
+          cmocka_unit_test(test_memory_of_control_groups), cmocka_unit_test(test_time_format_of_squeue),
+          cmocka_unit_test(test_time_from_environment), cmocka_unit_test(test_threads_are_bound_only_to_own_cores))

@@ -1,4 +1,4 @@
-/* FCLIB files on their way to the solvers and back: one physical problem in every form gives one answer, the known one. */
+/* FCLIB files are read, solved and written: one physical problem in all forms gives the known solution. */
 #include "fclib_scenes.h"
 #include "app/friction/friction_case.h"
 #include "app/friction/friction_profile.h"
@@ -13,7 +13,7 @@ static void begin(void)
   snprintf(answer, sizeof answer, "%s/answer.hdf5", folder);
 }
 
-/* Solve what stands in `path` from zero. */
+/* Solves the problem in the file `path` from zero. */
 static void solve(friction_case *c, double *r, double *u, friction_result *result)
 {
   document               *doc;
@@ -29,7 +29,8 @@ static void solve(friction_case *c, double *r, double *u, friction_result *resul
   document_destroy(&doc);
 }
 
-/* Global, local, in space and in the plane; sticking, sliding, without friction: velocities are the known ones, and what is written has them too. */
+/* Global and local, 3D and plane; sticking, sliding, without friction: the velocities equal the formula, also after writing and
+ * reading. */
 static void test_slope(void **state)
 {
   (void)state;
@@ -38,7 +39,7 @@ static void test_slope(void **state)
   for (int k = 0; k < 4; ++k)
     for (int form = 0; form < 4; ++form) {
       const bool      is_plane = form & 1, is_local = form & 2;
-      const double    speed    = scene_slope_speed(cases[k][0], cases[k][1]), tolerance = 1e-9; /* the solver's, with speeds of 0.1 m/s */
+      const double    speed    = scene_slope_speed(cases[k][0], cases[k][1]), tolerance = 1e-9; /* of the solver */
       fclib_problem   p;
       friction_case   c;
       friction_result result;
@@ -55,14 +56,14 @@ static void test_slope(void **state)
         normal += r[3 * a];
         if (is_plane) assert_true(r[3 * a + 2] == 0);
       }
-      assert_close(normal, scene_weight * cos(cases[k][0]), tolerance); /* the slope carries it */
+      assert_close(normal, scene_weight * cos(cases[k][0]), tolerance); /* the normal force balances the weight */
       assert_close(friction_case_nu(&c), is_plane ? 4.0 / 3 : 2, 1e-15);
       int64_t rank;
       assert_ok(friction_case_rank(&c, 100, &rank));
       assert_int_equal(rank, is_plane ? 3 : 6);
       assert_ok(friction_case_rank(&c, 3, &rank));
       assert_int_equal(rank, -1);
-      /* written with the guess it came from, read again: impulses, velocities and v = M^-1 (H r + f) */
+      /* written with its guess and read again: impulses, velocities and v = M^-1 (H r + f) */
       const double *const guess = u;
       assert_ok(friction_case_write(&c, answer, r, 1, &guess));
       assert_ok(friction_case_guess(answer, &c, 0, back));
@@ -88,7 +89,7 @@ static void test_slope(void **state)
   assert_no_leak();
 }
 
-/* W is taken as it stands: not symmetric, u = W r + q to the last digit of a sum. */
+/* A nonsymmetric W is used unchanged: u = W r + q to rounding errors. */
 static void test_unsymmetric(void **state)
 {
   (void)state;
@@ -109,7 +110,7 @@ static void test_unsymmetric(void **state)
   assert_no_leak();
 }
 
-/* A mass matrix that is none. */
+/* An invalid mass matrix. */
 static void test_bad_mass(void **state)
 {
   (void)state;
@@ -138,7 +139,7 @@ static void add(friction_runs *runs, const char *problem, const char *solver, bo
   r->is_solved = is_solved, r->seconds = seconds, r->scaled = is_solved ? 1e-9 : 3e-4, r->iterations = 7, r->nu = NAN;
 }
 
-/* Three problems, two solvers: who is fastest, who failed, how many. */
+/* Three problems, two solvers: fastest solver, failures, number of solved problems. */
 static void test_profile(void **state)
 {
   (void)state;

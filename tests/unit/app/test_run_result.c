@@ -1,4 +1,4 @@
-/* result.yaml: what is written is read back to the bit, and no damage passes for a result. */
+/* result.yaml, stages.csv and machine.yaml: written and read back bit for bit; damage is detected. */
 #include "io_fixture.h"
 #include "discretize/body/body_stages.h"
 #include <float.h>
@@ -50,7 +50,7 @@ static void reads_back_to_the_bit(void **state)
   document         *owner;
   const run_result *r;
   assert_ok(run_result_read(dir, &owner, &r));
-  assert_null(r), assert_null(owner); /* not there: nobody's mistake */
+  assert_null(r), assert_null(owner); /* a missing file is not an error */
   assert_ok(run_result_write(dir, &one));
   assert_ok(run_result_read(dir, &owner, &r));
   assert_non_null(r);
@@ -74,8 +74,8 @@ static void reads_back_to_the_bit(void **state)
   assert_no_leak();
 }
 
-/* Every cut and every flipped bit of the file, and a file of the future. */
-static void damage_is_refused(void **state)
+/* Truncated files, flipped bits, and a newer format. */
+static void damage_is_detected(void **state)
 {
   (void)state;
   document         *owner;
@@ -111,7 +111,7 @@ static void statistics_follow_their_definition(void **state)
   const double values[] = {NAN, 2.0, -1.0, INFINITY, 5.0, -1.0, 5.0, NAN};
   for (int i = 0; i < 8; ++i) measure_statistics_add(&s, 0.1 * i, values[i]);
   assert_int_equal(s.n, 5);
-  assert_true(isnan(s.last)); /* the last record, not the last number */
+  assert_true(isnan(s.last)); /* the last record, although not finite */
   assert_close(s.min, -1.0, 0);
   assert_close(s.time_of_min, 0.1 * 2, 0);
   assert_close(s.max, 5.0, 0);
@@ -141,7 +141,7 @@ static void stages_are_summed_over_starts(void **state)
   timer_begin(TIMER_OPERATOR);
   timer_end(TIMER_OPERATOR);
   timer_work(TIMER_OPERATOR, 1e9, 5e9);
-  for (int start = 0; start < 2; ++start) { /* writing again writes the same start again, it does not add */
+  for (int start = 0; start < 2; ++start) { /* writing twice does not add the times twice */
     assert_ok(run_stages_write(dir, &past));
     assert_ok(run_stages_read(dir, &back));
     const run_stage *s = find(&back, timer_name(TIMER_OPERATOR));
@@ -150,13 +150,13 @@ static void stages_are_summed_over_starts(void **state)
     assert_true(s->record.flops == 3e9 && s->record.bytes == 8e9);
     assert_true(s->record.seconds >= 1.5 && s->record.seconds < 2.5);
     assert_true(find(&back, "a stage of another version")->record.seconds == 0.25);
-    assert_null(find(&back, timer_name(TIMER_SORT))); /* never entered */
+    assert_null(find(&back, timer_name(TIMER_SORT))); /* this stage was not entered */
   }
   folder_remove(dir);
   assert_no_leak();
 }
 
-static void what_is_no_such_table_is_no_stage(void **state)
+static void malformed_tables_have_no_stages(void **state)
 {
   (void)state;
   static const char *const texts[] = {"", "stage", "another,header\nx,1,1,1,1\n", "stage,seconds [s],calls,traffic [byte],operations\nx,1\ny,-1,1,1,1\nz,nan,1,1,1\n,1,1,1,1\nx,1,1,1,1"};
@@ -200,5 +200,5 @@ static void the_machine_is_read_back(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(table_is_sound), cmocka_unit_test_setup_teardown(reads_back_to_the_bit, setup, teardown),
-          cmocka_unit_test_setup_teardown(damage_is_refused, setup, teardown), cmocka_unit_test(statistics_follow_their_definition),
-          cmocka_unit_test(stages_are_summed_over_starts), cmocka_unit_test(what_is_no_such_table_is_no_stage), cmocka_unit_test(the_machine_is_read_back))
+          cmocka_unit_test_setup_teardown(damage_is_detected, setup, teardown), cmocka_unit_test(statistics_follow_their_definition),
+          cmocka_unit_test(stages_are_summed_over_starts), cmocka_unit_test(malformed_tables_have_no_stages), cmocka_unit_test(the_machine_is_read_back))

@@ -1,4 +1,4 @@
-/* A sweep on disk: made, read back, extended, refused. */
+/* Sweep folders: creating, reading, extending, rejecting, and states of cases. */
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
 #include "app/run/run_result.h"
@@ -13,7 +13,8 @@ static int setup(void **state)
   return 0;
 }
 
-/* Bring the folder up to date with `text`: how many cases are new, or -1 if it was refused with a complaint that contains `says`. */
+/* Updates the folder with the sweep file `text`. Returns the number of new cases, or -1 if it was rejected with a diagnostic
+ * containing `says`. */
 static int64_t update(const char *text, const char *says)
 {
   diagnostics *d;
@@ -44,7 +45,7 @@ static void assert_same_case(const sweep_plan *a, int64_t i, const sweep_plan *b
 static const char *const file = "vary: {contact.friction: [0.1, 0.2], a: [1, 3]}\nlet: {b: a+1}\nresources: {cores: 3, memory: 2G}\n"
                                 "set: {bodies.ball.shape.sphere.center: [0, 0, b], description: \"a, \\\"b\\\" of {a}\"}\n";
 
-static void what_is_written_is_read_back(void **state)
+static void written_sweep_is_read_back(void **state)
 {
   (void)state;
   assert_false(sweep_folder_exists(dir));
@@ -63,7 +64,8 @@ static void what_is_written_is_read_back(void **state)
   sweep_plan_destroy(&plan);
 }
 
-/* Cases that are there keep their numbers, whatever the order of the file; new ones get the next; those gone from the file stay. */
+/* Existing cases keep their numbers for any order of the file; new cases get the next numbers; cases removed from the file
+ * remain. */
 static void extension(void **state)
 {
   (void)state;
@@ -81,14 +83,14 @@ static void extension(void **state)
   sweep_plan_destroy(&after);
 }
 
-static void another_sweep_is_refused(void **state)
+static void another_sweep_is_rejected(void **state)
 {
   (void)state;
   const char *const wider = "vary: {a: [1, 2, 3]}\nset: {contact.stiffness: a}\n";
   assert_int_equal(update("vary: {a: [1, 2]}\nset: {contact.stiffness: a}\n", NULL), 2);
   assert_int_equal(update("vary: {a: [1, 2]}\nset: {contact.stiffness: a*2}\n", "contact.stiffness: 1 -> 2"), -1);
   assert_int_equal(update("vary: {a: [1, 2], contact.friction: [0.1]}\nset: {contact.stiffness: a}\n", "no parameter contact.friction"), -1);
-  assert_int_equal(update("vary: {contact.stiffness: [1, 2]}\n", "its cases have a"), -1);
+  assert_int_equal(update("vary: {contact.stiffness: [1, 2]}\n", "cases.csv has a column a"), -1);
   char changed[1024];
   snprintf(changed, sizeof changed, "%s", sweep_job);
   memcpy(strstr(changed, "7800"), "7900", 4);
@@ -99,7 +101,7 @@ static void another_sweep_is_refused(void **state)
   assert_int_equal(update("vary: {a: [1, 2, 3]}\nset: {contact.stiffness: \"a\"}\n# a comment\n", NULL), 0);
 }
 
-static void damage_is_named(void **state)
+static void damage_is_reported(void **state)
 {
   (void)state;
   static const char *const bad[] = {"", "number,id\n", "number,id,contact.friction\n1,0123456789abcdef,0.1,7\n", "number,id,contact.friction\n2,0123456789abcdef,0.1\n",
@@ -161,7 +163,7 @@ static void every_state(void **state)
   assert_state(CASE_STOPPED, "result.yaml");
 }
 
-TEST_MAIN(cmocka_unit_test_setup_teardown(what_is_written_is_read_back, setup, sweep_teardown), cmocka_unit_test_setup_teardown(extension, setup, sweep_teardown),
-          cmocka_unit_test_setup_teardown(another_sweep_is_refused, setup, sweep_teardown),
-          cmocka_unit_test_setup_teardown(damage_is_named, setup, sweep_teardown),
+TEST_MAIN(cmocka_unit_test_setup_teardown(written_sweep_is_read_back, setup, sweep_teardown), cmocka_unit_test_setup_teardown(extension, setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(another_sweep_is_rejected, setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(damage_is_reported, setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(every_state, sweep_setup, sweep_teardown))

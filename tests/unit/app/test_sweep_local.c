@@ -1,11 +1,11 @@
-/* CPUs between cases: disjoint, hyperthreads last, the two of a core together when they are needed. */
+/* Distribution of CPUs among cases: disjoint; second hyperthreads last; both hyperthreads of a core in one case. */
 #define _GNU_SOURCE
 #include "app/sweep/sweep_local.h"
 #include <sched.h>
 #include "test.h"
 
-/* Two packages of two cores of two hyperthreads, numbered as kernels do: first threads of all cores, then second ones, and packages
- * taking turns. */
+/* Two packages with two cores with two hyperthreads, in the numbering of the kernel: first threads of all cores, then second
+ * threads, packages alternating. */
 static int machine(sweep_cpu *cpus)
 {
   for (int i = 0; i < 8; ++i) cpus[i] = (sweep_cpu){i, i % 2, (i / 2) % 2, i / 4};
@@ -52,7 +52,7 @@ static void test_every_cpu_once(void **state)
   assert_false(sweep_cores_split(n, cpus, 3, 3));
 }
 
-static void test_finds_what_it_may_use(void **state)
+static void test_finds_allowed_cpus(void **state)
 {
   (void)state;
   static sweep_cpu cpus[SWEEP_CORES_MAX];
@@ -71,4 +71,4 @@ static void test_finds_what_it_may_use(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_cores_before_hyperthreads), cmocka_unit_test(test_hyperthreads_stay_together),
-          cmocka_unit_test(test_every_cpu_once), cmocka_unit_test(test_finds_what_it_may_use))
+          cmocka_unit_test(test_every_cpu_once), cmocka_unit_test(test_finds_allowed_cpus))

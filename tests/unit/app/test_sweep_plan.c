@@ -1,4 +1,4 @@
-/* Sweep files into cases: values, order, identity, what each case sets. */
+/* Expansion of sweep files: values, order, ids and overrides of the cases. */
 #include "sweep_fixture.h"
 #include "core/key_table.h"
 #include "app/job/job.h"
@@ -48,12 +48,12 @@ static void values_of_lists_and_ranges(void **state)
   VALUES("vary: {contact.friction: {range: {from: 4, to: 1, step: -1}}}\n", "contact.friction", "4", "3", "2", "1");
   VALUES("vary: {contact.friction: {range: {from: 0, to: 1, step: 0.4}}}\n", "contact.friction", "0", "0.4", "0.8");
   VALUES("vary: {contact.stiffness: {log: {from: 1e3, to: 1e6, count: 4}}}\n", "contact.stiffness", "1000", "10000", "100000", "1000000");
-  VALUES("vary: {s: [9007199254740993, 1e6, 2.0]}\nset: {description: \"{s}\"}\n", "s", "9007199254740993", "1000000", "2"); /* 2^53 + 1, a seed */
+  VALUES("vary: {s: [9007199254740993, 1e6, 2.0]}\nset: {description: \"{s}\"}\n", "s", "9007199254740993", "1000000", "2"); /* 2^53 + 1 */
   VALUES("vary: {bodies.ball.material: [steel, \"ice\"]}\n", "bodies.ball.material", "steel", "ice");
   VALUES("vary: {gravity: [[0, 0, -9.81], [0, 0, -1.620]]}\n", "gravity", "[0, 0, -9.81]", "[0, 0, -1.62]");
 }
 
-/* The last dimension varies fastest, repeat most of all; zip is one dimension; filters leave out. */
+/* The last dimension varies fastest, and repeat is last; zip is one dimension; filters omit cases. */
 static void the_product_is_in_order(void **state)
 {
   (void)state;
@@ -75,8 +75,8 @@ static void the_product_is_in_order(void **state)
   sweep_plan_destroy(&plan);
 }
 
-/* Derived parameters in any order, all their digits; lists with expressions in them; texts with parameters in them. */
-static void what_is_set(void **state)
+/* Derived parameters in any order with all digits; lists with expressions; texts with parameters. */
+static void settings(void **state)
 {
   (void)state;
   sweep_plan *plan = sweep_good("vary: {a: [0.1, 3]}\nlet: {late: early*2, early: a*3}\n"
@@ -93,7 +93,7 @@ static void what_is_set(void **state)
   sweep_plan_destroy(&plan);
 }
 
-/* Samples lie in their intervals, evenly in the logarithm where it says so; a longer Sobol entry has the same cases and more. */
+/* Samples are in their intervals, uniform in the logarithm if requested; a longer Sobol sequence contains the shorter one. */
 static void samples(void **state)
 {
   (void)state;
@@ -114,14 +114,14 @@ static void samples(void **state)
     for (int k = 0; k < 2; ++k) assert_int_equal(2 * below[k], plan[i]->n_cases);
   }
   for (int64_t k = 0; k < 16; ++k) assert_string_equal(plan[0]->cases[k].id, plan[1]->cases[k].id);
-  assert_string_equal(value_of(plan[0], 0, "contact.friction"), "0.2"); /* Sobol's first point is the corner, its second the middle */
+  assert_string_equal(value_of(plan[0], 0, "contact.friction"), "0.2"); /* first Sobol points: lower corner, centre */
   assert_string_equal(value_of(plan[0], 1, "contact.friction"), "0.4");
   assert_string_equal(value_of(plan[0], 1, "contact.stiffness"), "100");
   for (int i = 0; i < 3; ++i) sweep_plan_destroy(&plan[i]);
 }
 
-/* Paths are those of the file they stand in; what the job reads back is what the plan says. */
-static void overrides_are_what_a_job_reads(void **state)
+/* Paths are relative to their file; the job reads the values of the plan. */
+static void overrides_are_read_by_jobs(void **state)
 {
   (void)state;
   sweep_plan *plan = sweep_good("vary: {gravity: [[0, 0, -9.81], [0.1, 0, -3]], materials.steel: [{model: rigid, density: 7.8e3}], description: [\"a: b, c\", '3', it's]}\n");
@@ -140,7 +140,7 @@ static void overrides_are_what_a_job_reads(void **state)
   sweep_plan_destroy(&plan);
 }
 
-/* The identity of a case is what varies: not its place in the file, nor how its numbers are written. */
+/* The id of a case depends on the varied values, not on the order of the file or the notation of numbers. */
 static void identity(void **state)
 {
   (void)state;
@@ -157,7 +157,7 @@ static void identity(void **state)
 
 TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test_setup_teardown(values_of_lists_and_ranges, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(the_product_is_in_order, sweep_setup, sweep_teardown),
-          cmocka_unit_test_setup_teardown(what_is_set, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(settings, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(samples, sweep_setup, sweep_teardown),
-          cmocka_unit_test_setup_teardown(overrides_are_what_a_job_reads, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(overrides_are_read_by_jobs, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(identity, sweep_setup, sweep_teardown))

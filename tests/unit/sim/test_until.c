@@ -1,4 +1,4 @@
-/* Conditions that end a run, step by step, and over a resume. */
+/* Conditions of until: that end a run, evaluated step by step and after a resume. */
 #include "io_fixture.h"
 #include <string.h>
 #include "app/job/job.h"
@@ -59,7 +59,7 @@ static void stop(world *w)
   folder_remove(w->dir);
 }
 
-/* Step number i leads to x: is the run over? */
+/* Step i with measured value x: returns whether the run must end. */
 static bool step_to(world *w, int64_t i, double x)
 {
   const sim_clock   now     = {i, 0.1 * (double)i, 0.1};
@@ -73,7 +73,7 @@ static bool step_to(world *w, int64_t i, double x)
   return is_met;
 }
 
-/* The step at which x = 1, 2, 3, ... (or what `path` says) ends. */
+/* The step at which the run ends for x = 1, 2, 3, ... (or the values of `path`). */
 static int64_t end_of(const char *conditions, const double *path, int n)
 {
   world   w;
@@ -86,7 +86,7 @@ static int64_t end_of(const char *conditions, const double *path, int n)
   return end;
 }
 
-static void ends_where_it_says(void **state)
+static void ends_at_the_expected_step(void **state)
 {
   (void)state;
   assert_int_equal(end_of("[]", NULL, 20), -1);
@@ -94,15 +94,15 @@ static void ends_where_it_says(void **state)
   assert_int_equal(end_of("\"x > 3.5 ? t > 0.65 : 0\"", NULL, 20), 7);
   assert_int_equal(end_of("[x > 9, step == 6]", NULL, 20), 6);
   assert_int_equal(end_of("{when: \"1\", after: 0.7}", NULL, 20), 7);
-  /* what is recorded at 0.5 s and 1 s alone counts with its last value */
+  /* a measure recorded only at 0.5 s and 1 s keeps its last value */
   assert_int_equal(end_of("seldom > 4", NULL, 20), 5);
   assert_int_equal(end_of("seldom > 6", NULL, 20), 10);
-  assert_int_equal(end_of("seldom < 1", NULL, 4), -1); /* none yet */
-  /* not a number: neither this nor its opposite */
+  assert_int_equal(end_of("seldom < 1", NULL, 4), -1); /* no record yet */
+  /* NaN: neither the condition nor its negation is true */
   assert_int_equal(end_of("[none < 1, none >= 1, none == 1, none]", NULL, 20), -1);
 }
 
-static void must_hold_without_a_break(void **state)
+static void must_be_true_without_interruption(void **state)
 {
   (void)state;
   const double path[12] = {0, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1, 1};
@@ -113,7 +113,7 @@ static void must_hold_without_a_break(void **state)
   assert_int_equal(end_of("{when: x > 0, for: 0.2, after: 0.65}", path, 12), 9); /* true from then on */
 }
 
-/* After every step the watch is made anew from what is remembered: no difference. A condition that is changed starts anew. */
+/* The conditions are created again from the stored state after every step, without any difference. A changed condition starts again. */
 static void outlives_a_resume(void **state)
 {
   (void)state;
@@ -140,4 +140,4 @@ static void outlives_a_resume(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ends_where_it_says), cmocka_unit_test(must_hold_without_a_break), cmocka_unit_test(outlives_a_resume))
+TEST_MAIN(cmocka_unit_test(ends_at_the_expected_step), cmocka_unit_test(must_be_true_without_interruption), cmocka_unit_test(outlives_a_resume))
