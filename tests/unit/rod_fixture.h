@@ -5,8 +5,7 @@
 #include <string.h>
 #include "core/math3.h"
 #include "discretize/body_kinds.h"
-#include "discretize/material/elastic.h"
-"discretize/material/material_registry.h"
+#include "discretize/material/material_registry.h"
 #include "discretize/rod/rod_body.h"
 #include "discretize/material/elastic.h"
 #include "io/yaml.h"

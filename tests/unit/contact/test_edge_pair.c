@@ -30,10 +30,21 @@ static void fractions(const mesh_attachment *X, double *s, double *t)
   *s = at[0], *t = at[1];
 }
 
+/* The patches exist during each test. */
+static int patches_setup(void **state)
+{
+  (void)state;
+  return edge_patches_create(patches) ? 1 : 0;
+}
+static int patches_teardown(void **state)
+{
+  edge_patches_destroy(patches);
+  return test_check_leaks(state);
+}
+
 static void test_fractions(void **unused)
 {
   (void)unused;
-  assert_ok(edge_patches_create(patches));
   for (uint64_t i = 0; i < 10000; ++i) {
     const edge_patch *p = &patches[i % EDGE_PATCHES];
     double            st[2], back[2], again[2];
@@ -250,9 +261,7 @@ static void test_star(void **unused)
   }
   assert_int_equal(n_inner, 1);
   triangle_topology_destroy(&t);
-  edge_patches_destroy(patches);
-  assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_fractions), cmocka_unit_test(test_patches), cmocka_unit_test(test_cone), cmocka_unit_test(test_exchange), cmocka_unit_test(test_outermost),
-          cmocka_unit_test(test_ends_and_parallels), cmocka_unit_test(test_star))
+TEST_MAIN(cmocka_unit_test_setup_teardown(test_fractions, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_patches, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_cone, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_exchange, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_outermost, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_ends_and_parallels, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_star, patches_setup, patches_teardown))
