@@ -34,6 +34,7 @@ static void fractions(const mesh_attachment *X, double *s, double *t)
 static int patches_setup(void **state)
 {
   (void)state;
+  memset(patches, 0, sizeof patches);
   return edge_patches_create(patches) ? 1 : 0;
 }
 static int patches_teardown(void **state)
