@@ -43,7 +43,7 @@ for f in $documents; do grep -qx "$f" "$work/reached" || fail "$f: no chain of l
 # 3. Files that documents name in backquotes, with a folder and an ending
 for f in $documents; do
   grep -oE '`[A-Za-z0-9_./-]+/[A-Za-z0-9_.-]+\.(c|h|sh|awk|md|yaml|csv|mk|py|urdf|obj|gp|cfg|png|svg)`' "$f" | tr -d '`' | sort -u | while read -r p; do
-    case $p in run/* | build/* | DIR/* | measure/* | checkpoints/* | frames/* | sweep/* | /*) continue ;; esac
+    case $p in *NAME* | */[A-Z]/* | run/* | build/* | DIR/* | measure/* | checkpoints/* | frames/* | sweep/* | /*) continue ;; esac
     [ -e "$p" ] || [ -e "$(dirname "$f")/$p" ] || [ -e "src/$p" ] || [ -e "tests/$p" ] || [ -e "validation/$p" ] || [ -e "jobs/$p" ] || echo "$f: there is no file $p"
   done
 done >"$work/files"
