@@ -1,3 +1,4 @@
+/* Cells are unquoted in place, in a copy of the text. */
 #include "core/csv.h"
 #include "core/memory.h"
 #include <string.h>
@@ -16,8 +17,8 @@ PetscErrorCode csv_append(text_buffer *b, const char *cell, bool is_first)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Unquote the cell at `p` in place; returns where its end was (a comma, a line break or the end of the text). NULL: a quote is open. */
-static char *take_cell(char *p, const char **cell)
+/* Unquote the cell at `p` in place; returns the position of its end (a comma, a line break or the end of the text). NULL: a quote is not closed. */
+static char *unquote_cell(char *p, const char **cell)
 {
   char *to = p;
   *cell    = p;
@@ -46,10 +47,10 @@ PetscErrorCode csv_read(const char *name, const char *text, csv_table *out)
   p = strcpy(out->text, text);
   while (*p) {
     PetscErrorCode code = memory_reserve("table", n + 1, sizeof *out->cell, &capacity, &out->cell);
-    char          *end  = code ? NULL : take_cell(p, &out->cell[n]);
+    char          *end  = code ? NULL : unquote_cell(p, &out->cell[n]);
     if (code) csv_clear(out);
     PetscCall(code);
-    if (!end || !*end) break; /* the row is not finished */
+    if (!end || !*end) break; /* incomplete row */
     ++n, ++n_here;
     const bool is_end = *end == '\n', is_good = is_end || *end == ',';
     *end = 0;

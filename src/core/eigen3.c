@@ -1,9 +1,10 @@
+/* The matrix is scaled by a power of two, so that no magnitude causes overflow or underflow. */
 #include "core/eigen3.h"
 #include "core/math3.h"
 #include <float.h>
 
 /* Annihilate A[p][q] by A <- J^T A J, Q <- Q J. */
-static void rotate(double *A, double *Q, int p, int q)
+static void apply_jacobi_rotation(double *A, double *Q, int p, int q)
 {
   const double apq = A[3 * p + q], d = A[3 * q + q] - A[3 * p + p];
   const double t = 2.0 * apq / (d + copysign(hypot(d, 2.0 * apq), d)); /* the smaller root: |angle| <= pi/4 */
@@ -45,8 +46,8 @@ void eigen3_symmetric(const double A[9], double lambda[3], double Q[9])
 
   for (int sweep = 0; sweep < MAX_SWEEPS; ++sweep) {
     const double off = fabs(B[1]) + fabs(B[2]) + fabs(B[5]);
-    if (!(off > DBL_MIN)) break; /* also leaves at once with not-a-number */
-    /* entries below round-off of both diagonal entries only cost sweeps */
+    if (!(off > DBL_MIN)) break; /* also for NaN */
+    /* entries below round-off of both diagonal entries have no effect but cost sweeps */
     static const int pair[3][2] = {{0, 1}, {0, 2}, {1, 2}};
     for (int k = 0; k < 3; ++k) {
       const int    p = pair[k][0], q = pair[k][1];
@@ -54,7 +55,7 @@ void eigen3_symmetric(const double A[9], double lambda[3], double Q[9])
       if (sweep > 3 && b <= 0.01 * DBL_EPSILON * least)
         B[3 * p + q] = B[3 * q + p] = 0.0;
       else if (b != 0.0)
-        rotate(B, Q, p, q);
+        apply_jacobi_rotation(B, Q, p, q);
     }
   }
   for (int k = 0; k < 3; ++k) lambda[k] = ldexp(B[4 * k], exponent);

@@ -1,10 +1,11 @@
+/* The handler stores the first and the last error; error_report selects the one with the given code. */
 #include "core/error.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 2048, N_FRAMES = 48 }; /* PETSc itself cuts messages at 2047 */
+enum { MESSAGE_SIZE = 2048, N_FRAMES = 48 }; /* PETSc truncates messages at 2047 */
 
-/* Pointers are to literals: PETSc passes __func__ and __FILE__. */
+/* The pointers refer to literals: PETSc passes __func__ and __FILE__. */
 typedef struct {
   const char *function, *file;
   int         line;
@@ -18,13 +19,13 @@ typedef struct {
   error_frame    frame[N_FRAMES];
 } error_record;
 
-/* Cleaning up after the first error may raise others, and an error may have been overlooked long ago: the first and the
- * last are kept, and the report takes the one whose code it is given. Fixed storage: there may be no memory left. */
+/* Cleaning up after the first error may raise further errors, and an earlier error may have been ignored by its caller. Therefore the first and the
+ * last error are stored, and the report uses the one with the given code. Static storage: memory may be exhausted. */
 static error_record first, last;
 
 static int64_t (*bytes_in_use)(void); /* see error_set_memory_counter */
 
-static void record_start(error_record *r, PetscErrorCode code, const char *message)
+static void start_record(error_record *r, PetscErrorCode code, const char *message)
 {
   r->is_set = true;
   r->code = code;
@@ -34,12 +35,12 @@ static void record_start(error_record *r, PetscErrorCode code, const char *messa
   while (n > 0 && strchr(" \n", r->message[n - 1])) r->message[--n] = '\0';
 }
 
-static void record_frame(error_record *r, const char *function, const char *file, int line)
+static void add_frame(error_record *r, const char *function, const char *file, int line)
 {
   if (r->n_frames < N_FRAMES) r->frame[r->n_frames++] = (error_frame){function, file, line};
 }
 
-/* PETSc 3.18 gives the caller's line for a code and the caller's name for a message when it runs out of memory (mal.c). */
+/* When PETSc 3.18 runs out of memory (mal.c), it passes the caller's line as error code and the caller's name as message. */
 static bool is_out_of_memory(const char *function, PetscErrorType type)
 {
   return type == PETSC_ERROR_INITIAL && function && (!strcmp(function, "PetscMallocAlign") || !strcmp(function, "PetscReallocAlign"));
@@ -58,18 +59,18 @@ static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function,
              message && *message ? message : function, in_use);
     message = why;
   }
-  if (code == PETSC_ERR_SIG) /* PETSc aborts right after this call: now or never */
+  if (code == PETSC_ERR_SIG) /* PETSc aborts right after this call, so print here */
     fprintf(stderr, "stickslip: internal error: caught a deadly signal (%s)\n", message && *message ? message : function);
   const bool is_start = type == PETSC_ERROR_INITIAL || !first.is_set;
   if (is_start) {
-    /* a bare code that travels up has a placeholder for a message */
+    /* a repeated error has only a placeholder as message */
     const char *text = type == PETSC_ERROR_INITIAL ? message : "";
-    if (!first.is_set) record_start(&first, code, text);
-    record_start(&last, code, text);
+    if (!first.is_set) start_record(&first, code, text);
+    start_record(&last, code, text);
   }
   if (is_start ? first.n_frames == 0 : first.code == code && last.n_frames == first.n_frames)
-    record_frame(&first, function, file, line);
-  record_frame(&last, function, file, line);
+    add_frame(&first, function, file, line);
+  add_frame(&last, function, file, line);
   return code;
 }
 
@@ -96,13 +97,13 @@ static exit_code exit_code_of(PetscErrorCode code, const error_record *r)
   switch ((int)code) {
   case 0: return SS_EXIT_OK;
   case PETSC_ERR_USER_INPUT:
-  case PETSC_ERR_ARG_UNKNOWN_TYPE: /* a solver's name in the petsc: block */
+  case PETSC_ERR_ARG_UNKNOWN_TYPE: /* unknown name of a solver in the petsc: block */
     return SS_EXIT_BAD_INPUT;
   case PETSC_ERR_ARG_WRONG:
   case PETSC_ERR_ARG_OUTOFRANGE:
   case PETSC_ERR_ARG_INCOMP:
   case PETSC_ERR_SUP:
-  case PETSC_ERR_USER: /* PETSc's own complaint about an option's value; from anywhere else it is our bug */
+  case PETSC_ERR_USER: /* an option value rejected by PETSc; from any other function it is a programming error */
     return r && is_from_options(r) ? SS_EXIT_BAD_INPUT : SS_EXIT_BUG;
   case PETSC_ERR_FILE_OPEN:
   case PETSC_ERR_FILE_READ:
@@ -137,7 +138,7 @@ exit_code error_report(FILE *out, PetscErrorCode code, bool verbose)
     error_clear();
     return result;
   }
-  /* user input without a message: its diagnostics have been printed already */
+  /* user input without a message: diagnostics_close has printed its list */
   const bool is_reported = code == PETSC_ERR_USER_INPUT && !*text;
   if (!is_reported) {
     if (!*text) (void)PetscErrorMessage(code, &generic, NULL);
@@ -166,7 +167,7 @@ void error_assertion_failed(const char *condition, const char *file, int line, c
   fflush(stdout);
   fprintf(stderr, "stickslip: internal error: %s:%d: %s: assertion failed: %s\n", file, line, function, condition);
   fflush(stderr);
-  /* PETSc's handler for SIGABRT would bury the line above under a page of advice */
+  /* PETSc's handler for SIGABRT would print a page of advice */
   (void)PetscPopSignalHandler();
   abort();
 }

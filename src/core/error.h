@@ -1,11 +1,11 @@
-/* Errors: how bad news travels.
+/* Error handling of the whole program.
  *
- * Every function that can fail returns PetscErrorCode and is called through PetscCall (petscsys.h). Four channels:
- *   the user's mistake          collected in a `diagnostics` list (core/diagnostics.h), then one PETSC_ERR_USER_INPUT
- *   environment (disk, memory)  PetscCheck / SETERRQ, naming the file and what to do
- *   the step failed             no error at all: a `step_verdict` (discretize/body/step_status.h), negative means retry smaller
- *   our bug                     SS_ASSERT
- * See error.c for the handler that turns PETSc's trace into one line for users.                                     */
+ * Every function that can fail returns PetscErrorCode and is called through PetscCall (petscsys.h). There are four kinds of failures:
+ *   invalid user input          collected in a `diagnostics` list (core/diagnostics.h), then one PETSC_ERR_USER_INPUT
+ *   environment (disk, memory)  PetscCheck / SETERRQ, with the file and the remedy in the message
+ *   failed time step            not an error: the step status (discretize/body/step_status.h); negative: retry with a smaller step
+ *   programming error           SS_ASSERT
+ * error_install replaces PETSc's error printer; main reports an error with error_report, as one line for users. */
 #ifndef SS_CORE_ERROR_H
 #define SS_CORE_ERROR_H
 
@@ -18,23 +18,23 @@
 #define PETSC_SUCCESS ((PetscErrorCode)0)
 #endif
 
-/* Exit codes of the program: name, number, meaning. The one list behind main, --help, the man page and the tests. */
+/* Exit codes of the program: name, number, meaning. main, --help, the man page and the tests use this table. */
 #define EXIT_CODE_TABLE(X)                                                                                          \
-  X(EXIT_OK, 0, "everything asked for was done")                                                                   \
+  X(EXIT_OK, 0, "success")                                                                                         \
   X(EXIT_BUG, 1, "an internal error: please report it with the message")                                           \
   X(EXIT_BAD_INPUT, 2, "the command line, job or input file is wrong; nothing was written")                        \
-  X(EXIT_ENVIRONMENT, 3, "disk, memory, permission or a damaged file; what was there before is still there")       \
+  X(EXIT_ENVIRONMENT, 3, "disk, memory, permission or a damaged file; existing files are unchanged")               \
   X(EXIT_STEP_FAILED, 4, "a time step failed at the smallest step allowed; a checkpoint and a report were written") \
   X(EXIT_DIFFERENT, 5, "diff: the two checkpoints differ")                                                          \
-  X(EXIT_NOT_CONVERGED, 6, "friction: a problem was not solved to the tolerance; what was reached is written")       \
-  X(EXIT_REQUEUE, 75, "stopped by a signal or for want of time, after writing a checkpoint: run `stickslip resume`, or requeue the job")
+  X(EXIT_NOT_CONVERGED, 6, "friction: a solver did not reach the tolerance; its last iterate is written")            \
+  X(EXIT_REQUEUE, 75, "stopped by a signal or a time limit, after writing a checkpoint: run `stickslip resume`, or requeue the job")
 typedef enum {
 #define X(name, number, text) SS_##name = number,
   EXIT_CODE_TABLE(X)
 #undef X
 } exit_code;
 
-/* On in the debug, asan and tsan profiles (-DSS_CHECKS): our own bugs stop at once, with place and expression. */
+/* Enabled in the debug, asan and tsan profiles (-DSS_CHECKS): a programming error stops the program with its position and expression. */
 #ifdef SS_CHECKS
 #define SS_ASSERT(condition)                                                                   \
   do {                                                                                         \
@@ -46,20 +46,20 @@ typedef enum {
 void error_assertion_failed(const char *condition, const char *file, int line, const char *function)
     __attribute__((noreturn));
 
-/* Replace PETSc's error printer by ours: the first message and the frames go to a fixed buffer, nothing is printed.
- * Call once after PetscInitialize. */
+/* Replace PETSc's error printer: the first message and the stack frames are stored in a fixed buffer, nothing is printed. Call once after
+ * PetscInitialize. */
 PetscErrorCode error_install(void);
 /* Function that returns the bytes allocated by this program (memory_live): out-of-memory messages of PETSc then contain this number.
  * A callback, because core/memory is built on this module. NULL: no number. */
 void error_set_memory_counter(int64_t (*counter)(void));
 
-/* Print what has been caught: one line for users; with `verbose` or for internal errors also the frames
- * (function, file:line). Returns the exit code that fits `code`. Clears the buffer. */
+/* Print the stored error: one line for users; with `verbose` or for internal errors also the stack frames (function, file:line). Returns the exit code
+ * for `code` and clears the buffer. */
 exit_code error_report(FILE *out, PetscErrorCode code, bool verbose);
 
-/* The exit code that fits `code`, without a word. */
+/* Exit code for `code`; prints nothing. */
 exit_code error_exit_code(PetscErrorCode code);
-/* The first message caught since the last clear, "" if none. Valid until the next error. */
+/* The first message stored since the last clear, "" if none. Valid until the next error. */
 const char *error_message(void);
 void        error_clear(void);
 

@@ -1,4 +1,4 @@
-/* What every reader of a key table asks it: names, ranges, variants, words for types. */
+/* Queries on declarations; reading of a mapping into a struct; the resolved job; writing of a struct; comparison of two jobs; checks of tables. */
 #include "core/key_table.h"
 #include <math.h>
 #include <stdarg.h>
@@ -190,9 +190,9 @@ PetscErrorCode key_spec_expand(const key_spec *spec, document *owner, const docu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Documents into structs. Whatever is wrong is said and replaced by its default, so that one pass finds everything. */
+/* ---- reading a document into structs: a wrong value is reported and replaced by its default, so that one pass finds all errors ---- */
 
-enum { MANY = 200 }; /* from here on a hostile job gets no more guesses at what was meant: they cost time */
+enum { MAX_SUGGESTIONS = 200 }; /* after this many errors no similar names are searched, which limits the time for malicious input */
 
 typedef struct {
   document    *doc;
@@ -200,7 +200,7 @@ typedef struct {
   int          depth;
 } reader;
 
-/* Where in the tree we are: a chain on the stack, put into words only when there is something to complain about. */
+/* Current position in the tree: a linked list on the stack, converted to text only for an error message. */
 typedef struct key_path key_path;
 struct key_path {
   const key_path *up;
@@ -233,7 +233,7 @@ static void __attribute__((format(printf, 4, 5))) complain(reader *r, document_m
   diagnostics_add(r->d, mark, words, "%s", message);
 }
 
-/* What stands there, for "expected ..., got ...". */
+/* Description of a node's value for "expected ..., got ...". */
 static const char *got(const document_node *node, char *out, size_t size)
 {
   switch (node->kind) {
@@ -252,13 +252,13 @@ static void expected(reader *r, const key_spec *spec, const document_node *node,
   char words[KEY_WORDS];
   key_spec_words(spec, words, sizeof words);
   if (node->kind == DOCUMENT_NULL && spec->fallback)
-    complain(r, node->mark, at, "expected %s, got nothing; leave the key out for the default %s", words, spec->fallback);
+    complain(r, node->mark, at, "expected %s, got nothing; remove the key to use the default %s", words, spec->fallback);
   else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
 }
 
 /* ---- scalars ---- */
 
-/* `words` names one number; a list's entries are read by it too. */
+/* Read one number, of a scalar key or an entry of a list of numbers. */
 static bool read_number(reader *r, const key_spec *spec, const document_node *node, const key_path *at, double *real, int64_t *whole)
 {
   key_spec         one = *spec;
@@ -270,7 +270,7 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
   if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), false;
   verdict = whole ? key_text_int(node->text, whole) : key_text_real(node->text, real);
   if (node->is_quoted) {
-    complain(r, node->mark, at, "expected %s, got the text %s%s", words, GOT(node), verdict == KEY_TEXT_OK ? "; leave out the quotes" : "");
+    complain(r, node->mark, at, "expected %s, got the text %s%s", words, GOT(node), verdict == KEY_TEXT_OK ? "; remove the quotes" : "");
     return false;
   }
   key_text_unit_hint(node->text, hint, sizeof hint);
@@ -315,7 +315,7 @@ static bool read_bool(reader *r, const key_spec *spec, const document_node *node
   return false;
 }
 
-/* The index of a choice, or -1 with a complaint. */
+/* The index of a choice, or -1 after reporting an error. */
 static int read_choice(reader *r, const key_spec *spec, const document_node *node, const key_path *at)
 {
   key_spec one = *spec;
@@ -388,7 +388,7 @@ static bool read_reals(reader *r, const key_spec *spec, const document_node *nod
   return ok;
 }
 
-/* KEY_NAMED, KEY_LIST, KEY_STRINGS: entries that are wrong stay, filled with defaults, so that indices mean the same. */
+/* KEY_NAMED, KEY_LIST, KEY_STRINGS: wrong entries are kept, filled with defaults, so that indices remain valid. */
 static PetscErrorCode read_list(reader *r, const key_spec *spec, const document_node *node, const key_path *at, key_list *list, bool *ok)
 {
   const document_kind kind = spec->type == KEY_NAMED ? DOCUMENT_MAPPING : DOCUMENT_SEQUENCE;
@@ -400,9 +400,9 @@ static PetscErrorCode read_list(reader *r, const key_spec *spec, const document_
     expected(r, spec, node, at);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  *ok = true; /* what is wrong inside is said there; defaults would not be better */
+  *ok = true; /* errors inside entries are reported there */
   (void)check_length(r, spec, node, at);
-  list->n = node->n < spec->count ? spec->count : node->n; /* padded, so that nobody reads beyond a list that is too short */
+  list->n = node->n < spec->count ? spec->count : node->n; /* padded, so that code may rely on `count` entries */
   PetscCall(document_alloc(r->doc, (size_t)list->n * sizeof *list->item, &list->item));
   for (int i = node->n; i < list->n; ++i) {
     list->item[i] = (key_item){.value = "", .node = node};
@@ -473,7 +473,7 @@ static PetscErrorCode read_value(reader *r, const key_spec *spec, const document
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What "not there" looks like; `is_safe` for a required key, whose value may be looked at without asking. */
+/* Fill a member with the value for "absent". `is_safe`: for a required key, whose member is used without a check for absence. */
 static PetscErrorCode fill_absent(reader *r, const key_spec *spec, bool is_safe, const key_path *at, void *member)
 {
   diagnostics *const d = r->d;
@@ -515,12 +515,12 @@ static PetscErrorCode fill_default(reader *r, const key_spec *spec, document_mar
 
 /* ---- one mapping ---- */
 
-/* Does an unknown key of the mapping look like this one? Then the misspelling has been said, and "missing" is noise. */
+/* Whether an unknown key of the mapping is similar to this one: then the misspelling is reported, and a missing key is not reported again. */
 static bool is_misspelt(const key_table *table, int variant, const document_node *node, const char *name)
 {
   const char *names[KEY_MAX_NAMES];
   const int   n = key_table_names(table, variant, names);
-  for (int i = 0; i < node->n && i < MANY; ++i) {
+  for (int i = 0; i < node->n && i < MAX_SUGGESTIONS; ++i) {
     bool is_known = false;
     for (int k = 0; k < n && !is_known; ++k) is_known = !strcmp(names[k], node->key[i]);
     if (is_known) continue;
@@ -570,7 +570,7 @@ static PetscErrorCode read_one_of(reader *r, const key_table *table, const docum
     bool            ok;
     if (!k) continue;
     if (given) {
-      complain(r, node->key_mark[i], at, "only one of %s may be given, but \"%s\" stands beside \"%s\"", words, k->name, given);
+      complain(r, node->key_mark[i], at, "only one of %s may be given, but both \"%s\" and \"%s\" are given", words, k->name, given);
       continue;
     }
     given = k->name;
@@ -581,7 +581,7 @@ static PetscErrorCode read_one_of(reader *r, const key_table *table, const docum
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* `variant` -1: not known, so keys of all variants pass. */
+/* `variant` -1: unknown, so the keys of all variants are accepted. */
 static void check_unknown(reader *r, const key_table *table, int variant, const document_node *node, const key_path *at)
 {
   const char *names[KEY_MAX_NAMES];
@@ -594,7 +594,7 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     if (is_known) continue;
     for (int v = 0; v < key_table_n_variants(table) && !owner; ++v)
       if (key_table_find(table->variants[v].table, key)) owner = table->variants[v].name;
-    const char *nearest = r->d && diagnostics_count(r->d) < MANY ? diagnostics_nearest(key, n, names) : NULL;
+    const char *nearest = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS ? diagnostics_nearest(key, n, names) : NULL;
     if (owner)
       complain(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key,
                table->variants[variant].name, table->variant_key, owner);
@@ -607,7 +607,7 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
   }
 }
 
-/* The variant asked for, or the one probably meant, or -1. */
+/* The variant given, or the one with a similar name, or -1. */
 static int pick_variant(reader *r, const key_table *table, const document_node *node, const key_path *at)
 {
   const document_node *value = document_find(node, table->variant_key);
@@ -643,7 +643,7 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
   PetscFunctionBegin;
   *variant = 0;
   *out     = NULL;
-  if (r->depth >= KEY_MAX_DEPTH) { /* a table that requires itself; documents are not that deep */
+  if (r->depth >= KEY_MAX_DEPTH) { /* a table that requires itself; documents are less deep */
     if (node) complain(r, node->mark, at, "nested too deeply");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -686,11 +686,11 @@ PetscErrorCode key_table_read(const key_table *table, document *owner, const doc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The resolved job: what was written and what was left to defaults, in table order. */
+/* ---- the resolved job: given values and defaults, in table order ---- */
 
 static PetscErrorCode resolve_table(const key_table *table, document *owner, const document_node *node, int depth, document_node **out);
 
-/* Absolute, with every dollar doubled, since the resolved job is expanded again when it is read. */
+/* Absolute path with every dollar doubled, because variables are expanded again when the resolved job is read. */
 static PetscErrorCode resolve_path(document *owner, const document_node *node, document_node **out)
 {
   const char *absolute, *problem;
@@ -754,7 +754,7 @@ static PetscErrorCode resolve_table(const key_table *table, document *owner, con
   PetscFunctionBegin;
   PetscCall(key_table_expand(table, owner, &node));
   if ((node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) || depth >= KEY_MAX_DEPTH) {
-    PetscCall(document_copy(owner, node, out)); /* wrong anyway: a reader has said so */
+    PetscCall(document_copy(owner, node, out)); /* wrong type, reported by key_table_read */
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int variant = key_table_variant(table, node);
@@ -777,7 +777,7 @@ PetscErrorCode key_table_resolve(const key_table *table, document *owner, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- paths alone ---- */
+/* ---- absolute paths ---- */
 
 static PetscErrorCode absolute_table(const key_table *table, document *owner, document_node *node, int depth);
 
@@ -817,7 +817,7 @@ PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Structs into documents: the way back of key_table_read.c. */
+/* ---- writing structs to documents ---- */
 
 static const document_mark nowhere = {"", 0, 0};
 
@@ -855,7 +855,7 @@ static PetscErrorCode write_reals(document *doc, int n, const double *x, documen
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its dollars doubled: reading expands them. */
+/* Dollars are doubled, because reading expands variables. */
 static PetscErrorCode write_path(document *doc, const char *path, document_node **out)
 {
   text_buffer b = {0};
@@ -920,7 +920,7 @@ static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, doc
   case KEY_NAMED:
   case KEY_LIST:
   case KEY_STRINGS:
-    /* an empty list says nothing where absent means the same */
+    /* an empty list is omitted if absence has the same meaning */
     if (((const key_list *)member)->n > 0 || !may_be_absent) PetscCall(write_list(spec, doc, member, depth, out));
     break;
   }
@@ -956,14 +956,14 @@ static PetscErrorCode write_table(const key_table *table, int variant, document 
 PetscErrorCode key_table_write(const key_table *table, document *owner, const void *value, document_node **out)
 {
   PetscFunctionBegin;
-  SS_ASSERT(!table->variant_key);
+  SS_ASSERT(!table->variant_key); /* see key_table.h */
   PetscCall(write_table(table, -1, owner, value, 0, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What differs between two jobs, key by key: numbers by value, whatever they were written like; everything else by its text. */
+/* ---- comparison of two jobs: numbers are compared by value, everything else by text ---- */
 
-enum { PATH = 1024, VALUE = 200 }; /* longer ones are cut when shown, not when compared */
+enum { PATH = 1024, VALUE = 200 }; /* longer texts are truncated in the result, but compared completely */
 
 typedef struct {
   key_difference_visit visit;
@@ -995,7 +995,7 @@ static bool same(const document_node *a, const document_node *b)
   return true;
 }
 
-/* In one line, as it might stand in a job. */
+/* Append a value on one line, in flow style. */
 static PetscErrorCode append_value(text_buffer *b, const document_node *node)
 {
   PetscFunctionBegin;
@@ -1022,9 +1022,9 @@ static PetscErrorCode value_text(const document_node *node, text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- where we are -------------------------------------------------------------------------------------------------- */
+/* --- current path -------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode tell(comparison *c, const document_node *before, const document_node *after, bool may_change)
+static PetscErrorCode report_difference(comparison *c, const document_node *before, const document_node *after, bool may_change)
 {
   PetscFunctionBegin;
   text_buffer was = {0}, is = {0};
@@ -1037,8 +1037,8 @@ static PetscErrorCode tell(comparison *c, const document_node *before, const doc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The path so far and `name`; returns the length to cut it back to. */
-static size_t enter(comparison *c, const char *name, int index)
+/* Append `name` or an index to the path; returns the previous length, to truncate it again. */
+static size_t append_to_path(comparison *c, const char *name, int index)
 {
   const size_t n = strlen(c->path);
   if (name) (void)snprintf(c->path + n, PATH - n, "%s%s", n ? "." : "", name);
@@ -1050,7 +1050,7 @@ static size_t enter(comparison *c, const char *name, int index)
 
 static bool is_absent(const document_node *node) { return !node || node->kind == DOCUMENT_NULL; }
 
-/* Entries of a list by their place, of names by their name. */
+/* Entries of a list are matched by index, named entries by name. */
 static PetscErrorCode compare_entries(comparison *c, const key_spec *k, const document_node *before, const document_node *after,
                                       bool may_change)
 {
@@ -1058,15 +1058,15 @@ static PetscErrorCode compare_entries(comparison *c, const key_spec *k, const do
   const bool has_names = after->kind == DOCUMENT_MAPPING;
   for (int i = 0; i < after->n; ++i) {
     const document_node *was = has_names ? document_find(before, after->key[i]) : i < before->n ? before->value[i] : NULL;
-    const size_t         n   = enter(c, has_names ? after->key[i] : NULL, i);
+    const size_t         n   = append_to_path(c, has_names ? after->key[i] : NULL, i);
     if (was) PetscCall(compare_tables(c, k->table, was, after->value[i], may_change));
-    else PetscCall(tell(c, NULL, after->value[i], may_change));
+    else PetscCall(report_difference(c, NULL, after->value[i], may_change));
     c->path[n] = '\0';
   }
   for (int i = has_names ? 0 : after->n; i < before->n; ++i) {
     if (has_names && document_find(after, before->key[i])) continue;
-    const size_t n = enter(c, has_names ? before->key[i] : NULL, i);
-    PetscCall(tell(c, before->value[i], NULL, may_change));
+    const size_t n = append_to_path(c, has_names ? before->key[i] : NULL, i);
+    PetscCall(report_difference(c, before->value[i], NULL, may_change));
     c->path[n] = '\0';
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1076,16 +1076,16 @@ static PetscErrorCode compare_key(comparison *c, const key_spec *k, const docume
 {
   PetscFunctionBegin;
   const bool   is_list = k->type == KEY_LIST || k->type == KEY_NAMED;
-  const size_t n       = enter(c, k->name, 0);
-  if (is_absent(before) && is_absent(after)) { /* nothing either way */
+  const size_t n       = append_to_path(c, k->name, 0);
+  if (is_absent(before) && is_absent(after)) { /* absent in both */
   } else if (is_absent(before) || is_absent(after) || before->kind != after->kind) {
-    PetscCall(tell(c, is_absent(before) ? NULL : before, is_absent(after) ? NULL : after, may_change));
+    PetscCall(report_difference(c, is_absent(before) ? NULL : before, is_absent(after) ? NULL : after, may_change));
   } else if (k->type == KEY_TABLE) {
     PetscCall(compare_tables(c, k->table, before, after, may_change));
   } else if (is_list && before->kind != DOCUMENT_SCALAR) {
     PetscCall(compare_entries(c, k, before, after, may_change));
   } else if (!same(before, after)) {
-    PetscCall(tell(c, before, after, may_change));
+    PetscCall(report_difference(c, before, after, may_change));
   }
   c->path[n] = '\0';
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1106,7 +1106,7 @@ static PetscErrorCode compare_tables(comparison *c, const key_table *table, cons
   PetscFunctionBegin;
   const int variant = key_table_variant(table, after);
   if (before->kind != DOCUMENT_MAPPING || after->kind != DOCUMENT_MAPPING || c->depth >= KEY_MAX_DEPTH || variant != key_table_variant(table, before)) {
-    if (!same(before, after)) PetscCall(tell(c, before, after, may_change));
+    if (!same(before, after)) PetscCall(report_difference(c, before, after, may_change));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   ++c->depth;
@@ -1125,7 +1125,7 @@ PetscErrorCode key_table_compare(const key_table *table, const document_node *be
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Mistakes of our own in key tables, found by the tests of whoever declares one. */
+/* ---- checks of the declarations, called by the tests of modules that declare tables ---- */
 
 typedef struct {
   diagnostics     *d;
@@ -1148,7 +1148,7 @@ static void check_key(check *c, const key_table *table, const key_spec *k, size_
   size_t              bytes = k->type == KEY_REALS ? SIZE_OF[k->type] * (size_t)k->count : SIZE_OF[k->type];
   if (k->type == KEY_TABLE && k->table && k->table->variant_key) bytes = sizeof(key_item);
 #define SAY(text) diagnostics_add(c->d, none, k->name, "key of table %s: " text, table->name)
-  if (has_table != (k->table != NULL)) SAY("has a table and should not, or the other way round");
+  if (has_table != (k->table != NULL)) SAY("has a table although its type has none, or no table although its type needs one");
   if (k->type == KEY_ENUM && !k->choices) SAY("has no choices");
   if (k->type == KEY_REALS && k->count <= 0) SAY("has no count");
   if (k->offset + bytes > size) SAY("lies outside the struct");
@@ -1163,7 +1163,7 @@ static void check_key(check *c, const key_table *table, const key_spec *k, size_
   if (k->table) check_table(c, k->table);
 }
 
-/* Defaults are right if reading an empty mapping complains about nothing but missing keys. */
+/* A default is valid if reading an empty mapping with this key alone gives no error. */
 static PetscErrorCode check_defaults(const key_table *table, diagnostics *d)
 {
   PetscFunctionBegin;

@@ -7,8 +7,8 @@
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text);
 PetscErrorCode key_table_json_schema(const key_table *root, char **text);
 PetscErrorCode key_table_man_page(const key_table *root, char **text); /* troff section body, to be embedded in stickslip.1/-job.5 */
-/* Where keys lead, for shell completion: a line a table, "NUMBER ENTRY ...", the root is 0. An entry is a key and what it holds:
- * "name=" a value, "name=a,b" one of those, "name.3" the keys of table 3, "name@3" the same under names of the user's, "name#3" a list
- * of such mappings, "name." anything. All variants of a table stand together. memory_free(*text). */
+/* Outline for shell completion: one line per table, "NUMBER ENTRY ...", the root is 0. An entry is a key and the kind of its value: "name=" a value,
+ * "name=a,b" one of these choices, "name.3" a mapping of table 3, "name@3" a mapping from user-defined names to mappings of table 3, "name#3" a list of
+ * such mappings, "name." any mapping. The keys of all variants of a table are on its line. memory_free(*text). */
 PetscErrorCode key_table_outline(const key_table *root, char **text);
 #endif

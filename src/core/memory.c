@@ -1,10 +1,11 @@
+/* Each block has a header with its size in front; the counters are atomic, so that threads may allocate. */
 #include "core/memory.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-/* Stands right before each block. `raw` is what calloc gave. */
+/* Header directly in front of each block. `raw` is the pointer returned by calloc. */
 typedef struct {
   void    *raw;
   size_t   n_bytes;
@@ -15,7 +16,7 @@ static const uint64_t BLOCK_LIVE = 0x5354494b534c4950u, BLOCK_FREED = 0xdeadbeef
 
 static int64_t live_bytes, peak_bytes;
 
-static void count(int64_t change)
+static void count_bytes(int64_t change)
 {
   const int64_t now = __atomic_add_fetch(&live_bytes, change, __ATOMIC_RELAXED);
   int64_t       peak = __atomic_load_n(&peak_bytes, __ATOMIC_RELAXED);
@@ -31,7 +32,7 @@ int64_t memory_peak_resident(void)
   return getrusage(RUSAGE_SELF, &u) ? 0 : (int64_t)u.ru_maxrss * 1024;
 }
 
-/* Bytes of n items, padded to the alignment; false if no address space holds that much. */
+/* Bytes of n items, padded to the alignment; false if they exceed half the address space. */
 static bool padded_bytes(int64_t n, size_t size, size_t *bytes)
 {
   size_t product;
@@ -47,8 +48,8 @@ static block_header *header_of(void *p)
   return h;
 }
 
-/* calloc, not aligned_alloc and memset: large blocks then come as untouched zero pages, and each page lands in the memory
- * next to the thread that first writes to it. */
+/* calloc instead of aligned_alloc and memset: large blocks are then untouched zero pages, and each page is placed in the memory of the NUMA node
+ * whose thread writes to it first. */
 static void *block_create(size_t bytes)
 {
   char *raw = (char *)calloc(1, bytes + sizeof(block_header) + MEMORY_ALIGNMENT);
@@ -56,7 +57,7 @@ static void *block_create(size_t bytes)
   const uintptr_t start = (uintptr_t)raw + sizeof(block_header);
   char *p = raw + ((start + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT - (uintptr_t)raw);
   ((block_header *)p)[-1] = (block_header){.raw = raw, .n_bytes = bytes, .magic = BLOCK_LIVE};
-  count((int64_t)bytes);
+  count_bytes((int64_t)bytes);
   return p;
 }
 
@@ -64,14 +65,14 @@ static void block_destroy(void *p)
 {
   block_header *h = header_of(p);
   h->magic = BLOCK_FREED;
-  count(-(int64_t)h->n_bytes);
+  count_bytes(-(int64_t)h->n_bytes);
   free(h->raw);
 }
 
-static PetscErrorCode fail(const char *tag, int64_t n, size_t size)
+static PetscErrorCode report_out_of_memory(const char *tag, int64_t n, size_t size)
 {
   char mib[32];
-  snprintf(mib, sizeof mib, "%.1f", (double)memory_live() / 1048576.0); /* PETSc's own %f has surprises */
+  snprintf(mib, sizeof mib, "%.1f", (double)memory_live() / 1048576.0); /* PETSc formats %f differently */
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
           "out of memory: %s asked for %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n,
           size, mib);
@@ -82,10 +83,10 @@ PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out)
   size_t bytes;
   void  *p = NULL;
   memcpy(out, &p, sizeof p);
-  if (!padded_bytes(n, size, &bytes)) return fail(tag, n, size);
+  if (!padded_bytes(n, size, &bytes)) return report_out_of_memory(tag, n, size);
   if (bytes == 0) return PETSC_SUCCESS;
   p = block_create(bytes);
-  if (!p) return fail(tag, n, size);
+  if (!p) return report_out_of_memory(tag, n, size);
   memcpy(out, &p, sizeof p);
   return PETSC_SUCCESS;
 }
@@ -96,7 +97,7 @@ PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out)
   void  *old, *p = NULL;
   memcpy(&old, out, sizeof old);
   if (!old) return memory_alloc(tag, n, size, out);
-  if (!padded_bytes(n, size, &bytes)) return fail(tag, n, size);
+  if (!padded_bytes(n, size, &bytes)) return report_out_of_memory(tag, n, size);
   const size_t old_bytes = header_of(old)->n_bytes, wanted = (size_t)n * size;
   if (bytes == old_bytes) { /* same block; the tail beyond n is cleared so that growing again shows zeros */
     memset((char *)old + wanted, 0, bytes - wanted);
@@ -104,7 +105,7 @@ PetscErrorCode memory_resize(const char *tag, int64_t n, size_t size, void *out)
   }
   if (bytes > 0) {
     p = block_create(bytes);
-    if (!p) return fail(tag, n, size);
+    if (!p) return report_out_of_memory(tag, n, size);
     memcpy(p, old, wanted < old_bytes ? wanted : old_bytes);
   }
   block_destroy(old);
@@ -172,7 +173,7 @@ PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, vo
   size_t bytes;
   void  *p = NULL;
   memcpy(out, &p, sizeof p);
-  if (!padded_bytes(n, size, &bytes)) return fail(tag, n, size);
+  if (!padded_bytes(n, size, &bytes)) return report_out_of_memory(tag, n, size);
   if (bytes == 0) return PETSC_SUCCESS;
   arena_chunk *c = a->current, *previous = NULL;
   for (; c && c->size - c->used < bytes; c = c->next) previous = c;

@@ -1,3 +1,4 @@
+/* Signal dispositions and descriptors of the process; popen for commands. */
 #include "core/process.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ void process_ignore_signals(void)
 
 bool process_ignores_hangup(void) { return is_hangup_ignored; }
 
-static void say_crash(int number)
+static void report_crash(int number)
 {
   static const char begin[] = "stickslip: crashed (signal ", end[] = "): a bug, please report it; checkpoints written before are good\n";
   char              digits[2] = {(char)('0' + number / 10 % 10), (char)('0' + number % 10)};
@@ -45,12 +46,12 @@ static void say_crash(int number)
 
 void process_die_of_crashes(void)
 {
-  static char      stack[1 << 14]; /* of its own: the other may be what is full */
+  static char      stack[1 << 14]; /* a separate stack, because the crash may be a stack overflow */
   static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS};
   const stack_t    own       = {.ss_sp = stack, .ss_size = sizeof stack};
-  struct sigaction action    = {.sa_handler = say_crash, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
+  struct sigaction action    = {.sa_handler = report_crash, .sa_flags = (int)(SA_ONSTACK | SA_RESETHAND | SA_NODEFER)};
 #ifdef __SANITIZE_ADDRESS__
-  return; /* its report tells more */
+  return; /* the sanitizer's report contains more */
 #endif
   sigemptyset(&action.sa_mask);
   sigaltstack(&own, NULL);
@@ -63,13 +64,13 @@ bool process_output_is_whole(int *error)
 
   errno = 0;
   if (!fflush(stdout) && !ferror(stdout)) return true;
-  *error = errno ? errno : EIO; /* an earlier failure's reason is gone */
+  *error = errno ? errno : EIO; /* the reason of an earlier failure is not available */
   return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
 }
 
 bool process_has_room(void)
 {
-  const size_t  room = (size_t)192 << 20; /* twice the 64 MB that malloc sets aside for a thread, and what they take themselves */
+  const size_t  room = (size_t)192 << 20; /* twice the 64 MB that malloc reserves per thread, plus the memory of MPI and PETSc */
   struct rlimit limit;
 
   if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return true;

@@ -1,36 +1,33 @@
-/* The process and its surroundings: streams that are closed, readers that have gone, a terminal that hangs up, limits that are hit. None of
- * them may cost a run its night. */
+/* Robustness of the process against its environment (closed streams, lost readers and terminals, resource limits, crashes), and commands run through
+ * the shell. main calls the process_ functions. */
 #ifndef SS_CORE_PROCESS_H
 #define SS_CORE_PROCESS_H
 #include <stdbool.h>
 #include "core/text.h"
 
-/* First thing in main: where standard input, output or error is closed, it becomes /dev/null. Else the next file opened, a checkpoint
- * perhaps, would get its number, and every message would be written into it. Remembers whether SIGHUP came ignored (nohup). */
+/* Call first in main. If standard input, output or error is closed, open /dev/null in its place; otherwise the next file opened, perhaps a checkpoint,
+ * would get its descriptor and receive all messages. Also stores whether SIGHUP is ignored (nohup). */
 void process_secure_streams(void);
-/* After libraries have installed handlers of their own: a log pipe whose reader has gone (SIGPIPE) and the limit of a file's size
- * (SIGXFSZ) become errors of the write concerned; SIGHUP stays ignored where it was. */
+/* Call after libraries have installed their handlers. SIGPIPE (a log pipe without reader) and SIGXFSZ (file size limit) are ignored, so that the write
+ * fails with an error instead; SIGHUP remains ignored if it was. */
 void process_ignore_signals(void);
 bool process_ignores_hangup(void);
-/* After PetscInitialize, whose handler of crashes allocates memory and calls MPI: after a crash inside malloc it waits for itself for ever. The
- * process says in one line that it crashed, and dies of the signal. Only write() and its like are called. */
+/* Call after PetscInitialize, whose crash handler allocates memory and calls MPI: after a crash inside malloc it would deadlock. Install a handler that
+ * prints one line and lets the signal end the process; it calls only async-signal-safe functions. */
 void process_die_of_crashes(void);
-/* Has all of standard output been written? A reader that went away had enough: that is no failure. *error: errno of the failure. */
+/* Whether all of standard output has been written. A reader that closed the pipe is not a failure. *error: errno of the failure. */
 bool process_output_is_whole(int *error);
-/* Where the memory of a process is limited (ulimit -v): is there room to start MPI and PETSc, which end the process in ways of their own when
- * there is not? */
+/* Whether an address space limit (ulimit -v) leaves room to start MPI and PETSc; without room they would abort the process. */
 bool process_has_room(void);
-/* A library is left in a state over which its own clean-up would crash: the process is to end without it. */
+/* Request that the process exits without the clean-up of libraries, because a library is in a state in which its clean-up would crash. */
 void process_skip_clean_up(void);
 bool process_skips_clean_up(void);
 
-/* Commands of the machine, run through its shell. */
-
-/* Append a word so that a shell reads it back as it is: quoted where it has to be. */
+/* Append a word to a shell command, quoted where necessary. */
 PetscErrorCode shell_append_word(text_buffer *b, const char *word);
-/* Run a command: *code is its exit code (-1: it was killed, or could not be run), *output what it says (standard error is part of it only where the
- * command says so), never NULL; memory_free(*output). */
+/* Run a shell command. *code is its exit code; -1: killed or not started. *output is its standard output, never NULL; memory_free(*output). Standard
+ * error is included only if the command redirects it. */
 PetscErrorCode shell_run(const char *command, int *code, char **output);
-/* The first line of a text ends where the text ends now. */
+/* Truncate a text after its first line. */
 void shell_first_line(char *text);
 #endif

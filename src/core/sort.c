@@ -1,3 +1,4 @@
+/* Least significant digit radix sort with digits of 8 bits; digits that are equal in all keys are skipped. */
 #include "core/sort.h"
 #include <omp.h>
 #include <string.h>
@@ -5,7 +6,7 @@
 
 enum { DIGIT_BITS = 8, N_DIGITS = 1 << DIGIT_BITS, SERIAL_LIMIT = 1 << 14, MAX_THREADS = 256 };
 
-/* Which bits differ somewhere. */
+/* Bits that are not equal in all keys. */
 static uint64_t varying_bits(int64_t n, const uint64_t *restrict key)
 {
   uint64_t any = 0, all = UINT64_MAX;
@@ -25,8 +26,8 @@ static void count_digits(int64_t lo, int64_t hi, int shift, uint64_t mask, const
   for (int64_t i = lo; i < hi; ++i) count[(key[i] & mask) >> shift]++;
 }
 
-/* perm_in == NULL stands for 0, 1, 2, ... */
-static void move(int64_t lo, int64_t hi, int shift, uint64_t mask, const uint64_t *restrict key_in, const int32_t *restrict perm_in,
+/* Copy keys lo ... hi - 1 to their new positions. perm_in == NULL represents 0, 1, 2, ... */
+static void scatter_keys(int64_t lo, int64_t hi, int shift, uint64_t mask, const uint64_t *restrict key_in, const int32_t *restrict perm_in,
                  uint64_t *restrict key, int32_t *restrict perm, int32_t *restrict next)
 {
   for (int64_t i = lo; i < hi; ++i) {
@@ -36,11 +37,11 @@ static void move(int64_t lo, int64_t hi, int shift, uint64_t mask, const uint64_
   }
 }
 
-/* Thread t counts and moves its own stretch; digit d of thread t goes behind all smaller digits and behind d of the threads
- * before it. That keeps the order, whatever the number of threads. */
-static void one_pass(int64_t n, int shift, uint64_t mask, const uint64_t *key_in, const int32_t *perm_in, uint64_t *key, int32_t *perm)
+/* Sort by one digit. Thread t counts and scatters its own range of keys; its keys with digit d are placed behind all smaller digits and behind the keys
+ * with digit d of threads 0 ... t - 1. This keeps the order of equal keys for any number of threads. */
+static void sort_by_digit(int64_t n, int shift, uint64_t mask, const uint64_t *key_in, const int32_t *perm_in, uint64_t *key, int32_t *perm)
 {
-  static int32_t next[MAX_THREADS][N_DIGITS]; /* sorts are called by serial code; 256 KiB would be much for the stack */
+  static int32_t next[MAX_THREADS][N_DIGITS]; /* static, because 256 KiB is large for the stack; sorts are called by serial code */
   const int      want = n < SERIAL_LIMIT || omp_in_parallel() ? 1 : omp_get_max_threads(); /* NOLINT(clang-analyzer-deadcode.DeadStores): the pragma reads it */
   #pragma omp parallel num_threads(want < MAX_THREADS ? want : MAX_THREADS)
   {
@@ -58,7 +59,7 @@ static void one_pass(int64_t n, int shift, uint64_t mask, const uint64_t *key_in
           start += c;
         }
     }
-    move(lo, hi, shift, mask, key_in, perm_in, key, perm, next[t]);
+    scatter_keys(lo, hi, shift, mask, key_in, perm_in, key, perm, next[t]);
   }
 }
 
@@ -72,7 +73,7 @@ void sort_keys_with(int64_t n, int n_bits, uint64_t *key, int32_t *perm, uint64_
   while (todo) {
     const int      shift = lowest_bit(todo);
     const uint64_t mask = (uint64_t)(N_DIGITS - 1) << shift & considered;
-    one_pass(n, shift, mask, from, perm_from, to, perm_to);
+    sort_by_digit(n, shift, mask, from, perm_from, to, perm_to);
     todo &= ~mask;
     perm_from = perm_to;
     perm_to = perm_to == perm_scratch ? perm : perm_scratch;
@@ -123,7 +124,7 @@ double select_place(int64_t n, double *x, int64_t k)
   while (lo < hi) {
     const double pivot = median_of_three(x[lo], x[lo + (hi - lo) / 2], x[hi]);
     int64_t      i = lo, j = hi;
-    /* numbers equal to the pivot change sides, too: many equal ones are halved as well */
+    /* numbers equal to the pivot are exchanged, too, so that many equal numbers are divided into halves */
     while (i <= j) {
       while (x[i] < pivot) ++i;
       while (x[j] > pivot) --j;
@@ -131,7 +132,7 @@ double select_place(int64_t n, double *x, int64_t k)
     }
     if (k <= j) hi = j;
     else if (k >= i) lo = i;
-    else break; /* between them: the pivot */
+    else break; /* x[k] equals the pivot */
   }
   return x[k];
 }

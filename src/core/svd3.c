@@ -46,8 +46,8 @@ static void orthonormal_to(double *o, const double *unit) /* some unit vector no
   v3_scale(o, 1.0 / v3_norm(o), o);
 }
 
-/* u1 from what is left of b1 beside u0; twice, because once leaves the cancellation error of the first projection. */
-static void second_column(double *u1, const double *u0, const double *b1)
+/* u1 is the normalised component of b1 orthogonal to u0. The projection is applied twice: the second one removes the cancellation error of the first. */
+static void compute_second_column(double *u1, const double *u0, const double *b1)
 {
   v3_copy(u1, b1);
   for (int pass = 0; pass < 2; ++pass) {
@@ -95,7 +95,7 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9])
   else
     v3_set(u[0], 1.0, 0.0, 0.0); /* F = 0 */
   column(bp, B, 1), column(bq, B, 2);
-  second_column(u[1], u[0], bp);
+  compute_second_column(u[1], u[0], bp);
   v3_cross(u[2], u[0], u[1]);
   for (int k = 0; k < 3; ++k) set_column(U, k, u[k]);
   sigma[2] = v3_dot(u[2], bq) * scale;
@@ -103,7 +103,7 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9])
   sigma[0] = fmax(norm0 * scale, sigma[1]);
 }
 
-/* ---- vector lanes: the same steps with a fixed number of sweeps and selects in place of branches ---- */
+/* ---- SIMD lanes: the same steps with a fixed number of sweeps, and selects instead of branches ---- */
 
 typedef struct {
   double x, y, z;
@@ -138,8 +138,8 @@ LANE double lane_power_of_two(double x)
   return pun.value;
 }
 
-/* One rotation of columns p, q that also puts the longer one first: where q is longer, the angle of the smaller root t is
- * turned on by a quarter. With d = |bq|^2 - |bp|^2, g = 2 bp.bq the smaller root has the sign of g d. */
+/* One rotation of columns p, q that also places the longer one first: where q is longer, pi/2 is added to the angle of the smaller root t. With
+ * d = |bq|^2 - |bp|^2, g = 2 bp.bq the smaller root has the sign of g d. */
 LANE void lane_rotate(lane3 *bp, lane3 *bq, lane3 *vp, lane3 *vq)
 {
   const double a = lane3_dot(*bp, *bp), b = lane3_dot(*bq, *bq), g = 2.0 * lane3_dot(*bp, *bq);
@@ -175,7 +175,7 @@ LANE lane_state lane_load(int64_t ld, const double *F)
                       scale};
 }
 
-/* Two matrices at a time: a rotation is a chain of sqrt, divide, sqrt, and a second chain fills its waits. */
+/* Two vectors of matrices at a time: a rotation is a dependent chain of sqrt, divide, sqrt, and a second chain fills its latencies. */
 LANE void lane_sweep(lane_state *x, lane_state *y)
 {
   lane_rotate(&x->b0, &x->b1, &x->v0, &x->v1), lane_rotate(&y->b0, &y->b1, &y->v0, &y->v1);
@@ -191,7 +191,7 @@ LANE void lane_finish(const lane_state x, int64_t ld, double *restrict U, double
   lane3        u0      = lane3_scale(1.0 / (is_zero ? 1.0 : norm0), x.b0);
   u0.x = is_zero ? 1.0 : u0.x, u0.y = is_zero ? 0.0 : u0.y, u0.z = is_zero ? 0.0 : u0.z;
 
-  /* u1 = the rest of b1, projected twice; without a rest, e_smallest x u0 */
+  /* u1 = component of b1 orthogonal to u0, projected twice; if that is zero, e_smallest x u0 */
   lane3        w       = lane3_combine(1.0, x.b1, -lane3_dot(u0, x.b1), u0);
   const double rest    = lane_max(lane_max(fabs(w.x), fabs(w.y)), fabs(w.z));
   w                    = lane3_scale(1.0 / (rest > 1e-280 ? rest : 1e-280), w);
@@ -217,7 +217,7 @@ LANE void lane_finish(const lane_state x, int64_t ld, double *restrict U, double
 
 enum { LANES = 8, BLOCK = 2 * LANES };
 
-/* After 3, 4, 5 sweeps the worst of 1e6 matrices was off by 2e-3, 1e-9, 2e-15 |F|: see the search for the worst matrix in
+/* After 3, 4, 5 sweeps the largest error of 1e6 matrices was 2e-3, 1e-9, 2e-15 |F|: see the search for the worst matrix in
  * tests/unit/core/test_svd3.c. */
 LANE void lane_svd3_pair(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma,
                          double *restrict V)
@@ -247,7 +247,7 @@ void svd3_batch(int64_t n, int64_t ld, const double *F, double *U, double *sigma
   for (; first + BLOCK <= n; first += BLOCK) svd3_block(ld, F + first, ld, U + first, sigma + first, V + first);
   if (first == n) return;
 
-  /* the tail takes the same code, padded by identities, so that no result depends on its place */
+  /* the remainder is padded by identities and uses the same code, so that no result depends on its position */
   const int64_t n_tail = n - first;
   double        f[9 * BLOCK], u[9 * BLOCK], s[3 * BLOCK], v[9 * BLOCK];
   for (int k = 0; k < 9; ++k)

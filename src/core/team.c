@@ -1,12 +1,13 @@
 #define _GNU_SOURCE /* sched_setaffinity */
+/* Chunks are summed with 32 accumulators; vectors of few chunks and calls from parallel regions are summed serially, in the same order. */
 #include "core/team.h"
 #include <math.h>
 #include <omp.h>
 #include <sched.h>
 #include <stdlib.h>
 
-/* Debian's PETSc brings OpenBLAS, whose threaded dot product changes its bits with the number of threads. Weak: another
- * BLAS has no such function. */
+/* Debian's PETSc is linked with OpenBLAS, whose threaded dot product depends on the number of threads. Weak: other BLAS libraries do not have this
+ * function. */
 extern void openblas_set_num_threads(int n) __attribute__((weak));
 
 enum { LANES = 32, PARALLEL_CHUNKS = 16 }; /* fewer chunks are summed faster than a team wakes up */
@@ -20,15 +21,15 @@ void team_set_threads(int n)
 
 int team_threads(void) { return omp_get_max_threads(); }
 
-/* Partial sums, one per chunk. Grows, never shrinks, so that a sum costs no malloc; lives until the program ends. Only
- * serial code reaches it: inside a parallel region the sums below run in one go and need no parts. */
-static double *scratch(int64_t n)
+/* Array for the partial sums, one per chunk. It grows and never shrinks, so that a sum needs no malloc, and exists until the program ends. Only serial
+ * code calls this: inside a parallel region the reductions below run serially and need no partial sums. */
+static double *reserve_partial_sums(int64_t n)
 {
   static double *part;
   static int64_t size;
   if (n > size) {
     double *grown = realloc(part, sizeof *part * (size_t)(2 * n));
-    if (!grown) return NULL; /* then one thread adds the chunks in the same order */
+    if (!grown) return NULL; /* the caller then adds the chunks serially, in the same order */
     part = grown;
     size = 2 * n;
   }
@@ -44,8 +45,8 @@ static inline double add_lanes(double *lane)
   return lane[0];
 }
 
-/* 32 accumulators: one alone waits for its own last addition and reaches a third of the memory's speed. Their number is
- * fixed, so the bits do not depend on the width of the vectors. */
+/* 32 accumulators: with a single one each addition waits for the previous one, which gives a third of the memory bandwidth. Their number is fixed, so
+ * that the bits do not depend on the SIMD width. */
 static double chunk_sum(int64_t n, const double *restrict x)
 {
   double  lane[LANES] = {0.0}, rest = 0.0;
@@ -70,15 +71,15 @@ static double chunk_dot(int64_t n, const double *restrict x, const double *restr
   return add_lanes(lane) + rest;
 }
 
-static double *parts_for(int64_t n_chunks, int m)
+static double *partial_sums_for(int64_t n_chunks, int m)
 {
-  return n_chunks >= PARALLEL_CHUNKS && !omp_in_parallel() ? scratch(n_chunks * m) : NULL;
+  return n_chunks >= PARALLEL_CHUNKS && !omp_in_parallel() ? reserve_partial_sums(n_chunks * m) : NULL;
 }
 
 double team_sum(int64_t n, const double *x)
 {
   const int64_t n_chunks = team_chunks(n);
-  double       *part = parts_for(n_chunks, 1), sum = 0.0;
+  double       *part = partial_sums_for(n_chunks, 1), sum = 0.0;
   if (!part) {
     for (int64_t c = 0; c < n_chunks; ++c) sum += chunk_sum(chunk_length(c, n), x + c * TEAM_CHUNK);
     return sum;
@@ -99,7 +100,7 @@ double team_dot(int64_t n, const double *x, const double *y)
 void team_mdot(int64_t n, int m, const double *const *x, const double *y, double *out)
 {
   const int64_t n_chunks = team_chunks(n);
-  double       *part = parts_for(n_chunks, m);
+  double       *part = partial_sums_for(n_chunks, m);
   for (int k = 0; k < m; ++k) out[k] = 0.0;
   if (!part) {
     for (int64_t c = 0; c < n_chunks; ++c)
@@ -181,5 +182,5 @@ void team_leave_place(void)
   CPU_ZERO(&set);
   for (int i = 0; i < n && i < CPU_SETSIZE; ++i)
     if (cpu[i] >= 0 && cpu[i] < CPU_SETSIZE) CPU_SET(cpu[i], &set);
-  if (CPU_COUNT(&set) > 0) (void)sched_setaffinity(0, sizeof set, &set); /* refused: we run as we were put */
+  if (CPU_COUNT(&set) > 0) (void)sched_setaffinity(0, sizeof set, &set); /* if it fails, the binding remains */
 }

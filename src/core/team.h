@@ -1,19 +1,19 @@
-/* The team of OpenMP threads, and sums whose bits do not depend on its size.
+/* The team of OpenMP threads, and reductions whose bits do not depend on the number of threads.
  *
- * Work is cut into chunks whose borders depend on the problem size alone; each chunk is summed by one thread, and the
- * partial sums are added in index order.                                                                           */
+ * A vector is divided into chunks whose limits depend on its length alone. Each chunk is summed by one thread; the partial sums are then added
+ * in index order. */
 #ifndef SS_CORE_TEAM_H
 #define SS_CORE_TEAM_H
 #include <stdint.h>
 
 enum { TEAM_CHUNK = 4096 }; /* items per chunk of the reductions below */
 
-void team_set_threads(int n); /* n <= 0: as many as the allocation offers (omp_get_num_procs) */
+void team_set_threads(int n); /* n <= 0: all processors of the allocation (omp_get_num_procs) */
 int  team_threads(void);
-/* libgomp binds the first thread to the first place as it is loaded, where OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY ask for
- * places. CPUs of all places, in their order: their number, of which at most `most` are written to cpu[]; 0 where there are no places. */
+/* CPUs of all OpenMP places, in their order: returns their number and writes at most `most` of them to cpu[]; 0 if there are no places. If
+ * OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY define places, libgomp binds the first thread to the first place when it is loaded. */
 int  team_place_cpus(int most, int *cpu);
-/* Undo that: this thread may use the CPUs of all places. What is started from here, with exec or fork, finds them all again. */
+/* Undo this binding: this thread, and processes started from it by exec or fork, may use the CPUs of all places. */
 void team_leave_place(void);
 
 static inline int64_t team_chunks(int64_t n) { return (n + TEAM_CHUNK - 1) / TEAM_CHUNK; }

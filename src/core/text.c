@@ -1,3 +1,4 @@
+/* The capacity doubles; text_printf formats twice, the first time to determine the length. */
 #include "core/text.h"
 #include "core/memory.h"
 #include <stdarg.h>
@@ -33,7 +34,7 @@ PetscErrorCode text_printf(text_buffer *b, const char *format, ...)
   va_start(arguments, format);
   const int n = vsnprintf(NULL, 0, format, arguments);
   va_end(arguments);
-  PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "vsnprintf refused the format \"%s\"", format);
+  PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "vsnprintf rejected the format \"%s\"", format);
   PetscCall(text_reserve(b, n));
   va_start(arguments, format);
   (void)vsnprintf(b->data + b->n, (size_t)n + 1, format, arguments);

@@ -1,9 +1,9 @@
-/* A text that grows: for writers of documents, manuals and messages. */
+/* Text buffer that grows as text is appended, for writers of documents, manuals and messages. */
 #ifndef SS_CORE_TEXT_H
 #define SS_CORE_TEXT_H
 #include "core/error.h"
 
-/* Zero-initialise; free with memory_free(&b.data). data[n] is always 0 once anything was written; NULL before. */
+/* Initialise with zeros; free with memory_free(&b.data). data is NULL before the first append; afterwards data[n] is 0. */
 typedef struct {
   char   *data;
   int64_t n, capacity;
@@ -11,6 +11,6 @@ typedef struct {
 
 PetscErrorCode text_append(text_buffer *b, const char *s, int64_t n);
 PetscErrorCode text_printf(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* `s` for a man page: no control line, no escape, a hyphen that can be copied as a minus, line ends as spaces. */
+/* Append `s` escaped for a man page: control characters of troff are escaped, a hyphen becomes a minus that can be copied, line ends become spaces. */
 PetscErrorCode text_troff(text_buffer *b, const char *s);
 #endif

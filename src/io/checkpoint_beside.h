@@ -1,24 +1,24 @@
-/* A checkpoint written beside the computation: a forked child, to whom the kernel has given the memory as it was, writes it and ends.
+/* Checkpoints written in the background, while the computation continues: a forked child has a copy-on-write image of the memory, writes it with
+ * checkpoint_write(), so that the file has the same bytes, and exits.
  *
- * The child holds the lock of the run as its parent does, and is killed when that dies: at no time do two processes write to one run. It
- * writes as checkpoint_write() does, so that the file has the same bytes. */
+ * The child shares the lock of the run with its parent and is killed when the parent dies, so that two processes never write to one run. */
 #ifndef SS_IO_CHECKPOINT_BESIDE_H
 #define SS_IO_CHECKPOINT_BESIDE_H
 #include "io/checkpoint.h"
 
 typedef struct checkpoint_beside checkpoint_beside;
 typedef struct {
-  bool    is_running, is_written; /* neither: it failed, and log_warn has said why */
+  bool    is_running, is_written; /* both false: it failed, and log_warn has reported the reason */
   int64_t step;
-  double  seconds; /* it took; if written */
+  double  seconds; /* duration, if written */
 } checkpoint_beside_end;
 
-/* Is there room for a second copy of every page that this process writes to, while the child runs? `given`: [byte] of memory that all
- * processes of the job may use together; 0: no limit known beyond what the machine has. */
+/* Whether memory suffices for a second copy of every page that this process modifies while the child runs. `given`: limit for all processes of the
+ * job together [byte]; 0: only the memory of the machine. */
 bool checkpoint_beside_has_room(int64_t given);
-/* Start one. *out = NULL, and no error, if there can be no child. One at a time. */
+/* Start a child; at most one at a time. *out = NULL, without error, if fork fails. */
 PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep,
                                        checkpoint_beside **out);
-/* How it stands; `wait`: until it has ended. Once it is not running any more *b is NULL. */
+/* State of the child; `wait`: wait until it has ended. *b is set to NULL when it is no longer running. */
 PetscErrorCode checkpoint_beside_look(checkpoint_beside **b, bool wait, checkpoint_beside_end *end);
 #endif

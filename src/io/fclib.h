@@ -5,7 +5,7 @@
  *
  * with (u, r) in Coulomb's set of mu at every contact. A matrix here is in compressed columns, sorted, without duplicates or zeros; so H, read as compressed
  * rows, is the Jacobian of u by v with a row for each component of contact. M is symmetric and full. W need not be symmetric.
- * Problems with bilateral constraints (V, R, s; G, b) and with rolling friction are recognised and refused. */
+ * Problems with bilateral constraints (V, R, s; G, b) and with rolling friction are recognised and rejected. */
 #ifndef SS_IO_FCLIB_H
 #define SS_IO_FCLIB_H
 #include "core/error.h"
@@ -40,16 +40,16 @@ typedef struct {
 } fclib_state;
 
 /* Read and check everything but solution and guesses. A file of another kind, a pointer of Git LFS, sizes that do not fit, indices out of range, what is
- * not finite, mu < 0, a contact that acts on nothing: PETSC_ERR_USER_INPUT with file, object and entry. What had to be mended is said in the log. */
+ * not finite, mu < 0, a contact without matrix entries: PETSC_ERR_USER_INPUT with file, object and entry. Repairs are reported in the log. */
 PetscErrorCode fclib_read(const char *path, fclib_problem *out);
 void           fclib_clear(fclib_problem *p);
 /* r of guess 1 to n_guesses, or of the solution (0); [d n_contacts] finite numbers. */
 PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_t guess, double *r);
-/* Does reading `path` end at all, and well? Asked of a child process, since libhdf5 does not survive all damaged files: PETSC_ERR_FILE_READ if it crashes
- * there, or takes longer than `seconds`. Before threads of OpenMP have been started. */
+/* Test in a child process whether `path` can be read, because libhdf5 crashes on some damaged files: PETSC_ERR_FILE_READ if the child crashes or takes
+ * longer than `seconds`. Call before OpenMP threads have been started. */
 PetscErrorCode fclib_vet(const char *path, int seconds);
 
-/* A new file in the place of `path`, complete or not at all. solution NULL: none. Everything is borrowed and taken as it is. */
+/* Write `path` as a new file that appears complete or not at all. solution NULL: none. All arguments are borrowed and not checked. */
 PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses, const fclib_state *guesses);
 
 /* y = A x */

@@ -3,7 +3,7 @@
 #define SS_IO_FILE_H
 #include "core/error.h"
 
-/* Room for `path`'s name while it is being written: the same folder, a name that listings skip. */
+/* Name for a file while it is being written: hidden, in the folder of `path`. */
 PetscErrorCode file_temporary(const char *path, char **temporary); /* memory_free(*temporary) */
 /* Rename a written `temporary` to `path` and flush the folder, or with `waits` remember both for a later flush (flush_later). On failure the
  * temporary is removed. */
@@ -18,20 +18,20 @@ PetscErrorCode file_read_text(const char *path, char **text, size_t *n);
 PetscErrorCode file_make_directory(const char *path);
 /* Flush a folder, so that renames in it survive a power cut. */
 PetscErrorCode file_sync_directory_of(const char *path);
-/* Refuse early, with a message that says so, if the disk has less than `bytes` free. */
+/* Fail with PETSC_ERR_FILE_WRITE if the disk has less than `bytes` free. */
 PetscErrorCode file_check_space(const char *directory, int64_t bytes);
-/* What may help when a write fails with this errno: the end of a message, "" if nothing is known to. */
+/* Remedy for a failed write with this errno, as the end of a message; "" if none is known. */
 const char *file_advice(int error);
 /* printf into fresh memory; memory_free(*out). */
 PetscErrorCode file_format(char **out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* When files reach the disk. Usually at once: whatever is put in place survives a power cut. A process that has only begun has nothing yet
- * worth the wait, thirty of which would cost a case of a sweep more than its steps: it may put flushing off for its first seconds. What is
- * written is put in place all the same, so that a killed process loses nothing; only a power cut could. */
+/* Deferred flushes. Normally a file is flushed to the disk (fsync) before it is put in place, so that it survives a power cut. In a short case of a sweep
+ * about thirty flushes would cost more time than the steps; such a process may defer flushing for its first seconds. Files are put in place
+ * all the same: a killed process loses nothing, only a power cut could lose a file. */
 
-/* From now on for so long, flush_file and flush_later remember instead. After that, or with flush_now, all is made up for. */
+/* Defer flushes for the given time from now. They are carried out by the first write after that time, or by flush_now. */
 void flush_put_off(double seconds);
-/* Is flushing put off? If it no longer is, what was put off is flushed first. */
+/* Whether flushes are deferred. If the time has passed, the deferred flushes are carried out first. */
 bool flush_is_put_off(void);
 /* Remember that `path` and the entry of its folder are to be flushed; once, however often it is written. `is_vital`: see flush_now. */
 PetscErrorCode flush_later(const char *path, bool is_vital);

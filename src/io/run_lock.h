@@ -1,14 +1,14 @@
-/* One writer per run directory. The lock is the kernel's (flock), so it dies with its process and cannot go stale; the file
- * DIR/run.lock says who holds it. Where the file system has no locks, the file itself is the lock, and one left by a dead process
- * of this host is taken over. */
+/* Lock that admits one writer per run directory. It is a kernel lock (flock) on DIR/run.lock, so the end of the process releases it. The file contains
+ * pid, host and start time of the owner. On a file system without locks the existence of the file is the lock, and a file left by a dead
+ * process of this host is replaced. */
 #ifndef SS_IO_RUN_LOCK_H
 #define SS_IO_RUN_LOCK_H
 #include "core/error.h"
 
 typedef struct run_lock run_lock;
-/* Makes the directory if missing. If another process writes there: PETSC_ERR_FILE_OPEN, naming its pid, host and start. */
+/* Create the directory if missing and lock it. If another process has the lock: PETSC_ERR_FILE_OPEN with its pid, host and start time. */
 PetscErrorCode run_lock_acquire(const char *directory, run_lock **out);
 void           run_lock_release(run_lock **lock);
-/* Does another process hold the lock of `directory`? Looks only, and does not disturb one that is about to take it. */
+/* Whether another process has the lock of `directory`. A query only; it does not interfere with a process that is acquiring the lock. */
 bool run_lock_is_held(const char *directory);
 #endif

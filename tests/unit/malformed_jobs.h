@@ -42,7 +42,7 @@ static const malformed_job malformed_jobs[] = {
   {19, "  depth: {body: ball}", {"19:10: measure.depth: missing required key \"quantity\" (one of penetration, momentum or energy)"}},
   /* wrong types */
   {5, "time: {end: abc, step: 1.0e-3}", {"5:13: time.end: expected a number in s, got \"abc\""}},
-  {5, "time: {end: \"1.0\", step: 1.0e-3}", {"5:13: time.end: expected a number in s, got the text \"1.0\"; leave out the quotes"}},
+  {5, "time: {end: \"1.0\", step: 1.0e-3}", {"5:13: time.end: expected a number in s, got the text \"1.0\"; remove the quotes"}},
   {5, "time: {end: [1.0], step: 1.0e-3}", {"5:13: time.end: expected a number in s, got a list"}},
   {5, "time: {end: {a: 1}, step: 1.0e-3}", {"5:13: time.end: expected a number in s, got a mapping"}},
   {5, "time: {end: , step: 1.0e-3}", {"5:13: time.end: expected a number in s, got nothing"}},
@@ -67,7 +67,7 @@ static const malformed_job malformed_jobs[] = {
    {"7:104: materials.sand.hardening: expected true or false, got \"Off\"; write false"}},
   {7, "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 3e7, friction_angle_deg: 30, hardening: 2}",
    {"7:104: materials.sand.hardening: expected true or false, got \"2\""}},
-  {14, "  friction:", {"14:12: contact.friction: expected a number, got nothing; leave the key out for the default 0.3"}},
+  {14, "  friction:", {"14:12: contact.friction: expected a number, got nothing; remove the key to use the default 0.3"}},
   {17, "output: {fields: velocity}", {"17:18: output.fields: expected a list of texts, got \"velocity\""}},
   {17, "output: {folder: [a]}", {"17:18: output.folder: expected the path of a file, got a list"}},
   /* units */
@@ -118,7 +118,7 @@ static const malformed_job malformed_jobs[] = {
   /* exactly one of */
   {12, "  tank: {kind: static, shape: {}}", {"12:31: bodies.tank.shape: exactly one of sphere, box, container, mesh, union or difference must be given"}},
   {12, "  tank: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 1}, box: {min: [0, 0, 0], max: [1, 1, 1]}}}",
-   {"12:72: bodies.tank.shape: only one of sphere, box, container, mesh, union or difference may be given, but \"box\" stands beside \"sphere\""}},
+   {"12:72: bodies.tank.shape: only one of sphere, box, container, mesh, union or difference may be given, but both \"box\" and \"sphere\" are given"}},
   {12, "  tank: {kind: static, shape: {shpere: {center: [0, 0, 0], radius: 1}}}", {"12:32: bodies.tank.shape.shpere: unknown key; did you mean \"sphere\"?"}},
   {12, "  tank: {kind: static, shape: sphere}", {"12:31: bodies.tank.shape: expected a mapping of keys to values, got \"sphere\""}},
   {12, "  tank: {kind: static, shape: {difference: {from: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}}}",

@@ -86,7 +86,7 @@ static const mistake mistakes[] = {
   {"vary: {contact.friction: [1, -2, -3]}\n", "4:30", "out of range: must be >= 0 (case 2: contact.friction=-2)"},
   {"vary: {contact.friction: [1, -2], contact.stiffness: [1, 2]}\n", "4:30", "(2 cases, the first is case 3: contact.friction=-2 contact.stiffness=1)"},
   {"vary: {contact.friction: [1, two]}\n", "4:30", "expected a number, got \"two\" (case 2"},
-  {"vary: {contact.friction: [1, \"2\"]}\n", "4:30", "leave out the quotes"},
+  {"vary: {contact.friction: [1, \"2\"]}\n", "4:30", "remove the quotes"},
   {"vary: {output.keep: [1, 1.5]}\n", "4:25", "has a fraction"},
   {"vary: {mu: [1, 2]}\nset: {output.keep: mu/2}\n", "5:20", "has a fraction (case 1: mu=1)"},
   {"vary: {bodies.ball.kind: [rigid, rgid]}\n", "4:34", "did you mean \"rigid\""},

@@ -49,7 +49,7 @@ static void test_unsound_tables_are_found(void **state)
     {.name = "e", .type = KEY_REALS, .count = 2, .offset = 0, .fallback = "[1", .help = "x"},
     {0}};
   static const key_table table = {.name = "broken", .help = "x", .size = 16, .keys = broken};
-  static const char *const says[] = {"-1 is out of range", "declared twice", "has no choices", "table and should not", "outside the struct",
+  static const char *const says[] = {"-1 is out of range", "declared twice", "has no choices", "has a table although its type has none", "outside the struct",
                                      "full stop", "does not parse"};
   (void)state;
   begin();
