@@ -128,7 +128,7 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
   }
   if (!(w_free > 0.0)) return; /* no free velocity moves this pin */
   constraint *c = open_constraint(b);
-  b->pin_at[b->n_pins_held++] = (int)(pin - b->pin);
+  b->pin_at[b->n_active_pins++] = (int)(pin - b->pin);
   for (int i = 0; i < 3; ++i) {
     set_row(c, i, 0.0, rigid_compliance(w), -INFINITY, INFINITY);
     for (int k = 0; k < n; ++k)
@@ -136,10 +136,10 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
   }
 }
 
-static int articulated_constraints_begin(articulated_body *b)
+static int create_step_constraints(articulated_body *b)
 {
   int bad    = -1;
-  b->n_laws = b->n_pins_held = 0;
+  b->n_laws = b->n_active_pins = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     b->motor[k] = -1, b->feed[k] = 0.0;
     if (b->axis[k].motion) continue; /* prescribed motion: no other constraint */
@@ -161,10 +161,10 @@ static void velocities_of(const articulated_body *b, int64_t a, const double *v,
 }
 
 /* Linearise loops about velocities v, which move the links to R1, p1. All other constraints are linear in v. */
-static void articulated_constraints_linearise(articulated_body *b, const double *v, const double *R1, const double *p1)
+static void linearise_loops(articulated_body *b, const double *v, const double *R1, const double *p1)
 {
-  for (int i = 0; i < b->n_pins_held; ++i) { /* pins are last */
-    const int64_t a = b->n_laws - b->n_pins_held + i;
+  for (int i = 0; i < b->n_active_pins; ++i) { /* pins are last */
+    const int64_t a = b->n_laws - b->n_active_pins + i;
     double        gap[3], middle[3], u[3];
     pin_gap(&b->pin[b->pin_at[i]], R1, p1, gap, middle);
     velocities_of(b, a, v, u);
@@ -173,7 +173,7 @@ static void articulated_constraints_linearise(articulated_body *b, const double 
 }
 
 /* tau [n_v] += impulses at velocities v; H (unless NULL) += minus their derivatives, symmetric, a lower bound of the true ones. */
-static void articulated_constraints_impulses(const articulated_body *b, const double *v, double *tau, double *H)
+static void add_constraint_impulses(const articulated_body *b, const double *v, double *tau, double *H)
 {
   const int n = b->tree.n_v;
   for (int64_t a = 0; a < b->n_laws; ++a) {
@@ -296,7 +296,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
   articulated_tree_mass_matrix(&b->tree, b->R0, b->p0, b->S, b->M);
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
     articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
-  int         bad    = articulated_constraints_begin(b);
+  int         bad    = create_step_constraints(b);
   const char *pushed = find_bad_wrench(b, t + dt);
   b->n_prescribed = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
@@ -409,8 +409,8 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
     tau[k]               = b->feed[k] - damping * v[k];
     if (with_tangent) b->H[(n + 1) * k] += damping;
   }
-  articulated_constraints_linearise(b, v, b->R1, b->p1);
-  if (!base->constraints_apart) articulated_constraints_impulses(b, v, tau, with_tangent ? b->H : NULL);
+  linearise_loops(b, v, b->R1, b->p1);
+  if (!base->constraints_apart) add_constraint_impulses(b, v, tau, with_tangent ? b->H : NULL);
   for (int k = 0; k < n; ++k) g[k] -= tau[k];
   for (int k = n; k < n_all; ++k) g[k] += v[k];
   link_forces(b, b->integrator == ARTICULATED_MOMENTUM);

@@ -83,7 +83,7 @@ struct articulated_body {
   int        *motor;                  /* [n_v] the constraint that represents the motor; -1: none, or a motor with a prescribed
                                          force only */
   double     *feed;                   /* [n_v] impulse of a motor with a prescribed force only */
-  int         n_pins_held, *pin_at;   /* pins that have a constraint, and their indices */
+  int         n_active_pins, *pin_at;   /* pins that have a constraint, and their indices */
   int64_t  n_prescribed;
   int64_t *prescribed;                /* [n_prescribed] prescribed velocities */
   double  *prescribed_velocity;

@@ -102,7 +102,7 @@ static PetscErrorCode mac_create(const body_request *r, body_world *world, diagn
     PetscCall(mac_domain_add_body(domain, r->name, r->material, &start, &index));
     if (spec->fill.pour) PetscCall(mac_domain_set_source(domain, index, &fill.seed, spec->fill.pour, &fill.filled->piece[0]));
     PetscCall(particle_fill_velocity_field(r, world->mac_options->transfer == MAC_APIC, mac_domain_particles(domain, index), d));
-    *out = mac_domain_facade(domain, index);
+    *out = mac_domain_adapter(domain, index);
   }
   particle_fill_free(&fill);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,7 +186,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
 
 const body_kind mac_body_kind = {.name     = "mac",
                                  .keys     = &mac_body_table,
-                                 .ops      = &mac_facade_ops,
+                                 .ops      = &mac_body_ops,
                                  .material = BODY_MATERIAL_FLOWS,
                                  .create   = mac_create,
                                  .finish   = mac_finish,

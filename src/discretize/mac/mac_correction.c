@@ -297,7 +297,7 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
   mac_grid_cell(g, slot, ijk);
   for (int a = 0; a < 3; ++a) center[a] = cell_center(g, ijk, a);
   for (int s = 0; s < n_placed; ++s)
-    if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R)
+    if (!mac_placed_is_outside(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R)
       solids[n_solids++] = &placed[s];
   gather_neighbours(around, (int)(slot % MAC_BLOCK), false, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {

@@ -74,13 +74,13 @@ void mac_domain_destroy(mac_domain **out)
   memory_free(out);
 }
 
-body              *mac_domain_facade(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
+body              *mac_domain_adapter(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
 particles         *mac_domain_particles(mac_domain *d, int index) { return d->bodies.particles[index]; }
 
 mac_domain *mac_domain_of(body *b)
 {
   if (b->ops == &mac_domain_ops) return (mac_domain *)b;
-  return b->ops == &mac_facade_ops ? (mac_domain *)particle_body_carrier(b) : NULL;
+  return b->ops == &mac_body_ops ? (mac_domain *)particle_body_carrier(b) : NULL;
 }
 
 mac_state *mac_domain_state(mac_domain *d) { return &d->state; }
@@ -98,11 +98,11 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->start_capacity, &d->start_capacity));
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of, &d->tile_of));
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of_capacity, &d->tile_of_capacity));
-  d->seen[n]           = (mac_seen){0};
+  d->seen[n]           = (mac_samples){0};
   d->start[n]          = NULL;
   d->tile_of[n]        = NULL;
   d->start_capacity[n] = d->tile_of_capacity[n] = 0;
-  PetscCall(particle_bodies_add(&d->bodies, &mac_facade_ops, name, m, NULL, index));
+  PetscCall(particle_bodies_add(&d->bodies, &mac_body_ops, name, m, NULL, index));
   PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -198,9 +198,9 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   SS_ASSERT(d->is_laid_out);
   mac_check_cfl(d, false, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(mac_reserve_seen(d));
+  PetscCall(mac_reserve_samples(d));
   mac_to_particles(d);
-  for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_contain(d, i));
+  for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_return_to_box(d, i));
   d->is_laid_out = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -222,7 +222,7 @@ static PetscErrorCode refresh_fields(body *b, int index)
 {
   mac_domain     *d    = domain_of(b);
   particles      *p    = d->bodies.particles[index];
-  const mac_seen *s    = &d->seen[index];
+  const mac_samples *s    = &d->seen[index];
   const double    rest = d->bodies.materials[index]->density;
 
   PetscFunctionBeginUser;
@@ -298,7 +298,7 @@ static void facade_describe(const body *b, FILE *out)
           g->n[2]);
 }
 
-const body_ops mac_facade_ops = {.kind      = "mac",
+const body_ops mac_body_ops = {.kind      = "mac",
                                  .points    = POINT_NONE,
                                  .totals    = facade_totals,
                                  .carrier   = particle_body_carrier,
@@ -427,7 +427,7 @@ static bool move_chunk_out(const mac_domain *d, int b, const mac_placed *solid, 
   double       center[3];
   bool         has_moved = false;
   const double radius    = bound_chunk(p, first, end, center) + d->options->cfl * d->state.grid.h;
-  if (mac_placed_misses(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
+  if (mac_placed_is_outside(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
   for (int64_t i = first; i < end; ++i) {
     double normal[3], depth;
     if (!find_exit(d, b, i, solid, normal, &depth)) continue;
@@ -471,7 +471,7 @@ static PetscErrorCode contain_all(mac_domain *d)
 {
   PetscFunctionBegin;
   for (int b = 0; b < d->bodies.n; ++b) {
-    PetscCall(mac_contain(d, b));
+    PetscCall(mac_return_to_box(d, b));
     d->n[b] = d->bodies.particles[b]->n;
     memcpy(d->x[b], d->bodies.particles[b]->x, sizeof d->x[b]);
   }
@@ -493,7 +493,7 @@ static void remove_unsupported_shear(mac_domain *d)
     while (at >= d->n[b]) at -= d->n[b++];
     particles *p = d->bodies.particles[b];
     const material *m = d->bodies.materials[b];
-    if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* liquids are treated by mac_face_is_carried */
+    if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* liquids are treated by is_face_carried */
     if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;
     for (int a = 0; a < 3; ++a)
       if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;

@@ -30,8 +30,8 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
 PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout);
 bool           mac_domain_has_source(const mac_domain *d);
 
-extern const body_ops mac_facade_ops; /* operations of the adapter of one mac body */
-body       *mac_domain_facade(mac_domain *d, int index);
+extern const body_ops mac_body_ops; /* operations of the adapter of one mac body */
+body       *mac_domain_adapter(mac_domain *d, int index);
 particles  *mac_domain_particles(mac_domain *d, int index);
 /* The domain that `b`, a domain or an adapter of one of its bodies, belongs to; NULL for any other body. */
 mac_domain *mac_domain_of(body *b);

@@ -18,7 +18,7 @@ typedef struct {
   bool    is_air[MAC_TILE]; /* beyond an open side */
 } mac_mirror_tile;
 
-static void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t)
+static void load_mirror_tile(const mac_grid *g, int64_t block, mac_mirror_tile *t)
 {
   bool is_inside = true;
   for (int a = 0; a < 3; ++a)
@@ -49,7 +49,7 @@ static void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_ti
       }
 }
 
-static inline void mac_fractions_center(const mac_grid *g, const int32_t ijk[3], double x[3])
+static inline void cell_center(const mac_grid *g, const int32_t ijk[3], double x[3])
 {
   for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * (ijk[a] + 0.5);
 }
@@ -141,7 +141,7 @@ static bool is_near(const mac_grid *g, int64_t b, const mac_placed *p)
   const double half = 0.5 * MAC_TILE_SIDE * g->h;
   double       x[3];
   block_center(g, b, x);
-  return !mac_placed_misses(p, x, half) && mac_placed_distance(p, x) < 2.0 * SLACK * HALF_DIAGONAL * 2.0 * half;
+  return !mac_placed_is_outside(p, x, half) && mac_placed_distance(p, x) < 2.0 * SLACK * HALF_DIAGONAL * 2.0 * half;
 }
 
 static void fill_solid_cell(mac_share *s, int l, double value)
@@ -274,8 +274,8 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
     const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + at[0], MAC_SIDE * g->block[b][1] + at[1],
                             MAC_SIDE * g->block[b][2] + at[2]};
     double        x[3], phi[27];
-    mac_fractions_center(g, ijk, x);
-    s->center[l] = mac_placed_misses(p, x, (0.5 + ROUNDING) * g->h) ? INFINITY : mac_placed_distance(p, x);
+    cell_center(g, ijk, x);
+    s->center[l] = mac_placed_is_outside(p, x, (0.5 + ROUNDING) * g->h) ? INFINITY : mac_placed_distance(p, x);
     if (fabs(s->center[l]) > SLACK * HALF_DIAGONAL * g->h) {
       fill_solid_cell(s, l, s->center[l] < 0.0 ? 1.0 : 0.0);
       continue;
@@ -306,7 +306,7 @@ static void scale_overlaps(mac_share *s, int n)
   }
 }
 
-static PetscErrorCode mac_fractions_of_solids(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)
+static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("solids on the grid", n_solids, sizeof *w->placed, &w->capacity[16], &w->placed));
@@ -420,7 +420,7 @@ static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double lea
   double arm[3][GATHERED], x[3], offset[3];
   int    n = 0;
   for (int q = 0; q < MAC_HALVES; ++q) least2[q] = DBL_MAX;
-  mac_fractions_center(c->g, ijk, x);
+  cell_center(c->g, ijk, x);
   for (int t = 0; t < 27; ++t) {
     const int32_t at[3] = {ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1};
     const int64_t slot = mac_grid_slot(c->g, at[0], at[1], at[2]); /* mirrored cells have no particles of their own */
@@ -447,7 +447,7 @@ static double nearest_of_point(const continuum *c, const double x[3], double rea
   return nearest_of_cells(c, x, low, high, reach);
 }
 
-static bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
+static bool find_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
                          double image[3])
 {
   const int32_t      first = w->share_start[block], last = w->share_start[block + 1];
@@ -502,12 +502,12 @@ static void extend_cell(const continuum *c, int64_t block, int l, const int32_t 
   const mac_grid *g = c->g;
   const bool      is_hidden = is_deep(c, block, l);
   double          x[3], image[3];
-  mac_fractions_center(g, ijk, x);
+  cell_center(g, ijk, x);
   for (int q = 0; q < MAC_HALVES; ++q) {
     if (solid_half(c->w, block, l, q) < 0.5) continue;
     const double step  = 0.25 * g->h;
     const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
-    least2[q]          = !is_hidden && mac_fractions_image(c->w, g, block, l, false, at, image)
+    least2[q]          = !is_hidden && find_image(c->w, g, block, l, false, at, image)
                              ? nearest_of_point(c, image, (c->o->radius + 0.25) * g->h)
                              : DBL_MAX;
   }
@@ -573,7 +573,7 @@ static int8_t fill_of_block(const mac_weights *w, const mac_grid *g, int64_t b)
   return most == 0.0 ? 0 : least == 1.0 ? 1 : -1; /* 0 if no cell is in the box */
 }
 
-static void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
+static void compute_continuum_fractions(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
 {
   const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
   const continuum c    = {g, particles, o, w, full * full};
@@ -588,7 +588,7 @@ static void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const 
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile tile;
     uint8_t         count[MAC_BLOCK];
-    mac_mirror_tile_load(g, b, &tile);
+    load_mirror_tile(g, b, &tile);
     count_occupied(w, &tile, count);
     for (int l = 0; l < MAC_BLOCK; ++l) {
       int32_t ijk[3];
@@ -604,7 +604,7 @@ static void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const 
 
 static const double LEAST_OPEN = 0.05; /* share of a kernel outside solids; with less the density is not evaluated */
 
-static PetscErrorCode mac_fractions_ghosts_reserve(mac_weights *w, int64_t n)
+static PetscErrorCode reserve_ghosts(mac_weights *w, int64_t n)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("distances", n, sizeof *w->center, &w->capacity[21], &w->center));
@@ -726,8 +726,8 @@ static void extend_block(mac_weights *w, const mac_grid *g, int64_t b)
     int32_t ijk[3];
     double  x[3], image[3];
     if (!(w->center_open[slot] < 0.0)) continue;
-    mac_grid_cell(g, slot, ijk), mac_fractions_center(g, ijk, x);
-    if (!mac_fractions_image(w, g, b, (int)(slot % MAC_BLOCK), true, x, image) || !interpolate(w, g, image, &w->center[slot]))
+    mac_grid_cell(g, slot, ijk), cell_center(g, ijk, x);
+    if (!find_image(w, g, b, (int)(slot % MAC_BLOCK), true, x, image) || !interpolate(w, g, image, &w->center[slot]))
       set_to_mean(w, g, slot);
   }
 }
@@ -737,7 +737,7 @@ static void compute_theta(mac_weights *w, const mac_grid *g, int64_t b, double l
 {
   static const int step[3] = {36, 6, 1};
   mac_mirror_tile  t;
-  mac_mirror_tile_load(g, b, &t);
+  load_mirror_tile(g, b, &t);
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int     place = mac_grid_tile_place(l);
     const int64_t slot  = b * MAC_BLOCK + l;
@@ -753,7 +753,7 @@ static void compute_theta(mac_weights *w, const mac_grid *g, int64_t b, double l
   }
 }
 
-static void mac_fractions_ghosts(mac_weights *w, const mac_grid *g, const mac_fraction_options *o)
+static void compute_ghosts(mac_weights *w, const mac_grid *g, const mac_fraction_options *o)
 {
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) from_density(w, g, o, b);
@@ -955,13 +955,13 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
 {
   PetscFunctionBegin;
   PetscCall(reserve(w, g->n_slots));
-  if (o->has_ghosts) PetscCall(mac_fractions_ghosts_reserve(w, g->n_slots));
-  PetscCall(mac_fractions_of_solids(w, g, n_solids, solids, o->is_area));
-  mac_fractions_of_continuum(w, g, particles, o);
+  if (o->has_ghosts) PetscCall(reserve_ghosts(w, g->n_slots));
+  PetscCall(compute_solid_fractions(w, g, n_solids, solids, o->is_area));
+  compute_continuum_fractions(w, g, particles, o);
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile t;
-    mac_mirror_tile_load(g, b, &t);
+    load_mirror_tile(g, b, &t);
     const int fill = o->is_bare ? 0 : fill_of_tile(w, &t);
     if (fill >= 0 && !o->is_bare) fill_continuum(w, b, fill);
     if (fill < 0) {
@@ -973,6 +973,6 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
     }
     average_solids(w, g, b, &t, o);
   }
-  if (o->has_ghosts) mac_fractions_ghosts(w, g, o);
+  if (o->has_ghosts) compute_ghosts(w, g, o);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

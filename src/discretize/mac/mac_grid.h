@@ -99,7 +99,7 @@ static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
 /* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), as mac_grid_slot gives them: where the box is
  * periodic, cells of the block beyond the box have the slots that they wrap to. */
 void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
-static const int mac_step[3] = {36, 6, 1}; /* strides along the axes in a tile */
+static const int mac_tile_stride[3] = {36, 6, 1}; /* strides along the axes in a tile */
 /* Position in its tile of cell `local` (0 ... 63) of a block. */
 static inline int mac_grid_tile_place(int local) { return ((local >> 4) + 1) * 36 + (((local >> 2) & 3) + 1) * 6 + (local & 3) + 1; }
 

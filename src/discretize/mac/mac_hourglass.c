@@ -15,7 +15,7 @@ typedef struct {
 static bool find_faces(const mac_system *y, const edge_place *e, int32_t face[4])
 {
   const double  full = y->h * y->h * y->h * (1.0 - 1e-12);
-  const int64_t below_b = e->tile[e->place - mac_step[e->b]], below_a = e->tile[e->place - mac_step[e->a]];
+  const int64_t below_b = e->tile[e->place - mac_tile_stride[e->b]], below_a = e->tile[e->place - mac_tile_stride[e->a]];
   if (below_a < 0 || below_b < 0) return false;
   face[0] = y->face_of[e->a][e->slot], face[1] = y->face_of[e->a][below_b];
   face[2] = y->face_of[e->b][e->slot], face[3] = y->face_of[e->b][below_a];
@@ -29,7 +29,7 @@ static double least_bound(const mac_system *y, const edge_place *e, const double
 {
   double least = INFINITY;
   for (int q = 0; q < 4; ++q) {
-    const int64_t slot = e->tile[e->place - (q & 1) * mac_step[e->a] - (q >> 1) * mac_step[e->b]];
+    const int64_t slot = e->tile[e->place - (q & 1) * mac_tile_stride[e->a] - (q >> 1) * mac_tile_stride[e->b]];
     const int32_t cell = slot < 0 ? -1 : y->cell_of[slot];
     if (cell < 0) return 0.0;
     least = fmin(least, y->friction[cell] * fmax(0.0, p[cell]));
@@ -43,11 +43,11 @@ static double deviation_from_mean(const edge_place *e, const double *x)
 {
   double sum = 0.0;
   for (int q = 0; q < 4; ++q) {
-    const int cell = e->place - (q & 1) * mac_step[e->a] - (q >> 1) * mac_step[e->b];
+    const int cell = e->place - (q & 1) * mac_tile_stride[e->a] - (q >> 1) * mac_tile_stride[e->b];
     double    mean = 0.0;
     int       n = 0;
     for (int k = 0; k < 4; ++k) {
-      const int64_t slot = e->tile[cell + (k & 1) * mac_step[e->a] + (k >> 1) * mac_step[e->b]];
+      const int64_t slot = e->tile[cell + (k & 1) * mac_tile_stride[e->a] + (k >> 1) * mac_tile_stride[e->b]];
       if (slot >= 0 && !isnan(x[slot])) mean += x[slot], ++n;
     }
     sum += mean / n; /* n > 0: the edge itself */
@@ -105,7 +105,7 @@ static void apply_stress(const mac_grid *g, mac_system *y)
       if (y->face_slot[f] / MAC_BLOCK != block) block = y->face_slot[f] / MAC_BLOCK, mac_grid_tile(g, block, tile);
       for (int q = 1; q < 3; ++q) {
         const int     o = (a + q) % 3, b = 3 - a - o;
-        const int64_t above = tile[place + mac_step[b]];
+        const int64_t above = tile[place + mac_tile_stride[b]];
         sum += y->hourglass[0][o][y->face_slot[f]] - (above < 0 ? 0.0 : y->hourglass[0][o][above]);
       }
       y->u[f] -= y->mobility[f] * sum / y->h;

@@ -52,7 +52,7 @@ static const double SCALED_FROM  = 0.03,
 static bool has_open_face(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
   for (int a = 0; a < 3; ++a) {
-    const int64_t upper = tile[place + mac_step[a]];
+    const int64_t upper = tile[place + mac_tile_stride[a]];
     if (c->y->weights.face_fluid[a][slot] > 0.0 || (upper >= 0 && c->y->weights.face_fluid[a][upper] > 0.0)) return true;
   }
   return false;
@@ -154,8 +154,8 @@ static double scale_of_solids(const mac_assembly *c, int64_t block, const int64_
   for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
     const int32_t r = w->share[q].solid;
     if (!(c->solids[r].friction < friction)) continue;
-    const double da = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_step[b]], a)),
-                 db = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_step[a]], b));
+    const double da = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_tile_stride[b]], a)),
+                 db = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_tile_stride[a]], b));
     const double difference = (da > db ? da : db) / SCALED_FROM, least = shear_factor(c->solids[r].friction, friction);
     const double here = difference < 1.0 ? 1.0 - difference * (1.0 - least) : least;
     if (here < scale) scale = here;
@@ -169,7 +169,7 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
   const mac_grid   *g = c->g;
   const mac_system *y = c->y;
   const int         a = (axis + 1) % 3, b = (axis + 2) % 3,
-            at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
+            at[4] = {place, place - mac_tile_stride[a], place - mac_tile_stride[b], place - mac_tile_stride[a] - mac_tile_stride[b]};
   int32_t           ijk[3];
   double            sum = 0.0, friction = 0.0, scale = 1.0;
   int               n = 0, air = 0; /* one bit per cell that is neither solid nor continuum */
@@ -214,7 +214,7 @@ static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64
     double        d[3], square[3], sum = 0.0, most = 0.0;
     if (!(c->solids[r].friction < own)) continue;
     for (int a = 0; a < 3; ++a) {
-      d[a]      = share_of_face(c, r, tile[place + mac_step[a]], a) - share_of_face(c, r, tile[place], a);
+      d[a]      = share_of_face(c, r, tile[place + mac_tile_stride[a]], a) - share_of_face(c, r, tile[place], a);
       square[a] = d[a] * d[a], sum += square[a];
       if (fabs(d[a]) > most) most = fabs(d[a]);
     }
@@ -250,11 +250,11 @@ static void compute_weights(mac_assembly *c)
 static bool has_force(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
 {
   const mac_system *y = c->y;
-  const int64_t     lower = tile[place - mac_step[axis]];
+  const int64_t     lower = tile[place - mac_tile_stride[axis]];
   if (y->cell_of[slot] >= 0 || (lower >= 0 && y->cell_of[lower] >= 0)) return true;
   for (int e = 1; e < 3 && y->n_stress; ++e) {
     const int     o = (axis + e) % 3, b = 3 - axis - o;
-    const int64_t next = tile[place + mac_step[b]];
+    const int64_t next = tile[place + mac_tile_stride[b]];
     if (y->edge_weight[o][slot] > 0.0 || (next >= 0 && y->edge_weight[o][next] > 0.0)) return true;
   }
   return false;
@@ -298,7 +298,7 @@ static PetscErrorCode number_faces(mac_assembly *c)
 static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
 {
   if (!(c->y->edge_weight[axis][slot] > 0.0)) return false;
-  const int a = mac_step[(axis + 1) % 3], b = mac_step[(axis + 2) % 3], at[4] = {place, place - a, place - b, place - a - b};
+  const int a = mac_tile_stride[(axis + 1) % 3], b = mac_tile_stride[(axis + 2) % 3], at[4] = {place, place - a, place - b, place - a - b};
   double    dense = 0.0;
   int       n = 0;
   for (int q = 0; q < 4; ++q) {
@@ -344,7 +344,7 @@ static void put_sample(const mac_assembly *c, int64_t slot, const int64_t *tile,
     y->sample_cells[i][0] = y->cell_of[slot];
     return;
   }
-  const int axis = mac_component_axis(component), a = mac_step[(axis + 1) % 3], b = mac_step[(axis + 2) % 3],
+  const int axis = mac_component_axis(component), a = mac_tile_stride[(axis + 1) % 3], b = mac_tile_stride[(axis + 2) % 3],
             at[4] = {place, place - a, place - b, place - a - b};
   for (int q = 0; q < 4; ++q) {
     const int64_t cell = tile[at[q]];
@@ -424,7 +424,7 @@ static PetscErrorCode find_active(mac_assembly *c)
  *     counts the missing part at a surface twice.)
  *   * Faces with mass whose velocity is extrapolated from other faces give their mass to these first (mac_velocity.h): faces in
  *     solids, and the outermost particles of a surface.
- *   * Faces that are neither unknown nor extrapolated fall freely or are carried, see mac_face_is_carried.
+ *   * Faces that are neither unknown nor extrapolated fall freely or are carried, see is_face_carried.
  *   * A face with less than the share density_floor face_fill of the mass of a full face would make the system ill-conditioned. It
  *     borrows the missing mass, with its u*, from heavy neighbouring faces in equal parts. The borrowed mass returns with the light
  *     face's velocity. If no neighbour is heavy enough, the face still counts with this minimum mass. The error in momentum is at
@@ -439,7 +439,7 @@ static const double LENDER = 8.0;  /* in units of the minimum mass: a lender may
  * neighbouring unknown faces. It is zero if the liquid already moves faster than these in the direction of the change. With
  * free fall instead, this liquid would sink into the surface; with extrapolation, it would lose its own velocity. u NULL:
  * *change is not computed. The cells of the face are that of its slot and the one before it along its axis. */
-static bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *change)
+static bool is_face_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *change)
 {
   const mac_grid *g = &s->grid;
   int32_t         at[3];
@@ -466,11 +466,11 @@ static bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axi
  * Their velocity is extrapolated. In free fall, they would accelerate along a slope and drag the particles below. */
 static bool is_extrapolated_surface(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
-  const int64_t lower = tile[place - mac_step[axis]];
+  const int64_t lower = tile[place - mac_tile_stride[axis]];
   const double  rest = fmax(c->s->rest_density[slot], lower >= 0 ? c->s->rest_density[lower] : 0.0);
   if (c->s->mass[axis][slot] > LIGHT * rest * c->g->h * c->g->h * c->g->h) return false;
   for (int q = 0; q < 6; ++q) {
-    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
+    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_tile_stride[q / 2]];
     if (q / 2 != axis && other >= 0 && c->y->face_of[axis][other] >= 0) return true;
   }
   return false;
@@ -480,7 +480,7 @@ static bool is_extrapolated_surface(const mac_assembly *c, int axis, int64_t slo
 static bool is_known(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
   if (c->y->face_of[axis][slot] >= 0 || mac_grid_is_closed(c->g, axis, slot)) return true;
-  if (c->has_ghosts && mac_face_is_carried(c->y, c->s, axis, slot, NULL, NULL)) return true;
+  if (c->has_ghosts && is_face_carried(c->y, c->s, axis, slot, NULL, NULL)) return true;
   return c->s->mass[axis][slot] > 0.0 && c->y->weights.face_fluid[axis][slot] > 0.0 && !is_extrapolated_surface(c, axis, slot, tile, place);
 }
 
@@ -531,7 +531,7 @@ static PetscErrorCode find_masses(mac_assembly *c)
       }
   }
   PetscCall(mac_velocity_layers(c->g, y->layer));
-  if (!c->has_ghosts) PetscCall(mac_velocity_carry(c->g, y->layer, y->mass, c->s->u));
+  if (!c->has_ghosts) PetscCall(mac_velocity_transfer_mass(c->g, y->layer, y->mass, c->s->u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -540,7 +540,7 @@ static int find_lenders(const mac_assembly *c, int axis, const int64_t *tile, in
 {
   int n = 0;
   for (int q = 0; q < 6; ++q) {
-    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
+    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_tile_stride[q / 2]];
     if (other < 0 || c->y->face_of[axis][other] < 0 || !(c->y->mass[axis][other] > LENDER * least)) continue;
     lender[n++] = c->y->face_of[axis][other];
   }
@@ -613,7 +613,7 @@ static void repay_masses(const mac_system *y, double *const u[3])
 /* Momentum into the wall at the wall face of a cell, >= 0. */
 static double momentum_into_wall(const mac_assembly *c, const int64_t *tile, int place, int axis, int side)
 {
-  const int64_t slot = tile[place + side * mac_step[axis]];
+  const int64_t slot = tile[place + side * mac_tile_stride[axis]];
   const double  into = slot < 0 ? 0.0 : (side ? 1.0 : -1.0) * c->y->mass[axis][slot] * c->s->u[axis][slot];
   return into > 0.0 ? into : 0.0;
 }
@@ -624,7 +624,7 @@ static double tangential_speed(const mac_assembly *c, const int64_t *tile, int p
   double sum = 0.0;
   int    n   = 0;
   for (int q = 0; q < 4; ++q) {
-    const int64_t slot = tile[place - (q & 1) * mac_step[a] + (q >> 1) * mac_step[b]];
+    const int64_t slot = tile[place - (q & 1) * mac_tile_stride[a] + (q >> 1) * mac_tile_stride[b]];
     if (slot >= 0 && c->y->mass[b][slot] > 0.0) sum += c->s->u[b][slot], ++n;
   }
   return hypot(c->s->u[a][tile[place]], n ? sum / n : 0.0);
@@ -634,7 +634,7 @@ static double tangential_speed(const mac_assembly *c, const int64_t *tile, int p
 static double velocity_factor(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int a)
 {
   const mac_grid *g = c->g;
-  const int64_t   before = tile[place - mac_step[a]];
+  const int64_t   before = tile[place - mac_tile_stride[a]];
   double          friction = 0.0, lost = 0.0, fastest = 0.0;
   int32_t         ijk[3];
   int             n = 0;
@@ -651,7 +651,7 @@ static double velocity_factor(const mac_assembly *c, int64_t slot, const int64_t
     const int axis = (a + e) % 3, b = 3 - a - axis;
     for (int side = 0; side < 2; ++side) {
       if (g->wall[axis][side] != MAC_WALL_ROUGH || ijk[axis] != (side ? g->n[axis] - 1 : 0)) continue;
-      lost += 0.5 * friction * (momentum_into_wall(c, tile, place, axis, side) + momentum_into_wall(c, tile, place - mac_step[a], axis, side)) /
+      lost += 0.5 * friction * (momentum_into_wall(c, tile, place, axis, side) + momentum_into_wall(c, tile, place - mac_tile_stride[a], axis, side)) /
               c->y->mass[a][slot];
       fastest = fmax(fastest, tangential_speed(c, tile, place, a, b));
     }
@@ -714,12 +714,12 @@ static inline void add_entry(mac_row *row, int64_t slot, int axis, double value)
   if (slot >= 0 && value != 0.0) row->entry[row->n++] = (mac_entry){slot, axis, value};
 }
 
-static void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
+static void row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
 {
   const double value = c->y->weights.cell_liquid[at->slot] / c->g->h;
   row->n = 0;
   for (int a = 0; a < 3; ++a) add_entry(row, at->slot, a, value);
-  for (int a = 0; a < 3; ++a) add_entry(row, at->tile[at->place + mac_step[a]], a, -value);
+  for (int a = 0; a < 3; ++a) add_entry(row, at->tile[at->place + mac_tile_stride[a]], a, -value);
 }
 
 static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
@@ -727,7 +727,7 @@ static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int
   const double *part = normal_part[c->o->basis][component], weight = c->y->normal_weight[at->slot] / c->g->h;
   for (int a = 0; a < 3; ++a) {
     add_entry(row, at->slot, a, -part[a] * weight);
-    add_entry(row, at->tile[at->place + mac_step[a]], a, part[a] * weight);
+    add_entry(row, at->tile[at->place + mac_tile_stride[a]], a, part[a] * weight);
   }
 }
 
@@ -736,9 +736,9 @@ static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int
 static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row *row)
 {
   add_entry(row, at->slot, a, value);
-  add_entry(row, at->tile[at->place - mac_step[b]], a, -value);
+  add_entry(row, at->tile[at->place - mac_tile_stride[b]], a, -value);
   add_entry(row, at->slot, b, value);
-  add_entry(row, at->tile[at->place - mac_step[a]], b, -value);
+  add_entry(row, at->tile[at->place - mac_tile_stride[a]], b, -value);
 }
 
 /* Shear stress of a cell, transferred to its four edges. On faces between two edges of equal weight the contributions cancel.
@@ -747,21 +747,21 @@ static void row_of_shear(const mac_place *at, int a, int b, const double *edge, 
 {
   double e[2][2]; /* indices 0, 1 along a and b */
   for (int q = 0; q < 4; ++q) {
-    const int64_t slot = at->tile[at->place + (q >> 1) * mac_step[a] + (q & 1) * mac_step[b]];
+    const int64_t slot = at->tile[at->place + (q >> 1) * mac_tile_stride[a] + (q & 1) * mac_tile_stride[b]];
     e[q >> 1][q & 1] = slot >= 0 ? edge[slot] : 0.0;
   }
   for (int i = 0; i < 2; ++i) { /* lower and upper face along the normal; cells before, here and after across it */
-    const int on_a = at->place + i * mac_step[a], on_b = at->place + i * mac_step[b];
-    add_entry(row, at->tile[on_a - mac_step[b]], a, -value * e[i][0]);
+    const int on_a = at->place + i * mac_tile_stride[a], on_b = at->place + i * mac_tile_stride[b];
+    add_entry(row, at->tile[on_a - mac_tile_stride[b]], a, -value * e[i][0]);
     add_entry(row, at->tile[on_a], a, value * (e[i][0] - e[i][1]));
-    add_entry(row, at->tile[on_a + mac_step[b]], a, value * e[i][1]);
-    add_entry(row, at->tile[on_b - mac_step[a]], b, -value * e[0][i]);
+    add_entry(row, at->tile[on_a + mac_tile_stride[b]], a, value * e[i][1]);
+    add_entry(row, at->tile[on_b - mac_tile_stride[a]], b, -value * e[0][i]);
     add_entry(row, at->tile[on_b], b, value * (e[0][i] - e[1][i]));
-    add_entry(row, at->tile[on_b + mac_step[a]], b, value * e[1][i]);
+    add_entry(row, at->tile[on_b + mac_tile_stride[a]], b, value * e[1][i]);
   }
 }
 
-static void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
+static void row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
 {
   row->n = 0;
   if (component < 2) {
@@ -802,13 +802,13 @@ static int write_pressure(const mac_assembly *c, const mac_place *at, int64_t i,
 {
   mac_row row;
   (void)i;
-  mac_row_of_pressure(c, at, &row);
+  row_of_pressure(c, at, &row);
   return put_row(c->y, &row, col, value);
 }
 static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value)
 {
   mac_row row;
-  mac_row_of_stress(c, at, c->y->component[i], &row);
+  row_of_stress(c, at, c->y->component[i], &row);
   return put_row(c->y, &row, col, value);
 }
 
@@ -817,7 +817,7 @@ static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, i
 static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
   const mac_system *y = c->y;
-  const int64_t     side[2] = {at->tile[at->place - mac_step[y->face_axis[f]]], at->slot};
+  const int64_t     side[2] = {at->tile[at->place - mac_tile_stride[y->face_axis[f]]], at->slot};
   int               n = 0;
   for (int q = 0; q < 2; ++q) {
     if (side[q] < 0 || y->cell_of[side[q]] < 0) continue;
@@ -842,7 +842,7 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
   double            edge[3][2]; /* by axis of the edge: at the face's position, and on its other side */
   int               n = 0;
   for (int o = 0; o < 3; ++o) {
-    const int64_t above = o == a ? -1 : at->tile[at->place + mac_step[3 - a - o]];
+    const int64_t above = o == a ? -1 : at->tile[at->place + mac_tile_stride[3 - a - o]];
     edge[o][0] = o == a ? 0.0 : y->edge_weight[o][at->slot], edge[o][1] = above >= 0 ? y->edge_weight[o][above] : 0.0;
   }
   /* cells in the order of their offsets, nearly that of their numbers */
@@ -851,7 +851,7 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
   for (int q = 0; q < 2; ++q)
     for (int m = 0; m < 5; ++m) {
       const int     r = near[m][0], b = near[m][1], o = near[m][2];
-      const int64_t cell = at->tile[at->place - (q ? 0 : mac_step[a]) + r * mac_step[b]];
+      const int64_t cell = at->tile[at->place - (q ? 0 : mac_tile_stride[a]) + r * mac_tile_stride[b]];
       if (cell < 0 || y->cell_of[cell] < 0) continue;
       if (r) {
         n = put_cell_stress(c, cell, 4 - o, r, edge[o], per_h, col, value, n);
@@ -966,7 +966,7 @@ static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, i
   double sum = 0.0;
   int    n = 0;
   for (int q = 0; q < 2; ++q) {
-    const int64_t cell = tile[place - q * mac_step[axis]];
+    const int64_t cell = tile[place - q * mac_tile_stride[axis]];
     if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
   }
   for (int q = 0; q < 27 && !(sum > 0.0); ++q) {
@@ -1095,8 +1095,8 @@ static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last
     mac_row         row;
     if (slots[i] != cell) cell = slots[i], is_near = is_near_solid(has_solid, place.place);
     if (!is_near) continue;
-    if (component) mac_row_of_stress(c, &place, component[i], &row);
-    else mac_row_of_pressure(c, &place, &row);
+    if (component) row_of_stress(c, &place, component[i], &row);
+    else row_of_pressure(c, &place, &row);
     for (int32_t s = w->share_start[here]; s < w->share_start[here + 1]; ++s) {
       double wrench[6];
       if (!wrench_of_row(c, &row, w->share[s].solid, wrench)) continue;
@@ -1234,7 +1234,7 @@ void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *
       const int32_t face = y->face_of[a][slot];
       double        change;
       if (face >= 0) s->u[a][slot] = u[face];
-      else if (y->has_ghosts && mac_face_is_carried(y, s, a, slot, u, &change)) s->u[a][slot] += change;
+      else if (y->has_ghosts && is_face_carried(y, s, a, slot, u, &change)) s->u[a][slot] += change;
       else if (mac_grid_is_closed(g, a, slot) || !(s->mass[a][slot] > 0.0)) s->u[a][slot] = 0.0;
     }
   }

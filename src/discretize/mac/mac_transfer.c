@@ -542,7 +542,7 @@ static void apply_wall_friction(const mac_domain *d, const wall_side *w, const i
 }
 
 static inline __attribute__((always_inline)) void move_block(const bool is_apic, mac_domain *d, int64_t block, particles *p,
-                                                             const mac_seen *seen, int64_t first, int64_t end)
+                                                             const mac_samples *seen, int64_t first, int64_t end)
 {
   const mac_state *state = &d->state;
   const mac_grid  *g     = &state->grid;
@@ -697,7 +697,7 @@ static double corner_offset(int64_t id, int axis)
   return NEAREST * (double)(((uint64_t)id * 3 + (uint64_t)axis) * 0x9e3779b97f4a7c15ULL >> 32) * 0x1p-32;
 }
 
-PetscErrorCode mac_contain(mac_domain *d, int b)
+PetscErrorCode mac_return_to_box(mac_domain *d, int b)
 {
   const mac_grid *g        = &d->state.grid;
   particles      *p        = d->bodies.particles[b];
@@ -724,11 +724,11 @@ PetscErrorCode mac_contain(mac_domain *d, int b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mac_reserve_seen(mac_domain *d)
+PetscErrorCode mac_reserve_samples(mac_domain *d)
 {
   PetscFunctionBeginUser;
   for (int b = 0; b < d->bodies.n; ++b) {
-    mac_seen     *s = &d->seen[b];
+    mac_samples     *s = &d->seen[b];
     const int64_t n = d->bodies.particles[b]->n;
     s->n            = n;
     if (n <= s->capacity) continue;

@@ -14,7 +14,7 @@ typedef struct {
   int64_t n, capacity;
   double *pressure, *density;
   double *move[3]; /* [m] displacement in the last step */
-} mac_seen;
+} mac_samples;
 
 struct mac_domain {
   body               base;
@@ -24,7 +24,7 @@ struct mac_domain {
   int64_t           *n; /* [n_bodies] numbers of particles, and */
   double *(*x)[3];      /* positions, as `state` refers to them */
   particle_bodies    bodies;
-  mac_seen          *seen; /* [n_bodies] */
+  mac_samples          *seen; /* [n_bodies] */
   /* Data of the current step. */
   double         dt;
   bool           is_laid_out;
@@ -51,12 +51,12 @@ PetscErrorCode mac_layout(mac_domain *d);
 /* Transfer mass, momentum and density from particles to faces and cell centres. */
 PetscErrorCode mac_to_grid(mac_domain *d);
 /* Allocate d->seen; call before mac_to_particles. */
-PetscErrorCode mac_reserve_seen(mac_domain *d);
+PetscErrorCode mac_reserve_samples(mac_domain *d);
 /* Transfer velocities to the particles and move them by the dt of begin_step. */
 void mac_to_particles(mac_domain *d);
 /* Set *verdict to STEP_CFL if a particle would cross more than cfl cells with the velocities of the grid (or with its own
  * velocity, if is_own). */
 void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict);
 /* Particles of body b outside the box: move them back inside at walls, wrap them where periodic, remove them at open sides. */
-PetscErrorCode mac_contain(mac_domain *d, int b);
+PetscErrorCode mac_return_to_box(mac_domain *d, int b);
 #endif

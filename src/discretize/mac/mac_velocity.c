@@ -129,7 +129,7 @@ static bool is_given(const mac_grid *g, int64_t b, const uint8_t *gives)
   return is;
 }
 
-PetscErrorCode mac_velocity_carry(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3])
+PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3])
 {
   double  *share = NULL;
   uint8_t *gives = NULL;

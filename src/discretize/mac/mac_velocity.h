@@ -16,5 +16,5 @@ void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double
  * over all faces before. After mac_velocity_extrapolate, the sum over all faces of (original mass) u equals the sum over the
  * former of mass u. Hence extrapolated faces do not change the total momentum, whatever changes the known velocities.
  * mass[axis][slot] >= 0. */
-PetscErrorCode mac_velocity_carry(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3]);
+PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3]);
 #endif
