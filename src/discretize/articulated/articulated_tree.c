@@ -343,7 +343,7 @@ void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, con
   double *const V = t->motion, *const F = t->force;
   memset(tau, 0, (size_t)t->n_v * sizeof *tau);
   articulated_tree_velocities(t, S, v, V);
-  for (int i = 0; i < t->n; ++i) { /* F holds accelerations in the outward pass */
+  for (int i = 0; i < t->n; ++i) { /* F contains accelerations in the outward pass */
     static const double none[6];
     const int           up = t->parent[i];
     double              own[6], carried[6], *A = F + 6 * i;

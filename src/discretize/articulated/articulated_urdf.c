@@ -539,8 +539,8 @@ static void check_name(const urdf *u, const xml_element *e, int first)
   }
 }
 
-/* Links and who carries them; *root is -1 after complaints. */
-static PetscErrorCode take_links(urdf *u, int *root)
+/* Read the links and the joints that carry them; *root is -1 after errors. */
+static PetscErrorCode read_links(urdf *u, int *root)
 {
   const xml_element *robot = u->robot;
   const int          before = diagnostics_count(u->d);
@@ -613,7 +613,7 @@ static PetscErrorCode translate(urdf *u, const urdf_pose *base, const char *type
   document_node *links, *joints;
   const int      before = diagnostics_count(u->d);
   PetscFunctionBegin;
-  PetscCall(take_links(u, &root));
+  PetscCall(read_links(u, &root));
   if (root < 0) PetscFunctionReturn(PETSC_SUCCESS);
   place_links(u, root, base);
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);

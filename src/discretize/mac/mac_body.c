@@ -43,7 +43,7 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   PetscCall(memory_alloc("mac world", 1, sizeof *world->mac, &world->mac));
   if (!o || !node) {
     diagnostics_add(d, r->node->mark, r->path,
-                    "is of kind mac, and nothing says on what grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
+                    "is of kind mac, which needs a grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int a = 0; a < 3; ++a) check_axis(o, a, node, d);
@@ -169,7 +169,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
   const document_node *node = document_find(world->job, "mac");
   int                  pair[2];
   int64_t              n_cells;
-  if (!w && world->mac_options && node) diagnostics_add(d, node->mark, "mac", "there is no body of kind mac: leave it out");
+  if (!w && world->mac_options && node) diagnostics_add(d, node->mark, "mac", "has no effect without a body of kind mac; remove it");
   if (!w || !w->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(count_overlaps(w->domain, pair, &n_cells));
   if (n_cells > 0)

@@ -7,7 +7,7 @@
  *                It rejects (STEP_CFL) a dt in which a particle would cross more than `cfl` cells.
  *    end_step    transfers face velocities to the particles and moves the particles through the grid.
  *                It rejects the same dt, before anything has changed.
- * Between these calls, mac_domain_state holds the grid data of the step, and the formulation writes the new face velocities to u.
+ * Between these calls, mac_domain_state has the grid data of the step, and the formulation writes the new face velocities to u.
  * Gravity is applied by the formulation. Each mac body has an adapter `body` with particles, totals, fields and a source, but
  * without unknowns and contact points. */
 #ifndef SS_DISCRETIZE_MAC_MAC_DOMAIN_H

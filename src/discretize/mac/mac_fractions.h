@@ -9,7 +9,7 @@
  * 0.01 count as solid.
  * continuum: union of spheres around the particles, unless ghosts are used. The share follows from the distance at the
  * half-cell's centre. A cell is full if it and the 26 cells around contain particles. Inside a solid, the value is that of the
- * mirror image outside, so that the surface meets solids at right angles and is not counted where it touches them.
+ * mirror image outside, so that the surface is at a right angle to solids and is not counted where it touches them.
  * box: beyond walls of the box everything is mirrored: W_S and W_L of faces on walls are those of their inner halves. There is no
  * flux through walls: W_F is 0 there. Beyond open sides there is air: W_L is 0 there, W_S is mirrored.
  * area: W_F, W_S of faces are shares of their areas [Ng, Min and Gibou 2009].
@@ -46,7 +46,7 @@ typedef struct {
   mac_share *share;       /* [n_shares] by block, then by solid */
   mac_placed *placed;     /* [n_solids] */
   int8_t     *block_fill; /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
-  uint64_t   *occupied;   /* [n_blocks] a bit for each cell that holds particles */
+  uint64_t   *occupied;   /* [n_blocks] a bit for each cell that contains particles */
   int64_t     capacity[23], n_solids;
 } mac_weights;
 

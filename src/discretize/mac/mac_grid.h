@@ -23,7 +23,7 @@ typedef struct {
   double    h, min[3];
   int32_t   n[3];              /* cells in the box */
   mac_wall  wall[3][2];        /* axis, lower/upper; both periodic or none */
-  int32_t   n_table[3];        /* blocks that fit, including the layer that holds cells i = n (not where periodic) */
+  int32_t   n_table[3];        /* blocks that fit, including the layer of cells i = n (not where periodic) */
   int32_t  *block_of;          /* [n_table[0] n_table[1] n_table[2]] number of a block, -1: it does not exist */
   int64_t   n_blocks, n_slots; /* n_slots = 64 n_blocks */
   int32_t (*block)[3];         /* [n_blocks] lowest cell over 4, ascending lexicographically */

@@ -462,7 +462,7 @@ static bool is_face_carried(const mac_system *y, const mac_state *s, int axis, i
   return n > 0 && near < 0.5 * g->h;
 }
 
-/* Whether a face has little mass and an unknown face beside it, across its own direction: the outermost particles of a surface.
+/* Whether a face has little mass and an unknown neighbour across its own direction: the outermost particles of a surface.
  * Their velocity is extrapolated. In free fall, they would accelerate along a slope and drag the particles below. */
 static bool is_extrapolated_surface(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
@@ -547,7 +547,7 @@ static int find_lenders(const mac_assembly *c, int axis, const int64_t *tile, in
   return n;
 }
 
-/* Loans of all light faces. At this stage `share` holds the mass. */
+/* Loans of all light faces. At this stage `share` is the mass. */
 static PetscErrorCode find_loans(mac_assembly *c)
 {
   mac_system *y = c->y;

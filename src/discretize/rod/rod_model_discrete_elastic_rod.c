@@ -596,7 +596,7 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   snprintf(name, sizeof name, "bodies/%s", b->base.name);
   group = field_table_find_group(table, name);
   PetscCall(field_table_add(table, group, "strain", "1", FIELD_F64, 3, &d->start, FIELD_CHECKPOINT | FIELD_FRAME,
-                            "bends towards the director and across it, twist [rad], each over the length that the node stands for"));
+                            "bends towards the director and across it, twist [rad], each over the length that the node represents"));
   PetscCall(field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
   group->refresh = refresh_directors;
   PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "twist of the reference frames"));

@@ -164,7 +164,7 @@ static void test_job_refusals(void **state)
 {
   (void)state;
   static const char *const more[][2] = {{", joints: {k: {}}", "the urdf has no such joint"},
-                                        {", joints: {j: {type: fixed}}", "is of the urdf"},
+                                        {", joints: {j: {type: fixed}}", "is defined by the urdf"},
                                         {", joints: {j: {effort: 3}}", "without a motor"},
                                         {", links: {a: {mass: 1}}", "conflicts with urdf"},
                                         {", axis: [0, 0, 0]", "zero vector"}};
