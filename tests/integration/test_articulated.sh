@@ -33,7 +33,7 @@ wrong "${line}s/palm/plam/" "$line" "link=\"plam\": there is no such link"
 line=$(grep -n '<box size="0.2' jobs/convex/models/gripper.urdf | cut -d: -f1)
 wrong "${line}s,<box[^>]*/>,<mesh filename=\"package://gripper/palm.stl\"/>," "$line" "there is no such file"
 line=$(grep -n 'ixx="0.0008"' jobs/convex/models/gripper.urdf | cut -d: -f1)
-wrong "${line}s/ixx=\"0.0008\"/ixx=\"0\"/" "$line" "what has mass has moments of inertia > 0 about all axes"
+wrong "${line}s/ixx=\"0.0008\"/ixx=\"0\"/" "$line" "a link with mass needs moments of inertia > 0 about all axes"
 # A mesh beside the urdf is found, and is a shape like others.
 line=$(grep -n '<box size="0.2' jobs/convex/models/gripper.urdf | cut -d: -f1)
 cat >"$work/models/palm.obj" <<'OBJ'

@@ -24,11 +24,11 @@ wrong() { # LINE TEXT: a robot of links a, b and what this fourth line adds
   refused robot.urdf:"${3:-4}" "$2"
 }
 shape() { echo "$(link c | sed "s,</link>,<collision><geometry>$1</geometry></collision></link>,")$(joint k b c)"; }
-wrong "$(link c)$(joint k a c)$(joint l c b)" 'hangs on joint "j" already (line 3)'
-wrong "$(link c)$(link d)$(joint k d c)$(joint l c d)" "hangs on itself by way of"
+wrong "$(link c)$(joint k a c)$(joint l c b)" 'already has joint "j" (line 3)'
+wrong "$(link c)$(link d)$(joint k d c)$(joint l c d)" "depends on itself through"
 wrong "$(link c)" "a urdf has one root"
 wrong "$(link c)$(joint k b nowhere)" "there is no such link"
-wrong "$(link b)" "there is a link of that name already, in line 2"
+wrong "$(link b)" "duplicates the name of the link in line 2"
 wrong "$(link c | sed 's/ixx="0.1"/ixx="0"/')$(joint k b c)" "moments of inertia > 0 about all axes"
 wrong "$(link c | sed 's/ixx="0.1"/ixx="1"/')$(joint k b c)" "principal moments"
 wrong "$(link c | sed 's/value="1"/value="-1"/')$(joint k b c)" "expected a mass >= 0"
@@ -59,11 +59,11 @@ wrong_job() { # sed COMMAND, LINE, TEXT
   echo "$bars" | sed "$1" | job exact
   refused "job.yaml:$2" "$3"
 }
-wrong_job 's/child: rocker, at/child: crank, at/' 15 'hangs on joint "a" already'
-wrong_job 's/parent: crank, child: rod/parent: rod, child: rod/' 14 "hangs on itself"
+wrong_job 's/child: rocker, at/child: crank, at/' 15 'already has joint "a"'
+wrong_job 's/parent: crank, child: rod/parent: rod, child: rod/' 14 "depends on itself"
 wrong_job '/^      c:/s/type/lower: 2, upper: 1, type/' 15 "lower: 2 is above upper = 1"
 wrong_job 's/, center_of_mass: \[2.5, 0, 0\]/, center_of_mass: [3, 0, 0]/' 15 "moves no mass"
-wrong_job '/^      b:/s/rate/position: 1, rate/' 16 "tear them by"
+wrong_job '/^      b:/s/rate/position: 1, rate/' 16 "are open by"
 
 # ---- singular poses ----
 finite() { ! grep -qiE '(^|,)-?(nan|inf)' "$1/history.csv" || fail "$1: what is no number"; }

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
   diagnostics *d;
   job         *j = NULL;
   if (argc != 2 || PetscInitialize(NULL, NULL, NULL, NULL) || diagnostics_create(&d) || job_read(argv[1], 0, NULL, d, &j) || !j) return 1;
-  printf("%s %s\n", j->name, version_text());
+  printf("%s %s\n", j->scene.name, version_text());
   job_destroy(&j);
   diagnostics_destroy(&d);
   return PetscFinalize() != 0;

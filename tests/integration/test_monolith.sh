@@ -42,13 +42,13 @@ refused "monolith.yaml:15:9: bodies.ball: starts 0.0289989 m deep in \"block\": 
 refused "materials.sand.density: 0 is out of range: must be > 0 kg/m^3" --set materials.sand.density=0
 refused "materials.wood.density: 0 is out of range: must be > 0 kg/m^3" --set materials.wood.density=0
 refused "mac.cfl: 100 is out of range: must be > 0 and < 10" --set mac.cfl=100
-refused "bodies.column.shape: reaches out of mac.domain" --set bodies.column.shape='{box: {min: [1, 1, 1], max: [1.2, 1.3, 1.5]}}'
+refused "bodies.column.shape: extends beyond mac.domain" --set bodies.column.shape='{box: {min: [1, 1, 1], max: [1.2, 1.3, 1.5]}}'
 refused "the shape would hold 8e-06 particles" --set bodies.column.shape='{box: {min: [0.1, 0.1, 0.1], max: [0.10025, 0.10025, 0.10025]}}'
 refused "contact with a continuum has no restitution; remove it" --set contact.pairs='[{between: [column, ball], restitution: 0.5}]'
 refused "\"brick\" has no level set, which contact with the grid requires" --set bodies.brick.contact_surface=mesh
 refused "contact.stiffness: formulation monolith does not support it" --set contact.stiffness=1
 refused "monolith.yaml:13:18: bodies.column.kind: formulation exact does not support kind mac" --set formulation=exact
-refused "\"block\" touches \"column\" and \"more\" differently" --set bodies.more='{kind: mac, material: sand, shape: {box: {min: [0.25, 0, 0.3], max: [0.3, 0.1, 0.4]}}}' \
+refused "\"block\" has different contact laws with \"column\" and \"more\"" --set bodies.more='{kind: mac, material: sand, shape: {box: {min: [0.25, 0, 0.3], max: [0.3, 0.1, 0.4]}}}' \
   --set contact.pairs='[{between: [block, column], friction: 0.1}]'
 refused_at() { # MESSAGE EDIT: what stands in the file is named by its place
   sed -e "$2" "$job" >"$work/bad.yaml"
@@ -57,5 +57,5 @@ refused_at() { # MESSAGE EDIT: what stands in the file is named by its place
 }
 refused_at "8:36: materials.sand.density: 0 is out of range" 's/density: 1600/density: 0/'
 refused_at "11:76: mac.cfl: -1 is out of range" 's/spacing: 0.025}/spacing: 0.025, cfl: -1}/'
-refused_at "13:46: bodies.column.shape: reaches out of mac.domain" 's/min: \[0, 0, 0\], max: \[0.2, 0.3, 0.2\]/min: [0.3, 0, 0], max: [0.5, 0.3, 0.2]/'
+refused_at "13:46: bodies.column.shape: extends beyond mac.domain" 's/min: \[0, 0, 0\], max: \[0.2, 0.3, 0.2\]/min: [0.3, 0, 0], max: [0.5, 0.3, 0.2]/'
 refused_at "11:77: mac.flip: has no effect when mac.transfer is apic" 's/spacing: 0.025}/spacing: 0.025, flip: 0.5}/'

@@ -96,7 +96,7 @@ static PetscErrorCode run(int64_t n, int repeats)
   for (int r = 0; r < repeats; ++r)
     for (int k = 0; k < 2; ++k) {
       team_set_threads(k ? max : 1);
-      PetscCall(mac_reserve_seen(d));
+      PetscCall(mac_reserve_samples(d));
       PetscCall(time_stages(d, &y, best[k]));
     }
   printf("staggered grid, %lld particles, %lld blocks\n", (long long)n, (long long)d->state.grid.n_blocks);

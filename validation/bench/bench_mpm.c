@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/timer.h"
+#include "discretize/material/material_registry.h"
 #include "discretize/mpm/mpm_domain.h"
 
 /* Dry sand, every key by its default except these. */

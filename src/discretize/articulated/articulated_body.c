@@ -1,16 +1,16 @@
-/* An articulated body as a system of unknowns: residual, matrix, end of step, totals, fields. */
+/* Implementation: constraints of joints and loops, residual, matrix, end of step, totals, fields, links. */
 #include "discretize/articulated/articulated_body.h"
 #include <string.h>
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
 
-/* What joints and loops do within a step, as rows that push: each knows where it ends by the velocities alone. */
+/* --- constraints of joints and loops: rows in the velocities, evaluated at the end of the step ------------------------------ */
 
-#define PERIOD 0.1  /* of springs that nothing should be seen of, in steps */
-#define CREEP  1e-3 /* of dry friction: R over the inverse of the mass */
+#define PERIOD 0.1  /* period of the springs of limits and loops, in steps; short enough to have no visible effect */
+#define CREEP  1e-3 /* dry friction: R relative to the inverse mass */
 
-/* Compliance of such a spring on inverse mass w. */
+/* Compliance of such a spring for inverse mass w. */
 static double rigid_compliance(double w) { return PERIOD * PERIOD / (4.0 * M_PI * M_PI) * w; }
 
 PetscErrorCode articulated_constraints_create(articulated_body *b)
@@ -27,7 +27,7 @@ PetscErrorCode articulated_constraints_create(articulated_body *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the step's rows ------------------------------------------------------------------------------------------------- */
+/* ---- constraints of the step ------------------------------------------------------------------------------------------ */
 
 static constraint *open_constraint(articulated_body *b)
 {
@@ -37,7 +37,7 @@ static constraint *open_constraint(articulated_body *b)
   return c;
 }
 
-/* One more entry of row i of the last constraint; rows in ascending order. */
+/* Add an entry to row i of the last constraint; rows in ascending order. */
 static void add_entry(articulated_body *b, int i, int dof, double value)
 {
   int64_t *end     = &b->row_start[3 * (b->n_laws - 1) + i + 1];
@@ -51,7 +51,7 @@ static void set_row(constraint *c, int i, double bias, double R, double lower, d
   c->bias[i] = bias, c->R[i] = R, c->lower[i] = lower, c->upper[i] = upper;
 }
 
-/* Stops, of place and of velocity, and dry friction of independent velocity k. */
+/* Position limits, velocity limits and dry friction of independent velocity k. */
 static void add_stops(articulated_body *b, int k)
 {
   const articulated_axis *a    = &b->axis[k];
@@ -68,9 +68,9 @@ static void add_stops(articulated_body *b, int k)
   if (a->friction > 0.0) set_row(c, 2, 0.0, CREEP * w, -b->dt * a->friction, b->dt * a->friction), add_entry(b, 2, k, 1.0);
 }
 
-/* false: it is told what is no number.
- * stiffness (target - q) + damping (rate - v) + force, at the end of the step. Of the convex problem gains are no stiffer than a
- * stop's spring, their ratio kept. */
+/* The motor of independent velocity k: stiffness (target - q) + damping (rate - v) + force, at the end of the step. In the convex
+ * problem the gains are limited to the stiffness of a limit's spring, with their ratio kept. Returns false if an expression is
+ * not a finite number. */
 static bool add_motor(articulated_body *b, int k)
 {
   const articulated_axis *a = &b->axis[k];
@@ -94,7 +94,7 @@ static bool add_motor(articulated_body *b, int k)
   return true;
 }
 
-/* Where a pin's point of a link is. */
+/* Current position of a pin's point on a link. */
 static void pin_point(const double *R, const double *p, int link, const double X[3], double x[3])
 {
   v3_copy(x, X);
@@ -112,7 +112,8 @@ static void pin_gap(const articulated_pin *pin, const double *R, const double *p
   for (int k = 0; k < 3; ++k) middle[k] = 0.5 * (one[k] + other[k]);
 }
 
-/* Springs between both points where the step begins, at one place, so that they change no momentum. */
+/* Springs between the two points of a pin. They act at one position, the middle at the start of the step, so that they do not
+ * change the total momentum. */
 static void add_pin(articulated_body *b, const articulated_pin *pin)
 {
   const int n = b->tree.n_v;
@@ -125,9 +126,9 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
     const double d = b->J[k] * b->J[k] / b->M[(n + 1) * (k % n)] / 3.0;
     w += d, w_free += b->axis[k % n].motion ? 0.0 : d;
   }
-  if (!(w_free > 0.0)) return; /* nothing that moves freely is held */
+  if (!(w_free > 0.0)) return; /* no free velocity moves this pin */
   constraint *c = open_constraint(b);
-  b->pin_at[b->n_pins_held++] = (int)(pin - b->pin);
+  b->pin_at[b->n_active_pins++] = (int)(pin - b->pin);
   for (int i = 0; i < 3; ++i) {
     set_row(c, i, 0.0, rigid_compliance(w), -INFINITY, INFINITY);
     for (int k = 0; k < n; ++k)
@@ -135,13 +136,13 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
   }
 }
 
-static int articulated_constraints_begin(articulated_body *b)
+static int create_step_constraints(articulated_body *b)
 {
   int bad    = -1;
-  b->n_laws = b->n_pins_held = 0;
+  b->n_laws = b->n_active_pins = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     b->motor[k] = -1, b->feed[k] = 0.0;
-    if (b->axis[k].motion) continue; /* goes where it is told */
+    if (b->axis[k].motion) continue; /* prescribed motion: no other constraint */
     add_stops(b, k);
     if (b->axis[k].target && !add_motor(b, k) && bad < 0) bad = k;
   }
@@ -149,7 +150,7 @@ static int articulated_constraints_begin(articulated_body *b)
   return bad;
 }
 
-/* ---- at velocities --------------------------------------------------------------------------------------------------- */
+/* ---- evaluation at given velocities ------------------------------------------------------------------------------------ */
 
 static void velocities_of(const articulated_body *b, int64_t a, const double *v, double u[3])
 {
@@ -159,10 +160,11 @@ static void velocities_of(const articulated_body *b, int64_t a, const double *v,
   }
 }
 
-static void articulated_constraints_linearise(articulated_body *b, const double *v, const double *R1, const double *p1)
+/* Linearise loops about velocities v, which move the links to R1, p1. All other constraints are linear in v. */
+static void linearise_loops(articulated_body *b, const double *v, const double *R1, const double *p1)
 {
-  for (int i = 0; i < b->n_pins_held; ++i) { /* they stand last */
-    const int64_t a = b->n_laws - b->n_pins_held + i;
+  for (int i = 0; i < b->n_active_pins; ++i) { /* pins are last */
+    const int64_t a = b->n_laws - b->n_active_pins + i;
     double        gap[3], middle[3], u[3];
     pin_gap(&b->pin[b->pin_at[i]], R1, p1, gap, middle);
     velocities_of(b, a, v, u);
@@ -170,7 +172,8 @@ static void articulated_constraints_linearise(articulated_body *b, const double 
   }
 }
 
-static void articulated_constraints_impulses(const articulated_body *b, const double *v, double *tau, double *H)
+/* tau [n_v] += impulses at velocities v; H (unless NULL) += minus their derivatives, symmetric, a lower bound of the true ones. */
+static void add_constraint_impulses(const articulated_body *b, const double *v, double *tau, double *H)
 {
   const int n = b->tree.n_v;
   for (int64_t a = 0; a < b->n_laws; ++a) {
@@ -199,12 +202,12 @@ double articulated_motor_force(const articulated_body *b, int k, const double *v
 
 /* --- the system of unknowns ------------------------------------------------------------------------------------------ */
 
-static articulated_body       *self(body *b) { return (articulated_body *)b; }
-static const articulated_body *its(const body *b) { return (const articulated_body *)b; }
+static articulated_body       *articulated_of(body *b) { return (articulated_body *)b; }
+static const articulated_body *const_articulated_of(const body *b) { return (const articulated_body *)b; }
 
-/* ---- where links are ------------------------------------------------------------------------------------------------- */
+/* ---- poses of links --------------------------------------------------------------------------------------------------- */
 
-static void centres(const articulated_tree *t, const double *R, const double *p, double *c)
+static void link_centres(const articulated_tree *t, const double *R, const double *p, double *c)
 {
   for (int i = 0; i < t->n; ++i) {
     m3_mulv(c + 3 * i, R + 9 * i, t->center + 3 * i);
@@ -212,8 +215,8 @@ static void centres(const articulated_tree *t, const double *R, const double *p,
   }
 }
 
-/* Links as rigid bodies: poses from q, velocities from the state. */
-static void show_links(articulated_body *b)
+/* Set poses of the links as rigid bodies from q, and their velocities from the state. */
+static void update_links(articulated_body *b)
 {
   for (int i = 0; i < b->tree.n; ++i) {
     rigid_body *r = &b->link[i]->rigid;
@@ -232,14 +235,14 @@ static void show_links(articulated_body *b)
   }
 }
 
-/* Velocities and momenta of the links that joint rates v are, at q. */
+/* Velocities and momenta of the links from joint rates v, at q. */
 static void set_links(articulated_body *b)
 {
   articulated_tree *t = &b->tree;
   articulated_tree_pose(t, b->q, b->R0, b->p0);
   articulated_tree_columns(t, b->q, b->R0, b->p0, b->S);
   articulated_tree_velocities(t, b->S, b->v, b->F);
-  centres(t, b->R0, b->p0, b->c0);
+  link_centres(t, b->R0, b->p0, b->c0);
   for (int i = 0; i < t->n; ++i) {
     double W[3], L[3];
     spatial_point_velocity(b->u + 3 * i, b->F + 6 * i, b->c0 + 3 * i);
@@ -253,15 +256,15 @@ static void set_links(articulated_body *b)
 void articulated_body_place(articulated_body *b)
 {
   set_links(b);
-  show_links(b);
+  update_links(b);
 }
 
-/* ---- a step ---------------------------------------------------------------------------------------------------------- */
+/* ---- step -------------------------------------------------------------------------------------------------------------- */
 
-/* Whose rate component dof is. */
+/* Name of the joint of component dof. */
 static const char *name_of(const body *base, int64_t dof)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   const articulated_tree *t = &b->tree;
   for (int i = 0; i < t->n; ++i)
     for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k)
@@ -269,7 +272,7 @@ static const char *name_of(const body *base, int64_t dof)
   return base->name;
 }
 
-/* Forces and torques from outside that are no numbers. */
+/* Name of a link with an applied force or torque that is not a finite number; NULL: none. */
 static const char *find_bad_wrench(const articulated_body *b, double t)
 {
   for (int i = 0; i < b->tree.n; ++i)
@@ -283,17 +286,17 @@ static const char *find_bad_wrench(const articulated_body *b, double t)
 
 static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
 {
-  articulated_body *b = self(base);
+  articulated_body *b = articulated_of(base);
   PetscFunctionBegin;
   b->t = t, b->dt = dt;
   *n_blocks = (b->tree.n_v + 2) / 3;
   articulated_tree_pose(&b->tree, b->q, b->R0, b->p0);
   articulated_tree_columns(&b->tree, b->q, b->R0, b->p0, b->S);
-  centres(&b->tree, b->R0, b->p0, b->c0);
+  link_centres(&b->tree, b->R0, b->p0, b->c0);
   articulated_tree_mass_matrix(&b->tree, b->R0, b->p0, b->S, b->M);
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT)
     articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
-  int         bad    = articulated_constraints_begin(b);
+  int         bad    = create_step_constraints(b);
   const char *pushed = find_bad_wrench(b, t + dt);
   b->n_prescribed = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
@@ -304,7 +307,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
     if (bad < 0 && !isfinite(b->prescribed_velocity[b->n_prescribed - 1])) bad = k;
   }
   if (bad >= 0 || pushed) *verdict = (step_verdict){STEP_TOLD, bad >= 0 ? name_of(base, bad) : pushed, -1};
-  for (int i = 0; i < b->tree.n; ++i) { /* for who culls their points */
+  for (int i = 0; i < b->tree.n; ++i) { /* used for culling of contact points */
     rigid_body *r = &b->link[i]->rigid;
     m3_copy(r->R0, b->R0 + 9 * i);
     m3_mulv(r->c, b->R0 + 9 * i, r->origin);
@@ -315,7 +318,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
 
 static PetscErrorCode velocity(const body *base, double *v0)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   memset(v0, 0, (size_t)(3 * ((b->tree.n_v + 2) / 3)) * sizeof *v0);
   memcpy(v0, b->v, (size_t)b->tree.n_v * sizeof *v0);
   return PETSC_SUCCESS;
@@ -323,7 +326,7 @@ static PetscErrorCode velocity(const body *base, double *v0)
 
 static PetscErrorCode mass(const body *base, double *scale)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   const int               n = b->tree.n_v;
   for (int k = 0; k < 3 * ((n + 2) / 3); ++k) scale[k] = k < n ? b->M[(n + 1) * k] : 1.0;
   return PETSC_SUCCESS;
@@ -331,11 +334,11 @@ static PetscErrorCode mass(const body *base, double *scale)
 
 static int64_t prescribed(const body *base, const int64_t **dof, const double **to)
 {
-  *dof = its(base)->prescribed, *to = its(base)->prescribed_velocity;
-  return its(base)->n_prescribed;
+  *dof = const_articulated_of(base)->prescribed, *to = const_articulated_of(base)->prescribed_velocity;
+  return const_articulated_of(base)->n_prescribed;
 }
 
-/* What link i did in the step that led it from its pose at the start to R1, c1. */
+/* Velocity, angular velocity and angular momentum of link i over the step from const_articulated_of initial pose to R1, c1. */
 static void link_motion(const articulated_body *b, int i, const double *R1, const double c1[3], double u[3], double w[3],
                         double L[3])
 {
@@ -353,7 +356,7 @@ static void link_motion(const articulated_body *b, int i, const double *R1, cons
   m3_mulv(L, Rm, l);
 }
 
-/* Force and torque from outside on link i. */
+/* Applied force and torque on link i. */
 static void link_wrench(const articulated_body *b, int i, double force[3], double torque[3])
 {
   const articulated_link *link = b->link[i];
@@ -364,7 +367,7 @@ static void link_wrench(const articulated_body *b, int i, double force[3], doubl
   }
 }
 
-/* b->F: what links changed their momenta by beyond what pushed them from outside, as spatial forces; or minus the latter alone. */
+/* b->F, as spatial forces: change of momentum of the links minus applied forces; or minus the applied forces only. */
 static void link_forces(articulated_body *b, bool with_momenta)
 {
   for (int i = 0; i < b->tree.n; ++i) {
@@ -388,7 +391,7 @@ static void link_forces(articulated_body *b, bool with_momenta)
 
 static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_verdict *verdict)
 {
-  articulated_body *b = self(base);
+  articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
   const int         n = t->n_v, n_all = 3 * ((n + 2) / 3);
   double           *tau = b->tau, sum = 0.0;
@@ -406,8 +409,8 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
     tau[k]               = b->feed[k] - damping * v[k];
     if (with_tangent) b->H[(n + 1) * k] += damping;
   }
-  articulated_constraints_linearise(b, v, b->R1, b->p1);
-  if (!base->constraints_apart) articulated_constraints_impulses(b, v, tau, with_tangent ? b->H : NULL);
+  linearise_loops(b, v, b->R1, b->p1);
+  if (!base->constraints_apart) add_constraint_impulses(b, v, tau, with_tangent ? b->H : NULL);
   for (int k = 0; k < n; ++k) g[k] -= tau[k];
   for (int k = n; k < n_all; ++k) g[k] += v[k];
   link_forces(b, b->integrator == ARTICULATED_MOMENTUM);
@@ -422,9 +425,9 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
 
 static PetscErrorCode tangent(const body *base, const double *x, double *y, bool is_transposed)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   const int               n = b->tree.n_v;
-  (void)is_transposed; /* it is symmetric */
+  (void)is_transposed; /* the matrix is symmetric */
   for (int k = 0; k < n; ++k)
     for (int l = 0; l < n; ++l) y[k] += b->H[n * k + l] * x[l];
   for (int k = n; k < 3 * ((n + 2) / 3); ++k) y[k] += x[k];
@@ -440,7 +443,7 @@ static double entry(const articulated_body *b, int r, int c)
 
 static PetscErrorCode block_diagonal(const body *base, double *d)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   for (int i = 0; i < (b->tree.n_v + 2) / 3; ++i)
     for (int e = 0; e < 9; ++e) d[9 * i + e] += entry(b, 3 * i + e / 3, 3 * i + e % 3);
   return PETSC_SUCCESS;
@@ -448,7 +451,7 @@ static PetscErrorCode block_diagonal(const body *base, double *d)
 
 static int couplings(const body *base, int64_t block, int32_t *other)
 {
-  const int n = (its(base)->tree.n_v + 2) / 3;
+  const int n = (const_articulated_of(base)->tree.n_v + 2) / 3;
   (void)block;
   for (int i = 0; i < n; ++i) other[i] = i;
   return n;
@@ -456,7 +459,7 @@ static int couplings(const body *base, int64_t block, int32_t *other)
 
 static PetscErrorCode assemble(const body *base, const block_rows *H)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   const int               n = (b->tree.n_v + 2) / 3;
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
@@ -470,7 +473,7 @@ static void set_definite(body *b, bool is_wanted) { (void)b, (void)is_wanted; }
 
 static PetscErrorCode end_step(body *base, const double *v, step_verdict *verdict)
 {
-  articulated_body *b = self(base);
+  articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
   (void)verdict;
   PetscFunctionBegin;
@@ -489,16 +492,16 @@ static PetscErrorCode end_step(body *base, const double *v, step_verdict *verdic
     }
   memcpy(b->q, b->q1, (size_t)t->n_q * sizeof *b->q);
   if (b->integrator == ARTICULATED_SEMI_IMPLICIT) set_links(b);
-  for (int i = 0; i < t->n; ++i) { /* what the change of momentum took, less what is known */
+  for (int i = 0; i < t->n; ++i) { /* force that changed the momentum, minus gravity and applied force */
     double force[3], torque[3];
     link_wrench(b, i, force, torque);
     for (int k = 0; k < 3; ++k) b->push[3 * i + k] += t->mass[i] * (b->u[3 * i + k] / b->dt - b->gravity[k]) - force[k];
   }
-  show_links(b);
+  update_links(b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------------ */
+/* ---- totals ------------------------------------------------------------------------------------------------------------ */
 
 static void add_link(const articulated_body *b, int i, const double gravity[3], body_totals *out)
 {
@@ -513,7 +516,7 @@ static void add_link(const articulated_body *b, int i, const double gravity[3], 
 
 static PetscErrorCode totals(const body *base, const double gravity[3], body_totals *out)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   memset(out, 0, sizeof *out);
   for (int i = 0; i < b->tree.n; ++i) add_link(b, i, gravity, out);
   if (out->mass > 0.0) v3_scale(out->center, 1.0 / out->mass, out->center);
@@ -522,7 +525,7 @@ static PetscErrorCode totals(const body *base, const double gravity[3], body_tot
 
 static double length(const body *base)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   double                  least = INFINITY;
   for (int i = 0; i < b->tree.n; ++i)
     if (b->link[i]->has_shape && isfinite(b->link[i]->rigid.radius)) least = fmin(least, 0.25 * b->link[i]->rigid.radius);
@@ -531,19 +534,19 @@ static double length(const body *base)
 
 static void constraints(const body *base, body_constraints *out)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   *out = (body_constraints){.n = b->n_laws, .law = b->law, .start = b->row_start, .dof = b->row_dof, .value = b->row_value};
 }
 
 static PetscErrorCode restored(void *context)
 {
-  show_links(context);
+  update_links(context);
   return PETSC_SUCCESS;
 }
 
 static PetscErrorCode fields(body *base, field_table *table)
 {
-  articulated_body *b = self(base);
+  articulated_body *b = articulated_of(base);
   field_group      *g;
   char              name[96];
   PetscFunctionBegin;
@@ -560,22 +563,22 @@ static PetscErrorCode fields(body *base, field_table *table)
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
   PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
-                            "of centres of mass, over the last step"));
+                            "of link_centres of mass, over the last step"));
   PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
-  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about centres of mass"));
+  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about link_centres of mass"));
   g->restored = restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static body *const *parts(const body *base, int *n)
 {
-  *n = its(base)->tree.n;
-  return its(base)->part;
+  *n = const_articulated_of(base)->tree.n;
+  return const_articulated_of(base)->part;
 }
 
 static void describe(const body *base, FILE *out)
 {
-  const articulated_body *b = its(base);
+  const articulated_body *b = const_articulated_of(base);
   fprintf(out, "%d links, %d degrees of freedom", b->tree.n, b->tree.n_v);
   if (b->n_pins > 0) fprintf(out, ", %d points that close loops", b->n_pins);
 }
@@ -584,7 +587,7 @@ static void destroy_link(articulated_link *l)
 {
   body *b = &l->rigid.base;
   for (int k = 0; k < 3; ++k) expression_destroy(&l->force[k]), expression_destroy(&l->torque[k]);
-  rigid_body_destroy_base(&b); /* frees the whole: the rigid body is its beginning */
+  rigid_body_destroy_base(&b); /* frees the whole link: the rigid body is const_articulated_of first member */
 }
 
 void articulated_body_destroy(articulated_body *a)
@@ -641,9 +644,9 @@ void articulated_body_destroy(articulated_body *a)
   memory_free(&a);
 }
 
-static void destroy(body **base)
+static void destroy_articulated(body **base)
 {
-  articulated_body_destroy(self(*base));
+  articulated_body_destroy(articulated_of(*base));
   *base = NULL;
 }
 
@@ -669,7 +672,7 @@ const body_ops articulated_body_ops = {
   .parts          = parts,
   .length         = length,
   .describe       = describe,
-  .destroy        = destroy,
+  .destroy        = destroy_articulated,
 };
 
 /* ---- links ----------------------------------------------------------------------------------------------------------- */
@@ -686,7 +689,7 @@ static PetscErrorCode link_totals(const body *base, const double gravity[3], bod
   return PETSC_SUCCESS;
 }
 
-/* v: of the tree. */
+/* v: velocities of the tree. */
 static void link_frame(const body *base, double t, double dt, const double *v, rigid_frame *f)
 {
   const articulated_link *l = link_of(base);
@@ -709,7 +712,7 @@ static void link_frame(const body *base, double t, double dt, const double *v, r
   for (int k = 0; k < 3 && v; ++k) f->v[k] = (f->c[k] - l->rigid.c[k]) / dt;
 }
 
-/* Columns of the chain from the link to the root, gathered by block. */
+/* Jacobian columns of the chain from the link to the root, grouped by block. */
 static int link_jacobian(const body *base, const body_spot *spot, int32_t *block, double (*J)[9])
 {
   const articulated_link *l = link_of(base);

@@ -1,4 +1,5 @@
-/* Inside of articulated_body_create: an articulated body while it is put together. */
+/* Implementation: reads links and joints from the job or a URDF, checks them, orders the tree, and fills the articulated body.
+ * All errors are reported to b->d. */
 #include "discretize/articulated/articulated_build.h"
 #include <string.h>
 #include "core/csv.h"
@@ -11,13 +12,13 @@
 #include "discretize/articulated/articulated_body.h"
 #include "discretize/articulated/articulated_urdf.h"
 
-/* A joint, with what the job adds to a URDF's. */
+/* A joint with its job entry, and with keys that the job adds to a joint of the URDF. */
 typedef struct {
   articulated_joint_spec s;
   const char            *name;
-  const document_node   *node, *added; /* where it stands; NULL: nothing was added */
-  int                    parent, child; /* links as they are listed; -1: the world, -2: unknown */
-  expression            *course;        /* its column of the trajectory, a function of t; NULL: none, or given to its axis */
+  const document_node   *node, *added; /* entry that defines it; entry that adds keys, NULL: none */
+  int                    parent, child; /* numbers in the list of links; -1: the world, -2: unknown */
+  expression            *course;        /* its column of the trajectory as a function of t; NULL: none, or moved to its axis */
   bool                   has_course;
 } built_joint;
 
@@ -26,15 +27,15 @@ typedef struct {
   const body_world       *w;
   diagnostics            *d;
   const articulated_spec *spec;
-  int                     before;   /* complaints that are not about this body */
+  int                     before;   /* number of earlier messages, about other bodies */
   key_list                links;
   int                     n_joints;
   built_joint            *joints;
-  int                    *order;    /* [n] link as listed, of each of the tree's */
-  int                    *joint_of; /* [n] of links as listed; -1: none */
+  int                    *order;    /* [n] for each link of the tree: its number in the list */
+  int                    *joint_of; /* [n] for each link of the list: its joint; -1: none */
 } articulated_builder;
 
-/* ---- complaints ------------------------------------------------------------------------------------------------------ */
+/* ---- error messages ----------------------------------------------------------------------------------------------------- */
 
 /* "bodies.arm.joints.elbow" */
 typedef struct {
@@ -46,7 +47,7 @@ static inline built_place path_of(const articulated_builder *b, const char *list
   (void)snprintf(p.text, sizeof p.text, "%.120s.%s.%.120s", b->r->path, list, name);
   return p;
 }
-/* key NULL: any. */
+/* Whether the entry has this key; key NULL: whether it exists. */
 static inline bool has_key(const document_node *node, const char *key)
 {
   return node && (!key || document_find(node, key));
@@ -56,7 +57,7 @@ static inline bool is_key_given(const built_joint *j, const char *key)
   return has_key(j->node, key) || has_key(j->added, key);
 }
 static inline bool has_complaints(const articulated_builder *b) { return diagnostics_count(b->d) > b->before; }
-/* About a joint, where the job says it if it does; about a link, a key_item. */
+/* Report an error about a joint, at the job's added entry if this has the key; or about a link, a key_item. */
 #define COMPLAIN_JOINT(b, j, key, ...)                                                                        \
   diagnostics_add_under((b)->d, has_key((j)->added, key) ? (j)->added : (j)->node,          \
                         path_of(b, "joints", (j)->name).text, key, __VA_ARGS__)
@@ -64,9 +65,9 @@ static inline bool has_complaints(const articulated_builder *b) { return diagnos
   diagnostics_add_under((b)->d, (item)->node, path_of(b, "links", (item)->name).text, key, \
                         __VA_ARGS__)
 
-/* Links and joints of an articulated body, as a job or a URDF lists them, and the tree they make. */
+/* ---- links and joints, and the tree that they form ------------------------------------------------------------------------ */
 
-/* An expression of t, under `key` of `node`. */
+/* Compile an expression of t, given under `key` of `node`. */
 static PetscErrorCode compile_expression(const articulated_builder *b, const document_node *node, built_place where,
                                          const char *key, const char *text, expression **out)
 {
@@ -94,7 +95,7 @@ static const char *nearest_link(const articulated_builder *b, const char *name)
   return diagnostics_nearest(name, n, names);
 }
 
-static int resolve(const articulated_builder *b, const built_joint *j, const char *key, const char *name)
+static int find_link_of_joint(const articulated_builder *b, const built_joint *j, const char *key, const char *name)
 {
   if (!name || strcmp(name, "world") == 0) return -1;
   const int i = find_link(b, name);
@@ -105,15 +106,15 @@ static int resolve(const articulated_builder *b, const built_joint *j, const cha
   return i;
 }
 
-/* What the job says of a joint of its URDF. */
-static void add_to(const articulated_builder *b, built_joint *j, const key_item *item)
+/* Merge the keys that the job gives for a joint of its URDF. */
+static void merge_job_keys(const articulated_builder *b, built_joint *j, const key_item *item)
 {
   static const char *const fixed[] = {"type", "parent", "child", "at", "axis"};
   const articulated_joint_spec *x  = item->value;
   j->added                         = item->node;
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; ++k)
     if (document_find(item->node, fixed[k]))
-      COMPLAIN_JOINT(b, j, fixed[k], "joint \"%s\" is of the urdf, which says so: leave it out", j->name);
+      COMPLAIN_JOINT(b, j, fixed[k], "joint \"%s\" is defined by the urdf: remove this key", j->name);
   double *const       to[]   = {&j->s.position, &j->s.rate,     &j->s.lower,  &j->s.upper,
                                 &j->s.damping,  &j->s.friction, &j->s.effort, &j->s.max_rate};
   const double *const from[] = {&x->position, &x->rate, &x->lower, &x->upper, &x->damping, &x->friction, &x->effort, &x->max_rate};
@@ -126,7 +127,7 @@ static void add_to(const articulated_builder *b, built_joint *j, const key_item 
   if (x->mimic) j->s.mimic = x->mimic;
 }
 
-static PetscErrorCode take_joints(articulated_builder *b, const key_list *list, const key_list *added)
+static PetscErrorCode read_joints(articulated_builder *b, const key_list *list, const key_list *added)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("joints", list->n, sizeof *b->joints, &b->joints));
@@ -142,7 +143,7 @@ static PetscErrorCode take_joints(articulated_builder *b, const key_list *list, 
     int         at = 0, n = 0;
     while (at < b->n_joints && strcmp(b->joints[at].name, added->item[k].name) != 0) ++at;
     if (at < b->n_joints) {
-      add_to(b, &b->joints[at], &added->item[k]);
+      merge_job_keys(b, &b->joints[at], &added->item[k]);
       continue;
     }
     for (; n < b->n_joints && n < 256; ++n) names[n] = b->joints[n].name;
@@ -174,7 +175,7 @@ static PetscErrorCode read_urdf(articulated_builder *b, document **doc)
   if (!node) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(key_table_read(&articulated_model_table, *doc, node, b->r->path, b->d, (const void **)&model));
   b->links = model->links;
-  PetscCall(take_joints(b, &model->joints, &s->joints));
+  PetscCall(read_joints(b, &model->joints, &s->joints));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,24 +186,24 @@ static PetscErrorCode read_model(articulated_builder *b, document **doc)
   PetscFunctionBegin;
   if (b->spec->urdf) {
     if (b->spec->links.n > 0)
-      diagnostics_add_under(b->d, node, b->r->path, "links", "cannot stand beside urdf, which has them: leave out one of them");
+      diagnostics_add_under(b->d, node, b->r->path, "links", "conflicts with urdf, which defines the links: remove one of them");
     else PetscCall(read_urdf(b, doc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (size_t k = 0; k < sizeof of_urdf / sizeof *of_urdf; ++k)
     if (document_find(node, of_urdf[k]))
       diagnostics_add_under(b->d, node, b->r->path, of_urdf[k],
-                            "is of a urdf, and there is none: links are drawn where they are; leave it out");
+                            "has no effect without urdf; remove it");
   if (b->spec->links.n == 0)
     diagnostics_add_under(b->d, node, b->r->path, NULL, "has no links: give `links` and `joints`, or `urdf`");
   b->links = b->spec->links;
-  PetscCall(take_joints(b, &b->spec->joints, NULL));
+  PetscCall(read_joints(b, &b->spec->joints, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the tree -------------------------------------------------------------------------------------------------------- */
+/* ---- tree -------------------------------------------------------------------------------------------------------------- */
 
-/* Who hangs on whom: one joint for each link, no loops; links in an order in which parents come first. */
+/* Find the joint of each link and an order of links in which parents come first. There must be one joint per link and no loop. */
 static PetscErrorCode order_links(articulated_builder *b)
 {
   int n = 0;
@@ -214,19 +215,19 @@ static PetscErrorCode order_links(articulated_builder *b)
     built_joint *j = &b->joints[k];
     if (j->s.type < 0) COMPLAIN_JOINT(b, j, NULL, "missing required key \"type\"");
     if (!j->s.child) COMPLAIN_JOINT(b, j, NULL, "missing required key \"child\": the link that it carries");
-    j->parent = resolve(b, j, "parent", j->s.parent);
-    j->child  = j->s.child ? resolve(b, j, "child", j->s.child) : -2;
-    if (j->s.child && j->child == -1) COMPLAIN_JOINT(b, j, "child", "the world hangs on nothing: name a link");
+    j->parent = find_link_of_joint(b, j, "parent", j->s.parent);
+    j->child  = j->s.child ? find_link_of_joint(b, j, "child", j->s.child) : -2;
+    if (j->s.child && j->child == -1) COMPLAIN_JOINT(b, j, "child", "the world cannot be a child: name a link");
     if (j->child < 0) continue;
     if (b->joint_of[j->child] >= 0)
-      COMPLAIN_JOINT(b, j, "child", "link \"%s\" hangs on joint \"%s\" already: a tree has one for each; close loops under `loops`",
+      COMPLAIN_JOINT(b, j, "child", "link \"%s\" already has joint \"%s\": a tree has one joint per link; close loops under `loops`",
                      j->s.child, b->joints[b->joint_of[j->child]].name);
     else b->joint_of[j->child] = k;
   }
   if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < b->links.n; ++i)
     if (b->joint_of[i] < 0)
-      COMPLAIN_LINK(b, &b->links.item[i], NULL, "no joint carries it: give one with child: %s, of type free if nothing holds it",
+      COMPLAIN_LINK(b, &b->links.item[i], NULL, "has no joint: give one with child: %s, of type free if it moves freely",
                     b->links.item[i].name);
   if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
   for (bool is_more = true; is_more;) {
@@ -244,14 +245,14 @@ static PetscErrorCode order_links(articulated_builder *b)
     if (is_placed) continue;
     const built_joint *j = &b->joints[b->joint_of[i]];
     COMPLAIN_JOINT(b, j, "parent",
-                   "link \"%s\" hangs on itself by way of \"%s\": joints must make a tree; close loops under `loops`", j->s.child,
+                   "link \"%s\" depends on itself through \"%s\": joints must form a tree; close loops under `loops`", j->s.child,
                    j->s.parent);
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Number of a listed link in the tree. */
+/* Number in the tree of a link of the list; -1: the world. */
 static int number_in_tree(const articulated_builder *b, int listed)
 {
   for (int i = 0; i < b->links.n && listed >= 0; ++i)
@@ -262,9 +263,9 @@ static int number_in_tree(const articulated_builder *b, int listed)
 static const built_joint *joint_of_link(const articulated_builder *b, int i) { return &b->joints[b->joint_of[b->order[i]]]; }
 static const key_item *listed_link(const articulated_builder *b, int i) { return &b->links.item[b->order[i]]; }
 
-/* A table of joint positions over time: a column `t`, and one for each joint that follows it. */
+/* ---- trajectory: a table of joint positions over time, with a column `t` and one column per joint -------------------------- */
 
-/* Cell of column c in a row, which is the line after it. */
+/* Number in column c of a row; row 0 is the header. */
 static bool number_of(const articulated_builder *b, const csv_table *t, int64_t row, int c, double *x)
 {
   const char *cell = t->cell[row * t->n_columns + c], *end;
@@ -278,7 +279,7 @@ static bool number_of(const articulated_builder *b, const csv_table *t, int64_t 
   return is_number;
 }
 
-/* Whose column it is; NULL: nobody's. */
+/* Joint of a column; NULL after an error message. */
 static built_joint *joint_of_column(const articulated_builder *b, const csv_table *t, int c)
 {
   const char *names[256], *name = t->cell[c];
@@ -289,7 +290,7 @@ static built_joint *joint_of_column(const articulated_builder *b, const csv_tabl
       if (n < 256) names[n++] = j->name;
       continue;
     }
-    if (j->has_course) COMPLAIN_JOINT(b, j, NULL, "has two columns in %s: leave out one of them", b->spec->trajectory);
+    if (j->has_course) COMPLAIN_JOINT(b, j, NULL, "has two columns in %s: remove one of them", b->spec->trajectory);
     else return j;
     return NULL;
   }
@@ -299,7 +300,7 @@ static built_joint *joint_of_column(const articulated_builder *b, const csv_tabl
   return NULL;
 }
 
-static PetscErrorCode take_column(const articulated_builder *b, const csv_table *t, int c)
+static PetscErrorCode read_column(const articulated_builder *b, const csv_table *t, int c)
 {
   built_joint   *j = joint_of_column(b, t, c);
   double        *row;
@@ -335,7 +336,8 @@ static PetscErrorCode read_trajectory(const articulated_builder *b)
   PetscCall(text_file_read(file, node, b->r->path, "trajectory", b->d, &text, &size));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = text_append(&all, text, (int64_t)strlen(text));
-  if (!code && all.n > 0 && all.data[all.n - 1] != '\n') code = text_append(&all, "\n", 1); /* the last row counts */
+  if (!code && all.n > 0 && all.data[all.n - 1] != '\n') code = text_append(&all, "\n", 1); /* so that the last row ends with a
+                                                                                               newline */
   if (!code) code = csv_read(file, all.data ? all.data : "", &t);
   memory_free(&text);
   memory_free(&all.data);
@@ -346,30 +348,30 @@ static PetscErrorCode read_trajectory(const articulated_builder *b)
     diagnostics_add_under(b->d, node, b->r->path, "trajectory",
                           "%s is no table of joint positions: expected a first row t,JOINT,... and two rows of numbers or more", file);
   else
-    for (int c = 1; c < t.n_columns && !code; ++c) code = take_column(b, &t, c);
+    for (int c = 1; c < t.n_columns && !code; ++c) code = read_column(b, &t, c);
   csv_clear(&t);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a joint with a column may not say besides. */
+/* Reject keys that conflict with a column of the trajectory. */
 static void check_trajectory_keys(const articulated_builder *b, const built_joint *j)
 {
   const document_node *drive = NULL;
   if (!j->course) return;
   if (joint_type_rates((joint_type)j->s.type) != 1)
     COMPLAIN_JOINT(b, j, NULL, "has a column in %s, but is neither revolute nor prismatic", b->spec->trajectory);
-  if (j->s.mimic) COMPLAIN_JOINT(b, j, "mimic", "it follows joint \"%s\", not a column in %s: leave out one of them", j->s.mimic->joint, b->spec->trajectory);
+  if (j->s.mimic) COMPLAIN_JOINT(b, j, "mimic", "it mimics joint \"%s\" and has a column in %s: remove one of them", j->s.mimic->joint, b->spec->trajectory);
   static const char *const never[] = {"motion", "position"};
   for (size_t k = 0; k < sizeof never / sizeof *never; ++k)
     if (is_key_given(j, never[k]))
-      COMPLAIN_JOINT(b, j, never[k], "its column in %s says so: leave out one of them", b->spec->trajectory);
+      COMPLAIN_JOINT(b, j, never[k], "is given by its column in %s: remove one of them", b->spec->trajectory);
   if (j->s.drive) drive = document_find(has_key(j->added, "drive") ? j->added : j->node, "drive");
   if (drive && document_find(drive, "target"))
-    COMPLAIN_JOINT(b, j, "drive.target", "its column in %s says so: leave out one of them", b->spec->trajectory);
+    COMPLAIN_JOINT(b, j, "drive.target", "is given by its column in %s: remove one of them", b->spec->trajectory);
 }
 
-/* Joints of an articulated body: where they are, what they do, where they begin. */
+/* ---- joints: position, type, drive, initial state -------------------------------------------------------------------------- */
 
 static void place_joint(const articulated_builder *b, articulated_body *a, int i)
 {
@@ -379,14 +381,14 @@ static void place_joint(const articulated_builder *b, articulated_body *a, int i
   const bool       wants_place = type == JOINT_REVOLUTE || type == JOINT_BALL;
   static const double up[3] = {0, 0, 1};
   if (has_axis && !isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, NULL, "missing required key \"axis\"");
-  if (!has_axis && isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, "axis", "a joint of this type has none: leave it out");
+  if (!has_axis && isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, "axis", "a joint of this type has no axis: remove it");
   if (isfinite(j->s.axis[0]) && !(v3_norm(j->s.axis) > 0.0)) COMPLAIN_JOINT(b, j, "axis", "must not be the zero vector");
   else articulated_axes(has_axis && isfinite(j->s.axis[0]) ? j->s.axis : up, a->tree.axes + 9 * i);
-  if (wants_place && !isfinite(j->s.at[0])) COMPLAIN_JOINT(b, j, NULL, "missing required key \"at\": where it is");
+  if (wants_place && !isfinite(j->s.at[0])) COMPLAIN_JOINT(b, j, NULL, "missing required key \"at\": the position of the joint");
   v3_copy(a->tree.anchor + 3 * i, isfinite(j->s.at[0]) ? j->s.at : a->tree.center + 3 * i);
 }
 
-/* Keys that only some types know. */
+/* Reject keys that do not apply to the type of the joint. */
 static void check_joint_keys(const articulated_builder *b, const built_joint *j)
 {
   static const struct {
@@ -411,26 +413,26 @@ static void check_joint_keys(const articulated_builder *b, const built_joint *j)
   for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
     if (is_key_given(j, known[k].key) && !(known[k].types & 1u << j->s.type))
       COMPLAIN_JOINT(b, j, known[k].key,
-                     "a joint of this type cannot use it: leave it out, or make the joint a chain of revolute and prismatic ones");
+                     "has no effect on a joint of this type: remove it, or replace the joint by a chain of revolute and prismatic ones");
   if (j->s.motion || (j->course && !j->s.drive)) {
     static const char *const free_ones[] = {"position", "rate",  "lower", "upper",   "friction",
                                             "damping",  "drive", "mimic", "max_rate"};
     for (size_t k = 0; k < sizeof free_ones / sizeof *free_ones; ++k)
       if (has_key(j->added ? j->added : j->node, free_ones[k]))
-        COMPLAIN_JOINT(b, j, free_ones[k], "the joint's motion is prescribed, nothing else moves it: leave out one of them");
+        COMPLAIN_JOINT(b, j, free_ones[k], "has no effect on a joint with a prescribed motion: remove one of them");
   }
   if (j->s.mimic) {
     static const char *const own[] = {"position", "rate", "drive", "motion"};
     for (size_t k = 0; k < sizeof own / sizeof *own; ++k)
       if (is_key_given(j, own[k]))
-        COMPLAIN_JOINT(b, j, own[k], "it follows joint \"%s\": say it of that one", j->s.mimic->joint);
+        COMPLAIN_JOINT(b, j, own[k], "it mimics joint \"%s\": give this key for that joint", j->s.mimic->joint);
   }
   if (j->s.lower > j->s.upper) COMPLAIN_JOINT(b, j, "lower", "%g is above upper = %g: exchange them", j->s.lower, j->s.upper);
   if (has_key(j->added ? j->added : b->spec->urdf ? NULL : j->node, "effort") && !j->s.drive)
-    COMPLAIN_JOINT(b, j, "effort", "there is no motor to give it: add `drive`, or leave it out");
+    COMPLAIN_JOINT(b, j, "effort", "has no effect without a motor: add `drive` or remove it");
 }
 
-/* A joint that mimics: limits, damping and friction are of what both are. */
+/* A joint that mimics another one: limits, damping and friction apply to both together. */
 static void set_mimic(const articulated_builder *b, articulated_body *a, int i)
 {
   articulated_tree             *t = &a->tree;
@@ -443,18 +445,18 @@ static void set_mimic(const articulated_builder *b, articulated_body *a, int i)
   else if (joint_type_rates((joint_type)t->type[k]) != 1)
     COMPLAIN_JOINT(b, j, "mimic", "joint \"%s\" is neither revolute nor prismatic", m->joint);
   else if (joint_of_link(b, k)->s.mimic || k == i)
-    COMPLAIN_JOINT(b, j, "mimic", "joint \"%s\" follows another itself: follow that one", m->joint);
-  else if (m->factor == 0.0) COMPLAIN_JOINT(b, j, "mimic", "factor is 0: the joint would not move; make it fixed");
+    COMPLAIN_JOINT(b, j, "mimic", "joint \"%s\" mimics another one itself: mimic that one", m->joint);
+  else if (m->factor == 0.0) COMPLAIN_JOINT(b, j, "mimic", "factor is 0: the joint would not move; use type: fixed");
   else t->leader[own] = t->rate_start[k], t->factor[own] = m->factor, t->offset[own] = m->offset;
 }
 
-static void tighten(articulated_axis *a, double lower, double upper)
+static void tighten_limits(articulated_axis *a, double lower, double upper)
 {
   a->lower = fmax(a->lower, fmin(lower, upper));
   a->upper = fmin(a->upper, fmax(lower, upper));
 }
 
-/* What joint i, of one rate, does to its independent velocity. */
+/* Set limits, friction and drive of the independent velocity of joint i, which has one rate. */
 static PetscErrorCode set_joint_axis(articulated_builder *b, articulated_body *a, int i)
 {
   built_joint                  *j = &b->joints[b->joint_of[b->order[i]]];
@@ -465,7 +467,7 @@ static PetscErrorCode set_joint_axis(articulated_builder *b, articulated_body *a
   const built_place                   p = path_of(b, "joints", j->name);
   PetscFunctionBegin;
   if (a->tree.leader[k] == k) a->q_of[dof] = a->tree.q_start[i];
-  tighten(x, isfinite(s->lower) ? (s->lower - o) / f : copysign(INFINITY, -f),
+  tighten_limits(x, isfinite(s->lower) ? (s->lower - o) / f : copysign(INFINITY, -f),
           isfinite(s->upper) ? (s->upper - o) / f : copysign(INFINITY, f));
   if (isfinite(s->damping)) x->damping += f * f * s->damping;
   if (isfinite(s->friction)) x->friction += fabs(f) * s->friction;
@@ -485,7 +487,7 @@ static PetscErrorCode set_joint_axis(articulated_builder *b, articulated_body *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Positions and rates at the start. */
+/* Initial positions and rates. */
 static void set_initial_state(const articulated_builder *b, articulated_body *a)
 {
   articulated_tree *t = &a->tree;
@@ -507,7 +509,7 @@ static void set_initial_state(const articulated_builder *b, articulated_body *a)
       if (x->motion) v[t->dof[k]] = expression_derivative(x->motion, &begin, 0, q);
       if (*q < x->lower || *q > x->upper)
         COMPLAIN_JOINT(b, j, is_key_given(j, "position") ? "position" : NULL,
-                       "begins at %g, outside its limits %g and %g: give another position", *q, x->lower, x->upper);
+                       "starts at %g, outside its limits %g and %g: give another position", *q, x->lower, x->upper);
       break;
     }
     case JOINT_BALL:
@@ -524,15 +526,15 @@ static void set_initial_state(const articulated_builder *b, articulated_body *a)
     case JOINT_FIXED: break;
     }
   }
-  for (int i = 0; i < t->n; ++i) /* what follows */
+  for (int i = 0; i < t->n; ++i) /* positions of joints that mimic others */
     for (int k = 0; k < t->n && joint_of_link(b, i)->s.mimic; ++k)
       if (t->rate_start[k] == t->leader[t->rate_start[i]] && joint_type_rates((joint_type)t->type[k]) == 1)
         a->q[t->q_start[i]] = t->factor[t->rate_start[i]] * a->q[t->q_start[k]] + t->offset[t->rate_start[i]];
 }
 
-/* Links of an articulated body: shape, mass, what is applied. */
+/* ---- links: shape, mass, applied forces ------------------------------------------------------------------------------------ */
 
-/* Second moments that mass can have: none negative, none above the sum of the others. */
+/* Check the principal moments of inertia: none negative, none above the sum of the others. */
 static void check_inertia(const articulated_builder *b, const key_item *item, double m, const double I6[9])
 {
   double moment[3], Q[9];
@@ -540,9 +542,9 @@ static void check_inertia(const articulated_builder *b, const key_item *item, do
   const double slack = 1e-9 * fabs(moment[0]);
   if (moment[2] < -slack || moment[0] > moment[1] + moment[2] + slack)
     COMPLAIN_LINK(b, item, "inertia",
-                  "no body has these principal moments (%g, %g, %g): none may be negative, nor above the sum of the others",
+                  "no body has these principal moments (%g, %g, %g): expected none negative and none above the sum of the others",
                   moment[0], moment[1], moment[2]);
-  if (m == 0.0 && moment[0] > 0.0) COMPLAIN_LINK(b, item, "inertia", "a link without mass has none: leave it out, or give a mass");
+  if (m == 0.0 && moment[0] > 0.0) COMPLAIN_LINK(b, item, "inertia", "has no effect on a link without mass: remove it or give a mass");
 }
 
 /* Shape, mass and centre of link i. */
@@ -570,21 +572,21 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
                                 path_of(b, "links", item->name).text, b->d, &r));
     if (!r) PetscFunctionReturn(PETSC_SUCCESS);
     link->rigid = *r, link->has_shape = true;
-    memory_free(&r); /* its arrays are the link's now */
+    memory_free(&r); /* the link owns its arrays now */
     *m = link->rigid.mass;
     v3_copy(c, link->rigid.origin);
     m3_copy(moments, link->rigid.inertia);
   } else {
     if (!isfinite(s->mass))
-      COMPLAIN_LINK(b, item, NULL, "has neither a shape nor a mass: give one of them, mass: 0 if it only carries others");
+      COMPLAIN_LINK(b, item, NULL, "has neither a shape nor a mass: give one of them, or mass: 0 if it only carries other links");
     else if (s->mass > 0.0 && !isfinite(s->center_of_mass[0]))
-      COMPLAIN_LINK(b, item, NULL, "has a mass but no shape: where is its center_of_mass?");
+      COMPLAIN_LINK(b, item, NULL, "has a mass but no shape: give its center_of_mass");
     *m = s->mass;
   }
   if (isfinite(s->center_of_mass[0])) {
     if (s->shape && !isfinite(s->inertia[0]))
       COMPLAIN_LINK(b, item, "center_of_mass",
-                    "says where the mass is, not how it is spread: give `inertia`, about this point, too");
+                    "requires `inertia`: give the moments of inertia about this point");
     v3_copy(c, s->center_of_mass);
   }
   if (isfinite(s->inertia[0])) {
@@ -595,7 +597,7 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A name that is this link's as a body; its arrays, where it has no shape. */
+/* Create link i with its name as a body; allocate its arrays if it has no shape. */
 static PetscErrorCode create_link(const articulated_builder *b, articulated_body *a, int i)
 {
   articulated_link *link;
@@ -615,7 +617,7 @@ static PetscErrorCode create_link(const articulated_builder *b, articulated_body
   double **arrays[] = {&link->rigid.c, &link->rigid.q, &link->rigid.v, &link->rigid.w};
   for (int k = 0; k < 4 && !link->has_shape; ++k) PetscCall(memory_alloc("links", k == 1 ? 4 : 3, sizeof(double), arrays[k]));
   link->rigid.base = (body){.ops = link->has_shape ? &articulated_link_ops : &articulated_frame_ops, .name = a->names[i]};
-  link->rigid.kind = RIGID_KINEMATIC; /* its pose is the tree's state, not its own */
+  link->rigid.kind = RIGID_KINEMATIC; /* its pose is part of the tree's state, not its own */
   if (!link->has_shape) v3_copy(link->rigid.origin, a->tree.center + 3 * i);
   link->rigid.mass = a->tree.mass[i];
   a->part[i]       = &link->rigid.base;
@@ -641,7 +643,7 @@ static PetscErrorCode read_wrenches(const articulated_builder *b, articulated_bo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The joint of which no mass is moved by its rates, those before it given. */
+/* Report the first joint whose rates move no mass when the rates before it are fixed. */
 static void check_mass(const articulated_builder *b, articulated_body *a)
 {
   articulated_tree *t = &a->tree;
@@ -649,12 +651,12 @@ static void check_mass(const articulated_builder *b, articulated_body *a)
   double           *A = a->H;
   articulated_tree_mass_matrix(t, a->R0, a->p0, a->S, a->M);
   memcpy(A, a->M, (size_t)(n * n) * sizeof *A);
-  for (int k = n - 1; k >= 0; --k) { /* from the tips, so that what is blamed is at the tip */
+  for (int k = n - 1; k >= 0; --k) { /* from the tips, so that the message names the joint closest to the tip */
     if (!(A[(n + 1) * k] > 1e-12 * a->M[(n + 1) * k]) || !isfinite(a->M[(n + 1) * k])) {
       int i = 0;
       while (t->rate_start[i] == t->rate_start[i + 1] || t->dof[t->rate_start[i + 1] - 1] < k) ++i;
       COMPLAIN_JOINT(b, joint_of_link(b, i), NULL,
-                     "moves no mass: link \"%s\" and what hangs on it have no mass or moment of inertia that its motion could meet",
+                     "moves no mass: link \"%s\" and the links that it carries have no mass or moment of inertia along its motion",
                      joint_of_link(b, i)->s.child);
       return;
     }
@@ -663,7 +665,7 @@ static void check_mass(const articulated_builder *b, articulated_body *a)
   }
 }
 
-/* Closed loops of an articulated body. */
+/* ---- closed loops ------------------------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode read_loops(const articulated_builder *b, articulated_body *a)
 {
@@ -683,18 +685,18 @@ static PetscErrorCode read_loops(const articulated_builder *b, articulated_body 
       side[k]             = number_in_tree(b, listed);
       if (listed == -2) diagnostics_add_under(b->d, node, path, key[k], "no link is called \"%s\"", name[k]);
     }
-    if (side[0] == side[1]) diagnostics_add_under(b->d, node, path, "other", "holds a link to itself: name two");
+    if (side[0] == side[1]) diagnostics_add_under(b->d, node, path, "other", "is the same link as `one`: name two links");
     const bool has_axis = isfinite(s->axis[0]);
     if (s->type == LOOP_REVOLUTE && !has_axis) diagnostics_add_under(b->d, node, path, NULL, "missing required key \"axis\"");
     if (s->type != LOOP_REVOLUTE && has_axis)
-      diagnostics_add_under(b->d, node, path, "axis", "is of type: revolute alone; leave it out");
+      diagnostics_add_under(b->d, node, path, "axis", "has no effect except for type: revolute; remove it");
     if (has_axis && !(v3_norm(s->axis) > 0.0)) diagnostics_add_under(b->d, node, path, "axis", "must not be the zero vector");
     else {
       static const double up[3] = {0, 0, 1};
       double              axes[9];
       articulated_axes(has_axis ? s->axis : up, axes);
       const int n = s->type == LOOP_BALL ? 1 : s->type == LOOP_REVOLUTE ? 2 : 3;
-      for (int k = 0; k < n; ++k) { /* about the place, as far apart as the whole is wide */
+      for (int k = 0; k < n; ++k) { /* points around the position, spread over the size of the body */
         articulated_pin *pin = &a->pin[a->n_pins++];
         *pin                 = (articulated_pin){.one = side[0], .other = side[1]};
         v3_copy(pin->X, s->at);
@@ -706,7 +708,7 @@ static PetscErrorCode read_loops(const articulated_builder *b, articulated_body 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Loops are closed where the joints begin. */
+/* Check that loops are closed at the initial positions. */
 static void check_loops_closed(const articulated_builder *b, const articulated_body *a)
 {
   for (int i = 0; i < a->n_pins; ++i) {
@@ -722,15 +724,15 @@ static void check_loops_closed(const articulated_builder *b, const articulated_b
     v3_sub(gap, x[0], x[1]);
     if (v3_norm(gap) <= 1e-6 * a->size) continue;
     diagnostics_add_under(b->d, b->r->node, b->r->path, "loops",
-                          "are drawn closed, but the positions that joints begin with tear them by %g m: give positions that fit",
+                          "are open by %g m at the initial joint positions: give positions at which they are closed",
                           v3_norm(gap));
     return;
   }
 }
 
-/* An articulated body from what a job, or a URDF, says of it. */
+/* ---- the whole body ---------------------------------------------------------------------------------------------------------- */
 
-static double reach(const articulated_body *a)
+static double body_size(const articulated_body *a)
 {
   const articulated_tree *t = &a->tree;
   double                  most = 0.0, d[3];
@@ -743,7 +745,7 @@ static double reach(const articulated_body *a)
   return most > 0.0 ? most : 1.0;
 }
 
-static PetscErrorCode make_room(articulated_body *a)
+static PetscErrorCode allocate_state(articulated_body *a)
 {
   const int     n = a->tree.n, n_v = a->tree.n_v;
   const int64_t square = (int64_t)n_v * n_v;
@@ -823,19 +825,19 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
   PetscCall(build_tree(b, a));
   if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
   if (a->tree.n_v == 0)
-    diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has no joint that moves: draw it as a body of kind static");
+    diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has no joint that moves: use kind: static");
   if (a->tree.n_rates > ARTICULATED_MAX_RATES || a->tree.n_q > ARTICULATED_MAX_POSITIONS)
     diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has %d degrees of freedom: at most %d", a->tree.n_rates,
                           ARTICULATED_MAX_RATES);
   if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(make_room(a));
+  PetscCall(allocate_state(a));
   for (int i = 0; i < a->tree.n; ++i)
     if (joint_type_rates((joint_type)a->tree.type[i]) == 1) PetscCall(set_joint_axis(b, a, i));
   for (int i = 0; i < a->tree.n; ++i)
     if (a->tree.type[i] == JOINT_BALL && isfinite(joint_of_link(b, i)->s.damping))
       for (int k = a->tree.rate_start[i]; k < a->tree.rate_start[i + 1]; ++k)
         a->axis[a->tree.dof[k]].damping = joint_of_link(b, i)->s.damping;
-  a->size = reach(a);
+  a->size = body_size(a);
   PetscCall(read_loops(b, a));
   PetscCall(articulated_constraints_create(a));
   PetscCall(read_wrenches(b, a));
@@ -868,7 +870,8 @@ PetscErrorCode articulated_body_create(const body_request *r, const body_world *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the kind -------------------------------------------------------------------------------------------------------- */
+/* ---- row of the registry of kinds
+ * ---------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode create(const body_request *r, body_world *w, diagnostics *d, body **out)
 {

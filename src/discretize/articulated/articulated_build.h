@@ -1,8 +1,8 @@
-/* Builds an articulated body from what a job, or a URDF, says of it. */
+/* Builds an articulated body from its job entry or a URDF. */
 #ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_BUILD_H
 #define SS_DISCRETIZE_ARTICULATED_ARTICULATED_BUILD_H
 #include "discretize/articulated/articulated_body.h"
 
-/* All complaints go to `d`; then *out is NULL. */
+/* All errors are reported to `d`; then *out is NULL. */
 PetscErrorCode articulated_body_create(const body_request *r, const body_world *w, diagnostics *d, articulated_body **out);
 #endif

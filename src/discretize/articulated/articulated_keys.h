@@ -1,5 +1,4 @@
-/* What a job says of an articulated body: bodies.NAME of kind articulated. Drawn with all joints at zero, in coordinates of the
- * job. */
+/* Job entry bodies.NAME of kind articulated. All positions are given with all joints at zero, in the coordinates of the job. */
 #ifndef SS_DISCRETIZE_ARTICULATED_ARTICULATED_KEYS_H
 #define SS_DISCRETIZE_ARTICULATED_ARTICULATED_KEYS_H
 #include "core/key_table.h"
@@ -7,13 +6,13 @@
 
 typedef struct {
   const shape_spec *shape;                     /* NULL: none */
-  double            surface_spacing;           /* as of rigid bodies */
+  double            surface_spacing;           /* as for kind rigid */
   int               contact_surface;
   double            mass, center_of_mass[3], inertia[6]; /* NaN: from shape and density; xx, yy, zz, xy, xz, yz */
   key_list          force, torque;             /* expressions of t; none: 0 */
 } articulated_link_spec;
 
-/* A spring and a damper towards a target, by a motor. */
+/* A motor with a spring and a damper towards a target. */
 typedef struct {
   double      stiffness, damping;
   const char *target, *rate, *force; /* expressions of t; target NULL: 0, rate NULL: the target's */
@@ -28,7 +27,7 @@ typedef struct {
   int         type;                    /* joint_type; -1: not given */
   const char *parent, *child;          /* names of links; parent "world" */
   double      at[3], axis[3];          /* NaN: not given */
-  double      position, rate;          /* of joints with one */
+  double      position, rate;          /* of joints with one rate */
   double      velocity[3], angular_velocity[3];
   double      lower, upper, damping, friction, effort, max_rate;
   const char *motion;                  /* expression of t, NULL: free */
@@ -47,15 +46,15 @@ enum { ARTICULATED_MOMENTUM, ARTICULATED_SEMI_IMPLICIT };
 enum { URDF_BASE_FIXED, URDF_BASE_FREE };
 typedef struct {
   const char *material; /* first, as in every kind */
-  const char *urdf;     /* NULL: links and joints are here */
+  const char *urdf;     /* NULL: links and joints are given in the job */
   int         base;     /* -1: not given */
   double      translate[3], rotate_deg, axis[3]; /* of the URDF; NaN: not given */
-  key_list    links, joints, loops; /* of the above */
+  key_list    links, joints, loops; /* of the structs above */
   const char *trajectory; /* file of joint positions, NULL: none */
   int         integrator;
 } articulated_spec;
 
-/* What a URDF is translated to, and read by, articulated_urdf.h. */
+/* Links and joints of a URDF, as translated by articulated_urdf.h. */
 typedef struct {
   key_list links, joints;
 } articulated_model_spec;

@@ -100,7 +100,7 @@ static void turn(const double q[4], const double w[3], double dt, double out[4])
   quaternion_normalise(out);
 }
 
-/* Of one joint; its leader's position, if it mimics one, is `led`. */
+/* Advance the position of one joint. */
 static void advance_joint(const articulated_tree *t, int i, const double *q, const double *v, double dt, double *q1)
 {
   const int     k = t->rate_start[i];
@@ -133,14 +133,14 @@ static int link_of_rate(const articulated_tree *t, int k)
 void articulated_tree_advance(const articulated_tree *t, const double *q, const double *v, double dt, double *q1)
 {
   for (int i = 0; i < t->n; ++i) advance_joint(t, i, q, v, dt, q1);
-  for (int i = 0; i < t->n; ++i) { /* followers do not drift from what they follow */
+  for (int i = 0; i < t->n; ++i) { /* computed from the leader's position, so that they do not drift apart */
     const int k = t->rate_start[i];
     if (joint_type_rates((joint_type)t->type[i]) != 1 || t->leader[k] == k) continue;
     q1[t->q_start[i]] = t->factor[k] * q1[t->q_start[link_of_rate(t, t->leader[k])]] + t->offset[k];
   }
 }
 
-/* x -> Q (x - a) + a + d: what the joint does before its parent moves it all. */
+/* x -> Q (x - a) + a + d: motion of the joint, before that of its parent. */
 static void joint_motion(const articulated_tree *t, int i, const double *q, double Q[9], double d[3])
 {
   const double *own = q + t->q_start[i], *axes = t->axes + 9 * i;
@@ -170,8 +170,8 @@ static void joint_motion(const articulated_tree *t, int i, const double *q, doub
 
 static const double world_R[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, world_p[3];
 
-/* R, p of link i on top of its parent's, or the world's. */
-static void compose(const articulated_tree *t, int i, const double *q, const double *Rp, const double *pp, double R[9], double p[3])
+/* R, p of link i from those of its parent or the world. */
+static void link_pose(const articulated_tree *t, int i, const double *q, const double *Rp, const double *pp, double R[9], double p[3])
 {
   const double *a = t->anchor + 3 * i;
   double        Q[9], d[3], at[3];
@@ -187,7 +187,7 @@ void articulated_tree_pose(const articulated_tree *t, const double *q, double *R
 {
   for (int i = 0; i < t->n; ++i) {
     const int up = t->parent[i];
-    compose(t, i, q, up < 0 ? world_R : R + 9 * up, up < 0 ? world_p : p + 3 * up, R + 9 * i, p + 3 * i);
+    link_pose(t, i, q, up < 0 ? world_R : R + 9 * up, up < 0 ? world_p : p + 3 * up, R + 9 * i, p + 3 * i);
   }
 }
 
@@ -195,11 +195,11 @@ void articulated_tree_link_pose(const articulated_tree *t, const double *q, int 
 {
   double Rp[9], pp[3];
   if (t->parent[link] < 0) {
-    compose(t, link, q, world_R, world_p, R, p);
+    link_pose(t, link, q, world_R, world_p, R, p);
     return;
   }
   articulated_tree_link_pose(t, q, t->parent[link], Rp, pp);
-  compose(t, link, q, Rp, pp, R, p);
+  link_pose(t, link, q, Rp, pp, R, p);
 }
 
 /* ---- velocities ------------------------------------------------------------------------------------------------------ */
@@ -216,7 +216,7 @@ static void sliding_column(double S[6], const double axis[3])
   v3_copy(S + 3, axis);
 }
 
-/* A joint's axes as its parent has turned them, and where the point a that they pass through is now. */
+/* The axes of a joint in its parent's orientation, and the current position of its point a. */
 static void joint_frame(const articulated_tree *t, int i, const double *q, const double *R, const double *p, double axes[9],
                         double o[3])
 {
@@ -258,7 +258,7 @@ void articulated_tree_columns(const articulated_tree *t, const double *q, const 
   }
 }
 
-/* What the joint of link i adds to the motion of its parent. */
+/* Motion that the joint of link i adds to that of its parent. */
 static void joint_velocity(const articulated_tree *t, int i, const double *S, const double *v, double V[6])
 {
   memset(V, 0, 6 * sizeof *V);
@@ -325,7 +325,7 @@ void articulated_tree_project(const articulated_tree *t, const double *S, double
   }
 }
 
-/* What the columns of a joint change by beside being carried along by its parent: those that turn about a point which slides. */
+/* Rate of change of the columns of a joint in addition to that from its parent: for columns that rotate about a moving point. */
 static void sliding_centre(const articulated_tree *t, int i, const double *S, const double *v, double A[6])
 {
   const int k = t->rate_start[i], first = t->type[i] == JOINT_FREE ? 3 : 2, end = t->rate_start[i + 1] - k;
@@ -343,7 +343,7 @@ void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, con
   double *const V = t->motion, *const F = t->force;
   memset(tau, 0, (size_t)t->n_v * sizeof *tau);
   articulated_tree_velocities(t, S, v, V);
-  for (int i = 0; i < t->n; ++i) { /* F holds accelerations on the way out */
+  for (int i = 0; i < t->n; ++i) { /* F contains accelerations in the outward pass */
     static const double none[6];
     const int           up = t->parent[i];
     double              own[6], carried[6], *A = F + 6 * i;

@@ -1,4 +1,5 @@
-/* Inside of articulated_urdf_read: a URDF while it is put into the words of a job. */
+/* Implementation: translates the elements of a URDF to entries of the job document. All shapes and joints are placed at their
+ * world positions with all joints at zero. */
 #include "discretize/articulated/articulated_urdf.h"
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +15,8 @@ typedef struct {
 typedef struct {
   const xml_element *e;
   const char        *name;
-  const xml_element *joint;  /* that carries it; NULL: the root */
-  int                parent; /* number of the link that it hangs on; -1 */
+  const xml_element *joint;  /* joint that carries it; NULL: the root */
+  int                parent; /* number of its parent link; -1: none */
   bool               is_placed;
   urdf_pose          at;
 } urdf_link;
@@ -29,9 +30,9 @@ typedef struct {
   urdf_link         *link;
 } urdf;
 
-/* ---- articulated_urdf_words.c: what elements say, and writing it in our words ---------------------------------------- */
+/* ---- reading elements and writing job entries ------------------------------------------------------------------------------- */
 
-/* "joints.elbow.limit": the element as a user would call it. */
+/* "joints.elbow.limit": path of the element for messages. */
 static void urdf_name_of(const xml_element *e, size_t size, char *text);
 #define COMPLAIN(u, e, ...)                                 \
   do {                                                      \
@@ -40,15 +41,15 @@ static void urdf_name_of(const xml_element *e, size_t size, char *text);
     diagnostics_add((u)->d, (e)->mark, name_, __VA_ARGS__); \
   } while (0)
 
-/* n numbers, 3 at most, of an attribute; false if it is not there, or after a complaint: then they are as before. */
+/* Read n numbers, 3 at most, of an attribute. Returns false if it is absent, or invalid (reported); then `out` does not change. */
 static bool urdf_numbers(const urdf *u, const xml_element *e, const char *attribute, int n, double *out);
-/* The same; that it is not there is a complaint, too. */
-static bool urdf_wanted(const urdf *u, const xml_element *e, const char *attribute, int n, double *out);
-/* What an element may hold and say; the rest is named. Lists end with NULL. */
-static void urdf_check_words(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes);
+/* The same for a required attribute: reports an error if it is absent. */
+static bool urdf_required_numbers(const urdf *u, const xml_element *e, const char *attribute, int n, double *out);
+/* Report all child elements and attributes that are not in these lists, which end with NULL. */
+static void urdf_check_names(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes);
 #define WORDS(...) (const char *const[]){__VA_ARGS__, NULL}
 #define NO_WORDS   (const char *const[]){NULL}
-/* The <origin> of an element, on top of `base`. */
+/* Pose of the <origin> of an element, relative to `base`. */
 static urdf_pose urdf_origin_of(const urdf *u, const xml_element *e, const urdf_pose *base);
 
 static PetscErrorCode urdf_put(const urdf *u, document_node *map, const xml_element *e, const char *key, document_node *value);
@@ -56,12 +57,12 @@ static PetscErrorCode urdf_put_text(const urdf *u, document_node *map, const xml
 /* A number, or a list of them if n > 1. */
 static PetscErrorCode urdf_put_numbers(const urdf *u, document_node *map, const xml_element *e, const char *key, int n, const double *x);
 
-/* ---- articulated_urdf_shapes.c --------------------------------------------------------------------------------------- */
+/* ---- shapes -------------------------------------------------------------------------------------------------------------- */
 
-/* The <collision>s of a link as the `shape` of `map`. */
+/* Write the <collision> elements of a link as the `shape` of `map`. */
 static PetscErrorCode urdf_read_shapes(const urdf *u, const urdf_link *l, document_node *map);
 
-/* What the elements of a URDF say, what they may say, and the same in the words of a job. */
+/* ---- attributes and values ------------------------------------------------------------------------------------------------ */
 
 /* ---- attributes ------------------------------------------------------------------------------------------------------ */
 
@@ -99,7 +100,7 @@ static bool urdf_numbers(const urdf *u, const xml_element *e, const char *attrib
   return true;
 }
 
-static bool urdf_wanted(const urdf *u, const xml_element *e, const char *attribute, int n, double *out)
+static bool urdf_required_numbers(const urdf *u, const xml_element *e, const char *attribute, int n, double *out)
 {
   if (!xml_attribute(e, attribute)) COMPLAIN(u, e, "has no attribute %s", attribute);
   return urdf_numbers(u, e, attribute, n, out);
@@ -113,26 +114,26 @@ static bool may_repeat(const char *name)
   return false;
 }
 
-static void urdf_check_words(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes)
+static void urdf_check_names(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes)
 {
   for (int k = 0; k < e->n; ++k) {
     int i = 0;
     while (children[i] && strcmp(children[i], e->child[k]->name) != 0) ++i;
-    if (!children[i]) COMPLAIN(u, e->child[k], "<%s> has no meaning here: leave it out", e->child[k]->name);
+    if (!children[i]) COMPLAIN(u, e->child[k], "<%s> has no effect here: remove it", e->child[k]->name);
     else if (!may_repeat(children[i]) && xml_child(e, children[i]) != e->child[k])
-      COMPLAIN(u, e->child[k], "there is a <%s> already, in line %d: leave one out", children[i],
+      COMPLAIN(u, e->child[k], "duplicates the <%s> in line %d: remove one of them", children[i],
                xml_child(e, children[i])->mark.line);
   }
   for (int k = 0; k < e->n_attributes; ++k) {
     int i = 0;
     while (attributes[i] && strcmp(attributes[i], e->attribute[k]) != 0) ++i;
-    if (!attributes[i]) COMPLAIN(u, e, "attribute %s has no meaning here: leave it out", e->attribute[k]);
+    if (!attributes[i]) COMPLAIN(u, e, "attribute %s has no effect here: remove it", e->attribute[k]);
   }
 }
 
 /* ---- poses ----------------------------------------------------------------------------------------------------------- */
 
-/* Fixed axes: about x, then y, then z. */
+/* Rotations about the fixed axes x, then y, then z. */
 static void rotation_rpy(const double rpy[3], double R[9])
 {
   const double cr = cos(rpy[0]), sr = sin(rpy[0]), cp = cos(rpy[1]), sp = sin(rpy[1]), cy = cos(rpy[2]), sy = sin(rpy[2]);
@@ -153,7 +154,7 @@ static urdf_pose urdf_origin_of(const urdf *u, const xml_element *e, const urdf_
   const xml_element *o = xml_child(e, "origin");
   double             xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, R[9];
   urdf_pose          out = {{0}, {0}};
-  if (o) urdf_check_words(u, o, NO_WORDS, WORDS("xyz", "rpy"));
+  if (o) urdf_check_names(u, o, NO_WORDS, WORDS("xyz", "rpy"));
   (void)urdf_numbers(u, o, "xyz", 3, xyz);
   (void)urdf_numbers(u, o, "rpy", 3, rpy);
   rotation_rpy(rpy, R);
@@ -163,7 +164,7 @@ static urdf_pose urdf_origin_of(const urdf *u, const xml_element *e, const urdf_
   return out;
 }
 
-/* ---- writing our words ----------------------------------------------------------------------------------------------- */
+/* ---- writing job entries --------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode urdf_put(const urdf *u, document_node *map, const xml_element *e, const char *key, document_node *value)
 {
@@ -198,9 +199,9 @@ static PetscErrorCode urdf_put_numbers(const urdf *u, document_node *map, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shapes of a URDF in the words of a job. */
+/* ---- shapes as job entries ------------------------------------------------------------------------------------------------- */
 
-/* The move of a shape that is drawn at the origin. */
+/* Write the displacement of a shape that is defined at the origin. */
 static PetscErrorCode put_pose(const urdf *u, document_node *map, const xml_element *e, const urdf_pose *at)
 {
   double q[4], theta[3], angle;
@@ -219,8 +220,8 @@ static PetscErrorCode put_pose(const urdf *u, document_node *map, const xml_elem
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* "package://NAME/meshes/a.stl" is looked for in the folder of the urdf and the one above, with and without NAME; other names are
- * relative to the folder. False after a complaint. */
+/* Find a mesh file. "package://NAME/meshes/a.stl" is searched in the folder of the urdf and its parent folder, with and without
+ * NAME; other names are relative to the folder. Returns false after an error message. */
 static bool find_mesh(const urdf *u, const xml_element *e, const char *name, size_t size, char *out)
 {
   const char  *slash  = strrchr(u->file, '/');
@@ -251,11 +252,11 @@ static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_nod
   char           path[4096];
   document_node *mesh;
   PetscFunctionBegin;
-  urdf_check_words(u, e, NO_WORDS, WORDS("filename", "scale"));
+  urdf_check_names(u, e, NO_WORDS, WORDS("filename", "scale"));
   if (!name) COMPLAIN(u, e, "has no attribute filename");
   (void)urdf_numbers(u, e, "scale", 3, scale);
   if (scale[0] != scale[1] || scale[0] != scale[2] || !(scale[0] > 0.0))
-    COMPLAIN(u, e, "scale=\"%s\": only one factor > 0 for all directions is known; stretch the mesh itself",
+    COMPLAIN(u, e, "scale=\"%s\": expected the same factor > 0 in all directions; scale the mesh file instead",
              xml_attribute(e, "scale"));
   if (!name || !find_mesh(u, e, name, sizeof path, path)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &mesh));
@@ -272,8 +273,8 @@ static PetscErrorCode put_round(const urdf *u, const xml_element *e, document_no
   char           text[300];
   document_node *node;
   PetscFunctionBegin;
-  urdf_check_words(u, e, NO_WORDS, WORDS("radius", "length"));
-  if (urdf_wanted(u, e, "radius", 1, &r) && urdf_wanted(u, e, "length", 1, &length)) {
+  urdf_check_names(u, e, NO_WORDS, WORDS("radius", "length"));
+  if (urdf_required_numbers(u, e, "radius", 1, &r) && urdf_required_numbers(u, e, "length", 1, &length)) {
     if (!(length > 0.0)) COMPLAIN(u, e, "length=\"%s\": expected a number > 0", xml_attribute(e, "length"));
     (void)snprintf(text, sizeof text, "{from: [0, 0, %.17g], to: [0, 0, %.17g], radius: %.17g}", -0.5 * length, 0.5 * length, r);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
@@ -291,34 +292,34 @@ static PetscErrorCode put_geometry(const urdf *u, const xml_element *e, document
   if (strcmp(e->name, "mesh") == 0) PetscCall(put_mesh(u, e, shape));
   else if (strcmp(e->name, "cylinder") == 0 || strcmp(e->name, "capsule") == 0) PetscCall(put_round(u, e, shape));
   else if (strcmp(e->name, "sphere") == 0) {
-    urdf_check_words(u, e, NO_WORDS, WORDS("radius"));
-    if (!urdf_wanted(u, e, "radius", 1, x)) PetscFunctionReturn(PETSC_SUCCESS);
+    urdf_check_names(u, e, NO_WORDS, WORDS("radius"));
+    if (!urdf_required_numbers(u, e, "radius", 1, x)) PetscFunctionReturn(PETSC_SUCCESS);
     (void)snprintf(text, sizeof text, "{center: [0, 0, 0], radius: %.17g}", x[0]);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(urdf_put(u, shape, e, "sphere", node));
   } else if (strcmp(e->name, "box") == 0) {
-    urdf_check_words(u, e, NO_WORDS, WORDS("size"));
-    if (!urdf_wanted(u, e, "size", 3, x)) PetscFunctionReturn(PETSC_SUCCESS);
+    urdf_check_names(u, e, NO_WORDS, WORDS("size"));
+    if (!urdf_required_numbers(u, e, "size", 3, x)) PetscFunctionReturn(PETSC_SUCCESS);
     (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1],
                    -0.5 * x[2], 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(urdf_put(u, shape, e, "box", node));
-  } else COMPLAIN(u, e, "<%s> is no shape that is known: expected box, sphere, cylinder, capsule or mesh", e->name);
+  } else COMPLAIN(u, e, "<%s> is not a supported shape: expected box, sphere, cylinder, capsule or mesh", e->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One <collision>. *shape stays NULL after a complaint. */
+/* Read one <collision>. *shape stays NULL after an error message. */
 static PetscErrorCode read_collision(const urdf *u, const xml_element *e, const urdf_pose *base, document_node **shape)
 {
   const xml_element *geometry = xml_child(e, "geometry");
   PetscFunctionBegin;
   *shape = NULL;
-  urdf_check_words(u, e, WORDS("origin", "geometry"), WORDS("name"));
+  urdf_check_names(u, e, WORDS("origin", "geometry"), WORDS("name"));
   if (!geometry || geometry->n != 1) {
     COMPLAIN(u, geometry ? geometry : e, "expected one <geometry> with one shape");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  urdf_check_words(u, geometry, WORDS(geometry->child[0]->name), NO_WORDS);
+  urdf_check_names(u, geometry, WORDS(geometry->child[0]->name), NO_WORDS);
   const int       before = diagnostics_count(u->d);
   const urdf_pose at     = urdf_origin_of(u, e, base);
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, shape));
@@ -352,7 +353,7 @@ static PetscErrorCode urdf_read_shapes(const urdf *u, const urdf_link *l, docume
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A URDF in the words of a job: everything is drawn where it is with all joints at zero. */
+/* ---- the whole URDF -------------------------------------------------------------------------------------------------------- */
 
 /* ---- links ----------------------------------------------------------------------------------------------------------- */
 
@@ -362,21 +363,21 @@ static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const u
   const xml_element       *mass = xml_child(e, "mass"), *inertia = xml_child(e, "inertia");
   double                   m = 0.0, x[6] = {0.0}, J[9], RJ[9];
   PetscFunctionBegin;
-  urdf_check_words(u, e, WORDS("origin", "mass", "inertia"), NO_WORDS);
+  urdf_check_names(u, e, WORDS("origin", "mass", "inertia"), NO_WORDS);
   if (!mass || !inertia) {
     COMPLAIN(u, e, "has no <%s>", mass ? "inertia" : "mass");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int       before = diagnostics_count(u->d);
   const urdf_pose at     = urdf_origin_of(u, e, base);
-  urdf_check_words(u, mass, NO_WORDS, WORDS("value"));
-  urdf_check_words(u, inertia, NO_WORDS, WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"));
-  (void)urdf_wanted(u, mass, "value", 1, &m);
-  for (int k = 0; k < 6; ++k) (void)(k < 3 ? urdf_wanted : urdf_numbers)(u, inertia, name[k], 1, &x[k]);
+  urdf_check_names(u, mass, NO_WORDS, WORDS("value"));
+  urdf_check_names(u, inertia, NO_WORDS, WORDS("ixx", "iyy", "izz", "ixy", "ixz", "iyz"));
+  (void)urdf_required_numbers(u, mass, "value", 1, &m);
+  for (int k = 0; k < 6; ++k) (void)(k < 3 ? urdf_required_numbers : urdf_numbers)(u, inertia, name[k], 1, &x[k]);
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);
   if (m < 0.0) COMPLAIN(u, mass, "value=\"%s\": expected a mass >= 0", xml_attribute(mass, "value"));
   if (m > 0.0 && !(x[0] > 0.0 && x[1] > 0.0 && x[2] > 0.0))
-    COMPLAIN(u, inertia, "ixx, iyy, izz = %g, %g, %g: what has mass has moments of inertia > 0 about all axes", x[0], x[1], x[2]);
+    COMPLAIN(u, inertia, "ixx, iyy, izz = %g, %g, %g: a link with mass needs moments of inertia > 0 about all axes", x[0], x[1], x[2]);
   const double full[9] = {x[0], x[3], x[4], x[3], x[1], x[5], x[4], x[5], x[2]};
   m3_mul(RJ, at.R, full);
   m3_mul_nt(J, RJ, at.R);
@@ -393,7 +394,7 @@ static PetscErrorCode write_link(const urdf *u, const urdf_link *l, document_nod
   const double       none = 0.0;
   document_node     *map;
   PetscFunctionBegin;
-  urdf_check_words(u, l->e, WORDS("inertial", "visual", "collision"), WORDS("name"));
+  urdf_check_names(u, l->e, WORDS("inertial", "visual", "collision"), WORDS("name"));
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &map));
   PetscCall(urdf_read_shapes(u, l, map));
   if (inertial) PetscCall(read_inertial(u, inertial, &l->at, map));
@@ -422,8 +423,8 @@ static PetscErrorCode write_limits(const urdf *u, const xml_element *e, bool has
   PetscFunctionBegin;
   if (has_limits && !limit) COMPLAIN(u, e, "has no <limit>: give one, or make it continuous");
   if (!limit) PetscFunctionReturn(PETSC_SUCCESS);
-  if (has_limits) urdf_check_words(u, limit, NO_WORDS, WORDS("lower", "upper", "effort", "velocity"));
-  else urdf_check_words(u, limit, NO_WORDS, WORDS("effort", "velocity"));
+  if (has_limits) urdf_check_names(u, limit, NO_WORDS, WORDS("lower", "upper", "effort", "velocity"));
+  else urdf_check_names(u, limit, NO_WORDS, WORDS("effort", "velocity"));
   (void)urdf_numbers(u, limit, "lower", 1, &lower);
   (void)urdf_numbers(u, limit, "upper", 1, &upper);
   if (has_limits) {
@@ -442,14 +443,14 @@ static PetscErrorCode write_extras(const urdf *u, const xml_element *e, document
   double             x;
   PetscFunctionBegin;
   if (dynamics) {
-    urdf_check_words(u, dynamics, NO_WORDS, WORDS("damping", "friction"));
+    urdf_check_names(u, dynamics, NO_WORDS, WORDS("damping", "friction"));
     if (urdf_numbers(u, dynamics, "damping", 1, &x)) PetscCall(urdf_put_numbers(u, map, dynamics, "damping", 1, &x));
     if (urdf_numbers(u, dynamics, "friction", 1, &x)) PetscCall(urdf_put_numbers(u, map, dynamics, "friction", 1, &x));
   }
   if (mimic) {
     document_node *own;
     const char    *leader = xml_attribute(mimic, "joint");
-    urdf_check_words(u, mimic, NO_WORDS, WORDS("joint", "multiplier", "offset"));
+    urdf_check_names(u, mimic, NO_WORDS, WORDS("joint", "multiplier", "offset"));
     if (!leader) COMPLAIN(u, mimic, "has no attribute joint");
     PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, mimic->mark, NULL, &own));
     PetscCall(urdf_put_text(u, own, mimic, "joint", leader ? leader : ""));
@@ -468,7 +469,7 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   size_t             k = 0;
   document_node     *map;
   PetscFunctionBegin;
-  urdf_check_words(u, e, WORDS("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"), WORDS("name", "type"));
+  urdf_check_names(u, e, WORDS("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"), WORDS("name", "type"));
   while (type && k < sizeof types / sizeof *types && strcmp(types[k].theirs, type) != 0) ++k;
   if (!type || k == sizeof types / sizeof *types) {
     COMPLAIN(u, e, "type=\"%s\": expected revolute, continuous, prismatic, fixed, floating or planar", type ? type : "");
@@ -479,7 +480,7 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   PetscCall(urdf_put_text(u, map, e, "parent", u->link[l->parent].name));
   PetscCall(urdf_put_text(u, map, e, "child", l->name));
   PetscCall(urdf_put_numbers(u, map, e, "at", 3, l->at.p));
-  if (axis) urdf_check_words(u, axis, NO_WORDS, WORDS("xyz"));
+  if (axis) urdf_check_names(u, axis, NO_WORDS, WORDS("xyz"));
   (void)urdf_numbers(u, axis, "xyz", 3, a);
   if (types[k].has_axis) {
     if (axis && !(v3_norm(a) > 0.0)) COMPLAIN(u, axis, "xyz must not be the zero vector");
@@ -492,9 +493,9 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the tree -------------------------------------------------------------------------------------------------------- */
+/* ---- tree -------------------------------------------------------------------------------------------------------------- */
 
-static int find(const urdf *u, const char *name)
+static int find_urdf_link(const urdf *u, const char *name)
 {
   for (int i = 0; i < u->n && name; ++i)
     if (strcmp(u->link[i].name, name) == 0) return i;
@@ -507,22 +508,22 @@ static const char *link_named(const urdf *u, const xml_element *joint, const cha
   const char        *name = e ? xml_attribute(e, "link") : NULL;
   if (!e) COMPLAIN(u, joint, "has no <%s>", which);
   else if (!name) COMPLAIN(u, e, "has no attribute link");
-  else if (find(u, name) < 0) {
+  else if (find_urdf_link(u, name) < 0) {
     COMPLAIN(u, e, "link=\"%s\": there is no such link", name);
     return NULL;
   }
-  if (e) urdf_check_words(u, e, NO_WORDS, WORDS("link"));
+  if (e) urdf_check_names(u, e, NO_WORDS, WORDS("link"));
   return name;
 }
 
 static void join(urdf *u, const xml_element *e)
 {
   const char *parent = link_named(u, e, "parent"), *child = link_named(u, e, "child");
-  const int   i = find(u, child), up = find(u, parent);
+  const int   i = find_urdf_link(u, child), up = find_urdf_link(u, parent);
   if (i < 0 || up < 0) return;
   if (u->link[i].joint)
     COMPLAIN(u, e,
-             "link \"%s\" hangs on joint \"%s\" already (line %d): a loop; a urdf is a tree, close loops under `loops` of the job",
+             "link \"%s\" already has joint \"%s\" (line %d), which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
              child, xml_attribute(u->link[i].joint, "name"), u->link[i].joint->mark.line);
   else u->link[i].joint = e, u->link[i].parent = up;
 }
@@ -534,18 +535,18 @@ static void check_name(const urdf *u, const xml_element *e, int first)
   for (int k = 0; k < first && name; ++k) {
     const char *other = xml_attribute(u->robot->child[k], "name");
     if (strcmp(u->robot->child[k]->name, e->name) == 0 && other && strcmp(other, name) == 0)
-      COMPLAIN(u, e, "there is a %s of that name already, in line %d", e->name, u->robot->child[k]->mark.line);
+      COMPLAIN(u, e, "duplicates the name of the %s in line %d: names must be unique", e->name, u->robot->child[k]->mark.line);
   }
 }
 
-/* Links and who carries them; *root is -1 after complaints. */
-static PetscErrorCode take_links(urdf *u, int *root)
+/* Read the links and the joints that carry them; *root is -1 after errors. */
+static PetscErrorCode read_links(urdf *u, int *root)
 {
   const xml_element *robot = u->robot;
   const int          before = diagnostics_count(u->d);
   PetscFunctionBegin;
   *root = -1;
-  urdf_check_words(u, robot, WORDS("link", "joint", "material"), WORDS("name", "version", "xmlns:xacro"));
+  urdf_check_names(u, robot, WORDS("link", "joint", "material"), WORDS("name", "version", "xmlns:xacro"));
   PetscCall(document_alloc(u->doc, (size_t)(robot->n + 1) * sizeof *u->link, &u->link));
   for (int k = 0; k < robot->n; ++k) {
     const xml_element *e = robot->child[k];
@@ -562,12 +563,12 @@ static PetscErrorCode take_links(urdf *u, int *root)
     else *root = i;
   }
   if (*root < 0 && diagnostics_count(u->d) == before)
-    COMPLAIN(u, robot, "every link hangs on another: joints make a loop; a urdf is a tree, close loops under `loops` of the job");
+    COMPLAIN(u, robot, "has no root link: its joints make a loop; a urdf must be a tree, close loops under `loops` of the job");
   if (diagnostics_count(u->d) > before) *root = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Poses at zero, from the root outwards; what is not reached hangs on itself. */
+/* Poses at zero joint positions, from the root outwards. Links that are not reached are part of a loop. */
 static void place_links(urdf *u, int root, const urdf_pose *base)
 {
   u->link[root].at = *base, u->link[root].is_placed = true;
@@ -583,7 +584,7 @@ static void place_links(urdf *u, int root, const urdf_pose *base)
   for (int i = 0; i < u->n; ++i)
     if (!u->link[i].is_placed) {
       COMPLAIN(u, u->link[i].joint,
-               "link \"%s\" hangs on itself by way of \"%s\": a loop; a urdf is a tree, close loops under `loops` of the job",
+               "link \"%s\" depends on itself through \"%s\", which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
                u->link[i].name, u->link[u->link[i].parent].name);
       return;
     }
@@ -612,7 +613,7 @@ static PetscErrorCode translate(urdf *u, const urdf_pose *base, const char *type
   document_node *links, *joints;
   const int      before = diagnostics_count(u->d);
   PetscFunctionBegin;
-  PetscCall(take_links(u, &root));
+  PetscCall(read_links(u, &root));
   if (root < 0) PetscFunctionReturn(PETSC_SUCCESS);
   place_links(u, root, base);
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);

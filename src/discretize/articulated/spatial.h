@@ -1,5 +1,5 @@
-/* Spatial vectors: what is rigid moves by (w, v), v the velocity of its point at the world's origin, and is pushed by (n, f), n the
- * moment about that point; all in world axes [Featherstone2008]. Six doubles each, so that arrays of them are plain. */
+/* Spatial vectors [Featherstone2008]. A motion is (w, v), where v is the velocity of the point at the world's origin. A force is
+ * (n, f), where n is the moment about that point. All in world axes, as six doubles. */
 #ifndef SS_DISCRETIZE_ARTICULATED_SPATIAL_H
 #define SS_DISCRETIZE_ARTICULATED_SPATIAL_H
 #include "core/math3.h"
@@ -17,7 +17,7 @@ static inline void spatial_axpy(double y[6], double s, const double x[6])
 {
   for (int k = 0; k < 6; ++k) y[k] += s * x[k];
 }
-/* o = a x b, what b changes by where it is carried along by a. */
+/* o = a x b: rate of change of the motion b when it is carried along by the motion a. */
 static inline void spatial_cross_motion(double o[6], const double a[6], const double b[6])
 {
   double t[3];

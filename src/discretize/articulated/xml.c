@@ -16,7 +16,7 @@ typedef struct {
   bool           is_too_deep, is_declared;
 } reading;
 
-/* One more child; room doubles. */
+/* Append a child; the capacity doubles. */
 static PetscErrorCode append(reading *r, xml_element *parent, xml_element *child)
 {
   PetscFunctionBegin;
@@ -66,10 +66,10 @@ static void on_end(void *context, const XML_Char *name)
   reading *r = context;
   (void)name;
   --r->depth;
-  if (r->at) r->at = r->at->parent; /* none: there was no memory for the root, and the parser has yet to stop */
+  if (r->at) r->at = r->at->parent; /* r->at is NULL if there was no memory for the root and the parser has not stopped yet */
 }
 
-/* Entities could stand for anything: no URDF needs a document type. */
+/* Reject document types, since they can define entities and no URDF needs one. */
 static void on_doctype(void *context, const XML_Char *name, const XML_Char *system, const XML_Char *public_id, int has_subset)
 {
   reading *r = context;
@@ -99,8 +99,8 @@ PetscErrorCode xml_read(const char *file, document *doc, const document_node *no
   const bool          is_read = XML_Parse(r.parser, text, n, 1) == XML_STATUS_OK;
   const document_mark mark    = {r.file, (int)XML_GetCurrentLineNumber(r.parser), (int)XML_GetCurrentColumnNumber(r.parser) + 1};
   const char         *why     = XML_ErrorString(XML_GetErrorCode(r.parser));
-  if (r.is_declared) diagnostics_add(d, mark, NULL, "a document type: it is not looked at; leave it out");
-  else if (r.is_too_deep) diagnostics_add(d, mark, NULL, "more than %d elements in each other", DEEPEST);
+  if (r.is_declared) diagnostics_add(d, mark, NULL, "a document type is not supported; remove it");
+  else if (r.is_too_deep) diagnostics_add(d, mark, NULL, "more than %d nested elements", DEEPEST);
   else if (!is_read && !r.code) diagnostics_add(d, mark, NULL, "is not XML: %s", why);
   XML_ParserFree(r.parser);
   memory_free(&text);

@@ -1,4 +1,4 @@
-/* A file in XML as a tree of elements, each with its place: what a URDF is read from. By expat. */
+/* Reads an XML file, with expat, into a tree of elements with their positions in the file. Used for URDF files. */
 #ifndef SS_DISCRETIZE_ARTICULATED_XML_H
 #define SS_DISCRETIZE_ARTICULATED_XML_H
 #include "core/diagnostics.h"
@@ -10,14 +10,15 @@ struct xml_element {
   int           n_attributes, n;
   const char  **attribute, **text; /* [n_attributes] names, values */
   xml_element **child;             /* [n] in order */
-  xml_element  *parent;            /* NULL: the root */
+  xml_element  *parent;            /* The elements live as long as `doc`. An unreadable or invalid file is reported to `d`; then
+                                      *root is NULL. `node`, `path`, `key`: the entry that named the file. Text between elements
+                                      is not kept; comments are allowed everywhere. */
 };
 
-/* Everything lives as long as `doc`. What is wrong with the file, or that it cannot be read, goes to `d`, then *root is NULL;
- * `node`, `path`, `key`: what named the file. Text between elements is not kept; comments may stand anywhere. */
+/* NULL if absent. */
 PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key,
                         diagnostics *d, xml_element **root);
-/* NULL if there is none. */
+/* the first one */
 const char        *xml_attribute(const xml_element *e, const char *name);
 const xml_element *xml_child(const xml_element *e, const char *name); /* the first */
 #endif

@@ -30,7 +30,7 @@ static double wrapped(const mac_grid *g, int axis, double x)
   return x - period * floor((x - g->min[axis]) / period);
 }
 
-/* Keys stand in the order of sets and indices. */
+/* Keys are in the order of sets and indices. */
 static void find_cells(mac_bins *b, const mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3])
 {
   int64_t first = 0;
@@ -53,7 +53,7 @@ static bool is_sorted(const mac_bins *b)
   return is;
 }
 
-/* start[slot] = where the first particle at this or a later slot stands. */
+/* start[slot] = position of the first particle at this or a later slot. */
 static void find_starts(mac_bins *b, int64_t n_slots)
 {
   #pragma omp parallel for schedule(static)

@@ -1,4 +1,4 @@
-/* Particles by the cell of the staggered grid that holds them. */
+/* Particles sorted by the cell of the staggered grid that contains them. Used by mac_fractions.c and mac_correction.c. */
 #ifndef SS_DISCRETIZE_MAC_MAC_BINS_H
 #define SS_DISCRETIZE_MAC_MAC_BINS_H
 #include "discretize/mac/mac_grid.h"
@@ -12,7 +12,7 @@ typedef struct {
   int64_t   capacity[8];
 } mac_bins;
 
-/* From sets of particles as in mac_grid_build, on the grid built from them; bins may be those of an earlier step. */
+/* Sort the sets of particles given as in mac_grid_build, on the grid built from them. `b` may be from an earlier step. */
 PetscErrorCode mac_bins_fill(mac_bins *b, const mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3]);
 void           mac_bins_destroy(mac_bins *b);
 #endif

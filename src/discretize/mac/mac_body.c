@@ -4,11 +4,11 @@
 #include "discretize/mac/mac_transfer.h"
 #include "discretize/particles/particle_fill.h"
 
-/* --- the grid they share --------------------------------------------------------------------------------------------- */
+/* --- shared grid ----------------------------------------------------------------------------------------------------- */
 
 static const char axes[] = "xyz";
 
-/* More cells than this along one axis cannot be counted in what is stored of them. */
+/* Largest number of cells along one axis that the stored indices can represent. */
 static const double MOST_CELLS = 1e6;
 
 static void check_axis(const mac_options *o, int a, const document_node *node, diagnostics *d)
@@ -27,7 +27,7 @@ static void check_axis(const mac_options *o, int a, const document_node *node, d
                           "%g m does not divide the domain along %c, %g m: it gives %.6g cells; expected a whole number",
                           o->spacing, axes[a], edge, cells);
   if ((side[0] == MAC_WALL_PERIODIC) != (side[1] == MAC_WALL_PERIODIC))
-    diagnostics_add_under(d, node, "mac", "walls", "is periodic on one side of %c alone: give both or none", axes[a]);
+    diagnostics_add_under(d, node, "mac", "walls", "is periodic on only one side of %c: make both sides periodic or none", axes[a]);
   else if (side[0] == MAC_WALL_PERIODIC && (long long)nearbyint(cells) % MAC_SIDE != 0)
     diagnostics_add_under(d, node, "mac", "walls", "is periodic along %c, where the domain has %g cells: expected a multiple of %d",
                           axes[a], nearbyint(cells), MAC_SIDE);
@@ -43,14 +43,14 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   PetscCall(memory_alloc("mac world", 1, sizeof *world->mac, &world->mac));
   if (!o || !node) {
     diagnostics_add(d, r->node->mark, r->path,
-                    "is of kind mac, and nothing says on what grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
+                    "is of kind mac, which needs a grid: give mac: {domain: {min: ..., max: ...}, spacing: ...}");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int a = 0; a < 3; ++a) check_axis(o, a, node, d);
   if (isfinite(o->wall_friction)) {
     bool has_rough = false;
     for (int k = 0; k < 6; ++k) has_rough = has_rough || o->walls->side[k / 2][k % 2] == MAC_WALL_ROUGH;
-    if (!has_rough) diagnostics_add_under(d, node, "mac", "wall_friction", "is of rough walls, and there is none");
+    if (!has_rough) diagnostics_add_under(d, node, "mac", "wall_friction", "has no effect without rough walls; remove it");
   }
   if (diagnostics_count(d) > before) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscErrorCode code = mac_domain_create(o, world->gravity, &world->mac->domain);
@@ -78,7 +78,7 @@ static void check_inside(const body_request *r, const mac_grid *g, const particl
       const double x = seed->x[3 * i + a], low = g->min[a], high = g->min[a] + g->h * g->n[a];
       if (x >= low && x <= high) continue;
       diagnostics_add_under(d, r->node, r->path, "shape",
-                            "reaches out of mac.domain: one of its particles is at %c = %g m, beyond %g ... %g m", axes[a], x, low,
+                            "extends beyond mac.domain: one of its particles is at %c = %g m, outside %g ... %g m", axes[a], x, low,
                             high);
       return;
     }
@@ -102,15 +102,15 @@ static PetscErrorCode mac_create(const body_request *r, body_world *world, diagn
     PetscCall(mac_domain_add_body(domain, r->name, r->material, &start, &index));
     if (spec->fill.pour) PetscCall(mac_domain_set_source(domain, index, &fill.seed, spec->fill.pour, &fill.filled->piece[0]));
     PetscCall(particle_fill_velocity_field(r, world->mac_options->transfer == MAC_APIC, mac_domain_particles(domain, index), d));
-    *out = mac_domain_facade(domain, index);
+    *out = mac_domain_adapter(domain, index);
   }
   particle_fill_free(&fill);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* --- all of them ----------------------------------------------------------------------------------------------------- */
+/* --- checks across all bodies ---------------------------------------------------------------------------------------- */
 
-/* Cells that two bodies fill, each to this share of its particles per cell, are filled twice. */
+/* A cell is filled twice if two bodies each have this share of their particles per cell in it. */
 static const double FILLED = 0.75;
 
 static double least_filled(const mac_domain *d, int b)
@@ -126,7 +126,7 @@ static int64_t cell_of(const mac_grid *g, const particles *p, int64_t i)
   return at;
 }
 
-/* The first two bodies that fill a cell twice; how many such cells they have. */
+/* The first two bodies that fill the same cells, and the number of these cells. */
 static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *n_cells)
 {
   int64_t   n = 0, k = 0;
@@ -169,7 +169,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
   const document_node *node = document_find(world->job, "mac");
   int                  pair[2];
   int64_t              n_cells;
-  if (!w && world->mac_options && node) diagnostics_add(d, node->mark, "mac", "there is no body of kind mac: leave it out");
+  if (!w && world->mac_options && node) diagnostics_add(d, node->mark, "mac", "has no effect without a body of kind mac; remove it");
   if (!w || !w->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(count_overlaps(w->domain, pair, &n_cells));
   if (n_cells > 0)
@@ -186,7 +186,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
 
 const body_kind mac_body_kind = {.name     = "mac",
                                  .keys     = &mac_body_table,
-                                 .ops      = &mac_facade_ops,
+                                 .ops      = &mac_body_ops,
                                  .material = BODY_MATERIAL_FLOWS,
                                  .create   = mac_create,
                                  .finish   = mac_finish,

@@ -1,11 +1,11 @@
-/* Density of particle p, volume V, in units of its lattice at rest, with W(r) = (1 - r^2/R^2)^3:
- *   rho_p = (sum_q V_q W(|x_p - x_q|)) / (V_p reference) + 1 - product over walls and solids (1 - F(distance))
- * where F is the share of the kernel beyond a plane, and reference the kernel summed over a cubic lattice.
- *   C_p          = max(rho_p - 1 - slack, 0)
- *   multiplier_p = -C_p / (sum_q |grad_q C_p|^2 + epsilon)
- *   move_p       = sum_q (multiplier_p + multiplier_q) grad W, and likewise for walls
- * slack is what a lattice next to walls has too much because F is not quite what its mirror image has (3.5 % at R = 2 spacings).
- * The gradient is that of (1 - r/R)^3, which does not vanish where particles meet. */
+/* Implementation. Density of particle p, volume V, in units of its lattice at rest, with W(r) = (1 - r^2/R^2)^3:
+ *    rho_p = (sum_q V_q W(|x_p - x_q|)) / (V_p reference) + 1 - product over walls and solids (1 - F(distance))
+ * where F is the share of the kernel beyond a plane, and reference is the kernel summed over a cubic lattice.
+ *    C_p          = max(rho_p - 1 - slack, 0)
+ *    multiplier_p = -C_p / (sum_q |grad_q C_p|^2 + epsilon)
+ *    move_p       = sum_q (multiplier_p + multiplier_q) grad W, and likewise for walls
+ * slack is the excess density of a lattice next to walls, because F differs from the contribution of the mirror image (3.5 % at R
+ * = 2 spacings). The gradient is that of (1 - r/R)^3, which does not vanish at zero distance. */
 #include "discretize/mac/mac_correction.h"
 #include <math.h>
 #include "core/math3.h"
@@ -13,14 +13,14 @@
 #include "core/memory.h"
 #include "core/team.h"
 
-/* Too dense by less is dense enough: what has settled costs no further moves. */
+/* Excess density below which particles are not moved, so that settled material costs no further iterations. */
 static const double TOLERATED = 1e-3;
-/* epsilon, as a share of the square sum of gradients in a lattice of six neighbours halfway out. */
+/* epsilon, relative to the square sum of gradients in a lattice of six neighbours halfway out. */
 static const double SOFTENING = 0.1;
 
-static inline double positive(double x) { return x > 0.0 ? x : 0.0; } /* fmax, but as one instruction */
+static inline double positive(double x) { return x > 0.0 ? x : 0.0; } /* like fmax, but a single instruction */
 
-/* Share of W beyond a plane at t = distance / R, and its derivative: of the integral of (1 - u^2)^4. */
+/* Share of W beyond a plane at t = distance / R, and its derivative: from the integral of (1 - u^2)^4. */
 static double beyond(double t, double *slope)
 {
   if (t >= 1.0) return *slope = 0.0;
@@ -32,8 +32,8 @@ static double beyond(double t, double *slope)
   return 0.5 * (one - to_t) / one;
 }
 
-/* The kernel summed over a cubic lattice of spacing `ratio` R around a point that is in layer[axis] = 1, 2, ... of it behind a
- * wall, 0: far from any. */
+/* The kernel summed over a cubic lattice of spacing `ratio` R around a point in layer[axis] = 1, 2, ... behind a wall; 0: far
+ * from any wall. */
 static double lattice_sum(double ratio, const int layer[3])
 {
   const int m   = (int)ceil(1.0 / ratio);
@@ -64,15 +64,15 @@ mac_packing mac_packing_of(double volume, double radius)
   return (mac_packing){volume, full, slack + TOLERATED};
 }
 
-/* Particles in units of R from the centre of a block. Single precision: moves are small and need few digits, and twice as many fit
- * a vector. */
+/* Positions relative to the centre of a block, in units of R. Single precision: displacements are small and need few digits, and
+ * twice as many values fit into a vector. */
 typedef struct {
   int64_t n;
   float  *x[3], *volume, *multiplier;
 } neighbours;
-enum { WHOLE = 16 }; /* what one cell sees is filled up to whole vectors with some that are far away */
+enum { WHOLE = 16 }; /* the neighbours of a cell are padded to whole vectors with distant points */
 
-/* All within `reach` cells of a block, cell by cell, so that the cells of a row stand together. */
+/* All particles within `reach` cells of a block, cell by cell; the cells of a row are contiguous. */
 enum { MOST_REACH = 3, MOST_SIDE = MAC_SIDE + 2 * MOST_REACH, MOST_CELLS = MOST_SIDE * MOST_SIDE * MOST_SIDE };
 typedef struct {
   int        reach, side;
@@ -106,7 +106,7 @@ static void append(const mac_correction *c, const double from[3], double inverse
   out->n += n;
 }
 
-/* Only where the box is periodic is there anything beyond it. */
+/* Cells beyond the box exist only where it is periodic. */
 static double image_of(const mac_grid *g, int axis, int32_t cell, double center)
 {
   return center + (cell < 0 ? g->h * g->n[axis] : cell >= g->n[axis] ? -g->h * g->n[axis] : 0.0);
@@ -123,7 +123,7 @@ static void surroundings_place(const mac_grid *g, int64_t block, int reach, surr
         s->slot[t] = mac_grid_slot(g, MAC_SIDE * b[0] + i - reach, MAC_SIDE * b[1] + j - reach, MAC_SIDE * b[2] + k - reach);
 }
 
-/* A row along z; its particles stand together in the bins from cell to cell of a block. */
+/* Load a row along z; its particles are contiguous in the bins from cell to cell of a block. */
 static void load_row(const mac_correction *c, const mac_grid *g, const double from[3], int32_t k, double inverse,
                      bool has_multipliers, int t, surroundings *s)
 {
@@ -161,7 +161,7 @@ static void surroundings_load(const mac_correction *c, const mac_grid *g, int64_
 /* Cell l of the block: its first neighbour among the surroundings. */
 static int corner_of(const surroundings *s, int l) { return ((l >> 4) * s->side + ((l >> 2) & 3)) * s->side + (l & 3); }
 
-static bool is_any_pushing(const mac_correction *c, const surroundings *s, int l)
+static bool is_any_dense(const mac_correction *c, const surroundings *s, int l)
 {
   const int width = 2 * s->reach + 1;
   for (int i = 0; i < width; ++i)
@@ -208,7 +208,7 @@ static void add_wall(double distance, double inverse, const double normal[3], do
   *free = before * (1.0 - share);
 }
 
-/* What walls of the box and solids add to the density at x, and the gradient of that. */
+/* Contribution of walls of the box and solids to the density at x, and its gradient. */
 static double wall_density(const mac_grid *g, const double x[3], double R, int n_near, const mac_placed *const *near,
                            double gradient[3])
 {
@@ -231,7 +231,7 @@ static double wall_density(const mac_grid *g, const double x[3], double R, int n
 }
 
 static inline float positive_f(float x) { return x > 0.0f ? x : 0.0f; }
-static const float  TINY = 1e-6f; /* [R], so that two in one place do not divide by zero */
+static const float  TINY = 1e-6f; /* [R] avoids a division by zero for coincident particles */
 
 static double density_at(const neighbours *near, const float at[3])
 {
@@ -245,7 +245,8 @@ static double density_at(const neighbours *near, const float at[3])
   return rho;
 }
 
-/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes in the largest; unit: what makes densities of kernel sums; wall [1/R]. */
+/* sum_q |grad_q C|^2 + epsilon; lengths in R, volumes relative to the largest; unit: converts kernel sums to densities; wall
+ * [1/R]. */
 static double stiffness(const neighbours *near, const float at[3], double unit, double volume, const double wall[3])
 {
   const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume;
@@ -263,7 +264,7 @@ static double stiffness(const neighbours *near, const float at[3], double unit, 
 }
 
 /* sum_q (own + multiplier_q) grad W */
-static void push_at(const neighbours *near, const float at[3], float own, double unit, double move[3])
+static void displacement_at(const neighbours *near, const float at[3], float own, double unit, double move[3])
 {
   const float *restrict X = near->x[0], *restrict Y = near->x[1], *restrict Z = near->x[2], *restrict V = near->volume,
                         *restrict L = near->multiplier;
@@ -296,7 +297,7 @@ static void cell_multipliers(mac_correction *c, const mac_grid *g, int64_t slot,
   mac_grid_cell(g, slot, ijk);
   for (int a = 0; a < 3; ++a) center[a] = cell_center(g, ijk, a);
   for (int s = 0; s < n_placed; ++s)
-    if (!mac_placed_misses(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R)
+    if (!mac_placed_is_outside(&placed[s], center, 0.5 * g->h + R) && mac_placed_distance(&placed[s], center) < 0.9 * g->h + R)
       solids[n_solids++] = &placed[s];
   gather_neighbours(around, (int)(slot % MAC_BLOCK), false, near);
   for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p) {
@@ -320,7 +321,7 @@ static void cell_moves(mac_correction *c, int64_t slot, double R, const surround
     double       move[3];
     float        at[3];
     place_in_block(c, around, p, R, at);
-    push_at(near, at, (float)own, c->largest / c->reference[p], move);
+    displacement_at(near, at, (float)own, c->largest / c->reference[p], move);
     for (int a = 0; a < 3; ++a) move[a] = R * (move[a] + own * c->wall[a][p]);
     const double length = v3_norm(move);
     if (length > longest) v3_scale(move, longest / length, move);
@@ -346,7 +347,7 @@ static void block_moves(mac_correction *c, const mac_grid *g, int64_t block, dou
   for (int64_t slot = block * MAC_BLOCK; slot < (block + 1) * MAC_BLOCK; ++slot) {
     if (c->bins.start[slot] == c->bins.start[slot + 1]) continue;
     if (!is_placed) surroundings_place(g, block, around->reach, around), is_placed = true;
-    if (!is_any_pushing(c, around, (int)(slot % MAC_BLOCK))) {
+    if (!is_any_dense(c, around, (int)(slot % MAC_BLOCK))) {
       for (int64_t p = c->bins.start[slot]; p < c->bins.start[slot + 1]; ++p)
         for (int a = 0; a < 3; ++a) c->move[a][p] = 0.0;
       continue;
@@ -356,8 +357,8 @@ static void block_moves(mac_correction *c, const mac_grid *g, int64_t block, dou
   }
 }
 
-/* Room for what surrounds the fullest blocks and cells, for each thread. */
-static PetscErrorCode make_room(const mac_correction *c, const mac_grid *g, int reach, int64_t room[2], float **out)
+/* Allocate, for each thread, the surroundings of the fullest blocks and cells. */
+static PetscErrorCode allocate_surroundings(const mac_correction *c, const mac_grid *g, int reach, int64_t room[2], float **out)
 {
   int64_t most = 0;
   PetscFunctionBegin;
@@ -418,7 +419,7 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
   float             *floats;
   int64_t            room[2], n_pushing = 0;
   SS_ASSERT(reach <= MOST_REACH);
-  PetscCall(make_room(c, g, reach, room, &floats));
+  PetscCall(allocate_surroundings(c, g, reach, room, &floats));
   PetscCall(memory_alloc("solids nearby", (int64_t)team_threads() * n_placed + 1, sizeof *solids, &solids));
 #pragma omp parallel reduction(+ : n_pushing)
   {

@@ -9,7 +9,7 @@
 static const body_ops             mac_domain_ops;
 static const particle_carrier_ops mac_carrier_ops;
 
-/* --- making ---------------------------------------------------------------------------------------------------------- */
+/* --- creation -------------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], mac_domain **out)
 {
@@ -74,13 +74,13 @@ void mac_domain_destroy(mac_domain **out)
   memory_free(out);
 }
 
-body              *mac_domain_facade(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
+body              *mac_domain_adapter(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
 particles         *mac_domain_particles(mac_domain *d, int index) { return d->bodies.particles[index]; }
 
 mac_domain *mac_domain_of(body *b)
 {
   if (b->ops == &mac_domain_ops) return (mac_domain *)b;
-  return b->ops == &mac_facade_ops ? (mac_domain *)particle_body_carrier(b) : NULL;
+  return b->ops == &mac_body_ops ? (mac_domain *)particle_body_carrier(b) : NULL;
 }
 
 mac_state *mac_domain_state(mac_domain *d) { return &d->state; }
@@ -98,11 +98,11 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->start_capacity, &d->start_capacity));
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of, &d->tile_of));
   PetscCall(memory_resize("mac bodies", n + 1, sizeof *d->tile_of_capacity, &d->tile_of_capacity));
-  d->seen[n]           = (mac_seen){0};
+  d->seen[n]           = (mac_samples){0};
   d->start[n]          = NULL;
   d->tile_of[n]        = NULL;
   d->start_capacity[n] = d->tile_of_capacity[n] = 0;
-  PetscCall(particle_bodies_add(&d->bodies, &mac_facade_ops, name, m, NULL, index));
+  PetscCall(particle_bodies_add(&d->bodies, &mac_body_ops, name, m, NULL, index));
   PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -117,13 +117,12 @@ PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_se
 
 bool mac_domain_has_source(const mac_domain *d) { return particle_bodies_has_source(&d->bodies); }
 
-/* ---------------------------------------------------------------- sums
- * ---------------------------------------------------------------- */
+/* --- totals ---------------------------------------------------------------------------------------------------------- */
 
-/* Angular momentum and kinetic energy include the affine velocity as the grid will see it: with staggered trilinear weights the
- * second moment along k about a particle is h^2 f (1 - f), f its place between the two nodes, which for the component along k itself
- * are faces, for the others points half a cell away. */
-static double moment(double s, double h)
+/* Angular momentum and kinetic energy include the affine velocity as it will appear on the grid. With staggered trilinear
+ * weights, the second affine_second_moment along k about a particle is h^2 f (1 - f), where f is the relative position between two nodes. For
+ * the component along k these nodes are faces; for the other components they are points half a cell away. */
+static double affine_second_moment(double s, double h)
 {
   const double f = s - floor(s);
   return h * h * f * (1.0 - f);
@@ -134,8 +133,8 @@ static void sum_particle(const mac_grid *g, const particles *p, int64_t i, doubl
   double spin[3], beside[3], along[3], c2 = 0.0;
   for (int k = 0; k < 3; ++k) {
     const double s = (p->x[k][i] - g->min[k]) / g->h;
-    along[k]       = moment(s, g->h);
-    beside[k]      = moment(s - 0.5, g->h);
+    along[k]       = affine_second_moment(s, g->h);
+    beside[k]      = affine_second_moment(s - 0.5, g->h);
   }
   for (int a = 0; a < 3; ++a) {
     const int k = (a + 1) % 3, e = (a + 2) % 3; /* e_k x e_e = e_a */
@@ -168,7 +167,7 @@ PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The functions behind the body_ops of a mac domain and of its bodies. */
+/* --- body operations of the domain and of its bodies --------------------------------------------------------------------- */
 
 static mac_domain       *domain_of(body *b) { return (mac_domain *)b; }
 static const mac_domain *domain_of_const(const body *b) { return (const mac_domain *)b; }
@@ -199,9 +198,9 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   SS_ASSERT(d->is_laid_out);
   mac_check_cfl(d, false, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(mac_reserve_seen(d));
+  PetscCall(mac_reserve_samples(d));
   mac_to_particles(d);
-  for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_contain(d, i));
+  for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_return_to_box(d, i));
   d->is_laid_out = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,16 +212,17 @@ static PetscErrorCode step_totals(const body *b, const double gravity[3], body_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void forget(body *b) { domain_of(b)->is_laid_out = false; }
+static void discard_layout(body *b) { domain_of(b)->is_laid_out = false; }
 
-static void restored(body *b, int index) { domain_of(b)->seen[index].n = 0; }
+static void restore_particles(body *b, int index) { domain_of(b)->seen[index].n = 0; }
 
-/* What the grid knew as the last step ended; before the first, and for those poured since, no pressure and the density at rest. */
-static PetscErrorCode refresh(body *b, int index)
+/* Fields at the particles from the end of the last step. Before the first step, and for particles emitted since, the pressure is
+ * zero and the density that of rest. */
+static PetscErrorCode refresh_fields(body *b, int index)
 {
   mac_domain     *d    = domain_of(b);
   particles      *p    = d->bodies.particles[index];
-  const mac_seen *s    = &d->seen[index];
+  const mac_samples *s    = &d->seen[index];
   const double    rest = d->bodies.materials[index]->density;
 
   PetscFunctionBeginUser;
@@ -236,7 +236,7 @@ static PetscErrorCode refresh(body *b, int index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const particle_carrier_ops mac_carrier_ops = {.forget = forget, .refresh = refresh, .restored = restored};
+static const particle_carrier_ops mac_carrier_ops = {.forget = discard_layout, .refresh = refresh_fields, .restored = restore_particles};
 
 static PetscErrorCode step_fields(body *b, field_table *table)
 {
@@ -245,7 +245,7 @@ static PetscErrorCode step_fields(body *b, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a system is asked for by those who solve for blocks: it has none. */
+/* The domain has no blocks in the global vector: these operations do nothing. */
 static PetscErrorCode no_blocks(const body *b, double *out)
 {
   (void)b, (void)out;
@@ -277,8 +277,7 @@ static const body_ops mac_domain_ops = {.kind           = "mac",
                                  .fields         = step_fields,
                                  .length         = step_length};
 
-/* ------------------------------------------------------------- one body
- * ------------------------------------------------------------- */
+/* --- adapter of one body -------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
 {
@@ -299,7 +298,7 @@ static void facade_describe(const body *b, FILE *out)
           g->n[2]);
 }
 
-const body_ops mac_facade_ops = {.kind      = "mac",
+const body_ops mac_body_ops = {.kind      = "mac",
                                  .points    = POINT_NONE,
                                  .totals    = facade_totals,
                                  .carrier   = particle_body_carrier,
@@ -307,9 +306,10 @@ const body_ops mac_facade_ops = {.kind      = "mac",
                                  .emit      = particle_body_emit,
                                  .describe  = facade_describe};
 
-/* Between two steps: particles out of solids, and apart. */
+/* --- between two steps: particles out of solids, and apart ----------------------------------------------------------------- */
 
-/* Out of several solids that touch; particles that stand together are near each other; of a way, to where it enters a solid. */
+/* Rounds for several solids that touch; particles per chunk; samples, then bisections, to find where a displacement enters a
+ * solid. */
 enum { ROUNDS_OUT = 3, CHUNK = 256, PIECES = 8, HALVINGS = 12 };
 
 /* Velocity of a solid at x. */
@@ -321,12 +321,12 @@ static void solid_velocity(const mac_placed *solid, const double x[3], double v[
   v3_axpy(v, 1.0, solid->solid->frame.v);
 }
 
-/* Where the way from -> x, both as the solid stands now, enters it: normal, and distance of x along it, < 0. False if it does
- * not. */
-static bool entry(const mac_placed *solid, const double from[3], const double x[3], double normal[3], double *distance)
+/* Find where the displacement from -> x enters the solid in its current pose: normal there, and distance < 0 of x along it.
+ * Returns false if it does not enter. */
+static bool find_entry(const mac_placed *solid, const double from[3], const double x[3], double normal[3], double *distance)
 {
   double     outside = 0.0, inside = 0.0, at[3];
-  const bool is_out  = mac_placed_distance(solid, from) >= 0.0; /* but for rounding, and for what turns by much in a step */
+  const bool is_out  = mac_placed_distance(solid, from) >= 0.0; /* up to round-off, and for solids that rotate much in a step */
   for (int k = 1; k <= PIECES && is_out && !(inside > 0.0); ++k) {
     const double t = (double)k / PIECES;
     for (int a = 0; a < 3; ++a) at[a] = from[a] + t * (x[a] - from[a]);
@@ -349,34 +349,35 @@ static bool entry(const mac_placed *solid, const double from[3], const double x[
   return *distance < 0.0;
 }
 
-/* Which way a particle leaves a solid, and how far: over the nearest surface, or, if that is not the one it came through in this
- * step, back to where it was, however thin the solid is. False: it is outside, and was not inside on its way. */
-static bool way_out(const mac_domain *d, int b, int64_t i, const mac_placed *solid, double normal[3], double *depth)
+/* Direction and depth to move a particle out of a solid: across the nearest surface; or, if the particle entered through another
+ * surface in this step, back through that one, however thin the solid is. Returns false if the particle is outside and its
+ * displacement did not cross the solid. */
+static bool find_exit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, double normal[3], double *depth)
 {
   const particles *p    = d->bodies.particles[b];
   const double     x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, phi = mac_placed_distance(solid, x);
   double           moved[3] = {0.0, 0.0, 0.0}, from[3], before[3];
-  if (i < d->seen[b].n) { /* against the solid */
+  if (i < d->seen[b].n) { /* displacement relative to the solid */
     solid_velocity(solid, x, moved);
     for (int a = 0; a < 3; ++a) moved[a] = d->seen[b].move[a][i] - d->dt * moved[a];
   }
-  const double way = v3_norm(moved);
-  if (phi >= 0.0 && phi >= way) return false;
+  const double length_moved = v3_norm(moved);
+  if (phi >= 0.0 && phi >= length_moved) return false;
   v3_sub(from, x, moved);
   if (phi < 0.0) {
     const double length = (*depth = -mac_placed_gradient(solid, x, normal), v3_norm(normal));
     if (!(length > 0.0)) return false;
     v3_scale(normal, 1.0 / length, normal);
-    if (!(way > -phi)) return true;
+    if (!(length_moved > -phi)) return true;
     mac_placed_gradient(solid, from, before);
-    if (v3_dot(before, normal) >= 0.0 || !entry(solid, from, x, before, depth)) return true;
-  } else if (mac_placed_distance(solid, from) + phi >= way || !entry(solid, from, x, before, depth)) return false;
+    if (v3_dot(before, normal) >= 0.0 || !find_entry(solid, from, x, before, depth)) return true;
+  } else if (mac_placed_distance(solid, from) + phi >= length_moved || !find_entry(solid, from, x, before, depth)) return false;
   *depth = -*depth;
   v3_copy(normal, before);
   return true;
 }
 
-/* A sphere around particles first ... end - 1. */
+/* Bounding sphere of particles first ... end - 1. */
 static double bound_chunk(const particles *p, int64_t first, int64_t end, double center[3])
 {
   double radius2 = 0.0;
@@ -390,10 +391,9 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
   return sqrt(radius2);
 }
 
-/* A particle that has come into a solid does not go on into it, and slides along it with Coulomb friction: like the few grains at
- * walls of
- * mac_to_particles.c. The momentum it loses is the solid's. */
-static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
+/* Remove the velocity of a particle into a solid and apply Coulomb friction along the surface, as apply_wall_friction does for
+ * sparse particles at walls of the box. The solid receives the momentum. */
+static void apply_contact_impulse(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
 {
   particles         *p        = d->bodies.particles[b];
   const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->bodies.materials[b]->flow->friction,
@@ -404,7 +404,7 @@ static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, 
   for (int a = 0; a < 3; ++a) slip[a] = p->v[a][i] - slip[a];
   const double into = -v3_dot(slip, normal);
   if (!(into > 0.0)) return;
-  v3_axpy(slip, into, normal); /* what is along the surface */
+  v3_axpy(slip, into, normal); /* tangential part */
   const double speed = v3_norm(slip), lost = speed > friction * into ? friction * into / speed : 1.0;
   for (int a = 0; a < 3; ++a) {
     change[a] = into * normal[a] - lost * slip[a];
@@ -414,36 +414,36 @@ static void hit(const mac_domain *d, int b, int64_t i, const mac_placed *solid, 
   v3_cross(turn, arm, change);
   for (int a = 0; a < 3; ++a) impulse[3 + a] -= p->mass[i] * turn[a];
   if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->bodies.materials[b]->density) return;
-  for (int q = 0; q < 3; ++q) { /* too few for a continuum: what varies along the normal is theirs alone */
+  for (int q = 0; q < 3; ++q) { /* too sparse for a continuum: remove the affine velocity along the normal */
     double along = 0.0;
     for (int a = 0; a < 3; ++a) along += normal[a] * p->C[3 * a + q][i];
     for (int a = 0; a < 3; ++a) p->C[3 * a + q][i] -= along * normal[a];
   }
 }
 
-static bool push_chunk(const mac_domain *d, int b, const mac_placed *solid, int64_t first, int64_t end, double impulse[6])
+static bool move_chunk_out(const mac_domain *d, int b, const mac_placed *solid, int64_t first, int64_t end, double impulse[6])
 {
   particles   *p = d->bodies.particles[b];
   double       center[3];
   bool         has_moved = false;
   const double radius    = bound_chunk(p, first, end, center) + d->options->cfl * d->state.grid.h;
-  if (mac_placed_misses(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
+  if (mac_placed_is_outside(solid, center, radius) || mac_placed_distance(solid, center) > radius) return false;
   for (int64_t i = first; i < end; ++i) {
     double normal[3], depth;
-    if (!way_out(d, b, i, solid, normal, &depth)) continue;
+    if (!find_exit(d, b, i, solid, normal, &depth)) continue;
     for (int a = 0; a < 3; ++a) {
       const double push = depth * (1.0 + 1e-9) * normal[a];
       p->x[a][i] += push;
       if (i < d->seen[b].n) d->seen[b].move[a][i] += push;
     }
-    hit(d, b, i, solid, normal, impulse);
+    apply_contact_impulse(d, b, i, solid, normal, impulse);
     has_moved = true;
   }
   return has_moved;
 }
 
-/* impulse [n_placed][6], added to. */
-static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *placed, double (*impulse)[6])
+/* Adds to impulse [n_placed][6]. */
+static PetscErrorCode move_particles_out(mac_domain *d, int n_placed, const mac_placed *placed, double (*impulse)[6])
 {
   PetscFunctionBegin;
   for (int b = 0; b < d->bodies.n && n_placed > 0; ++b) {
@@ -457,7 +457,7 @@ static PetscErrorCode push_out(mac_domain *d, int n_placed, const mac_placed *pl
       for (int round = 0; round < ROUNDS_OUT && has_moved; ++round) {
         has_moved = false;
         for (int s = 0; s < n_placed; ++s)
-          has_moved = push_chunk(d, b, &placed[s], c * CHUNK, end, part[c * n_placed + s]) || has_moved;
+          has_moved = move_chunk_out(d, b, &placed[s], c * CHUNK, end, part[c * n_placed + s]) || has_moved;
       }
     }
     for (int64_t k = 0; k < n_chunks * n_placed; ++k)
@@ -471,18 +471,19 @@ static PetscErrorCode contain_all(mac_domain *d)
 {
   PetscFunctionBegin;
   for (int b = 0; b < d->bodies.n; ++b) {
-    PetscCall(mac_contain(d, b));
+    PetscCall(mac_return_to_box(d, b));
     d->n[b] = d->bodies.particles[b]->n;
     memcpy(d->x[b], d->bodies.particles[b]->x, sizeof d->x[b]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the last round has pushed back against its motion rests on others. Where there are too few for a continuum the face on its
- * far side is its own and falls freely: between this face and the one that those below hold, the particle's velocity varies faster
- * with every step, while its own, next to the latter, hardly changes and what it does is undone here. So what varies along the push
- * is forgotten, as at walls; only along the axes, so that neither momentum nor its moment notices. */
-static void rest_on_others(mac_domain *d)
+/* A particle that the last round moved against its velocity is supported by other particles. Where particles are too sparse for a
+ * continuum, the face on the far side is determined by this particle alone and falls freely. Between this face and the one fixed
+ * by the particles below, the affine velocity of the particle would grow with every step, while its own velocity hardly changes.
+ * So the affine velocity along the displacement is removed, as at walls. This is done along the axes only, so that momentum and
+ * angular momentum do not change. */
+static void remove_unsupported_shear(mac_domain *d)
 {
   const mac_correction *c = &d->correction;
 #pragma omp parallel for schedule(static)
@@ -492,15 +493,15 @@ static void rest_on_others(mac_domain *d)
     while (at >= d->n[b]) at -= d->n[b++];
     particles *p = d->bodies.particles[b];
     const material *m = d->bodies.materials[b];
-    if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* a liquid: see mac_face_is_carried */
+    if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* liquids are treated by is_face_carried */
     if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;
     for (int a = 0; a < 3; ++a)
       if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;
   }
 }
 
-/* A body's particles are all alike. */
-static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *placed)
+/* Position correction. All particles of a body are equal. */
+static PetscErrorCode correct_positions(mac_domain *d, int n_placed, const mac_placed *placed)
 {
   const mac_position_correction *o       = d->options->position_correction;
   mac_state                     *s       = &d->state;
@@ -521,7 +522,7 @@ static PetscErrorCode correct(mac_domain *d, int n_placed, const mac_placed *pla
     if (!code)
       code = mac_correction_round(&d->correction, &s->grid, d->bodies.n, d->n, (double *const(*)[3])d->x, packing, radius,
                                   o->step * s->grid.h, n_placed, placed, &is_done);
-    if (!code && !is_done) rest_on_others(d);
+    if (!code && !is_done) remove_unsupported_shear(d);
     if (!code) code = contain_all(d);
   }
   memory_free(&packing);
@@ -539,11 +540,11 @@ PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, 
   PetscCall(memory_alloc("solids", n, sizeof *placed, &placed));
   PetscCall(memory_alloc("solids", n, sizeof *own, &own));
   for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
-  PetscErrorCode code = push_out(d, n, placed, own);
+  PetscErrorCode code = move_particles_out(d, n, placed, own);
   if (!code) code = contain_all(d);
   if (!code && is_frame_end && d->options->position_correction->iterations > 0) {
-    code = correct(d, n, placed);
-    if (!code) code = push_out(d, n, placed, own);
+    code = correct_positions(d, n, placed);
+    if (!code) code = move_particles_out(d, n, placed, own);
     if (!code) code = contain_all(d);
   }
   for (int i = 0; i < n && impulse; ++i) memcpy(impulse[i], own[i], sizeof own[i]);

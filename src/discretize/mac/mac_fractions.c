@@ -1,4 +1,5 @@
-/* Half-cells first (solids, continuum), then the mirror image of what is known, ghosts, and the sums over half-cells. */
+/* Implementation, in this order: mirror images of cells at the sides of the box; shares of cubes and squares; half-cells of
+ * solids and of the continuum; ghosts; averages over half-cells. */
 #include "discretize/mac/mac_fractions.h"
 #include <float.h>
 #include <math.h>
@@ -6,18 +7,18 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* What the parts of mac_fractions share. */
+/* --- cells of a block and one layer around it, mirrored at the sides of the box ---------------------------------------------- */
 
-#define MAC_MIRRORED 1.75 /* [h] so deep in a solid points have an image */
+#define MAC_MIRRORED 1.75 /* [h] depth in a solid down to which points have a mirror image */
 
-/* A block and one layer around it, mirrored at the sides of the box: where values of each cell come from. */
+/* Source of the values of each cell of a block and one layer around it, mirrored at the sides of the box. */
 typedef struct {
   int64_t slot[MAC_TILE]; /* -1: not stored */
-  uint8_t flip[MAC_TILE]; /* exclusive-or of the half-cell's number */
+  uint8_t flip[MAC_TILE]; /* to be combined by exclusive-or with the half-cell's number */
   bool    is_air[MAC_TILE]; /* beyond an open side */
 } mac_mirror_tile;
 
-static void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_tile *t)
+static void load_mirror_tile(const mac_grid *g, int64_t block, mac_mirror_tile *t)
 {
   bool is_inside = true;
   for (int a = 0; a < 3; ++a)
@@ -36,7 +37,7 @@ static void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_ti
       is_flipped[a][q] = is_beyond;
       is_air[a][q]     = is_beyond && g->wall[a][at >= n] == MAC_WALL_OPEN;
       cell[a][q]       = !is_beyond ? at : at < 0 ? -1 - at : 2 * n - 1 - at;
-      if (mac_grid_is_periodic(g, a)) cell[a][q] = (at + n) % n; /* also what of the block lies beyond the box */
+      if (mac_grid_is_periodic(g, a)) cell[a][q] = (at + n) % n; /* also for cells of the block beyond the box */
       if (cell[a][q] < 0) cell[a][q] = 0;                        /* a box thinner than a block */
     }
   for (int i = 0, q = 0; i < MAC_TILE_SIDE; ++i)
@@ -48,7 +49,7 @@ static void mac_mirror_tile_load(const mac_grid *g, int64_t block, mac_mirror_ti
       }
 }
 
-static inline void mac_fractions_center(const mac_grid *g, const int32_t ijk[3], double x[3])
+static inline void cell_center(const mac_grid *g, const int32_t ijk[3], double x[3])
 {
   for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * (ijk[a] + 0.5);
 }
@@ -64,8 +65,8 @@ static double wedge(double a, double b, double c, double d)
   return ac * ad + bc * bd * (1.0 - ac) + bd * ac * (1.0 - ad);
 }
 
-/* A simplex all of whose corners lie in the surface is on the side where the rest of the cell is: that of a cube along the edges of a
- * box that ends at the cube's sides is in the box. */
+/* A simplex with all corners in the surface (phi = 0) is on the side of the rest of the cell. For example, a cube along the edges
+ * of a box that ends at the cube's sides is in the box. */
 static double share_of_ties(const double *phi, int n)
 {
   double sum = 0.0;
@@ -76,7 +77,7 @@ static double share_of_ties(const double *phi, int n)
 static double tetrahedron(const double *phi, double tie, int i0, int i1, int i2, int i3)
 {
   const double p[4] = {phi[i0], phi[i1], phi[i2], phi[i3]};
-  double       v[4]; /* those below first */
+  double       v[4]; /* corners below the plane first */
   int          below = 0, above = 4;
   for (int i = 0; i < 4; ++i)
     if (p[i] < 0.0) v[below++] = p[i];
@@ -123,10 +124,10 @@ double mac_square_fraction(const double phi[4])
                  triangle(tie, phi[1], phi[0], phi[3]) + triangle(tie, phi[2], phi[0], phi[3]));
 }
 
-/* Distances may be bounds that are wrong by some: cells farther from the surface than this times their radius are taken for
+/* Computed distances may be bounds with this relative error: cells farther from the surface than this times their radius count as
  * whole. */
 static const double SLACK = 1.5, HALF_DIAGONAL = 0.86602540378443865, ROUNDING = 1e-9; /* [h] */
-static const double EDGE = 0.125; /* see has_edge: spheres have none from three cells in radius on */
+static const double EDGE = 0.125; /* see has_edge: spheres of three cells in radius or more have no edge */
 enum { DEPTH = 2 };
 
 static void block_center(const mac_grid *g, int64_t b, double x[3])
@@ -134,13 +135,13 @@ static void block_center(const mac_grid *g, int64_t b, double x[3])
   for (int a = 0; a < 3; ++a) x[a] = g->min[a] + g->h * MAC_SIDE * (g->block[b][a] + 0.5);
 }
 
-/* Whether a solid may reach into a block or the layer around it. */
+/* Whether a solid may extend into a block or the layer around it. */
 static bool is_near(const mac_grid *g, int64_t b, const mac_placed *p)
 {
   const double half = 0.5 * MAC_TILE_SIDE * g->h;
   double       x[3];
   block_center(g, b, x);
-  return !mac_placed_misses(p, x, half) && mac_placed_distance(p, x) < 2.0 * SLACK * HALF_DIAGONAL * 2.0 * half;
+  return !mac_placed_is_outside(p, x, half) && mac_placed_distance(p, x) < 2.0 * SLACK * HALF_DIAGONAL * 2.0 * half;
 }
 
 static void fill_solid_cell(mac_share *s, int l, double value)
@@ -149,11 +150,11 @@ static void fill_solid_cell(mac_share *s, int l, double value)
   for (int a = 0; a < 3; ++a) s->area[a][l] = value;
 }
 
-/* Rounding leaves no crumbs, of which there would be couplings. */
-static double without_crumbs(double share) { return share < 1e-9 ? 0.0 : share > 1.0 - 1e-9 ? 1.0 : share; }
+/* Round shares that differ from 0 or 1 by round-off, so that they create no couplings. */
+static double round_share(double share) { return share < 1e-9 ? 0.0 : share > 1.0 - 1e-9 ? 1.0 : share; }
 
-/* A face that lies in the surface is half solid, as its control volume is: then the cell on the solid's side has a pressure, too,
- * and the mean of both, which is that at the surface, pushes. */
+/* A face that lies in the surface is half solid, as its control volume is. Then the cell on the solid's side has a pressure as
+ * well, and the mean of both, which is the pressure at the surface, acts on the face. */
 static void cut_faces(mac_share *s, int l, const double phi[27])
 {
   static const int step[3] = {9, 3, 1};
@@ -165,35 +166,35 @@ static void cut_faces(mac_share *s, int l, const double phi[27])
       const double four[4] = {phi[at], phi[at + v], phi[at + u], phi[at + u + v]};
       sum += mac_square_fraction(four);
     }
-    s->area[a][l] = without_crumbs(0.25 * sum);
+    s->area[a][l] = round_share(0.25 * sum);
   }
 }
 
-/* Distances at the corners of a block's half-cells, each found once, when it is first asked for. */
+/* Distances at the corners of a block's half-cells, each computed once, on first use. */
 enum { CORNERS = 2 * MAC_SIDE + 1 };
 typedef struct {
   const mac_grid   *g;
   const mac_placed *solid;
   int32_t           first[3]; /* half-cells from the corner of the box */
-  double            phi[CORNERS * CORNERS * CORNERS]; /* NaN: not yet */
+  double            phi[CORNERS * CORNERS * CORNERS]; /* NaN: not computed yet */
 } corner_lattice;
 
-/* Rounding decides on no side: sides of boxes often lie on those of cells. */
-static double without_rounding(const mac_grid *g, double phi) { return fabs(phi) < ROUNDING * g->h ? 0.0 : phi; }
+/* Round-off must not decide the side of a point: sides of boxes often coincide with those of cells. */
+static double round_distance(const mac_grid *g, double phi) { return fabs(phi) < ROUNDING * g->h ? 0.0 : phi; }
 
 static double corner_distance(corner_lattice *t, int i, int j, int k)
 {
   double *phi = t->phi + (i * CORNERS + j) * CORNERS + k;
   if (isnan(*phi)) {
     const double half = 0.5 * t->g->h, *min = t->g->min;
-    *phi = without_rounding(t->g, mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i),
+    *phi = round_distance(t->g, mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i),
                                                                             min[1] + half * (t->first[1] + j),
                                                                             min[2] + half * (t->first[2] + k)}));
   }
   return *phi;
 }
 
-/* Whether the solid has an edge in a cube that it cuts: affine functions have the same sum over all four diagonals. */
+/* Whether the solid has an edge in a cube that it cuts. Affine functions have the same sum over all four diagonals. */
 static bool has_edge(const double phi[8], double side)
 {
   double least = INFINITY, most = -INFINITY, low = INFINITY, high = -INFINITY;
@@ -212,8 +213,9 @@ static void corners_of_eighth(const double phi[27], int q, double corner[8])
     corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
 }
 
-/* Share of a cube, from the distances at its corners and, about edges, at those of its parts: the rule on corners alone cuts edges
- * off. A box of 3 x 4 x 2 cells lacks 6 % by it, 1.8 % where cubes are halved once, 0.7 % twice. */
+/* Share of a cube, from the distances at its corners; near edges of the solid, from those at the corners of its parts. The rule
+ * on corners only cuts off edges: a box of 3 x 4 x 2 cells lacks 6 % with it, 1.8 % with one subdivision of the cubes, 0.7 % with
+ * two. */
 static double share_of_cube(const corner_lattice *t, const double low[3], double side, const double phi[8], int depth)
 {
   double fine[27], sum = 0.0;
@@ -222,7 +224,7 @@ static double share_of_cube(const corner_lattice *t, const double low[3], double
     const int i = c / 9, j = c / 3 % 3, k = c % 3;
     fine[c] = i != 1 && j != 1 && k != 1
                 ? phi[2 * i + j + k / 2]
-                : without_rounding(t->g, mac_placed_distance(t->solid, (double[3]){low[0] + 0.5 * side * i, low[1] + 0.5 * side * j,
+                : round_distance(t->g, mac_placed_distance(t->solid, (double[3]){low[0] + 0.5 * side * i, low[1] + 0.5 * side * j,
                                                                                    low[2] + 0.5 * side * k}));
   }
   for (int q = 0; q < 8; ++q) {
@@ -242,11 +244,11 @@ static void cut_cell(const corner_lattice *t, mac_share *s, int l, const double 
     const double low[3] = {center[0] - half * !(q >> 2), center[1] - half * !((q >> 1) & 1), center[2] - half * !(q & 1)};
     double       corner[8];
     corners_of_eighth(phi, q, corner);
-    s->half[l][q] = without_crumbs(share_of_cube(t, low, half, corner, DEPTH));
+    s->half[l][q] = round_share(share_of_cube(t, low, half, corner, DEPTH));
   }
 }
 
-/* A block far from the surface: all of its cells are whole, and farther than anything that asks for distances cares about. */
+/* A block far from the surface: all of its cells are whole, and the exact distances are not needed. */
 static bool fill_whole(const mac_grid *g, int64_t b, const mac_placed *p, mac_share *s)
 {
   const double to_centers = HALF_DIAGONAL * (MAC_SIDE - 1) * g->h;
@@ -272,21 +274,21 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
     const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + at[0], MAC_SIDE * g->block[b][1] + at[1],
                             MAC_SIDE * g->block[b][2] + at[2]};
     double        x[3], phi[27];
-    mac_fractions_center(g, ijk, x);
-    s->center[l] = mac_placed_misses(p, x, (0.5 + ROUNDING) * g->h) ? INFINITY : mac_placed_distance(p, x);
+    cell_center(g, ijk, x);
+    s->center[l] = mac_placed_is_outside(p, x, (0.5 + ROUNDING) * g->h) ? INFINITY : mac_placed_distance(p, x);
     if (fabs(s->center[l]) > SLACK * HALF_DIAGONAL * g->h) {
       fill_solid_cell(s, l, s->center[l] < 0.0 ? 1.0 : 0.0);
       continue;
     }
     for (int c = 0; c < 27; ++c)
-      phi[c] = c == 13 ? without_rounding(g, s->center[l])
+      phi[c] = c == 13 ? round_distance(g, s->center[l])
                        : corner_distance(&t, 2 * at[0] + c / 9, 2 * at[1] + c / 3 % 3, 2 * at[2] + c % 3);
     cut_cell(&t, s, l, x, phi);
     if (is_area) cut_faces(s, l, phi);
   }
 }
 
-/* Solids that overlap share what there is; so do their areas. */
+/* Scale the shares of overlapping solids to a sum of one; their areas likewise. */
 static void scale_overlaps(mac_share *s, int n)
 {
   if (n < 2) return;
@@ -304,7 +306,7 @@ static void scale_overlaps(mac_share *s, int n)
   }
 }
 
-static PetscErrorCode mac_fractions_of_solids(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)
+static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g, int n_solids, const mac_solid *solids, bool is_area)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("solids on the grid", n_solids, sizeof *w->placed, &w->capacity[16], &w->placed));
@@ -334,7 +336,7 @@ static PetscErrorCode mac_fractions_of_solids(mac_weights *w, const mac_grid *g,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Distance to the union of spheres around particles, where it is wanted: near the surface, and mirrored into solids. */
+/* --- continuum: distance to the union of spheres around particles, near the surface, and mirrored into solids ----------------- */
 
 enum { GATHERED = 256 };
 
@@ -346,7 +348,7 @@ typedef struct {
   double                      full2; /* squared distance to a particle below which a half-cell is full */
 } continuum;
 
-/* Particles of a cell wrapped there from elsewhere, as seen from cell `seen`. */
+/* Offset of the particles of a periodic image of a cell, as seen from cell `seen`. */
 static void image_offset(const mac_grid *g, const int32_t seen[3], double offset[3])
 {
   for (int a = 0; a < 3; ++a)
@@ -373,8 +375,8 @@ static void lower_by_cell(const continuum *c, const int32_t at[3], const double 
   }
 }
 
-/* Squared distance from any point to the nearest particle in cells low ... high, DBL_MAX: none within reach. The cell around the
- * point first, then those that may have a nearer one, until the distance makes no difference. */
+/* Squared distance from a point to the nearest particle in cells low ... high; DBL_MAX: none within reach. Searches the cell of
+ * the point first, then the cells that may contain a nearer particle. */
 static double nearest_of_cells(const continuum *c, const double x[3], const int32_t low[3], const int32_t high[3], double reach)
 {
   const mac_grid *g = c->g;
@@ -418,7 +420,7 @@ static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double lea
   double arm[3][GATHERED], x[3], offset[3];
   int    n = 0;
   for (int q = 0; q < MAC_HALVES; ++q) least2[q] = DBL_MAX;
-  mac_fractions_center(c->g, ijk, x);
+  cell_center(c->g, ijk, x);
   for (int t = 0; t < 27; ++t) {
     const int32_t at[3] = {ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1};
     const int64_t slot = mac_grid_slot(c->g, at[0], at[1], at[2]); /* mirrored cells have no particles of their own */
@@ -445,7 +447,7 @@ static double nearest_of_point(const continuum *c, const double x[3], double rea
   return nearest_of_cells(c, x, low, high, reach);
 }
 
-static bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
+static bool find_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
                          double image[3])
 {
   const int32_t      first = w->share_start[block], last = w->share_start[block + 1];
@@ -459,7 +461,7 @@ static bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t
     if (phi < least) least = phi, inside = one;
   }
   v3_copy(image, x);
-  if (!(least < 0.0)) return true; /* cut, with its centre outside */
+  if (!(least < 0.0)) return true; /* a cut cell with its centre outside the solid */
   if (least < -MAC_MIRRORED * g->h) return false;
   if (is_center || last > first + 1) mac_placed_gradient(inside, x, slope);
   if (!(v3_dot(slope, slope) > 0.01)) return false;
@@ -473,7 +475,7 @@ static bool mac_fractions_image(const mac_weights *w, const mac_grid *g, int64_t
   return true;
 }
 
-/* Whether all of a cell lies so deep in solids that no half-cell of it has an image. */
+/* Whether a cell is so deep in solids that none of its half-cells has a mirror image. */
 static bool is_deep(const continuum *c, int64_t block, int l)
 {
   double least = INFINITY;
@@ -494,18 +496,18 @@ static double solid_half(const mac_weights *w, int64_t block, int l, int q)
   return sum;
 }
 
-/* Points in solids take the value of their image. */
+/* Points in solids get the value at their mirror image. */
 static void extend_cell(const continuum *c, int64_t block, int l, const int32_t ijk[3], double least2[MAC_HALVES])
 {
   const mac_grid *g = c->g;
   const bool      is_hidden = is_deep(c, block, l);
   double          x[3], image[3];
-  mac_fractions_center(g, ijk, x);
+  cell_center(g, ijk, x);
   for (int q = 0; q < MAC_HALVES; ++q) {
     if (solid_half(c->w, block, l, q) < 0.5) continue;
     const double step  = 0.25 * g->h;
     const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
-    least2[q]          = !is_hidden && mac_fractions_image(c->w, g, block, l, false, at, image)
+    least2[q]          = !is_hidden && find_image(c->w, g, block, l, false, at, image)
                              ? nearest_of_point(c, image, (c->o->radius + 0.25) * g->h)
                              : DBL_MAX;
   }
@@ -516,7 +518,7 @@ static void fill_continuum_cell(const continuum *c, int64_t slot, double share)
   for (int q = 0; q < MAC_HALVES; ++q) c->w->half[MAC_HALVES * slot + q] = share;
 }
 
-/* How many of the three cells along each axis around a cell, and so of the 27, hold particles. */
+/* Number of the 27 cells around a cell, summed axis by axis, that contain particles. */
 static void count_occupied(const mac_weights *w, const mac_mirror_tile *tile, uint8_t count[MAC_BLOCK])
 {
   uint8_t is_full[MAC_TILE], row[6][6][4], plane[6][4][4];
@@ -568,10 +570,10 @@ static int8_t fill_of_block(const mac_weights *w, const mac_grid *g, int64_t b)
       most  = half[q] > most ? half[q] : most;
     }
   }
-  return most == 0.0 ? 0 : least == 1.0 ? 1 : -1; /* without a cell in the box: 0 */
+  return most == 0.0 ? 0 : least == 1.0 ? 1 : -1; /* 0 if no cell is in the box */
 }
 
-static void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
+static void compute_continuum_fractions(mac_weights *w, const mac_grid *g, const mac_bins *particles, const mac_fraction_options *o)
 {
   const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
   const continuum c    = {g, particles, o, w, full * full};
@@ -586,7 +588,7 @@ static void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const 
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile tile;
     uint8_t         count[MAC_BLOCK];
-    mac_mirror_tile_load(g, b, &tile);
+    load_mirror_tile(g, b, &tile);
     count_occupied(w, &tile, count);
     for (int l = 0; l < MAC_BLOCK; ++l) {
       int32_t ijk[3];
@@ -598,11 +600,11 @@ static void mac_fractions_of_continuum(mac_weights *w, const mac_grid *g, const 
   }
 }
 
-/* The surface of a liquid where the density says it is, and the ghost fluid method on it. */
+/* --- ghosts: the surface of a liquid from the density, and the ghost fluid method on it -------------------------------------- */
 
-static const double LEAST_OPEN = 0.05; /* of a kernel: from less nothing is judged */
+static const double LEAST_OPEN = 0.05; /* share of a kernel outside solids; with less the density is not evaluated */
 
-static PetscErrorCode mac_fractions_ghosts_reserve(mac_weights *w, int64_t n)
+static PetscErrorCode reserve_ghosts(mac_weights *w, int64_t n)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("distances", n, sizeof *w->center, &w->capacity[21], &w->center));
@@ -610,7 +612,7 @@ static PetscErrorCode mac_fractions_ghosts_reserve(mac_weights *w, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Distance from a level surface, over h, at which the hat kernel is filled by so much: the inverse of (1 - d)^2 / 2 above it. */
+/* Distance from a level surface, over h, at which the hat kernel has this fill: the inverse of (1 - d)^2 / 2 above the surface. */
 static double distance_of_fill(double fill)
 {
   if (fill >= 0.5) return fill < 1.0 ? sqrt(2.0 * (1.0 - fill)) - 1.0 : -1.0;
@@ -630,8 +632,8 @@ static bool is_in_solid(const mac_weights *w, int64_t block, int l)
   return false;
 }
 
-/* Whether it and all around it hold grains, are solid or beyond a wall: few grains by chance, in the midst of many, are no bubble.
- * One without pressure would suck. */
+/* Whether a cell and all cells around it contain particles, are solid or beyond a wall. A cell with few particles by chance amid
+ * full ones is not a bubble; without pressure it would attract liquid. */
 static bool is_enclosed(const mac_weights *w, const mac_grid *g, const int32_t ijk[3])
 {
   for (int q = 0; q < 27; ++q) {
@@ -663,7 +665,7 @@ static void from_density(mac_weights *w, const mac_grid *g, const mac_fraction_o
   }
 }
 
-/* Between the centres around that are in no solid; those beyond a wall mirror what is before it. */
+/* Interpolate between the surrounding centres outside solids. Centres beyond a wall have the mirrored values. */
 static bool interpolate(const mac_weights *w, const mac_grid *g, const double x[3], double *value)
 {
   int32_t low[3];
@@ -692,9 +694,9 @@ static bool interpolate(const mac_weights *w, const mac_grid *g, const double x[
   return weight > 0.01;
 }
 
-/* Mean of what is around and in no solid, as near as there is any: where the nearest surface is not that of the cut face, and the
- * image is in the solid, too. */
-static void take_mean(mac_weights *w, const mac_grid *g, int64_t slot)
+/* Mean of the surrounding centres outside solids, as near as there are any. For centres whose mirror image is also in the solid,
+ * because the nearest surface is not that of the cut face. */
+static void set_to_mean(mac_weights *w, const mac_grid *g, int64_t slot)
 {
   int32_t at[3];
   mac_grid_cell(g, slot, at);
@@ -717,25 +719,25 @@ static void take_mean(mac_weights *w, const mac_grid *g, int64_t slot)
   }
 }
 
-/* Centres in solids take the value of their image. */
+/* Centres in solids get the value at their mirror image. */
 static void extend_block(mac_weights *w, const mac_grid *g, int64_t b)
 {
   for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) {
     int32_t ijk[3];
     double  x[3], image[3];
     if (!(w->center_open[slot] < 0.0)) continue;
-    mac_grid_cell(g, slot, ijk), mac_fractions_center(g, ijk, x);
-    if (!mac_fractions_image(w, g, b, (int)(slot % MAC_BLOCK), true, x, image) || !interpolate(w, g, image, &w->center[slot]))
-      take_mean(w, g, slot);
+    mac_grid_cell(g, slot, ijk), cell_center(g, ijk, x);
+    if (!find_image(w, g, b, (int)(slot % MAC_BLOCK), true, x, image) || !interpolate(w, g, image, &w->center[slot]))
+      set_to_mean(w, g, slot);
   }
 }
 
 /* theta of a face from the distances at the centres on both sides. */
-static void weigh_block(mac_weights *w, const mac_grid *g, int64_t b, double least)
+static void compute_theta(mac_weights *w, const mac_grid *g, int64_t b, double least)
 {
   static const int step[3] = {36, 6, 1};
   mac_mirror_tile  t;
-  mac_mirror_tile_load(g, b, &t);
+  load_mirror_tile(g, b, &t);
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int     place = mac_grid_tile_place(l);
     const int64_t slot  = b * MAC_BLOCK + l;
@@ -751,7 +753,7 @@ static void weigh_block(mac_weights *w, const mac_grid *g, int64_t b, double lea
   }
 }
 
-static void mac_fractions_ghosts(mac_weights *w, const mac_grid *g, const mac_fraction_options *o)
+static void compute_ghosts(mac_weights *w, const mac_grid *g, const mac_fraction_options *o)
 {
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) from_density(w, g, o, b);
@@ -759,11 +761,11 @@ static void mac_fractions_ghosts(mac_weights *w, const mac_grid *g, const mac_fr
   for (int64_t b = 0; b < g->n_blocks; ++b)
     if (w->share_start[b + 1] > w->share_start[b]) extend_block(w, g, b);
   #pragma omp parallel for schedule(dynamic, 2)
-  for (int64_t b = 0; b < g->n_blocks; ++b) weigh_block(w, g, b, o->least_theta);
+  for (int64_t b = 0; b < g->n_blocks; ++b) compute_theta(w, g, b, o->least_theta);
 }
 
 enum { HALF_SIDE = 2 * MAC_TILE_SIDE, HALF_TILE = HALF_SIDE * HALF_SIDE * HALF_SIDE };
-static const double LEAST_FLUID = 0.01; /* of a face: with less it is solid */
+static const double LEAST_FLUID = 0.01; /* of a face: with a smaller share it counts as solid */
 
 void mac_weights_destroy(mac_weights *w)
 {
@@ -791,8 +793,8 @@ static PetscErrorCode reserve(mac_weights *w, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Half-cells of a tile, from the values of each cell: those of the continuum, or of one solid in all blocks. */
-static void put_halves(const double *value, int t, uint8_t flip, double *tile)
+/* Copy the half-cells of a cell to a tile: those of the continuum, or of one solid. */
+static void copy_halves(const double *value, int t, uint8_t flip, double *tile)
 {
   const int i = 2 * (t / 36), j = 2 * (t / 6 % 6), k = 2 * (t % 6);
   for (int q = 0; q < MAC_HALVES; ++q)
@@ -802,7 +804,7 @@ static void load_continuum(const mac_weights *w, const mac_mirror_tile *t, doubl
 {
   static const double none[MAC_HALVES] = {0};
   for (int q = 0; q < MAC_TILE; ++q)
-    put_halves(t->slot[q] < 0 || t->is_air[q] ? none : w->half + MAC_HALVES * t->slot[q], q, t->flip[q], tile);
+    copy_halves(t->slot[q] < 0 || t->is_air[q] ? none : w->half + MAC_HALVES * t->slot[q], q, t->flip[q], tile);
 }
 static void load_solid(const mac_weights *w, const mac_mirror_tile *t, int32_t solid, double *tile)
 {
@@ -812,12 +814,11 @@ static void load_solid(const mac_weights *w, const mac_mirror_tile *t, int32_t s
   for (int q = 0; q < MAC_TILE; ++q) {
     if (t->slot[q] >= 0 && t->slot[q] / MAC_BLOCK != block)
       block = t->slot[q] / MAC_BLOCK, share = mac_weights_share(w, block, solid);
-    put_halves(t->slot[q] < 0 || !share ? none : share->half[t->slot[q] % MAC_BLOCK], q, t->flip[q], tile);
+    copy_halves(t->slot[q] < 0 || !share ? none : share->half[t->slot[q] % MAC_BLOCK], q, t->flip[q], tile);
   }
 }
 
-/* Sums of 2x2x2 entries from each on: three sweeps over lines that are long enough for all of the tile but its last layers,
- * which nobody uses. */
+/* Sums of 2x2x2 entries starting at each entry: three sweeps over the whole tile. The results in its last layers are not used. */
 static void sum_eight(const double *restrict tile, double *restrict sum)
 {
   double line[HALF_TILE], plane[HALF_TILE];
@@ -855,10 +856,10 @@ static void average_continuum(mac_weights *w, int64_t b, const double *sum)
   }
 }
 
-/* Whether all a tile takes from is full (1) or empty (0) of the continuum; -1: neither. */
+/* Whether all cells that a tile reads are full (1) or empty (0) of continuum; -1: neither. */
 static int fill_of_tile(const mac_weights *w, const mac_mirror_tile *t)
 {
-  static const int first_of[3] = {0, 1, 5}; /* a cell in each of 27 blocks, or of the one that mirrors it */
+  static const int first_of[3] = {0, 1, 5}; /* a cell in each of 27 blocks, or of the block that mirrors it */
   int              fill = -2;
   for (int q = 0; q < 27; ++q) {
     const int place = first_of[q / 9] * 36 + first_of[q / 3 % 3] * 6 + first_of[q % 3];
@@ -874,7 +875,7 @@ static double voxel(const double *sum, int l, const int back[3])
   return mean_of_eight(sum, l, -2 * back[0], -2 * back[1], -2 * back[2]) >= 0.5 ? 1.0 : 0.0;
 }
 
-/* Full or empty, as most grids of liquids have it: cells, and the largest of those around faces and edges. */
+/* Round to full or empty cells, as in most liquid grids; faces and edges get the largest value of the cells around. */
 static void round_to_voxels(mac_weights *w, int64_t b, const double *sum)
 {
   for (int l = 0; l < MAC_BLOCK; ++l) {
@@ -898,8 +899,8 @@ static void average_solid(mac_share *s, const double *sum)
   }
 }
 
-/* Share of the hat kernel about a centre that is in no solid: along each axis four half-cells carry 1/8, 3/8, 3/8, 1/8, which is
- * what three means of two make. */
+/* Share of the hat kernel about a centre outside solids. Along each axis four half-cells have weights 1/8, 3/8, 3/8, 1/8, which
+ * result from three successive means of two. */
 static void find_open_shares(mac_weights *w, int64_t b, const double *solid)
 {
   double once[HALF_TILE], twice[HALF_TILE], thrice[HALF_TILE];
@@ -907,7 +908,7 @@ static void find_open_shares(mac_weights *w, int64_t b, const double *solid)
   for (int l = 0; l < MAC_BLOCK; ++l) w->center_open[b * MAC_BLOCK + l] = 1.0 - mean_of_eight(thrice, l, -1, -1, -1) / 64.0;
 }
 
-/* W_F of faces; where next to nothing is left, solids take all. */
+/* W_F of faces; faces with almost no fluid count as solid. */
 static void close_faces(mac_weights *w, const mac_grid *g, int64_t b)
 {
   const int32_t first = w->share_start[b], last = w->share_start[b + 1];
@@ -954,13 +955,13 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
 {
   PetscFunctionBegin;
   PetscCall(reserve(w, g->n_slots));
-  if (o->has_ghosts) PetscCall(mac_fractions_ghosts_reserve(w, g->n_slots));
-  PetscCall(mac_fractions_of_solids(w, g, n_solids, solids, o->is_area));
-  mac_fractions_of_continuum(w, g, particles, o);
+  if (o->has_ghosts) PetscCall(reserve_ghosts(w, g->n_slots));
+  PetscCall(compute_solid_fractions(w, g, n_solids, solids, o->is_area));
+  compute_continuum_fractions(w, g, particles, o);
   #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile t;
-    mac_mirror_tile_load(g, b, &t);
+    load_mirror_tile(g, b, &t);
     const int fill = o->is_bare ? 0 : fill_of_tile(w, &t);
     if (fill >= 0 && !o->is_bare) fill_continuum(w, b, fill);
     if (fill < 0) {
@@ -972,6 +973,6 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
     }
     average_solids(w, g, b, &t, o);
   }
-  if (o->has_ghosts) mac_fractions_ghosts(w, g, o);
+  if (o->has_ghosts) compute_ghosts(w, g, o);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,7 +34,7 @@ void mac_grid_destroy(mac_grid *g)
   *g = (mac_grid){0};
 }
 
-/* Bits of the cells with particles, in one table per thread: bits do not mind the order in which they are set. */
+/* Mark the cells with particles, in one table per thread; the result does not depend on the order. */
 static void mark_particles(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int n_threads)
 {
   const int64_t size = table_size(g);
@@ -67,7 +67,7 @@ static void occupied_layers(uint64_t bits, int low[3], int high[3])
   }
 }
 
-/* Blocks reached along one axis from cells low ... high, as entries of the table, each once; returns how many. */
+/* Blocks reached along one axis from cells low ... high, as entries of the table, each once; returns their number. */
 static int reached_blocks(const mac_grid *g, int axis, int32_t low, int32_t high, int32_t *out)
 {
   const int32_t n = g->n_table[axis];
@@ -76,7 +76,7 @@ static int reached_blocks(const mac_grid *g, int axis, int32_t low, int32_t high
     for (int32_t b = low < 0 ? 0 : low >> 2; b <= high >> 2 && b < n; ++b) out[m++] = b;
     return m;
   }
-  const int32_t cells = g->n[axis]; /* wraps by cells: n may be no multiple of the block's side */
+  const int32_t cells = g->n[axis]; /* wraps by cells: n may not be a multiple of the block's side */
   for (int32_t i = low; i <= high; ++i) {
     const int32_t b = ((i % cells + cells) % cells) >> 2;
     bool          is_new = true;
@@ -129,7 +129,7 @@ PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whole blocks stand next to each other but for where a period ends within a block. */
+/* Blocks are adjacent as a whole, except where a period ends within a block. */
 static bool has_whole_neighbors(const mac_grid *g, const int32_t b[3])
 {
   for (int a = 0; a < 3; ++a)

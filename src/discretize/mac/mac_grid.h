@@ -1,14 +1,14 @@
-/* The staggered grid: cubic cells in a box, stored where there is material. Blocks of 4x4x4 cells; a block exists where particles
- * are or near.
+/* The staggered grid: cubic cells in a box, stored in blocks of 4x4x4 cells. A block exists where there are particles in or near
+ * it.
  *
- * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). Everything is stored per cell, at slot = 64 block +
- * local: its centre, its LOWER faces (axis 0,1,2) and its LOWER edges (edge of axis o lies along o at the lower corner of the other
- * two axes: the stress component of those two axes lives there). So arrays are double[n_slots] per kind of sample; cells i = n
- * exist for the upper faces of the box. Outside the box is solid, open or, per axis, periodic: there indices wrap, and cells i = n
- * are cells 0.
+ * Cell (i,j,k) of 0 ... n-1 has its centre at min + h (i+1/2, j+1/2, k+1/2). All samples are stored per cell, at slot = 64 block
+ * + local: its centre, its LOWER faces (axis 0,1,2) and its LOWER edges. The edge of axis o lies along o at the lower corner of
+ * the other two axes; the stress component of those two axes is located there. Arrays are double[n_slots] per kind of sample.
+ * Cells i = n exist for the upper faces of the box. Outside the box there is a solid wall, an open side or, per axis, the
+ * periodic continuation: then indices wrap, and cells i = n are cells 0.
  *
- * Blocks are numbered in ascending lexicographic order, cells likewise within a block: of two cells that differ along one axis
- * alone, the lower has the lower slot. What is numbered, is numbered in this order. */
+ * Blocks are numbered in ascending lexicographic order, and so are cells within a block. Of two cells that differ along one axis
+ * only, the lower has the lower slot. All numberings follow this order. */
 #ifndef SS_DISCRETIZE_MAC_MAC_GRID_H
 #define SS_DISCRETIZE_MAC_MAC_GRID_H
 #include "core/error.h"
@@ -16,14 +16,14 @@
 
 enum { MAC_SIDE = 4, MAC_BLOCK = 64, MAC_TILE_SIDE = MAC_SIDE + 2, MAC_TILE = 216, MAC_REACH = 3 };
 
-/* rough: the friction of the pair with walls, see mac_options; smooth: none; open: material leaves, no pressure beyond */
+/* rough: wall with the friction of mac_options.wall_friction; smooth: no friction; open: material leaves, zero pressure beyond */
 typedef enum { MAC_WALL_ROUGH, MAC_WALL_SMOOTH, MAC_WALL_OPEN, MAC_WALL_PERIODIC } mac_wall;
 
 typedef struct {
   double    h, min[3];
   int32_t   n[3];              /* cells in the box */
   mac_wall  wall[3][2];        /* axis, lower/upper; both periodic or none */
-  int32_t   n_table[3];        /* blocks that fit, including the layer that holds cells i = n (not where periodic) */
+  int32_t   n_table[3];        /* blocks that fit, including the layer of cells i = n (not where periodic) */
   int32_t  *block_of;          /* [n_table[0] n_table[1] n_table[2]] number of a block, -1: it does not exist */
   int64_t   n_blocks, n_slots; /* n_slots = 64 n_blocks */
   int32_t (*block)[3];         /* [n_blocks] lowest cell over 4, ascending lexicographically */
@@ -31,19 +31,19 @@ typedef struct {
   int64_t   blocks_capacity, occupied_capacity;
 } mac_grid;
 
-/* A box of n cells of side h (> 0), as yet without blocks. PETSC_ERR_USER_INPUT if n < 1 or the table would have 2^31 blocks; one
- * axis may only be periodic on both sides. *g is empty after a failure. */
+/* Create a box of n cells of side h (> 0) without blocks. PETSC_ERR_USER_INPUT if n < 1 or the table would have 2^31 blocks. An
+ * axis may be periodic on both sides only. *g is empty after a failure. */
 PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3], const mac_wall wall[3][2], mac_grid *g);
 void           mac_grid_destroy(mac_grid *g); /* accepts an empty one */
 
-/* Blocks for all cells that have a particle within `reach` cells (>= MAC_REACH along every axis); n[s] particles of set s at
- * x[s][axis]. Positions must be finite; one outside the box counts for the nearest cell, or wraps. Blocks are the same on any
- * number of threads. Arrays over slots are void after this. */
+/* Create blocks for all cells that have a particle within `reach` cells (>= MAC_REACH) along every axis; n[s] particles of set s
+ * at x[s][axis]. Positions must be finite; a position outside the box counts for the nearest cell, or wraps. Blocks are the same
+ * on any number of threads. Arrays over slots are invalid after this. */
 PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int reach);
 
 static inline bool mac_grid_is_periodic(const mac_grid *g, int axis) { return g->wall[axis][0] == MAC_WALL_PERIODIC; }
 
-/* The cell that holds coordinate x along an axis, within the box. */
+/* The cell along an axis that contains coordinate x, within the box. */
 static inline int32_t mac_grid_index(const mac_grid *g, int axis, double x)
 {
   double        f = (x - g->min[axis]) / g->h;
@@ -52,7 +52,7 @@ static inline int32_t mac_grid_index(const mac_grid *g, int axis, double x)
   return f >= n ? n - 1 : f > 0.0 ? (int32_t)f : 0;
 }
 
-/* -1: not stored, or outside the box and its layer i = n; wraps where periodic (by at most one period). */
+/* Slot of a cell; -1: not stored, or outside the box and its layer i = n. Wraps where periodic (by at most one period). */
 static inline int64_t mac_grid_slot(const mac_grid *g, int32_t i, int32_t j, int32_t k)
 {
   int32_t at[3] = {i, j, k};
@@ -87,7 +87,7 @@ static inline bool mac_grid_has_face(const mac_grid *g, int axis, int64_t slot)
   return has;
 }
 
-/* Whether the lower face of a cell lies on a wall of the box that nothing passes. */
+/* Whether the lower face of a cell lies on a wall of the box without flux. */
 static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
 {
   int32_t ijk[3];
@@ -96,36 +96,35 @@ static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
   return (ijk[axis] == 0 && wall[0] <= MAC_WALL_SMOOTH) || (ijk[axis] == g->n[axis] && wall[1] <= MAC_WALL_SMOOTH);
 }
 
-/* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), by mac_grid_slot: where the box is periodic,
- * cells of the block beyond it stand for those they wrap to. */
+/* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), as mac_grid_slot gives them: where the box is
+ * periodic, cells of the block beyond the box have the slots that they wrap to. */
 void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
-static const int mac_step[3] = {36, 6, 1}; /* along the axes, in a tile */
-/* Where the cell of a block, local 0 ... 63, is in its tile. */
+static const int mac_tile_stride[3] = {36, 6, 1}; /* strides along the axes in a tile */
+/* Position in its tile of cell `local` (0 ... 63) of a block. */
 static inline int mac_grid_tile_place(int local) { return ((local >> 4) + 1) * 36 + (((local >> 2) & 3) + 1) * 6 + (local & 3) + 1; }
 
 /* ---- state --------------------------------------------------------------------------------------------------------- */
 
-/* What is on the staggered grid during a step, between particles -> grid and grid -> particles. Arrays over slots of the grid; the
- * owner
- * (mac_domain) allocates and fills them, the operators of mac_system read them. */
+/* Data on the staggered grid during a step, between the transfers from and to the particles. Arrays over slots of the grid. The
+ * owner (mac_domain) allocates and fills them; the operators of mac_system read them. */
 enum { MAC_MU_I_CONSTANTS = 4 }; /* friction_2 - friction, I_0, grain diameter [m], grain density [kg/m^3]; as in material/flow.h */
 
 typedef struct mac_state {
   mac_grid grid;
-  /* particles on it: n[s] at x[s][axis] of set s */
+  /* particles: n[s] at x[s][axis] of set s */
   int                   n_sets;
   const int64_t        *n;
   const double *const (*x)[3];
   /* lower faces */
   double *mass[3];     /* kg */
-  double *u[3];        /* m/s: u* in, u^{n+1} out; of faces without mass: 0, then extrapolated */
-  double *old_u[3];    /* m/s: from the particles, for FLIP; NULL: not wanted */
-  /* cells: mass in a hat kernel over h^3, and means of the particles' constants weighted with it, 0 where there is no mass */
+  double *u[3];        /* m/s: u* before, u^{n+1} after the solution; faces without mass: 0, then extrapolated */
+  double *old_u[3];    /* m/s: from the particles, for FLIP; NULL: not needed */
+  /* cells: mass in a hat kernel over h^3, and means of the particles' constants with the same weights; 0 without mass */
   double *rho;          /* kg/m^3 */
   double *rest_density; /* kg/m^3 */
   double *friction;     /* M = |s|_F / (sqrt(2) p) at yield; 0: a liquid */
   double *cohesion;     /* Pa: p >= -cohesion */
   double *mu_i[MAC_MU_I_CONSTANTS]; /* NULL: M does not depend on the rate */
-  double *pressure;     /* Pa, for frames: 0 until the formulation writes what it found */
+  double *pressure;     /* Pa, for frames: 0 until the formulation writes the solution */
 } mac_state;
 #endif

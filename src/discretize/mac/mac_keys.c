@@ -1,3 +1,4 @@
+/* Key tables of kind mac and of the shared grid. */
 #include "discretize/mac/mac_keys.h"
 
 static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};
@@ -13,7 +14,7 @@ static const key_spec box_keys[] = {
   {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, max), .unit = "m", .help = "highest corner"},
   {.name = NULL}};
 static const key_table box_table = {.name = "mac.domain",
-                                    .help = "The box that holds the grid: whole cells along each axis.",
+                                    .help = "The box of the grid: a whole number of cells along each axis.",
                                     .size = sizeof(mac_box),
                                     .keys = box_keys};
 
@@ -25,10 +26,10 @@ static const key_table box_table = {.name = "mac.domain",
 static const key_spec wall_keys[] = {WALL("lower_x", 0, 0), WALL("upper_x", 0, 1), WALL("lower_y", 1, 0), WALL("upper_y", 1, 1),
                                      WALL("lower_z", 2, 0), WALL("upper_z", 2, 1), {.name = NULL}};
 static const key_table wall_table  = {.name = "mac.walls",
-                                      .help = "What bounds the domain. rough: a wall with friction, see wall_friction; smooth: a "
-                                               "wall without; open: air at zero pressure, what leaves is gone; "
-                                               "periodic: joined with the other side, which must be so too. "
-                                               "Rough and smooth ones hold rigid bodies.",
+                                      .help = "Boundary conditions of the domain. rough: a wall with friction, see wall_friction; smooth: a "
+                                               "wall without friction; open: air at zero pressure, particles that leave are removed; "
+                                               "periodic: continued at the opposite side, which must be periodic too. "
+                                               "Rough and smooth walls are obstacles for rigid bodies.",
                                       .size = sizeof(mac_walls),
                                       .keys = wall_keys};
 
@@ -38,14 +39,14 @@ static const key_spec  correction_keys[] = {{.name     = "iterations",
                                              .fallback = "3",
                                              .min      = 0,
                                              .max      = 100,
-                                             .help     = "rounds per frame; 0: none"},
+                                             .help     = "iterations per frame; 0: no correction"},
                                             {.name     = "radius",
                                              .type     = KEY_REAL,
                                              .offset   = offsetof(mac_position_correction, radius),
                                              .fallback = "2",
                                              .min      = 1.1,
                                              .max      = 4,
-                                             .help = "of the kernel that measures how close particles are, in their mean spacings"},
+                                             .help = "radius of the density kernel, in mean particle spacings"},
                                             {.name     = "step",
                                              .type     = KEY_REAL,
                                              .offset   = offsetof(mac_position_correction, step),
@@ -53,11 +54,11 @@ static const key_spec  correction_keys[] = {{.name     = "iterations",
                                              .min      = 0,
                                              .max      = 0.5,
                                              .is_open  = true,
-                                             .help     = "longest displacement in one round, in grid spacings"},
+                                             .help     = "largest displacement in one iteration, in grid spacings"},
                                             {.name = NULL}};
 static const key_table correction_table  = {.name = "mac.position_correction",
-                                            .help = "At the end of each frame particles that have come too close are moved apart; "
-                                                     "velocities stay. Without it a flow loses volume.",
+                                            .help = "At the end of each frame, particles that are too close are moved apart; "
+                                                     "velocities do not change. Without it a flow loses volume.",
                                             .size = sizeof(mac_position_correction),
                                             .keys = correction_keys};
 
@@ -66,7 +67,7 @@ static const key_spec mac_keys[] = {
      .type   = KEY_TABLE,
      .offset = offsetof(mac_options, domain),
      .table  = &box_table,
-     .help   = "the box that holds the grid"},
+     .help   = "the box of the grid"},
     {.name    = "spacing",
      .type    = KEY_REAL,
      .offset  = offsetof(mac_options, spacing),
@@ -74,20 +75,20 @@ static const key_spec mac_keys[] = {
      .min     = 0,
      .max     = INFINITY,
      .is_open = true,
-     .help    = "edge of a cell; it divides the edges of the domain"},
+     .help    = "edge of a cell; must divide the edges of the domain"},
     {.name     = "walls",
      .type     = KEY_TABLE,
      .offset   = offsetof(mac_options, walls),
      .table    = &wall_table,
      .fallback = "{}",
-     .help     = "what bounds the domain"},
+     .help     = "boundary conditions of the domain"},
     {.name        = "wall_friction",
      .type        = KEY_REAL,
      .offset      = offsetof(mac_options, wall_friction),
      .min         = 0,
      .max         = INFINITY,
      .is_optional = true,
-     .help        = "of rough walls: largest shear stress over pressure; without it the material's own friction"},
+     .help        = "rough walls: largest ratio of shear stress to pressure; default: the material's own friction"},
     {.name     = "cfl",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, cfl),
@@ -95,13 +96,13 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 10,
      .is_open  = true,
-     .help = "cells that a particle may cross in a step; a step in which one would go farther is refused and tried again, shorter"},
+     .help = "number of cells that a particle may cross in a step; a step in which a particle would move farther is repeated with a smaller step"},
     {.name     = "transfer",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, transfer),
      .choices  = transfers,
      .fallback = "apic",
-     .help     = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
+     .help     = "transfer of velocities between particles and grid: affine (conserves angular momentum), or a blend of PIC and FLIP"},
     {.name     = "flip",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, flip),
@@ -115,45 +116,45 @@ static const key_spec mac_keys[] = {
      .choices  = wall_masses,
      .fallback = "mirror",
      .help =
-         "what a particle spreads beyond a wall of the domain: mirrored back, so that density is right up to the wall, or lost"},
+         "part of a particle's kernel beyond a wall of the domain: mirrored back, so that the density is correct at the wall, or lost"},
     {.name     = "fractions",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, fractions),
      .choices  = fractions,
      .fallback = "auto",
-     .help     = "how cells cut by solids and by the surface count. volume: shares of control volumes; ghost: the same at solids, and "
-                 "ghost values at the surface, which is where density is half of that at rest; area: shares of faces at solids, as "
-                 "published for liquids, and ghost values: what a solid displaces then depends on how it lies on the grid; "
-                 "voxel: volume, but cells are full or empty of the continuum, for comparison: surfaces stir; "
-                 "auto: volume where there is granular material, else ghost"},
+     .help     = "weights of cells cut by solids and by the surface. volume: shares of control volumes; ghost: the same at solids, and "
+                 "ghost values at the surface, where the density is half of the rest density; area: shares of faces at solids, as "
+                 "published for liquids, and ghost values: the volume displaced by a solid then depends on its position on the grid; "
+                 "voxel: volume, but cells are either full or empty of continuum, for comparison: surfaces are disturbed; "
+                 "auto: volume if there is granular material, else ghost"},
     {.name     = "arrangement",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, arrangement),
      .choices  = arrangements,
      .fallback = "colocated",
-     .help     = "where shear stresses live: at cell centres (exact cone of friction), or on edges"},
+     .help     = "position of shear stresses: at cell centres (exact friction cone), or on edges"},
     {.name     = "basis",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, basis),
      .choices  = bases,
      .fallback = "orthonormal",
-     .help     = "five numbers for a deviatoric stress: in an orthonormal basis, or sxx, szz, sxy, sxz, syz as published"},
+     .help     = "basis of deviatoric stresses: orthonormal, or the components sxx, szz, sxy, sxz, syz as published"},
     {.name     = "edge_weights",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, edge_weights),
      .choices  = edge_weights,
      .fallback = "normalized",
-     .help = "shear stress on edges is the mean of the cells around. normalized: but for what lies beyond walls, and these hold "
-             "with all the friction of what lies on them; "
-             "plain: of all four, as published, which halves friction at walls"},
+     .help = "shear stress on edges is the mean of the cells around. normalized: without cells beyond walls, and walls have "
+             "the full friction of the material on them; "
+             "plain: of all four cells, as published, which halves the friction at walls"},
     {.name     = "hourglass",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, hourglass),
      .fallback = "0.1",
      .min      = 0,
      .max      = 1,
-     .help     = "of colocated stress: velocities that alternate from cell to cell, which it does not feel, are held by a friction of "
-                 "their own, at most this share of the material's; 0: they are not, as published"},
+     .help     = "hourglass control for colocated stress, which does not resist velocities that alternate from cell to cell: they get a friction of "
+                 "their own, at most this share of the material's; 0: none, as published"},
     {.name     = "density_threshold",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, density_threshold),
@@ -168,8 +169,8 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "times face_fill, the least mass of a face that pressure moves, as a share of a full one's: lighter ones borrow "
-                 "from those beside"},
+     .help     = "density_floor times face_fill is the smallest mass of a face that pressure accelerates, relative to a full face; lighter faces borrow "
+                 "mass from their neighbours"},
     {.name     = "face_fill",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, face_fill),
@@ -177,7 +178,7 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "see density_floor; of fractions: area, faces count as filled to at least this share of their volume"},
+     .help     = "see density_floor; with fractions: area, smallest share of a face's volume that counts as filled"},
     {.name     = "cell_fill",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, cell_fill),
@@ -185,7 +186,7 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "cells of whose volume less is filled carry no stress"},
+     .help     = "cells with a smaller filled share of their volume carry no stress"},
     {.name     = "ghost_fraction",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, ghost_fraction),
@@ -193,25 +194,25 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "of fractions: ghost and area, least distance of the surface from a cell's centre, in spacings"},
+     .help     = "fractions: ghost and area: smallest distance of the surface from a cell's centre, in grid spacings"},
     {.name     = "particle_radius",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, particle_radius),
      .fallback = "0.62",
      .min      = 0.3,
      .max      = 2,
-     .help     = "in grid spacings, of the spheres whose union is the continuum; the surface of fractions: ghost and area needs none"},
+     .help     = "radius, in grid spacings, of the spheres whose union is the continuum; not used for the surface with fractions: ghost and area"},
     {.name     = "extend_into_solids",
      .type     = KEY_BOOL,
      .offset   = offsetof(mac_options, extends_into_solids),
      .fallback = "true",
-     .help     = "the continuum is taken to go on inside solids, so that its surface is not counted where it touches them"},
+     .help     = "continue the continuum inside solids, so that its surface is not counted where it touches them"},
     {.name     = "position_correction",
      .type     = KEY_TABLE,
      .offset   = offsetof(mac_options, position_correction),
      .table    = &correction_table,
      .fallback = "{}",
-     .help     = "of particles that have come too close"},
+     .help     = "position correction of particles that are too close"},
     {.name = NULL}};
 const key_table mac_options_table = {
     .name = "mac", .help = "The staggered grid shared by all bodies of kind mac.", .size = sizeof(mac_options), .keys = mac_keys};

@@ -1,4 +1,4 @@
-/* Job keys of the staggered grid: bodies of kind mac, and the grid they share. */
+/* Job keys of the staggered grid: bodies of kind mac, and the `mac:` entry of the shared grid. */
 #ifndef SS_DISCRETIZE_MAC_MAC_KEYS_H
 #define SS_DISCRETIZE_MAC_MAC_KEYS_H
 #include "core/key_table.h"
@@ -12,7 +12,7 @@ typedef enum { MAC_ORTHONORMAL, MAC_COMPONENTS } mac_basis;
 typedef enum { MAC_EDGES_NORMALIZED, MAC_EDGES_PLAIN } mac_edge_weights;
 typedef enum { MAC_MIRROR, MAC_CUT } mac_wall_mass;
 
-/* bodies.NAME with kind: mac */
+/* job entry bodies.NAME with kind: mac */
 typedef struct {
   particle_body_spec fill;
 } mac_body_spec;
@@ -22,32 +22,34 @@ typedef struct {
   double min[3], max[3];
 } mac_box;
 
-/* Each a mac_wall. */
+/* each entry is a mac_wall */
 typedef struct {
   int side[3][2]; /* axis, lower/upper */
 } mac_walls;
 
-/* Of particles, at the end of each frame [theory: frictional-monolith, section 12]. */
+/* Position correction of particles at the end of each frame, see mac_correction.h. */
 typedef struct {
-  int64_t iterations; /* 0: none */
-  double  radius;     /* of the kernel, in particle spacings */
+  int64_t iterations; /* 0: no correction */
+  double  radius;     /* of the kernel, in mean particle spacings */
   double  step;       /* longest displacement per iteration, in h */
 } mac_position_correction;
 
-/* `mac:` of the job. Who reads a member stands behind it. */
+/* Entry `mac:` of the job. The comment of each member names the module that reads it. */
 typedef struct mac_options {
   const mac_box   *domain;
   double           spacing;
   const mac_walls *walls;
-  double           wall_friction;    /* system: tangent of the angle, shear bound wall_friction * p; NaN: the material's own */
+  double           wall_friction;    /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
   double           cfl;              /* domain: cells a particle may cross in a step */
   int              transfer;         /* domain: mac_transfer */
   double           flip;             /* domain: share of FLIP */
-  int              wall_mass;        /* domain: mac_wall_mass; kernels cut by walls of the box are mirrored, or lose what is cut off */
+  int              wall_mass;        /* domain: mac_wall_mass; kernels cut by walls of the box are mirrored, or lose the part
+                                        beyond */
   int              fractions;        /* system: mac_fractions; auto: volume for granular, area for liquid */
   int              arrangement;      /* system: mac_arrangement */
   int              basis;            /* system: mac_basis */
-  int              edge_weights;     /* system: mac_edge_weights, of the transfer T of shear to edges; normalized: also mac_wall.c */
+  int              edge_weights;     /* system: mac_edge_weights of the transfer T of shear to edges; normalized: also additional
+                                        wall friction */
   double           hourglass;        /* formulation: see mac_hourglass.h */
   double           density_threshold;/* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
   double           density_floor;    /* system: rho of faces counts as at least this share of rho0 */

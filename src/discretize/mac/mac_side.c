@@ -44,7 +44,7 @@ static PetscErrorCode side_totals(const body *b, const double gravity[3], body_t
 static void side_describe(const body *b, FILE *out)
 {
   (void)b;
-  fprintf(out, "holds rigid bodies");
+  fprintf(out, "obstacle for rigid bodies");
 }
 static void side_destroy(body **b)
 {

@@ -39,7 +39,7 @@ void mac_placed_arm(const mac_placed *p, const double x[3], double arm[3])
   for (int a = 0; a < 3; ++a) arm[a] = x[a] - image_shift(p, a, x[a]) - p->solid->frame.c[a];
 }
 
-bool mac_placed_misses(const mac_placed *p, const double x[3], double half)
+bool mac_placed_is_outside(const mac_placed *p, const double x[3], double half)
 {
   for (int a = 0; a < 3; ++a) {
     const double at = x[a] - image_shift(p, a, x[a]);

@@ -30,5 +30,5 @@ double mac_placed_distance(const mac_placed *p, const double x[3]);
 /* The same with its gradient, in world axes. */
 double mac_placed_gradient(const mac_placed *p, const double x[3], double gradient[3]);
 /* Whether a cube around x, `half` to every side, lies outside the bounds. */
-bool mac_placed_misses(const mac_placed *p, const double x[3], double half);
+bool mac_placed_is_outside(const mac_placed *p, const double x[3], double half);
 #endif

@@ -10,7 +10,7 @@
 #include "core/team.h"
 #include "core/timer.h"
 
-/* What the parts of mac_system_assemble share. */
+/* Data shared by the stages of mac_system_assemble. */
 
 typedef struct {
   const mac_grid    *g;
@@ -18,11 +18,11 @@ typedef struct {
   const mac_options *o;
   const mac_solid   *solids;
   int                n_solids;
-  bool               has_ghosts; /* at the surface of a liquid */
+  bool               has_ghosts; /* ghost values at the surface of a liquid */
   mac_system        *y;
 } mac_assembly;
 
-/* The part of a row that lies on one lower face; not 0. */
+/* The entry of a row at one lower face; not 0. */
 typedef struct {
   int64_t slot;
   int     axis;
@@ -34,7 +34,7 @@ typedef struct {
   mac_entry entry[MAC_ROW]; /* in any order */
 } mac_row;
 
-/* A sample and where it is: the cell, or the edge's cell in the staggered arrangement. */
+/* Location of a sample: its cell, or the cell of its edge in the staggered arrangement. */
 typedef struct {
   int64_t        slot;
   const int64_t *tile;
@@ -44,15 +44,16 @@ typedef struct {
 /* Axis along which the edge of a shear component lies: xy, xz, yz -> z, y, x. */
 static inline int mac_component_axis(int component) { return 4 - component; }
 
-/* Which cells and faces take part, and how edges and cells weigh. */
+/* --- active cells, unknown faces, stress samples, and the weights of edges and cells ----------------------------------------- */
 
 static const double SCALED_FROM  = 0.03,
-                    OBLIQUE_FROM = 0.004; /* see mac_system.h: difference of W_S; sum of n_a^2 n_b^2, that of 4 degrees */
+                    OBLIQUE_FROM = 0.004; /* see mac_system.h: threshold of the difference of W_S; threshold of sum of n_a^2
+                                             n_b^2, reached at an angle of 4 degrees */
 
 static bool has_open_face(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
   for (int a = 0; a < 3; ++a) {
-    const int64_t upper = tile[place + mac_step[a]];
+    const int64_t upper = tile[place + mac_tile_stride[a]];
     if (c->y->weights.face_fluid[a][slot] > 0.0 || (upper >= 0 && c->y->weights.face_fluid[a][upper] > 0.0)) return true;
   }
   return false;
@@ -66,7 +67,7 @@ static bool is_active(const mac_assembly *c, int64_t slot, const int64_t *tile, 
   return (c->has_ghosts || dense > c->o->density_threshold) && has_open_face(c, slot, tile, place);
 }
 
-static int64_t add_up(int64_t n, int64_t *count)
+static int64_t prefix_sum(int64_t n, int64_t *count)
 {
   int64_t sum = 0;
   for (int64_t b = 0; b <= n; ++b) {
@@ -76,8 +77,8 @@ static int64_t add_up(int64_t n, int64_t *count)
   return sum;
 }
 
-/* Material constants of an active cell. One in a solid has those of the material around it; but it does not hold that together. */
-static void put_constants(const mac_assembly *c, int64_t slot, int64_t i)
+/* Material constants of an active cell. A cell in a solid has those of the material around it, but no cohesion. */
+static void set_material_constants(const mac_assembly *c, int64_t slot, int64_t i)
 {
   const mac_state *s = c->s;
   mac_system      *y = c->y;
@@ -116,7 +117,7 @@ static PetscErrorCode number_cells(mac_assembly *c)
       count[b] += on;
     }
   }
-  y->n_cells = add_up(g->n_blocks, count);
+  y->n_cells = prefix_sum(g->n_blocks, count);
   PetscCheck(y->n_cells < INT32_MAX / MAC_STRESSES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%" PRId64 " active cells are more than can be numbered", y->n_cells);
   PetscCall(memory_reserve("active cells", y->n_cells, sizeof *y->cell_slot, &y->capacity[0], &y->cell_slot));
@@ -131,14 +132,14 @@ static PetscErrorCode number_cells(mac_assembly *c)
       if (y->cell_of[slot] < 0) continue;
       y->cell_of[slot] = (int32_t)i, y->cell_slot[i] = slot;
       mac_grid_cell(g, slot, y->ijk[i]);
-      put_constants(c, slot, i++);
+      set_material_constants(c, slot, i++);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* How much of the material's shear stress gets through where the bound is mu instead of M. */
-static double admitted(double mu, double friction) { return mu < friction ? mu / friction : 1.0; }
+/* Factor on the material's shear stress if the bound is mu instead of M. */
+static double shear_factor(double mu, double friction) { return mu < friction ? mu / friction : 1.0; }
 
 static double share_of_face(const mac_assembly *c, int32_t solid, int64_t slot, int axis)
 {
@@ -146,7 +147,7 @@ static double share_of_face(const mac_assembly *c, int32_t solid, int64_t slot, 
   return s ? s->face[axis][slot % MAC_BLOCK] : 0.0;
 }
 
-/* What friction of solids below M leaves of the stress at an edge between axes a and b. */
+/* Factor on the stress at an edge between axes a and b from solids with friction below M. */
 static double scale_of_solids(const mac_assembly *c, int64_t block, const int64_t *tile, int place, int a, int b, double friction)
 {
   const mac_weights *w = &c->y->weights;
@@ -154,29 +155,29 @@ static double scale_of_solids(const mac_assembly *c, int64_t block, const int64_
   for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
     const int32_t r = w->share[q].solid;
     if (!(c->solids[r].friction < friction)) continue;
-    const double da = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_step[b]], a)),
-                 db = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_step[a]], b));
-    const double difference = (da > db ? da : db) / SCALED_FROM, least = admitted(c->solids[r].friction, friction);
+    const double da = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_tile_stride[b]], a)),
+                 db = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_tile_stride[a]], b));
+    const double difference = (da > db ? da : db) / SCALED_FROM, least = shear_factor(c->solids[r].friction, friction);
     const double here = difference < 1.0 ? 1.0 - difference * (1.0 - least) : least;
     if (here < scale) scale = here;
   }
   return scale;
 }
 
-/* The four cells around an edge: cell, its lower neighbours along a and b. What they are, and what that makes of the edge. */
+/* Weight of an edge from the four cells around it: the cell and its lower neighbours along a and b. */
 static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
 {
   const mac_grid   *g = c->g;
   const mac_system *y = c->y;
   const int         a = (axis + 1) % 3, b = (axis + 2) % 3,
-            at[4] = {place, place - mac_step[a], place - mac_step[b], place - mac_step[a] - mac_step[b]};
+            at[4] = {place, place - mac_tile_stride[a], place - mac_tile_stride[b], place - mac_tile_stride[a] - mac_tile_stride[b]};
   int32_t           ijk[3];
   double            sum = 0.0, friction = 0.0, scale = 1.0;
-  int               n = 0, air = 0; /* a bit for each cell that is neither solid nor continuum */
+  int               n = 0, air = 0; /* one bit per cell that is neither solid nor continuum */
   bool              is_rough = false;
   mac_grid_cell(g, slot, ijk);
   for (int q = 0; q < 4; ++q) {
-    mac_wall beyond = MAC_WALL_PERIODIC; /* none */
+    mac_wall beyond = MAC_WALL_PERIODIC; /* no wall */
     for (int e = 0; e < 2; ++e) {
       const int     d = e ? b : a;
       const int32_t i = ijk[d] - (e ? q >> 1 : q & 1);
@@ -193,16 +194,16 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
     if (is_on && y->friction[y->cell_of[cell]] > 0.0) friction += y->friction[y->cell_of[cell]], ++n;
   }
   if (!n || (air & 5) == 5 || (air & 10) == 10 || (air & 3) == 3 || (air & 12) == 12)
-    return 0.0; /* a surface: nothing drags at it from beyond */
+    return 0.0; /* a free surface: no shear stress from the other side */
   friction /= n;
-  if (is_rough && c->o->wall_friction < friction) scale = admitted(c->o->wall_friction, friction); /* NaN: no */
+  if (is_rough && c->o->wall_friction < friction) scale = shear_factor(c->o->wall_friction, friction); /* false for NaN */
   const double solids = scale_of_solids(c, slot / MAC_BLOCK, tile, place, a, b, friction);
   if (solids < scale) scale = solids;
   const double norm = c->o->edge_weights == MAC_EDGES_PLAIN ? 4.0 : sum;
   return y->weights.edge_liquid[axis][slot] * scale / norm * (c->o->arrangement == MAC_STAGGERED ? n : 1);
 }
 
-/* Weight of normal stresses: W_L, and what friction of solids with an oblique surface leaves of it. */
+/* Weight of normal stresses: W_L times the factor from the friction of solids with an oblique surface. */
 static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
   const mac_weights *w = &c->y->weights;
@@ -214,20 +215,20 @@ static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64
     double        d[3], square[3], sum = 0.0, most = 0.0;
     if (!(c->solids[r].friction < own)) continue;
     for (int a = 0; a < 3; ++a) {
-      d[a]      = share_of_face(c, r, tile[place + mac_step[a]], a) - share_of_face(c, r, tile[place], a);
+      d[a]      = share_of_face(c, r, tile[place + mac_tile_stride[a]], a) - share_of_face(c, r, tile[place], a);
       square[a] = d[a] * d[a], sum += square[a];
       if (fabs(d[a]) > most) most = fabs(d[a]);
     }
     if (!(sum > 0.0)) continue;
     const double oblique = (square[0] * square[1] + square[1] * square[2] + square[2] * square[0]) / (sum * sum) / OBLIQUE_FROM,
-                 difference = most / SCALED_FROM, least = admitted(c->solids[r].friction, own);
+                 difference = most / SCALED_FROM, least = shear_factor(c->solids[r].friction, own);
     const double here = 1.0 - (difference < 1.0 ? difference : 1.0) * (oblique < 1.0 ? oblique : 1.0) * (1.0 - least);
     if (here < scale) scale = here;
   }
   return w->cell_liquid[slot] * scale;
 }
 
-static void weigh(mac_assembly *c)
+static void compute_weights(mac_assembly *c)
 {
   mac_system *y = c->y;
   #pragma omp parallel for schedule(static)
@@ -247,14 +248,14 @@ static void weigh(mac_assembly *c)
 }
 
 /* Whether pressure or stress acts on the lower face of a cell. */
-static bool is_pushed(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
+static bool has_force(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
 {
   const mac_system *y = c->y;
-  const int64_t     lower = tile[place - mac_step[axis]];
+  const int64_t     lower = tile[place - mac_tile_stride[axis]];
   if (y->cell_of[slot] >= 0 || (lower >= 0 && y->cell_of[lower] >= 0)) return true;
   for (int e = 1; e < 3 && y->n_stress; ++e) {
     const int     o = (axis + e) % 3, b = 3 - axis - o;
-    const int64_t next = tile[place + mac_step[b]];
+    const int64_t next = tile[place + mac_tile_stride[b]];
     if (y->edge_weight[o][slot] > 0.0 || (next >= 0 && y->edge_weight[o][next] > 0.0)) return true;
   }
   return false;
@@ -276,12 +277,12 @@ static PetscErrorCode number_faces(mac_assembly *c)
         const int64_t slot  = b * MAC_BLOCK + l;
         const int     place = mac_grid_tile_place(l);
         const bool    on    = tile[place] == slot && y->weights.face_fluid[a][slot] > 0.0 && mac_grid_has_face(g, a, slot) &&
-                        is_pushed(c, slot, tile, place, a);
+                        has_force(c, slot, tile, place, a);
         y->face_of[a][slot] = on ? 0 : -1;
         count[b] += on;
       }
   }
-  y->n_faces = add_up(g->n_blocks, count);
+  y->n_faces = prefix_sum(g->n_blocks, count);
   PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_slot, &y->capacity[5], &y->face_slot));
   PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_axis, &y->capacity[6], &y->face_axis));
   #pragma omp parallel for schedule(static)
@@ -294,11 +295,11 @@ static PetscErrorCode number_faces(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the edge has a sample of its own: by the mean density of its cells, solid counting as dense. */
+/* Whether the edge has its own sample, from the mean density of its cells. Solid parts count as dense. */
 static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
 {
   if (!(c->y->edge_weight[axis][slot] > 0.0)) return false;
-  const int a = mac_step[(axis + 1) % 3], b = mac_step[(axis + 2) % 3], at[4] = {place, place - a, place - b, place - a - b};
+  const int a = mac_tile_stride[(axis + 1) % 3], b = mac_tile_stride[(axis + 2) % 3], at[4] = {place, place - a, place - b, place - a - b};
   double    dense = 0.0;
   int       n = 0;
   for (int q = 0; q < 4; ++q) {
@@ -344,7 +345,7 @@ static void put_sample(const mac_assembly *c, int64_t slot, const int64_t *tile,
     y->sample_cells[i][0] = y->cell_of[slot];
     return;
   }
-  const int axis = mac_component_axis(component), a = mac_step[(axis + 1) % 3], b = mac_step[(axis + 2) % 3],
+  const int axis = mac_component_axis(component), a = mac_tile_stride[(axis + 1) % 3], b = mac_tile_stride[(axis + 2) % 3],
             at[4] = {place, place - a, place - b, place - a - b};
   for (int q = 0; q < 4; ++q) {
     const int64_t cell = tile[at[q]];
@@ -352,7 +353,7 @@ static void put_sample(const mac_assembly *c, int64_t slot, const int64_t *tile,
   }
 }
 
-/* Normal components at active cells, shear components at edges: by slot, then component. */
+/* Number the normal components at active cells and the shear components at edges: by slot, then component. */
 static PetscErrorCode number_staggered(mac_assembly *c)
 {
   const mac_grid *g = c->g;
@@ -375,13 +376,13 @@ static PetscErrorCode number_staggered(mac_assembly *c)
       if (!pass) count[b] = i;
     }
     if (pass) break;
-    y->n_stress = add_up(g->n_blocks, count);
+    y->n_stress = prefix_sum(g->n_blocks, count);
     PetscCall(reserve_stresses(y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_active_reserve(mac_assembly *c)
+static PetscErrorCode reserve_active(mac_assembly *c)
 {
   const int64_t n = c->g->n_slots;
   mac_system   *y = c->y;
@@ -397,7 +398,8 @@ static PetscErrorCode mac_active_reserve(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_active_find(mac_assembly *c)
+/* Find and number active cells, edge weights and unknown faces. Sets n_cells, n_faces and their arrays. */
+static PetscErrorCode find_active(mac_assembly *c)
 {
   mac_system *y = c->y;
   double      friction = 0.0;
@@ -407,7 +409,7 @@ static PetscErrorCode mac_active_find(mac_assembly *c)
     if (y->friction[i] > friction) friction = y->friction[i];
   y->n_stress = 0;
   if (friction > 0.0) {
-    weigh(c);
+    compute_weights(c);
     if (c->o->arrangement == MAC_STAGGERED) PetscCall(number_staggered(c));
     else PetscCall(number_colocated(y));
   }
@@ -415,27 +417,30 @@ static PetscErrorCode mac_active_find(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The mass of faces, as the problem of a step has it.
+/* --- mass of faces ----------------------------------------------------------------------------------------------------
  *
- * * Particles -> faces -> particles keeps sum (m_f u_f), so grains gain m_f (u_f - u_f*) of every face, solved for or not. For
- * that to be what solids, walls and gravity give, a face that is solved for has the mass m_f that its kernel gathers, cut by the
- * surface or a solid as it may be (the published rho W_L counts what is missing at a surface twice), and faces with mass whose
- * velocity follows that of others hand them that mass beforehand, see mac_velocity.h: those in solids, and the outermost grains
- * of a surface. What neither is solved for nor follows falls freely, or is carried: see mac_face_is_carried. A face lighter than
- * the share density_floor face_fill of a full one, which could not be solved for, borrows what it lacks from heavy faces beside
- * it, in equal parts: with their u*, and what is borrowed goes back with the light face's velocity. Where nothing beside it is
- * heavy enough to lend, it counts as that heavy all the same, and takes momentum that no grain has: at most its lack of mass
- * times its change of velocity. */
+ * Particles -> faces -> particles conserves sum (m_f u_f): particles gain m_f (u_f - u_f*) from every face, unknown or not. This
+ * gain must equal the momentum from solids, walls and gravity. Therefore:
+ *   * An unknown face has the mass m_f that its kernel gathers, even if the surface or a solid cuts it. (The published rho W_L
+ *     counts the missing part at a surface twice.)
+ *   * Faces with mass whose velocity is extrapolated from other faces give their mass to these first (mac_velocity.h): faces in
+ *     solids, and the outermost particles of a surface.
+ *   * Faces that are neither unknown nor extrapolated fall freely or are carried, see is_face_carried.
+ *   * A face with less than the share density_floor face_fill of the mass of a full face would make the system ill-conditioned. It
+ *     borrows the missing mass, with its u*, from heavy neighbouring faces in equal parts. The borrowed mass returns with the light
+ *     face's velocity. If no neighbour is heavy enough, the face still counts with this minimum mass. The error in momentum is at
+ *     most its missing mass times its change of velocity. */
 
-static const double LIGHT = 0.23;  /* of the mass of a full face; no share that a lattice of 2x2x2 grains a cell has */
-static const double LENDER = 8.0;  /* least masses: it may have six borrowers */
+static const double LIGHT = 0.23;  /* relative to the mass of a full face; not a share that occurs in a lattice of 2x2x2
+                                      particles per cell */
+static const double LENDER = 8.0;  /* in units of the minimum mass: a lender may have six borrowers */
 
-/* Liquid in a cell whose centre it does not reach yet: the face beyond it is not solved for, but what is there rests on what is
- * below and gets the same push: the mean change of u [n_faces] from u* over the faces beside it, unless it is ahead of them already
- * in its direction. Left to itself it would sink into the surface; made to follow, it would forget how it came. u NULL: push is not
- * asked for.
- * The face's own cells are that of its slot and the one before it along its axis. */
-static bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *push)
+/* Liquid in a cell whose centre is outside the liquid: the upper face of the cell is not unknown, but its liquid rests on the
+ * liquid below and receives the same change of velocity. *change is the mean change of u [n_faces] from u* over the
+ * neighbouring unknown faces. It is zero if the liquid already moves faster than these in the direction of the change. With
+ * free fall instead, this liquid would sink into the surface; with extrapolation, it would lose its own velocity. u NULL:
+ * *change is not computed. The cells of the face are that of its slot and the one before it along its axis. */
+static bool is_face_carried(const mac_system *y, const mac_state *s, int axis, int64_t slot, const double *u, double *change)
 {
   const mac_grid *g = &s->grid;
   int32_t         at[3];
@@ -452,31 +457,32 @@ static bool mac_face_is_carried(const mac_system *y, const mac_state *s, int axi
     if (q == 2 * axis && other >= 0) near = fmin(near, y->weights.center[other]);
     if (face >= 0) sum += u ? u[face] - y->u[face] : 0.0, before += u ? y->u[face] : 0.0, ++n;
   }
-  /* what is ahead of those that push leaves them: pushed all the same, few grains at the tip of a sheet become ever faster */
-  if (push) *push = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
+  /* liquid that moves ahead separates from the liquid below; otherwise a few particles at the tip of a sheet would accelerate
+   * without bound */
+  if (change) *change = n && !((s->u[axis][slot] - before / n) * sum > 0.0) ? sum / n : 0.0;
   return n > 0 && near < 0.5 * g->h;
 }
 
-/* Little mass beside a face that is solved for, across its own direction: the outermost grains of a surface, which go along with
- * it. Left to themselves they would fall freely along a slope and drag what is under them. */
-static bool goes_along(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
+/* Whether a face has little mass and an unknown neighbour across its own direction: the outermost particles of a surface.
+ * Their velocity is extrapolated. In free fall, they would accelerate along a slope and drag the particles below. */
+static bool is_extrapolated_surface(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
-  const int64_t lower = tile[place - mac_step[axis]];
+  const int64_t lower = tile[place - mac_tile_stride[axis]];
   const double  rest = fmax(c->s->rest_density[slot], lower >= 0 ? c->s->rest_density[lower] : 0.0);
   if (c->s->mass[axis][slot] > LIGHT * rest * c->g->h * c->g->h * c->g->h) return false;
   for (int q = 0; q < 6; ++q) {
-    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
+    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_tile_stride[q / 2]];
     if (q / 2 != axis && other >= 0 && c->y->face_of[axis][other] >= 0) return true;
   }
   return false;
 }
 
-/* Solved for, standing still, or left to itself. */
+/* Whether the velocity of a face is not extrapolated: it is unknown, closed, carried, or falls freely. */
 static bool is_known(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
   if (c->y->face_of[axis][slot] >= 0 || mac_grid_is_closed(c->g, axis, slot)) return true;
-  if (c->has_ghosts && mac_face_is_carried(c->y, c->s, axis, slot, NULL, NULL)) return true;
-  return c->s->mass[axis][slot] > 0.0 && c->y->weights.face_fluid[axis][slot] > 0.0 && !goes_along(c, axis, slot, tile, place);
+  if (c->has_ghosts && is_face_carried(c->y, c->s, axis, slot, NULL, NULL)) return true;
+  return c->s->mass[axis][slot] > 0.0 && c->y->weights.face_fluid[axis][slot] > 0.0 && !is_extrapolated_surface(c, axis, slot, tile, place);
 }
 
 static PetscErrorCode reserve(mac_system *y, int64_t n_slots)
@@ -489,7 +495,8 @@ static PetscErrorCode reserve(mac_system *y, int64_t n_slots)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_velocity_of_empty_faces(mac_assembly *c)
+/* u* of faces without mass, extrapolated from the faces around them. After reserve_active. */
+static PetscErrorCode extrapolate_empty_faces(mac_assembly *c)
 {
   const mac_state *s = c->s;
   mac_system      *y = c->y;
@@ -508,7 +515,8 @@ static PetscErrorCode mac_velocity_of_empty_faces(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_masses_find(mac_assembly *c)
+/* Mass of faces; their u*, mixed with the momentum of faces that give them their mass. After find_active. */
+static PetscErrorCode find_masses(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
@@ -524,23 +532,23 @@ static PetscErrorCode mac_masses_find(mac_assembly *c)
       }
   }
   PetscCall(mac_velocity_layers(c->g, y->layer));
-  if (!c->has_ghosts) PetscCall(mac_velocity_carry(c->g, y->layer, y->mass, c->s->u));
+  if (!c->has_ghosts) PetscCall(mac_velocity_transfer_mass(c->g, y->layer, y->mass, c->s->u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Faces beside one that are solved for and can spare `least` several times over. */
+/* Unknown neighbouring faces with a mass above LENDER times `least`. */
 static int find_lenders(const mac_assembly *c, int axis, const int64_t *tile, int place, double least, int32_t lender[6])
 {
   int n = 0;
   for (int q = 0; q < 6; ++q) {
-    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_step[q / 2]];
+    const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_tile_stride[q / 2]];
     if (other < 0 || c->y->face_of[axis][other] < 0 || !(c->y->mass[axis][other] > LENDER * least)) continue;
     lender[n++] = c->y->face_of[axis][other];
   }
   return n;
 }
 
-/* Loans of all light faces; their share is the mass yet. */
+/* Loans of all light faces. At this stage `share` is the mass. */
 static PetscErrorCode find_loans(mac_assembly *c)
 {
   mac_system *y = c->y;
@@ -554,7 +562,8 @@ static PetscErrorCode find_loans(mac_assembly *c)
     int32_t       lender[6];
     if (!(lack > 1e-9 * least)) continue;
     if (slot / MAC_BLOCK != block) block = slot / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
-    const double full = least * y->h * y->h * y->h / y->weight[f]; /* of a face that no solid cuts: who has several is not light */
+    const double full = least * y->h * y->h * y->h / y->weight[f]; /* minimum mass of a face that no solid cuts, so that the
+                                                                      lender is heavy enough for several borrowers */
     const int    n    = find_lenders(c, axis, tile, mac_grid_tile_place((int)(slot % MAC_BLOCK)), full, lender);
     PetscCall(memory_reserve("loans of mass", y->n_loans + n, sizeof *y->loan, &y->capacity[30], &y->loan));
     for (int q = 0; q < n; ++q) y->loan[y->n_loans++] = (mac_loan){(int32_t)f, lender[q], lack / n};
@@ -562,7 +571,8 @@ static PetscErrorCode find_loans(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_masses_lend(mac_assembly *c)
+/* Loans between faces whose u, mobility and weight are known. */
+static PetscErrorCode lend_masses(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
@@ -582,9 +592,10 @@ static PetscErrorCode mac_masses_lend(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void mac_masses_repay(const mac_system *y, double *const u[3])
+/* Return the borrowed mass: changes u of the lenders, once the velocities of the faces are on the grid and before extrapolation. */
+static void repay_masses(const mac_system *y, double *const u[3])
 {
-  for (int64_t q = y->n_loans - 1; q >= 0; --q) { /* in reverse: each share is of the mass before the loan */
+  for (int64_t q = y->n_loans - 1; q >= 0; --q) { /* in reverse order: each share refers to the mass before the loan */
     const mac_loan *l    = y->loan + q;
     const int       axis = y->face_axis[l->face];
     double *const   to   = u[axis] + y->face_slot[l->lender];
@@ -592,39 +603,39 @@ static void mac_masses_repay(const mac_system *y, double *const u[3])
   }
 }
 
-/* Friction of what lies on a rough wall of the box, below the lowest pressure.
+/* --- friction on rough walls of the box, of material below the lowest pressure sample -------------------------------------
  *
- * The wall bears the pressure of the cell next to it and, besides, what is on the wall's own faces: half of the lowest layer's
- * mass, all of it where the layer is too thin for a pressure. Bounding shear stress by the cell's pressure alone makes a layer of n
- * cells slide by 1/(2 n) too easily, and thin ones without any friction. The force on wall faces is known beforehand, m u* over dt,
- * since they stand still: so is the friction that goes with it. It acts on the tangential velocity next to the wall before the
- * stress does: where both together can hold it, it stops. */
+ * The wall supports the pressure of the adjacent cell, and in addition the mass on the wall's own faces: half of the mass of the
+ * lowest layer, or all of it where the layer is too thin for a pressure. With shear stress bounded by the cell's pressure alone,
+ * a layer of n cells would slide too easily by a share 1/(2 n), and thin layers would have no friction. The force on wall faces
+ * is known in advance, m u* over dt, since these faces are at rest; so is the corresponding friction. It acts on the tangential
+ * velocity next to the wall before the stress does. If both together exceed the momentum, the velocity becomes zero. */
 
-/* Momentum into the wall of the face of a cell on that wall, >= 0. */
-static double push(const mac_assembly *c, const int64_t *tile, int place, int axis, int side)
+/* Momentum into the wall at the wall face of a cell, >= 0. */
+static double momentum_into_wall(const mac_assembly *c, const int64_t *tile, int place, int axis, int side)
 {
-  const int64_t slot = tile[place + side * mac_step[axis]];
+  const int64_t slot = tile[place + side * mac_tile_stride[axis]];
   const double  into = slot < 0 ? 0.0 : (side ? 1.0 : -1.0) * c->y->mass[axis][slot] * c->s->u[axis][slot];
   return into > 0.0 ? into : 0.0;
 }
 
-/* Speed along the wall at the lower face along a of a cell, from there and the mean of the faces along b around. */
-static double speed(const mac_assembly *c, const int64_t *tile, int place, int a, int b)
+/* Tangential tangential_speed at the lower face along a of a cell: from this face and the mean of the surrounding faces along b. */
+static double tangential_speed(const mac_assembly *c, const int64_t *tile, int place, int a, int b)
 {
   double sum = 0.0;
   int    n   = 0;
   for (int q = 0; q < 4; ++q) {
-    const int64_t slot = tile[place - (q & 1) * mac_step[a] + (q >> 1) * mac_step[b]];
+    const int64_t slot = tile[place - (q & 1) * mac_tile_stride[a] + (q >> 1) * mac_tile_stride[b]];
     if (slot >= 0 && c->y->mass[b][slot] > 0.0) sum += c->s->u[b][slot], ++n;
   }
   return hypot(c->s->u[a][tile[place]], n ? sum / n : 0.0);
 }
 
-/* What is left of the velocity of a cell's lower face along a next to walls across other axes: a share; 1 where it touches none. */
-static double share_left(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int a)
+/* Factor on the velocity of a cell's lower face along a from friction of walls across the other axes; 1 if it touches none. */
+static double velocity_factor(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int a)
 {
   const mac_grid *g = c->g;
-  const int64_t   before = tile[place - mac_step[a]];
+  const int64_t   before = tile[place - mac_tile_stride[a]];
   double          friction = 0.0, lost = 0.0, fastest = 0.0;
   int32_t         ijk[3];
   int             n = 0;
@@ -636,14 +647,14 @@ static double share_left(const mac_assembly *c, int64_t slot, const int64_t *til
   }
   if (!(friction > 0.0)) return 1.0;
   friction /= n;
-  if (c->o->wall_friction < friction) friction = c->o->wall_friction; /* NaN: no */
+  if (c->o->wall_friction < friction) friction = c->o->wall_friction; /* false for NaN */
   for (int e = 1; e < 3; ++e) {
     const int axis = (a + e) % 3, b = 3 - a - axis;
     for (int side = 0; side < 2; ++side) {
       if (g->wall[axis][side] != MAC_WALL_ROUGH || ijk[axis] != (side ? g->n[axis] - 1 : 0)) continue;
-      lost += 0.5 * friction * (push(c, tile, place, axis, side) + push(c, tile, place - mac_step[a], axis, side)) /
+      lost += 0.5 * friction * (momentum_into_wall(c, tile, place, axis, side) + momentum_into_wall(c, tile, place - mac_tile_stride[a], axis, side)) /
               c->y->mass[a][slot];
-      fastest = fmax(fastest, speed(c, tile, place, a, b));
+      fastest = fmax(fastest, tangential_speed(c, tile, place, a, b));
     }
   }
   return lost > 0.0 ? fmax(0.0, 1.0 - lost / fmax(fastest, lost)) : 1.0;
@@ -658,7 +669,8 @@ static bool touches_rough_wall(const mac_grid *g, const int32_t b[3])
   return false;
 }
 
-static PetscErrorCode mac_walls_hold(mac_assembly *c)
+/* Coulomb friction of material on rough walls of the box, applied to s->u. After find_masses. */
+static PetscErrorCode apply_wall_friction(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
@@ -666,7 +678,7 @@ static PetscErrorCode mac_walls_hold(mac_assembly *c)
     PetscCall(memory_reserve("friction of walls", c->g->n_slots, sizeof *y->left[a], &y->capacity[31 + a], &y->left[a]));
   double *const *left = y->left;
   #pragma omp parallel
-  for (int pass = 0; pass < 2; ++pass) { /* all shares from the velocities as they were */
+  for (int pass = 0; pass < 2; ++pass) { /* first all factors, from the unchanged velocities */
     #pragma omp for schedule(static)
     for (int64_t block = 0; block < c->g->n_blocks; ++block) {
       int64_t tile[MAC_TILE];
@@ -677,14 +689,14 @@ static PetscErrorCode mac_walls_hold(mac_assembly *c)
         const int     place = mac_grid_tile_place(l);
         for (int a = 0; a < 3; ++a)
           if (pass) c->s->u[a][slot] *= left[a][slot];
-          else left[a][slot] = tile[place] == slot ? share_left(c, slot, tile, place, a) : 1.0;
+          else left[a][slot] = tile[place] == slot ? velocity_factor(c, slot, tile, place, a) : 1.0;
       }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of G and D, and the unknown faces' velocity, mobility and weight. */
+/* --- rows of G and D; velocity, mobility and weight of the unknown faces -------------------------------------------------- */
 
 /* Normal parts of the first two components of each basis. */
 static const double  normal_part[2][2][3] = {[MAC_ORTHONORMAL] = {{0.70710678118654752, 0.0, -0.70710678118654752},
@@ -698,59 +710,59 @@ void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
   for (int m = 2; m < MAC_STRESSES; ++m) s[m + 1] = shear_part(basis) * c[m];
 }
 
-static inline void add(mac_row *row, int64_t slot, int axis, double value)
+static inline void add_entry(mac_row *row, int64_t slot, int axis, double value)
 {
   if (slot >= 0 && value != 0.0) row->entry[row->n++] = (mac_entry){slot, axis, value};
 }
 
-static void mac_row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
+static void row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
 {
   const double value = c->y->weights.cell_liquid[at->slot] / c->g->h;
   row->n = 0;
-  for (int a = 0; a < 3; ++a) add(row, at->slot, a, value);
-  for (int a = 0; a < 3; ++a) add(row, at->tile[at->place + mac_step[a]], a, -value);
+  for (int a = 0; a < 3; ++a) add_entry(row, at->slot, a, value);
+  for (int a = 0; a < 3; ++a) add_entry(row, at->tile[at->place + mac_tile_stride[a]], a, -value);
 }
 
 static void row_of_normal_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
 {
   const double *part = normal_part[c->o->basis][component], weight = c->y->normal_weight[at->slot] / c->g->h;
   for (int a = 0; a < 3; ++a) {
-    add(row, at->slot, a, -part[a] * weight);
-    add(row, at->tile[at->place + mac_step[a]], a, part[a] * weight);
+    add_entry(row, at->slot, a, -part[a] * weight);
+    add_entry(row, at->tile[at->place + mac_tile_stride[a]], a, part[a] * weight);
   }
 }
 
-/* Shear stress between axes a and b at the lower edge of a cell pushes faces of normal a on either side in b, and the other way
- * round. */
+/* Shear stress between axes a and b at the lower edge of a cell: it acts on the faces of normal a on either side of the edge along b,
+ * and on the faces of normal b on either side along a. */
 static void row_of_edge(const mac_place *at, int a, int b, double value, mac_row *row)
 {
-  add(row, at->slot, a, value);
-  add(row, at->tile[at->place - mac_step[b]], a, -value);
-  add(row, at->slot, b, value);
-  add(row, at->tile[at->place - mac_step[a]], b, -value);
+  add_entry(row, at->slot, a, value);
+  add_entry(row, at->tile[at->place - mac_tile_stride[b]], a, -value);
+  add_entry(row, at->slot, b, value);
+  add_entry(row, at->tile[at->place - mac_tile_stride[a]], b, -value);
 }
 
-/* Carried to the four edges of the cell: on the faces between two edges what these do cancels where they weigh the same. One
- * product each, so that nothing is fused and the same is found from the faces' side. */
+/* Shear stress of a cell, transferred to its four edges. On faces between two edges of equal weight the contributions cancel.
+ * Single products, so that no operations are fused and the transpose computes the same values. */
 static void row_of_shear(const mac_place *at, int a, int b, const double *edge, double value, mac_row *row)
 {
-  double e[2][2]; /* 0, 1 along a and b */
+  double e[2][2]; /* indices 0, 1 along a and b */
   for (int q = 0; q < 4; ++q) {
-    const int64_t slot = at->tile[at->place + (q >> 1) * mac_step[a] + (q & 1) * mac_step[b]];
+    const int64_t slot = at->tile[at->place + (q >> 1) * mac_tile_stride[a] + (q & 1) * mac_tile_stride[b]];
     e[q >> 1][q & 1] = slot >= 0 ? edge[slot] : 0.0;
   }
   for (int i = 0; i < 2; ++i) { /* lower and upper face along the normal; cells before, here and after across it */
-    const int on_a = at->place + i * mac_step[a], on_b = at->place + i * mac_step[b];
-    add(row, at->tile[on_a - mac_step[b]], a, -value * e[i][0]);
-    add(row, at->tile[on_a], a, value * (e[i][0] - e[i][1]));
-    add(row, at->tile[on_a + mac_step[b]], a, value * e[i][1]);
-    add(row, at->tile[on_b - mac_step[a]], b, -value * e[0][i]);
-    add(row, at->tile[on_b], b, value * (e[0][i] - e[1][i]));
-    add(row, at->tile[on_b + mac_step[a]], b, value * e[1][i]);
+    const int on_a = at->place + i * mac_tile_stride[a], on_b = at->place + i * mac_tile_stride[b];
+    add_entry(row, at->tile[on_a - mac_tile_stride[b]], a, -value * e[i][0]);
+    add_entry(row, at->tile[on_a], a, value * (e[i][0] - e[i][1]));
+    add_entry(row, at->tile[on_a + mac_tile_stride[b]], a, value * e[i][1]);
+    add_entry(row, at->tile[on_b - mac_tile_stride[a]], b, -value * e[0][i]);
+    add_entry(row, at->tile[on_b], b, value * (e[0][i] - e[1][i]));
+    add_entry(row, at->tile[on_b + mac_tile_stride[a]], b, value * e[1][i]);
   }
 }
 
-static void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
+static void row_of_stress(const mac_assembly *c, const mac_place *at, int component, mac_row *row)
 {
   row->n = 0;
   if (component < 2) {
@@ -763,8 +775,8 @@ static void mac_row_of_stress(const mac_assembly *c, const mac_place *at, int co
   else row_of_shear(at, a, b, edge, value, row);
 }
 
-/* Into ascending order; a column that is met twice (a period of less than three cells) gets the sum. */
-static inline int insert(int32_t *restrict col, double *restrict value, int n, int32_t at_col, double here)
+/* Insert in ascending order. A column that occurs twice (a period of less than three cells) gets the sum. */
+static inline int insert_entry(int32_t *restrict col, double *restrict value, int n, int32_t at_col, double here)
 {
   int at = n;
   while (at > 0 && col[at - 1] >= at_col) --at;
@@ -782,7 +794,7 @@ static int put_row(const mac_system *y, const mac_row *row, int32_t *restrict co
   int n = 0;
   for (int q = 0; q < row->n; ++q) {
     const int32_t face = y->face_of[row->entry[q].axis][row->entry[q].slot];
-    if (face >= 0) n = insert(col, value, n, face, row->entry[q].value);
+    if (face >= 0) n = insert_entry(col, value, n, face, row->entry[q].value);
   }
   return n;
 }
@@ -791,55 +803,56 @@ static int write_pressure(const mac_assembly *c, const mac_place *at, int64_t i,
 {
   mac_row row;
   (void)i;
-  mac_row_of_pressure(c, at, &row);
+  row_of_pressure(c, at, &row);
   return put_row(c->y, &row, col, value);
 }
 static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value)
 {
   mac_row row;
-  mac_row_of_stress(c, at, c->y->component[i], &row);
+  row_of_stress(c, at, c->y->component[i], &row);
   return put_row(c->y, &row, col, value);
 }
 
-/* Rows of the transposes, from the faces' side: the same products in the same order, so that they are transposes to the bit. */
+/* Rows of the transposes, assembled from the faces: the same products in the same order, so that the matrices are exact
+ * transposes. */
 static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
   const mac_system *y = c->y;
-  const int64_t     side[2] = {at->tile[at->place - mac_step[y->face_axis[f]]], at->slot};
+  const int64_t     side[2] = {at->tile[at->place - mac_tile_stride[y->face_axis[f]]], at->slot};
   int               n = 0;
   for (int q = 0; q < 2; ++q) {
     if (side[q] < 0 || y->cell_of[side[q]] < 0) continue;
     const double weight = y->weights.cell_liquid[side[q]] / c->g->h;
-    if (weight != 0.0) n = insert(col, value, n, y->cell_of[side[q]], q ? weight : -weight);
+    if (weight != 0.0) n = insert_entry(col, value, n, y->cell_of[side[q]], q ? weight : -weight);
   }
   return n;
 }
-/* One cell of a face's row of stresses: the face is in row r along b seen from the cell, -1, 0 or 1; edges along o on either
- * side of it. */
+/* Entry of one cell in a face's row of stresses. r = -1, 0 or 1 is the row along b of the face relative to the cell; the edges on
+ * either side of it lie along o. */
 static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h,
                            int32_t *col, double *value, int n)
 {
   const double here = per_h * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
-  return here != 0.0 ? insert(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
+  return here != 0.0 ? insert_entry(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
 }
 static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
   const mac_system *y = c->y;
   const int         a = y->face_axis[f];
   const double      per_h = shear_part(c->o->basis) / c->g->h;
-  double            edge[3][2]; /* by their axis: at the face's place, and on its other side */
+  double            edge[3][2]; /* by axis of the edge: at the face's position, and on its other side */
   int               n = 0;
   for (int o = 0; o < 3; ++o) {
-    const int64_t above = o == a ? -1 : at->tile[at->place + mac_step[3 - a - o]];
+    const int64_t above = o == a ? -1 : at->tile[at->place + mac_tile_stride[3 - a - o]];
     edge[o][0] = o == a ? 0.0 : y->edge_weight[o][at->slot], edge[o][1] = above >= 0 ? y->edge_weight[o][above] : 0.0;
   }
-  /* cells in the order of their offsets, which is nearly that of their numbers */
+  /* cells in the order of their offsets, nearly that of their numbers */
   const int first = a == 0 ? 1 : 0, second = a == 2 ? 1 : 2,
             near[5][3] = {{-1, first, second}, {-1, second, first}, {0, 0, 0}, {1, second, first}, {1, first, second}};
   for (int q = 0; q < 2; ++q)
     for (int m = 0; m < 5; ++m) {
       const int     r = near[m][0], b = near[m][1], o = near[m][2];
-      const int64_t cell = at->tile[at->place - (q ? 0 : mac_step[a]) + r * mac_step[b]];
+      const int64_t cell = at->tile[at->place - (q ? 0 : mac_tile_stride[a]) + r * mac_tile_stride[b]];
       if (cell < 0 || y->cell_of[cell] < 0) continue;
       if (r) {
         n = put_cell_stress(c, cell, 4 - o, r, edge[o], per_h, col, value, n);
@@ -848,7 +861,7 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
       const double weight = y->normal_weight[cell] / c->g->h;
       for (int k = 0; k < 2; ++k) {
         const double here = (q ? -weight : weight) * normal_part[c->o->basis][k][a];
-        if (here != 0.0) n = insert(col, value, n, MAC_STRESSES * y->cell_of[cell] + k, here);
+        if (here != 0.0) n = insert_entry(col, value, n, MAC_STRESSES * y->cell_of[cell] + k, here);
       }
       n = put_cell_stress(c, cell, 4 - second, 0, edge[second], per_h, col, value, n);
       n = put_cell_stress(c, cell, 4 - first, 0, edge[first], per_h, col, value, n);
@@ -858,7 +871,7 @@ static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t
 
 typedef int (*row_writer)(const mac_assembly *c, const mac_place *at, int64_t i, int32_t *col, double *value);
 
-/* One matrix to be: rows of samples that are sorted by slot, at most `most` entries to each. */
+/* A matrix to assemble: rows of samples in the order of slots, with at most `most` entries each. */
 typedef struct {
   int64_t        n, n_cols;
   const int64_t *slots;
@@ -868,7 +881,7 @@ typedef struct {
 } row_job;
 enum { MAX_JOBS = 4, MAX_ENTRIES = 16 };
 
-/* The arrays of the matrix serve again, their room is capacity[0 ... 2]. */
+/* Allocate the arrays of the matrix, or reuse those of an earlier step, of size capacity[0 ... 2]. */
 static PetscErrorCode reserve_rows(const row_job *j, int64_t *capacity)
 {
   PetscFunctionBegin;
@@ -880,7 +893,7 @@ static PetscErrorCode reserve_rows(const row_job *j, int64_t *capacity)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows first ... last-1, one after another; start counts from the first of them. Returns the number of entries. */
+/* Write rows first ... last-1, one after another; `start` is relative to the first of them. Returns the number of entries. */
 static int64_t write_rows(const mac_assembly *c, const row_job *j, int64_t first, int64_t last, int32_t *col, double *value)
 {
   int64_t tile[MAC_TILE], block = -1, at = 0;
@@ -893,8 +906,8 @@ static int64_t write_rows(const mac_assembly *c, const row_job *j, int64_t first
   return at;
 }
 
-/* Each thread's rows follow on those of the thread before. Where that is, is known once all are written: the first thread writes in
- * place, the others into their part of the scratch; so one thread copies nothing, and several nothing in turn. */
+/* Move the rows of a thread behind those of the threads before. Their position is known once all rows are written. The first
+ * thread writes in place, the others write to scratch. So with one thread nothing is copied. */
 static void place_rows(const row_job *j, int thread, int64_t first, int64_t last, const int64_t *n_entries, const int32_t *col,
                        const double *value)
 {
@@ -907,7 +920,7 @@ static void place_rows(const row_job *j, int thread, int64_t first, int64_t last
   memcpy(j->to->value + from, value, (size_t)n_entries[thread] * sizeof *value);
 }
 
-/* Entries that one of so many threads may have of any of the matrices. */
+/* Largest number of entries that one of `threads` threads may have in any of the matrices. */
 static int64_t most_of_thread(int n_jobs, const row_job *jobs, int threads)
 {
   int64_t most = 0;
@@ -925,10 +938,10 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row
   const int   threads = team_threads();
   PetscFunctionBegin;
   for (int q = 0; q < n_jobs; ++q) PetscCall(reserve_rows(jobs + q, y->rows_capacity[q]));
-  /* for a team of any size up to that: parts are rounded up by a row */
+  /* for any smaller number of threads: shares are rounded up by one row */
   const int64_t room = threads > 1 ? most_of_thread(n_jobs, jobs, 1) + threads * (int64_t)MAX_ENTRIES : 0;
-  PetscCall(memory_reserve("rows on the way", room, sizeof *y->row_col, &y->capacity[34], &y->row_col));
-  PetscCall(memory_reserve("rows on the way", room, sizeof *y->row_value, &y->capacity[35], &y->row_value));
+  PetscCall(memory_reserve("operator's scratch rows", room, sizeof *y->row_col, &y->capacity[34], &y->row_col));
+  PetscCall(memory_reserve("operator's scratch rows", room, sizeof *y->row_value, &y->capacity[35], &y->row_value));
   PetscCall(memory_alloc("entries of threads", MAX_JOBS * threads, sizeof *n_entries, &n_entries));
   #pragma omp parallel
   {
@@ -948,13 +961,13 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Mean rest density of the cells next to a face, or else of all around; `otherwise` where there is none. */
+/* Mean rest density of the cells next to a face, else of all surrounding cells; `otherwise` if there are none. */
 static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, int place, int axis, double otherwise)
 {
   double sum = 0.0;
   int    n = 0;
   for (int q = 0; q < 2; ++q) {
-    const int64_t cell = tile[place - q * mac_step[axis]];
+    const int64_t cell = tile[place - q * mac_tile_stride[axis]];
     if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
   }
   for (int q = 0; q < 27 && !(sum > 0.0); ++q) {
@@ -964,7 +977,7 @@ static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, i
   return n ? sum / n : otherwise;
 }
 
-static void put_face(const mac_assembly *c, int64_t f, const int64_t *tile, double otherwise)
+static void set_face(const mac_assembly *c, int64_t f, const int64_t *tile, double otherwise)
 {
   mac_system   *y = c->y;
   const int64_t slot = y->face_slot[f];
@@ -977,7 +990,7 @@ static void put_face(const mac_assembly *c, int64_t f, const int64_t *tile, doub
       y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], c->o->density_floor * c->o->face_fill * rest));
 }
 
-static PetscErrorCode put_faces(mac_assembly *c)
+static PetscErrorCode set_faces(mac_assembly *c)
 {
   mac_system *y = c->y;
   double      otherwise = 0.0;
@@ -993,14 +1006,15 @@ static PetscErrorCode put_faces(mac_assembly *c)
     #pragma omp for schedule(static)
     for (int64_t f = 0; f < y->n_faces; ++f) {
       if (y->face_slot[f] / MAC_BLOCK != block) block = y->face_slot[f] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
-      put_face(c, f, tile, otherwise);
+      set_face(c, f, tile, otherwise);
     }
   }
-  PetscCall(mac_masses_lend(c));
+  PetscCall(lend_masses(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_operators_assemble(mac_assembly *c)
+/* Assemble G, D and their transposes, mobility, weight and u. */
+static PetscErrorCode assemble_operators(mac_assembly *c)
 {
   mac_system   *y         = c->y;
   const bool    is_direct = c->o->arrangement == MAC_COLOCATED && y->n_stress;
@@ -1009,7 +1023,7 @@ static PetscErrorCode mac_operators_assemble(mac_assembly *c)
                                   {y->n_stress, y->n_faces, y->stress_slot, 12, write_stress, &y->D},
                                   {y->n_faces, y->n_stress, y->face_slot, MAX_ENTRIES, write_face_stress, &y->DT}};
   PetscFunctionBegin;
-  PetscCall(put_faces(c));
+  PetscCall(set_faces(c));
   PetscCall(assemble_rows(c, is_direct ? MAX_JOBS : MAX_JOBS - 1, jobs));
   if (!is_direct) {
     sparse_rows_destroy(&y->DT);
@@ -1019,9 +1033,9 @@ static PetscErrorCode mac_operators_assemble(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Forces of pressure and stress on solids. */
+/* --- forces of pressure and stress on solids ----------------------------------------------------------------------------- */
 
-/* -h^3 J^T W_S of one solid applied to a row; false where nothing reaches it. */
+/* -h^3 J^T W_S of one solid applied to a row; returns false if the row does not touch the solid. */
 static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t solid, double wrench[6])
 {
   const mac_grid    *g = c->g;
@@ -1048,7 +1062,7 @@ static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t sol
   return is_reached;
 }
 
-/* Cells of a tile with solid in a lower face. */
+/* Cells of a tile with a solid in a lower face. */
 static void find_solid_faces(const mac_assembly *c, const int64_t *tile, bool *has)
 {
   const mac_weights *w = &c->y->weights;
@@ -1067,7 +1081,7 @@ static bool is_near_solid(const bool *has, int place)
   return false;
 }
 
-/* One block's share of the list: counts where `out` is NULL. */
+/* Couplings of the samples of one chunk; only counts them if `out` is NULL. */
 static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last, const int64_t *slots, const uint8_t *component,
                               mac_coupling *out, int64_t at)
 {
@@ -1082,8 +1096,8 @@ static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last
     mac_row         row;
     if (slots[i] != cell) cell = slots[i], is_near = is_near_solid(has_solid, place.place);
     if (!is_near) continue;
-    if (component) mac_row_of_stress(c, &place, component[i], &row);
-    else mac_row_of_pressure(c, &place, &row);
+    if (component) row_of_stress(c, &place, component[i], &row);
+    else row_of_pressure(c, &place, &row);
     for (int32_t s = w->share_start[here]; s < w->share_start[here + 1]; ++s) {
       double wrench[6];
       if (!wrench_of_row(c, &row, w->share[s].solid, wrench)) continue;
@@ -1097,8 +1111,8 @@ static int64_t couple_samples(const mac_assembly *c, int64_t first, int64_t last
   return n;
 }
 
-enum { SAMPLES = 512 }; /* to a chunk: borders depend on the number of samples alone */
-static PetscErrorCode couple(const mac_assembly *c, int64_t n, const int64_t *slots, const uint8_t *component, mac_coupling *out)
+enum { SAMPLES = 512 }; /* per chunk: the boundaries depend only on the number of samples */
+static PetscErrorCode assemble_coupling(const mac_assembly *c, int64_t n, const int64_t *slots, const uint8_t *component, mac_coupling *out)
 {
   const int64_t n_chunks = (n + SAMPLES - 1) / SAMPLES;
   int64_t      *count = NULL;
@@ -1126,12 +1140,13 @@ static PetscErrorCode couple(const mac_assembly *c, int64_t n, const int64_t *sl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode mac_couplings_assemble(mac_assembly *c)
+/* Assemble F_p and F_s. */
+static PetscErrorCode assemble_couplings(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
-  PetscCall(couple(c, y->n_cells, y->cell_slot, NULL, &y->F_p));
-  PetscCall(couple(c, y->n_stress, y->stress_slot, y->component, &y->F_s));
+  PetscCall(assemble_coupling(c, y->n_cells, y->cell_slot, NULL, &y->F_p));
+  PetscCall(assemble_coupling(c, y->n_stress, y->stress_slot, y->component, &y->F_s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1189,13 +1204,13 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   timer_begin(TIMER_GRID);
   PetscCall(mac_bins_fill(&out->bins, c.g, s->n_sets, s->n, s->x));
   PetscCall(mac_weights_compute(&out->weights, c.g, &out->bins, n_solids, solids, &f));
-  PetscCall(mac_active_reserve(&c));
-  PetscCall(mac_velocity_of_empty_faces(&c));
-  PetscCall(mac_active_find(&c));
-  PetscCall(mac_masses_find(&c));
-  if (o->edge_weights == MAC_EDGES_NORMALIZED) PetscCall(mac_walls_hold(&c));
-  PetscCall(mac_operators_assemble(&c));
-  PetscCall(mac_couplings_assemble(&c));
+  PetscCall(reserve_active(&c));
+  PetscCall(extrapolate_empty_faces(&c));
+  PetscCall(find_active(&c));
+  PetscCall(find_masses(&c));
+  if (o->edge_weights == MAC_EDGES_NORMALIZED) PetscCall(apply_wall_friction(&c));
+  PetscCall(assemble_operators(&c));
+  PetscCall(assemble_couplings(&c));
   timer_end(TIMER_GRID);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1218,12 +1233,12 @@ void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *
     #pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < g->n_slots; ++slot) {
       const int32_t face = y->face_of[a][slot];
-      double        push;
+      double        change;
       if (face >= 0) s->u[a][slot] = u[face];
-      else if (y->has_ghosts && mac_face_is_carried(y, s, a, slot, u, &push)) s->u[a][slot] += push;
+      else if (y->has_ghosts && is_face_carried(y, s, a, slot, u, &change)) s->u[a][slot] += change;
       else if (mac_grid_is_closed(g, a, slot) || !(s->mass[a][slot] > 0.0)) s->u[a][slot] = 0.0;
     }
   }
-  mac_masses_repay(y, s->u);
+  repay_masses(y, s->u);
   mac_velocity_extrapolate(g, y->layer, s->u);
 }

@@ -1,4 +1,4 @@
-/* Where everything is in a step: the grid where particles are, and particles in its order. */
+/* --- layout: the grid around the particles, and the particles in the order of the grid -------------------------------------- */
 #include "discretize/mac/mac_transfer.h"
 #include <math.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "core/sort.h"
 #include "discretize/body/body_stages.h"
 
-/* Room for n entries, not kept. */
-static PetscErrorCode renew(const char *tag, int64_t n, size_t size, void *out)
+/* Allocate n entries; old contents are lost. */
+static PetscErrorCode reallocate(const char *tag, int64_t n, size_t size, void *out)
 {
   PetscFunctionBeginUser;
   memory_free(out);
@@ -22,10 +22,10 @@ static PetscErrorCode mac_sort_reserve(mac_domain *d, int64_t n)
   if (n <= d->keys_capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t capacity = n + n / 8;
   d->keys_capacity       = 0;
-  PetscCall(renew("mac sort", capacity, sizeof *d->key, &d->key));
-  PetscCall(renew("mac sort", capacity, sizeof *d->key, &d->key_scratch));
-  PetscCall(renew("mac sort", capacity, sizeof *d->order, &d->order));
-  PetscCall(renew("mac sort", capacity, sizeof *d->order, &d->order_scratch));
+  PetscCall(reallocate("mac sort", capacity, sizeof *d->key, &d->key));
+  PetscCall(reallocate("mac sort", capacity, sizeof *d->key, &d->key_scratch));
+  PetscCall(reallocate("mac sort", capacity, sizeof *d->order, &d->order));
+  PetscCall(reallocate("mac sort", capacity, sizeof *d->order, &d->order_scratch));
   d->keys_capacity = capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -47,17 +47,17 @@ static PetscErrorCode reserve_slots(mac_domain *d)
   const int64_t capacity = n + n / 4;
   double **arrays[] = {&s->mass[0], &s->mass[1], &s->mass[2], &s->u[0], &s->u[1], &s->u[2], &s->rho, &s->rest_density, &s->friction,
                        &s->cohesion, &s->pressure,
-                       /* only where asked for */
+                       /* only where needed */
                        &s->old_u[0], &s->old_u[1], &s->old_u[2], &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
   const bool has_flip = d->options->transfer == MAC_PIC_FLIP, has_mu_i = is_inertial(d);
   d->slots_capacity = 0;
   for (int a = 0; a < 18; ++a)
-    if (a < 11 || (a < 14 ? has_flip : has_mu_i)) PetscCall(renew("mac grid", capacity, sizeof(double), arrays[a]));
+    if (a < 11 || (a < 14 ? has_flip : has_mu_i)) PetscCall(reallocate("mac grid", capacity, sizeof(double), arrays[a]));
   d->slots_capacity = capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Particles of one body by slot, and where each block begins. */
+/* Sort the particles of one body by slot, and find the first particle of each block. */
 static PetscErrorCode sort_body(mac_domain *d, int b)
 {
   const mac_grid *g = &d->state.grid;
@@ -83,8 +83,8 @@ static PetscErrorCode sort_body(mac_domain *d, int b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the state shows of the particles; they may have been permuted since. */
-static void show_particles(mac_domain *d)
+/* Refer to the current particle arrays, which may have been permuted. */
+static void refer_to_particles(mac_domain *d)
 {
   for (int b = 0; b < d->bodies.n; ++b) {
     d->n[b] = d->bodies.particles[b]->n;
@@ -104,7 +104,7 @@ static PetscErrorCode reserve_tiles(mac_domain *d)
     for (int64_t k = 0; k < d->state.grid.n_blocks; ++k) d->tile_of[b][k] = d->start[b][k] < d->start[b][k + 1] ? (int32_t)n++ : -1;
   if (n * MAC_TILE_DOUBLES > d->tiles_capacity) {
     d->tiles_capacity = 0;
-    PetscCall(renew("mac tiles", (n + n / 4) * MAC_TILE_DOUBLES, sizeof(double), &d->tiles));
+    PetscCall(reallocate("mac tiles", (n + n / 4) * MAC_TILE_DOUBLES, sizeof(double), &d->tiles));
     d->tiles_capacity = (n + n / 4) * MAC_TILE_DOUBLES;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,16 +117,16 @@ PetscErrorCode mac_layout(mac_domain *d)
 
   PetscFunctionBeginUser;
   timer_begin(TIMER_SORT);
-  show_particles(d);
+  refer_to_particles(d);
   for (int b = 0; b < d->bodies.n; ++b) most = d->n[b] > most ? d->n[b] : most;
-  /* Half a step, of cfl cells at most, leads to where velocities are looked up again. */
+  /* The midpoint rule evaluates velocities up to half a step, cfl / 2 cells, away. */
   const int reach = (int)ceil(0.5 * d->options->cfl) + 2;
   PetscCall(mac_grid_build(&s->grid, s->n_sets, s->n, s->x, reach > MAC_REACH ? reach : MAC_REACH));
   PetscCall(mac_sort_reserve(d, most));
   PetscCall(reserve_slots(d));
   for (int b = 0; b < d->bodies.n; ++b) PetscCall(sort_body(d, b));
   PetscCall(reserve_tiles(d));
-  show_particles(d);
+  refer_to_particles(d);
   timer_end(TIMER_SORT);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -144,23 +144,21 @@ static inline int32_t mac_block_beside(const mac_grid *g, const int32_t b[3], co
   return g->block_of[at];
 }
 
-/* Particles -> faces and centres, by the staggered affine particle-in-cell method [Jiang2015] with trilinear weights.
+/* --- particles to grid: faces and cell centres, by the staggered affine particle-in-cell method [Jiang2015] with trilinear
+ * weights.
  *
- * Each block with particles of a body fills a private tile, which reaches one layer of cells beyond it; then each block adds up
- * the tiles that
- * overlap it, in fixed order. What a kernel spreads beyond a wall of the box is folded back inside the tile: as if a mirror image
- * of the particle
- * stood behind the wall. On faces along the wall's axis nothing is cut off. */
+ * Each block with particles of a body fills a private tile, which includes one layer of cells around the block. Then each block
+ * sums the tiles that overlap it, in fixed order. The part of a kernel beyond a wall of the box is folded back into the tile, as
+ * if a mirror image of the particle were behind the wall. Faces along the wall's axis lose nothing. */
 
 typedef double quad __attribute__((vector_size(32)));
 typedef double quad_unaligned __attribute__((vector_size(32), aligned(8), may_alias));
 typedef double pair __attribute__((vector_size(16)));
 typedef double pair_unaligned __attribute__((vector_size(16), aligned(8), may_alias));
-enum { STEP_X = 36, STEP_Y = 6 }; /* of a tile; along z 1 */
+enum { STEP_X = 36, STEP_Y = 6 }; /* strides of a tile; 1 along z */
 
-/* Lower node and share of the upper one, along each axis: on faces, and on the lattice half a cell off. Coordinates from the
- * block's corner, in
- * cells; what is outside of it by rounding counts as on its border. */
+/* Lower node and weight of the upper one along each axis, for faces and for the lattice shifted by half a cell. Coordinates are
+ * relative to the corner of the block, in cells. Positions outside the block by round-off are moved to its boundary. */
 typedef struct {
   int    on[3], off[3];
   double f_on[3], f_off[3];
@@ -229,8 +227,8 @@ static inline __attribute__((always_inline)) void fill_tile(const bool is_affine
   }
 }
 
-/* Layer `from` of a tile across `axis` onto layer `to`, both counted in cells of the block; or nowhere. `width` numbers per node.
- * */
+/* Add layer `from` of a tile across `axis` to layer `to`, both counted in cells of the block, or discard it. `width` numbers per
+ * node. */
 static void fold_layer(double *tile, int width, int axis, int from, int to, bool is_kept)
 {
   const int step[3] = {STEP_X, STEP_Y, 1}, u = step[(axis + 1) % 3], v = step[(axis + 2) % 3];
@@ -243,7 +241,7 @@ static void fold_layer(double *tile, int width, int axis, int from, int to, bool
       }
 }
 
-/* What was spread beyond the walls of the box. */
+/* Fold the contributions beyond the walls of the box. */
 static void fold_tile(const mac_grid *g, const int32_t block[3], bool is_mirror, double *tile)
 {
   for (int a = 0; a < 3; ++a) {
@@ -265,7 +263,7 @@ typedef struct {
       mu_i[MAC_MU_I_CONSTANTS][MAC_BLOCK];
 } block_sums;
 
-/* The part of a neighbour's tile (at offset o) that overlaps this block. */
+/* Add the part of a neighbour's tile (at offset o) that overlaps this block. */
 static void add_tile(const double *tile, const int o[3], const material *m, bool has_mu_i, bool is_mixed, block_sums *s)
 {
   int lo[3], hi[3];
@@ -358,19 +356,18 @@ PetscErrorCode mac_to_grid(mac_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Faces -> particles [Jiang2015], and particles through the velocity of the faces, by the midpoint rule.
+/* --- grid to particles [Jiang2015]: velocities, then displacement through the face velocities by the midpoint rule.
  *
- * Each block reads the velocities of its faces and two layers around it into a tile once. Next to walls of the box the velocity
- * along the
- * wall goes on beyond it, as the mirror images of mac_to_grid.c do. Half a step may lead beyond the tile: then nodes are looked
- * up one by one. */
+ * Each block reads the velocities of its faces and two layers around it into a tile once. Beyond walls of the box, the velocity
+ * along the wall is continued constantly, consistent with the mirror images of the transfer to the grid. Half a step may lead
+ * outside the tile; then nodes are read one by one. */
 
 enum { AROUND = 2, WIDE = MAC_SIDE + 2 * AROUND, WIDE_X = WIDE * WIDE, WIDE_Y = WIDE, WIDE_TILE = WIDE * WIDE * WIDE };
 typedef struct {
   double u[3][WIDE_TILE];
 } wide_tile;
 
-/* Slot of the node of an axis nearest to cell c: beyond walls, of its mirror image. */
+/* Slot of the node of an axis nearest to cell c; beyond walls, that of its mirror image. */
 static int64_t node_slot(const mac_grid *g, int axis, const int32_t c[3])
 {
   int32_t at[3];
@@ -432,8 +429,9 @@ static void load_tile(const mac_grid *g, const int32_t block[3], double *const u
     load_by_node(g, block, u, t);
 }
 
-/* Velocity along `axis` at s (in cells from the block's corner), from eight nodes u[.], and, if wanted, its gradient times h. */
-static inline __attribute__((always_inline)) double blend(const double u[8], const double f[3], double *gradient)
+/* Velocity along `axis` at s (in cells from the corner of the block) from eight nodes u[.]; and its gradient times h, unless
+ * NULL. */
+static inline __attribute__((always_inline)) double interpolate_velocity(const double u[8], const double f[3], double *gradient)
 {
   const double z00 = u[0] + f[2] * (u[1] - u[0]), z01 = u[2] + f[2] * (u[3] - u[2]), z10 = u[4] + f[2] * (u[5] - u[4]),
                z11 = u[6] + f[2] * (u[7] - u[6]);
@@ -459,7 +457,7 @@ static inline __attribute__((always_inline)) double tile_velocity(const double *
   }
   const double *t = tile + (n[0] + AROUND) * WIDE_X + (n[1] + AROUND) * WIDE_Y + n[2] + AROUND;
   for (int q = 0; q < 8; ++q) u[q] = t[(q >> 2) * WIDE_X + (q >> 1 & 1) * WIDE_Y + (q & 1)];
-  return blend(u, f, gradient);
+  return interpolate_velocity(u, f, gradient);
 }
 
 static double grid_velocity(const mac_grid *g, const double *u_axis, int axis, const int32_t block[3], const double s[3])
@@ -476,7 +474,7 @@ static double grid_velocity(const mac_grid *g, const double *u_axis, int axis, c
     const int64_t slot = node_slot(g, axis, c);
     u[q]               = slot >= 0 ? u_axis[slot] : 0.0;
   }
-  return blend(u, f, NULL);
+  return interpolate_velocity(u, f, NULL);
 }
 
 static inline __attribute__((always_inline)) void local_place(const mac_grid *g, const int32_t block[3], const particles *p,
@@ -485,7 +483,7 @@ static inline __attribute__((always_inline)) void local_place(const mac_grid *g,
   for (int a = 0; a < 3; ++a) s[a] = fmin(fmax((p->x[a][i] - g->min[a]) / g->h - MAC_SIDE * block[a], 0.0), MAC_SIDE);
 }
 
-/* Where the velocity is looked up half a step on: no farther than the walls. */
+/* Position half a step ahead, limited by the walls, where the midpoint rule evaluates the velocity. */
 static inline void midpoint(const mac_grid *g, const int32_t block[3], const double s[3], const double v[3], double half_over_h,
                             double mid[3])
 {
@@ -503,13 +501,12 @@ static inline bool is_in_tile(const double s[3])
   return is_in;
 }
 
-/* A few grains that are no continuum yet (their cell carries no stress) meet a wall of the box: the face on it stopped them, by
- * an impulse per mass
- * `stop`, and nobody else would resist their sliding on a rough one. Coulomb friction does, on each by itself. Without it a layer
- * thinner than
- * a cell glides for ever. What varies along the normal is forgotten: the next face up is theirs alone, and would fall freely. */
+/* Friction at walls of the box for particles too sparse for a continuum (their cell has no stress). The wall face stopped them by
+ * an impulse per mass `stop`; no stress resists their sliding on a rough wall. Coulomb friction is applied to each particle.
+ * Without it, a layer thinner than a cell would slide for ever. The affine velocity along the normal is removed: the next face
+ * above is determined by these particles alone and would fall freely. */
 typedef struct {
-  bool   is_near[3][2]; /* of this block: a closed wall of the box below its cells 0, above its cells `last` */
+  bool   is_near[3][2]; /* a closed wall of the box is below cells 0, above cells `last` of this block */
   int    last[3];
   double before[3];
 } wall_side;
@@ -528,7 +525,7 @@ static bool find_walls(const mac_grid *g, const int32_t block[3], wall_side *w)
   return has;
 }
 
-static void meet_walls(const mac_domain *d, const wall_side *w, const int cell[3], double friction, double v[3], double gradient[9])
+static void apply_wall_friction(const mac_domain *d, const wall_side *w, const int cell[3], double friction, double v[3], double gradient[9])
 {
   for (int a = 0; a < 3; ++a)
     for (int side = 0; side < 2; ++side) {
@@ -545,7 +542,7 @@ static void meet_walls(const mac_domain *d, const wall_side *w, const int cell[3
 }
 
 static inline __attribute__((always_inline)) void move_block(const bool is_apic, mac_domain *d, int64_t block, particles *p,
-                                                             const mac_seen *seen, int64_t first, int64_t end)
+                                                             const mac_samples *seen, int64_t first, int64_t end)
 {
   const mac_state *state = &d->state;
   const mac_grid  *g     = &state->grid;
@@ -575,7 +572,7 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
       side.before[a] = p->v[a][i];
     }
     if (has_walls && state->rho[cell] <= d->options->density_threshold * state->rest_density[cell])
-      meet_walls(d, &side, at, state->friction[cell], v, gradient);
+      apply_wall_friction(d, &side, at, state->friction[cell], v, gradient);
     for (int a = 0; a < 3; ++a) p->v[a][i] = v[a];
     for (int q = 0; q < 9 && is_apic; ++q) p->C[q][i] = gradient[q] / g->h;
   }
@@ -602,10 +599,9 @@ void mac_to_particles(mac_domain *d)
   timer_end(TIMER_G2P);
 }
 
-/* ------------------------------------------------------------- too fast?
- * ------------------------------------------------------------- */
+/* --- CFL condition ------------------------------------------------------------------------------------------------------- */
 
-/* The smallest particle of body b that is too fast, or its number of particles. */
+/* The first particle of body b that exceeds the limit, or the number of its particles. */
 static int64_t first_too_fast(const mac_domain *d, int b, bool is_own, double limit2)
 {
   const mac_grid  *g     = &d->state.grid;
@@ -637,7 +633,7 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
 {
   const double limit = d->options->cfl * d->state.grid.h / d->dt, limit2 = limit * limit;
   double       fastest2 = 0.0;
-  /* Interpolation averages: if no face is too fast, no particle is. */
+  /* Interpolated velocities are averages: if no face exceeds the limit, no particle does. */
   if (!is_own) {
     const double *const *u = (const double *const *)d->state.u;
     double               most[3] = {0.0, 0.0, 0.0};
@@ -656,13 +652,12 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_verdict *verdict)
   }
 }
 
-/* ------------------------------------------------------------- the box
- * ------------------------------------------------------------- */
+/* --- particles outside the box ------------------------------------------------------------------------------------------- */
 
-/* As near to a wall as a particle may come [h]. */
+/* Smallest distance of a particle from a wall [h]. */
 static const double NEAREST = 1e-3;
 
-static bool is_gone(const mac_grid *g, const double x[3])
+static bool has_left(const mac_grid *g, const double x[3])
 {
   bool is_out = false;
   for (int a = 0; a < 3; ++a) {
@@ -672,8 +667,8 @@ static bool is_gone(const mac_grid *g, const double x[3])
   return is_out;
 }
 
-/* Those that left through open sides, whatever else there is of them. */
-static PetscErrorCode remove_gone(mac_domain *d, int b)
+/* Remove the particles that left through open sides, from all arrays. */
+static PetscErrorCode remove_particles_outside(mac_domain *d, int b)
 {
   const mac_grid *g = &d->state.grid;
   particles      *p = d->bodies.particles[b];
@@ -687,7 +682,7 @@ static PetscErrorCode remove_gone(mac_domain *d, int b)
   for (int a = 0; a < 3; ++a) arrays[n_arrays++] = (void **)&d->seen[b].move[a];
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
-    if (is_gone(g, x)) continue;
+    if (has_left(g, x)) continue;
     for (int k = 0; k < n_arrays && n_kept != i; ++k) ((uint64_t *)*arrays[k])[n_kept] = ((uint64_t *)*arrays[k])[i];
     ++n_kept;
   }
@@ -696,13 +691,13 @@ static PetscErrorCode remove_gone(mac_domain *d, int b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* So that particles that were sent back to one corner do not end up in one place: up to NEAREST, by identity. */
-static double spread(int64_t id, int axis)
+/* Offset up to NEAREST from the particle's identity, so that particles moved to the same corner do not coincide. */
+static double corner_offset(int64_t id, int axis)
 {
   return NEAREST * (double)(((uint64_t)id * 3 + (uint64_t)axis) * 0x9e3779b97f4a7c15ULL >> 32) * 0x1p-32;
 }
 
-PetscErrorCode mac_contain(mac_domain *d, int b)
+PetscErrorCode mac_return_to_box(mac_domain *d, int b)
 {
   const mac_grid *g        = &d->state.grid;
   particles      *p        = d->bodies.particles[b];
@@ -720,20 +715,20 @@ PetscErrorCode mac_contain(mac_domain *d, int b)
       const double from = g->wall[a][0] == MAC_WALL_OPEN ? -INFINITY : low, to = g->wall[a][1] == MAC_WALL_OPEN ? INFINITY : high;
 #pragma omp parallel for schedule(static)
       for (int64_t i = 0; i < p->n; ++i) {
-        if (x[i] < from) x[i] = low + spread(p->id[i], a) * g->h;
-        if (x[i] > to) x[i] = high - spread(p->id[i], a) * g->h;
+        if (x[i] < from) x[i] = low + corner_offset(p->id[i], a) * g->h;
+        if (x[i] > to) x[i] = high - corner_offset(p->id[i], a) * g->h;
       }
     }
   }
-  if (has_open) PetscCall(remove_gone(d, b));
+  if (has_open) PetscCall(remove_particles_outside(d, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mac_reserve_seen(mac_domain *d)
+PetscErrorCode mac_reserve_samples(mac_domain *d)
 {
   PetscFunctionBeginUser;
   for (int b = 0; b < d->bodies.n; ++b) {
-    mac_seen     *s = &d->seen[b];
+    mac_samples     *s = &d->seen[b];
     const int64_t n = d->bodies.particles[b]->n;
     s->n            = n;
     if (n <= s->capacity) continue;

@@ -3,7 +3,7 @@
 
 static const int step[6] = {-36, 36, -6, 6, -1, 1};
 
-/* Which faces of a block come next to those of layer `here`; next gets all. */
+/* Mark the faces of a block that are next to those of layer `here`; the result is written to `next`. */
 static void layer_of_block(const mac_grid *g, int64_t b, int axis, uint8_t here, const uint8_t *layer, uint8_t *next)
 {
   int64_t tile[MAC_TILE];
@@ -11,7 +11,8 @@ static void layer_of_block(const mac_grid *g, int64_t b, int axis, uint8_t here,
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int64_t slot     = b * MAC_BLOCK + l;
     const bool    is_found = layer[slot] == 0 || (here > 0 && layer[slot] != MAC_NO_LAYER);
-    next[slot]             = is_found ? layer[slot] : MAC_NO_LAYER; /* what comes in as not 0 says no more than that */
+    next[slot]             = is_found ? layer[slot] : MAC_NO_LAYER; /* an input other than 0 only means that the face is not
+                                                                       known */
     if (is_found || !mac_grid_has_face(g, axis, slot)) continue;
     if (!has_tile) mac_grid_tile(g, b, tile), has_tile = true;
     for (int q = 0; q < 6; ++q) {
@@ -75,7 +76,7 @@ void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double
   }
 }
 
-/* What each face of a layer in a block gives to each of its sources; false: nothing. */
+/* What each face of a layer in a block gives to each of its sources. Returns false if nothing. */
 static bool share_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *mass, double *share)
 {
   int64_t tile[MAC_TILE];
@@ -114,7 +115,7 @@ static void take_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_
   }
 }
 
-/* Whether any block next to this one, or it itself, gives. */
+/* Whether this block or a block next to it has faces that give. */
 static bool is_given(const mac_grid *g, int64_t b, const uint8_t *gives)
 {
   const int32_t *at = g->block[b];
@@ -128,7 +129,7 @@ static bool is_given(const mac_grid *g, int64_t b, const uint8_t *gives)
   return is;
 }
 
-PetscErrorCode mac_velocity_carry(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3])
+PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3])
 {
   double  *share = NULL;
   uint8_t *gives = NULL;

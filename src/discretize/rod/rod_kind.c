@@ -1,4 +1,4 @@
-/* Creates a body of kind rod from its job entry: nodes, ends, holds, and the blocks of the chosen model. Contains the table of
+/* Creates a body of kind rod from its job entry: nodes, ends, held nodes, and the blocks of the chosen model. Contains the table of
  * models and the row of the registry of body kinds. */
 #include "core/math3.h"
 #include "core/memory.h"

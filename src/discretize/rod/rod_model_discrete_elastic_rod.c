@@ -417,7 +417,7 @@ static bool set_vertices(rod_body *b, const der_strand *w)
     der_edges_at(w, i, edge);
     const double l[2] = {edge[0] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[0]], edge[1] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[1]]};
     const double L = 0.5 * (l[0] + l[1]), whole = hypot(natural->curvature[0], natural->curvature[1]);
-    const double phi   = whole > 0.0 ? rod_turning(whole, l[0], l[1]) : 0.0; /* bending strain of a circular arc, per curvature: */
+    const double phi   = whole > 0.0 ? rod_chord_angle(whole, l[0], l[1]) : 0.0; /* bending strain of a circular arc, per curvature: */
     const double share = whole > 0.0 ? (w->d->by_angle ? phi : 2.0 * tan(0.5 * phi)) / whole : L;
     const bool is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
     for (int k = 0; k < 3; ++k) w->d->stiffness[3 * at + k] = is_free ? -1.0 : (k < 2 ? b->section.bending[k] : b->section.twist) / L;
@@ -596,7 +596,7 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   snprintf(name, sizeof name, "bodies/%s", b->base.name);
   group = field_table_find_group(table, name);
   PetscCall(field_table_add(table, group, "strain", "1", FIELD_F64, 3, &d->start, FIELD_CHECKPOINT | FIELD_FRAME,
-                            "bends towards the director and across it, twist [rad], each over the length that the node stands for"));
+                            "bends towards the director and across it, twist [rad], each over the length that the node represents"));
   PetscCall(field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
   group->refresh = refresh_directors;
   PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "twist of the reference frames"));

@@ -98,7 +98,7 @@ static PetscErrorCode add_bend(rod_body *b, int64_t strand, int64_t i)
   s.c = 2.0 * b->section.bending[0] / (l[0] + l[1]);
   spring_vector(b, &s, r->x, d);
   const double given = hypot(b->natural.curvature[0], b->natural.curvature[1]);
-  s.rest             = !isnan(given) ? 2.0 * sin(0.5 * rod_turning(given, l[0], l[1])) : b->natural.shape == ROD_NATURAL_AS_DRAWN ? v3_norm(d) : 0.0;
+  s.rest             = !isnan(given) ? 2.0 * sin(0.5 * rod_chord_angle(given, l[0], l[1])) : b->natural.shape == ROD_NATURAL_AS_DRAWN ? v3_norm(d) : 0.0;
   if (s.rest < 1e-12) s.rest = 0.0; /* straight up to round-off */
   if (s.c > 0.0) PetscCall(add_spring(b, &s));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -318,7 +318,7 @@ void rod_transport(const double from[3], const double to[3], const double a[3], 
 }
 
 /* A chord of length l of a circle of this curvature makes an angle asin(curvature l / 2) with the tangents at its ends. */
-double rod_turning(double curvature, double before, double after)
+double rod_chord_angle(double curvature, double before, double after)
 {
   return asin(fmin(1.0, 0.5 * curvature * before)) + asin(fmin(1.0, 0.5 * curvature * after));
 }

@@ -30,5 +30,5 @@ void           rod_strands_destroy(rod_strands *s);
 void rod_transport(const double from[3], const double to[3], const double a[3], double out[3]);
 /* Angle between two consecutive chords with lengths `before` and `after` of a circle with this curvature; a length of 0
  * represents the tangent. */
-double rod_turning(double curvature, double before, double after);
+double rod_chord_angle(double curvature, double before, double after);
 #endif

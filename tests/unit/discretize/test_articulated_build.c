@@ -79,13 +79,13 @@ static void test_refusals(void **state)
   check_refused("t,hinge\n0,inf\n1,1\n", both, "expected a number, found \"inf\"");
   (void)snprintf(there, sizeof there, "%s:4:1: t: 1 is not later than 1 before it", file);
   check_refused("t,hinge\n0,1\n1,1\n1,1\n", both, there);
-  check_refused(good, HINGE(", motion: t") ", " SLIDE(""), "hinge.motion: its column in");
-  check_refused(good, HINGE(DRIVE ", position: 0.5") ", " SLIDE(""), "hinge.position: its column in");
-  check_refused(good, HINGE(", drive: {stiffness: 1, target: t}") ", " SLIDE(""), "hinge.drive.target: its column in");
-  check_refused(good, HINGE(", damping: 1") ", " SLIDE(""), "motion is prescribed");
-  check_refused(good, HINGE("") ", " SLIDE(", mimic: {joint: hinge}"), "it follows joint \"hinge\", not a column");
+  check_refused(good, HINGE(", motion: t") ", " SLIDE(""), "hinge.motion: is given by its column in");
+  check_refused(good, HINGE(DRIVE ", position: 0.5") ", " SLIDE(""), "hinge.position: is given by its column in");
+  check_refused(good, HINGE(", drive: {stiffness: 1, target: t}") ", " SLIDE(""), "hinge.drive.target: is given by its column in");
+  check_refused(good, HINGE(", damping: 1") ", " SLIDE(""), "a prescribed motion");
+  check_refused(good, HINGE("") ", " SLIDE(", mimic: {joint: hinge}"), "it mimics joint \"hinge\" and has a column");
   check_refused(good, HINGE("") ", slide: {type: ball, parent: upper, child: hand, at: [0, 0, 1]}", "neither revolute nor prismatic");
-  check_refused(good, HINGE(DRIVE ", lower: 1, upper: 2") ", " SLIDE(""), "begins at 0.5, outside its limits 1 and 2");
+  check_refused(good, HINGE(DRIVE ", lower: 1, upper: 2") ", " SLIDE(""), "starts at 0.5, outside its limits 1 and 2");
   assert_no_leak();
 }
 

@@ -68,7 +68,7 @@ static void refusals(void **state)
   static const struct {
     const char *set, *says;
   } c[] = {
-      {"bodies.one.shape={box: {min: [-1.1, 0, 0], max: [0, 0.5, 0.5]}}", "reaches out of mac.domain"},
+      {"bodies.one.shape={box: {min: [-1.1, 0, 0], max: [0, 0.5, 0.5]}}", "extends beyond mac.domain"},
       {"bodies.one.shape={sphere: {center: [-0.5, 0.5, 0.5], radius: 0.02}}", "holds not one particle"},
       {"bodies.two.shape={box: {min: [-0.1, 0, 0.2], max: [0.4, 0.5, 0.6]}}", "\"one\" and \"two\" overlap: 160 cells"},
       {"bodies.one.particles_per_cell=9", "expected 1, 8, 27 or another cube, got 9"},
@@ -84,14 +84,14 @@ static void refusals(void **state)
       {"mac.spacing=0.03", "does not divide the domain along x, 2 m: it gives 66.6667 cells"},
       {"mac.spacing=1e-7", "gives 2e+07 cells along x"},
       {"mac.domain.max=[1, -1, 0.8]", "max is not above min along y"},
-      {"mac.walls={lower_x: periodic}", "is periodic on one side of x alone"},
+      {"mac.walls={lower_x: periodic}", "is periodic on only one side of x"},
       {"mac={domain: {min: [-1, 0, 0], max: [1, 0.9, 0.8]}, spacing: 0.05, walls: {lower_y: periodic, upper_y: periodic}}",
        "expected a multiple of 4"},
       {"mac={domain: {min: [-1, 0, 0], max: [1, 1, 0.8]}, spacing: 0.05, wall_friction: 0.2, walls: {lower_x: smooth, upper_x: "
        "smooth, lower_y: smooth, upper_y: smooth, "
        "lower_z: smooth, upper_z: smooth}}",
-       "is of rough walls, and there is none"},
-      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "there is no body of kind mac"},
+       "has no effect without rough walls"},
+      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "has no effect without a body of kind mac"},
   };
   for (size_t i = 0; i < sizeof c / sizeof *c; ++i) {
     world w;

@@ -104,7 +104,7 @@ static void thin_grains_rest(void **state)
   const mac_position_correction once = {.iterations = 1, .radius = 2.0, .step = 0.1};
   int         n_kept = 0, n_forgot = 0;
   o.position_correction = &once;
-  assert_ok(mac_reserve_seen(d));
+  assert_ok(mac_reserve_samples(d));
   for (int64_t i = 0; i < p->n; ++i) {
     d->seen[0].density[i] = o.density_threshold * (p->id[i] % 2 ? 1600.0 : 1600.1); /* just thin, just dense */
     for (int a = 0; a < 3; ++a) {
@@ -276,7 +276,7 @@ static void thin_solids_hold(void **state)
     particles   *p        = d->bodies.particles[0];
     int          n_beyond = 0, n_through = 0;
     double      *before;
-    assert_ok(mac_reserve_seen(d));
+    assert_ok(mac_reserve_samples(d));
     assert_ok(memory_alloc("before", p->n, sizeof *before, &before));
     for (int64_t i = 0; i < p->n; ++i) {
       if (fabs(p->x[2][i] - 0.5) < 0.021) p->x[2][i] = p->x[2][i] < 0.5 ? 0.47 : 0.53;

@@ -113,7 +113,7 @@ static void borders_are_no_obstacle(void **unused)
     for (int a = 0; a < 3; ++a)
       for (int64_t s = 0; s < f.g.n_slots; ++s) mass[1] -= f.layer[a][s] == MAC_NO_LAYER ? f.mass[a][s] : 0.0;
     mass[0] += mass[1], mass[1] = 0.0;
-    assert_ok(mac_velocity_carry(&f.g, f.layer, f.mass, f.u));
+    assert_ok(mac_velocity_transfer_mass(&f.g, f.layer, f.mass, f.u));
     for (int a = 0; a < 3; ++a)
       for (int64_t s = 0; s < f.g.n_slots; ++s) mass[1] += f.layer[a][s] == 0 ? f.mass[a][s] : 0.0;
     assert_close(mass[1], mass[0], 1e-13 * mass[0]);
@@ -140,7 +140,7 @@ static void nothing_is_lost_on_the_way(void **unused)
         for (int64_t s = 0; s < f[t].g.n_slots; ++s) mass[0] += own[a][s], momentum[0] += own[a][s] * f[t].u[a][s];
       }
       assert_ok(mac_velocity_layers(&f[t].g, f[t].layer));
-      assert_ok(mac_velocity_carry(&f[t].g, f[t].layer, f[t].mass, f[t].u));
+      assert_ok(mac_velocity_transfer_mass(&f[t].g, f[t].layer, f[t].mass, f[t].u));
       for (int a = 0; a < 3; ++a)
         for (int64_t s = 0; s < f[t].g.n_slots; ++s) {
           const int layer = f[t].layer[a][s];
