@@ -192,7 +192,7 @@ static void describe_walls(const scene *s, FILE *out)
 {
   int n = 0;
   for (int i = 0; i < s->n_bodies; ++i)
-    if (s->bodies[i].kind == &mac_side_kind) fprintf(out, "%s%s", n++ == 0 ? "  rigid bodies meet " : ", ", s->bodies[i].name);
+    if (s->bodies[i].kind == &mac_side_kind) fprintf(out, "%s%s", n++ == 0 ? "  rigid bodies touch " : ", ", s->bodies[i].name);
   if (n > 0) fprintf(out, "\n");
 }
 
