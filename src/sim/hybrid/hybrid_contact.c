@@ -467,9 +467,9 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that gained more
- * energy than the changes of their vertices contain (possible in sliding) get their effective mass for any direction, and the transfer is
- * repeated. */
+/* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that
+ * gained more energy than the changes of their vertices contain (possible in sliding) get their effective mass for any
+ * direction, and the transfer is repeated. */
 static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     augury_result *done)
 {
