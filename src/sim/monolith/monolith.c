@@ -1,5 +1,5 @@
 /* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact; pressure, friction
- * and contact forces are the solution of one problem [TakahashiBatty2021; docs/theory, section 13].
+ * and contact forces are the solution of one problem [TakahashiBatty2021].
  *
  * A step starts from the velocities without contact: free motion of the bodies, and faces with gravity. Then
  *
