@@ -1,4 +1,4 @@
-/* What tests of whole penalty steps share: the equations of a job's scene, and their tangent against finite differences. */
+/* Common parts of tests of whole penalty steps: the equations of a job's scene, and their tangent against finite differences. */
 #ifndef SS_TESTS_PENALTY_FIXTURE_H
 #define SS_TESTS_PENALTY_FIXTURE_H
 #include "test.h"
@@ -150,7 +150,7 @@ static void check_derivatives(world *w)
   }
 }
 
-/* The assembled matrix P, or its transpose, against the products that need none: all rows, then those of each system. */
+/* The assembled matrix P, or its transpose, against the matrix-free products: all rows, then those of each system. */
 static void check_matrix_product(world *w, Mat P, double tolerance)
 {
   double *x = random_numbers(w->n, 8, 1.0), *y = numbers(w->n), *z = numbers(w->n);

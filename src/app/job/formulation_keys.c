@@ -219,7 +219,7 @@ void formulation_keys_check(document_node *root, int index, diagnostics *d)
   check_kinds(root, index, d);
 }
 
-void formulation_keys_check_parts(document_node *root, const document_node *resolved, int index, diagnostics *d)
+void formulation_keys_check_conditions(document_node *root, const document_node *resolved, int index, diagnostics *d)
 {
   if (OF(monolith) & 1u << index) visit_parts(flow_parts, root, resolved, d);
   if (OF(convex) & 1u << index) visit_parts(law_parts, root, resolved, d);
@@ -229,5 +229,5 @@ void formulation_keys_check_parts(document_node *root, const document_node *reso
 void formulation_keys_prune(document_node *resolved, int index)
 {
   visit_all(resolved, index, NULL);
-  formulation_keys_check_parts(resolved, resolved, index, NULL);
+  formulation_keys_check_conditions(resolved, resolved, index, NULL);
 }

@@ -9,7 +9,7 @@
 void formulation_keys_check(document_node *root, int formulation, diagnostics *d);
 /* Complain of every key that has no effect because of the value of another key. `resolved`: the same job with all defaults
  * written out. */
-void formulation_keys_check_parts(document_node *root, const document_node *resolved, int formulation, diagnostics *d);
+void formulation_keys_check_conditions(document_node *root, const document_node *resolved, int formulation, diagnostics *d);
 /* Remove both sorts of keys from a job with all defaults written out, so that it can be read again. */
 void formulation_keys_prune(document_node *resolved, int formulation);
 #endif

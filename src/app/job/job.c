@@ -181,7 +181,7 @@ static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
   finish_scene_options(j, root);
   document_node *resolved;
   PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
-  formulation_keys_check_parts(root, resolved, j->formulation, d);
+  formulation_keys_check_conditions(root, resolved, j->formulation, d);
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   formulation_keys_prune(resolved, j->formulation);
   j->tree = resolved;

@@ -34,7 +34,7 @@
 /* Everything is borrowed. */
 typedef struct {
   double              tolerance;   /* of Newton's method */
-  step_motion        *motion;      /* its A is that of the last problem; its options tell which tangents may be exact */
+  step_motion        *motion;      /* its A is that of the last problem; its options define which tangents may be exact */
   step_layout        *layout;
   const step_unknowns *unknowns;
   const sparse_rows  *J;
@@ -214,8 +214,8 @@ static void record_solver_result(const convex_options *o, const sap_result *resu
 
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
  * Coulomb's law (coulomb_passes > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
- * [Cadoux2009], convex in each pass, until a pass needs no iteration. pushes: impulses for the first pass, may be NULL. */
-static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, step_verdict *verdict, step_report *report)
+ * [Cadoux2009], convex in each pass, until a pass needs no iteration. guess: impulses for the first pass, may be NULL. */
+static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step_verdict *verdict, step_report *report)
 {
   const convex_options *o = p->c->options;
   convex_contacts      *c = &p->contacts;
@@ -224,7 +224,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *pushes, ste
   const front_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
                                p->whole.terms, p->motion.front, &columns,
-                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL, pushes};
+                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL, guess};
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
@@ -346,7 +346,7 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_verdict *verd
   double        norm = INFINITY, before, best = INFINITY;
   int64_t       n_idle = 0;
   for (int64_t k = 1;; ++k) {
-    PetscCall(solve_contact(p, k == 1 ? p->contacts.pushes : NULL, verdict, report));
+    PetscCall(solve_contact(p, k == 1 ? p->contacts.r_previous : NULL, verdict, report));
     if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     before = norm;
     if (k < most) PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));

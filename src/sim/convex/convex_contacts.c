@@ -6,7 +6,7 @@
 
 void convex_contacts_destroy(convex_contacts *c)
 {
-  void *arrays[] = {&c->law, &c->known, &c->pushes, &c->r, &c->u, &c->x, &c->scale};
+  void *arrays[] = {&c->law, &c->known, &c->r_previous, &c->r, &c->u, &c->x, &c->scale};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   c->n = 0;
 }
@@ -57,7 +57,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
   PetscErrorCode code = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
   for (int k = 0; k < 5 && !code; ++k)
     code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
-  if (!code) code = memory_alloc("impulses of the last step", 3 * c->n, sizeof *c->pushes, &c->pushes);
+  if (!code) code = memory_alloc("impulses of the last step", 3 * c->n, sizeof *c->r_previous, &c->r_previous);
   if (!code) code = memory_alloc("scales of contacts", 9 * c->n, sizeof *c->scale, &c->scale);
   if (!code) code = memory_alloc("inverse masses", A->n_rows, sizeof *inverse, &inverse);
   if (!code && u->is_all) code = memory_alloc("no velocities", u->n_full, sizeof *still, &still);
@@ -69,7 +69,7 @@ PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame 
     for (int64_t i = 0; i < A->n_rows; ++i) inverse[i] = 1.0 / inverse[i];
     contact_jacobian_velocity(rows, f->layout.v0, u0);
     contact_jacobian_velocity(rows, u->is_all ? still : u->known, c->known);
-    step_impulses_guess(&f->record.known, rows, step_contacts_spots(&f->contacts), f->layout.dt, c->pushes);
+    step_impulses_guess(&f->record.known, rows, step_contacts_spots(&f->contacts), f->layout.dt, c->r_previous);
     make_laws(o, f, J, inverse, u0, c);
   }
   memory_free(&inverse), memory_free(&u0), memory_free(&still);
@@ -108,7 +108,7 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
       x[0] = u[0] - law->bias + law->R_n * r[0];
       if (o->coulomb_passes > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
                                                                                   * converged to */
-    } else { /* not bounded by a cone: x only tells whether the contact slides */
+    } else { /* not bounded by a cone: x only indicates whether the contact slides */
       const bool slides = hypot(u[1], u[2]) > law->slip;
       for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;
       x[0] = law->mu * hypot(x[1], x[2]);

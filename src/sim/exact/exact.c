@@ -12,9 +12,9 @@
  * the contacts of a working set (exact_working_set.h).
  *
  * Line search: if the slope of work (v - v_k) . (g - H^T r) is not near 0 at v, the next linearisation point is the place on the
- * line from v_k through v where it is, separately for each strand or mesh if there are several (exact_line_search.h). An accepted step
- * is never such a point but always the solution of a linearised problem. max_iterations: 1 accepts the first linearisation
- * without a check, as the paper does. */
+ * line from v_k through v where it is, separately for each strand or mesh if there are several (exact_line_search.h). An
+ * accepted step is never such a point but always the solution of a linearised problem. max_iterations: 1 accepts the first
+ * linearisation without a check, as the paper does. */
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -151,12 +151,13 @@ typedef struct {
 #define SLOW 0.3
 #define FORCING 0.05 /* friction tolerance over the final one, per residual over the Newton tolerance (inexact Newton), */
 #define LOOSEST 1e-2 /* and its upper bound */
-#define LONGEST_STEP 16.0
-#define TRAJECTORY_CHANGE 0.1 /* of the thickest fibre: a smaller change of the trajectory since the last detection does not require a new
-                   * one */
-#define EARLY_DETECTION 1e2 /* residual over tolerance below which contacts are detected a second time, before the other impulses are
-                   * solved accurately */
-#define VIOLATION_SPEED 1e-4 /* of the speed that gravity adds in a step: closing speed up to which an excluded contact may be violated */
+#define LONGEST_STEP 16.0 /* of a line search, in full steps */
+/* Of the thickest fibre: smaller changes of the trajectory since the last contact detection do not require a new one. */
+#define TRAJECTORY_CHANGE 0.1
+/* Residual over tolerance below which contacts are detected a second time, before the other impulses are solved accurately. */
+#define EARLY_DETECTION 1e2
+/* Of the speed that gravity adds in a step: closing speed up to which an excluded contact may be violated. */
+#define VIOLATION_SPEED 1e-4
 enum {
   IDLE     = 4,  /* iterations without progress after which linearisation has converged as far as possible: near the tolerance, */
   IDLE_FAR = 16, /* and far from it, where convergence is not monotone */

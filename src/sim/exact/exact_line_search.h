@@ -26,10 +26,10 @@ PetscErrorCode exact_line_search_create(const delassus *W, exact_line_search *w)
 void           exact_line_search_destroy(exact_line_search *w);
 /* Set the initial slopes: dy is the search direction, gradient the residual g - H^T r at the start, both [n]. */
 void exact_line_search_start(exact_line_search *w, const double *dy, const double *gradient);
-/* Check the full step, where the residual is `gradient` with weights `scale` [n]. Select the parts that went too far, among those
- * with at least an average share of the residual, and return their number. All step lengths are 1 until exact_line_search_next. Parts
- * that did not go far enough are not selected: their stiff components have converged, and the next linearisation advances the
- * others. */
+/* Check the full step, where the residual is `gradient` with weights `scale` [n]. Select the parts that went too far, among
+ * those with at least an average share of the residual, and return their number. All step lengths are 1 until
+ * exact_line_search_next. Parts that did not go far enough are not selected: their stiff components have converged, and the next
+ * linearisation advances the others. */
 int64_t exact_line_search_select(exact_line_search *w, const double *dy, const double *gradient, const double *scale);
 /* Choose the next step length of every selected part; `step` counts from 0. */
 void exact_line_search_next(exact_line_search *w, int step);

@@ -2,11 +2,12 @@
  * [MarquezRazonEtAl2023, sec. 4].
  *
  *    1  free motion      the step without contact
- *    2  contact          boundary velocities are transferred through a grid (contact/augury), which prevents approach but not separation; then
- *                        geometric impulses (contact/impulse) remove the remaining collisions between features on the straight trajectories from
- *                        x to x + dt v
- *    3  second solve     from the same start, with boundaries on these trajectories. As an extension of the paper only the nodes changed by
- *                        contact are prescribed (holds: touched); then the impulses of 2 and 3 are repeated if free nodes collide
+ *    2  contact          boundary velocities are transferred through a grid (contact/augury), which prevents approach but not
+ *                        separation; then geometric impulses (contact/impulse) remove the remaining collisions between features
+ *                        on the straight trajectories from x to x + dt v
+ *    3  second solve     from the same start, with boundaries on these trajectories. As an extension of the paper only the nodes
+ *                        changed by contact are prescribed (holds: touched); then the impulses of 2 and 3 are repeated if free
+ *                        nodes collide
  *
  * Contact uses the geometry of the start of the step. The new state contains the end points of the trajectories themselves, so
  * that separate surfaces stay separate. A step without contact is free motion. */

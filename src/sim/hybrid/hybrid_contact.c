@@ -58,7 +58,7 @@ static PetscErrorCode attribute_to_neighbours(hybrid_contact *c)
   int32_t              *push;
   bool                  is_more = true;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("pushed vertices", f->n_vertices, sizeof *push, &push));
+  PetscCall(memory_alloc("changed vertices", f->n_vertices, sizeof *push, &push));
   for (int64_t k = 0; k < f->n_vertices; ++k) push[k] = -1;
   for (int64_t i = 0; i < c->n_grid_changes; ++i) push[c->grid_change[i].vertex] = (int32_t)i;
   while (is_more) {
@@ -88,7 +88,7 @@ static PetscErrorCode collect_grid_changes(hybrid_contact *c)
     PetscCall(memory_alloc("boundary", f->n_vertices, sizeof *c->element, &c->element));
     for (int64_t k = 3 * f->n_triangles - 1; k >= 0; --k) c->element[f->triangle[k]] = (int32_t)(k / 3);
   }
-  PetscCall(memory_reserve("pushed vertices", f->n_vertices, sizeof *c->grid_change, &c->grid_change_capacity, &c->grid_change));
+  PetscCall(memory_reserve("changed vertices", f->n_vertices, sizeof *c->grid_change, &c->grid_change_capacity, &c->grid_change));
   for (int64_t k = 0; k < f->n_vertices; ++k) {
     hybrid_grid_change *p = &c->grid_change[c->n_grid_changes];
     v3_sub(p->change, b->v + 3 * k, c->v_old + 3 * k);
@@ -468,9 +468,9 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that gained more
- * energy than the changes of their vertices contain (possible in sliding) get their effective mass for any direction, and the transfer is
- * repeated. */
+/* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that
+ * gained more energy than the changes of their vertices contain (possible in sliding) get their effective mass for any
+ * direction, and the transfer is repeated. */
 static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
                                     augury_result *done)
 {

@@ -42,7 +42,7 @@ static const key_spec grid_keys[] = {
   {.name = "acts_on", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, acts_on), .choices = choices, .choice_help = choice_help, .fallback = "closing",
    .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
   {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
-   .help = "augury: direction along which a velocity change that holds surfaces together is undone"},
+   .help = "augury: direction along which a cohesive velocity change is undone"},
   {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
    .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "
            "transferred, and features smaller than triangles pass through"},
@@ -83,7 +83,7 @@ static const char *const held[]     = {[HYBRID_HOLDS_TOUCHED] = "touched", [HYBR
 static const char *const held_help[] = {
   "nodes whose velocity contact has changed; if free nodes then collide, contact is repeated, at most three times, then all are "
   "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",
-  "all nodes of surfaces, as published: surfaces beside a contact continue with their free motion, which adds energy if sound "
+  "all nodes of surfaces, as published: surfaces next to a contact continue with their free motion, which adds energy if sound "
   "travels farther in a step than the contact is wide"};
 static const key_spec keys[] = {
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,

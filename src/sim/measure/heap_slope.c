@@ -77,12 +77,12 @@ static PetscErrorCode columns_alloc(int64_t n, columns *c)
 {
   PetscFunctionBegin;
   c->n = n;
-  PetscCall(memory_alloc("flank", n, sizeof(double), &c->s));
-  PetscCall(memory_alloc("flank", n, sizeof(double), &c->z));
-  PetscCall(memory_alloc("flank", n, sizeof(double), &c->top_s));
-  PetscCall(memory_alloc("flank", n, sizeof(double), &c->top_z));
-  PetscCall(memory_alloc("flank", n, sizeof(uint64_t), &c->key));
-  PetscCall(memory_alloc("flank", n, sizeof(int32_t), &c->order));
+  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->s));
+  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->z));
+  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->top_s));
+  PetscCall(memory_alloc("heap slope", n, sizeof(double), &c->top_z));
+  PetscCall(memory_alloc("heap slope", n, sizeof(uint64_t), &c->key));
+  PetscCall(memory_alloc("heap slope", n, sizeof(int32_t), &c->order));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

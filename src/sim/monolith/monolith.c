@@ -1,5 +1,5 @@
 /* The formulation `monolith`: a granular or liquid continuum on a staggered grid and rigid bodies in contact; pressure, friction
- * and contact forces are the solution of one problem [TakahashiBatty2021; docs/theory, section 13].
+ * and contact forces are the solution of one problem [TakahashiBatty2021].
  *
  * A step starts from the velocities without contact: free motion of the bodies, and faces with gravity. Then
  *
@@ -192,7 +192,7 @@ static void describe_walls(const scene *s, FILE *out)
 {
   int n = 0;
   for (int i = 0; i < s->n_bodies; ++i)
-    if (s->bodies[i].kind == &mac_side_kind) fprintf(out, "%s%s", n++ == 0 ? "  rigid bodies meet " : ", ", s->bodies[i].name);
+    if (s->bodies[i].kind == &mac_side_kind) fprintf(out, "%s%s", n++ == 0 ? "  rigid bodies touch " : ", ", s->bodies[i].name);
   if (n > 0) fprintf(out, "\n");
 }
 

@@ -5,7 +5,7 @@
  * step). Therefore momentum is conserved to rounding for any forces. The coupling with the continuum is linear: v = v_free +
  * inverse_mass (force, moment), linearised about the step without forces. For bodies that rotate fast and are not round this has
  * an error of O(dt) of the gyroscopic moment; the contact solver, which is called last, corrects it by
- * monolith_bodies_relinearize. [docs/theory, section 10] */
+ * monolith_bodies_relinearize. */
 #ifndef SS_SIM_MONOLITH_MONOLITH_BODIES_H
 #define SS_SIM_MONOLITH_MONOLITH_BODIES_H
 #include "sim/step/step_layout.h"

@@ -1,4 +1,5 @@
-/* Rate-dependent friction mu(I) [JopForterrePouliquen2006], normalised as in docs/theory:
+/* Rate-dependent friction mu(I) [JopForterrePouliquen2006], with M defined by the yield condition
+ * |s| <= alpha (p + cohesion), alpha = sqrt(2) M:
  *
  *    M(I) = M + (M_2 - M) I / (I_0 + I),   I = rate d sqrt(rho_grain / p),   rate = sqrt(2 e:e), e the deviatoric rate of strain
  *

@@ -25,7 +25,7 @@ void           penalty_system_destroy(penalty_system *p);
 void           penalty_system_want_single(penalty_system *p);
 /* Lay out the global vector for the step from t to t + dt, set v0 and the scaling, detect candidate contacts. */
 PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict);
-/* g(z), and the data of the tangent if requested; p->verdict tells whether g is valid. */
+/* g(z), and the data of the tangent if requested; p->verdict is OK if g is valid. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */
 PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed);

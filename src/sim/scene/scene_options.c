@@ -59,7 +59,7 @@ static const key_spec contact_keys[] = {
    .help = "spring stiffness of a contact point; a body of weight W on n points sinks by W/(n k). Formulation convex: as stiff as "
            "the step allows if not given"},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(contact_options, restitution), .min = 0, .max = 1, .fallback = "0",
-   .help = "separation speed over approach speed, in [0.01, 1): a damper beside each spring dissipates the rest; approached from "
+   .help = "separation speed over approach speed, in [0.01, 1): a damper parallel to each spring dissipates the rest; approached from "
            "below as the step becomes short against sqrt(m/stiffness). 0: no damper; only the time step dissipates, to exp(-pi/2 "
            "step sqrt(stiffness/m))"},
   {.name = "overlap_share", .type = KEY_REAL, .offset = offsetof(contact_options, overlap_share), .fallback = "0.2", .min = 0, .max = 1,

@@ -16,7 +16,7 @@ PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *c
     const body          *b = systems[i];
     const body_follower *own;
     const int64_t        n = b->ops->followers ? b->ops->followers(b, &own) : 0;
-    PetscCall(memory_reserve("followers", f->n + n, sizeof *f->entry, &f->capacity, &f->entry));
+    PetscCall(memory_reserve("dependent nodes", f->n + n, sizeof *f->entry, &f->capacity, &f->entry));
     for (int64_t k = 0; k < n; ++k)
       f->entry[f->n++] =
           (body_follower){(int32_t)(b->first_block + own[k].block), (int32_t)(b->first_block + own[k].leader), own[k].weight};

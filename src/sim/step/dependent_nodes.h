@@ -18,7 +18,7 @@ void           dependent_nodes_free(dependent_nodes *f);
 PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *const *systems);
 /* x [n_blocks][3] = R x */
 void dependent_nodes_expand(const dependent_nodes *f, double *x);
-/* x [n_blocks][3] = R^T x, zero for followers. */
+/* x [n_blocks][3] = R^T x, zero for dependent blocks. */
 void dependent_nodes_fold(const dependent_nodes *f, double *x);
 /* d [n_blocks][width] = diagonal blocks: leaders receive sum a^2 d. The coupling between a leader and its dependent blocks is
  * neglected. */

@@ -2,7 +2,7 @@
  * monolith.
  *
  * Let u = H v + known be the relative velocity in the contact frame and h the step. Coulomb's law is applied to u + (shift, 0, 0)
- * [BertailsEtAl2011; docs/theory, section 1]:
+ * [BertailsEtAl2011]:
  *    gap g > 0        shift = g/h: the bodies may close exactly the gap
  *    g < 0            shift = max(share g/h, -speed): overlaps are corrected slowly; correction within one step would inject energy
  *    closing with restitution e, faster than v_rest = g0 h:  shift = e u_N(start of the step), Newton's law of impact

@@ -1,5 +1,5 @@
-/* Jobs against the program's own tables: a good one is understood; more than sixty distinct bad ones are refused, each with its
- * place and reason. A bad job is the good one with line `line` replaced by `text`. */
+/* Jobs against the program's own key tables: a valid one is accepted; more than sixty distinct invalid ones are rejected, each
+ * with its position and reason. An invalid job is the valid one with line `line` replaced by `text`. */
 #include "test.h"
 #include <string.h>
 #include "app/job/job.h"
@@ -173,7 +173,7 @@ static void compose(int line, const char *text, char *out, size_t size)
   }
 }
 
-/* Everything `check` does; complaints as one text. */
+/* Everything `check` does; all complaints as one text. */
 static void complaints_of(const char *text, char *out, size_t size)
 {
   diagnostics *d;
@@ -256,7 +256,7 @@ static void test_overrides(void **state)
   assert_close(((const rigid_body_spec *)j->scene.bodies.item[1].value)->velocity[2], 3, 0);
   assert_close(((const contact_pair_options *)j->scene.contact->pairs.item[0].value)->friction, 0.8, 0);
   job_destroy(&j);
-  /* a path that leads nowhere is refused, and nothing of the job stays behind (found by fuzz_yaml) */
+  /* an invalid path is rejected, and no part of the job is leaked (found by fuzz_yaml) */
   static const char *const astray[] = {"time..step=1", "time.step[=1", "[0]=1"};
   for (int i = 0; i < 3; ++i) {
     assert_int_equal(job_read_text("job", text, 1, astray + i, d, &j), PETSC_ERR_USER_INPUT);

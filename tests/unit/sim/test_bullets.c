@@ -1,4 +1,5 @@
-/* What goes many thicknesses of a thin body in one step does not pass it, under exact and convex. */
+/* Fast bodies: a body that moves many thicknesses of a thin body in one step does not pass through it, with formulations exact
+ * and convex. */
 #include "formulation_fixture.h"
 #include "core/math3.h"
 #include <stdio.h>
@@ -12,7 +13,8 @@
 
 static const char *const law_of[2] = {"exact", "convex"};
 
-/* A ball at a plate 1 mm thick, 1 to 100 of that in a step, straight and askew, from near and from far; beside it, it flies on. */
+/* A ball flies at a plate 1 mm thick, 1 to 100 thicknesses per step, at normal and oblique incidence, from near and far. A ball
+ * that passes beside the plate continues. */
 static void balls_at_a_plate(void **state)
 {
   (void)state;
@@ -48,7 +50,7 @@ static void balls_at_a_plate(void **state)
   assert_no_leak();
 }
 
-/* Two that both move: a ball at a free plate, a small ball at another that comes to meet it. Linear momentum stays. */
+/* Two moving bodies: a ball against a free plate, and a small ball against an approaching one. Linear momentum is preserved. */
 static void bullets_meet(void **state)
 {
   (void)state;
@@ -75,7 +77,8 @@ static void bullets_meet(void **state)
   assert_no_leak();
 }
 
-/* Nodes of a cloth, at a plate, at its triangles, and at the thin ring of a torus, whose nearest side is not the one in the way. */
+/* Nodes of a cloth against a plate, against its triangles, and against the thin ring of a torus, whose nearest side is not on
+ * the trajectory. */
 static void cloth_at_thin_things(void **state)
 {
   (void)state;
@@ -101,7 +104,7 @@ static void cloth_at_thin_things(void **state)
   assert_no_leak();
 }
 
-/* Grains are refused more than a cell a step, and held by a plate a hundredth of that. */
+/* Grains may not move more than a cell per step (CFL) and are stopped by a plate with a hundredth of that thickness. */
 static void grains_at_a_plate(void **state)
 {
   (void)state;

@@ -1,5 +1,5 @@
-/* Steps of the formulation `convex`: creep, depth and height in closed form, momentum, impact, linearising again, threads of
- * laws. */
+/* Steps of formulation `convex`: creep, depth and opening in closed form, momentum, impact, repeated linearisation, number of
+ * threads. */
 #include "formulation_fixture.h"
 #include <stdio.h>
 #include "core/math3.h"
@@ -26,8 +26,8 @@ static double corner_w(void)
   return sqrt(sum) / 3.0;
 }
 
-/* Held by friction on a slope, four corners share the load: u_T = sigma w r_T each, which is within its bound; the depth is
- * R_N r_N (dt + relaxation_time), R_N = beta^2 w / (4 pi^2). */
+/* Sticking on a slope, four corners share the load: u_T = sigma w r_T each, which is within its bound; the depth is R_N r_N (dt
+ * + relaxation_time), R_N = beta^2 w / (4 pi^2). */
 static void test_creep_and_depth(void **state)
 {
   (void)state;
@@ -45,7 +45,7 @@ static void test_creep_and_depth(void **state)
     const double      R = fmax(4.0 * w / (4.0 * M_PI * M_PI), soft ? 1.0 / (h * 2e4 * (h + 0.03)) : 0.0);
     assert_close(w0.report.contact.creep, 1e-2 * w * m * g_T * h / 4.0, 1e-4 * 1e-2 * w * m * g_T * h / 4.0);
     assert_close(b->v[0], w0.report.contact.creep, 1e-7);
-    /* The lower corners carry the moment, m g_T a/2 over a, too. It leans a little. */
+    /* The lower corners carry the moment, m g_T a/2 over a, too. The block tilts slightly. */
     const double most = 1e-2 * w * 0.5 * m * (g_N / 4.0 + g_T / 4.0) * h;
     assert_close(w0.report.contact.creep_bound, most, 1e-3 * most);
     assert_int_equal(w0.report.contact.n_active, 4);
@@ -58,8 +58,8 @@ static void test_creep_and_depth(void **state)
   assert_no_leak();
 }
 
-/* What slides rides higher: gap = (dt + relaxation_time) (mu |u_T| - (1 + mu^2 R_T/R_N) R_N r_N), as long as that is below 0; its
- * friction is mu times its load all the same. With more passes it is as deep as at rest, by Coulomb's law. */
+/* A sliding contact opens: gap = (dt + relaxation_time) (mu |u_T| - (1 + mu^2 R_T/R_N) R_N r_N), as long as that is below 0; its
+ * friction is still mu times its load. With more passes it is as deep as at rest, by Coulomb's law. */
 static void check_riding(int passes)
 {
   const double h = 1e-2, m = 8.0, k = 5e3, s = 0.02, mu = 0.3;
@@ -76,8 +76,8 @@ static void check_riding(int passes)
   const rigid_body *b = rigid(&w, "cube");
   const double      R_n = 1.0 / (h * k * (h + s)), R_t = 1e-3 * corner_w(), r_n = m * 9.81 * h / 4.0, slip = b->v[0] + 0.2;
   if (passes == 1) assert_close(b->c[2] - 0.1, (h + s) * (mu * slip - (1.0 + mu * mu * R_t / R_n) * R_n * r_n), 2e-5);
-  else assert_close(b->c[2], 0.1 * b->R0[8] - (h + s) * R_n * r_n, 1e-9); /* it leans a little, as friction turns it */
-  if (passes > 1) assert_close(slip, 0.2, 1e-7); /* pulled as strongly as it is held */
+  else assert_close(b->c[2], 0.1 * b->R0[8] - (h + s) * R_n * r_n, 1e-9); /* it tilts slightly, as friction turns it */
+  if (passes > 1) assert_close(slip, 0.2, 1e-7); /* the applied force equals friction */
   assert_close(w.report.contact.natural_map, 0.0, 1e-9);
   assert_int_equal(w.report.contact.n_sliding, 4);
   assert_close(w.report.contact.power_loss_angle, 0.0, 1e-10);
@@ -96,8 +96,8 @@ static void test_riding(void **state)
   assert_no_leak();
 }
 
-/* Free bodies that hit each other: momenta stay to rounding, whatever they are and however loosely impulses are found; no impulse leaves its
- * cone. */
+/* Collision of free bodies: momenta are preserved to rounding for all kinds of bodies and any solver tolerance; every impulse is
+ * inside its cone. */
 static void test_momentum(void **state)
 {
   (void)state;
@@ -136,8 +136,8 @@ static void test_momentum(void **state)
   assert_no_leak();
 }
 
-/* A cube that begins deep in the floor rises as fast as contact.overlap_speed lets it, does not hop, and comes to lie as deep as
- * R_N says; springs of a given stiffness throw it out. */
+/* A cube that starts deep in the floor rises with contact.overlap_speed, does not hop, and comes to rest at the depth given by
+ * R_N; springs of a given stiffness throw it out. */
 static void test_overlap(void **state)
 {
   (void)state;
@@ -170,8 +170,8 @@ static void test_overlap(void **state)
   assert_no_leak();
 }
 
-/* A stiff soft body pushed far: linearised again where contact led to, the whole equation is solved, and is by default. One
- * linearisation leaves what is told of. */
+/* A stiff deformable body under a large load: repeated linearisation at the solution solves the nonlinear equation, and does so
+ * by default. With one linearisation the residual is reported. */
 static void test_linearised_again(void **state)
 {
   (void)state;
@@ -199,7 +199,7 @@ static void test_linearised_again(void **state)
   assert_no_leak();
 }
 
-/* Sand, whose tangents leave out what is not symmetric, under a block that falls on it: solved all the same. */
+/* Sand, whose definite tangents lack the unsymmetric part, under a falling block: the nonlinear equation is solved all the same. */
 static void test_sand(void **state)
 {
   (void)state;
@@ -223,8 +223,7 @@ static void test_sand(void **state)
   assert_no_leak();
 }
 
-/* stiffness: 0 keeps a pair apart, in this formulation as under penalty; the lagged law knows no friction in the step of an
- * impact. */
+/* stiffness: 0 excludes a pair, as with penalty; the lagged law has no friction in the step of an impact. */
 static void test_laws(void **state)
 {
   (void)state;
@@ -242,7 +241,7 @@ static void test_laws(void **state)
              &w);
   step(&w);
   assert_close(rigid(&w, "ball")->v[0], 1.0, 1e-12);
-  for (int k = 0; k < 400; ++k) step(&w); /* rolls, without riding higher: depth m g / k */
+  for (int k = 0; k < 400; ++k) step(&w); /* rolls without opening: depth m g / k */
   const rigid_body *b = rigid(&w, "ball");
   assert_close(b->v[0], 5.0 / 7.0, 2e-3);
   assert_close(0.05 - b->c[2], 1000 * 4.0 / 3.0 * M_PI * 0.05 * 0.05 * 0.05 * 9.81 / 1e4, 1e-7);
@@ -250,9 +249,9 @@ static void test_laws(void **state)
   assert_no_leak();
 }
 
-/* A body that turns by 0.3 in a step, about the rotation where the step began: strained by as much as 0.3^2/2. Linearised again
- * until it no longer matters where, it is the law about the current rotation; once more alone removes most of it. Free, and on
- * a soft floor (harder ones, and friction, are as stiff as the tangent says, which is not the same about another rotation). */
+/* A body that rotates by 0.3 in a step, linearised about the rotation at the start: strain error up to 0.3^2/2. Repeated
+ * linearisation until convergence gives the law about the current rotation; one repetition removes most of the error. Free, and
+ * on a soft floor (stiffer floors, and friction, get their stiffness from the tangent, which differs for another rotation). */
 static void test_rotation(void **state)
 {
   (void)state;
@@ -293,7 +292,7 @@ static void test_rotation(void **state)
   assert_no_leak();
 }
 
-/* A quadratic energy, whatever yields, is minimised by one solve; no other law is. */
+/* A quadratic energy, also with plasticity, is minimised by one solve; other laws need more. */
 static void test_one_solve(void **state)
 {
   (void)state;
@@ -321,8 +320,8 @@ static void test_one_solve(void **state)
     }
     const body_totals sum = totals(&w);
     assert_true(k == 1 ? sum.overshoot > 1.0 : sum.overshoot == 0.0);
-    assert_true(k < 2 ? sum.turn > 0.05 && sum.turn < 0.1 : sum.turn == 0.0); /* 8 * 0.01, less what it is damped by */
-    /* brought to a stop: what is told is of the last step */
+    assert_true(k < 2 ? sum.turn > 0.05 && sum.turn < 0.1 : sum.turn == 0.0); /* 8 * 0.01, minus damping */
+    /* brought to rest: the reported value is that of the last step */
     particles *p = particles_of(w.s->bodies[scene_find_body(w.s, "blob")].body);
     for (int q = 0; q < 9; ++q) memset(p->C[q], 0, (size_t)p->n * sizeof(double));
     for (int q = 0; q < 3; ++q) memset(p->v[q], 0, (size_t)p->n * sizeof(double));

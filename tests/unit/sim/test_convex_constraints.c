@@ -1,5 +1,5 @@
-/* Stops, motors, dry friction and loops of articulated bodies as terms of the convex problem, in one solve with contact: closed forms,
- * and `exact`, which has them in residuals. */
+/* Joint stops, motors, dry friction and loops of articulated bodies as terms of the convex problem, in one solve with contact:
+ * closed forms, and comparison with `exact`, which has them in the residuals. */
 #include "discretize/articulated/articulated_body.h"
 #include "formulation_fixture.h"
 #include <stdio.h>
@@ -43,7 +43,8 @@ static void slide_once(const char *joint, int n_steps, double *q, double *v, dou
   slide_from(-0.3, joint, n_steps, q, v, force);
 }
 
-/* A motor is backward Euler on its law, up to its effort; gains above those of a spring of a tenth of a step are brought down to it. */
+/* A motor follows backward Euler up to its effort; gains above those of a spring with a period of a tenth of a step are reduced
+ * to them. */
 static void test_motor(void **state)
 {
   const double m = 2.0, g = 10.0, h = 1e-2, v0 = -0.3, q0 = 0.1;
@@ -54,14 +55,14 @@ static void test_motor(void **state)
   assert_close(v, euler, 2e-15);
   assert_close(q, q0 + h * euler, 2e-16);
   assert_close(f, 300 * (0.4 - q0 - h * euler) + 7 * (0.2 - euler) + 3, 1e-12);
-  for (int sign = -1; sign < 2; sign += 2) { /* at the end of its effort */
+  for (int sign = -1; sign < 2; sign += 2) { /* at maximum effort */
     char drive[200];
     snprintf(drive, sizeof drive, ", effort: 12, drive: {stiffness: 1.0e6, damping: 2000, target: \"%d\"}", sign);
     slide_once(drive, 5, &q, &v, &f);
     assert_close(v, v0 + 5 * h * (sign * 12 / m - g), 1e-14);
     assert_close(f, sign * 12, 0.0);
   }
-  slide_once(", effort: 12, drive: {force: \"20\"}", 1, &q, &v, &f); /* knows a force alone */
+  slide_once(", effort: 12, drive: {force: \"20\"}", 1, &q, &v, &f); /* only a force */
   assert_close(v, v0 + h * (12 / m - g), 1e-15);
   assert_close(f, 12, 0.0);
   slide_once(", drive: {stiffness: 1.0e9, damping: 1.0e7}", 1, &q, &v, &f);
@@ -71,7 +72,8 @@ static void test_motor(void **state)
   assert_no_leak();
 }
 
-/* To the tolerance of the solver, 1e-12. Stops give way like springs of a tenth of a step, of places and of velocities; dry friction is what it may be at most, or creeps. */
+/* To the tolerance of the solver, 1e-12. Stops are compliant like springs with a period of a tenth of a step, in position and
+ * velocity; dry friction is at its maximum, or creeps. */
 static void test_stops(void **state)
 {
   const double m = 2.0, g = 10.0, h = 1e-2, v0 = -0.3, q0 = 0.1, stiff = 4e2 * M_PI * M_PI * m;
@@ -96,7 +98,8 @@ static void test_stops(void **state)
   assert_no_leak();
 }
 
-/* A finger of 12 N at the end of its effort presses a cube against a wall, in one solve: that is what wall and cube give each other. */
+/* A finger at its maximum effort of 12 N presses a cube against a wall, in one solve: the wall and the cube exert this force on
+ * each other. */
 static void test_with_contact(void **state)
 {
   world  w;
@@ -131,8 +134,9 @@ static double corner_on_platform(double M)
   return sqrt(sum) / 3.0;
 }
 
-/* What sticks creeps by stiction w r_T, w the contact's inverse mass. A link with a drive has, beside its mass, the gains
- * h (h stiffness + damping), at most those of a spring of a tenth of a step, at the end of its effort, too; dry friction adds none. */
+/* Sticking contacts creep by stiction w r_T, w the contact's inverse mass. A link with a drive has, in addition to its mass, the
+ * gains h (h stiffness + damping), at most those of a spring with a period of a tenth of a step, also at maximum effort; dry
+ * friction adds none. */
 static void test_creep_on_a_drive(void **state)
 {
   const double h = 1e-2, M = 4.0, m = 8.0, g_T = 1.0;
@@ -181,8 +185,8 @@ static void test_creep_on_a_drive(void **state)
   "at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}" \
   ", loops: [{one: c, other: r, at: [1, 0, 1], type: ball}]}\n"
 
-/* Linearised again until all is solved: what `exact` comes to with the same in its residuals, over stops that are met and left, motors
- * at their end, dry friction that slides and holds; and a linkage of four bars, let go and driven. */
+/* Repeated linearisation until convergence gives the solution of `exact`, which has the same terms in its residuals: stops in
+ * contact and not, motors at maximum effort, sliding and sticking dry friction; and a four-bar linkage, free and driven. */
 static void test_agrees_with_exact(void **state)
 {
   static const char *const format[3] = {CHAIN, BARS, BARS}, *const more[3] = {"", ", rate: 1", ", motion: \"sin(t)\""};
@@ -193,9 +197,9 @@ static void test_agrees_with_exact(void **state)
     double  reach = 0.0;
     open_formulation("convex", CONVEX(60), format[k], more[k], &own);
     open_formulation("exact", "", format[k], more[k], &other);
-    for (int i = 0; i < 160 && reach < 1.2; ++i) { /* bars in one line may go on either way */
+    for (int i = 0; i < 160 && reach < 1.2; ++i) { /* collinear bars may continue on either branch */
       step(&own), step(&other);
-      assert_true(own.report.residual <= (k ? 1e-8 : 1e-10)); /* rounding of gaps, over the stiff springs of loops */
+      assert_true(own.report.residual <= (k ? 1e-8 : 1e-10)); /* rounding of gaps, with the stiff springs of loops */
       assert_true(k || own.report.evaluations < 16);
       most  = own.report.linear_iterations > most ? own.report.linear_iterations : most;
       reach = fmax(reach, fabs(arm_of(&own)->q[0]));
@@ -203,7 +207,7 @@ static void test_agrees_with_exact(void **state)
       for (int j = 0; j < arm_of(&own)->n_v; ++j) assert_close(arm_of(&own)->torque[j], arm_of(&other)->torque[j], 1e-6);
     }
     assert_true(most > 0);
-    assert_true(reach > 0.2999); /* met its stop; went round */
+    assert_true(reach > 0.2999); /* reached its stop; completed a turn */
     close_world(&own), close_world(&other);
   }
   assert_no_leak();

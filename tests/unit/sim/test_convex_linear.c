@@ -1,5 +1,5 @@
-/* Linear systems of formulation `convex` on an MPM body and a rigid one: factors and conjugate gradients come to the same, threads
- * change no bit, and linear momentum is kept to rounding whatever the tolerance. */
+/* Linear systems of formulation `convex` with an MPM body and a rigid one: factorisation and conjugate gradients give the same
+ * result, the number of threads changes no bit, and linear momentum is preserved to rounding for any tolerance. */
 #include "core/math3.h"
 #include "core/team.h"
 #include "formulation_fixture.h"
@@ -66,9 +66,9 @@ static void open_sand(const char *linear, world *w)
   open_world(text, w);
 }
 
-/* Newton's method knows the whole tangent of sand, in free motion (but for linear: direct) and for where to linearise: few iterations
- * bring all equations to a tolerance that is small, and the way there makes no difference but in what contact takes for its mass, which is
- * that of a tangent with kinks: 3e-4 of the energy with near_rigid: 1, 3e-8 with 0.01. */
+/* Newton's method uses the full tangent of sand in free motion (except with linear: direct) and for the next linearisation
+ * point: few iterations satisfy a small tolerance of all equations. The result depends on the path only through the effective
+ * mass of contact, which is that of a tangent with kinks: 3e-4 of the energy with near_rigid: 1, 3e-8 with 0.01. */
 static void sand_takes_few_iterations(void **state)
 {
   (void)state;

@@ -1,10 +1,10 @@
-/* R and R^T of blocks that follow others, against each other and by hand. */
+/* The maps R and R^T of dependent nodes, against each other and against hand calculations. */
 #include "sim/step/dependent_nodes.h"
 #include "core/random.h"
 #include "test.h"
 
 enum { N = 6 };
-/* 1 follows 0 and 4 as an extrapolation, 3 follows 4. */
+/* 1 depends on 0 and 4 as an extrapolation, 3 on 4. */
 static body_follower   entries[] = {{1, 0, 2.0}, {1, 4, -1.0}, {3, 4, 1.0}};
 static const dependent_nodes some = {3, 3, entries};
 

@@ -1,4 +1,5 @@
-/* Steps of the formulation `exact`: rest, sliding, momentum, energy, impact, what is held, threads; the rows of its contacts and its matrix. */
+/* Steps of formulation `exact`: rest, sliding, momentum, energy, impact, constrained nodes, number of threads; its contact rows
+ * and its matrix. */
 #include "formulation_fixture.h"
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
 #define TIGHT "solver: {newton: {tolerance: 1.0e-11}, friction: {tolerance: 1.0e-12}}\n"
 
-/* Friction says where a block stops, and backward Euler when: v_k = v - k mu g h until it would turn. */
+/* Friction determines where a block stops, and backward Euler when: v_k = v - k mu g h until the velocity would change sign. */
 static void test_slip_distance(void **state)
 {
   (void)state;
@@ -42,7 +43,8 @@ static void test_slip_distance(void **state)
   assert_no_leak();
 }
 
-/* Of contacts that all slide at 1 m/s against their friction one does so at `slow` and is turned by `angle`: that is the largest angle, and counts by its work. */
+/* All contacts slide at 1 m/s against their friction; one slides at `slow` and is turned by `angle`: that is the largest angle,
+ * weighted with its work. */
 static contact_summary turn_one(const world *w, double slow, double angle, double *all)
 {
   step_frame        *f = (step_frame *)w->f; /* the formulation is its first member */
@@ -82,7 +84,7 @@ static void test_astray(void **state)
     assert_ok(history_values(w.s, 1, 0.01, 0.01, &report, 0, 0.0, values));
     assert_close(values[HISTORY_friction_astray], expected, 1e-10);
   }
-  /* All of it against the law. */
+  /* All work is against the law. */
   const step_report wrong = {.friction_work = -3.0, .friction_astray = 6.0};
   assert_ok(history_values(w.s, 1, 0.01, 0.01, &wrong, 0, 0.0, values));
   assert_close(values[HISTORY_friction_astray], M_PI, 1e-12);
@@ -112,8 +114,9 @@ static void test_threshold(void **state)
   assert_no_leak();
 }
 
-/* Nothing but each other: rigid ones with spin, an elastic one, fibres. Momentum stays to round-off, and at e = 0 energy falls. Angular momentum does where
- * all is rigid: backward Euler turns what deforms with forces of its end and arms of its start. */
+/* Collision without other forces: rigid bodies with spin, an elastic body, fibres. Momentum is preserved to rounding, and at e =
+ * 0 the energy decreases. Angular momentum is preserved for rigid bodies only: backward Euler rotates deformable bodies with
+ * forces of the end and lever arms of the start. */
 #define RIGID                                                                                                                            \
   "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}, velocity: [1, 0.2, 0], angular_velocity: [0, 3, 1]}\n" \
   "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.24, 0.05, 0.02], radius: 0.1}}, velocity: [-1, 0, 0], angular_velocity: [0, 0, -5]}\n"
@@ -176,7 +179,8 @@ static void test_threads(void **state)
   assert_no_leak();
 }
 
-/* Newton's law of impact: heights of a ball that falls on the floor go with e^2, of what backward Euler makes of the fall. */
+/* Newton's law of impact: heights of a ball falling on the floor decrease with e^2, after correction for backward Euler's free
+ * fall. */
 static void test_restitution(void **state)
 {
   (void)state;
@@ -195,7 +199,7 @@ static void test_restitution(void **state)
   assert_no_leak();
 }
 
-/* What overlaps is pushed apart slowly and stays: no energy but what that takes, no hop. */
+/* Overlaps are corrected slowly and stay closed: no energy beyond that of the correction, no hop. */
 static void test_overlap(void **state)
 {
   (void)state;
@@ -215,7 +219,7 @@ static void test_overlap(void **state)
   assert_no_leak();
 }
 
-/* Held nodes go where their motion has them, to the last bit of what their velocity can say, while the rest lies on a rising floor. */
+/* Constrained nodes follow their prescribed motion to the last bit of their velocity, while the rest lies on a rising floor. */
 static void test_held(void **state)
 {
   (void)state;
@@ -245,8 +249,8 @@ static void test_held(void **state)
   assert_no_leak();
 }
 
-/* A bundle of strands of radius 1 mm lands: only the lowest come to touch anything as things move, and the others those that the impact stops within
- * the very step. */
+/* A bundle of strands of radius 1 mm lands: only the lowest have candidate contacts at their initial velocities; the others
+ * collide with strands that the impact stops within the same step. */
 static void land(double height, double radius, double speed, double most_overlap)
 {
   world  w;
@@ -270,14 +274,14 @@ static void land(double height, double radius, double speed, double most_overlap
   assert_true(map <= 1e-5);
   close_world(&w);
 }
-/* Contacts within the margin of a radius, that are found but left out. */
+/* Contacts within the margin of a radius are detected but excluded. */
 static void test_left_out(void **state)
 {
   (void)state;
   land(8e-3, 6.63e-3, 0.25, 1e-7);
   assert_no_leak();
 }
-/* Farther apart, and not found before it is known who stops. */
+/* Farther apart: detected only when it is known which strands stop. */
 static void test_stopped(void **state)
 {
   (void)state;
@@ -285,7 +289,7 @@ static void test_stopped(void **state)
   assert_no_leak();
 }
 
-/* The tip of a strand leaves one bump and comes to the next within a step, whose contact it has to find on the way. */
+/* The tip of a strand leaves one bump and reaches the next within a step; that contact must be detected during the step. */
 static void test_bumps(void **state)
 {
   (void)state;
@@ -299,13 +303,13 @@ static void test_bumps(void **state)
   for (int k = 0; k < 5; ++k) {
     step(&w);
     if (k == 0) assert_true(w.report.contact.n_active > 0);
-    assert_true(w.report.contact.max_penetration <= 3e-4); /* the radius; three times that without a second look */
+    assert_true(w.report.contact.max_penetration <= 3e-4); /* the radius; three times that without repeated detection */
   }
   close_world(&w);
   assert_no_leak();
 }
 
-/* One end of a stiff strand jumps within a step: what follows is far from any linearisation at where it was. */
+/* One end of a stiff strand jumps within a step: the solution is far from the linearisation at the start. */
 static void jump(const char *model, const char *to, const char *others, int64_t least_contacts)
 {
   world   w;
@@ -343,7 +347,8 @@ static void test_jump(void **state)
   assert_no_leak();
 }
 
-/* A stiff wire that comes down almost level touches with one end first, and with all the rest before the step is over: none of it gets into the floor. */
+/* A stiff wire that descends almost level touches with one end first, and with the rest before the end of the step: no part of
+ * it penetrates the floor. */
 static void test_landing_wire(void **state)
 {
   (void)state;
@@ -372,7 +377,7 @@ static const char *const close_by =
         "  b: {kind: rigid, material: wood, shape: {box: {min: [0.101, -0.05, 0], max: [0.2, 0.15, 0.3]}}}\n"
         "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.2], max: [0.1, 0.1, 0.4]}}}\n";
 
-/* Where a point of body i goes, by the poses. */
+/* Displacement of a point of body i, by the poses. */
 static void follow(const step_contacts *c, const step_layout *l, int32_t i, const double x[3], double moved[3])
 {
   const rigid_frame *f0 = &l->frames0[c->frame[i]], *f1 = &l->frames[c->frame[i]];
@@ -391,7 +396,7 @@ static void sum_up(const scene *s, const double *y, double force[3], double mome
     body_surface surface;
     rigid_frame  f;
     double       m[3];
-    if (!b->ops->frame) b->ops->surface(b, &surface); /* all of its nodes are on it, or feel nothing */
+    if (!b->ops->frame) b->ops->surface(b, &surface); /* all of its nodes are on it, or carry no force */
     else b->ops->frame(b, 0.0, 0.0, NULL, &f);
     for (int64_t i = 0; i < (b->ops->frame ? 1 : b->n_blocks); ++i) {
       v3_axpy(force, 1.0, y + 3 * (b->first_block + i));
@@ -402,7 +407,7 @@ static void sum_up(const scene *s, const double *y, double force[3], double mome
   }
 }
 
-/* Rows against moving the bodies a little; H^T r is neither force nor moment on the whole. */
+/* Contact rows against small motions of the bodies; H^T r exerts no total force or moment. */
 static void test_rows(void **state)
 {
   (void)state;
@@ -469,7 +474,7 @@ static double entry(const sparse_rows *M, int64_t i, int64_t j)
   return 0.0;
 }
 
-/* What is asked for of M, and nothing else but its diagonal blocks where systems can leave the rest out, is what it is in all of it. */
+/* The requested part of M, with only diagonal blocks elsewhere where systems support it, equals that part of the complete M. */
 static void check_part(const step_layout *l, const step_unknowns *u, const sparse_rows *M, int n_of_7)
 {
   sparse_rows part;
@@ -491,7 +496,7 @@ static void check_part(const step_layout *l, const step_unknowns *u, const spars
   memory_free(&keep);
 }
 
-/* M is symmetric and positive, and where bodies are at rest, the exact tangent. `shape`: moved by this much of noise. */
+/* M is symmetric positive definite, and the exact tangent for bodies at rest. `shape`: amplitude of random displacements. */
 static void check_matrix(const char *text, double noise, bool is_exact)
 {
   world          w;
@@ -580,7 +585,7 @@ static void test_matrix_far_from_rest(void **state)
   check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.5, 0.2, 0.2]}}}\n", 1.0, false);
 }
 
-/* What cannot be is refused where it stands: keys of springs, pairs that nobody finds. */
+/* Invalid input is rejected with its position: keys of springs, pairs without a detector. */
 static void test_refused(void **state)
 {
   (void)state;

@@ -1,8 +1,8 @@
-/* Ways of the parts of a scene: which there are, which went too far, and where each of them is taken to. */
+/* Line search by parts of a scene: which parts exist, which went too far, and their step lengths. */
 #include "test.h"
 #include "sim/exact/exact_line_search.h"
 
-enum { LONG = 8, N = 3 * LONG + 4 }; /* three strands, and four unknowns by themselves */
+enum { LONG = 8, N = 3 * LONG + 4 }; /* three strands, and four single unknowns */
 
 /* One contact, on the first three unknowns. */
 static void make(delassus **W, bool with_single)
@@ -47,7 +47,8 @@ static void parts(void **state)
   assert_no_leak();
 }
 
-/* What is left where every unknown of part p has gone the share s of a way of 1: s - 1 + hard[p] s^3, as of a spring drawn aside. */
+/* Residual when every unknown of part p has moved by the share s of a direction of length 1: s - 1 + hard[p] s^3, like a spring
+ * stretched sideways. */
 static const double hard[4] = {0.0, 40.0, 0.1, 0.0};
 static void left_at(const exact_line_search *w, const int *strand, const double *y, double *left)
 {
@@ -74,7 +75,7 @@ static void each_for_itself(void **state)
     exact_line_search_next(&w, trials++);
     exact_line_search_point(&w, start, dy, y);
     for (int i = 0; i < N; ++i)
-      if (strand[i] != 1) assert_true(y[i] == 1.0); /* who did not go too far goes all the way */
+      if (strand[i] != 1) assert_true(y[i] == 1.0); /* parts that did not go too far take the full step */
     left_at(&w, strand, y, left);
     exact_line_search_update(&w, dy, left);
   }
@@ -88,8 +89,8 @@ static void each_for_itself(void **state)
   assert_no_leak();
 }
 
-/* States that cannot be count as too far, and shares shrink until there is one that can. Parts with little of what is left stay as
- * they are. */
+/* Invalid states count as too far, and step lengths decrease until a state is valid. Parts with a small share of the residual
+ * are unchanged. */
 static void cannot_be(void **state)
 {
   (void)state;
@@ -100,7 +101,7 @@ static void cannot_be(void **state)
   assert_ok(exact_line_search_create(W, &w));
   for (int i = 0; i < N; ++i) dy[i] = 1.0, left[i] = -1.0, scale[i] = 1.0;
   exact_line_search_start(&w, dy, left);
-  for (int i = 0; i < N; ++i) left[i] = i < LONG ? 100.0 : 1.0; /* all too far, one by much */
+  for (int i = 0; i < N; ++i) left[i] = i < LONG ? 100.0 : 1.0; /* all too far, one of them by a large factor */
   assert_int_equal(exact_line_search_select(&w, dy, left, scale), 1);
   for (int k = 0; k < 3; ++k) {
     exact_line_search_next(&w, k);

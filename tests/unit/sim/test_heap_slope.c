@@ -1,5 +1,5 @@
-/* The slope of heaps made for the purpose: cones and a wedge of known angle with a round top and a thin apron, filled with
- * shaken lattices of particles. */
+/* Slope of synthetic heaps: cones and a wedge of known angle with a rounded top and a thin toe, filled with perturbed lattices
+ * of particles. */
 #include "core/math3.h"
 #include "core/random.h"
 #include "sim/measure/heap_slope.h"
@@ -7,10 +7,10 @@
 
 enum { MOST = 400000 };
 
-/* Height of the surface over the height of the cone: a rounded top, the flank, and a thin apron around its foot; u = s/reach. */
+/* Height of the surface over the height of the cone: a rounded top, the slope, and a thin toe; u = s/reach. */
 static double surface(double u) { return u < 0.2 ? 0.9 - 2.5 * u * u : fmax(1.0 - u, u < 1.3 ? 0.08 : 0.0); }
 
-/* Particles, two per column and axis, where `up` comes last in a turned frame; `jitter` in lattice constants, either way. */
+/* Particles, two per column and axis, in a rotated frame with `up` last; `jitter` in lattice constants, in both directions. */
 static int64_t fill(const heap_frame *f, double reach, double slope_deg, double jitter, uint64_t seed, double *x[3])
 {
   const double d = 0.5 * f->width, t = tan(slope_deg * M_PI / 180.0);
@@ -58,13 +58,13 @@ static void cones_in(double *x[3])
   for (int i = 0; i < 4; ++i) {
     const double wanted = (double[]){10.0, 22.0, 31.0, 40.0}[i];
     for (uint64_t seed = 1; seed < 4; ++seed) assert_close(slope_deg(fill(&f, 0.2, wanted, 0.5, seed, x), x, &f), wanted, 0.2);
-    if (wanted > 20.0) /* flatter flanks of a perfect lattice are a few stairs */
+    if (wanted > 20.0) /* gentler slopes of a perfect lattice have only a few stairs */
       assert_close(slope_deg(fill(&f, 0.2, wanted, 0.0, 1, x), x, &f), wanted, 0.2);
   }
 }
 static void cones(void **state) { (void)state, with_particles(cones_in); }
 
-/* One column wide, up and downhill at odd angles to the axes, and two-sided: only the side that `along` points to is read. */
+/* One column wide, with axes oblique to the coordinates, and two-sided: only the side that `along` points to is evaluated. */
 static void wedge_in(double *x[3])
 {
   heap_frame f = {.up = {0.6, 0, 0.8}, .point = {0.1, 0.2, 0.3}, .along = {0.0, 1.0, 0.0}, .width = 0.01};

@@ -1,5 +1,4 @@
-/* Steps of the formulation `hybrid`: momentum and angular momentum through contact, free motion without it, and that nothing ends up in
- * anything else. */
+/* Steps of formulation `hybrid`: linear and angular momentum through contact, free motion without contact, and no intersections. */
 #include "formulation_fixture.h"
 #include <stdio.h>
 #include "contact/impulse/impulses.h"
@@ -20,7 +19,7 @@
 
 static const nodal_body *nodal(const world *w, const char *name) { return nodal_body_of(w->s->bodies[scene_find_body(w->s, name)].body); }
 
-/* P, L about the origin, with what affine parts carry. */
+/* P, L about the origin, including the affine parts. */
 static void momenta(world *w, double P[3], double L[3])
 {
   body_totals sum;
@@ -36,7 +35,7 @@ static double change(const double a[3], const double b[3])
   return v3_norm(d);
 }
 
-/* Features that cross on the way from one end of a step to the other, or that do at its end. */
+/* Features that collide on the trajectory from one end of a step to the other, or intersect at its end. */
 typedef struct {
   scene_surfaces *f;
   impulses       *way;
@@ -71,8 +70,8 @@ static void dismiss(witness *e)
   free(e->inverse_mass), free(e->x0), free(e->x1);
 }
 
-/* Two blocks that turn hit each other: what is kept, and how well; angular momentum by all steps, or those with contact alone: backward
- * Euler loses some of it in free flight. */
+/* Collision of two rotating blocks: error of momentum; angular momentum over all steps, or over those with contact only, because
+ * backward Euler loses some of it in free flight. */
 static void check_momentum(const char *options, bool by_contact, double P_error, double L_error)
 {
   world   w;
@@ -98,7 +97,7 @@ static void check_momentum(const char *options, bool by_contact, double P_error,
     if (w.report.transfer.points > 0 || !by_contact) lost += change(L, L_before);
   }
   assert_true(points > 0 || strstr(options, "none"));
-  assert_true(nodal(&w, "left")->v[0] < 0.5); /* they have met */
+  assert_true(nodal(&w, "left")->v[0] < 0.5); /* they have collided */
   assert_close(change(P, P0), 0.0, P_error * 8.0);
   assert_close(by_contact ? lost : change(L, L0), 0.0, L_error * 8.0);
   assert_ok(scene_totals(w.s, &sum));
@@ -118,7 +117,7 @@ static void test_momentum(void **state)
   assert_no_leak();
 }
 
-/* The forces that are told between two bodies are what their momenta change by, whatever it is that meets. */
+/* The reported forces between two bodies equal the changes of their momenta, for all kinds of bodies. */
 static void check_force(const char *other, double dt, const char *options)
 {
   world  w;
@@ -161,8 +160,8 @@ static void test_forces(void **state)
   assert_no_leak();
 }
 
-/* A stiff ball, in which sound goes farther in a step than between nodes, hits something: what holding it costs is more than what stopping its
- * surface does, and is told and kept; energy does not come of that. */
+/* A stiff ball, in which sound travels farther in a step than the node spacing, hits an obstacle: constraining its surface takes
+ * more momentum than stopping it. The forces are reported, momentum is preserved, and the energy does not grow. */
 static double energy_at_most(const char *other, bool is_held, double dt, const char *holds, const char *fix)
 {
   world       w;
@@ -209,13 +208,14 @@ static void test_energy(void **state)
   const char *floor = "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n";
   assert_true(energy_at_most(floor, true, 2.5e-4, "all", "linear") < 1.0 + 1e-6);
   assert_true(energy_at_most(slab, false, 2.5e-4, "all", "rigid") < energy_at_most(slab, false, 2.5e-4, "all", "none") + 0.02); /* body by body 1.4 */
-  for (int k = 2; k <= 8; k *= 2) /* sound goes 22 to 90 mm; with whole surfaces held 1.06, 1.46, 2.73 */
+  for (int k = 2; k <= 8; k *= 2) /* sound travels 22 to 90 mm; with all surface nodes prescribed 1.06, 1.46, 2.73 */
     assert_true(energy_at_most(floor, true, 2.5e-4 * k, "touched", "linear") < 1.0 + 1e-6);
   assert_true(energy_at_most(slab, false, 1e-3, "touched", "linear") < 1.1); /* 1.79 */
   assert_no_leak();
 }
 
-/* Backward Euler in free flight changes angular momentum by dt sum m v' x v, with v' of the end, and nothing else [hybrid, sec. 5]. */
+/* In free flight backward Euler changes angular momentum by dt sum m v' x v, with v' at the end of the step, and by nothing
+ * else. */
 static void test_backward_euler(void **state)
 {
   (void)state;
@@ -246,7 +246,7 @@ static void test_backward_euler(void **state)
   assert_no_leak();
 }
 
-/* Damping of mass in explicit steps is taken at their end: v / (1 + alpha dt) in each. */
+/* Mass damping in explicit steps acts at their end: v / (1 + alpha dt) in each. */
 static void test_mass_damping(void **state)
 {
   (void)state;
@@ -265,7 +265,7 @@ static void test_mass_damping(void **state)
   assert_no_leak();
 }
 
-/* What is held stays where it is told to be, whatever hits it. */
+/* Constrained nodes stay at their prescribed positions in any collision. */
 static void test_held(void **state)
 {
   (void)state;
@@ -293,7 +293,7 @@ static void test_held(void **state)
   assert_no_leak();
 }
 
-/* Blocks that meet, one of them held along two axes at its side, so that unknowns are not whole nodes. */
+/* Colliding blocks, one of them constrained along two axes at its side, so that unknowns are not whole nodes. */
 static void run_linear(const char *linear, int threads, double *x, int64_t most, int64_t *inner)
 {
   world w;
@@ -321,7 +321,7 @@ static void run_linear(const char *linear, int threads, double *x, int64_t most,
   team_set_threads(1);
 }
 
-/* Products and factors lead to the same, products to the same bits on any number of threads. */
+/* Products and factorisation give the same result; products give the same bits for any number of threads. */
 static void test_linear(void **state)
 {
   enum { MOST = 6000 };
@@ -339,8 +339,8 @@ static void test_linear(void **state)
   assert_no_leak();
 }
 
-/* Two rigid cubes, whose free spin keeps its angular momentum, hit each other off centre, through the grid alone: nothing is lost, and
- * they are braked. */
+/* Two rigid cubes, whose free spin preserves angular momentum, collide off centre through the grid alone: momenta are preserved,
+ * and the cubes are decelerated. */
 static void test_cubes(void **state)
 {
   (void)state;
@@ -367,7 +367,7 @@ static void test_cubes(void **state)
       step(&w);
       assert_ok(scene_totals(w.s, &next));
       n_met += w.report.transfer.points > 0;
-      assert_true(next.kinetic <= energy * (1 + 2e-3)); /* the little that affine parts give back */
+      assert_true(next.kinetic <= energy * (1 + 2e-3)); /* the small contribution of affine parts */
       energy = next.kinetic;
     }
     momenta(&w, P, L);
@@ -386,8 +386,8 @@ static void test_cubes(void **state)
   "  " NAME ": {kind: fem, material: rubber, spacing: 0.1, shape: {cylinder: {from: [" X ", " Y ", 0], to: [" X ", " Y ", 0.1], "   \
   "radius: 0.4}}, velocity: [" V ", 0, 0], hold: [{inside: {box: {min: [-2, -2, -1], max: [2, 2, 1]}}, axes: [z]}]}\n"
 
-/* Slabs in a plane: contact acts on their rims alone, and energy hardly rises though a step is nearly as long as sound takes through an
- * element: were faces to take part, it grew to 1.5 times. */
+/* Slabs in plane motion: contact acts only on their rims, and the energy hardly grows although a step is nearly as long as the
+ * travel time of sound through an element; if the faces took part, it grew to 1.5 times. */
 static void test_plane(void **state)
 {
   (void)state;
@@ -406,7 +406,7 @@ static void test_plane(void **state)
     first = sum.kinetic;
     for (int k = 0; k < 60; ++k) {
       step(&w);
-      see(&w, &e, 0.0); /* all faces, those that no contact asks for included */
+      see(&w, &e, 0.0); /* all faces, including those without contact */
       assert_ok(scene_totals(w.s, &sum));
       most  = fmax(most, (sum.kinetic + sum.elastic) / first);
       least = fmin(least, sum.kinetic / first);

@@ -1,4 +1,4 @@
-/* Forces between pairs that add up to what each body felt. */
+/* Balanced forces between pairs with given totals per body. */
 #include "core/math3.h"
 #include "core/random.h"
 #include "sim/hybrid/hybrid_balance.h"
@@ -18,7 +18,7 @@ static void sum_up(int32_t n, int64_t n_pairs, const balance_pair *pair, double 
 
 static double any(uint64_t seed, int i) { return random_range(3, seed, (uint64_t)i, -1.0, 1.0); }
 
-/* Chains, trees and rings of bodies with true forces; guesses that are off. */
+/* Chains, trees and rings of bodies with known forces, and perturbed guesses. */
 static void random_pairs(uint64_t seed, int32_t n, int64_t *n_pairs, balance_pair *pair, balance_pair *truth)
 {
   *n_pairs = 0;
@@ -50,14 +50,16 @@ static void sums_are_felt(void **state)
     int64_t       n_pairs;
     random_pairs(seed, n, &n_pairs, pair, truth);
     sum_up(n, n_pairs, truth, felt);
-    for (int32_t i = 0; i < n; ++i) is_known[i] = seed % 3 == 0 || i != 1; /* a third: all are known; the rest: body 1 is held */
+    for (int32_t i = 0; i < n; ++i) is_known[i] = seed % 3 == 0 || i != 1; /* in a third of the cases all are known; else body 1
+                                                                            * is constrained */
     for (int k = 0; k < 3 && seed % 3; ++k) felt[1][k] = 1e3;
     memcpy(guess, pair, sizeof guess);
     assert_ok(hybrid_balance(n, (const double(*)[3])felt, is_known, n_pairs, pair));
     sum_up(n, n_pairs, pair, sum);
     for (int32_t i = 0; i < n; ++i)
       for (int k = 0; k < 3 && is_known[i]; ++k) assert_close(sum[i][k], felt[i][k], 1e-12 * n);
-    /* The nearest: what was added is a difference of potentials, so it is at right angles to every set of forces that adds nothing. */
+    /* Closest to the guess: the correction is a difference of potentials and therefore orthogonal to every set of forces with
+     * zero totals. */
     balance_pair zero[2 * MOST];
     double       none[MOST][3] = {{0.0}}, along = 0.0, size = 0.0;
     for (int64_t p = 0; p < n_pairs; ++p) {
@@ -74,7 +76,7 @@ static void sums_are_felt(void **state)
   }
 }
 
-/* Two heaps apart, in one of which what was felt does not add up: the other is not disturbed. */
+/* Two separate groups, in one of which the totals do not balance: the other is not affected. */
 static void heaps_are_apart(void **state)
 {
   (void)state;
@@ -84,7 +86,7 @@ static void heaps_are_apart(void **state)
   assert_ok(hybrid_balance(4, felt, is_known, 2, pair));
   assert_close(pair[0].force[0], 3.0, 1e-13);
   assert_close(pair[0].force[1], 0.0, 1e-13);
-  assert_close(pair[1].force[1], 4.5, 1e-13); /* half of what is left over goes to each */
+  assert_close(pair[1].force[1], 4.5, 1e-13); /* half of the remainder goes to each */
   assert_ok(hybrid_balance(4, felt, is_known, 0, pair));
 }
 

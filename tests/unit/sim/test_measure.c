@@ -1,4 +1,4 @@
-/* Measures, each against what it must be by hand: the tables that a run leaves behind. */
+/* Measures against hand calculations, read from the tables that a run writes. */
 #include "io_fixture.h"
 #include <string.h>
 #include "app/job/job.h"
@@ -12,7 +12,7 @@
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
 
-/* --- a scene, measured at will ------------------------------------------------------------------------------------------- */
+/* --- a scene with arbitrary measures ------------------------------------------------------------------------------------- */
 
 typedef struct {
   char         dir[256];
@@ -24,7 +24,7 @@ typedef struct {
   field_table *table; /* of the memo alone */
 } bench;
 
-/* A formulation that does nothing and has the contacts it is given. */
+/* A formulation that does nothing and has given contacts. */
 static contact_points        given_points;
 static contact_group_force   given_group  = {0, 1, {1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
 static const contact_forces  given_forces = {1, 1, &given_group};
@@ -66,7 +66,7 @@ static void bench_close(bench *b)
   assert_no_leak();
 }
 
-/* The value last recorded, as it stands in the table. */
+/* The value last recorded in the table. */
 static double last_of(const bench *b, const char *name)
 {
   char    path[512];
@@ -107,7 +107,7 @@ static const char *const bar_text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9
                                     "  high:   {quantity: potential_energy, body: bar}\n"
                                     "  low:    {quantity: extent, body: bar, direction: [0, 0, 1], fraction: 0}\n";
 
-/* Node (2, 1, 0) is closest at rest, and followed: after the stretch it is not closest any more. */
+/* Node (2, 1, 0) is closest at rest and is followed: after the stretch it is not closest any more. */
 static void nodes_are_followed(void **state)
 {
   (void)state;
@@ -136,7 +136,8 @@ static void nodes_are_followed(void **state)
   expect("half", 2.5, 0);
   expect("wide", sqrt(6.5 * 6.5 + 1.0) - sqrt(5.0), 1e-15);
   expect("fast", 0.1 * (double)(bar->n_nodes - 1), 1e-15);
-  /* three times as long: fixed-corotated with E 1, nu 0 pulls by 2 mu (F - 1) = 2 on an area that stays, and has stored mu (F - 1)^2 */
+  /* three times as long: fixed-corotated with E 1, nu 0 has the stress 2 mu (F - 1) = 2 on a constant area, and stores mu (F -
+   * 1)^2 */
   expect("pull", 2.0, 1e-14);
   expect("aside", 0.0, 1e-14);
   expect("stored", 2.0 * 0.5 * 4.0, 1e-14);
@@ -168,7 +169,7 @@ static void rigid_bodies_turn(void **state)
   bench b;
   bench_open(&b, rigid_text, NULL);
   bench_record(&b, 0, NULL);
-  expect("apart", sqrt(3.0), 1e-14);  /* the frame of an obstacle is the job's: at the origin */
+  expect("apart", sqrt(3.0), 1e-14);  /* the frame of an obstacle is at the origin */
   expect("along", 1.0, 1e-14);
   expect("turned", 0.0, 0);
   /* corner (0, -1) from the centre turns with w to v = (3 + 2, ...): v + w x r over the corners, largest at r = (+-1, -1): |(3 + 2, +-2)| */
@@ -269,7 +270,7 @@ static void flow_keeps_the_books(void **state)
   bench_close(&b);
 }
 
-/* Resumed between two records, the second is the same. */
+/* After a restart between two records, the second record is the same. */
 static void flow_outlives_a_resume(void **state)
 {
   (void)state;
@@ -295,7 +296,7 @@ static void flow_outlives_a_resume(void **state)
   assert_close(resumed, whole, 0);
 }
 
-/* A lattice in which neighbours are 0.25 m apart, pulled apart by 0.5 m after three of its eight layers. */
+/* A lattice with neighbours 0.25 m apart, separated by 0.5 m after three of its eight layers. */
 static void bodies_come_apart(void **state)
 {
   (void)state;
@@ -312,7 +313,7 @@ static void bodies_come_apart(void **state)
   bench_record(&b, 1, NULL);
   expect("piece", 0.625, 1e-12);
   expect("whole", 1.0, 1e-12);
-  p->x[2][0] += 100.0; /* a grain is lost, of whichever piece: what is left of it may be the smaller one still */
+  p->x[2][0] += 100.0; /* one particle is removed from either piece: its remainder may still be the smaller one */
   bench_record(&b, 2, NULL);
   assert_true(last_of(&b, "piece") <= 0.625);
   expect("whole", 127.0 / 128.0, 1e-12);
@@ -325,7 +326,7 @@ static void velocities_differ(void **state)
   bench b;
   bench_open(&b, sand_text, lattice);
   particles *p = sand_of(&b);
-  /* half of them to the left, half to the right, of a stream that is a million times faster; those in x < 1 all the same */
+  /* half of them move to the left, half to the right, in a stream that is a million times faster; those with x < 1 as well */
   for (int64_t i = 0; i < p->n; ++i) p->v[0][i] = 1e6, p->v[2][i] = p->x[0][i] < 1.0 ? 0.5 : p->x[1][i] < 0.5 ? 0.5 : -0.5;
   bench_record(&b, 0, NULL);
   /* v_z: 3/4 at 0.5, 1/4 at -0.5: variance 3/16 */
@@ -336,7 +337,7 @@ static void velocities_differ(void **state)
   bench_close(&b);
 }
 
-/* Rings of eight about (1, 2), turned: cos 4 phi of each is that of the first two, which weigh 3 and 1. */
+/* Rings of eight about (1, 2), rotated: cos 4 phi of each is that of the first two, which have masses 3 and 1. */
 static void heaps_are_round_or_not(void **state)
 {
   (void)state;
@@ -386,7 +387,7 @@ static const char *const contact_text = "stickslip: 1\nname: pair\ngravity: [0, 
 static void contacts_between_two(void **state)
 {
   (void)state;
-  /* a on b: pressed by 5 and rubbed by 2; b on a, the other way round; a on c: pressed by 1 along x, and a body on itself */
+  /* a on b: normal force 5 and friction 2; b on a: the opposite; a on c: normal force 1 along x; and a body on itself */
   double  x[12] = {0}, n[12] = {0, 0, 1, 0, 0, -1, -1, 0, 0, 0, 0, 1}, f[12] = {2, 0, 5, 1, 0, -7, -1, 0, 4, 0, 9, 9};
   double  gap[4] = {-0.25, -0.5, -0.125, -2.0};
   int32_t source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
@@ -419,7 +420,7 @@ static void contacts_between_two(void **state)
   bench_close(&b);
 }
 
-/* Two blocks that overlap by a corner, with a ball within one of them that is touched as a level set. */
+/* Two blocks that overlap at a corner, with a ball inside one of them that is represented by a level set. */
 static void surfaces_meet(void **state)
 {
   static const char text[] = "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
@@ -453,7 +454,7 @@ static void surfaces_meet(void **state)
 
 /* --- when ---------------------------------------------------------------------------------------------------------------- */
 
-/* A multiple of `every` is met once, whatever the steps: also when their length changes on the way. */
+/* Each multiple of `every` is due once for any steps, also if their length changes. */
 static void what_is_due_is_due_once(void **state)
 {
   (void)state;

@@ -1,4 +1,4 @@
-/* Steps of the formulation `monolith` without a continuum: what its rigid bodies do. */
+/* Steps of formulation `monolith` without a continuum: its rigid bodies. */
 #include "formulation_fixture.h"
 #include "core/math3.h"
 #include "core/quaternion.h"
@@ -10,7 +10,7 @@
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
 #define TIGHT "solver: {flow: {tolerance: 1.0e-12, max_outer: 400, pressure: {tolerance: 1.0e-13}}}\n"
 
-/* A brick that tumbles fast: without forces both momenta stay, with a wrench they change by it, to rounding. */
+/* A fast tumbling brick: without forces both momenta are preserved; with a wrench they change accordingly, to rounding. */
 static void test_momentum(void **state)
 {
   (void)state;
@@ -36,7 +36,7 @@ static void test_momentum(void **state)
   assert_ok(step_layout_end(&l, &verdict));
   const body_totals after = totals(&w);
   const double      size  = v3_norm(before.angular_momentum);
-  v3_cross(arm, before.center, wrench[0]); /* v is along the way of the centre, c1 x m v = c0 x m v */
+  v3_cross(arm, before.center, wrench[0]); /* v is along the displacement of the centre, c1 x m v = c0 x m v */
   v3_add(moment, arm, wrench[0] + 3);
   for (int k = 0; k < 3; ++k) {
     assert_close(after.momentum[k] - before.momentum[k], dt * wrench[0][k], 1e-14 * v3_norm(before.momentum));
@@ -48,7 +48,7 @@ static void test_momentum(void **state)
   assert_no_leak();
 }
 
-/* inverse_mass is what a small wrench does to the velocity. */
+/* inverse_mass is the derivative of the velocity by the wrench. */
 static void test_mobility(void **state)
 {
   (void)state;
@@ -78,7 +78,7 @@ static void test_mobility(void **state)
   assert_no_leak();
 }
 
-/* A box on a slope of tan 0.4: it holds with friction 0.41, and slides with g (sin - 0.3 cos). */
+/* A box on a slope of tan 0.4: it sticks with friction 0.41, and slides with g (sin - 0.3 cos). */
 static void test_slope(void **state)
 {
   (void)state;
@@ -103,7 +103,7 @@ static void test_slope(void **state)
   assert_no_leak();
 }
 
-/* What is apart closes exactly its gap; what arrives with restitution leaves with its share of the speed. */
+/* Separate bodies close exactly their gap; with restitution bodies leave with that share of their speed. */
 static void test_impact(void **state)
 {
   (void)state;
@@ -124,8 +124,8 @@ static void test_impact(void **state)
   assert_no_leak();
 }
 
-/* Bodies that start in each other are refused with their depth, to a thousandth of their size, also if no corner of one is in the
- * other: bars across each other, a plate through a block. By a millimetre they may. */
+/* Overlapping initial bodies are rejected with their depth, to a thousandth of their size, also if no corner of one is inside
+ * the other: crossing bars, a plate through a block. An overlap of a millimetre is accepted. */
 static void test_start(void **state)
 {
   (void)state;
@@ -173,7 +173,7 @@ static void test_start(void **state)
   assert_no_leak();
 }
 
-/* Balls that start a tenth of their radius in each other: moved apart by a share a step, while velocities stay. */
+/* Balls that overlap by a tenth of their radius at the start: separated by a share per step, with unchanged velocities. */
 static void test_overlap(void **state)
 {
   (void)state;
@@ -196,7 +196,7 @@ static void test_overlap(void **state)
   assert_no_leak();
 }
 
-/* A collision without restitution: momenta stay, the balls go on together along the normal. */
+/* A collision without restitution: momenta are preserved, the balls continue together along the normal. */
 static void test_collision(void **state)
 {
   (void)state;
@@ -218,13 +218,13 @@ static void test_collision(void **state)
   v3_sub(n, rigid(&w, "b")->c, rigid(&w, "a")->c);
   v3_sub(dv, rigid(&w, "b")->v, rigid(&w, "a")->v);
   assert_true(v3_norm(rigid(&w, "b")->v) > 0.3);
-  assert_true(fabs(v3_dot(dv, n)) < 0.02 * v3_norm(n)); /* parted afterwards by as much as they turned about each other */
+  assert_true(fabs(v3_dot(dv, n)) < 0.02 * v3_norm(n)); /* separated afterwards according to their rotation about each other */
   close_world(&w);
   assert_no_leak();
 }
 
-/* Rigid bodies and the sides of the domain of a continuum: they come to rest on them, slide without friction where a side is
- * smooth, and pass those through which they started. */
+/* Rigid bodies and the sides of the domain of a continuum: bodies come to rest on them, slide without friction on smooth sides,
+ * and pass through sides in which they started. */
 static void test_walls(void **state)
 {
   (void)state;
@@ -250,7 +250,7 @@ static void test_walls(void **state)
     assert_close(rigid(&w, "through")->v[2], -0.8, 1e-9);
     for (int k = 0; k < 27; ++k) step(&w);
     assert_close(rigid(&w, "box")->c[2], 0.55, 1e-6);
-    assert_true(is_smooth == (fabs(rigid(&w, "box")->c[0] - 1.9) < 1e-5)); /* there, at the side, it stops */
+    assert_true(is_smooth == (fabs(rigid(&w, "box")->c[0] - 1.9) < 1e-5)); /* it stops at the side */
     contact_forces_between(w.f->forces, scene_find_body(w.s, "box"), scene_find_body(w.s, "walls.lower_z"), force, moment);
     assert_close(force[2], 4.0 * 10.0, 1e-4);
     close_world(&w);
@@ -273,7 +273,7 @@ static void test_refusals(void **state)
        "solver.flow.pyramid.damping: has no effect when solver.flow.stress is sp"},
       {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
        "solver.flow.pressure.preconditioner: has no effect when solver.flow.pressure.method is tao"},
-      /* what it means nothing with may be a default */
+      /* the value of the other key may be a default */
       {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {gamma: 1}}}\nbodies:\n" FLOOR,
        "solver.flow.pressure.gamma: has no effect when solver.flow.pressure.method is active_set"},
       {"contact: {friction: 0.1}\nsolver: {flow: {coupling: p_c, sweeps: 2}}\nbodies:\n" FLOOR,
@@ -293,12 +293,12 @@ static void test_refusals(void **state)
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
        "  b: {kind: rigid, material: wood, shape: {sphere: {center: [1.5, 0, 0], radius: 1}}}\n",
        "bodies.b: starts 0.4"},
-      /* edges through faces: no vertex of either is in the other */
+      /* edges through faces: no vertex of either is inside the other */
       {"contact: {friction: 0.1}\nbodies:\n"
        "  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, 0], max: [1, 0.1, 0.2]}}}\n"
        "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.05], max: [0.1, 1, 0.25]}}}\n",
        "bodies.b: starts 0.099"},
-      /* all of an obstacle in a body */
+      /* an obstacle completely inside a body */
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
        "  b: {kind: rigid, material: wood, shape: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}\n",
        "bodies.b: starts 0.94"},
@@ -319,7 +319,7 @@ static void test_refusals(void **state)
   assert_no_leak();
 }
 
-/* Coulomb's law holds of the velocities that bodies take by their own equations, which are not linear where a brick tumbles. */
+/* Coulomb's law is satisfied by the velocities from the bodies' own equations, which are nonlinear for a tumbling brick. */
 static void test_law(void **state)
 {
   (void)state;

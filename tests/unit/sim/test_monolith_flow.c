@@ -1,4 +1,4 @@
-/* One step of the formulation `monolith` with a continuum, looked at from inside: momentum that grid and bodies exchange. */
+/* One step of formulation `monolith` with a continuum, from inside: momentum exchanged between grid and bodies. */
 #include "formulation_fixture.h"
 #include "core/math3.h"
 #include "discretize/mac/mac_domain.h"
@@ -47,8 +47,8 @@ static void parts_free(parts *p)
   step_layout_destroy(&p->l);
 }
 
-/* What the faces gain in momentum, in the measure that the energy of the problem has, and what bodies gain, add up to nothing;
- * angular momentum likewise. */
+/* The momentum gained by the faces, in the metric of the problem's energy, and that gained by the bodies add up to zero; angular
+ * momentum likewise. */
 static void momentum_is_exchanged(void **unused)
 {
   (void)unused;
@@ -88,8 +88,8 @@ static void momentum_is_exchanged(void **unused)
   assert_no_leak();
 }
 
-/* The linear step of the problem, and the bodies' own equations with the same forces, come to the same velocities but for how they
- * turn. */
+/* The linear step of the problem and the bodies' own equations with the same forces give the same velocities except for
+ * rotation. */
 static void velocities_agree(void **unused)
 {
   (void)unused;
@@ -109,11 +109,11 @@ static void velocities_agree(void **unused)
   assert_no_leak();
 }
 
-/* Grains on a floor with a board on them, in a box with smooth sides, from rest. At any time, what the board has gained in
- * momentum is what the grains are said to have done to it, less its weight, and what all have gained is their weight less what
- * the floor is said to have borne, to rounding. They neither fall nor are lifted: so over the whole time T both bear what is
- * above them, but for m v / T. A corner of the floor, away from the board, bears no less than the grains above it and no more
- * than with the board's weight spread evenly, within the tolerance of the solver. */
+/* Grains on a floor with a board on them, in a box with smooth sides, from rest. At any time the momentum gained by the board
+ * equals the reported force of the grains minus its weight, and the momentum gained by all equals their weight minus the
+ * reported force on the floor, to rounding. They neither fall nor rise: over the whole time T both bear the weight above them,
+ * except for m v / T. A corner of the floor, away from the board, bears at least the grains above it and at most that with the
+ * board's weight spread evenly, within the tolerance of the solver. */
 static void weights_are_carried(void **unused)
 {
   (void)unused;

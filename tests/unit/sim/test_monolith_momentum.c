@@ -1,10 +1,11 @@
-/* Momentum of grains and bodies over many steps of the formulation `monolith`. */
+/* Momentum of grains and bodies over many steps of formulation `monolith`. */
 #include "core/math3.h"
 #include "formulation_fixture.h"
 #include "monolith_lump.h"
 
-/* What grains lose bodies gain, over many steps, to rounding: also where faces at the surface are light, grains are in cells with a
- * solid in them, and bodies sink in and are moved out. Moments are kept as far as mass is not carried from face to face. */
+/* Momentum lost by the grains is gained by the bodies, over many steps, to rounding: also where faces at the surface are light,
+ * grains are in cells with a solid, and bodies sink in and are moved out. Moments are preserved as far as mass is not
+ * transferred between faces. */
 static void nothing_is_lost(void **unused)
 {
   (void)unused;
@@ -20,7 +21,7 @@ static void nothing_is_lost(void **unused)
   const double q = v3_norm(first.momentum), L = v3_norm(first.angular_momentum);
   print_message("lost %.2g of %g kg m/s, %.2g of %g kg m^2/s; energy %g, was %g J\n", v3_norm(lost), q, v3_norm(turned), L,
                 now.kinetic, first.kinetic);
-  assert_true(first.kinetic - now.kinetic > 0.1 * first.kinetic); /* they have met */
+  assert_true(first.kinetic - now.kinetic > 0.1 * first.kinetic); /* they have collided */
   assert_close(v3_norm(lost), 0.0, 1e-14 * STEPS * q);
   assert_close(v3_norm(turned), 0.0, 1e-3 * L);
   close_world(&w);

@@ -1,4 +1,4 @@
-/* A heap that has come to rest stays at rest, in steps of the formulation `monolith`. */
+/* A heap at rest stays at rest, in steps of formulation `monolith`. */
 #include "formulation_fixture.h"
 
 /* A column of six cells between smooth sides slumps within 0.4 s; steps in which gravity alone falls a quarter of a cell. */
@@ -9,8 +9,9 @@ static const char *const column =
     "  walls: {lower_z: smooth, upper_z: smooth}\n"
     "bodies: {bed: {kind: mac, material: sand, shape: {box: {min: [0, 0, 0], max: [0.09375, 0.09375, 0.03125]}}}}\n";
 
-/* Single grains on a heap, in cells too thin for a continuum, do not gain energy from the faces above them, which fall freely for
- * ever, while position correction holds them. Without that: a tenth of the largest energy after 1.4 s, and it grows. */
+/* Single grains on a heap, in cells too thin for a continuum, gain no energy from the faces above them, which fall freely, while
+ * position correction constrains the grains. Without that: a tenth of the largest energy after 1.4 s, and
+ * growing. */
 static void energy_is_gone(void **unused)
 {
   (void)unused;

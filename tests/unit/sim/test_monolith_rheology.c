@@ -1,4 +1,4 @@
-/* Rates of shear on the staggered grid, and what mu(I) makes of them. */
+/* Shear rates on the staggered grid, and the friction mu(I). */
 #include "test.h"
 #include "mac_fixture.h"
 #include "sim/monolith/monolith_rheology.h"
@@ -85,7 +85,7 @@ static void inertial_number(void **unused)
     monolith_rheology_alpha(&r, pressure, u, alpha);
     assert_close(alpha[at] / M_SQRT2, expected[k], k == 2 ? 1e-8 : 1e-12);
   }
-  /* later in a step only a part of a change is taken, and the rest of it in time */
+  /* after the first iteration of a step only a part of the change is taken, converging to all of it */
   const double wanted = M_SQRT2 * expected[1], start = M_SQRT2 * expected[2];
   y.dt = 10.0; /* long, for so coarse a grid */
   for (int64_t f = 0; f < y.n_faces; ++f) u[f] *= 1e-9; /* gamma[1] */
@@ -93,7 +93,8 @@ static void inertial_number(void **unused)
   assert_true(alpha[at] < start - 1e-3 && alpha[at] > wanted + 1e-3);
   for (int k = 0; k < 2000; ++k) monolith_rheology_alpha(&r, pressure, u, alpha);
   assert_close(alpha[at], wanted, 1e-9);
-  /* a cell of a solid, which bears stress for the material beside it, has no density and no constants: its friction stays */
+  /* a cell inside a solid, which transmits stress of the adjacent material, has no density and no constants: its friction is
+   * unchanged */
   y.rest_density[at] = 0.0;
   for (int k = 0; k < MAC_MU_I_CONSTANTS; ++k) c.s.mu_i[k][y.cell_slot[at]] = 0.0;
   r.is_begun = false;

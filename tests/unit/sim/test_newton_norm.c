@@ -1,5 +1,5 @@
-/* solver.newton.norm: of one body that does not turn both norms are the same but for a factor, its weight in a step; so is all that
- * follows. */
+/* solver.newton.norm: for one body without rotation both norms differ only by a factor, its weight times the step; therefore all
+ * results are the same. */
 #include "formulation_fixture.h"
 #include <stdio.h>
 
@@ -41,14 +41,14 @@ static void test_impulse_is_acceleration_of_one_body(void **state)
     n_more += a.report.newton_iterations > 1;
     n_left += a.report.residual > 1e-6;
   }
-  assert_true(n_more > 0); /* the tolerance decided something */
-  assert_true(n_left > 0); /* and residuals were not all rounding */
+  assert_true(n_more > 0); /* the tolerance had an effect */
+  assert_true(n_left > 0); /* and not all residuals were rounding errors */
   close_world(&a);
   close_world(&b);
   assert_no_leak();
 }
 
-/* A step counts as solved after its first iteration once the tolerance is the whole weight of what falls, in this norm's unit. */
+/* A step is solved after its first iteration if the tolerance is the whole weight of the falling body, in the unit of this norm. */
 static void test_impulse_tolerance_is_in_newton_seconds(void **state)
 {
   world w;
@@ -75,7 +75,7 @@ static void test_impulse_stops_by_the_gradient_as_published(void **state)
   for (int i = 0; i < STEPS; ++i) {
     step(&w);
     assert_true(fmin(w.report.residual, w.report.gradient) < tau);
-    assert_true(w.report.is_unsolved == (w.report.residual > tau)); /* said of it, all the same */
+    assert_true(w.report.is_unsolved == (w.report.residual > tau)); /* reported all the same */
     n_by_gradient += w.report.residual > tau;
     n_more += w.report.newton_iterations > 1;
   }

@@ -1,4 +1,4 @@
-/* Contact patches: quantiles of a pressure that is known, shares that stick. */
+/* Contact patches: quantiles of a known pressure, and shares of sticking contacts. */
 #include "test.h"
 #include "core/math3.h"
 #include "sim/measure/patch.h"
@@ -58,7 +58,7 @@ static void test_hertz(void **state)
   f.on = 1, f.from = -1;
   assert_close(extent(&p, &f, 0.3), here, 0.0);
   assert_close(patch_sticking(&p, 0, 2), 0.0, 0.0);
-  assert_close(patch_sticking(&p, 0, -1), 0.0, 1e-4); /* the one point outweighs all */
+  assert_close(patch_sticking(&p, 0, -1), 0.0, 1e-4); /* this single point outweighs all others */
   assert_no_leak();
 }
 

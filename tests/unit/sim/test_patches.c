@@ -1,4 +1,5 @@
-/* Rigid bodies touch with areas, not points: what stands on a curved outline or in a hollow bears its moment and does not rock. */
+/* Rigid bodies touch with areas, not single points: a body that stands on a curved outline or in a hollow bears its moment and
+ * does not rock. */
 #include "formulation_fixture.h"
 #include "core/math3.h"
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The equations of a whole penalty step, with sand, walls, a ball, and a block that both meet: H against finite differences of
- * g, its adjoint, and the same bits on any number of threads. */
+/* The equations of a whole penalty step with sand, walls, a ball and a block in contact with both: H against finite differences
+ * of g, its adjoint, and the same bits for any number of threads. */
 #include "penalty_fixture.h"
 
 /* A bed that stands on the floor of a tank; a ball half a centimetre deep in the bed, the wall and a block, which turns by the
@@ -26,7 +26,7 @@ static void write_job(const char *model, const char *extra, char *text, size_t s
 }
 #define SAND "drucker_prager, friction_angle_deg: 30"
 
-/* One step into everything that is near, so that there are attachments and plastic strain; then to the middle of the next. */
+/* One step into everything nearby, so that there are attachments and plastic strain; then to the middle of the next. */
 static void open_world(const char *text, world *w)
 {
   step_verdict    verdict = {STEP_OK, NULL, -1};
@@ -103,7 +103,7 @@ static void test_slope_walls(void **state)
   check_slopes(SAND, "mpm: {kernel: cubic, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
 }
 
-/* A loose heap of edges: most nodes there follow others. */
+/* A loose heap: most nodes at its edge are dependent. */
 static void test_slope_light(void **state)
 {
   (void)state;
@@ -112,7 +112,7 @@ static void test_slope_light(void **state)
   check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
 }
 
-/* Sand at rest has followers without being asked, what else there is and preconditioners that cannot take them have none. */
+/* Sand at rest has dependent nodes by default; other bodies, and preconditioners that do not support them, have none. */
 static void test_light_by_default(void **state)
 {
   (void)state;
@@ -149,7 +149,7 @@ static void test_adjoint(void **state)
   assert_no_leak();
 }
 
-/* The assembled matrix and the products that need none are the same map. */
+/* The assembled matrix and the matrix-free products are the same map. */
 static void check_matrix(const char *model, const char *extra)
 {
   char  text[4096];
@@ -249,7 +249,7 @@ static void test_iterations(void **state)
   assert_true(newton < block);
 }
 
-/* Left alone, the matrix of a solid is used, that of a grid is not assembled. */
+/* By default the matrix of a solid is assembled, that of a grid is not. */
 static void test_default_preconditioner(void **state)
 {
   (void)state;

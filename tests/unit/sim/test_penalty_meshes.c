@@ -1,5 +1,5 @@
-/* The equations of a whole penalty step where points touch surfaces of triangles, deforming and rigid: H against finite differences of g,
- * its adjoint, momentum, and the same bits on any number of threads. */
+/* The equations of a whole penalty step with points in contact with triangle surfaces, deformable and rigid: H against finite
+ * differences of g, its adjoint, momentum, and the same bits for any number of threads. */
 #include "penalty_fixture.h"
 #include "contact/penalty/penalty_mesh.h"
 
@@ -33,8 +33,8 @@ static void set_upper_velocity(world *w, const double shift[3], double noise, ui
     for (int c = 0; c < 3; ++c) w->z[3 * (low->first_block + i) + c] -= shift[c];
 }
 
-/* What lies above comes down in a step, and is on its way up and aside in the next. */
-/* What laws may have beside stiffness and friction. */
+/* The upper bodies descend in a step, and move up and sideways in the next. */
+/* Optional parts of contact laws besides stiffness and friction. */
 static const contact_law plain = {0}, damped = {.damping = 0.7}, elliptical = {.friction_across = 0.7, .direction = {1.0, 0.4, 0.3}};
 
 static void open_world(const char *text, contact_scheme scheme, const contact_law *more, world *w)
@@ -165,11 +165,11 @@ static void check_mesh_momentum(const contact_law *more)
 
 static void test_mesh_momentum(void **state) { (void)state, check_mesh_momentum(&plain), check_mesh_momentum(&damped), check_mesh_momentum(&elliptical); }
 
-/* A ball that crosses a block's face within one step, from farther away than anything moves at first: its vertices are found where
- * they come in. One that leaves is not. */
+/* A ball that crosses a block's face within one step, from farther away than the initial motion suggests: its vertices are
+ * detected where they enter. A departing ball is not. */
 typedef struct {
   int active, acting;     /* pairs of an evaluation, and those with a force */
-  int remembered, acted;  /* as the step ends, at the same state */
+  int remembered, acted;  /* at the end of the step, in the same state */
 } ball_pairs;
 
 static void count_ball_pairs(const world *w, int *active, int *acting)
@@ -228,12 +228,12 @@ static void test_detects_fast_bodies(void **state)
   (void)state;
   assert_int_equal(active_of_ball(0.35, -40.0), 0);  /* 0.08 m: stays 0.02 m above */
   assert_true(active_of_ball(0.35, -55.0) > 3);      /* 0.01 m deep */
-  assert_true(active_of_ball(0.35, -90.0) > 50);     /* altogether inside */
+  assert_true(active_of_ball(0.35, -90.0) > 50);     /* completely inside */
   assert_true(active_of_ball(0.249, 0.0) > 0);       /* inside from the start */
-  assert_int_equal(active_of_ball(-0.06, -50.0), 0); /* below, going away */
+  assert_int_equal(active_of_ball(-0.06, -50.0), 0); /* below, moving away */
 }
 
-/* Looked at again from farther away, points that are pairs already stay one pair each, whether they were found or inside from the start. */
+/* In a repeated search from farther away, existing pairs stay single, whether they were detected outside or started inside. */
 static void test_pairs_stay_single(void **state)
 {
   (void)state;
@@ -262,7 +262,8 @@ static void test_pairs_stay_single(void **state)
   }
 }
 
-/* Once a step: what speed or gravity bring is there from the start, what comes unexpected acts from the next step on, what stays away never. */
+/* Detection once per step: contacts caused by the initial speed or gravity exist from the start, unexpected ones act from the
+ * next step on, distant ones never. */
 static void test_detects_once_a_step(void **state)
 {
   (void)state;
@@ -278,7 +279,8 @@ static void test_detects_once_a_step(void **state)
 
 /* ---- rigid surfaces -------------------------------------------------------------------------------------------------- */
 
-/* The same on a rigid block of small triangles that turns and stands on a table; the ball is of triangles as well. %s: how the block is held. */
+/* The same on a rigid block of small triangles that rotates and stands on a table; the ball has triangles as well. %s:
+ * constraint of the block. */
 static const char rigid_job[] =
   "stickslip: 1\n"
   "name: test\n"
@@ -342,7 +344,8 @@ static void test_slope_rigid(void **state)
   check_slope_rigid(DRIVEN, SAND, 0.3, CONTACT_IMPLICIT, &elliptical);
 }
 
-/* A block, a ball and jelly, all free: the sums of what contact adds to g, moments about the origin taken where things are now. */
+/* A block, a ball and jelly, all free: the sums of the contact contributions to g, with moments about the origin for the current
+ * positions. */
 static void test_rigid_momentum(void **state)
 {
   (void)state;
@@ -382,7 +385,8 @@ static void test_rigid_momentum(void **state)
   assert_no_leak();
 }
 
-/* Candidates found anew for every state give what the list of the margin gives, whichever states a step tries, to the last bit. */
+/* Candidates searched anew for every state give the same bits as those of the list with a margin, for any sequence of states in
+ * a step. */
 static void check_swept(const char *text)
 {
   static const double to[][3] = {{0.0, 0.0, -2.5}, {0.0, 0.0, -0.3}, {0.0, 0.0, -1.5}, {0.0, 0.0, 0.5}, {0.3, 0.2, -0.8}, {0.0, 0.0, -1.5}};
@@ -396,7 +400,7 @@ static void check_swept(const char *text)
     begin(&listed, step * DT);
     begin(&swept, step * DT);
     const mesh_contact *a = listed.p.contact->mesh, *b = swept.p.contact->mesh;
-    for (int k = 0; k < 6; ++k) { /* the first is farther than the others, so that no other makes either look farther */
+    for (int k = 0; k < 6; ++k) { /* the first is farther than the others, so that no other triggers a longer search */
       swept.p.contact->mesh->is_swept = k > 0;
       set_upper_velocity(&listed, to[k], 0.1, (uint64_t)k);
       set_upper_velocity(&swept, to[k], 0.1, (uint64_t)k);
@@ -447,7 +451,7 @@ static double *everything(const void *is_rigid, int64_t *n)
   if (*(const bool *)is_rigid) open_rigid_world(MOVING, SAND TABLE, 0.3, CONTACT_IMPLICIT, &plain, &w);
   else open_world(slabs_job, CONTACT_IMPLICIT, &plain, &w);
   double *all = everything_of(&w, n);
-  assert_true(mesh_contact_n_pairs(w.p.contact->mesh) > CONTACT_SERIAL); /* enough to be shared out */
+  assert_true(mesh_contact_n_pairs(w.p.contact->mesh) > CONTACT_SERIAL); /* enough for parallel execution */
   close_world(&w);
   return all;
 }
@@ -458,7 +462,7 @@ static void test_mesh_threads(void **state)
   for (int i = 0; i < 2; ++i) check_threads(everything, &(bool){i > 0});
 }
 
-/* Of rigid bodies alone the matrix lacks nothing, as long as every pair was known when it was laid out. */
+/* For rigid bodies alone the matrix is complete if every pair was known when the pattern was created. */
 static void test_rigid_matrix(void **state)
 {
   (void)state;

@@ -1,10 +1,10 @@
-/* Where surfaces of a scene meet: of whom, when, and what is said of it before a run. */
+/* Exact intersections of the surfaces of a scene: pairs, times, and the messages of the initial check. */
 #include "formulation_fixture.h"
 #include "core/math3.h"
 #include "discretize/nodal/nodal_body.h"
 #include "sim/scene/scene_intersections.h"
 
-/* A wall comes to a block by 2 m/s; a ball below it, turned; `high` is placed by %s. */
+/* A wall approaches a block with 2 m/s; a rotated ball below it; `high` is placed by %s. */
 static const char job_text[] =
     "stickslip: 1\n"
     "name: test\n"
@@ -59,7 +59,7 @@ static void test_whose(void **state)
   assert_true(count(&w, f, 0.0501, "wall", "low") > 0);
   assert_int_equal(count(&w, f, 0.1249, "wall", "high"), 0);
   assert_true(count(&w, f, 0.1251, "wall", "high") > 0);
-  /* the ball, moved up to the block, and the block's bottom pushed through its top */
+  /* the ball is moved up to the block, and the block's bottom is moved through its top */
   rigid_body *ball = rigid_body_of(w.s->bodies[scene_find_body(w.s, "ball")].body);
   rigid_body_displace(ball, (const double[6]){0, 0, 0.11, 0.3, 0.2, 0.1});
   assert_true(count(&w, f, 0.0, "low", "ball") > 0);
@@ -78,7 +78,7 @@ static void test_whose(void **state)
   assert_no_leak();
 }
 
-/* What is said before a run: nothing where all is apart, or who must not touch does. */
+/* Initial check: no message if all bodies are separate, or if intersecting bodies must not touch. */
 static void test_check(void **state)
 {
   static const struct {
@@ -108,7 +108,7 @@ static void test_check(void **state)
   assert_no_leak();
 }
 
-/* A body is to know of itself only where it says so. */
+/* Self-intersection is checked only if self-contact is requested. */
 static void test_self(void **state)
 {
   (void)state;
@@ -126,7 +126,7 @@ static void test_self(void **state)
   assert_no_leak();
 }
 
-/* Surfaces that do not meet, one within the other, or apart; beside a sheet nothing is within. */
+/* Surfaces that do not intersect, one inside the other, or separate; a sheet encloses nothing. */
 static void test_within(void **state)
 {
   static const char *const balls[] = {"sphere: {center: [0.1, 0, 0], radius: 0.2}", "sphere: {center: [2.25, 0, -0.5], radius: 0.2}"};
@@ -154,7 +154,7 @@ static void test_within(void **state)
   assert_no_leak();
 }
 
-/* A block on a plane, in it by the last place, and above one that rises to it. */
+/* A block on a plane, in it by the last bit, and above a rising one. */
 static void test_planes(void **state)
 {
   static const char text[] =

@@ -1,4 +1,4 @@
-/* All surfaces of a scene as one: which nodes, edges and triangles, whose, and where. */
+/* All surfaces of a scene as one mesh: nodes, edges and triangles, their bodies and positions. */
 #include "formulation_fixture.h"
 #include "core/math3.h"
 #include "sim/scene/scene_surfaces.h"
@@ -97,7 +97,7 @@ static void mean(const scene_surfaces *f, int i, const double *x, double m[3])
     v3_axpy(m, 1.0 / (double)count(f->first_vertex, i), x + 3 * k);
 }
 
-/* After some steps everything is where its motion has brought it; oriented outwards. */
+/* After some steps all vertices have moved with their bodies; triangles are oriented outwards. */
 static void test_places(void **state)
 {
   world           w;
@@ -145,7 +145,7 @@ static void test_places(void **state)
   assert_no_leak();
 }
 
-/* Without triangles all is empty, and can be asked for all the same. */
+/* Without triangles all is empty, and all functions can be called. */
 static void test_nothing(void **state)
 {
   static const char text[] = "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 0.1}\nmaterials:\n  steel: "

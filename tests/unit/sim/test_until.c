@@ -1,4 +1,4 @@
-/* Conditions of until: that end a run, evaluated step by step and after a resume. */
+/* Conditions that end a run, step by step, and over a restart. */
 #include "io_fixture.h"
 #include <string.h>
 #include "app/job/job.h"
@@ -59,7 +59,7 @@ static void stop(world *w)
   folder_remove(w->dir);
 }
 
-/* Step i with measured value x: returns whether the run must end. */
+/* True if the run ends at step i with measure x. */
 static bool step_to(world *w, int64_t i, double x)
 {
   const sim_clock   now     = {i, 0.1 * (double)i, 0.1};
@@ -73,7 +73,7 @@ static bool step_to(world *w, int64_t i, double x)
   return is_met;
 }
 
-/* The step at which the run ends for x = 1, 2, 3, ... (or the values of `path`). */
+/* The step at which the run ends for x = 1, 2, 3, ... (or for `path`). */
 static int64_t end_of(const char *conditions, const double *path, int n)
 {
   world   w;
@@ -94,7 +94,7 @@ static void ends_at_the_expected_step(void **state)
   assert_int_equal(end_of("\"x > 3.5 ? t > 0.65 : 0\"", NULL, 20), 7);
   assert_int_equal(end_of("[x > 9, step == 6]", NULL, 20), 6);
   assert_int_equal(end_of("{when: \"1\", after: 0.7}", NULL, 20), 7);
-  /* a measure recorded only at 0.5 s and 1 s keeps its last value */
+  /* between its records at 0.5 s and 1 s a measure has its last value */
   assert_int_equal(end_of("seldom > 4", NULL, 20), 5);
   assert_int_equal(end_of("seldom > 6", NULL, 20), 10);
   assert_int_equal(end_of("seldom < 1", NULL, 4), -1); /* no record yet */
@@ -113,7 +113,7 @@ static void must_be_true_without_interruption(void **state)
   assert_int_equal(end_of("{when: x > 0, for: 0.2, after: 0.65}", path, 12), 9); /* true from then on */
 }
 
-/* The conditions are created again from the stored state after every step, without any difference. A changed condition starts again. */
+/* The object is created again from the stored numbers after every step: no difference. A changed condition starts anew. */
 static void outlives_a_resume(void **state)
 {
   (void)state;
