@@ -1,9 +1,9 @@
-# What the shells are offered: bash is driven as it drives itself, with words split at =; zsh and fish where they are installed.
+# Completions: bash is tested with words split at =, as bash does; zsh and fish if they are installed.
 . tests/integration/common.sh
 command -v bash >/dev/null || { echo "bash is not installed"; exit 77; }
 cd "$work" || exit 1
 for shell in bash zsh fish; do status 0 "$program" completion $shell && cp out completion.$shell; done
-status 2 "$program" completion tcsh && says "expected bash, zsh or fish" && pass "a shell that is not known is refused"
+status 2 "$program" completion tcsh && says "expected bash, zsh or fish" && pass "an unknown shell is rejected"
 mkdir -p run/ball "run/two words" other && touch run/ball/job.yaml "run/two words/job.yaml" notes.txt
 cat > ball.yaml <<'Y'
 stickslip: 1
@@ -16,7 +16,7 @@ measure:
 Y
 cat > drive.bash <<'S'
 . ./completion.bash
-# the words of a line, the last one to be completed; then what is offered, in brackets
+# Arguments: the words of a line, the last one to be completed. Prints the completions in brackets.
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
 _stickslip
 printf '[%s]' "${COMPREPLY[@]}"
@@ -30,10 +30,10 @@ offers() { # EXPECTED words...
 bash -c '. ./completion.bash; complete -p stickslip' > out 2>&1; says "-F _stickslip stickslip"
 for c in $("$program" manual --list | sed -n 's/^stickslip-\(.*\)\.1$/\1/p'); do
   c=$(echo "$c" | tr - ' ') # an action, "sweep status": two words
-  case $(bash drive.bash stickslip $c) in *"[${c##* }]"*) ;; *) fail "$c is not offered" ;; esac
-  for o in $("$program" $c --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p'); do case $(bash drive.bash stickslip $c "$o") in *"[$o]"*) ;; *) fail "$c $o is not offered" ;; esac; done
+  case $(bash drive.bash stickslip $c) in *"[${c##* }]"*) ;; *) fail "$c is not completed" ;; esac
+  for o in $("$program" $c --help | sed -n 's/^  \(--[a-z-]*\).*/\1/p'); do case $(bash drive.bash stickslip $c "$o") in *"[$o]"*) ;; *) fail "$c $o is not completed" ;; esac; done
 done
-pass "every command and every option of every command"
+pass "all commands and all options are completed"
 offers "[resume][render][report]" re
 offers "[time.end=][time.step=][time.frame=][time.retry.]" run --set time.
 offers "[time.retry.halvings=]" run --set time.retry.h
@@ -48,7 +48,7 @@ offers "[rigid]" run ball.yaml --set bodies.ball.kind = ri
 offers "[bodies.ball.shape.union[0].sphere.center=][bodies.ball.shape.union[0].sphere.radius=]" run ball.yaml --set "bodies.ball.shape.union[0].sphere."
 offers "[contact.pairs[0].friction=][contact.pairs[0].friction_direction=][contact.pairs[0].friction_transverse=]" run --set "contact.pairs[0].f"
 offers "[]" run --set nonsense.f
-pass "--set: keys level by level, names of the job's own bodies, words that a key may hold"
+pass "--set: keys by level, names of bodies of the job, values of keys"
 offers "[job][sweep][result]" schema ""
 offers "[markdown][man]" schema --format m
 offers "[bash][zsh][fish]" completion ""
@@ -57,12 +57,12 @@ offers "[]" run --steps ""
 offers "[ball.yaml]" run ball
 offers "[run/ball][run/two words]" resume ""
 offers "[run/two words]" resume run/t
-case $(bash drive.bash stickslip run --out "") in *notes*) fail "--out offers a file" ;; *"[other]"*) ;; *) fail "--out offers no folder" ;; esac
+case $(bash drive.bash stickslip run --out "") in *notes*) fail "--out completes a file" ;; *"[other]"*) ;; *) fail "--out completes no folder" ;; esac
 pass "values of options, jobs, run directories"
-# every key that a job may have is offered somewhere: each leaf of the reference
-"$program" schema | awk -F '|' 'NF >= 8' | sed -n 's/^| `\([a-z_]*\)` .*/\1/p' | sort -u > keys # rows of keys; those of words are shorter
+# All job keys of the reference are completed.
+"$program" schema | awk -F '|' 'NF >= 8' | sed -n 's/^| `\([a-z_]*\)` .*/\1/p' | sort -u > keys # rows of keys; rows of words are shorter
 sed -n '/^_stickslip_keys/,/^}/p' completion.bash | grep -oE '[a-z_]+[=.@#]' | tr -d '=.@#' | sort -u > offered
-[ -z "$(comm -23 keys offered)" ] || { comm -23 keys offered; fail "keys that are not offered"; }
+[ -z "$(comm -23 keys offered)" ] || { comm -23 keys offered; fail "keys that are not completed"; }
 pass "all $(wc -l < keys) keys of jobs"
 if command -v zsh >/dev/null; then
   status 0 zsh -f -c 'compdef() { :; }; . ./completion.zsh; emulate sh; _stickslip_offers run ball.yaml --set "contact.pairs[0].f"; _stickslip_offers run ball.yaml --set bodies.' \

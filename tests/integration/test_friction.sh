@@ -1,4 +1,4 @@
-# `stickslip friction`: FCLIB files in, answers that are known, refusals of what cannot be right. STICKSLIP_FCLIB=FOLDER: a collection, too.
+# `stickslip friction`: FCLIB problems with known solutions, and errors of invalid files. STICKSLIP_FCLIB=FOLDER: also a collection of problems.
 . tests/integration/common.sh
 make=$(pwd)/${B:-build/release}/unit/write_fclib
 [ -x "$make" ] || { echo "write_fclib is not built (make ${B:-build/release}/unit/write_fclib)"; exit 77; }
@@ -12,21 +12,21 @@ f() { "$program" friction "$@"; }
 status 0 f slides.hdf5 --contacts c.csv && says "global problem, 4 contacts, 6 degrees of freedom, nu = 2.00" && says "rank of W: 6 of 12" && says "solved" && says "error: scaled" && says "siconos"
 # down the slope at h g (sin - mu cos), each corner sliding, the four together carrying the weight
 awk -F, 'NR > 1 { if ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-14) exit 1; n += $4 }
-         END { exit (NR != 5 || (n - 2 * 0.02 * 9.81 * cos(0.6))^2 > 1e-14) }' c.csv || { cat c.csv; fail "the block slides otherwise than it should"; }
+         END { exit (NR != 5 || (n - 2 * 0.02 * 9.81 * cos(0.6))^2 > 1e-14) }' c.csv || { cat c.csv; fail "wrong sliding velocity of the block"; }
 status 0 f sticks.hdf5 --contacts c.csv
 awk -F, 'NR > 1 && ($2 != "stick" || $8^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail "the block does not stick"; }
 status 0 f slides-smooth.hdf5 --contacts c.csv
 awk -F, 'NR > 1 && (($8 - 0.02 * 9.81 * sin(0.6))^2 > 1e-14 || $5 != 0) { exit 1 }' c.csv || { cat c.csv; fail "without friction"; }
 status 0 f thrown.hdf5 --contacts c.csv
-awk -F, 'NR > 1 && ($2 != "take-off" || $4 != 0 || $7 <= 0) { exit 1 }' c.csv || { cat c.csv; fail "it does not take off"; }
+awk -F, 'NR > 1 && ($2 != "take-off" || $4 != 0 || $7 <= 0) { exit 1 }' c.csv || { cat c.csv; fail "no separation"; }
 for k in points-guided points-guided-local; do # W_aa of the first contact has rank 1: its body moves along the normal alone, and its support slides past
   status 0 f $k.hdf5 --contacts c.csv
   awk -F, 'NR == 2 && ($2 != "slide" || ($4 - 2 * 0.02 * 9.81)^2 > 1e-14 || ($5 + 0.02 * 9.81)^2 > 1e-14 || ($8 - 0.3)^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail $k; }
 done
 pass "a block on a slope: sticks, slides, slides without friction, takes off; impulses and velocities are those of the formula"
 
-# The Newton method of the first paper is known to fail where contacts are redundant (4 corners, 6 degrees of freedom), first-order methods to be slow there: that they may, and
-# say so.
+# With redundant contacts (4 corners, 6 degrees of freedom) the Newton method of the first paper may fail and first-order methods may be slow;
+# then they must report it.
 regular="points-sticks.hdf5 points-slides.hdf5 points-slides-local.hdf5 points-guided.hdf5 points-guided-local.hdf5 thrown.hdf5"
 redundant="sticks.hdf5 slides.hdf5 slides-local.hdf5 slides-local-unsymmetric.hdf5 slides-plane.hdf5 slides-plane-local.hdf5 slides-smooth.hdf5"
 for s in $("$program" friction --help | sed -n 's/^  --solver \([^ ]*\).*/\1/p' | tr '|' ' '); do
@@ -35,9 +35,9 @@ for s in $("$program" friction --help | sed -n 's/^  --solver \([^ ]*\).*/\1/p' 
   newton | admm | gradient) f $redundant --solver $s --error siconos --tol 1e-6 >out 2>&1; case $? in 0 | 6) ;; *) cat out; fail "$s" ;; esac ;;
   *) status 0 f $redundant --solver $s --error siconos --tol 1e-6 ;;
   esac
-  [ "$(grep -cE '^(sticks|slides)' out)" = 7 ] || { cat out; fail "$s: not all were tried"; }
+  [ "$(grep -cE '^(sticks|slides)' out)" = 7 ] || { cat out; fail "$s: not all solvers were tried"; }
   status 0 f points-slides.hdf5 --solver $s --tol 1e-9 --contacts c.csv
-  awk -F, 'NR > 1 && ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail "$s: another speed"; }
+  awk -F, 'NR > 1 && ($2 != "slide" || ($8 - 0.02 * 9.81 * (sin(0.6) - 0.5 * cos(0.6)))^2 > 1e-14) { exit 1 }' c.csv || { cat c.csv; fail "$s: different speed"; }
 done
 pass "every solver: global and local, in space and in the plane, W symmetric or not, mu = 0"
 
@@ -45,12 +45,12 @@ status 0 f slides.hdf5 slides-local.hdf5 sticks.hdf5 --all --table t.csv && says
 [ "$(wc -l < t.csv)" -ge 4 ] && head -n 1 t.csv | grep -q '^problem,contacts,dof,nu,solver,' || { cat t.csv; fail "--table"; }
 if command -v gnuplot >/dev/null; then
   status 0 f slides.hdf5 sticks.hdf5 --all --plot p.svg && grep -q 'share of problems solved' p.svg && grep -q '>splitting</text>' p.svg || fail "--plot"
-  grep -q 'var(' p.svg && fail "the plot needs a style sheet"
+  grep -q 'var(' p.svg && fail "the plot requires a style sheet"
   pass "--all: table, CSV, performance profile"
 else
   pass "--all: table, CSV"
 fi
-status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2 env PATH=/nonexistent "$program" friction slides.hdf5 --all --plot q.svg && says "gnuplot" && pass "without gnuplot: tables, and a word where a plot is asked for"
+status 0 env PATH=/nonexistent "$program" friction slides.hdf5 --all && status 2 env PATH=/nonexistent "$program" friction slides.hdf5 --all --plot q.svg && says "gnuplot" && pass "without gnuplot: tables, and an error message for plots"
 
 cp slides.hdf5 before.hdf5
 status 0 f slides.hdf5 --output out.hdf5
@@ -62,15 +62,15 @@ cmp -s slides.hdf5 before.hdf5 || fail "the input has changed"
 status 0 f out.hdf5 --from-guess 0 && says "the file also contains a solution" && says ", 0 iterations"
 status 0 f out.hdf5 --output out.hdf5 --force --from-guess 0 && status 0 f out.hdf5 --from-guess 1
 status 3 f slides.hdf5 --output nowhere/out.hdf5 && says "cannot write nowhere"
-ls .*.tmp >/dev/null 2>&1 && fail "a temporary is left"
-OMP_NUM_THREADS=2 f slides.hdf5 --output two.hdf5 >/dev/null && f slides.hdf5 --output one.hdf5 >/dev/null && cmp one.hdf5 two.hdf5 || fail "two threads give other bits"
-pass "answers as FCLIB: read again, never in the place of something else unless asked, the same bits on two threads"
+ls .*.tmp >/dev/null 2>&1 && fail "a temporary file remains"
+OMP_NUM_THREADS=2 f slides.hdf5 --output two.hdf5 >/dev/null && f slides.hdf5 --output one.hdf5 >/dev/null && cmp one.hdf5 two.hdf5 || fail "two threads are not bit-identical"
+pass "solutions as FCLIB files: read again, replacing files only with --force, bit-identical on two threads"
 
 status 6 f slides.hdf5 --tol 1e-300 --max-iterations 1 --output rough.hdf5 && says "too many iterations" && says "not solved to the tolerance"
 status 0 f rough.hdf5 --from-guess 1
 status 2 f rough.hdf5 --from-guess 0 && says "has no solution to start from"
 status 2 f rough.hdf5 --from-guess 2 && says "has no guess 2; there are 1"
-pass "what is not solved has code 6 and is written as a guess"
+pass "unsolved problems: exit code 6, written as a guess"
 
 bad() { status "$1" f "$2.hdf5"; says "$2.hdf5"; says "$3"; }
 bad 2 negative "mu[1] is -0.5; expected a coefficient of friction >= 0"
@@ -87,7 +87,7 @@ echo hello > text.hdf5; bad 2 text "not an HDF5 file"
 mkdir folder.hdf5; bad 2 folder "is a folder"
 mkfifo pipe.hdf5; bad 2 pipe "not a regular file"
 bad 3 missing "cannot open"
-status 2 f sticks.hdf5 nan.hdf5 slides.hdf5 && says "sticks " && says "slides " && says "nan.hdf5" && pass "bad files are refused by name, and keep no other from being solved"
+status 2 f sticks.hdf5 nan.hdf5 slides.hdf5 && says "sticks " && says "slides " && says "nan.hdf5" && pass "bad files are reported by name; the other files are solved"
 
 status 2 f slides.hdf5 --solver spliting && says 'did you mean "splitting"'
 status 2 f slides.hdf5 --tol -1 && says "--tol"

@@ -12,17 +12,17 @@ bodies:
 contact: {friction: 0.4, stiffness: 1.0e7}
 measure: {lost: {quantity: friction_work}, m: {quantity: mass, body: block}}
 YAML
-# of NAME: the share of the energy that friction_work misses
+# argument NAME: the share of the energy that is missing in friction_work
 missed() { awk -F, -v m="$(tail -n 1 "$work/$1/measure/m.csv" | cut -d, -f3)" '{ w = $3 } END { print 1 - w / (0.5 * m * 0.09) }' "$work/$1/measure/lost.csv"; }
 for floor in level_set mesh; do
   for dt in 1.0e-3 2.5e-4; do
     status 0 "$program" run "$work/slide.yaml" --out "$work/$floor$dt" --set time.step=$dt --set bodies.floor.contact_surface=$floor --no-picture --threads 1
     missed "$floor$dt"
   done >"$work/missed"
-  # 0.4 9.81 / 0.3 dt, within 3 %: the springs that hold it give way by so much, and are wound up at the end
+  # 0.4 9.81 / 0.3 dt, within 3 %: the deflection of the friction springs, which are loaded at the end
   awk '{ want = 0.4 * 9.81 / 0.3 * (NR == 1 ? 1.0e-3 : 2.5e-4); if (($1 / want - 1) ^ 2 > 0.03 ^ 2) exit 1 }' "$work/missed" ||
     fail "$floor: the work of friction misses shares of $(tr '\n' ' ' <"$work/missed")"
-  pass "$floor: friction has taken the energy of motion, to first order in the step ($(tr '\n' ' ' <"$work/missed"))"
+  pass "$floor: the work of friction equals the kinetic energy, to first order in the step ($(tr '\n' ' ' <"$work/missed"))"
 done
 status 0 "$program" run "$work/slide.yaml" --out "$work/part" --no-picture --threads 1 --steps 40
 status 0 "$program" resume "$work/part" --no-picture --threads 1

@@ -1,21 +1,21 @@
-# result.yaml: a run that was stopped, killed or failed and then resumed says the same as one that never was.
+# result.yaml of a run that was stopped, killed or failed and then resumed equals that of an uninterrupted run.
 . tests/integration/common.sh
 job=$here/small.yaml
-# What must not depend on how often it was started, and where
+# Values that must not depend on the number of starts.
 numbers_of() { grep -vE '^(program|host|threads|starts|begun|updated|seconds|user_seconds|peak_memory|checksum):' "$1/result.yaml"; }
 # has DIR "key: value"
-has() { grep -qxF -- "$2" "$1/result.yaml" || { cat "$1/result.yaml"; fail "$1 does not say: $2"; }; }
+has() { grep -qxF -- "$2" "$1/result.yaml" || { cat "$1/result.yaml"; fail "$1 does not contain: $2"; }; }
 more="--set measure.gap.quantity=contacts --set measure.gap.every=0.006 --no-picture --threads 1"
 
 status 0 "$program" run "$job" --out "$work/whole" $more
 has "$work/whole" "status: finished"; has "$work/whole" "reason: end of time"; has "$work/whole" "exit_code: 0"; has "$work/whole" "starts: 1"
-# its measures are those of their tables
+# The statistics equal those of the measure tables.
 awk -F, 'NR == 2 { min = max = $3 } NR > 1 { if ($3 < min) { min = $3; at = $2 } last = $3 } END { print last; print min; print at }' \
   "$work/whole/measure/height.csv" >"$work/expected"
 awk '/^  height:/ { on = 1 } /^  gap:/ { on = 0 } on && /last|  min|time_of_min/ { print $2 }' "$work/whole/result.yaml" >"$work/got"
 cmp -s "$work/expected" "$work/got" || { cat "$work/expected" "$work/got"; fail "other numbers than in height.csv"; }
 [ "$(grep -c . "$work/whole/measure/gap.csv")" = "$((1 + $(sed -n '/^  gap:/,$s/^    n: //p' "$work/whole/result.yaml")))" ] || fail "other count than in gap.csv"
-pass "finished, with what its measures came to"
+pass "finished, with the statistics of its measures"
 
 status 0 "$program" run "$job" --out "$work/stopped" $more --steps 7
 has "$work/stopped" "status: stopped"; has "$work/stopped" 'reason: "--steps 7"'; has "$work/stopped" "step: 7"
@@ -27,9 +27,9 @@ pass "stopped and resumed: the same numbers"
 
 timeout --preserve-status -s USR1 1 "$program" run "$job" --out "$work/signal" $more --set time.end=100 >"$work/out" 2>&1
 has "$work/signal" "status: stopped"; has "$work/signal" "reason: signal 10"; has "$work/signal" "exit_code: 75"
-pass "stopped by a signal, and which"
+pass "stopped by a signal, with its number"
 
-# Killed: what the last checkpoint left says running, and the lock is free
+# Killed: the status of the last checkpoint is "running", and the lock is free.
 timeout -s KILL 1 "$program" run "$job" --out "$work/killed" $more --set time.end=100 >"$work/out" 2>&1
 has "$work/killed" "status: running"; has "$work/killed" "exit_code: -1"
 status 0 "$program" resume "$work/killed" --no-picture --set time.end=0.06 --threads 1
@@ -38,15 +38,15 @@ status 0 "$program" resume "$work/killed" --no-picture --threads 1
 [ "$(numbers_of "$work/whole")" = "$(numbers_of "$work/killed")" ] || { diff "$work/whole/result.yaml" "$work/killed/result.yaml"; fail "killed and resumed, it differs"; }
 pass "killed and resumed: the same numbers"
 
-# A step that cannot be taken; then, with what it needs, the rest of the run
+# A failed step; then the rest of the run with a suitable setting.
 status 4 "$program" run "$job" --out "$work/failed" $more --set solver.newton.max_iterations=1 --set time.retry.halvings=0
 has "$work/failed" "status: failed"; has "$work/failed" "exit_code: 4"
 grep -q '^reason: .*step [0-9]* (t = .*failed with the smallest allowed substep' "$work/failed/result.yaml" || { cat "$work/failed/result.yaml"; fail "no reason"; }
-pass "failed, and why"
+pass "failed, with the reason"
 
-# Only what cannot be known any more is lost with the file
+# A damaged file loses only data that cannot be restored.
 printf 'damaged' >"$work/stopped/result.yaml"
 status 0 "$program" resume "$work/stopped" --no-picture --threads 1; says "result.yaml: is damaged"
 has "$work/stopped" "status: finished"; has "$work/stopped" "starts: 1"
 [ "$(numbers_of "$work/whole")" = "$(numbers_of "$work/stopped")" ] || fail "after damage the numbers differ"
-pass "a damaged result is named and written anew"
+pass "a damaged result is reported and rewritten"

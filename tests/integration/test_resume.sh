@@ -11,7 +11,7 @@ done
 
 n=0
 for checkpoint in "$work"/whole/checkpoints/*.h5; do
-  n=$((n % 4 + 1)) # each on another number of threads
+  n=$((n % 4 + 1)) # each with a different number of threads
   rm -rf "$work/part"; cp -r "$work/whole" "$work/part"
   for later in "$work"/part/checkpoints/*.h5; do [ "$(basename "$later")" \> "$(basename "$checkpoint")" ] && rm "$later"; done
   status 0 "$program" resume "$work/part" --threads $n --no-picture
@@ -21,14 +21,14 @@ for checkpoint in "$work"/whole/checkpoints/*.h5; do
   [ "$(ls "$work/whole/frames")" = "$(ls "$work/part/frames")" ] || fail "frames differ after resuming $(basename "$checkpoint")"
   pass "resumed from $(basename "$checkpoint") on $n threads equals the uninterrupted run"
 done
-# Checkpoints written by a child beside the computation hold the same; on two threads, as a fork is only of one.
+# Checkpoints written by a child process are equal; with two threads, because fork() copies one thread only.
 status 0 "$program" run "$job" --out "$work/beside" --threads 2 --no-picture --set output.checkpoint_beside=always
-[ "$(ls "$work/whole/checkpoints")" = "$(ls "$work/beside/checkpoints")" ] || fail "other checkpoints beside"
+[ "$(ls "$work/whole/checkpoints")" = "$(ls "$work/beside/checkpoints")" ] || fail "checkpoints of child processes differ"
 for checkpoint in "$work"/whole/checkpoints/*.h5; do
   status 0 "$program" diff "$checkpoint" "$work/beside/checkpoints/$(basename "$checkpoint")"
 done
-[ "$(history_of "$work/whole")" = "$(history_of "$work/beside")" ] || fail "histories differ with checkpoints beside"
-pass "checkpoints written beside equal those of the run itself"
+[ "$(history_of "$work/whole")" = "$(history_of "$work/beside")" ] || fail "histories differ with checkpoints by child processes"
+pass "checkpoints written by child processes equal those of the run"
 status 0 "$program" run "$job" --out "$work/four" --threads 4 --steps 11 --no-picture
 status 0 "$program" resume "$work/four" --threads 1 --steps 7 --no-picture
 status 0 "$program" resume "$work/four" --threads 4 --no-picture
@@ -37,5 +37,5 @@ status 0 "$program" diff "$work/whole" "$work/four" && pass "from 4 threads to 1
 status 0 "$program" run "$job" --out "$work/steps" --steps 7 --no-picture
 status 0 "$program" resume "$work/steps" --no-picture
 status 0 "$program" diff "$work/whole" "$work/steps" && pass "stopped after 7 steps and resumed"
-status 5 "$program" diff "$work/whole/checkpoints/$(ls "$work/whole/checkpoints" | head -n 1)" "$work/whole" && pass "diff sees a difference"
+status 5 "$program" diff "$work/whole/checkpoints/$(ls "$work/whole/checkpoints" | head -n 1)" "$work/whole" && pass "diff detects a difference"
 status 2 "$program" run "$job" --out "$work/whole" && says "already contains a run" && pass "a finished run is not overwritten"

@@ -1,4 +1,4 @@
-# Sweep files: listed, refused, made into a folder, extended; the example's cases against the closed form.
+# Sweep files: listing, errors, creating and extending the folder; the cases of the example against the closed form.
 . tests/integration/common.sh
 slide=$(pwd)/jobs/sweeps/slide.yaml
 columns=$(pwd)/jobs/sweeps/columns.yaml
@@ -14,35 +14,35 @@ bodies:
 contact: {friction: 0.3, stiffness: 1.0e4}
 measure: {z: {quantity: position, body: ball, direction: [0, 0, 1]}}
 Y
-sweep() { # lines of the file after its head
+sweep() { # arguments: lines of the sweep file after its head
   { printf 'sweep: 1\nname: s\nbase: base.yaml\n'; cat; } > s.yaml
 }
 cells() { awk -F, -v c="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == c) k = i } NR > 1 { printf "%s ", $k }' sweep/s/cases.csv; }
 
 status 0 "$program" sweep "$slide" --dry-run && says '14 cases' && says '1 omitted by "where"' && says "cube on a slope of 25 degrees"
-[ ! -e sweep ] || fail "--dry-run wrote something"
-[ "$(grep -c '^ *[0-9]' out)" = 14 ] || fail "not a line per case"
+[ ! -e sweep ] || fail "--dry-run has written files"
+[ "$(grep -c '^ *[0-9]' out)" = 14 ] || fail "not one line per case"
 status 0 "$program" sweep "$columns" --dry-run --check && says "64 cases" && pass "--dry-run lists the cases of the examples and writes nothing"
 
 sweep <<'Y'
 vary: {contact.frction: [0.1, 0.2], mu: [1, 2]}
 where: ["mu > nu"]
 Y
-status 2 "$program" sweep s.yaml && says 's.yaml:5:15: where[0]: "mu > nu": unknown parameter "nu"' && [ ! -e sweep ] || fail "refused sweep"
+status 2 "$program" sweep s.yaml && says 's.yaml:5:15: where[0]: "mu > nu": unknown parameter "nu"' && [ ! -e sweep ] || fail "rejected sweep"
 sweep <<'Y'
 vary: {contact.frction: [0.1, 0.2], contact.stiffness: [1, -1]}
 Y
 status 2 "$program" sweep s.yaml --local && says 's.yaml:4:8: contact.frction: unknown key; did you mean "friction"? (in every case)' \
   && says 's.yaml:4:60: contact.stiffness: -1 is out of range: must be >= 0 N/m (2 cases, the first is case 2: contact.frction=0.1 contact.stiffness=-1)'
-[ ! -e sweep ] || fail "a refused sweep left something behind"
-pass "mistakes of the file and of its cases' jobs are named at their place, all at once, and nothing is written"
+[ ! -e sweep ] || fail "a rejected sweep left something behind"
+pass "errors of the file and of the jobs of its cases are reported at once with their places; nothing is written"
 
-# a scene that only some cases get wrong: the first is always looked at, all with --check
+# Only some cases have a wrong scene: the first scene is always checked, all scenes with --check.
 sweep <<'Y'
 vary: {bodies.ball.shape.sphere.center: [[0, 0, 0.5], [0, 0, -100]], measure.z: [{quantity: position, body: ball, direction: [0, 0, 1]}, {quantity: position, body: bll, direction: [0, 0, 1]}]}
 Y
 status 0 "$program" sweep s.yaml --dry-run
-status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 2" && pass "--check builds every scene"
+status 2 "$program" sweep s.yaml --dry-run --check && says "bll" && says "2 cases, the first is case 2" && pass "--check builds all scenes"
 
 sweep <<'Y'
 vary: {contact.friction: [0.1, 0.3], z: {sobol: {count: 4, of: {contact.stiffness: {from: 1e3, to: 1e5, log: true}}}}}
@@ -52,8 +52,8 @@ grep -q '  end: 0.003' sweep/s/base.yaml || fail "--set is not in base.yaml"
 cmp -s s.yaml sweep/s/sweep.yaml || fail "sweep.yaml is not the file"
 cp -r sweep before
 status 0 "$program" sweep s.yaml --set time.end=0.003 && says "0 new cases, 8 existing cases"
-diff -r sweep before >/dev/null || fail "nothing new, but something was written"
-pass "a folder is made, and made again without a change"
+diff -r sweep before >/dev/null || fail "files were written without new cases"
+pass "a folder is created; a second call changes nothing"
 
 status 2 "$program" sweep sweep/s && says "sweep run sweep/s"
 status 0 "$program" sweep run sweep/s 2 5
@@ -63,7 +63,7 @@ status 0 "$program" sweep s.yaml --set time.end=0.003 --dry-run && says "16 case
 status 0 "$program" sweep s.yaml --set time.end=0.003 && says "16 new cases, 8 existing cases"
 head -9 sweep/s/cases.csv | cmp -s - before/s/cases.csv || fail "cases were renumbered"
 [ "$(tail -1 sweep/s/cases.csv | cut -d, -f1)" = 24 ] || fail "not 24 cases"
-find sweep/s/cases -type f -exec cksum {} + | sort | cmp -s - kept || fail "finished cases were touched"
+find sweep/s/cases -type f -exec cksum {} + | sort | cmp -s - kept || fail "finished cases were changed"
 [ "$(cells contact.stiffness | tr ' ' '\n' | sort -u | grep -c .)" = 8 ] || fail "not 8 points of Sobol's sequence"
 pass "a sweep is extended: existing cases keep numbers and results"
 
@@ -72,18 +72,18 @@ status 2 "$program" sweep s.yaml && says "time.end: 0.003 -> 0.05" && says "choo
 echo 'set: {output.keep: 5}' >> s.yaml
 status 2 "$program" sweep s.yaml --set time.end=0.003 && says "cases.csv has no output.keep"
 sed -i 's/output.keep: 5/output.keep: contact.friction*10/' s.yaml
-rm -r sweep/s/run.lock 2>/dev/null; diff -r sweep/s before2 >/dev/null || fail "a refused extension changed the folder"
-pass "another base or other settings are refused, with the difference"
+rm -r sweep/s/run.lock 2>/dev/null; diff -r sweep/s before2 >/dev/null || fail "a rejected extension changed the folder"
+pass "a different base job or different settings are rejected, with the differences"
 
 if command -v flock >/dev/null; then
   sed -i '/^set/d' s.yaml
   ( flock -n 9 && status 3 "$program" sweep s.yaml --set time.end=0.003 && says "is being written by" ) 9>sweep/s/run.lock || fail "lock"
   rm sweep/s/run.lock
-  pass "one writer at a time"
+  pass "the folder is locked during an update"
 fi
-mkdir other && status 0 "$program" run base.yaml --out other/r --steps 2 --no-picture && status 2 "$program" sweep s.yaml --out other/r && says "contains a run" && pass "a run directory is no place for a sweep"
+mkdir other && status 0 "$program" run base.yaml --out other/r --steps 2 --no-picture && status 2 "$program" sweep s.yaml --out other/r && says "contains a run" && pass "a sweep in a run directory is rejected"
 
-# paths: relative to the file they stand in, from wherever the sweep is made and run
+# Paths are relative to their file, independently of the working directory.
 cat > box.obj <<'Y'
 v 0 0 0
 v 0.1 0 0
@@ -100,11 +100,11 @@ printf 'sweep: 1\nname: s\nbase: ../far/base.yaml\nvary: {bodies.ball.shape.mesh
 status 0 "$program" sweep near/s.yaml --out paths
 [ "$(tail -1 paths/cases.csv | cut -d, -f3)" = "$work/near/box.obj" ] || fail "a path of the sweep file is not absolute: $(tail -1 paths/cases.csv)"
 grep -q "file: $work/near/../far/other.obj" paths/base.yaml || fail "a path of the base job is not absolute"
-cd far && status 0 "$program" sweep run ../paths && cd .. && says "2 cases finished" && pass "paths mean the same from everywhere"
+cd far && status 0 "$program" sweep run ../paths && cd .. && says "2 cases finished" && pass "paths do not depend on the working directory"
 
-# the example, against the closed form: 1% of the speed of 0.5 m/s it starts with
+# The example against the closed form: tolerance 1 % of the initial speed of 0.5 m/s.
 status 0 "$program" sweep "$slide" --local -j 2 --out slide && status 0 "$program" sweep gather slide
 awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) { if ($i == "speed") s = i; if ($i ~ /^v.last/) v = i } if (!s || !v) exit 1 }
   NR > 1 { d = $s - $v; if (d < 0) d = -d; if (!(d < 0.005)) { print "case " $1 ": expected " $s ", got " $v; exit 1 } ++n } END { if (n != 14) exit 1 }' slide/results.csv \
   || fail "slide: not the speeds of the closed form"
-pass "a swept slide: 14 speeds within 0.005 m/s of the closed form"
+pass "a sweep of slides: 14 speeds within 0.005 m/s of the closed form"

@@ -1,4 +1,4 @@
-# The page of a sweep: every case, lines and coloured tables for products, points for samples, failed cases marked, texts inert.
+# The page of a sweep: all cases, lines and coloured tables for products, points for samples, failed cases marked, texts escaped.
 . tests/integration/common.sh
 command -v gnuplot >/dev/null || { echo "no gnuplot: sh config/setup.sh report"; exit 77; }
 export OMP_NUM_THREADS=1
@@ -34,11 +34,11 @@ grep -q '6 finished' $page && grep -q 'slide against mu' $page && grep -q 'slide
 want=$(awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i ~ /^slide.last/) k = i} NR == 2 {printf "%.4g", $k}' product/results.csv)
 grep -qF ">$want</td>" $page || fail "slide of case 1, $want, is not in the table"
 if command -v xmllint >/dev/null; then xmllint --noout $page 2>out || { cat out; fail "the page is not well-formed"; }; fi
-pass "a product: lines, coloured table, every case with its values"
+pass "product of two parameters: lines, coloured table, all cases with their values"
 
-status 0 "$program" sweep report product --cases && [ -s product/cases/000006/report.html ] && grep -q 'href="cases/000006/report.html"' $page || fail "no pages of cases"
+status 0 "$program" sweep report product --cases && [ -s product/cases/000006/report.html ] && grep -q 'href="cases/000006/report.html"' $page || fail "no reports of cases"
 status 0 "$program" sweep report product --out there.html && grep -q "href=\"/.*/product/cases/000006/report.html\"" there.html || fail "links from elsewhere"
-pass "links lead to the pages of cases"
+pass "links refer to the reports of cases"
 
 cat >mixed.yaml <<'EOF'
 sweep: 1
@@ -52,14 +52,14 @@ set: {contact.friction: mu, "gravity[0]": push, solver.newton.max_iterations: it
 EOF
 "$program" sweep mixed.yaml --local -j 2 --out mixed >out 2>&1
 status 0 "$program" sweep report mixed && page=mixed/report.html
-grep -q '6 finished' $page && grep -q '6 failed' $page && grep -q '6 cases failed' $page && grep -q 'did not converge' $page || fail "failed cases are not named"
+grep -q '6 finished' $page && grep -q '6 failed' $page && grep -q '6 cases failed' $page && grep -q 'did not converge' $page || fail "failed cases are not listed"
 grep -q 'color=.var(--c9)' $page || fail "failed cases are not marked in a diagram"
 grep -q '<script>alert' $page && fail "a parameter became markup"
 grep -qF '&lt;script&gt;alert(1)&lt;/script&gt;' $page || fail "a parameter is missing in the table"
 grep -q 'class="heat"' $page && fail "samples have no table of two parameters"
-pass "samples, failures and nasty parameters"
+pass "samples, failures and parameters with special characters"
 
-status 3 "$program" sweep report "$work" && says "not a sweep folder" && pass "report of no sweep"
+status 3 "$program" sweep report "$work" && says "not a sweep folder" && pass "report without a sweep"
 mkdir -p empty && "$program" sweep product.yaml --out empty/s >out 2>&1
 status 0 "$program" sweep report empty/s && grep -q '6 waiting' empty/s/report.html || fail "report of a sweep that has not started"
 pass "report of a sweep that has not started"

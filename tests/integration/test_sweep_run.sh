@@ -1,4 +1,4 @@
-# Sweeps on one machine: killed and continued = never interrupted; what befalls one case harms no other; status, retry, gather.
+# Sweeps on one machine: killed and continued = uninterrupted; failures of one case do not affect others; status, retry, gather.
 . tests/integration/common.sh
 cat >"$work/slide.yaml" <<'EOF'
 # A ball that slides until it rolls.
@@ -22,10 +22,10 @@ vary: {mu: [0.1, 0.2, 0.3], speed: [0.5, 1]}
 set: {contact.friction: mu, "bodies.ball.velocity[0]": speed}
 EOF
 state_of() { "$program" sweep status "$1" --cases | awk -v n="$2" '$1 == "case" {on = 1} on && $1 == n {print $2}'; }
-# wait_for COMMAND...: until it succeeds, 20 s at most
+# wait_for COMMAND...: repeats it until it succeeds, at most 20 s
 wait_for() {
   for _ in $(seq 400); do "$@" >/dev/null 2>&1 && return; sleep 0.05; done
-  fail "never came true: $*"
+  fail "condition not reached: $*"
 }
 has_checkpoint() { ls "$1"/checkpoints/*.h5; }
 pid_of() { sed -n 's/^pid //p' "$1/run.lock"; }
@@ -40,11 +40,11 @@ column() { awk -F, -v name="$2" 'NR == 1 {for (i = 1; i <= NF; ++i) if ($i == na
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/whole" --local -j 2
 says "6 of them finished"
 for n in 1 2 3 4 5 6; do [ "$(state_of "$work/whole" $n)" = finished ] || fail "case $n is not finished"; done
-[ "$(ls "$work/whole/cases" | tr '\n' ' ')" = "000001 000002 000003 000004 000005 000006 " ] || fail "other cases than 1 to 6"
-pass "six cases, two at a time"
+[ "$(ls "$work/whole/cases" | tr '\n' ' ')" = "000001 000002 000003 000004 000005 000006 " ] || fail "cases differ from 1 to 6"
+pass "six cases, two simultaneously"
 
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/fresh" --local -j 2 --fresh
-same_sweep "$work/fresh" && pass "forked cases equal cases whose program is started anew, bit for bit"
+same_sweep "$work/fresh" && pass "forked cases are bit-identical to cases in new processes"
 
 # The sweep is killed while cases run: they stop with a checkpoint, the next run continues.
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/killed"
@@ -52,22 +52,22 @@ status 0 "$program" sweep "$work/slides.yaml" --out "$work/killed"
 wait_for has_checkpoint "$work/killed/cases/000003"
 kill -9 $!; wait $! 2>/dev/null
 wait_for [ ! -e "$work/killed/cases/000003/run.lock" ]
-[ "$(state_of "$work/killed" 6)" = waiting ] || fail "too late: the sweep was at its end when it was killed"
-[ "$(state_of "$work/killed" 3)" = stopped ] || fail "the case under way is $(state_of "$work/killed" 3), not stopped"
+[ "$(state_of "$work/killed" 6)" = waiting ] || fail "too late: the sweep had ended when it was killed"
+[ "$(state_of "$work/killed" 3)" = stopped ] || fail "the running case is $(state_of "$work/killed" 3), not stopped"
 status 0 "$program" sweep run "$work/killed" -j 2
 status 0 "$program" sweep gather "$work/killed"
-[ "$(column "$work/killed/results.csv" starts | sed -n 3p)" = 2 ] || { cat "$work/killed/results.csv"; fail "case 3 started over instead of being continued"; }
-same_sweep "$work/killed" && pass "sweep killed by -9 and continued equals the one that never was"
+[ "$(column "$work/killed/results.csv" starts | sed -n 3p)" = 2 ] || { cat "$work/killed/results.csv"; fail "case 3 started again instead of continuing"; }
+same_sweep "$work/killed" && pass "a sweep killed by SIGKILL and continued equals an uninterrupted one"
 
-# The same to everything at once: sweep and cases.
+# Sweep and cases are killed.
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/dead"
 "$program" sweep run "$work/dead" -j 2 >"$work/out" 2>&1 &
 wait_for has_checkpoint "$work/dead/cases/000003"
 kill -9 $!; kill -9 "$(pid_of "$work/dead/cases/000003")" 2>/dev/null; wait $! 2>/dev/null
 status 0 "$program" sweep run "$work/dead" -j 2
-same_sweep "$work/dead" && pass "sweep and case killed by -9 and continued"
+same_sweep "$work/dead" && pass "sweep and case killed by SIGKILL and continued"
 
-# Asked to stop: checkpoints, code 75.
+# Signals: the cases write checkpoints; exit code 75.
 for signal in TERM INT USR1; do
   status 0 "$program" sweep "$work/slides.yaml" --out "$work/$signal" --set time.end=400
   if [ $signal = INT ]; then # a background job of this shell would ignore it
@@ -84,7 +84,7 @@ for signal in TERM INT USR1; do
 done
 pass "INT, TERM and USR1: cases write checkpoints, code 75"
 
-# A crash and a kill of single cases; one of a job that diverges; the others do not notice.
+# Single cases crash, are killed or diverge; the other cases are not affected.
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/crash" --set time.end=5
 "$program" sweep run "$work/crash" 1 2 3 -j 3 >"$work/out" 2>&1 &
 for n in 1 2; do wait_for has_checkpoint "$work/crash/cases/00000$n"; done
@@ -101,7 +101,7 @@ status 0 "$program" sweep retry "$work/crash" 1 2 3 --local; says "1 failed case
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/calm" --set time.end=5
 status 0 "$program" sweep run "$work/calm" 1 2 -j 2
 for n in 1 2; do same_case "$work/calm/cases/00000$n" "$work/crash/cases/00000$n"; done
-pass "SEGV and KILL of single cases: noted, retried, equal to undisturbed ones"
+pass "SIGSEGV and SIGKILL of single cases: recorded, retried, equal to undisturbed cases"
 
 cat >"$work/steep.yaml" <<'EOF'
 sweep: 1
@@ -113,13 +113,13 @@ EOF
 status 4 "$program" sweep "$work/steep.yaml" --out "$work/steep" --local
 [ "$(column "$work/steep/results.csv" status | tr '\n' ' ')" = "finished finished failed failed finished finished " ] || { cat "$work/steep/results.csv"; fail "states of a diverging sweep"; }
 status 0 "$program" sweep status "$work/steep"; says "case 3 failed: "; says "Newton did not converge"
-pass "a case that diverges fails alone"
+pass "a diverging case does not affect other cases"
 
-# gather: a row a case, numbers to the last bit, nothing where nothing is.
+# gather: one row per case, exact numbers, empty cells for missing values.
 status 0 "$program" sweep gather "$work/TERM"
-[ "$(wc -l <"$work/TERM/results.csv")" = 7 ] || fail "not a row for each case"
+[ "$(wc -l <"$work/TERM/results.csv")" = 7 ] || fail "not one row per case"
 [ "$(column "$work/TERM/results.csv" status | sort | uniq -c | awk '{print $2, $1}' | tr '\n' ' ')" = "stopped 2 waiting 4 " ] || { cat "$work/TERM/results.csv"; fail "states in results.csv"; }
-[ "$(column "$work/TERM/results.csv" 'way.last [m]' | sed -n 6p)" = "" ] || fail "a case that never ran has a measure"
+[ "$(column "$work/TERM/results.csv" 'way.last [m]' | sed -n 6p)" = "" ] || fail "a case that was not run has a measure"
 for n in 1 4; do
   want=$(tail -n 1 "$work/whole/cases/00000$n/measure/way.csv" | cut -d, -f3)
   got=$(column "$work/whole/results.csv" 'way.last [m]' | sed -n ${n}p)
@@ -137,7 +137,7 @@ if command -v h5dump >/dev/null; then
   pass "results.h5"
 fi
 if python3 -c 'import h5py, numpy' 2>/dev/null; then
-  python3 - "$work/whole" <<'EOF' || fail "h5py reads other results"
+  python3 - "$work/whole" <<'EOF' || fail "h5py reads different results"
 import csv, sys, h5py
 f = h5py.File(sys.argv[1] + "/results.h5")
 rows = list(csv.reader(open(sys.argv[1] + "/results.csv")))
@@ -148,10 +148,10 @@ for k, name in enumerate(names):
         text = rows[i + 1][k]
         assert (x.decode() == text) if isinstance(x, bytes) else (float(text) == x if text else x != x), (name, i, x, text)
 EOF
-  pass "results.h5 read by h5py says what results.csv says"
+  pass "results.h5 read by h5py equals results.csv"
 fi
 
-# Two sweeps on one folder: every case once.
+# Two sweeps in one folder: each case runs once.
 status 0 "$program" sweep "$work/slides.yaml" --out "$work/both" --set time.end=0.2
 "$program" sweep run "$work/both" -j 2 >"$work/one" 2>&1 & one=$!
 "$program" sweep run "$work/both" -j 2 >"$work/two" 2>&1 & two=$!
@@ -160,7 +160,7 @@ wait $one; got=$?; wait $two; also=$?
 status 0 "$program" sweep gather "$work/both"
 [ "$(column "$work/both/results.csv" starts | tr '\n' ' ')" = "1 1 1 1 1 1 " ] || { cat "$work/both/results.csv"; fail "a case ran twice"; }
 [ "$(cat "$work"/both/cases/*/log.txt | grep -c 'stickslip run')" = 6 ] || fail "a case was started twice"
-pass "two sweeps on one folder: every case once"
+pass "two sweeps in one folder: each case runs once"
 
 status 2 "$program" sweep run "$work/both" 7; says "has no case 7"
 status 2 "$program" sweep run "$work/both" x; says "expected the number of a case"
@@ -170,5 +170,5 @@ status 2 "$program" sweep run "$work/both" -j 0; says "-j 0: expected a whole nu
 status 2 "$program" sweep "$work/slides.yaml" --out "$work/new" -j 2; says "-j requires --local"; [ ! -e "$work/new" ] || fail "a rejected command has written files"
 status 3 "$program" sweep status "$work"; says "not a sweep folder"
 status 0 "$program" sweep run "$work/both" --task 2; says "1 cases finished"
-pass "what cannot be is refused"
+pass "invalid arguments are rejected"
 echo "$count passed"

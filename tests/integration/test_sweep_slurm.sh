@@ -1,4 +1,4 @@
-# A sweep as a SLURM job array: submitted, its node lost half way, requeued, extended, retried; every case once, the same results as here.
+# A sweep as a SLURM job array: submission, node failure, requeue, extension, retry; each case runs once, with the results of a local run.
 . tests/integration/common.sh
 . tests/integration/slurm.sh
 cp "$here/small.yaml" "$work/small.yaml"
@@ -29,11 +29,11 @@ status 0 "$program" sweep study.yaml --out here --local -j 2
 # --- submitted; the node dies half way -----------------------------------------------------------------------------------------
 status 0 "$program" sweep study.yaml --out array --script --time 7
 says "#SBATCH --array=1-10%2"; says "--mem=100M"; says "--time=7"; says "--signal=B:USR1@120"
-[ ! -e array/slurm/1.sh ] || fail "--script has submitted something"
+[ ! -e array/slurm/1.sh ] || fail "--script has submitted a job"
 status 0 "$program" sweep study.yaml --out array --submit && says "10 cases as 10 tasks of SLURM job"
 a=$(job_of array 1)
 until_ok finished 3
-# Between the end of one task and the start of the next there is one alone for a moment.
+# Between the end of one task and the start of the next, only one task is running.
 for _ in $(seq 30); do
   status 0 "$program" sweep status array
   grep -qF "SLURM job $a: 2 tasks running" "$work/out" && break
@@ -43,7 +43,7 @@ status 0 "$program" sweep study.yaml --out array --submit && says "already queue
 until_ok has_running 2
 "$config/slurm1.sh" kill-node "$work/slurm"
 before=$(n_finished)
-[ "$(pgrep -f "sweep run $work/array" | wc -l)" = 0 ] || fail "the node is dead, its cases run"
+[ "$(pgrep -f "sweep run $work/array" | wc -l)" = 0 ] || fail "the node is dead, but its cases run"
 status 0 "$program" sweep status array --cases && says "killed, or the machine failed"
 "$config/slurm1.sh" up "$work/slurm" || fail "the node does not come back"
 # the tasks that were running wait two minutes; give slurmctld time to forget that it wanted to kill them
@@ -59,23 +59,23 @@ until_ok grep -q finished array/results.csv
 n=$(sed -n 's/^starts: //p' array/cases/*/result.yaml | awk '{ s += $1 } END { print s }')
 [ "$n" -gt 10 ] && [ "$n" -le 12 ] || fail "$n starts of 10 cases, two of which were killed"
 same_results here array
-pass "slurmd and its jobs killed after $before of 10: requeued, finished, gathered by the job that waits for the end, the same bits as here"
+pass "slurmd and its jobs killed after $before of 10: requeued, finished, gathered by the dependent job, bit-identical to the local run"
 
-# --- extended, several cases a task, warned half way ---------------------------------------------------------------------------
+# --- extended, several cases per task, warned ---------------------------------------------------------------------------
 sed -i 's/0.4, 0.5\]/0.4, 0.5, 0.6, 0.7]/' study.yaml
 status 0 "$program" sweep study.yaml --out array --submit --cases-per-task 3 && says "4 cases as 2 tasks"
 b=$(job_of array 2)
 until_ok has_steps array/cases/000013 20
 scancel -s USR1 --batch "${b}_5"; until_ok is "${b}_5" PENDING
-[ "$(n_finished)" -lt 14 ] || fail "there was nothing left to warn"
+[ "$(n_finished)" -lt 14 ] || fail "no running task to warn"
 now "${b}_5"
 until_ok finished 14
 status 0 "$program" sweep study.yaml --out here --local -j 2
 same_results here array
 grep -q "signal 10: 1 cases write a checkpoint and stop" array/slurm/2-5.log || { cat array/slurm/2-5.log; fail "the warning"; }
-pass "extended: only the new cases; a task of several is warned, requeued, and goes on in its middle"
+pass "extended: only new cases; a task with several cases is warned, requeued and continues"
 
-# --- one that fails does not harm the others; retry ----------------------------------------------------------------------------
+# --- a failed case does not affect the others; retry ----------------------------------------------------------------------------
 cat >bad.yaml <<'Y'
 sweep: 1
 name: bad
@@ -86,28 +86,28 @@ resources: {cores: 1}
 Y
 status 0 "$program" sweep bad.yaml --submit; until_ok gone "$(job_of sweep/bad 1)"
 status 0 "$program" sweep status sweep/bad && says "case 2" && says "did not converge"
-[ "$(n_finished sweep/bad)" = 2 ] || fail "its neighbours did not finish"
+[ "$(n_finished sweep/bad)" = 2 ] || fail "the other cases did not finish"
 status 0 "$program" sweep bad.yaml --submit && says "nothing to submit"
 status 0 "$program" sweep retry sweep/bad --submit && says "1 cases as 1 tasks"
 until_ok gone "$(job_of sweep/bad 2)"
-grep -q -- "--array=2$" sweep/bad/slurm/2.sh && grep -q "starts: 2" sweep/bad/cases/000002/result.yaml || fail "retry ran something else"
+grep -q -- "--array=2$" sweep/bad/slurm/2.sh && grep -q "starts: 2" sweep/bad/cases/000002/result.yaml || fail "retry ran other cases"
 grep -q "starts: 1" sweep/bad/cases/000001/result.yaml || fail "retry ran a finished case"
-pass "a failed case leaves its neighbours alone; retry --submit submits it alone"
+pass "a failed case does not affect others; retry --submit submits only this case"
 
-# --- refusals --------------------------------------------------------------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------------------------------------------------
 status 2 "$program" sweep bad.yaml --out other --submit --partition nowhere && says "SLURM rejects the job" && says "partition"
-[ ! -e other/slurm/submitted.csv ] || fail "a refused submission was noted"
+[ ! -e other/slurm/submitted.csv ] || fail "a rejected submission was recorded"
 status 2 "$program" sweep bad.yaml --time 5 && says "requires --submit"
 status 2 "$program" sweep bad.yaml --submit --local && says "one of"
 status 2 "$program" sweep run sweep/bad --requeue && says "requires a SLURM job"
 status 0 "$program" sweep bad.yaml --out other --submit --memory 100M --sbatch=--hold && says "3 cases"
 status 0 "$program" sweep status other && says "3 waiting (JobHeldUser)"
-pass "what SLURM refuses is said in its words; other options of sbatch are passed on"
-# More cases than an array holds: several a task
+pass "errors of SLURM are reported with its message; other options of sbatch are passed on"
+# More cases than tasks of an array: several cases per task.
 cat >many.yaml <<'Y'
 sweep: 1
 name: many
 base: small.yaml
 vary: {contact.friction: {range: {from: 0, to: 1, count: 2500}}}
 Y
-status 0 "$program" sweep many.yaml --script && says "#SBATCH --array=1-834" && says "--cases-per-task 3" && pass "2500 cases: three a task, since an array holds 1000"
+status 0 "$program" sweep many.yaml --script && says "#SBATCH --array=1-834" && says "--cases-per-task 3" && pass "2500 cases: three per task, because an array has at most 1000 tasks"

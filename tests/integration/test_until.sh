@@ -1,6 +1,6 @@
-# until: a run ends by what it measures; stopped and resumed, at the same step with the same bits.
+# until: conditions on measures end a run; stopped and resumed, it ends at the same step, bit-identical.
 . tests/integration/common.sh
-has() { grep -qxF -- "$2" "$1/result.yaml" || { cat "$1/result.yaml"; fail "$1 does not say: $2"; }; }
+has() { grep -qxF -- "$2" "$1/result.yaml" || { cat "$1/result.yaml"; fail "$1 does not contain: $2"; }; }
 # A block that slides on a floor and comes to rest: from 0.3 m/s, with friction 0.4, in 0.3 / (0.4 9.81) = 0.0765 s.
 cat >"$work/slide.yaml" <<'YAML'
 stickslip: 1
@@ -25,7 +25,7 @@ awk -F, 'NR > 1 && $3 >= 1e-3 { since = -1 } NR > 1 && $3 < 1e-3 { if (!first) f
   END { if (!(first > 0.074 && first < 0.079)) print "at rest at " first; if ((last - since - 0.02) ^ 2 > 1e-12) print "ended " last - since " s later" }' \
   "$work/whole/measure/speed.csv" >"$work/wrong"
 [ ! -s "$work/wrong" ] || fail "$(cat "$work/wrong")"
-pass "ends when it has rested for 0.02 s"
+pass "ends after 0.02 s at rest"
 
 n=0
 for checkpoint in "$work"/whole/checkpoints/*.h5; do
@@ -43,25 +43,25 @@ pass "resumed from each of $n checkpoints it ends at the same step, bit for bit"
 status 0 "$program" resume "$work/whole" --no-picture --threads 1; says "is already finished (until: speed < 1e-3 for 0.02 s)"; says "--set until=[]"
 status 0 "$program" diff "$work/whole" "$work/part"
 [ "$(ls "$work/whole/frames")" = "$(ls "$work/part/frames")" ] || fail "another frame of the same step"
-pass "a run that has ended so stays ended, and says how to go on"
+pass "a run ended by until stays finished; the message explains how to continue"
 status 0 "$program" resume "$work/whole" --no-picture --threads 1 --set 'until=[{when: way > 1}, step >= 150]'
 has "$work/whole" "status: finished"; has "$work/whole" "reason: \"until: step >= 150\""; has "$work/whole" "step: 150"
-pass "with other conditions it goes on"
+pass "with other conditions it continues"
 
 status 0 $run --out "$work/short" --set 'until=t > 0.0295'; has "$work/short" "step: 30"
 status 0 $run --out "$work/after" --set 'until=[{when: "1", after: 0.012, for: 0.003}]'; has "$work/after" "step: 15"
 status 0 $run --out "$work/never" --set 'until=[way > 1]' --set time.end=0.01; has "$work/never" "reason: end of time"
 pass "one expression; not before; or never"
 
-# Records and frames keep to multiples of their time when the step changes on the way.
+# Records and frames stay at multiples of their interval when time.step changes.
 status 0 $run --out "$work/steps" --set until=[] --set time.end=0.06 --steps 31
 status 0 "$program" resume "$work/steps" --no-picture --threads 1 --set time.step=4.0e-4
 got=$(cut -d, -f2 "$work/steps/measure/way.csv" | awk 'NR > 1 { printf "%s ", $1 < 0.0311 || int($1 / 0.007 + 1e-6) != int(($1 - 4e-4) / 0.007 + 1e-6) ? "ok" : $1 }')
 [ "$(echo "$got" | tr -d ' ')" = okokokokokokokokok ] || { cat "$work/steps/measure/way.csv"; fail "records at other times: $got"; }
-pass "every: counts on when time.step changes"
+pass "every: continues when time.step changes"
 
-wrong() { # text of until, what it says
-  status 2 $run --out "$work/wrong-run" --set "until=$1"; says "$2"; [ ! -e "$work/wrong-run" ] || fail "wrote something"
+wrong() { # arguments: text of until, expected message
+  status 2 $run --out "$work/wrong-run" --set "until=$1"; says "$2"; [ ! -e "$work/wrong-run" ] || fail "has written files"
 }
 wrong 'sped < 1' 'until[0].when: no measure is called "sped"; did you mean "speed"?'
 wrong '[t > 1, {when: "temperature < 1"}]' 'until[1].when: no measure is called "temperature"; give a name of measure:, t or step'

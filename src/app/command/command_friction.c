@@ -51,7 +51,7 @@ typedef struct {
 /* --- options ------------------------------------------------------------------------------------------------------------ */
 
 /* Converts options of the command line to keys of the solvers' key table, which validates them. */
-static PetscErrorCode read_options(const command_line *line, document *doc, diagnostics *d, const friction_options **out)
+static PetscErrorCode read_friction_options(const command_line *line, document *doc, diagnostics *d, const friction_options **out)
 {
   static const char *const key_of[][2] = {{"--solver", "method"},
                                           {"--tol", "tolerance"},
@@ -84,7 +84,7 @@ static PetscErrorCode read_options(const command_line *line, document *doc, diag
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool reject(const char *text)
+static bool reject_options(const char *text)
 {
   fprintf(stderr, "stickslip friction: %s\n", text);
   return false;
@@ -124,19 +124,19 @@ static bool check_options(const command_line *line, session *s)
   if (!command_integer(line, "--from-guess", 0, INT32_MAX, -1, &s->guess) ||
       !command_integer(line, "--repeat", 1, 1000000, 1, &s->repeat))
     return false;
-  if (command_value(line, "--output") && !is_single) return reject("--output requires one FILE and one solver");
-  if (command_value(line, "--contacts") && !is_single) return reject("--contacts requires one FILE and one solver");
-  if (command_value(line, "--force") && !command_value(line, "--output")) return reject("--force requires --output");
-  if (s->is_all && command_value(line, "--solver")) return reject("--all and --solver contradict each other; give one of them");
-  if (command_value(line, "--plot") && !s->is_all) return reject("--plot requires --all, because it compares solvers");
+  if (command_value(line, "--output") && !is_single) return reject_options("--output requires one FILE and one solver");
+  if (command_value(line, "--contacts") && !is_single) return reject_options("--contacts requires one FILE and one solver");
+  if (command_value(line, "--force") && !command_value(line, "--output")) return reject_options("--force requires --output");
+  if (s->is_all && command_value(line, "--solver")) return reject_options("--all and --solver contradict each other; give one of them");
+  if (command_value(line, "--plot") && !s->is_all) return reject_options("--plot requires --all, because it compares solvers");
   if (command_value(line, "--plot") && !plot_sheet_is_possible())
-    return reject("--plot: gnuplot is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
+    return reject_options("--plot: gnuplot is not on the PATH; install it: apt-get install --no-install-recommends gnuplot-nox");
   return check_output_paths(line);
 }
 
 /* --- one solve ---------------------------------------------------------------------------------------------------------- */
 
-static double cpu_now(void)
+static double read_cpu_time(void)
 {
   struct timespec t;
   return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) ? NAN : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -152,9 +152,9 @@ static PetscErrorCode solve_repeatedly(const friction_case *c, const friction_op
   double seconds = INFINITY;
   for (int64_t i = 0; i < repeat; ++i) {
     memcpy(r, guess, (size_t)(3 * c->problem.n) * sizeof *r);
-    const double begin = cpu_now();
+    const double begin = read_cpu_time();
     PetscCall(friction_solve(&c->problem, o, r, u, out));
-    *cpu    = fmin(*cpu, cpu_now() - begin);
+    *cpu    = fmin(*cpu, read_cpu_time() - begin);
     seconds = fmin(seconds, out->seconds);
     if (out->verdict == FRICTION_TIME || out->verdict == FRICTION_STOPPED) break;
   }
@@ -398,7 +398,7 @@ static PetscErrorCode command_friction(const command_line *line, exit_code *code
   }
   PetscCall(document_create(&doc));
   PetscErrorCode error = diagnostics_create(&d);
-  if (!error) error = read_options(line, doc, d, &s.options);
+  if (!error) error = read_friction_options(line, doc, d, &s.options);
   if (!error) error = diagnostics_close(d, stderr);
   diagnostics_destroy(&d);
   if (!error) error = solve_files(&s);

@@ -42,7 +42,7 @@ static const command_option check_options_table[] = {
 
 /* Prints a message and returns false if the options are inconsistent. `may_change`: the command continues a run with a given
  * job, so --accept-changes is meaningful. */
-static bool read_options(const command_line *line, bool may_change, run_options *o, int *n_overrides, const char **overrides)
+static bool read_run_options(const command_line *line, bool may_change, run_options *o, int *n_overrides, const char **overrides)
 {
   memset(o, 0, sizeof *o);
   o->comm           = line->comm;
@@ -133,7 +133,7 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   job         *j       = NULL;
   run         *r       = NULL;
   const bool   is_continued = command_value(line, "--continue") || command_value(line, "--requeue") || allocation_is_restart();
-  if (!read_options(line, is_continued, &o, &n_overrides, overrides)) {
+  if (!read_run_options(line, is_continued, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -158,7 +158,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   diagnostics *d;
   job         *j = NULL;
   run         *r = NULL;
-  if (!read_options(line, path, &o, &n_overrides, overrides)) {
+  if (!read_run_options(line, path, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -283,7 +283,7 @@ static int64_t measure_progress(const char *dir, int64_t n, const int64_t *numbe
 }
 
 /* Runs the cases of a task. At the time limit, SLURM requeues the task if --requeue was given and a case has advanced. */
-static PetscErrorCode run_task(const command_line *line, const char *dir, const sweep_local_options *o, exit_code *code)
+static PetscErrorCode run_task_cases(const command_line *line, const char *dir, const sweep_local_options *o, exit_code *code)
 {
   PetscFunctionBegin;
   const bool    is_requeued = command_value(line, "--requeue");
@@ -321,7 +321,7 @@ static PetscErrorCode run_cases(const command_line *line, exit_code *code)
     PetscCall(sweep_task_numbers(dir, task, size, &o.n, &of_task));
     o.numbers = of_task;
   }
-  const PetscErrorCode error = run_task(line, dir, &o, code);
+  const PetscErrorCode error = run_task_cases(line, dir, &o, code);
   memory_free(&of_task);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -347,7 +347,7 @@ const command command_sweep_status_entry = {"sweep status", "DIR", "print the st
 
 static const command_option retry_options[] = {SWEEP_LOCAL_OPTIONS, {"--local", NULL, false, "run the cases now on this machine"}, SWEEP_SLURM_OPTIONS,
   {"--from-start", NULL, false, "delete the checkpoints of the failed cases"}, {NULL, NULL, false, NULL}};
-static PetscErrorCode retry(const command_line *line, exit_code *code)
+static PetscErrorCode retry_failed_cases(const command_line *line, exit_code *code)
 {
   sweep_local_options o;
   int64_t             given[COMMAND_MAX_VALUES], n_marked;
@@ -372,7 +372,7 @@ static PetscErrorCode retry(const command_line *line, exit_code *code)
 const command command_sweep_retry_entry = {"sweep retry", "DIR [NUMBER...]", "mark failed cases to be run again",
   "Marks the failed cases with the given numbers, or all failed cases. They continue from their newest checkpoints.\n"
   "Stopped, killed and waiting cases need no mark: the next run includes them, as do --local and --submit here.",
-  1, COMMAND_MAX_VALUES, retry_options, retry};
+  1, COMMAND_MAX_VALUES, retry_options, retry_failed_cases};
 
 static const command_option no_options[] = {{NULL, NULL, false, NULL}};
 static PetscErrorCode gather_results(const command_line *line, exit_code *code)

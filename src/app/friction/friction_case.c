@@ -135,7 +135,7 @@ static void add_triplet(triplets *t, int64_t row, int64_t col, double value)
 }
 
 /* The file stores columns. Columns of the symmetric M are its rows; columns of the file's H are rows of our H. */
-static sparse_rows as_rows(const fclib_matrix *A) { return (sparse_rows){A->n_columns, A->n_rows, A->start, A->row, A->value}; }
+static sparse_rows view_as_rows(const fclib_matrix *A) { return (sparse_rows){A->n_columns, A->n_rows, A->start, A->row, A->value}; }
 
 /* Adds to each plane contact a third direction with its own mass. */
 static PetscErrorCode add_third_direction(const fclib_problem *p, sparse_rows *M, sparse_rows *H)
@@ -184,7 +184,7 @@ static PetscErrorCode compute_free_velocity(friction_case *c)
 static PetscErrorCode prepare_global(friction_case *c)
 {
   const bool     is_plane = c->file.dimension == 2;
-  sparse_rows    M = as_rows(&c->file.M), H = as_rows(&c->file.H);
+  sparse_rows    M = view_as_rows(&c->file.M), H = view_as_rows(&c->file.H);
   PetscErrorCode code = PETSC_SUCCESS;
 
   PetscFunctionBegin;
@@ -199,7 +199,7 @@ static PetscErrorCode prepare_global(friction_case *c)
 
 /* --- the case ----------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode prepare(friction_case *c)
+static PetscErrorCode prepare_problem(friction_case *c)
 {
   const int64_t n = c->file.n_contacts;
 
@@ -233,7 +233,7 @@ PetscErrorCode friction_case_read(const char *path, friction_case *out)
   memset(out, 0, sizeof *out);
   PetscCall(fclib_vet(path, VET_SECONDS));
   PetscCall(fclib_read(path, &out->file));
-  const PetscErrorCode code = prepare(out);
+  const PetscErrorCode code = prepare_problem(out);
   if (code) friction_case_clear(out);
   PetscCall(friction_case_add_path(path, code));
   PetscFunctionReturn(PETSC_SUCCESS);

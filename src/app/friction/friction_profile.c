@@ -169,7 +169,7 @@ PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
 
 /* --- plot --------------------------------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -183,7 +183,7 @@ static int64_t compute_ratios(const friction_runs *runs, const char *solver, dou
     const friction_run *r = &runs->run[i];
     if (r->is_solved && !strcmp(r->solver, solver)) ratio[n++] = r->seconds / find_best_time(runs, r->problem);
   }
-  qsort(ratio, (size_t)n, sizeof *ratio, ascending);
+  qsort(ratio, (size_t)n, sizeof *ratio, compare_doubles);
   return n;
 }
 

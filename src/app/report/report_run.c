@@ -124,7 +124,7 @@ static void history_table_close(history_table *t)
 static const char *column_name(const history_table *t, int column) { return column < t->n_columns ? history_reader_name(t->reader, column) : "total_energy"; }
 static const char *column_unit(const history_table *t, int column) { return history_reader_unit(t->reader, column < t->n_columns ? column : t->total_of[0]); }
 
-static int find_column(const history_table *t, const char *name)
+static int find_history_column(const history_table *t, const char *name)
 {
   if (t->has_total && strcmp(name, "total_energy") == 0) return t->n_columns;
   return history_reader_find(t->reader, name);
@@ -181,7 +181,7 @@ static PetscErrorCode put_curve(const history_table *t, int column, const char *
 
 /* --- history.csv ------------------------------------------------------------------------------------------------------ */
 
-static bool is_constant(const history_table *t, int column)
+static bool is_constant_column(const history_table *t, int column)
 {
   const envelope_range r = envelope_range_of(t->envelope, column);
   return isnan(r.min) || r.min == r.max;
@@ -209,18 +209,18 @@ static PetscErrorCode put_history_figure(const history_table *t, const history_f
   plot_axes       axes    = {.x_label = "time [s]", .is_log_y = g->is_log, .has_zero = g->has_zero && !g->is_log};
   PetscFunctionBegin;
   for (int k = 0; k < MAX_CURVES && g->curve[k].column; ++k) {
-    const int column = find_column(t, g->curve[k].column);
+    const int column = find_history_column(t, g->curve[k].column);
     if (column >= 0 && first < 0) first = column;
-    if (column >= 0 && !is_constant(t, column)) is_flat = false;
+    if (column >= 0 && !is_constant_column(t, column)) is_flat = false;
   }
   if (first < 0) PetscFunctionReturn(PETSC_SUCCESS);
   axes.y_label = column_unit(t, first);
   if (!is_flat) PetscCall(figures_begin(f, g->section, g->title, &axes));
   for (int k = 0; k < MAX_CURVES && g->curve[k].column; ++k) {
-    const int column = find_column(t, g->curve[k].column);
+    const int column = find_history_column(t, g->curve[k].column);
     if (column < 0) continue;
     /* constant zeros are only listed */
-    if (is_flat || (is_constant(t, column) && envelope_range_of(t->envelope, column).max == 0)) PetscCall(add_constant(t, column, h));
+    if (is_flat || (is_constant_column(t, column) && envelope_range_of(t->envelope, column).max == 0)) PetscCall(add_constant(t, column, h));
     else PetscCall(put_curve(t, column, g->curve[k].label, g->curve[k].colour, f));
   }
   if (!is_flat) PetscCall(figures_end(f));
@@ -297,7 +297,7 @@ static PetscErrorCode put_measure(const history_table *t, figures *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int is_table(const struct dirent *entry)
+static int is_csv_file(const struct dirent *entry)
 {
   const size_t n = strlen(entry->d_name);
   return entry->d_name[0] != '.' && n > 4 && strcmp(entry->d_name + n - 4, ".csv") == 0;
@@ -311,7 +311,7 @@ static PetscErrorCode report_measures_read(const char *dir, figures *f, text_buf
   PetscErrorCode  code  = PETSC_SUCCESS;
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/measure", dir);
-  const int n = scandir(path, &names, is_table, alphasort);
+  const int n = scandir(path, &names, is_csv_file, alphasort);
   for (int i = 0; i < n; ++i) {
     history_table t = {0};
     snprintf(path, sizeof path, "%s/measure/%s", dir, names[i]->d_name);
@@ -372,7 +372,7 @@ static PetscErrorCode add_error_warning(run_page *p, const char *what)
   return html_put(&p->warnings, "<li>%s: %s</li>\n", what, message);
 }
 
-static PetscErrorCode read_job(run_page *p)
+static PetscErrorCode read_run_job(run_page *p)
 {
   char         path[4300];
   size_t       n;
@@ -463,7 +463,7 @@ static PetscErrorCode collect_warnings(run_page *p)
 static PetscErrorCode read_run(run_page *p, bool is_quick)
 {
   PetscFunctionBegin;
-  PetscCall(read_job(p));
+  PetscCall(read_run_job(p));
   if (run_result_read(p->dir, &p->result_owner, &p->result)) PetscCall(add_error_warning(p, "The outcome of the run is unknown"));
   PetscCall(run_machine_read(p->dir, &p->machine_owner, &p->machine));
   PetscCall(run_stages_read(p->dir, &p->stages));
@@ -479,7 +479,7 @@ static PetscErrorCode read_run(run_page *p, bool is_quick)
 
 /* --- writing ---------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode put_head(run_page *p)
+static PetscErrorCode put_run_head(run_page *p)
 {
   const run_result *r      = p->result;
   const char       *status = r ? run_status_names[r->status] : "unknown";
@@ -492,7 +492,7 @@ static PetscErrorCode put_head(run_page *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode put_tiles(run_page *p)
+static PetscErrorCode put_run_tiles(run_page *p)
 {
   const run_result *r = p->result;
   text_buffer      *b = &p->page;
@@ -656,12 +656,12 @@ static PetscErrorCode put_files(run_page *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_page(run_page *p)
+static PetscErrorCode write_run_page(run_page *p)
 {
   text_buffer *b = &p->page;
   PetscFunctionBegin;
-  PetscCall(put_head(p));
-  PetscCall(put_tiles(p));
+  PetscCall(put_run_head(p));
+  PetscCall(put_run_tiles(p));
   if (p->warnings.n > 0) {
     PetscCall(html_put(b, "<div class=\"warnings\"><b>Warnings</b><ul>\n"));
     PetscCall(html_put_markup(b, p->warnings.data));
@@ -700,7 +700,7 @@ PetscErrorCode report_run(const char *dir, const char *path, bool is_quick)
   if (!path) path = default_path;
   PetscErrorCode code = page_base(dir, path, &p.base);
   if (!code) code = read_run(&p, is_quick);
-  if (!code) code = write_page(&p);
+  if (!code) code = write_run_page(&p);
   if (!code) code = file_replace_text(path, (size_t)p.page.n, p.page.data);
   run_page_destroy(&p);
   PetscCall(code);

@@ -691,7 +691,7 @@ static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_repor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void show_progress(const run *r, int64_t first, int64_t last, const step_report *report)
+static void show_step_progress(const run *r, int64_t first, int64_t last, const step_report *report)
 {
   const int64_t step = *r->state.step;
   const double  wall = timer_now() - r->output.wall_start,
@@ -807,7 +807,7 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
     run_update_limits(r, timer_now() - begun);
-    show_progress(r, first, last, &report);
+    show_step_progress(r, first, last, &report);
   }
   log_progress_end();
   if (end->code == SS_EXIT_OK) PetscCall(finish_loop(r, last, why, end));
@@ -947,7 +947,7 @@ typedef struct {
   char              checkpoint_dir[4300];
 } found_run;
 
-static PetscErrorCode find_run(const char *dir, found_run *f)
+static PetscErrorCode find_newest_checkpoint(const char *dir, found_run *f)
 {
   PetscFunctionBegin;
   memset(f, 0, sizeof *f);
@@ -1016,7 +1016,7 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
   *out        = NULL;
   PetscCheck(access(options->dir, F_OK) == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%s: no such run directory; start the run with `stickslip run`", options->dir);
-  PetscCall(find_run(options->dir, &f));
+  PetscCall(find_newest_checkpoint(options->dir, &f));
   PetscCheck(f.newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "%s: no checkpoint to resume from; start again with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
   PetscCall(job_read_text(f.newest, f.origin.job_text, n_overrides, overrides, d, &j));
@@ -1037,7 +1037,7 @@ PetscErrorCode run_continue(job **j, const run_options *options, diagnostics *d,
     snprintf(dir, sizeof dir, "run/%s", (*j)->scene.name);
     o.dir = dir;
   }
-  PetscCall(find_run(o.dir, &f));
+  PetscCall(find_newest_checkpoint(o.dir, &f));
   if (f.newest) {
     PetscCall(continue_with_job(j, &f, &o, o.accept_changes, d, out));
     job_destroy(j);

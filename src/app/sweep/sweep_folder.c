@@ -65,12 +65,12 @@ typedef struct {
   int       parameter[SWEEP_MAX_NAMES], setting[SWEEP_MAX_NAMES]; /* column of each; -1 for settings without their own column */
 } cases_file;
 
-static const char *cell(const cases_file *f, int64_t row, int column) { return f->table.cell[row * f->table.n_columns + column]; }
+static const char *get_cell(const cases_file *f, int64_t row, int column) { return f->table.cell[row * f->table.n_columns + column]; }
 
-static int find_column(const cases_file *f, const char *name)
+static int find_case_column(const cases_file *f, const char *name)
 {
   for (int i = 0; i < f->table.n_columns; ++i)
-    if (!strcmp(cell(f, 0, i), name)) return i;
+    if (!strcmp(get_cell(f, 0, i), name)) return i;
   return -1;
 }
 
@@ -85,7 +85,7 @@ static bool match_columns(cases_file *f, const char *dir, const sweep_plan *plan
     const bool  is_parameter = i < plan->n_parameters;
     const int   k            = i - plan->n_parameters;
     const char *name         = is_parameter ? plan->parameter[i] : plan->setting[k];
-    const int   column       = find_column(f, name);
+    const int   column       = find_case_column(f, name);
     if (is_parameter) f->parameter[i] = column;
     else f->setting[k] = has_column(plan, k) ? column : -1;
     if (column >= 0) is_known[column] = true;
@@ -97,7 +97,7 @@ static bool match_columns(cases_file *f, const char *dir, const sweep_plan *plan
   for (int i = COLUMN_PARAMETER; i < f->table.n_columns; ++i)
     if (!is_known[i]) {
       is_same = false;
-      if (d) diagnostics_add(d, none, dir, "cases.csv has a column %s, which the sweep file does not contain any more", cell(f, 0, i));
+      if (d) diagnostics_add(d, none, dir, "cases.csv has a column %s, which the sweep file does not contain any more", get_cell(f, 0, i));
     }
   return is_same;
 }
@@ -110,11 +110,11 @@ static PetscErrorCode read_cases(const char *dir, cases_file *f)
   memset(f, 0, sizeof *f);
   PetscCall(read_file(dir, "cases.csv", &path, &text));
   PetscCall(csv_read(path, text, &f->table));
-  bool is_good = f->table.n_rows > 0 && f->table.n_columns > COLUMN_PARAMETER && f->table.n_columns <= 2 * SWEEP_MAX_NAMES + 2 && !strcmp(cell(f, 0, 0), "number") && !strcmp(cell(f, 0, 1), "id");
+  bool is_good = f->table.n_rows > 0 && f->table.n_columns > COLUMN_PARAMETER && f->table.n_columns <= 2 * SWEEP_MAX_NAMES + 2 && !strcmp(get_cell(f, 0, 0), "number") && !strcmp(get_cell(f, 0, 1), "id");
   for (int64_t i = 1; i < f->table.n_rows && is_good; ++i) {
     char number[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)i);
-    is_good = !strcmp(cell(f, i, 0), number) && strlen(cell(f, i, 1)) == SWEEP_ID - 1;
+    is_good = !strcmp(get_cell(f, i, 0), number) && strlen(get_cell(f, i, 1)) == SWEEP_ID - 1;
     if (!is_good) break;
   }
   if (!is_good) csv_clear(&f->table);
@@ -208,7 +208,7 @@ static int64_t id_slot(const id_index *index, const cases_file *f, const char *i
   uint64_t h = 14695981039346656037u;
   for (const char *c = id; *c; ++c) h = (h ^ (unsigned char)*c) * 1099511628211u;
   int64_t i = (int64_t)((h ^ h >> 32) & (uint64_t)(index->capacity - 1));
-  while (index->row[i] && strcmp(cell(f, index->row[i], 1), id)) i = (i + 1) & (index->capacity - 1);
+  while (index->row[i] && strcmp(get_cell(f, index->row[i], 1), id)) i = (i + 1) & (index->capacity - 1);
   return i;
 }
 
@@ -218,7 +218,7 @@ static PetscErrorCode index_cases(const cases_file *f, id_index *index)
   index->capacity = 16;
   while (index->capacity < 2 * f->table.n_rows) index->capacity *= 2;
   PetscCall(memory_alloc("sweep", index->capacity, sizeof *index->row, &index->row));
-  for (int64_t i = 1; i < f->table.n_rows; ++i) index->row[id_slot(index, f, cell(f, i, 1))] = i;
+  for (int64_t i = 1; i < f->table.n_rows; ++i) index->row[id_slot(index, f, get_cell(f, i, 1))] = i;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -230,9 +230,9 @@ static void compare_case(const cases_file *f, int64_t row, const char *dir, cons
     const int   k      = i - plan->n_parameters;
     const int   column = k < 0 ? f->parameter[i] : f->setting[k];
     const char *is     = k < 0 ? c->value[i] : setting_value(plan, c, k);
-    if (column < 0 || !strcmp(cell(f, row, column), is)) continue;
+    if (column < 0 || !strcmp(get_cell(f, row, column), is)) continue;
     diagnostics_add(d, (document_mark){0}, dir, "case %lld (%s) differs: %s: %.80s -> %.80s", (long long)row,
-                    sweep_case_text(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], cell(f, row, column), is);
+                    sweep_case_text(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], get_cell(f, row, column), is);
   }
 }
 
@@ -281,7 +281,7 @@ static PetscErrorCode write_rows(const sweep_plan *plan, update *u)
 
   PetscFunctionBegin;
   for (int64_t i = 0; i < f->table.n_rows; ++i) {
-    for (int k = 0; k < f->table.n_columns; ++k) PetscCall(csv_append(&u->rows, cell(f, i, k), k == 0));
+    for (int k = 0; k < f->table.n_columns; ++k) PetscCall(csv_append(&u->rows, get_cell(f, i, k), k == 0));
     PetscCall(text_append(&u->rows, "\n", 1));
   }
   if (!f->table.n_rows) PetscCall(append_row(&u->rows, plan, f, 0, NULL));
@@ -368,21 +368,21 @@ PetscErrorCode sweep_folder_compare(const char *dir, const sweep_plan *plan, dia
 
 /* Reading a sweep. */
 
-static PetscErrorCode read_case(const cases_file *f, int64_t row, sweep_plan *plan, sweep_case *c)
+static PetscErrorCode read_case_row(const cases_file *f, int64_t row, sweep_plan *plan, sweep_case *c)
 {
   PetscFunctionBegin;
   c->number      = row;
-  c->id          = document_intern(plan->owner, cell(f, row, 1));
+  c->id          = document_intern(plan->owner, get_cell(f, row, 1));
   c->n_overrides = plan->n_settings;
   PetscCall(document_alloc(plan->owner, (size_t)(plan->n_parameters + 1) * sizeof *c->value, &c->value));
   PetscCall(document_alloc(plan->owner, (size_t)(plan->n_settings + 1) * sizeof *c->overrides, &c->overrides));
   for (int i = 0; i < plan->n_parameters; ++i) {
-    c->value[i] = document_intern(plan->owner, cell(f, row, f->parameter[i]));
+    c->value[i] = document_intern(plan->owner, get_cell(f, row, f->parameter[i]));
     PetscCheck(c->value[i], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the cases of a sweep");
   }
   for (int i = 0; i < plan->n_settings; ++i) {
     const int   of   = find_name(plan->n_parameters, plan->parameter, plan->setting[i]);
-    const char *text = of >= 0 ? c->value[of] : cell(f, row, f->setting[i]);
+    const char *text = of >= 0 ? c->value[of] : get_cell(f, row, f->setting[i]);
     char       *whole;
     PetscCall(document_alloc(plan->owner, strlen(plan->setting[i]) + strlen(text) + 2, &whole));
     (void)sprintf(whole, "%s=%s", plan->setting[i], text);
@@ -397,7 +397,7 @@ static PetscErrorCode read_rows(const char *dir, sweep_plan *plan, cases_file *f
   PetscCheck(match_columns(f, dir, plan, NULL), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: cases.csv and sweep.yaml do not match; restore the file that was changed", dir);
   plan->n_cases = f->table.n_rows - 1;
   PetscCall(document_alloc(plan->owner, (size_t)(plan->n_cases + 1) * sizeof *plan->cases, &plan->cases));
-  for (int64_t i = 0; i < plan->n_cases; ++i) PetscCall(read_case(f, i + 1, plan, &plan->cases[i]));
+  for (int64_t i = 0; i < plan->n_cases; ++i) PetscCall(read_case_row(f, i + 1, plan, &plan->cases[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -123,7 +123,7 @@ typedef struct {
   char  dir[PATH_SIZE], threads[16];
 } case_words;
 
-static void add(case_words *w, const char *word)
+static void add_word(case_words *w, const char *word)
 {
   if (w->n + 1 < MAX_WORDS) w->word[w->n++] = (char *)word;
 }
@@ -133,11 +133,11 @@ static void fill_words(const sweep_plan *plan, const sweep_case *c, const sweep_
   memset(w, 0, sizeof *w);
   sweep_folder_case(o->dir, c->number, sizeof w->dir, w->dir);
   snprintf(w->threads, sizeof w->threads, "%d", o->threads);
-  add(w, "stickslip"), add(w, "run"), add(w, plan->base);
-  for (int i = 0; i < c->n_overrides; ++i) add(w, "--set"), add(w, c->overrides[i]);
-  add(w, "--out"), add(w, w->dir), add(w, "--continue");
-  add(w, "--threads"), add(w, w->threads);
-  if (!o->has_picture) add(w, "--no-picture");
+  add_word(w, "stickslip"), add_word(w, "run"), add_word(w, plan->base);
+  for (int i = 0; i < c->n_overrides; ++i) add_word(w, "--set"), add_word(w, c->overrides[i]);
+  add_word(w, "--out"), add_word(w, w->dir), add_word(w, "--continue");
+  add_word(w, "--threads"), add_word(w, w->threads);
+  if (!o->has_picture) add_word(w, "--no-picture");
 }
 
 /* Writes the command line of the case to its log. */
@@ -157,7 +157,7 @@ static void log_command_line(int fd, const case_words *w)
 
 /* --- its process ----------------------------------------------------------------------------------------------------- */
 
-static void bind_to(const sweep_case_options *o)
+static void bind_to_cpus(const sweep_case_options *o)
 {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -198,8 +198,8 @@ static PetscErrorCode flush_short_case(const char *folder)
 }
 
 /* Executes the case in the child process. If the sweep dies, the case receives SIGTERM, writes a checkpoint and can be resumed. */
-static void execute_case(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
-static void execute_case(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
+static void execute_child(const case_words *w, const sweep_case_options *o, int log, pid_t parent) __attribute__((noreturn));
+static void execute_child(const case_words *w, const sweep_case_options *o, int log, pid_t parent)
 {
   setpgid(0, 0);
   const int null_device = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -209,7 +209,7 @@ static void execute_case(const case_words *w, const sweep_case_options *o, int l
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(SS_EXIT_REQUEUE);
   raise_oom_score();
-  bind_to(o);
+  bind_to_cpus(o);
   reset_signal_handlers();
   if (o->is_fresh) {
     char          path[4096]; /* resolved path; otherwise process lists show "exe" */
@@ -226,7 +226,7 @@ static void execute_case(const case_words *w, const sweep_case_options *o, int l
 }
 
 /* Opens and locks log.txt of the case; *fd = -1 without error if another process holds the lock. */
-static PetscErrorCode open_log(const char *dir, int64_t number, int *fd)
+static PetscErrorCode open_case_log(const char *dir, int64_t number, int *fd)
 {
   char folder[PATH_SIZE], path[PATH_SIZE + 16];
 
@@ -261,7 +261,7 @@ static PetscErrorCode fork_case(const sweep_plan *plan, const sweep_case *c, con
   sigprocmask(SIG_SETMASK, &all, &before); /* until the child has reset its signal handlers */
   const pid_t parent = getpid();
   *pid               = fork();
-  if (*pid == 0) execute_case(&words, o, log, parent);
+  if (*pid == 0) execute_child(&words, o, log, parent);
   const int error = errno;
   sigprocmask(SIG_SETMASK, &before, NULL);
   PetscCheck(*pid > 0, PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot start a process for case %lld: %s", (long long)c->number, strerror(error));
@@ -281,7 +281,7 @@ static PetscErrorCode sweep_case_start(const sweep_plan *plan, const sweep_case 
 {
   PetscFunctionBegin;
   *child = (sweep_child){0, -1};
-  PetscCall(open_log(o->dir, c->number, &child->log));
+  PetscCall(open_case_log(o->dir, c->number, &child->log));
   if (child->log < 0) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscErrorCode code = fork_case(plan, c, o, child->log, &child->pid);
   if (child->pid <= 0) close_child(child);
@@ -453,7 +453,7 @@ static void wait_for_signals(sweep_queue *q)
 
 /* --- the queue ------------------------------------------------------------------------------------------------------- */
 
-static void show_progress(const sweep_queue *q)
+static void show_sweep_progress(const sweep_queue *q)
 {
   const int64_t n_done = q->next - q->n_running, n_left = q->n_queue - n_done;
   const double  wall   = timer_now() - q->begun;
@@ -550,7 +550,7 @@ static PetscErrorCode run_queue(sweep_queue *q)
     for (int i = 0; i < q->n_slots; ++i)
       if (q->slots[i].child.pid == 0) PetscCall(fill_slot(q, i));
     if (q->n_running == 0) break;
-    show_progress(q);
+    show_sweep_progress(q);
     wait_for_signals(q);
   }
   log_progress_end();

@@ -86,7 +86,7 @@ static bool sweep_build_is_job_key(const char *name) { return is_job_key_path(na
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
-static bool is_name(const char *name)
+static bool is_parameter_name(const char *name)
 {
   return sweep_build_is_job_key(name) ||
          (*name && strchr(LETTERS, *name) && strlen(name) <= 64 && !name[strspn(name, LETTERS "0123456789")]);
@@ -96,7 +96,7 @@ static bool is_name(const char *name)
 static int sweep_build_add_parameter(sweep_build *b, const char *name, document_mark mark)
 {
   static const char *const reserved[] = {"number", "id"};
-  if (!is_name(name)) {
+  if (!is_parameter_name(name)) {
     diagnostics_add(b->d, mark, name, "expected a name of letters, digits and _, or a key of the job such as time.end or contact.pairs[0].friction");
     return -1;
   }
@@ -196,7 +196,7 @@ static PetscErrorCode add_dimension(sweep_build *b, int n_names, const char *con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool same_row(const build_dimension *d, int64_t i, int64_t j)
+static bool rows_are_equal(const build_dimension *d, int64_t i, int64_t j)
 {
   for (int k = 0; k < d->n_names; ++k)
     if (strcmp(d->text[i * d->n_names + k], d->text[j * d->n_names + k])) return false;
@@ -217,7 +217,7 @@ static PetscErrorCode check_duplicate_rows(sweep_build *b, const build_dimension
     for (int k = 0; k < d->n_names; ++k)
       for (const char *c = d->text[i * d->n_names + k]; *c; ++c) h = (h ^ (unsigned char)*c) * 1099511628211u;
     int64_t at = (int64_t)((h ^ h >> 29) & (uint64_t)(capacity - 1));
-    while (slot[at] && !same_row(d, slot[at] - 1, i)) at = (at + 1) & (capacity - 1);
+    while (slot[at] && !rows_are_equal(d, slot[at] - 1, i)) at = (at + 1) & (capacity - 1);
     if (slot[at])
       diagnostics_add(b->d, d->value[i * d->n_names]->mark, b->parameter[d->first].name,
                       "entry %lld is equal to entry %lld (%s) and would give duplicate cases; use repeat for repetitions", (long long)i + 1,
@@ -299,7 +299,7 @@ static PetscErrorCode read_range(sweep_build *b, const char *name, document_mark
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_log(sweep_build *b, const char *name, document_mark mark, const document_node *node, const sweep_log *l)
+static PetscErrorCode read_log_range(sweep_build *b, const char *name, document_mark mark, const document_node *node, const sweep_log *l)
 {
   build_dimension *d;
 
@@ -433,7 +433,7 @@ static PetscErrorCode read_entry(sweep_build *b, const char *name, document_mark
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (e->range) PetscCall(read_range(b, name, mark, node, e->range));
-  if (e->log) PetscCall(read_log(b, name, mark, node, e->log));
+  if (e->log) PetscCall(read_log_range(b, name, mark, node, e->log));
   if (e->zip) PetscCall(read_zip(b, name, mark, e->zip));
   if (e->latin_hypercube) PetscCall(read_samples(b, name, mark, e->latin_hypercube, false));
   if (e->sobol) PetscCall(read_samples(b, name, mark, e->sobol, true));
@@ -1391,14 +1391,14 @@ typedef struct {
   int         width;
 } column;
 
-static const char *text_of(const sweep_plan *plan, const column *c, int64_t i)
+static const char *get_column_text(const sweep_plan *plan, const column *c, int64_t i)
 {
   const sweep_case *one = &plan->cases[i];
   return c->parameter >= 0 ? one->value[c->parameter] : one->overrides[c->setting] + strlen(plan->setting[c->setting]) + 1;
 }
 
 /* Width in characters (UTF-8), at most MAX_WIDTH. */
-static int width_of(const char *s)
+static int count_characters(const char *s)
 {
   int n = 0;
   for (; *s; ++s) n += (*s & 0xc0) != 0x80;
@@ -1406,11 +1406,11 @@ static int width_of(const char *s)
 }
 
 /* Prints a right-aligned cell; longer texts are truncated and end with "...". */
-static void print_cell(FILE *out, const char *s, int width)
+static void print_plan_cell(FILE *out, const char *s, int width)
 {
-  const int show = strlen(s) > MAX_WIDTH && width_of(s) == MAX_WIDTH ? MAX_WIDTH - 3 : MAX_WIDTH;
+  const int show = strlen(s) > MAX_WIDTH && count_characters(s) == MAX_WIDTH ? MAX_WIDTH - 3 : MAX_WIDTH;
   int       n    = 0;
-  fprintf(out, "  %*s", width - width_of(s), "");
+  fprintf(out, "  %*s", width - count_characters(s), "");
   for (; *s && (n < show || (*s & 0xc0) == 0x80); ++s) {
     n += (*s & 0xc0) != 0x80;
     fputc(*s, out);
@@ -1418,10 +1418,10 @@ static void print_cell(FILE *out, const char *s, int width)
   if (*s) fprintf(out, "...");
 }
 
-static bool is_constant(const sweep_plan *plan, const column *c)
+static bool is_constant_setting(const sweep_plan *plan, const column *c)
 {
   for (int64_t i = 1; i < plan->n_cases; ++i)
-    if (strcmp(text_of(plan, c, 0), text_of(plan, c, i))) return false;
+    if (strcmp(get_column_text(plan, c, 0), get_column_text(plan, c, i))) return false;
   return true;
 }
 
@@ -1431,7 +1431,7 @@ static const char *same_parameter(const sweep_plan *plan, const column *c)
   for (int k = 0; k < plan->n_parameters; ++k) {
     const column parameter = {plan->parameter[k], k, -1, 0};
     int64_t      i         = 0;
-    while (i < plan->n_cases && !strcmp(text_of(plan, c, i), text_of(plan, &parameter, i))) ++i;
+    while (i < plan->n_cases && !strcmp(get_column_text(plan, c, i), get_column_text(plan, &parameter, i))) ++i;
     if (i == plan->n_cases) return plan->parameter[k];
   }
   return NULL;
@@ -1453,23 +1453,23 @@ PetscErrorCode sweep_plan_print(const sweep_plan *plan, FILE *out)
     for (int k = 0; k < plan->n_parameters; ++k) is_parameter = is_parameter || !strcmp(plan->setting[i], plan->parameter[k]);
     columns[n] = (column){plan->setting[i], -1, i, 0};
     if (is_parameter) continue;
-    const char *same = plan->n_cases < 2 ? NULL : is_constant(plan, &columns[n]) ? text_of(plan, &columns[n], 0) : same_parameter(plan, &columns[n]);
+    const char *same = plan->n_cases < 2 ? NULL : is_constant_setting(plan, &columns[n]) ? get_column_text(plan, &columns[n], 0) : same_parameter(plan, &columns[n]);
     if (same) fprintf(out, "in every case: %s = %s\n", plan->setting[i], same);
     else ++n;
   }
   fprintf(out, "\nnumber");
   for (int k = 0; k < n; ++k) {
-    columns[k].width = width_of(columns[k].name);
+    columns[k].width = count_characters(columns[k].name);
     for (int64_t i = 0; i < plan->n_cases; ++i) {
-      const int width = width_of(text_of(plan, &columns[k], i));
+      const int width = count_characters(get_column_text(plan, &columns[k], i));
       if (width > columns[k].width) columns[k].width = width;
     }
-    print_cell(out, columns[k].name, columns[k].width);
+    print_plan_cell(out, columns[k].name, columns[k].width);
   }
   fprintf(out, "\n");
   for (int64_t i = 0; i < plan->n_cases; ++i) {
     fprintf(out, "%6lld", (long long)plan->cases[i].number);
-    for (int k = 0; k < n; ++k) print_cell(out, text_of(plan, &columns[k], i), columns[k].width);
+    for (int k = 0; k < n; ++k) print_plan_cell(out, get_column_text(plan, &columns[k], i), columns[k].width);
     fprintf(out, "\n");
   }
   memory_free(&columns);

@@ -254,12 +254,12 @@ typedef struct {
   double              *px, *py; /* work arrays of curves: px [n_cases], py [2 n_cases] */
 } diagram;
 
-static bool is_in(const diagram *p, int64_t i)
+static bool is_in_panel(const diagram *p, int64_t i)
 {
   return p->panel < 0 || p->view->parameter[p->panel].level[i] == p->i_panel;
 }
 
-static double x_of(const diagram *p, int64_t i)
+static double get_x(const diagram *p, int64_t i)
 {
   const sweep_parameter *x = &p->view->parameter[p->x];
   return x->number[x->level[i]];
@@ -273,7 +273,7 @@ static int64_t line_of_group(diagram *p, int group)
   double *count = p->py + p->view->n_cases; /* second half of the array; see sweep_figures_add */
   for (int l = 0; l < x->n_levels; ++l) p->py[l] = count[l] = 0;
   for (int64_t i = 0; i < p->view->n_cases; ++i)
-    if (p->group[i] == group && is_in(p, i) && isfinite(p->measure->value[i])) p->py[x->level[i]] += p->measure->value[i], ++count[x->level[i]];
+    if (p->group[i] == group && is_in_panel(p, i) && isfinite(p->measure->value[i])) p->py[x->level[i]] += p->measure->value[i], ++count[x->level[i]];
   for (int l = 0; l < x->n_levels; ++l)
     if (count[l] > 0) p->py[n] = p->py[l] / count[l], p->px[n++] = x->number[l];
   return n;
@@ -286,7 +286,7 @@ static PetscErrorCode put_lines(diagram *p, figures *f)
   for (int g = 0; g < p->n_groups; ++g) {
     int64_t first = 0;
     while (p->group[first] != g) ++first;
-    if (!is_in(p, first)) continue;
+    if (!is_in_panel(p, first)) continue;
     const sweep_parameter *c     = p->colour >= 0 ? &p->view->parameter[p->colour] : NULL;
     const int              level = c ? c->level[first] : 0;
     char                   label[96], text[40];
@@ -305,8 +305,8 @@ static int64_t points_of_level(diagram *p, int level)
 {
   int64_t n = 0;
   for (int64_t i = 0; i < p->view->n_cases; ++i) {
-    if (!is_in(p, i) || !isfinite(p->measure->value[i]) || (p->colour >= 0 && p->view->parameter[p->colour].level[i] != level)) continue;
-    p->px[n] = x_of(p, i), p->py[n++] = p->measure->value[i];
+    if (!is_in_panel(p, i) || !isfinite(p->measure->value[i]) || (p->colour >= 0 && p->view->parameter[p->colour].level[i] != level)) continue;
+    p->px[n] = get_x(p, i), p->py[n++] = p->measure->value[i];
   }
   return n;
 }
@@ -330,7 +330,7 @@ static PetscErrorCode put_failed_crosses(diagram *p, figures *f)
   int64_t n = 0;
   PetscFunctionBegin;
   for (int64_t i = 0; i < p->view->n_cases; ++i)
-    if (is_in(p, i) && p->view->results->state[i] == CASE_FAILED) p->px[n++] = x_of(p, i);
+    if (is_in_panel(p, i) && p->view->results->state[i] == CASE_FAILED) p->px[n++] = get_x(p, i);
   if (n > 0) PetscCall(figures_curve(f, "failed", PLOT_CROSSES, FIGURE_FAILED, n, p->px, p->px));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -360,10 +360,10 @@ static PetscErrorCode put_diagram(diagram *p, figures *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_empty(const diagram *p)
+static bool is_empty_diagram(const diagram *p)
 {
   for (int64_t i = 0; i < p->view->n_cases; ++i)
-    if (is_in(p, i) && isfinite(p->measure->value[i])) return false;
+    if (is_in_panel(p, i) && isfinite(p->measure->value[i])) return false;
   return true;
 }
 
@@ -446,7 +446,7 @@ static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_
       if (!v->parameter[k].is_numeric || v->parameter[k].is_repeat || v->parameter[k].n_levels < 2) continue;
       PetscCall(plan_diagrams(&p, group));
       for (p.i_panel = 0; p.i_panel < (p.panel >= 0 ? v->parameter[p.panel].n_levels : 1); ++p.i_panel) {
-        if (is_empty(&p)) PetscCall(add_empty_note(&p, notes));
+        if (is_empty_diagram(&p)) PetscCall(add_empty_note(&p, notes));
         else if (++n_figures > MAX_FIGURES) ++*n_left_out;
         else PetscCall(put_diagram(&p, f));
       }
@@ -488,7 +488,7 @@ static void gather_cells(const sweep_view *v, const sweep_measure *m, int row, i
   }
 }
 
-static PetscErrorCode put_cell(const cell *c, double lo, double hi, text_buffer *page)
+static PetscErrorCode put_heat_cell(const cell *c, double lo, double hi, text_buffer *page)
 {
   uint8_t rgb[3];
   char    text[40];
@@ -521,7 +521,7 @@ static PetscErrorCode put_table(const sweep_view *v, const sweep_measure *m, con
   PetscCall(html_put(page, "</tr>\n"));
   for (int i = r->n_levels - 1; i >= 0; --i) { /* row axis upwards, as in a diagram */
     PetscCall(html_put(page, "<tr><th>%s</th>", sweep_level_text(r, i, sizeof text, text)));
-    for (int j = 0; j < k->n_levels; ++j) PetscCall(put_cell(&cells[i * k->n_levels + j], lo, hi, page));
+    for (int j = 0; j < k->n_levels; ++j) PetscCall(put_heat_cell(&cells[i * k->n_levels + j], lo, hi, page));
     PetscCall(html_put(page, "</tr>\n"));
   }
   PetscCall(html_put(page, "</table></div></figure>\n"));
@@ -563,7 +563,7 @@ static void sweep_page_destroy(sweep_page *p)
   memory_free(&p->notes.data);
 }
 
-static PetscErrorCode put_head(sweep_page *p)
+static PetscErrorCode put_sweep_head(sweep_page *p)
 {
   const sweep_results *r = p->view->results;
   PetscFunctionBegin;
@@ -577,7 +577,7 @@ static PetscErrorCode put_head(sweep_page *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode put_tiles(sweep_page *p)
+static PetscErrorCode put_sweep_tiles(sweep_page *p)
 {
   const sweep_results *r = p->view->results;
   double               clock = 0, user = 0, longest = NAN, memory = 0;
@@ -669,7 +669,7 @@ static PetscErrorCode put_number_cell(text_buffer *b, double x)
   return html_put(b, "<td class=\"n\" data-v=\"%.17g\">%s</td>", x, text);
 }
 
-static PetscErrorCode put_case(sweep_page *p, int64_t i)
+static PetscErrorCode put_case_row(sweep_page *p, int64_t i)
 {
   const sweep_view    *v = p->view;
   const sweep_results *r = v->results;
@@ -720,7 +720,7 @@ static PetscErrorCode put_cases(sweep_page *p)
   PetscCall(html_put(&p->page, "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case. Click on a column header to sort.%s</p>\n",
                      n < p->view->n_cases ? " Only the first 2000 cases are shown; results.csv contains all." : ""));
   PetscCall(put_case_head(p));
-  for (int64_t i = 0; i < n; ++i) PetscCall(put_case(p, i));
+  for (int64_t i = 0; i < n; ++i) PetscCall(put_case_row(p, i));
   PetscCall(html_put(&p->page, "</tbody>\n</table></div>\n"));
   PetscCall(html_put_markup(&p->page, sort_script));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -749,7 +749,7 @@ static PetscErrorCode put_measures(sweep_page *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode put_foot(sweep_page *p)
+static PetscErrorCode put_sweep_foot(sweep_page *p)
 {
   static const char *const files[] = {"results.csv", "results.h5", "cases.csv", "sweep.yaml", "base.yaml"};
   const sweep_plan        *plan    = p->view->results->plan;
@@ -770,15 +770,15 @@ static PetscErrorCode put_foot(sweep_page *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_page(sweep_page *p)
+static PetscErrorCode write_sweep_page(sweep_page *p)
 {
   PetscFunctionBegin;
   PetscCall(sweep_view_create(p->dir, &p->view));
   PetscCall(figures_create(&p->figures));
   PetscCall(sweep_figures_add(p->view, p->figures, &p->n_left_out, &p->notes));
   PetscCall(figures_draw(p->figures));
-  PetscCall(put_head(p));
-  PetscCall(put_tiles(p));
+  PetscCall(put_sweep_head(p));
+  PetscCall(put_sweep_tiles(p));
   PetscCall(put_failed(p));
   PetscCall(put_measures(p));
   if (figures_count(p->figures, "case time") > 0) {
@@ -786,7 +786,7 @@ static PetscErrorCode write_page(sweep_page *p)
     PetscCall(figures_put(p->figures, "case time", &p->page));
   }
   PetscCall(put_cases(p));
-  PetscCall(put_foot(p));
+  PetscCall(put_sweep_foot(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -798,7 +798,7 @@ PetscErrorCode sweep_report(const char *dir, const char *path)
   snprintf(default_path, sizeof default_path, "%s/report.html", dir);
   if (!path) path = default_path;
   PetscErrorCode code = page_base(dir, path, &p.base);
-  if (!code) code = write_page(&p);
+  if (!code) code = write_sweep_page(&p);
   if (!code) code = file_replace_text(path, (size_t)p.page.n, p.page.data);
   sweep_page_destroy(&p);
   PetscCall(code);

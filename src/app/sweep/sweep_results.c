@@ -16,7 +16,7 @@ enum { PATH_SIZE = 4300 };
 const char *const case_state_names[] = {[CASE_WAITING] = "waiting", [CASE_RUNNING] = "running", [CASE_STOPPED] = "stopped",
                                         [CASE_FAILED] = "failed", [CASE_FINISHED] = "finished", NULL};
 
-static PetscErrorCode read_case(const char *dir, sweep_results *r, int64_t i)
+static PetscErrorCode read_case_result(const char *dir, sweep_results *r, int64_t i)
 {
   char folder[PATH_SIZE];
 
@@ -33,7 +33,7 @@ static PetscErrorCode read_case(const char *dir, sweep_results *r, int64_t i)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_all(const char *dir, sweep_results *r)
+static PetscErrorCode read_all_cases(const char *dir, sweep_results *r)
 {
   PetscFunctionBegin;
   PetscCall(sweep_folder_read(dir, &r->plan));
@@ -42,7 +42,7 @@ static PetscErrorCode read_all(const char *dir, sweep_results *r)
   PetscCall(memory_alloc("sweep results", n, sizeof *r->why, &r->why));
   PetscCall(memory_alloc("sweep results", n, sizeof *r->result, &r->result));
   PetscCall(memory_alloc("sweep results", n, sizeof *r->owner, &r->owner));
-  for (int64_t i = 0; i < n; ++i) PetscCall(read_case(dir, r, i));
+  for (int64_t i = 0; i < n; ++i) PetscCall(read_case_result(dir, r, i));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,7 +50,7 @@ PetscErrorCode sweep_results_read(const char *dir, sweep_results **out)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("sweep results", 1, sizeof **out, out));
-  const PetscErrorCode code = read_all(dir, *out);
+  const PetscErrorCode code = read_all_cases(dir, *out);
   if (code) sweep_results_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -201,7 +201,7 @@ static void table_destroy(results_table *t)
   memory_free(&t->names);
 }
 
-static bool is_taken(const results_table *t, const char *name)
+static bool is_name_used(const results_table *t, const char *name)
 {
   for (int m = 0; m < N_MEMBERS; ++m)
     if (strcmp(members[m].name, name) == 0) return true;
@@ -219,7 +219,7 @@ static PetscErrorCode add_column(results_table *t, const char *prefix, const cha
   PetscCall(memory_resize("results", k + 1, sizeof *t->arrays, &t->arrays));
   PetscCall(memory_resize("results", k + 1, sizeof *t->names, &t->names));
   t->arrays[k] = t->names[k] = NULL;
-  PetscCall(file_format(&t->names[k], "%s%s", *prefix && is_taken(t, name) ? prefix : "", name));
+  PetscCall(file_format(&t->names[k], "%s%s", *prefix && is_name_used(t, name) ? prefix : "", name));
   ++t->n;
   PetscCall(memory_alloc("results", t->n_rows, 8, &t->arrays[k]));
   t->columns[k] = (table_column){.name = t->names[k], .unit = unit, .type = type};

@@ -371,7 +371,7 @@ PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode submit(const char *dir, const sweep_slurm_options *o)
+static PetscErrorCode submit_pending(const char *dir, const sweep_slurm_options *o)
 {
   draft d __attribute__((cleanup(draft_destroy))) = {0};
   int64_t n_tasks = 0;
@@ -395,7 +395,7 @@ PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o)
 
   PetscFunctionBegin;
   PetscCall(run_lock_acquire(dir, &lock)); /* two simultaneous submissions would submit the same cases */
-  const PetscErrorCode code = submit(dir, o);
+  const PetscErrorCode code = submit_pending(dir, o);
   run_lock_release(&lock);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
