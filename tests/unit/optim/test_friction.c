@@ -91,7 +91,7 @@ static void bad_problems_are_refused_by_name(void **state)
   value[9] = 0.0; /* a contact on nothing that moves */
   assert_ok(delassus_create_blocks(2, start, col, value, 0, &w));
   p = (friction_problem){.W = w, .n = 2, .q = q, .mu = mu};
-  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: no impulse of its own pushes it apart (W_NN = 0");
+  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: its normal impulse does not change its normal velocity (W_NN = 0");
   p.n = 0;
   delassus_destroy(&w);
   const int64_t none[1] = {0};
