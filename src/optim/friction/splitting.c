@@ -325,8 +325,7 @@ static double evaluate_and_store_best(solver *v, double *r, double *u)
   return e;
 }
 
-/* Number of sweeps until the next evaluation of the error: half of the prediction by linear extrapolation (in the logarithm) of
- * the last two. */
+/* Number of sweeps until the next evaluation of the error: 60 % of what the convergence rate since the last one predicts. */
 static int64_t next_batch(const solver *v, double before, double now, int64_t swept)
 {
   const int64_t most = v->own->check_every;
