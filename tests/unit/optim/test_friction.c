@@ -84,7 +84,7 @@ static void bad_problems_are_refused_by_name(void **state)
   mu[1] = 0.5, q[3] = INFINITY;
   expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: the free velocity q is not finite");
   q[3] = -1, r[2] = NAN;
-  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 0: the guess");
+  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 0: the initial guess");
   r[2] = 0, p.n = 3;
   expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "3 contacts, but W has 2");
   delassus_destroy(&w);
