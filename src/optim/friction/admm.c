@@ -21,11 +21,11 @@
 
 static const key_spec keys[] = {
   {.name = "penalty", .type = KEY_REAL, .offset = offsetof(friction_admm_options, penalty), .fallback = "1", .min = 0, .max = 1e12, .is_open = true,
-   .help = "rho at the beginning, in units of 3/trace(W_aa)"},
+   .help = "initial rho, relative to 3/trace(W_aa)"},
   {.name = "relaxation", .type = KEY_REAL, .offset = offsetof(friction_admm_options, relaxation), .fallback = "1.8", .min = 0, .max = 2, .is_open = true,
    .help = "over-relaxation; 1: none"},
   {.name = "rebalance_every", .type = KEY_INT, .offset = offsetof(friction_admm_options, rebalance_every), .fallback = "10", .min = 0, .max = 1000000,
-   .help = "iterations after which rho may change, each change costing a factorisation; 0: never"},
+   .help = "number of iterations after which rho may change; each change costs a factorisation; 0: never"},
   {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_admm_options, check_every), .fallback = "5", .min = 1, .max = 1000000,
    .help = "iterations between evaluations of the error"},
   {.name = NULL}};

@@ -1,6 +1,7 @@
-/* The choice of a method: sweeps while they promise to end soon, then Newton on proximal problems, then an interior-point
- * method, and where all these stall, accelerated sweeps, and growing batches of plain ones with Newton steps in between. Many
- * loosely held bodies begin with the projected gradient. What decides are errors and counts, never the clock. */
+/* Automatic choice of the friction solver. Splitting runs while its convergence rate predicts an early end; then the proximal
+ * Newton method, then the interior point method. If all stall, accelerated splitting runs, then growing batches of splitting
+ * sweeps with Newton steps in between. Many weakly coupled bodies start with the projected gradient. The decisions use errors
+ * and iteration counts, never times, so that results are reproducible. */
 #ifndef SS_OPTIM_FRICTION_AUTOMATIC_H
 #define SS_OPTIM_FRICTION_AUTOMATIC_H
 #include "optim/friction/friction_problem.h"

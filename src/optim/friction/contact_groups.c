@@ -1,4 +1,4 @@
-/* What the two makers of contact groups share. */
+/* Two builders: cliques of the graph of W for stored blocks, components of M for systems. */
 #include "optim/friction/contact_groups.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -8,7 +8,7 @@
 
 static inline int32_t group_padded(int64_t n) { return (int32_t)((n + 3) / 4 * 4); }
 
-/* Contact groups of stored blocks: cliques of the graph of W that cover it, as those of contacts on one body would. */
+/* Contact groups of stored blocks: a cover of the graph of W by cliques. Contacts on one body form such a clique. */
 static const double WASTE_MAX = 1.6; /* numbers in cliques for each number of W, before one sparse group is better */
 
 typedef struct {
@@ -71,8 +71,8 @@ static PetscErrorCode find_neighbours(cover *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where b stands among a's neighbours, or -1. */
-static inline int64_t edge(const cover *s, int32_t a, int32_t b)
+/* Position of b among the neighbours of a, or -1. */
+static inline int64_t find_neighbor(const cover *s, int32_t a, int32_t b)
 {
   int64_t low = s->near_start[a], high = s->near_start[a + 1];
   while (low < high) {
@@ -83,19 +83,20 @@ static inline int64_t edge(const cover *s, int32_t a, int32_t b)
   return low < s->near_start[a + 1] && s->near[low] == b ? low : -1;
 }
 
-/* Grow a clique from the edge a-b: first by contacts whose edges to both are not covered, then by any that fit. */
-static int64_t grow(cover *s, int32_t a, int32_t b, int32_t *member)
+/* Grow a clique from the edge a-b: first by contacts whose edges to both are not covered yet, then by any other that is adjacent
+ * to all. */
+static int64_t grow_clique(cover *s, int32_t a, int32_t b, int32_t *member)
 {
   int64_t n = 0, n_candidates = 0;
   member[n++] = a, member[n++] = b;
   for (int is_second = 0; is_second < 2; ++is_second)
     for (int64_t k = s->near_start[a]; k < s->near_start[a + 1]; ++k) {
-      const int64_t other = edge(s, b, s->near[k]);
+      const int64_t other = find_neighbor(s, b, s->near[k]);
       if (other >= 0 && (s->is_covered[k] || s->is_covered[other]) == is_second) s->order[n_candidates++] = s->near[k];
     }
   for (int64_t k = 0; k < n_candidates; ++k) {
     bool fits = true;
-    for (int64_t l = 2; fits && l < n; ++l) fits = edge(s, s->order[k], member[l]) >= 0;
+    for (int64_t l = 2; fits && l < n; ++l) fits = find_neighbor(s, s->order[k], member[l]) >= 0;
     if (fits) member[n++] = s->order[k];
   }
   qsort(member, (size_t)n, sizeof *member, compare_int32);
@@ -109,13 +110,13 @@ static PetscErrorCode add_clique(cover *s, int64_t n)
   const int32_t *member = s->member + s->n_members;
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j)
-      if (i != j) s->is_covered[edge(s, member[i], member[j])] = true;
+      if (i != j) s->is_covered[find_neighbor(s, member[i], member[j])] = true;
   s->n_members += n;
   s->clique_start[++s->n_cliques] = s->n_members;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *is_worth false: too many numbers would be stored. */
+/* *is_worth false: the cliques would store too many numbers. */
 static PetscErrorCode cover_by_cliques(cover *s, bool *is_worth)
 {
   const double limit = WASTE_MAX * (double)(s->near_start[s->n] + s->n);
@@ -129,7 +130,7 @@ static PetscErrorCode cover_by_cliques(cover *s, bool *is_worth)
     for (int64_t k = s->near_start[a]; k < s->near_start[a + 1]; ++k) {
       if (s->near[k] < a || s->is_covered[k]) continue;
       PetscCall(memory_reserve("contacts in cliques", s->n_members + s->n, sizeof *s->member, &s->member_room, &s->member));
-      const int64_t n = grow(s, (int32_t)a, s->near[k], s->member + s->n_members);
+      const int64_t n = grow_clique(s, (int32_t)a, s->near[k], s->member + s->n_members);
       PetscCall(add_clique(s, n));
       size += (double)n * (double)n;
       if (size > limit) PetscFunctionReturn(PETSC_SUCCESS);
@@ -167,7 +168,7 @@ static PetscErrorCode lay_out_cliques(const cover *s, contact_groups *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every block of W goes to the first clique that holds both contacts. */
+/* Store every block of W in the first clique that contains both contacts. */
 static void fill_cliques(const cover *s, contact_groups *g)
 {
   for (int64_t a = 0; a < s->n; ++a)
@@ -186,7 +187,7 @@ static void fill_cliques(const cover *s, contact_groups *g)
 }
 
 /* One group of all contacts: columns of blocks. */
-static PetscErrorCode as_sparse(const cover *s, contact_groups *g)
+static PetscErrorCode create_sparse_group(const cover *s, contact_groups *g)
 {
   int64_t *next = NULL;
   PetscFunctionBegin;
@@ -226,11 +227,10 @@ static PetscErrorCode make(cover *s, contact_groups *g)
   if (is_worth) {
     PetscCall(lay_out_cliques(s, g));
     fill_cliques(s, g);
-  } else PetscCall(as_sparse(s, g));
+  } else PetscCall(create_sparse_group(s, g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* contact_groups_blocks.c */
 static PetscErrorCode contact_groups_from_blocks(delassus *w, contact_groups *g)
 {
   cover s = {.n = delassus_n_contacts(w)};
@@ -304,8 +304,8 @@ static inline bool touches(const delassus_incidence *w, int32_t a, int32_t c)
   return false;
 }
 
-/* An earlier small component whose contacts include all of c's: they belong to one body. -1: none. */
-static int32_t host_of(const delassus_incidence *w, const grouping *s, int32_t c)
+/* An earlier small component whose contacts include all contacts of c: they belong to one body. -1: none. */
+static int32_t find_host_component(const delassus_incidence *w, const grouping *s, int32_t c)
 {
   const int32_t first = w->member[w->member_start[c]];
   if (component_size(w, c) > SMALL_COMPONENT) return -1;
@@ -319,8 +319,8 @@ static int32_t host_of(const delassus_incidence *w, const grouping *s, int32_t c
   return -1;
 }
 
-/* Join components, the one under most contacts first: s->group[c] is the first component of c's group. */
-static PetscErrorCode join(const delassus_incidence *w, grouping *s)
+/* Merge components into groups, starting with the component with most contacts. s->group[c]: first component of c's group. */
+static PetscErrorCode merge_components(const delassus_incidence *w, grouping *s)
 {
   sized  *order = NULL;
   int64_t n     = 0;
@@ -332,7 +332,7 @@ static PetscErrorCode join(const delassus_incidence *w, grouping *s)
   }
   if (n > 0) qsort(order, (size_t)n, sizeof *order, compare_sized);
   for (int64_t k = 0; k < n; ++k) {
-    const int32_t c = order[k].component, host = host_of(w, s, c);
+    const int32_t c = order[k].component, host = find_host_component(w, s, c);
     s->group[c]     = host >= 0 ? host : c;
   }
   memory_free(&order);
@@ -366,7 +366,7 @@ static PetscErrorCode number_groups(const delassus_incidence *w, grouping *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Unknowns under contacts, numbered within their group; and which way to hold each group is the cheaper one to visit. */
+/* Number the unknowns with contacts within their group, and choose the representation with the cheaper visit. */
 static void count_unknowns(const delassus_incidence *w, grouping *s)
 {
   const int64_t *start = mass_factor_start(w->factor);
@@ -384,8 +384,8 @@ static void count_unknowns(const delassus_incidence *w, grouping *s)
   }
 }
 
-/* Different unknowns that the three rows of contact a touch in group g; written to `index` with their columns of H if that is
- * there. */
+/* Number of different unknowns in the three rows of contact a in group g. If `index` is not NULL, they are stored there with
+ * their columns of H. */
 static int32_t jacobian_of(const delassus_incidence *w, const grouping *s, int64_t a, int64_t g, int32_t *index, double *value)
 {
   const int64_t *start = mass_factor_start(w->factor);
@@ -410,7 +410,7 @@ static int32_t jacobian_of(const delassus_incidence *w, const grouping *s, int64
   return n;
 }
 
-/* Where everything goes. */
+/* Offsets of all arrays. */
 static PetscErrorCode lay_out_components(const delassus_incidence *w, grouping *s, contact_groups *g)
 {
   PetscFunctionBegin;
@@ -444,8 +444,8 @@ static PetscErrorCode lay_out_components(const delassus_incidence *w, grouping *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Three columns of the side of contact a: y = M_c^-1 H_a^T on each of the group's components, or what that does to the group's
- * contacts. */
+/* Three columns of one side of contact a: y = M_c^-1 H_a^T on each component of the group, or the velocities that this causes at
+ * the contacts of the group. */
 static void fill_side(const delassus_incidence *w, const grouping *s, const contact_groups *g, int64_t a, const group_side *side,
                       int64_t component, double *y)
 {
@@ -492,13 +492,12 @@ static PetscErrorCode fill_components(const delassus_incidence *w, const groupin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* contact_groups_system.c */
 static PetscErrorCode contact_groups_from_system(const delassus_incidence *w, contact_groups *g)
 {
   grouping s = {0};
   PetscFunctionBegin;
   PetscErrorCode code = allocate(w, &s);
-  if (!code) code = join(w, &s);
+  if (!code) code = merge_components(w, &s);
   if (!code) code = number_groups(w, &s);
   if (!code) {
     count_unknowns(w, &s);

@@ -1,19 +1,19 @@
-/* W as a sum over groups of contacts, those that act on the same body: W = sum_g P_g^T W_g P_g. A sweep over contacts keeps one
- * state per group up to date, so that a change of one impulse touches the groups of that contact alone, in long columns without
- * indices, and contacts without a common group do not meet.
+/* W as a sum over groups of contacts that act on the same body: W = sum_g P_g^T W_g P_g. A sweep over contacts updates one state
+ * vector per group. A change of one impulse affects only the groups of that contact, in long columns without indices. Contacts
+ * without a common group are independent and can be updated in parallel. Used by splitting.c.
  *
- * Three ways to hold a group of m contacts:
+ * Three representations of a group of m contacts:
  *   columns     state = W_g r_g, 3m numbers; a change of r_a adds three columns of W_g
- *   unknowns    state = v, the t unknowns of the body under its contacts; u = H v; a change of r_a adds three columns of
- *               M^-1 H_a^T: for bodies with many contacts and few unknowns
- *   sparse      state = W r of all contacts; columns of blocks: stored W whose contacts do not fall into groups
- * For systems groups are components of M (those under the same contacts together), for stored blocks a cover of the graph of W by
- * cliques. */
+ *   unknowns    state = v, the t unknowns of the body with contacts; u = H v; a change of r_a adds three columns of M^-1 H_a^T.
+ *               For bodies with many contacts and few unknowns
+ *   sparse      state = W r of all contacts; columns of blocks. For stored W whose contacts form no groups
+ * For systems a group consists of components of M with the same contacts; for stored blocks it is a clique of a cover of the graph
+ * of W. */
 #ifndef SS_OPTIM_FRICTION_CONTACT_GROUPS_H
 #define SS_OPTIM_FRICTION_CONTACT_GROUPS_H
 #include "optim/friction/delassus.h"
 
-/* A contact in a group. */
+/* One contact in one group. */
 typedef struct {
   int64_t state;     /* first number of the group's state, a multiple of 4 */
   int64_t column;    /* first of three columns in `value`, each of `length` numbers */
@@ -34,13 +34,13 @@ typedef struct contact_groups {
   int64_t     n_state, n_value, n_jacobian;
 } contact_groups;
 
-/* Assembles the blocks of W where it needs them. Fails when memory does. */
+/* Create the groups of w; assembles the blocks of W if they are needed. Fails when memory does. */
 PetscErrorCode contact_groups_create(delassus *w, contact_groups *out);
 void           contact_groups_destroy(contact_groups *g);
-/* Those of w, made at the first call; w owns them. */
+/* The groups of w, created at the first call and owned by w. */
 PetscErrorCode contact_groups_of(delassus *w, const contact_groups **out);
 
-/* u += the part of contact a's velocity that one of its sides holds. */
+/* Add the contribution of one group to the velocity u of the contact. */
 static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state,
                                      double u[3])
 {
@@ -58,7 +58,7 @@ static inline void group_side_gather(const contact_groups *restrict g, const gro
   }
 }
 
-/* The state after r_a changed by d. */
+/* Update the state of a group after a change d of r_a. */
 static inline void group_side_push(const contact_groups *restrict g, const group_side *s, double *restrict state, const double d[3])
 {
   double *const restrict       x = state + s->state;

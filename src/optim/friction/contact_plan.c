@@ -29,7 +29,7 @@ int64_t contact_plan_parts(const contact_groups *g)
   return parts;
 }
 
-/* Groups that share contacts, by how many. */
+/* Graph of the groups; the weight of an edge is the number of common contacts. */
 static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
 {
   int32_t       *row = NULL, *col = NULL;
@@ -53,8 +53,8 @@ static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Parts of equal work: a group weighs what its contacts push. */
-static PetscErrorCode cut(const contact_groups *g, const sparse_rows *graph, int64_t n_parts, idx_t *start, idx_t *weight,
+/* Partition the groups into parts of equal work; the weight of a group is the length of its columns. */
+static PetscErrorCode partition_groups(const contact_groups *g, const sparse_rows *graph, int64_t n_parts, idx_t *start, idx_t *weight,
                           idx_t *edge_weight, idx_t *part)
 {
   idx_t nv = (idx_t)g->n_groups, n_constraints = 1, np = (idx_t)n_parts, edge_cut, options[METIS_NOPTIONS];
@@ -80,7 +80,7 @@ static PetscErrorCode deal(const contact_groups *g, int64_t n_parts, idx_t *part
   if (!code) code = memory_alloc("METIS starts", g->n_groups + 1, sizeof *start, &start);
   if (!code) code = memory_alloc("METIS weights", g->n_groups, sizeof *weight, &weight);
   if (!code) code = memory_alloc("METIS edges", graph.start[g->n_groups] + 1, sizeof *edge_weight, &edge_weight);
-  if (!code) code = cut(g, &graph, n_parts, start, weight, edge_weight, part);
+  if (!code) code = partition_groups(g, &graph, n_parts, start, weight, edge_weight, part);
   memory_free(&start), memory_free(&weight), memory_free(&edge_weight);
   sparse_rows_destroy(&graph);
   PetscCall(code);
@@ -115,7 +115,7 @@ static void end_round(contact_plan *s)
   if (s->n_tasks > s->round_start[s->n_rounds]) s->round_start[++s->n_rounds] = s->n_tasks;
 }
 
-/* The circle method: part n_parts - 1 stays, the others walk around. */
+/* Pairs of each round by the circle method: part n_parts - 1 stays, the others rotate. */
 static void tournament(contact_plan *s, int64_t n_parts, const int64_t *class_start, const int32_t *by_class)
 {
   for (int64_t p = 0; p < n_parts; ++p) add_task(s, class_start, by_class, p * n_parts + p);

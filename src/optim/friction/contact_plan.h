@@ -1,10 +1,10 @@
-/* The order of a Gauss-Seidel sweep over contacts, cut into tasks: rounds one after the other, the tasks of a round at once, the
- * contacts of a task one by one. Tasks of one round share no group of contacts. The plan depends on the problem alone, so the
- * result of a sweep has the same bits on any number of threads.
+/* The order of a Gauss-Seidel sweep over contacts, divided into rounds and tasks. Rounds run one after the other, the tasks of a
+ * round in parallel, the contacts of a task in sequence. Tasks of one round share no contact group. The plan depends on the
+ * problem alone, so the result of a sweep has the same bits on any number of threads. Used by splitting.c.
  *
- * Groups (bodies) are dealt to an even number of parts by METIS. The first round sweeps each part's own contacts; then parts are
- * paired as in a tournament, and each pair's common contacts are a task. Contacts across more than two parts come last, in one
- * task. */
+ * METIS distributes the groups (bodies) over an even number of parts. The first round sweeps the contacts within each part. Then
+ * the parts are paired as in a round-robin tournament, and the common contacts of each pair are a task. Contacts of more than
+ * two parts come last, in one task. */
 #ifndef SS_OPTIM_FRICTION_CONTACT_PLAN_H
 #define SS_OPTIM_FRICTION_CONTACT_PLAN_H
 #include "optim/friction/contact_groups.h"
@@ -16,9 +16,9 @@ typedef struct {
   int32_t *order;       /* [n] contacts */
 } contact_plan;
 
-/* n_parts 1: all contacts in one task, in their own order; else even. */
+/* n_parts: 1 (all contacts in one task, in their order) or even. */
 PetscErrorCode contact_plan_create(const contact_groups *g, int64_t n_parts, contact_plan *out);
 void           contact_plan_destroy(contact_plan *p);
-/* The number of parts for a problem of this size: 1 where threads would wait for each other most of the time. */
+/* Number of parts for this problem: 1 if threads would mostly wait for each other. */
 int64_t contact_plan_parts(const contact_groups *g);
 #endif

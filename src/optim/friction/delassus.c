@@ -1,4 +1,4 @@
-/* What the files of the Delassus operator share. */
+/* Stored blocks, or a system M, H with the factor of M; then the diagonal is computed at creation and the blocks at first use. */
 #include "optim/friction/delassus.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -8,22 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What contacts do to a component that a package factors, kept where contacts touch it: its solves are many at once and not
- * repeated. */
+/* M_c^-1 H_a^T of a component that is factored by an external package, at the unknowns that contacts act on. Its solves are done
+ * together, once. */
 typedef struct {
-  int64_t  n;     /* touched places, */
-  int32_t *place; /* ascending; NULL: a component that is solved as it goes */
+  int64_t  n;     /* number of places with contacts, */
+  int32_t *place; /* ascending; NULL: this component is solved when needed */
   double  *value; /* [members][n][3] of M_c^-1 H_a^T */
 } delassus_response;
 
 struct delassus {
   int64_t n, n_dof;
   double *diagonal; /* [n][9] */
-  /* blocks; NULL until a system's are assembled */
+  /* blocks of W; NULL until they are assembled */
   int64_t *start; /* [n+1] */
   int32_t *col;
   double  *value; /* [][9] */
-  /* systems alone */
+  /* members used for systems only */
   sparse_rows  M, H;
   mass_factor *factor;
   sparse_rows  Hp, HpT;      /* H with its columns in places of the factor, and its transpose */
@@ -32,15 +32,15 @@ struct delassus {
   int64_t     *member_start; /* [n_components+1] contacts on each component, */
   int32_t     *member;       /* ascending */
   double      *work;         /* [n_dof] */
-  double       solve_work;   /* multiplications of M^-1 */
-  delassus_response *response; /* [n_components], NULL if all are solved as it goes */
+  double       solve_work;   /* multiplications of one solve with M */
+  delassus_response *response; /* [n_components]; NULL if all components are solved when needed */
   void  *attached;           /* delassus_attach */
   void (*destroy_attached)(void *object);
 };
 
 static inline bool delassus_is_system(const delassus *w) { return w->factor != NULL; }
 
-/* W of a system M, H: products through the factor, and its blocks. */
+/* Products through the factor of M. */
 static void delassus_system_apply(const delassus *w, const double *r, double *u)
 {
   sparse_rows_apply(&w->HpT, r, w->work);
@@ -48,7 +48,7 @@ static void delassus_system_apply(const delassus *w, const double *r, double *u)
   sparse_rows_apply(&w->Hp, w->work, u);
 }
 
-/* ---- which contact touches which component ---- */
+/* ---- incidence of contacts and components ---- */
 
 static inline int32_t component_of(const int64_t *start, int64_t n_components, int64_t place)
 {
@@ -61,8 +61,8 @@ static inline int32_t component_of(const int64_t *start, int64_t n_components, i
   return (int32_t)low;
 }
 
-/* Components under the three rows of contact a, ascending, each once;. */
-static int64_t touched(const delassus *w, int64_t a, const int64_t *start, int64_t n_components, int32_t *out)
+/* Components with unknowns in the three rows of contact a, ascending, each once. Returns their number. */
+static int64_t list_touched_components(const delassus *w, int64_t a, const int64_t *start, int64_t n_components, int32_t *out)
 {
   int64_t count = 0, at[3];
   for (int i = 0; i < 3; ++i) at[i] = w->Hp.start[3 * a + i];
@@ -79,18 +79,18 @@ static int64_t touched(const delassus *w, int64_t a, const int64_t *start, int64
   }
 }
 
-/* delassus_system.c */
+/* For each contact the components that it acts on, and the reverse. */
 static PetscErrorCode incidence_create(delassus *w)
 {
   const int64_t *start = mass_factor_start(w->factor), m = mass_factor_n_components(w->factor);
   PetscFunctionBegin;
   PetscCall(memory_alloc("touched components", w->n + 1, sizeof *w->touch_start, &w->touch_start));
-  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = w->touch_start[a] + touched(w, a, start, m, NULL);
+  for (int64_t a = 0; a < w->n; ++a) w->touch_start[a + 1] = w->touch_start[a] + list_touched_components(w, a, start, m, NULL);
   const int64_t total = w->touch_start[w->n];
   PetscCall(memory_alloc("touched components", total, sizeof *w->touch, &w->touch));
   PetscCall(memory_alloc("contacts on components", m + 1, sizeof *w->member_start, &w->member_start));
   PetscCall(memory_alloc("contacts on components", total, sizeof *w->member, &w->member));
-  for (int64_t a = 0; a < w->n; ++a) touched(w, a, start, m, w->touch + w->touch_start[a]);
+  for (int64_t a = 0; a < w->n; ++a) list_touched_components(w, a, start, m, w->touch + w->touch_start[a]);
   for (int64_t k = 0; k < total; ++k) ++w->member_start[w->touch[k] + 1];
   for (int64_t c = 0; c < m; ++c) w->member_start[c + 1] += w->member_start[c];
   for (int64_t a = 0; a < w->n; ++a)
@@ -102,8 +102,8 @@ static PetscErrorCode incidence_create(delassus *w)
 
 /* ---- M_c^-1 H_a^T and the blocks ---- */
 
-/* The three columns of H_a^T on component c, `stride` apart between its places and `apart` between columns, added to zeros. */
-static void spread(const delassus *w, int64_t c, int64_t a, int64_t stride, int64_t apart, double *y)
+/* Add the three columns of H_a^T on component c to zeros: `stride` between places, `apart` between columns. */
+static void add_jacobian_columns(const delassus *w, int64_t c, int64_t a, int64_t stride, int64_t apart, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], end = start[c + 1];
   for (int i = 0; i < 3; ++i)
@@ -127,14 +127,14 @@ void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y)
     return;
   }
   memset(y, 0, (size_t)(3 * n) * sizeof *y);
-  spread(w, c, a, 3, 1, y);
+  add_jacobian_columns(w, c, a, 3, 1, y);
   mass_factor_solve_component(w->factor, c, 3, y);
 }
 
-enum { AT_ONCE = 16 }; /* contacts whose columns are solved together */
+enum { AT_ONCE = 16 }; /* number of contacts whose columns are solved together */
 
-/* One component of a package: its touched places, and what its contacts do there. */
-static PetscErrorCode keep_response(delassus *w, int64_t c, delassus_response *kept)
+/* Response of one component factored by a package. */
+static PetscErrorCode compute_response(delassus *w, int64_t c, delassus_response *kept)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first,
                 m  = w->member_start[c + 1] - w->member_start[c];
@@ -150,7 +150,7 @@ static PetscErrorCode keep_response(delassus *w, int64_t c, delassus_response *k
   for (int64_t low = 0; !code && low < m; low += AT_ONCE) {
     const int64_t count = m - low < AT_ONCE ? m - low : AT_ONCE;
     memset(b, 0, (size_t)(3 * count * n) * sizeof *b);
-    for (int64_t k = 0; k < count; ++k) spread(w, c, w->member[w->member_start[c] + low + k], 1, n, b + 3 * k * n);
+    for (int64_t k = 0; k < count; ++k) add_jacobian_columns(w, c, w->member[w->member_start[c] + low + k], 1, n, b + 3 * k * n);
     code = mass_factor_solve_many(w->factor, c, 3 * count, b, x);
     for (int64_t k = 0; !code && k < count; ++k)
       for (int64_t t = 0; t < kept->n; ++t)
@@ -168,7 +168,7 @@ static PetscErrorCode delassus_responses(delassus *w)
   for (int64_t c = 0; c < n_components; ++c) {
     if (mass_factor_is_threadable(w->factor, c) || w->member_start[c + 1] == w->member_start[c]) continue;
     if (!w->response) PetscCall(memory_alloc("responses of bodies", n_components, sizeof *w->response, &w->response));
-    PetscCall(keep_response(w, c, w->response + c));
+    PetscCall(compute_response(w, c, w->response + c));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,8 +189,8 @@ static void symmetrise(double *b)
   b[5] = b[7] = 0.5 * (b[5] + b[7]);
 }
 
-/* Where the block of row a, column b stands; it is there. */
-static inline double *block_at(const delassus *w, int64_t a, int64_t b)
+/* The block in row a, column b, which exists. */
+static inline double *find_block(const delassus *w, int64_t a, int64_t b)
 {
   int64_t low = w->start[a], high = w->start[a + 1];
   while (high - low > 1) {
@@ -201,7 +201,7 @@ static inline double *block_at(const delassus *w, int64_t a, int64_t b)
   return w->value + 9 * low;
 }
 
-/* The part of W_aa that goes through component c. */
+/* Contribution of component c to W_aa. */
 static void add_diagonal(delassus *w, int64_t a, int64_t c, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first;
@@ -216,11 +216,11 @@ static void add_diagonal(delassus *w, int64_t a, int64_t c, double *y)
     if (k < w->Hp.start[3 * a + i + 1] && w->Hp.col[k] - first < low) low = w->Hp.col[k] - first;
   }
   memset(y + 3 * low, 0, (size_t)(3 * (n - low)) * sizeof *y);
-  spread(w, c, a, 3, 1, y);
+  add_jacobian_columns(w, c, a, 3, 1, y);
   mass_factor_gram(w->factor, c, low, y, w->diagonal + 9 * a);
 }
 
-/* The part of column a of W that goes through component c: of its diagonal, or of the blocks below it, too. */
+/* Contribution of component c to column a of W: diagonal block, or also the blocks below it. */
 static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, double *y)
 {
   if (is_diagonal) {
@@ -229,7 +229,7 @@ static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, doub
   }
   delassus_respond(w, c, a, y);
   for (int64_t k = w->member_start[c]; k < w->member_start[c + 1]; ++k)
-    if (w->member[k] >= a) add_block(w, c, w->member[k], y, block_at(w, w->member[k], a));
+    if (w->member[k] >= a) add_block(w, c, w->member[k], y, find_block(w, w->member[k], a));
 }
 
 /* All columns, in parallel over contacts. */
@@ -262,7 +262,7 @@ static PetscErrorCode delassus_system_diagonal(delassus *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contacts that share a component with a, a among them whether it touches one or not; `seen` is for marks. Returns their number. */
+/* Contacts that share a component with a, including a itself. `seen`: marks. Returns their number. */
 static int64_t neighbours(const delassus *w, int64_t a, int64_t *seen, int32_t *out)
 {
   int64_t count = 1;
@@ -300,7 +300,7 @@ static PetscErrorCode pattern(delassus *w, int64_t *seen)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lower triangle is computed, the upper one is its mirror image. */
+/* Computes the lower triangle and copies it to the upper one. */
 static PetscErrorCode delassus_system_assemble(delassus *w)
 {
   int64_t *seen = NULL;
@@ -315,7 +315,7 @@ static PetscErrorCode delassus_system_assemble(delassus *w)
   for (int64_t a = 0; a < w->n; ++a)
     for (int64_t k = w->start[a]; k < w->start[a + 1] && w->col[k] <= a; ++k) {
       if (w->col[k] == a) m3_copy(w->value + 9 * k, w->diagonal + 9 * a);
-      else m3_transpose(block_at(w, w->col[k], a), w->value + 9 * k);
+      else m3_transpose(find_block(w, w->col[k], a), w->value + 9 * k);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -347,7 +347,8 @@ double             delassus_coupling(const delassus *w)
     const double members = (double)(w->member_start[c + 1] - w->member_start[c]);
     pairs += members * members;
   }
-  return (pairs - (double)(w->touch_start[w->n] - w->n)) / (double)w->n; /* a contact meets itself on each of its bodies */
+  return (pairs - (double)(w->touch_start[w->n] - w->n)) / (double)w->n; /* a contact is coupled with itself once, not once per
+                                                                          * body */
 }
 const double      *delassus_diagonal(const delassus *w) { return w->diagonal; }
 const sparse_rows *delassus_mass(const delassus *w) { return delassus_is_system(w) ? &w->M : NULL; }
@@ -362,20 +363,20 @@ static PetscErrorCode check_blocks(int64_t n, const int64_t *start, const int32_
   PetscCheck(start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "W: row 0 starts at %" PRId64 ", expected 0", start[0]);
   for (int64_t a = 0; a < n; ++a)
     PetscCheck(start[a] <= start[a + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "W: the row of contact %" PRId64 " ends before it starts; starts must not fall", a);
+               "W: the row of contact %" PRId64 " ends before it starts; row starts must not decrease", a);
   for (int64_t a = 0; a < n; ++a)
     for (int64_t k = start[a]; k < start[a + 1]; ++k) {
       PetscCheck(col[k] >= 0 && col[k] < n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
                  "W: contact %" PRId64 " has a block in column %" PRId32 ", expected 0 ... %" PRId64, a, col[k], n - 1);
       for (int e = 0; e < 9; ++e)
         PetscCheck(isfinite(value[9 * k + e]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-                   "W: the block of contacts %" PRId64 " and %" PRId32 " holds a value that is not a finite number", a, col[k]);
+                   "W: the block of contacts %" PRId64 " and %" PRId32 " contains a value that is not finite", a, col[k]);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By the transpose of the transpose: columns ascending. */
-static PetscErrorCode copy_sorted(delassus *w, const int64_t *start, const int32_t *col, const double *value)
+/* Copy with ascending columns, by transposing twice. */
+static PetscErrorCode copy_with_sorted_columns(delassus *w, const int64_t *start, const int32_t *col, const double *value)
 {
   const int64_t n = w->n, n_blocks = start[n];
   int64_t      *turned = NULL, *from = NULL, *next = NULL;
@@ -413,13 +414,13 @@ static PetscErrorCode take_diagonal(delassus *w)
     bool has_diagonal = false;
     for (int64_t k = w->start[a]; k < w->start[a + 1]; ++k) {
       PetscCheck(k == w->start[a] || w->col[k] != w->col[k - 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-                 "W: the block of contacts %" PRId64 " and %" PRId32 " is there twice; add the two", a, w->col[k]);
+                 "W: the block of contacts %" PRId64 " and %" PRId32 " occurs twice; add the two", a, w->col[k]);
       if (w->col[k] != a) continue;
       m3_copy(w->diagonal + 9 * a, w->value + 9 * k);
       has_diagonal = true;
     }
     PetscCheck(has_diagonal, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "W: contact %" PRId64 " has no diagonal block: no impulse of its own moves it; leave such a contact out", a);
+               "W: contact %" PRId64 " has no diagonal block: its impulse does not change its velocity; remove this contact", a);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -431,7 +432,7 @@ static PetscErrorCode fill_blocks(delassus *w, const int64_t *start, const int32
   PetscCall(memory_alloc("rows of W", w->n + 1, sizeof *w->start, &w->start));
   PetscCall(memory_alloc("columns of W", start[w->n], sizeof *w->col, &w->col));
   PetscCall(memory_alloc("blocks of W", start[w->n], 9 * sizeof *w->value, &w->value));
-  PetscCall(copy_sorted(w, start, col, value));
+  PetscCall(copy_with_sorted_columns(w, start, col, value));
   PetscCall(take_diagonal(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -467,7 +468,7 @@ static inline void apply_row(const delassus *w, int64_t a, const double *restric
 static void apply_blocks(const delassus *w, const double *restrict r, double *restrict u)
 {
   const int64_t n = w->n;
-  if (w->start[n] < PARALLEL_BLOCKS) { /* a region calls the kernel, even for one thread */
+  if (w->start[n] < PARALLEL_BLOCKS) { /* a parallel region calls the operating system, even for one thread */
     for (int64_t a = 0; a < n; ++a) apply_row(w, a, r, u);
     return;
   }
@@ -478,7 +479,7 @@ static void apply_blocks(const delassus *w, const double *restrict r, double *re
 /* ---- systems ---- */
 
 /* H with its columns in the order of the factor. */
-static PetscErrorCode place_jacobian(delassus *w)
+static PetscErrorCode reorder_jacobian(delassus *w)
 {
   const int64_t  n_entries = w->H.start[w->H.n_rows];
   const int32_t *place     = mass_factor_place(w->factor);
@@ -500,7 +501,7 @@ static PetscErrorCode fill_system(delassus *w, const sparse_rows *M, const spars
   PetscCall(sparse_rows_create("contact Jacobian", H->n_rows, H->n_cols, H->start, H->col, H->value, &w->H));
   PetscCall(mass_factor_create(&w->M, &w->factor));
   PetscCall(memory_alloc("unknowns of W", w->n_dof, sizeof *w->work, &w->work));
-  PetscCall(place_jacobian(w));
+  PetscCall(reorder_jacobian(w));
   w->solve_work = mass_factor_work(w->factor);
   PetscCall(incidence_create(w));
   PetscCall(delassus_responses(w));
@@ -536,7 +537,7 @@ void delassus_solve(const delassus *w, const double *x, double *y)
   for (int64_t i = 0; i < w->n_dof; ++i) y[dof[i]] = w->work[i];
 }
 
-/* ---- both ---- */
+/* ---- both kinds ---- */
 
 PetscErrorCode delassus_blocks(delassus *w, const int64_t **start, const int32_t **col, const double **value)
 {
@@ -546,7 +547,7 @@ PetscErrorCode delassus_blocks(delassus *w, const int64_t **start, const int32_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of a product through the blocks, infinite without them, and through the factor. */
+/* Multiplications of a product through the blocks; INFINITY if these are not assembled. */
 static inline double blocks_work(const delassus *w) { return w->start ? 9.0 * (double)w->start[w->n] : INFINITY; }
 static inline double system_work(const delassus *w)
 {

@@ -1,4 +1,4 @@
-/* One table of keys for jobs and for the command line. */
+/* The key table is used by jobs and by the command line; the solvers are in the files included below. */
 #include "optim/friction/friction.h"
 #include "core/memory.h"
 #include "core/timer.h"
@@ -28,21 +28,21 @@ const friction_solver friction_solvers[FRICTION_N_METHODS + 1] = {
   {NULL, NULL, NULL}};
 
 static const char *const errors[]     = {"both", "scaled", "siconos", "absolute", NULL};
-static const char *const error_help[] = {"the larger of the next two",
-                                         "natural map with rho_a = 3/trace(W_aa), over the larger of r and q, all in the norm of energy: does not change with the unit of mass",
-                                         "natural map over the largest of the norms of q, r and u, as Siconos measures", "natural map itself", NULL};
+static const char *const error_help[] = {"the larger of scaled and siconos",
+                                         "natural map with rho_a = 3/trace(W_aa) relative to the larger of r and q, in the energy norm: independent of the unit of mass",
+                                         "natural map relative to the largest of the norms of q, r and u, as in Siconos", "absolute norm of the natural map", NULL};
 
 static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
-   .help = "how impulses with exact Coulomb friction are found"},
+   .help = "solver of the contact impulses with exact Coulomb friction"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(friction_options, tolerance), .fallback = "1.0e-8", .min = 0, .max = 1, .is_open = true,
-   .help = "error at which the impulses count as solved"},
+   .help = "convergence tolerance on the error"},
   {.name = "error", .type = KEY_ENUM, .offset = offsetof(friction_options, error), .choices = errors, .choice_help = error_help, .fallback = "both",
-   .help = "the measure of the tolerance"},
+   .help = "error norm that the tolerance refers to"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
-   .help = "of the method's outer loop; 0: the method's own limit"},
+   .help = "largest number of outer iterations; 0: default of the method"},
   {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "wall time of one solve, after which the best impulses found so far are the answer; 0: none. A run that used it up cannot be repeated bit for bit"},
+   .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
   {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
    .help = "block Gauss-Seidel"},
   {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
@@ -54,7 +54,7 @@ static const key_spec keys[] = {
   {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,
    .help = "accelerated projected gradient"},
   {.name = NULL}};
-const key_table friction_options_table = {.name = "friction", .help = "Impulses with exact Coulomb friction at all contacts of a step.",
+const key_table friction_options_table = {.name = "friction", .help = "Solver of the contact impulses with exact Coulomb friction.",
                                           .size = sizeof(friction_options), .keys = keys};
 
 PetscErrorCode friction_options_defaults(document *owner, const friction_options **out)

@@ -1,36 +1,38 @@
-/* Solvers of exact Coulomb friction (friction_problem.h): their table, the keys of their options, and the function that runs one. A new
- * solver is a file, a line of FRICTION_SOLVER_TABLE and an include in friction.c. */
+/* Solvers of contact problems with exact Coulomb friction (friction_problem.h): their table, the keys of their options, and the
+ * function that runs the selected one. Called by sim/exact, by the granular solver and by `stickslip friction`.
+ *
+ * To add a solver, write a file, add a line to FRICTION_SOLVER_TABLE and include its header in friction.c. */
 #ifndef SS_OPTIM_FRICTION_FRICTION_H
 #define SS_OPTIM_FRICTION_FRICTION_H
 #include "core/key_table.h"
 #include "optim/friction/friction_problem.h"
 
 extern const key_table friction_options_table; /* of struct friction_options: the same keys in jobs and on the command line */
-/* The defaults, which stand in the tables alone. `owner` owns the storage. */
+/* Default options; the values are stored in the key tables only. `owner` owns the memory. */
 PetscErrorCode friction_options_defaults(document *owner, const friction_options **out);
 
-/* Solve by o->method.
- *   r [n][3] in: guess (0 is one); out: impulses inside the cones
+/* Solve with o->method.
+ *   r [n][3] in: initial guess (0 is allowed); out: impulses inside the cones
  *   u [n][3] out: W r + q
- * The verdict is FRICTION_OK only if the error asked for, evaluated afresh, is at most the tolerance. Fails on bad input and when
- * memory does; then r is what it was. */
+ * The result is FRICTION_OK only if the error of kind o->error, evaluated afresh, is at most the tolerance. Errors: invalid input
+ * (friction_problem_check) and out of memory; r is then unchanged. */
 PetscErrorCode friction_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
 #define FRICTION_SOLVER_TABLE(X)                                                                                                     \
   X(SPLITTING, "splitting", friction_solve_splitting,                                                                                \
-    "block Gauss-Seidel, one contact after the other solved exactly [Daviet2011]: robust, slow at tight tolerances on stacks")         \
+    "block Gauss-Seidel with an exact solver for each contact [Daviet2011]: robust; slow for stacks at tight tolerances")         \
   X(NEWTON, "newton", friction_solve_newton,                                                                                         \
     "Newton's method on the function of Alart and Curnier, as published [BertailsEtAl2011]: fast where contacts are not redundant") \
   X(NEWTON_PROX, "newton_prox", friction_solve_newton_prox,                                                                          \
-    "the same on a sequence of regularised problems whose fixed point is the answer: for redundant contacts, too")                     \
+    "Newton's method on a sequence of regularised problems that converges to the solution: also for redundant contacts")                     \
   X(INTERIOR_POINT, "interior_point", friction_solve_interior_point,                                                                 \
-    "primal-dual interior-point method on the second-order cones [AcaryEtAl2024]: a few tens of steps, redundant contacts or not") \
+    "primal-dual interior-point method on the second-order cones [AcaryEtAl2024]: a few tens of iterations, also for redundant contacts") \
   X(ADMM, "admm", friction_solve_admm,                                                                                               \
-    "alternating directions, one factorisation for many iterations: good to 1e-4, unreliable at tight tolerances")                    \
+    "alternating direction method of multipliers, one factorisation for many iterations: suitable to 1e-4, unreliable at tight tolerances")                    \
   X(GRADIENT, "gradient", friction_solve_gradient,                                                                                    \
-    "accelerated projected gradient: products with W alone, nothing is assembled or factored")                                         \
+    "accelerated projected gradient: needs only products with W, no assembly and no factorisation")                                         \
   X(AUTOMATIC, "automatic", friction_solve_automatic,                                                                                \
-    "sweeps of splitting (gradient first where many bodies hold each other loosely) while they promise to end soon, then newton_prox, then interior_point, then all of them in turn")
+    "splitting (gradient first for many weakly coupled bodies) while its convergence rate predicts an early end, then newton_prox, then interior_point, then all of them in turn")
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,
   FRICTION_SOLVER_TABLE(X)
@@ -41,5 +43,5 @@ typedef struct {
   const char             *name, *help;
   friction_solve_function solve;
 } friction_solver;
-extern const friction_solver friction_solvers[FRICTION_N_METHODS + 1]; /* name NULL ends it */
+extern const friction_solver friction_solvers[FRICTION_N_METHODS + 1]; /* terminated by a row with name NULL */
 #endif

@@ -1,3 +1,4 @@
+/* Input check and error norms; sums run over chunks that depend on n alone. */
 #include "optim/friction/friction_problem.h"
 #include "core/math3.h"
 #include "optim/friction/cone.h"
@@ -14,8 +15,9 @@ const char *friction_verdict_text(friction_verdict v)
   return "unknown";
 }
 
-/* What is wrong with contact a; writing numbers for contacts that are right would take longer than solving small problems. */
-static PetscErrorCode refuse_contact(const friction_problem *p, const double *r, int64_t a)
+/* Error message for an invalid contact a. Separate from is_valid_contact because formatting numbers takes longer than solving a
+ * small problem. */
+static PetscErrorCode report_invalid_contact(const friction_problem *p, const double *r, int64_t a)
 {
   const double *w = delassus_diagonal(p->W) + 9 * a;
   char          text[32];
@@ -25,20 +27,20 @@ static PetscErrorCode refuse_contact(const friction_problem *p, const double *r,
              "contact %" PRId64 ": the friction coefficient is %s, expected a finite number of at least 0", a, text);
   for (int i = 0; i < 3; ++i) {
     PetscCheck(isfinite(p->q[3 * a + i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "contact %" PRId64 ": the free velocity q is not finite; look for bodies whose velocity or forces ran away", a);
+               "contact %" PRId64 ": the free velocity q is not finite; check for bodies whose velocities or forces diverge", a);
     PetscCheck(isfinite(r[3 * a + i]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "contact %" PRId64 ": the guess for the impulse is not finite; start from zero", a);
+               "contact %" PRId64 ": the initial guess of the impulse is not finite; start from zero", a);
   }
   for (int e = 0; e < 9; ++e)
     PetscCheck(isfinite(w[e]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "contact %" PRId64 ": its block of W is not finite", a);
   snprintf(text, sizeof text, "%g", w[0]);
   PetscCheck(w[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "contact %" PRId64 ": no impulse of its own pushes it apart (W_NN = %s, expected more than 0); do its bodies move at all? Leave such a contact out", a,
+             "contact %" PRId64 ": its normal impulse does not change its normal velocity (W_NN = %s, expected more than 0); remove contacts between immovable bodies", a,
              text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline bool is_right(const friction_problem *p, const double *r, int64_t a)
+static inline bool is_valid_contact(const friction_problem *p, const double *r, int64_t a)
 {
   const double *w    = delassus_diagonal(p->W) + 9 * a;
   bool          is_ok = isfinite(p->mu[a]) && p->mu[a] >= 0.0 && w[0] > 0.0;
@@ -51,14 +53,14 @@ PetscErrorCode friction_problem_check(const friction_problem *p, const double *r
 {
   PetscFunctionBegin;
   PetscCheck(p->n == delassus_n_contacts(p->W), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%" PRId64 " contacts, but W has %" PRId64 "; both must agree", p->n, delassus_n_contacts(p->W));
+             "%" PRId64 " contacts, but W has %" PRId64 "; both numbers must agree", p->n, delassus_n_contacts(p->W));
   for (int64_t a = 0; a < p->n; ++a)
-    if (!is_right(p, r, a)) PetscCall(refuse_contact(p, r, a));
+    if (!is_valid_contact(p, r, a)) PetscCall(report_invalid_contact(p, r, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 typedef struct {
-  double F, r, u, q, scaled_F, scaled_r, scaled_q; /* squares */
+  double F, r, u, q, scaled_F, scaled_r, scaled_q; /* sums of squares */
 } sums;
 
 static void add_contact(const friction_problem *p, int64_t a, const double *r, const double *u, sums *s, double *share)
@@ -83,7 +85,7 @@ static sums add_chunk(const friction_problem *p, int64_t first, int64_t last, co
   return s;
 }
 
-static double ratio(double above, double below) { return below > 0.0 ? above / below : above > 0.0 ? INFINITY : above; }
+static double divide_or_infinity(double above, double below) { return below > 0.0 ? above / below : above > 0.0 ? INFINITY : above; }
 static double larger(double a, double b) { return a > b ? a : b; }
 
 void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled,
@@ -92,7 +94,7 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
   const int64_t size_even = (p->n + CHUNKS - 1) / CHUNKS, length = size_even > CHUNK_LEAST ? size_even : CHUNK_LEAST;
   const int64_t n_chunks  = (p->n + length - 1) / length;
   sums          part[CHUNKS], t = {0};
-  if (p->n < PARALLEL_CONTACTS) { /* a region calls the kernel, even for one thread */
+  if (p->n < PARALLEL_CONTACTS) { /* a parallel region calls the operating system, even for one thread */
     for (int64_t c = 0; c < n_chunks; ++c)
       part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
   } else {
@@ -106,9 +108,9 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
   }
   const double size = sqrt(larger(t.q, larger(t.r, t.u))), scaled_size = sqrt(larger(t.scaled_r, t.scaled_q));
   if (absolute) *absolute = sqrt(t.F);
-  if (siconos) *siconos = ratio(sqrt(t.F), size);
-  if (scaled) *scaled = ratio(sqrt(t.scaled_F), scaled_size);
-  for (int64_t a = 0; per_contact && a < p->n; ++a) per_contact[a] = ratio(sqrt(per_contact[a]), scaled_size);
+  if (siconos) *siconos = divide_or_infinity(sqrt(t.F), size);
+  if (scaled) *scaled = divide_or_infinity(sqrt(t.scaled_F), scaled_size);
+  for (int64_t a = 0; per_contact && a < p->n; ++a) per_contact[a] = divide_or_infinity(sqrt(per_contact[a]), scaled_size);
 }
 
 double friction_error(const friction_problem *p, int kind, const double *r, const double *u)
@@ -124,6 +126,6 @@ double friction_result_error(const friction_result *answer, int kind)
   case FRICTION_ERROR_SCALED: return answer->scaled;
   case FRICTION_ERROR_SICONOS: return answer->siconos;
   case FRICTION_ERROR_ABSOLUTE: return answer->absolute;
-  default: return isnan(answer->siconos) ? answer->siconos : larger(answer->siconos, answer->scaled); /* NaN whichever of them is */
+  default: return isnan(answer->siconos) ? answer->siconos : larger(answer->siconos, answer->scaled); /* NaN if either is NaN */
   }
 }

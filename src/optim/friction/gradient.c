@@ -19,9 +19,9 @@ static const char *const lifts[]     = {"every", "outer", NULL};
 static const char *const lift_help[] = {"in every iteration", "when the convex problem that it makes is solved to a part of the error", NULL};
 static const key_spec keys[] = {
   {.name = "lift", .type = KEY_ENUM, .offset = offsetof(friction_gradient_options, lift), .choices = lifts, .choice_help = lift_help, .fallback = "every",
-   .help = "when mu |u_T|, which makes the convex problem Coulomb's, is brought up to date"},
+   .help = "when the term mu |u_T|, which turns the convex problem into Coulomb's law, is updated"},
   {.name = "inner", .type = KEY_REAL, .offset = offsetof(friction_gradient_options, inner), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .help = "with lift: outer, the error of the convex problem at which that happens, over the error of the whole one"},
+   .help = "with lift: outer, error of the convex problem, relative to the error of the whole problem, at which it is updated"},
   {.name = "accelerated", .type = KEY_BOOL, .offset = offsetof(friction_gradient_options, is_accelerated), .fallback = "true",
    .help = "Nesterov's momentum with restarts"},
   {.name = NULL}};
@@ -41,7 +41,7 @@ typedef struct {
   double *part;                         /* [2 n_chunks] sums */
   int64_t n_chunks;
   double  best_error, L, t, beta;       /* t of Nesterov's sequence, the momentum that it gives */
-  friction_judge is_hopeless;           /* may be NULL */
+  friction_judge stop_test;           /* may be NULL */
   void          *ctx;
 } gradient;
 
@@ -215,7 +215,7 @@ static void run(gradient *g, double *u, friction_result *out)
       else if (!isfinite(e)) out->verdict = FRICTION_NOT_FINITE;
       else if (timer_now() > end) out->verdict = FRICTION_TIME;
       else if (stop_is_urgent()) out->verdict = FRICTION_STOPPED;
-      else if (g->is_hopeless && g->is_hopeless(g->ctx, out->iterations, e)) out->verdict = FRICTION_STALLED;
+      else if (g->stop_test && g->stop_test(g->ctx, out->iterations, e)) out->verdict = FRICTION_STALLED;
       else if (out->iterations < most) goto go_on;
       return;
     }
@@ -231,10 +231,10 @@ go_on:
   }
 }
 
-PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx, double *r,
+PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx, double *r,
                             double *u, friction_result *out)
 {
-  gradient g = {.p = p, .o = o, .own = o->gradient, .is_hopeless = is_hopeless, .ctx = ctx};
+  gradient g = {.p = p, .o = o, .own = o->gradient, .stop_test = stop_test, .ctx = ctx};
   PetscFunctionBegin;
   const PetscErrorCode code = gradient_create(&g, r);
   if (!code) {

@@ -357,12 +357,12 @@ static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
   factor_bands(M, f, &bad);
   PetscCheck(bad == f->n, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
              "the mass matrix is not positive definite: the pivot of row %" PRId64
-             " is not above zero; is that unknown without mass?",
+             " is not above zero; check the mass of that unknown",
              bad);
   for (int64_t c = 0; c < f->n_components; ++c) {
     if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c, &is_regular));
     PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-               "the mass matrix is not positive definite: see the %" PRId64 " unknowns that hang together with row %" PRId32,
+               "the mass matrix is not positive definite: see the %" PRId64 " unknowns coupled with row %" PRId32,
                f->start[c + 1] - f->start[c], f->dof[f->start[c]]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

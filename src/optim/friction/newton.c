@@ -89,9 +89,9 @@ static const char *const search_help[] = {"whole steps: the merit may rise acros
                                           "halve the step until 1/2 |f|^2 is enough below the largest of the last 10", NULL};
 static const key_spec    keys[]        = {
   {.name = "line_search", .type = KEY_ENUM, .offset = OPTION(line_search), .choices = searches, .choice_help = search_help,
-   .fallback = "full", .help = "how far a step goes"},
+   .fallback = "full", .help = "line search"},
   {.name = "merit", .type = KEY_REAL, .offset = OPTION(merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "1/2 |f|^2 at which to stop, the published criterion; 0: at the tolerance of the error alone"},
+   .help = "stop at this value of 1/2 |f|^2, the published criterion; 0: stop by the error tolerance only"},
   {.name = NULL}};
 const key_table friction_newton_table = {.name = "friction.newton",
                                          .help = "Newton's method on the function of Alart and Curnier.",

@@ -12,12 +12,12 @@ static const key_spec keys[] = {
   {.name = "alpha", .type = KEY_REAL, .offset = OPTION(alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
    .help = "first shift alpha of W + alpha I, over the mean of W's diagonal"},
   {.name = "shrink", .type = KEY_REAL, .offset = OPTION(shrink), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .help = "factor on alpha after each proximal problem that was solved; after one that was not, alpha grows and falls again with "
+   .help = "factor on alpha after a solved proximal problem; after one that was not solved, alpha increases and decreases again with "
            "more care"},
   {.name = "inner_steps", .type = KEY_INT, .offset = OPTION(inner_steps), .fallback = "20", .min = 1, .max = 10000,
-   .help = "Newton steps after which a proximal problem counts as not solved"},
+   .help = "largest number of Newton steps of a proximal problem"},
   {.name = "hand_over", .type = KEY_BOOL, .offset = OPTION(hand_over), .fallback = "true",
-   .help = "go on with batches of splitting and Newton steps where the proximal problems fail"},
+   .help = "continue with batches of splitting sweeps and Newton steps if the proximal problems fail"},
   {.name = NULL}};
 const key_table friction_newton_prox_table = {.name = "friction.newton_prox",
                                               .help = "Newton's method on a sequence of regularised problems.",

@@ -1,4 +1,5 @@
-/* The proximal Newton method, the keys of its options, and its two ways to run for those who combine methods. */
+/* Proximal Newton method: Newton's method on a sequence of problems with W + alpha I, also for redundant contacts. Also declares
+ * its two ways to run, for `automatic` and `interior_point`. */
 #ifndef SS_OPTIM_FRICTION_NEWTON_PROX_H
 #define SS_OPTIM_FRICTION_NEWTON_PROX_H
 #include "optim/friction/newton.h"
@@ -10,7 +11,7 @@ typedef struct friction_newton_prox_options {
 } friction_newton_prox_options;
 extern const key_table friction_newton_prox_table;
 
-/* What a run of Newton's method needs, and what it has used up so far. */
+/* Data and counters of one run. */
 typedef struct {
   const friction_problem *p;
   const friction_options *o;
@@ -20,19 +21,18 @@ typedef struct {
   double                  end;       /* timer_now's clock */
   double                  mean_diagonal;
   double                 *centre;    /* [n][3] */
-  friction_verdict        verdict;   /* FRICTION_OK, or why a run came back */
+  friction_verdict        verdict;   /* FRICTION_OK, or the reason why the run stopped */
 } newton_run;
 
 PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out,
                                  newton_run *run);
 void           newton_run_destroy(newton_run *run);
-/* Sequence of proximal problems from r on, at most n_steps Newton steps. run->work holds the best impulses; FRICTION_OK: good
- * enough. */
+/* Solve a sequence of proximal problems from r, at most n_steps Newton steps. run->work contains the best impulses; FRICTION_OK:
+ * converged. */
 PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_options *own, int64_t n_steps, double *r);
-/* Newton's method from r on with W + alpha I in the matrix alone, for a few alpha: what finishes off a start that is nearly
- * right. */
+/* Newton's method from r with W + alpha I in the matrix only, for several alpha: improves an almost converged r. */
 PetscErrorCode newton_prox_attempts(newton_run *run, const double *r);
-/* Batches of sweeps that grow, each followed by attempts, until solved or out of time or of sweeps. */
+/* Growing batches of splitting sweeps, each followed by newton_prox_attempts, until convergence, the time limit, or most_sweeps. */
 PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, double *r);
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);

@@ -4,8 +4,8 @@
 
 enum { ROOT_STEPS = 200, WARM_STEPS = 8 };
 
-/* Below this ratio of its axes S is used in them: c is multiplied with its adjoint, and the cancellation there would cost the
- * ratio's digits. */
+/* If the ratio of its eigenvalues is below this, S is used in its own axes. c is multiplied by adj(S), and cancellation would
+ * lose as many digits as the ratio has. */
 static const double NEARLY_SINGULAR = 1e-5, SINGULAR = 1e-13;
 
 static void fill(const double W[9], one_contact *o)
@@ -44,21 +44,21 @@ void one_contact_prepare(const double W[9], double mu, one_contact *o)
   o->stick = -1.0 / o->delta;
 }
 
-/* What b adds: c and a = adj(S) c. */
+/* Quantities that depend on b: c and a = adj(S) c. */
 typedef struct {
   double b_n, c[2], a[2];
-} pushed;
+} load_terms;
 
-static inline pushed push(const one_contact *o, const double b[3])
+static inline load_terms push(const one_contact *o, const double b[3])
 {
-  pushed p = {.b_n = b[0], .c = {b[1] - o->slope[0] * b[0], b[2] - o->slope[1] * b[0]}};
+  load_terms p = {.b_n = b[0], .c = {b[1] - o->slope[0] * b[0], b[2] - o->slope[1] * b[0]}};
   p.a[0] = o->s[3] * p.c[0] - o->s[1] * p.c[1];
   p.a[1] = o->s[0] * p.c[1] - o->s[2] * p.c[0];
   return p;
 }
 
 /* f and its derivative. */
-static inline double f_of(const one_contact *o, const pushed *g, double alpha, double *slope)
+static inline double f_of(const one_contact *o, const load_terms *g, double alpha, double *slope)
 {
   const double p[2] = {g->a[0] + alpha * g->c[0], g->a[1] + alpha * g->c[1]}, size = sqrt(p[0] * p[0] + p[1] * p[1]);
   const double D = (alpha + o->tau) * alpha + o->delta;
@@ -67,8 +67,8 @@ static inline double f_of(const one_contact *o, const pushed *g, double alpha, d
   return o->mu * (o->w_nt[0] * p[0] + o->w_nt[1] * p[1] - g->b_n * D) - o->w_nn * size;
 }
 
-/* r for p and -1/D. u_N = 0 and the cone hold to round-off whatever is left of f. */
-static inline void impulse_of(const one_contact *o, const pushed *g, const double p[2], double scale, double r[3])
+/* r from p and -1/D. u_N = 0 and the cone hold to rounding, whatever the residual of f. */
+static inline void impulse_of(const one_contact *o, const load_terms *g, const double p[2], double scale, double r[3])
 {
   r[1] = scale * p[0], r[2] = scale * p[1];
   r[0] = -o->inverse * (g->b_n + o->w_nt[0] * r[1] + o->w_nt[1] * r[2]);
@@ -79,21 +79,22 @@ static inline void impulse_of(const one_contact *o, const pushed *g, const doubl
     r[1] *= s, r[2] *= s;
   }
 }
-static inline void sliding_impulse(const one_contact *o, const pushed *g, double alpha, double r[3])
+static inline void sliding_impulse(const one_contact *o, const load_terms *g, double alpha, double r[3])
 {
   const double p[2] = {g->a[0] + alpha * g->c[0], g->a[1] + alpha * g->c[1]};
   impulse_of(o, g, p, -1.0 / ((alpha + o->tau) * alpha + o->delta), r);
 }
 
-/* f(0) >= 0, without a root. */
-static inline bool sticks(const one_contact *o, const pushed *g)
+/* Tests f(0) >= 0 without a square root. */
+static inline bool is_sticking(const one_contact *o, const load_terms *g)
 {
   const double reach = o->mu * (o->w_nt[0] * g->a[0] + o->w_nt[1] * g->a[1] - g->b_n * o->delta);
   return reach >= 0.0 && reach * reach >= o->w_nn * o->w_nn * (g->a[0] * g->a[0] + g->a[1] * g->a[1]);
 }
 
-/* A root of f in (low, high), f(low) < 0 <= f(high), from `alpha`: Newton, and halving where Newton leaves the bracket or dawdles. */
-static double bracketed_root(const one_contact *o, const pushed *g, double low, double high, double alpha)
+/* Root of f in (low, high) with f(low) < 0 <= f(high), from `alpha`: Newton's method, with bisection if Newton leaves the
+ * bracket or converges slowly. */
+static double bracketed_root(const one_contact *o, const load_terms *g, double low, double high, double alpha)
 {
   double last = high - low;
   for (int k = 0; k < ROOT_STEPS; ++k) {
@@ -111,8 +112,8 @@ static double bracketed_root(const one_contact *o, const pushed *g, double low, 
   return alpha;
 }
 
-/* The root next to `guess`: warm Newton; if it does not come home at once, a bracket. */
-static double nearby_root(const one_contact *o, const pushed *g, double guess)
+/* Root near `guess`: Newton's method from the guess; if it does not converge at once, a bracketed search. */
+static double nearby_root(const one_contact *o, const load_terms *g, double guess)
 {
   double slope, alpha = guess;
   for (int k = 0; guess > 0.0 && k < WARM_STEPS; ++k) {
@@ -127,7 +128,7 @@ static double nearby_root(const one_contact *o, const pushed *g, double guess)
 }
 
 /* b in the tangents of o, and r back from them. */
-static inline void turn_in(const one_contact *o, const double b[3], double t[3])
+static inline void rotate_to_axes(const one_contact *o, const double b[3], double t[3])
 {
   v3_set(t, b[0], o->turn[0] * b[1] + o->turn[1] * b[2], o->turn[0] * b[2] - o->turn[1] * b[1]);
 }
@@ -137,7 +138,7 @@ static inline void turn_out(const one_contact *o, double r[3])
 }
 
 /* All in the tangents of o. */
-static inline void solve_straight(const one_contact *o, const double b[3], double *alpha, double r[3])
+static inline void solve_in_rotated_tangents(const one_contact *o, const double b[3], double *alpha, double r[3])
 {
   if (b[0] >= 0.0) {
     r[0] = r[1] = r[2] = 0.0;
@@ -147,8 +148,8 @@ static inline void solve_straight(const one_contact *o, const double b[3], doubl
     r[0] = -o->inverse * b[0], r[1] = r[2] = 0.0;
     return;
   }
-  const pushed g = push(o, b);
-  if (sticks(o, &g)) {
+  const load_terms g = push(o, b);
+  if (is_sticking(o, &g)) {
     impulse_of(o, &g, g.a, o->stick, r);
     return;
   }
@@ -159,12 +160,12 @@ static inline void solve_straight(const one_contact *o, const double b[3], doubl
 void one_contact_solve(const one_contact *o, const double b[3], double *alpha, double r[3])
 {
   if (!o->is_turned) {
-    solve_straight(o, b, alpha, r);
+    solve_in_rotated_tangents(o, b, alpha, r);
     return;
   }
   double t[3];
-  turn_in(o, b, t);
-  solve_straight(o, t, alpha, r);
+  rotate_to_axes(o, b, t);
+  solve_in_rotated_tangents(o, t, alpha, r);
   turn_out(o, r);
 }
 
@@ -177,7 +178,7 @@ static inline double polynomial(int degree, const double *c, double x) /* c[k] x
   return y;
 }
 
-/* Where the polynomial changes its sign in (low, high), ascending, given where its derivative does. */
+/* Sign changes of the polynomial in (low, high), ascending, given those of its derivative. */
 static int sign_changes(int degree, const double *c, double low, double high, int n_turns, const double *turn, double *root)
 {
   int n = 0;
@@ -211,7 +212,7 @@ static int quartic_roots(const double c[5], double high, double root[4])
 }
 
 /* The quartic in x = alpha/tau, divided by scales of its parts. */
-static void quartic_of(const one_contact *o, const pushed *g, double c[5])
+static void quartic_of(const one_contact *o, const load_terms *g, double c[5])
 {
   const double t = o->tau, w_c = o->w_nt[0] * g->c[0] + o->w_nt[1] * g->c[1], w_a = o->w_nt[0] * g->a[0] + o->w_nt[1] * g->a[1];
   double       p[3] = {o->mu * (g->b_n * o->delta - w_a), o->mu * (g->b_n * t - w_c) * t, o->mu * g->b_n * t * t};
@@ -226,7 +227,7 @@ static void quartic_of(const one_contact *o, const pushed *g, double c[5])
   c[4] = p[2] * p[2];
 }
 
-static double smallest_root(const one_contact *o, const pushed *g)
+static double smallest_root(const one_contact *o, const load_terms *g)
 {
   double c[5], root[4], slope, high = 0.5 * o->tau;
   while (f_of(o, g, high, &slope) < 0.0 && high < DBL_MAX) high *= 4.0;
@@ -244,16 +245,16 @@ static double smallest_root(const one_contact *o, const pushed *g)
 void one_contact_enumerate(const one_contact *o, const double b[3], double r[3])
 {
   double none = 0.0, t[3];
-  turn_in(o, b, t);
+  rotate_to_axes(o, b, t);
   if (b[0] < 0.0 && o->mu > 0.0) {
-    const pushed g = push(o, t);
-    if (!sticks(o, &g)) {
+    const load_terms g = push(o, t);
+    if (!is_sticking(o, &g)) {
       sliding_impulse(o, &g, smallest_root(o, &g), r);
       turn_out(o, r);
       return;
     }
   }
-  solve_straight(o, t, &none, r); /* take-off, stick, no friction: no root is looked for */
+  solve_in_rotated_tangents(o, t, &none, r); /* take-off, stick, no friction: no root is looked for */
   turn_out(o, r);
 }
 
@@ -349,20 +350,20 @@ bool one_contact_newton(const one_contact *o, const double b[3], int n_steps, do
   return size <= tolerance;
 }
 
-/* Into the cone, where Newton's answers are up to their tolerance. */
-static void clip(double mu, double r[3])
+/* Project r onto the cone; Newton's solutions satisfy it to their tolerance only. */
+static void project_onto_cone(double mu, double r[3])
 {
   const double t = sqrt(r[1] * r[1] + r[2] * r[2]);
   if (!(r[0] > 0.0)) r[0] = r[1] = r[2] = 0.0;
   else if (t > mu * r[0]) r[1] *= mu * r[0] / t, r[2] *= mu * r[0] / t;
 }
 
-/* |phi| of r after it was brought into the cone, relative to what it is a difference of: near a singular W a wrong r of small size
- * has a small |phi|, too. */
-static double clipped_norm(const one_contact *o, const double b[3], double r[3])
+/* |phi| after projection of r onto the cone, relative to the terms whose difference it is: for a nearly singular W a small wrong
+ * r has a small |phi| too. */
+static double evaluate_projected_norm(const one_contact *o, const double b[3], double r[3])
 {
   double phi[3];
-  clip(o->mu, r);
+  project_onto_cone(o->mu, r);
   one_contact_fischer_burmeister(o, b, r, phi, NULL);
   return v3_norm(phi) / (v3_norm(r) + o->rho * v3_norm(b));
 }
@@ -370,22 +371,22 @@ static double clipped_norm(const one_contact *o, const double b[3], double r[3])
 void one_contact_hybrid(const one_contact *o, const double b[3], double tolerance, double r[3])
 {
   double tried[3], listed[3], again[3];
-  /* with enormous friction u_N drowns in û_N = u_N + mu |u_T|: |phi| judges nothing */
+  /* for huge mu, u_N is lost in û_N = u_N + mu |u_T|, and |phi| is no error norm */
   if (b[0] >= 0.0 || o->mu == 0.0 || o->mu > MU_ENORMOUS) {
     one_contact_enumerate(o, b, r);
     return;
   }
   v3_copy(tried, r);
   const bool   is_solved = one_contact_newton(o, b, 10, tolerance * (v3_norm(r) + o->rho * v3_norm(b)), tried, NULL);
-  const double tried_norm = clipped_norm(o, b, tried);
+  const double tried_norm = evaluate_projected_norm(o, b, tried);
   if (!is_solved) {
     one_contact_enumerate(o, b, listed);
-    const double listed_norm = clipped_norm(o, b, listed);
+    const double listed_norm = evaluate_projected_norm(o, b, listed);
     if (listed_norm < tried_norm) v3_copy(tried, listed);
     if (listed_norm > tolerance) {
       v3_copy(again, listed);
       one_contact_newton(o, b, 10, tolerance * (v3_norm(listed) + o->rho * v3_norm(b)), again, NULL);
-      if (clipped_norm(o, b, again) < fmin(listed_norm, tried_norm)) v3_copy(tried, again);
+      if (evaluate_projected_norm(o, b, again) < fmin(listed_norm, tried_norm)) v3_copy(tried, again);
     }
   }
   v3_copy(r, tried);

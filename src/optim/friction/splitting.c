@@ -48,7 +48,7 @@ static void arrange(const friction_problem *p, sweeper *s)
   }
 }
 
-/* What a task takes, about, in ns. */
+/* Estimated time of a task in ns. */
 static double work_of(const sweeper *s, int64_t task)
 {
   const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
@@ -58,7 +58,7 @@ static double work_of(const sweeper *s, int64_t task)
   return work;
 }
 
-/* The tasks of each round to threads: the longest that is left to the thread with least to do. */
+/* Distribute the tasks of each round over the threads: the longest remaining task to the thread with the least work. */
 static PetscErrorCode deal_tasks(sweeper *s)
 {
   const contact_plan *p = &s->plan;
@@ -115,8 +115,8 @@ PetscErrorCode sweeper_create(const friction_problem *p, const friction_splittin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A task of putting: its contacts push all they have. */
-static void push_task(sweeper *s, int64_t task, bool is_backward)
+/* Add the impulses of all contacts of a task to the states. */
+static void add_impulses_of_task(sweeper *s, int64_t task, bool is_backward)
 {
   (void)is_backward;
   for (int64_t k = s->plan.task_start[task]; k < s->plan.task_start[task + 1]; ++k) {
@@ -128,9 +128,9 @@ static void push_task(sweeper *s, int64_t task, bool is_backward)
 
 typedef void (*task_function)(sweeper *s, int64_t task, bool is_backward);
 
-/* All tasks, round by round, forward or backward. Called by every thread of a team, or by one alone: then without barriers, which
- * call the kernel even for a team of one. */
-static inline void do_rounds(sweeper *s, int first_lane, int n_threads, bool is_backward, task_function f)
+/* Run all tasks, round by round, forward or backward. Called by every thread of a team, or by one thread; then without barriers,
+ * which call the operating system even for a team of one. */
+static inline void run_rounds(sweeper *s, int first_lane, int n_threads, bool is_backward, task_function f)
 {
   for (int64_t i = 0; i < s->plan.n_rounds; ++i) {
     const int64_t  round = is_backward ? s->plan.n_rounds - 1 - i : i;
@@ -148,11 +148,11 @@ void sweeper_put(sweeper *s, const double *r)
   memset(s->state, 0, (size_t)s->groups->n_state * sizeof *s->state);
   for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r + 3 * k, r + 3 * (int64_t)s->plan.order[k]);
   if (s->n_lanes == 1) {
-    do_rounds(s, 0, 1, false, push_task);
+    run_rounds(s, 0, 1, false, add_impulses_of_task);
     return;
   }
   #pragma omp parallel num_threads(s->n_lanes)
-  do_rounds(s, omp_get_thread_num(), omp_get_num_threads(), false, push_task);
+  run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), false, add_impulses_of_task);
 }
 
 static inline void take_one(const sweeper *s, int64_t k, double *r, double *u)
@@ -173,8 +173,8 @@ void sweeper_take(const sweeper *s, double *r, double *u)
   for (int64_t k = 0; k < s->n; ++k) take_one(s, k, r, u);
 }
 
-/* Ask for the columns that contact k will push: with 10,000 contacts a sweep takes 10 to 30 % less (Zen 3). */
-static inline void fetch(const sweeper *s, int64_t k)
+/* Prefetch the columns that contact k will add: with 10,000 contacts a sweep takes 10 to 30 % less time (Zen 3). */
+static inline void prefetch_columns(const sweeper *s, int64_t k)
 {
   if (s->r[3 * k] == 0.0) return; /* open contacts rarely push */
   for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) {
@@ -183,8 +183,8 @@ static inline void fetch(const sweeper *s, int64_t k)
   }
 }
 
-/* Solve contact k for what the others do to it, and tell them. */
-static inline __attribute__((always_inline)) void visit(sweeper *restrict s, int64_t k, const int local)
+/* Solve contact k for the current velocity and add the change of its impulse to the states. */
+static inline __attribute__((always_inline)) void update_contact(sweeper *restrict s, int64_t k, const int local)
 {
   const one_contact *const o = s->one + k;
   double *const            r = s->r + 3 * k;
@@ -213,13 +213,13 @@ static inline __attribute__((always_inline)) void sweep_task(sweeper *s, int64_t
   const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
   if (is_backward)
     for (int64_t k = last - 1; k >= first; --k) {
-      if (s->is_far && k - AHEAD >= first) fetch(s, k - AHEAD);
-      visit(s, k, local);
+      if (s->is_far && k - AHEAD >= first) prefetch_columns(s, k - AHEAD);
+      update_contact(s, k, local);
     }
   else
     for (int64_t k = first; k < last; ++k) {
-      if (s->is_far && k + AHEAD < last) fetch(s, k + AHEAD);
-      visit(s, k, local);
+      if (s->is_far && k + AHEAD < last) prefetch_columns(s, k + AHEAD);
+      update_contact(s, k, local);
     }
 }
 
@@ -232,34 +232,34 @@ static void sweep_any(sweeper *s, int64_t task, bool is_backward)
 void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric)
 {
   if (s->n_lanes == 1) {
-    for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) do_rounds(s, 0, 1, is_symmetric && sweep % 2 == 1, sweep_any);
+    for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) run_rounds(s, 0, 1, is_symmetric && sweep % 2 == 1, sweep_any);
     return;
   }
   #pragma omp parallel num_threads(s->n_lanes)
   for (int64_t sweep = 0; sweep < n_sweeps; ++sweep)
-    do_rounds(s, omp_get_thread_num(), omp_get_num_threads(), is_symmetric && sweep % 2 == 1, sweep_any);
+    run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), is_symmetric && sweep % 2 == 1, sweep_any);
 }
 
 static const char *const locals[]     = {"exact", "hybrid", NULL};
-static const char *const local_help[] = {"the cases one by one, sliding by its scalar equation", "Newton on the Fischer-Burmeister function, enumeration of the cases where that fails [Daviet2011]", NULL};
+static const char *const local_help[] = {"exact solution: separation, stick, or slip by its scalar equation", "Newton's method on the Fischer-Burmeister function, enumeration where it fails [Daviet2011]", NULL};
 static const char *const sweeps[]     = {"forward", "symmetric", NULL};
 static const key_spec keys[] = {
   {.name = "local", .type = KEY_ENUM, .offset = offsetof(friction_splitting_options, local), .choices = locals, .choice_help = local_help, .fallback = "exact",
-   .help = "how one contact is solved"},
+   .help = "solver of a single contact"},
   {.name = "sweep", .type = KEY_ENUM, .offset = offsetof(friction_splitting_options, sweep), .choices = sweeps, .fallback = "forward",
-   .help = "every sweep in the same direction, or forth and back"},
+   .help = "all sweeps in the same direction, or alternately forward and backward"},
   {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_splitting_options, check_every), .fallback = "25", .min = 1, .max = 1000000,
-   .help = "sweeps between evaluations of the error, at most; fewer once the end is in sight"},
+   .help = "largest number of sweeps between evaluations of the error; fewer close to convergence"},
   {.name = "freeze_after", .type = KEY_INT, .offset = offsetof(friction_splitting_options, freeze_after), .fallback = "10", .min = 1, .max = 200,
-   .help = "sweeps in a row that hardly change a contact, after which it is left out of ten"},
+   .help = "number of consecutive sweeps without significant change after which a contact is skipped for ten sweeps"},
   {.name = "freeze_change", .type = KEY_REAL, .offset = offsetof(friction_splitting_options, freeze_change), .fallback = "0", .min = 0, .max = 1,
-   .help = "relative change of an impulse that counts as hardly, e.g. 1e-6; 0: no contact is left out. For sweeps without acceleration, which needs them all alike"},
+   .help = "relative change of an impulse below which freeze_after counts, e.g. 1e-6; 0: no contact is skipped. Only for sweeps without acceleration, which needs identical sweeps"},
   {.name = "memory", .type = KEY_INT, .offset = offsetof(friction_splitting_options, memory), .fallback = "10", .min = 0, .max = ANDERSON_MOST,
-   .help = "earlier points that Anderson's acceleration combines; 0: off. Stacks that took 300,000 sweeps take 700"},
+   .help = "number of earlier points in Anderson's acceleration; 0: off. Reduces 300,000 sweeps of a stack to 700"},
   {.name = "period", .type = KEY_INT, .offset = offsetof(friction_splitting_options, period), .fallback = "8", .min = 1, .max = 1000,
    .help = "sweeps between the steps of the acceleration"},
   {.name = "parts", .type = KEY_INT, .offset = offsetof(friction_splitting_options, parts), .fallback = "0", .min = 0, .max = 64,
-   .help = "parts of the bodies that are swept at the same time, an even number or 1; 0: chosen by the number of contacts. The result depends on it, but not on the number of threads"},
+   .help = "number of parts of the bodies that are swept in parallel, even or 1; 0: chosen from the number of contacts. The result depends on it, but not on the number of threads"},
   {.name = NULL}};
 const key_table friction_splitting_table = {.name = "friction.splitting", .help = "Block Gauss-Seidel over contacts.",
                                             .size = sizeof(friction_splitting_options), .keys = keys};
@@ -274,7 +274,7 @@ typedef struct {
   sweeper                           s;
   double                            end, best_error;
   double                           *best; /* [n][3] */
-  friction_judge                    is_hopeless; /* may be NULL */
+  friction_judge                    stop_test; /* may be NULL */
   void                             *ctx;
   /* acceleration */
   anderson past;
@@ -295,14 +295,14 @@ static PetscErrorCode solver_create(solver *v, const double *r)
   PetscFunctionBegin;
   PetscCall(sweeper_create(v->p, v->own, &v->s));
   PetscCall(memory_alloc("best impulses", 3 * n, sizeof *v->best, &v->best));
-  for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* if nothing better comes */
+  for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* fallback */
   v->best_error = INFINITY;
   sweeper_put(&v->s, v->best);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the acceleration needs; many problems end before it begins. */
-static PetscErrorCode prepare_acceleration(solver *v)
+/* Allocated late: many problems converge before the acceleration starts. */
+static PetscErrorCode create_acceleration(solver *v)
 {
   const int64_t n = v->p->n;
   PetscFunctionBegin;
@@ -313,8 +313,8 @@ static PetscErrorCode prepare_acceleration(solver *v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Error of where the sweeps are; keeps the best. */
-static double judge(solver *v, double *r, double *u)
+/* Evaluate the error of the current impulses and store the best ones. */
+static double evaluate_and_store_best(solver *v, double *r, double *u)
 {
   sweeper_take(&v->s, r, u);
   const double e = friction_error(v->p, v->o->error, r, u);
@@ -325,7 +325,7 @@ static double judge(solver *v, double *r, double *u)
   return e;
 }
 
-/* Sweeps until the error is worth another look: about half of what a straight line through the last two asks for. */
+/* Number of sweeps until the next evaluation of the error: 60 % of what the convergence rate since the last one predicts. */
 static int64_t next_batch(const solver *v, double before, double now, int64_t swept)
 {
   const int64_t most = v->own->check_every;
@@ -334,8 +334,8 @@ static int64_t next_batch(const solver *v, double before, double now, int64_t sw
   return wanted < 2.0 ? 1 : wanted * 0.6 > (double)most ? most : (int64_t)(wanted * 0.6) + 1;
 }
 
-/* A period of sweeps took `from` to r: the next one begins at the point that Anderson makes of the last ones, brought back into
- * the cones. */
+/* After a period of sweeps from `from` to r: the next period starts from the Anderson combination of the last ones, projected
+ * onto the cones. */
 static void accelerate(solver *v, const double *r)
 {
   const int64_t n  = v->p->n;
@@ -354,13 +354,13 @@ static void accelerate(solver *v, const double *r)
   sweeper_put(&v->s, v->from);
 }
 
-/* The answer, after `swept` sweeps gave the error `now`; or FRICTION_ITERATIONS to go on. */
-static friction_verdict verdict_of(const solver *v, int64_t swept, double now)
+/* Status after `swept` sweeps with the error `now`; FRICTION_ITERATIONS: continue. */
+static friction_verdict choose_status(const solver *v, int64_t swept, double now)
 {
   if (now <= v->o->tolerance) return FRICTION_OK;
   if (!isfinite(now)) return FRICTION_NOT_FINITE;
   if (timer_now() > v->end) return FRICTION_TIME;
-  if (v->is_hopeless && v->is_hopeless(v->ctx, swept, now)) return FRICTION_STALLED;
+  if (v->stop_test && v->stop_test(v->ctx, swept, now)) return FRICTION_STALLED;
   return stop_is_urgent() ? FRICTION_STOPPED : FRICTION_ITERATIONS;
 }
 
@@ -369,25 +369,26 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   const int64_t most = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
   const bool    is_symmetric = v->own->sweep == SPLITTING_SWEEP_SYMMETRIC;
   int64_t       batch = 1, fresh = 0;
-  double        before = judge(v, r, u), now = before;
+  double        before = evaluate_and_store_best(v, r, u), now = before;
   PetscFunctionBegin;
-  out->verdict = verdict_of(v, out->iterations, now);
+  out->verdict = choose_status(v, out->iterations, now);
   while (out->verdict == FRICTION_ITERATIONS && out->iterations < most) {
-    /* one period first, looked at often: easy problems end there */
+    /* the first period is checked often, because easy problems converge in it */
     const bool is_period = v->own->memory > 0 && out->iterations >= v->own->period;
     if (is_period) batch = v->own->period;
     else if (v->own->memory > 0 && batch > v->own->period - out->iterations) batch = v->own->period - out->iterations;
     if (batch > most - out->iterations) batch = most - out->iterations;
     sweeper_run(&v->s, batch, is_symmetric);
     out->iterations += batch, fresh += batch;
-    now = judge(v, r, u);
-    if (now <= v->o->tolerance || fresh >= FRESH_EVERY) { /* round-off of many small changes does not count as an answer */
+    now = evaluate_and_store_best(v, r, u);
+    if (now <= v->o->tolerance || fresh >= FRESH_EVERY) { /* recompute the state: rounding errors of many small changes must
+                                                           * not decide convergence */
       sweeper_put(&v->s, r);
-      now = judge(v, r, u), fresh = 0;
+      now = evaluate_and_store_best(v, r, u), fresh = 0;
     }
-    out->verdict = verdict_of(v, out->iterations, now);
+    out->verdict = choose_status(v, out->iterations, now);
     if (v->own->memory > 0 && out->verdict == FRICTION_ITERATIONS) {
-      if (!v->from) PetscCall(prepare_acceleration(v));
+      if (!v->from) PetscCall(create_acceleration(v));
       if (is_period) accelerate(v, r), fresh = 0;
       else memcpy(v->from, r, (size_t)(3 * v->p->n) * sizeof *r);
     }
@@ -397,13 +398,13 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx,
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx,
                              double *r, double *u, friction_result *out)
 {
   solver v = {.p           = p,
               .o           = o,
               .own         = o->splitting,
-              .is_hopeless = is_hopeless,
+              .stop_test = stop_test,
               .ctx         = ctx,
               .end         = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
   PetscFunctionBegin;

@@ -1,4 +1,5 @@
-/* Splitting: block Gauss-Seidel over contacts [Daviet2011], the keys of its options. */
+/* Splitting method: block Gauss-Seidel sweeps over the contacts, each solved exactly (one_contact.h), with Anderson acceleration
+ * [Daviet2011]. Also called by `automatic` and `newton_prox`. */
 #ifndef SS_OPTIM_FRICTION_SPLITTING_H
 #define SS_OPTIM_FRICTION_SPLITTING_H
 #include "optim/friction/contact_plan.h"
@@ -9,7 +10,7 @@ enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_HYBRID };
 enum { SPLITTING_SWEEP_FORWARD, SPLITTING_SWEEP_SYMMETRIC };
 
 typedef struct friction_splitting_options {
-  int     local;       /* how one contact is solved */
+  int     local;       /* solver of a single contact */
   int     sweep;
   int64_t check_every; /* sweeps between evaluations of the error, at most */
   int64_t freeze_after;
@@ -20,14 +21,13 @@ typedef struct friction_splitting_options {
 } friction_splitting_options;
 extern const key_table friction_splitting_table;
 
-/* Splitting for those who combine methods: see friction_judge. Everything else as friction_solve_splitting. */
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge is_hopeless, void *ctx,
+/* friction_solve_splitting with a stop test: see friction_judge. */
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx,
                              double *r, double *u, friction_result *out);
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
-/* Sweeps over contacts: the moving parts of splitting.c. */
-/* Everything in the order of the plan. */
+/* State of the sweeps; arrays of contacts are in the order of the plan. */
 typedef struct {
   const contact_groups *groups; /* of W */
   contact_plan   plan;
@@ -38,20 +38,21 @@ typedef struct {
   double        *q, *r;      /* [n][3] */
   double        *alpha;      /* [n] sliding coefficients of the last visit */
   double        *state;      /* of the groups */
-  uint8_t       *quiet, *sleep; /* [n] visits without change; sweeps to leave out */
+  uint8_t       *quiet, *sleep; /* [n] visits without change; number of sweeps to skip */
   double         freeze_change2; /* squared, of r and relative; 0: never */
   int            freeze_after, local;
-  bool           is_far;     /* columns come from memory: ask for them ahead */
-  int            n_lanes;    /* threads that the tasks are dealt to, longest first; who does a task makes no difference to it */
+  bool           is_far;     /* the columns exceed the cache: prefetch them */
+  int            n_lanes;    /* threads over which the tasks are distributed, longest first; the result does not depend on the
+                              * distribution */
   int64_t       *lane_start; /* [n_rounds * n_lanes + 1] */
   int32_t       *lane_task;  /* [n_tasks] */
 } sweeper;
 
 PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out);
 void           sweeper_destroy(sweeper *s);
-/* Put impulses (in the order of the contacts) in, and take them out; taking is cheap. Putting in computes the state afresh. */
+/* Set and get impulses, in the order of the contacts. Setting computes the state of all groups afresh. */
 void sweeper_put(sweeper *s, const double *r);
 void sweeper_take(const sweeper *s, double *r, double *u);
-/* Sweeps over all contacts, forward or forth and back. Threaded, the same bits on any number of threads. */
+/* Run sweeps over all contacts, forward or alternately forward and backward. Threaded; the same bits on any number of threads. */
 void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric);
 #endif

@@ -1,4 +1,5 @@
-/* Inside of the solvers that take stress component by component: the samples of one component and their block of A_ss. */
+/* The samples of one stress component and their block of A_ss, for solvers that treat stress component by component; and the two
+ * solvers `pyramid` and `sp`, which bound each component separately. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #include "optim/granular/granular_state.h"

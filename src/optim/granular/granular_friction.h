@@ -1,4 +1,4 @@
-/* Inside of the solvers for z. */
+/* Solvers of the tangential contact forces z: projected gradient, and projected Newton on an augmented Lagrangian. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_FRICTION_H
 #define SS_OPTIM_GRANULAR_GRANULAR_FRICTION_H
 #include "optim/granular/granular_state.h"
@@ -17,6 +17,6 @@ typedef struct flow_friction {
 PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t);
 /* y = A_zz x */
 void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y);
-/* Moves z to its minimum for the others at hand, keeps v, and counts its iterations. */
+/* Minimise over z with the other unknowns fixed; updates v and counts iterations. */
 PetscErrorCode flow_solve_z(flow_solver *S);
 #endif

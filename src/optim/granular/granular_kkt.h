@@ -1,4 +1,5 @@
-/* How far a state is from a solution, from the problem alone: rows of G and D, no transposes, nothing that a solver has kept. */
+/* Residual of the optimality conditions at a state, evaluated from the problem alone: rows of G and D, no transposes and no
+ * solver data. Independent check of the solver, also used by the tests. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_KKT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_KKT_H
 #include "optim/granular/granular_problem.h"

@@ -1,5 +1,5 @@
 /* Pressure p, deviatoric stress s, normal and tangential contact forces lambda, z of one time step as one problem of constrained
- * minimisation [TakahashiBatty2021, eq. (13)]. It knows samples and operators, no grid.
+ * minimisation [TakahashiBatty2021, eq. (13)]. It is defined by samples and operators, without a grid.
  *
  *   u = u* - mobility (G^T p + D^T s)                                   [n_faces] m/s
  *   v = v* + inverse_mass (F_p^T p + F_s^T s + B^T (lambda, z))          [n_bodies][6] m/s, rad/s
@@ -10,16 +10,16 @@
  *
  *   p: -G (weight u) + F_p v + p_known    s: -D (weight u) + F_s v + s_known    lambda, z: B v + known
  *
- * so that solvers keep the velocities of the unknowns at hand: a change of one unknown is one product, and there are no cross
- * terms. Against the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells. */
+ * so that solvers store the velocities of the current unknowns: a change of one unknown costs one product, and there are no cross
+ * terms. Differences from the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
 #define SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
 #include "core/key_table.h"
 #include "core/sparse_rows.h"
 #include "optim/bounds/bounds_qp.h"
 
-/* Force [N] and moment [N m] on a body, per Pa of a sample: F has n blocks of one row. Ascending sample, then body. Bodies that are
- * unknown only; what the others do stands in p_known, s_known. */
+/* Force [N] and moment [N m] on a body, per Pa of a sample: F has n blocks of one row, sorted by sample, then body. Only bodies
+ * whose velocity is unknown; prescribed bodies are part of p_known, s_known. */
 typedef struct {
   int64_t        n;
   const int32_t *sample, *body; /* [n] */
@@ -50,7 +50,8 @@ typedef struct flow_problem {
   const double      *alpha, *cohesion;     /* [n_cells] sqrt(2) M, c [Pa] >= 0; cohesion NULL: 0 */
   double             pressure_scale;       /* rho g h [Pa]: scale of p; stress is 0 where p + c is below 1e-6 of it */
   double             contact_scale;        /* weight of bodies over number of contacts [N]: scale of lambda; 0: its maximum */
-  /* Once at the start of every outer iteration, if not NULL: alpha [n_cells] from p and u, for mu(I) and the like. */
+  /* If not NULL, called at the start of every outer iteration: alpha [n_cells] from p and u, for the mu(I) rheology and similar
+   * laws. */
   void (*update_alpha)(void *context, const double *p, const double *u, double *alpha);
   void  *alpha_context;
   /* While contacts settle, if not NULL: v_star such that v_star + inverse_mass wrench is what wrench [n_bodies][6] makes of bodies
@@ -59,7 +60,7 @@ typedef struct flow_problem {
   void  *bodies_context;
 } flow_problem;
 
-/* Guess in (0 is one; lambda = z = 0 is as good as any), answer out. u and v are made from the others. */
+/* In: initial guess (0 is allowed; lambda = z = 0 is as good as any). Out: solution. u and v are computed from the other fields. */
 typedef struct {
   double *p;          /* [n_cells] */
   double *s;          /* [n_stress] */
@@ -68,7 +69,7 @@ typedef struct {
   double *u, *v;      /* out: [n_faces], [n_bodies][6] */
 } flow_state;
 
-/* Order of coupling, with the paper's names for the schemes of its tables. */
+/* Order of the coupled solves, with the names of the schemes in the paper. */
 #define FLOW_COUPLING_TABLE(X)                                                                                                            \
   X(MONOLITHIC, "monolithic", "T-F-P-N iterated: contact friction, stress, then sweeps of pressure and normal forces, until nothing changes") \
   X(UNIFIED, "unified", "T-F-PN: pressure and normal forces in one solve")                                                                  \
@@ -136,10 +137,10 @@ typedef struct flow_options {
   const flow_friction_options   *friction;
 } flow_options;
 extern const key_table flow_options_table; /* of struct flow_options: solver.flow of a job */
-/* The defaults, which stand in the tables alone. `owner` owns the storage. */
+/* Default options; the values are stored in the key tables only. `owner` owns the memory. */
 PetscErrorCode flow_options_defaults(document *owner, const flow_options **out);
 
-/* Independent of any solver's state: velocities from scratch, row by row. All 0 at a solution. */
+/* Residual evaluated independently of the solver: velocities from scratch, row by row. All fields are 0 at a solution. */
 typedef struct {
   /* Natural maps x - P(x - g/d), d the diagonal of the Hessian: largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref.
    * Staggered stress has none: 0; for pyramids it is the cone's, which is not what they solve. */
@@ -147,7 +148,7 @@ typedef struct {
   double kkt;                       /* the largest of the four */
   double yield;                     /* max |s|/(alpha (p + c)) where p > 5 % of max p, of stress at cells; 0 without stress */
   double complementarity;           /* sum |(p + c) g_p| [W] */
-  double volume_rate;               /* sum max(0, -g_p): volume that is still lost [m^3/s] */
+  double volume_rate;               /* sum max(0, -g_p): rate of volume loss [m^3/s] */
   double contact_complementarity;   /* sum |lambda g_lambda| [W] */
   double energy;                    /* J - J(p = s = lambda = z = 0) [W], <= 0 at a solution */
 } flow_kkt_report;
@@ -155,8 +156,8 @@ typedef struct {
 typedef struct {
   int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations, pn_iterations; /* inner ones: of the box and gradient solvers */
   int64_t products;       /* with D^T or D, either of them counts as a half */
-  bool    is_converged, became_unified; /* sweeps of p and lambda were slow: the rest of the step was solved as `unified` */
-  bool    is_finite;      /* false: give up the step; the state is what was reached */
+  bool    is_converged, became_unified; /* sweeps of p and lambda converged slowly: the remaining iterations used `unified` */
+  bool    is_finite;      /* false: the step failed; the state is the last one */
   double  change;         /* last normalised one */
   flow_kkt_report kkt;
   double  seconds[4];     /* pressure, stress, contact, friction of contacts; p and lambda together count as pressure */

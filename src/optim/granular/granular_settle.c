@@ -1,13 +1,13 @@
-/* Contacts in the end. They are few: for the p and s at hand they are found to far more than the outer tolerance, so that Coulomb's
- * law holds of the velocities that bodies take, whatever the rest still lacks.
+/* Contacts are few, so after the outer iterations they are solved much more accurately than the outer tolerance, for the current
+ * p and s. Coulomb's law then holds for the final body velocities, whatever the residual of the continuum.
  *
- * Sweeps of normal and tangential forces do not do for that: tangential forces that hold each other hardly move bodies, and
- * gradients along them are as small. It is the problem of exact Coulomb friction of optim/friction, with u = W r + q, W = B
- * inverse_mass B^T and r = (lambda, z).
+ * Sweeps of normal and tangential forces cannot reach this accuracy: self-balanced tangential forces hardly move bodies, and
+ * their gradients are small. Therefore the contacts are solved by optim/friction as exact Coulomb friction, with u = W r + q, W
+ * = B inverse_mass B^T and r = (lambda, z).
  *
- * Of thousands of points that come near, a few bear; W couples all of a body, and would be a full matrix. So the problem is that of
- * those which bear or would sink in; what they leave of the velocities says who else would, and these join, until nobody does. The
- * others have no force and part: the law, for them. */
+ * Of thousands of candidate contacts only a few carry force, and W couples all contacts of a body, so it would be a full matrix.
+ * The problem is restricted to contacts that carry force or would penetrate. Its solution shows which other contacts would
+ * penetrate; these are added until there is none. The others have no force and separate. */
 #include "optim/granular/granular_settle.h"
 #include "core/memory.h"
 #include "optim/friction/friction.h"

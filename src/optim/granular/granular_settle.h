@@ -1,4 +1,4 @@
-/* Inside of the flow solver: contacts to rounding, for the pressure and the stress at hand. */
+/* Final solution of the contact forces to rounding accuracy, for the current pressure and stress. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_SETTLE_H
 #define SS_OPTIM_GRANULAR_GRANULAR_SETTLE_H
 #include "optim/granular/granular_state.h"

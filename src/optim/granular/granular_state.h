@@ -1,4 +1,5 @@
-/* Inside of the flow solver: the state of one solve, and the moves that its parts make on it. */
+/* State of one solve, shared by all parts of the granular solver: unknowns, velocities, scales, scratch memory, and the updates
+ * of velocities and gradients. Also the support: the pressure whose cone bounds the stress. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STATE_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STATE_H
 #include "core/memory.h"
@@ -105,7 +106,7 @@ static inline void flow_raise(bool is_orthonormal, const double g[5], double t[5
   }
 }
 
-/* Everything of a solve that does not change during it. Fails when memory does. */
+/* Check the input and compute everything of a solve that does not change during it. Fails when memory does. */
 PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r);
 void           flow_solver_destroy(flow_solver *S); /* what is not in the arena */
 PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out);

@@ -1,4 +1,4 @@
-/* Inside of the projected gradient of stress: its vectors, and the step where stresses are staggered. */
+/* Projected gradient solver of the stress: its vectors, and the step for staggered stress samples. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
 #include "optim/granular/granular_component.h"

@@ -1,4 +1,4 @@
-/* Inside of the augmented Lagrangian of stress, for its test: energy and derivatives of the cone's penalty. */
+/* Augmented Lagrangian solver of the stress. Energy and derivatives of the cone's penalty are public for the test. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #include "optim/granular/granular_component.h"

@@ -20,7 +20,7 @@ static PetscErrorCode blocks_by_entries(Mat A, double *block)
   PetscInt first, end;
   PetscFunctionBegin;
   PetscCheck(A->ops->getvalues && A->rmap->n % 3 == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-             "PC blockdiagonal: this matrix of type %s does not tell its 3x3 diagonal blocks; compose " SS_MAT_GET_BLOCK_DIAGONAL3
+             "PC blockdiagonal: this matrix of type %s does not provide its 3x3 diagonal blocks; compose " SS_MAT_GET_BLOCK_DIAGONAL3
              " on it, or choose another -pc_type", ((PetscObject)A)->type_name);
   PetscCall(MatGetOwnershipRange(A, &first, &end));
   for (PetscInt i = first; i < end; i += 3) {

@@ -17,7 +17,8 @@ int64_t        front_factor_size(const front_factor *f);
 const int32_t *front_factor_place(const front_factor *f); /* [n] of an unknown */
 double         front_factor_entries_late(const front_factor *f); /* of the factor of S */
 double         front_factor_work_again(const front_factor *f);
-/* Factor A, with the pattern of the tree or less. *is_definite false: it is no factor of anything until this succeeds. */
+/* Factor A, whose pattern is contained in that of the tree. *is_definite false: the factor must not be used until a later call
+ * succeeds. */
 PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_definite);
 /* Factor A + sum J_a^T G_a J_a, G [t->n][9] symmetric, for the A of the last front_factor_set and the terms of the tree. */
 PetscErrorCode front_factor_add(front_factor *f, const sparse_rows *A, const front_terms *t, const double *G, bool *is_definite);

@@ -1,5 +1,4 @@
-/* Inside of the multifrontal factor. Groups are runs of unknowns with the same neighbours and the same terms: symbolic work is
- * done on them. */
+/* Symbolic analysis. It works on groups: runs of unknowns with the same neighbours and the same terms. */
 #include "optim/multifrontal/multifrontal_tree.h"
 #include "core/memory.h"
 #include <metis.h>

@@ -543,7 +543,7 @@ PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta)
 {
   PetscFunctionBegin;
   PetscCall(check_type(snes));
-  PetscCheck(eta > 0.0 && eta < 1.0, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_OUTOFRANGE, "want 0 < eta < 1");
+  PetscCheck(eta > 0.0 && eta < 1.0, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_OUTOFRANGE, "forcing term eta out of range, expected 0 < eta < 1");
   PetscCall(KSPSetTolerances(snes->ksp, eta, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,12 +1,12 @@
-/* Strong Wolfe line search on a function of one variable. Knows no vectors.
+/* Strong Wolfe line search on a function of one variable, without vectors. Used by snes_stabilized.c.
  *
  * Accepts alpha with   phi(alpha) <= phi(0) + c1 alpha phi'(0)   and   |phi'(alpha)| <= c2 |phi'(0)| .
  *
  * Starts at `start`, doubles while the step is too short, then narrows the bracket by safeguarded quadratic interpolation,
  * every third time by bisection. Kinks and jumps of phi can make the second condition impossible: when the bracket is
- * narrower than `narrow` (relative) or the trials are used up, the lowest point seen that satisfies the first one is taken.
- * phi may be +infinity or NaN (a state that does not exist): such a step is too long.
- * Source: [NocedalWright2006], alg. 3.5 and 3.6; theory: penalty-relaxation.md, section 9.                              */
+ * narrower than `narrow` (relative) or the trials are used up, the lowest point so far that satisfies the first one is accepted.
+ * phi may be +infinity or NaN (an inadmissible state): such a step is too long.
+ * Source: [NocedalWright2006], alg. 3.5 and 3.6.                              */
 #ifndef SS_OPTIM_NEWTON_WOLFE_H
 #define SS_OPTIM_NEWTON_WOLFE_H
 #include "core/error.h"

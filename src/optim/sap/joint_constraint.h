@@ -1,10 +1,10 @@
-/* Three scalar rows that push against their velocities u = J v with impulses
+/* Three scalar constraint rows with impulses that oppose their velocities u = J v:
  *
  *   r_i = clamp((bias_i - u_i) / R_i, lower_i, upper_i)
  *
  * Stops (one bound is 0), joints that close loops (none), motors of limited effort and dry friction (both) are such rows, taken at
- * the end of a step, where the positions that they know are linear in v. r = -dl/du of a convex l(u) = sum_i R_i r_i (y_i - r_i/2),
- * y_i the impulse before it is cut off [CastroEtAl2022; convex contact, sec. 9]. */
+ * the end of a step, where joint positions are linear in v. r = -dl/du of a convex l(u) = sum_i R_i r_i (y_i - r_i/2),
+ * y_i the impulse before the clamp [CastroEtAl2022]. */
 #ifndef SS_OPTIM_SAP_JOINT_CONSTRAINT_H
 #define SS_OPTIM_SAP_JOINT_CONSTRAINT_H
 #include <math.h>

@@ -76,8 +76,8 @@ static double sap_search_backtracking(sap_ray *ray, double start)
 }
 
 const char *const sap_searches[]    = {[SAP_SEARCH_EXACT] = "exact", [SAP_SEARCH_BACKTRACKING] = "backtracking", NULL};
-const char *const sap_search_help[] = {"to where the cost is least",
-                                       "to the first of 1.25, 1, 0.8 ... behind which it is not lower"};
+const char *const sap_search_help[] = {"to the minimum of the cost",
+                                       "the first step length of 1.25, 1, 0.8 ... after which the cost increases"};
 
 const char *sap_verdict_text(sap_verdict v)
 {

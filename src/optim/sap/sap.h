@@ -1,12 +1,12 @@
-/* The semi-analytic primal solver of convex contact [CastroEtAl2022, sec. IV-V; convex contact, sec. 4, 5]: velocities v that
+/* The semi-analytic primal solver of convex contact [CastroEtAl2022, sec. IV-V]: velocities v that
  * minimise
  *
  *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
  *
  * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction, closed loops (optim/sap/joint_constraint.h): strictly convex,
- * once differentiable, and nothing has to be kept within bounds. Newton's method on H = A + J^T G J with a line search to the minimum along its direction comes to the only solution from any start. It runs on
- * the unknowns that these touch: components of A without any keep v_free, large ones are reduced to what is touched, or to
- * what depends on it, by their Schur complement, whichever costs less. The same bits on any number of threads. */
+ * once differentiable, without constraints. Newton's method on H = A + J^T G J with a line search to the minimum along its direction converges to the unique solution from any start.
+ * Unknowns of components of A without terms keep v_free. Large components are reduced to the unknowns of the terms, or to those that
+ * depend on them, by the Schur complement, whichever costs less. The same bits on any number of threads. */
 #ifndef SS_OPTIM_SAP_SAP_H
 #define SS_OPTIM_SAP_SAP_H
 #include "core/key_table.h"
@@ -20,19 +20,19 @@ typedef struct sap_options {
 } sap_options;
 #define SAP_OPTIONS_KEYS(T, member)                                                                                                \
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .fallback = "1.0e-8", .min = 0, .max = 1,       \
-   .is_open = true, .help = "of the contact problem: error of momentum over momentum or impulse, whichever is larger"},            \
+   .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger"},            \
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \
-   .max = 1000000, .help = "Newton iterations of a contact problem, 5 to 30 as a rule"},                                           \
+   .max = 1000000, .help = "largest number of Newton iterations of a contact problem, usually 5 to 30"},                                           \
   {.name = "search", .type = KEY_ENUM, .offset = offsetof(T, member.search), .choices = sap_searches,                      \
-   .choice_help = sap_search_help, .fallback = "exact", .help = "along Newton's direction"}
+   .choice_help = sap_search_help, .fallback = "exact", .help = "line search"}
 extern const char *const sap_searches[], *const sap_search_help[];
 
 #define SAP_VERDICT_TABLE(X)                                               \
   X(SAP_OK, "solved")                                                      \
-  X(SAP_ROUND_OFF, "as far as rounding errors let it")                     \
+  X(SAP_ROUND_OFF, "converged to rounding error")                     \
   X(SAP_ITERATIONS, "too many iterations")                                 \
-  X(SAP_ILL_CONDITIONED, "too ill-conditioned: no way downhill was found") \
-  X(SAP_STOPPED, "asked to stop")
+  X(SAP_ILL_CONDITIONED, "too ill-conditioned: no descent direction was found") \
+  X(SAP_STOPPED, "stopped by a signal")
 typedef enum {
 #define X(name, text) name,
   SAP_VERDICT_TABLE(X)

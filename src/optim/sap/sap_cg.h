@@ -1,6 +1,6 @@
-/* Conjugate gradients on H = A + J^T G J with products by A from outside, preconditioned by the exact factor of H among the
- * unknowns that terms touch, which takes care of stiff contacts, and by 3 x 3 blocks of A elsewhere. Threaded; the same bits on
- * any number of threads if products are. */
+/* Conjugate gradients and GMRES on H = A + J^T G J with A given by its products. The preconditioner is the exact factor of H
+ * among the unknowns that terms act on, which handles stiff contacts, and 3 x 3 blocks of A elsewhere. Threaded; the same bits
+ * on any number of threads if the products have this property. */
 #ifndef SS_OPTIM_SAP_SAP_CG_H
 #define SS_OPTIM_SAP_SAP_CG_H
 #include "optim/multifrontal/multifrontal.h"
@@ -27,12 +27,13 @@ void           sap_cg_destroy(sap_cg **c);
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);
 /* |D x|, D as below. */
 double         sap_cg_size(sap_cg *c, const double *x);
-/* x with |D (H x - b)| <= tolerance, D = diag(A)^-1/2 (sqrt(weight) where A is not given), from 0, and Ax = A x; after most_iterations or where rounding is all that is
- * left, as near as it came. H = A before the first sap_cg_set. x is a direction of descent however early it ends. */
+/* Solve |D (H x - b)| <= tolerance, D = diag(A)^-1/2 (sqrt(weight) if A is not given), from 0; also Ax = A x. Ends early after
+ * most_iterations, or when only rounding errors remain. H = A before the first sap_cg_set. x is a descent direction whenever the
+ * iteration ends. */
 PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                             int64_t *iterations);
-/* The same for products that are not symmetric, by GMRES preconditioned from the right, which minimises |D (H x - b)|; x need not lead
- * downhill. */
+/* The same for products that are not symmetric, by GMRES with right preconditioning, which minimises |D (H x - b)|; x need not
+ * be a descent direction. */
 PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                                int64_t *iterations);
 #endif

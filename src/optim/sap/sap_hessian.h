@@ -1,5 +1,5 @@
-/* Newton's matrix H = S + J^T G J of convex contact, with the pattern of all terms, whether they push or not: assembled anew
- * in every iteration, factored by components and orderings that are found once. */
+/* Newton's matrix H = S + J^T G J of convex contact. Its pattern contains all terms, active or not. It is assembled in every
+ * iteration and factored with components and orderings that are determined once. Used by sap.c. */
 #ifndef SS_OPTIM_SAP_SAP_HESSIAN_H
 #define SS_OPTIM_SAP_SAP_HESSIAN_H
 #include "optim/multifrontal/multifrontal_dual.h"
@@ -20,6 +20,6 @@ PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out);
 void           sap_hessian_destroy(sap_hessian *h);
 /* G [n_terms][9]. *is_definite false: it cannot be used. */
 PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_definite);
-/* x = H^-1 b, [n]; x == b is fine. Not with conjugate gradients: there h->cg, ready for G, is to be asked. */
+/* x = H^-1 b, [n]; x may be b. Not available with conjugate gradients: use h->cg, which is ready for G. */
 void sap_hessian_solve(const sap_hessian *h, const double *b, double *x);
 #endif

@@ -1,5 +1,5 @@
 /* Contact as a convex potential of the relative velocity: impulses are r = -dl/du of l(u), convex and once differentiable, so
- * that a step is an unconstrained minimisation [CastroEtAl2022, sec. III; convex contact, sec. 3]. Velocities [3] and impulses
+ * that a step is an unconstrained minimisation [CastroEtAl2022, sec. III]. Velocities [3] and impulses
  * [3] in contact frames, normal first; u_N > 0 separates, r_N >= 0 pushes apart.
  *
  *   regularised   y = R^-1 (bias - u), r = the point of the cone |r_T| <= mu r_N nearest to y in the norm of R, l = 1/2 r . R r:
@@ -64,6 +64,6 @@ typedef struct {
 static inline int64_t sap_terms_size(const sap_terms *t) { return t->n_contacts + t->n_constraints; }
 /* All n terms: cost [n], r [n][3], G [n][9] or NULL. Threaded. */
 void sap_laws(const sap_terms *t, const double *u, double *cost, double *r, double *G);
-/* Does friction use up the cone? */
+/* True if |r_T| has reached the friction limit (slip). */
 int sap_law_slides(const sap_contact *c, const double r[3]);
 #endif

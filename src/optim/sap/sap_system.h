@@ -1,5 +1,6 @@
-/* The unknowns that take part in contact or other terms of the cost, and what the minimisation knows of them: S, which is A where all
- * of a component's unknowns take part, and its Schur complement where few do; and terms by columns. */
+/* The convex contact problem, and its reduced system: the unknowns that terms of the cost act on; S, which is A for small
+ * components and a Schur complement of A for large components with few such unknowns; and the terms by columns. Used by sap.c
+ * and sap_hessian.c. */
 #ifndef SS_OPTIM_SAP_SAP_SYSTEM_H
 #define SS_OPTIM_SAP_SAP_SYSTEM_H
 #include "core/sparse_rows.h"
@@ -32,8 +33,8 @@ typedef struct {
   const front_terms *columns;
   /* For conjugate gradients: products with A; instead of both factors. */
   const sap_operator *operator;
-  /* [n_contacts][3] impulses that contacts are thought to push with, 0 where nothing is known; NULL: of none. They say what is
-   * likely to stick and to slide, for the first direction alone, and only where the law is the regularised one. */
+  /* [n_contacts][3] predicted contact impulses, 0 where unknown; NULL: none. They predict stick and slip for the first search
+   * direction only, and only with the regularised law. */
   const double       *pushes;
 } sap_problem;
 

@@ -146,7 +146,7 @@ static void wide_components_go_to_a_package(void **state)
   mass_factor_destroy(&f);
   sparse_rows_destroy(&M);
   grid_mass(130, -1.0, &M);
-  expect(mass_factor_create(&M, &f), PETSC_ERR_MAT_CH_ZRPVT, "hang together with row");
+  expect(mass_factor_create(&M, &f), PETSC_ERR_MAT_CH_ZRPVT, "coupled with row");
   assert_null(f);
   sparse_rows_destroy(&M);
   memory_free(&x), memory_free(&y);
@@ -327,7 +327,7 @@ static void bad_input_is_refused_by_name(void **state)
   expect(delassus_create_blocks(2, falling, col, value, 0, &w), PETSC_ERR_USER_INPUT, "contact 1 ends before it starts");
   expect(delassus_create_blocks(2, start, far, value, 0, &w), PETSC_ERR_USER_INPUT, "column 2, expected 0 ... 1");
   expect(delassus_create_blocks(2, start, empty, value, 0, &w), PETSC_ERR_USER_INPUT, "contact 0 has no diagonal block");
-  expect(delassus_create_blocks(2, double_start, twice, value, 0, &w), PETSC_ERR_USER_INPUT, "is there twice");
+  expect(delassus_create_blocks(2, double_start, twice, value, 0, &w), PETSC_ERR_USER_INPUT, "occurs twice");
   value[3] = NAN;
   expect(delassus_create_blocks(2, start, col, value, 0, &w), PETSC_ERR_USER_INPUT, "contacts 0 and 0");
   assert_null(w);

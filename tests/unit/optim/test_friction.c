@@ -84,14 +84,14 @@ static void bad_problems_are_refused_by_name(void **state)
   mu[1] = 0.5, q[3] = INFINITY;
   expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: the free velocity q is not finite");
   q[3] = -1, r[2] = NAN;
-  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 0: the guess");
+  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 0: the initial guess");
   r[2] = 0, p.n = 3;
   expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "3 contacts, but W has 2");
   delassus_destroy(&w);
   value[9] = 0.0; /* a contact on nothing that moves */
   assert_ok(delassus_create_blocks(2, start, col, value, 0, &w));
   p = (friction_problem){.W = w, .n = 2, .q = q, .mu = mu};
-  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: no impulse of its own pushes it apart (W_NN = 0");
+  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: its normal impulse does not change its normal velocity (W_NN = 0");
   p.n = 0;
   delassus_destroy(&w);
   const int64_t none[1] = {0};

@@ -45,7 +45,7 @@ static void is_the_product_of_its_factors(void **state)
   grid_matrix_destroy(&a);
   ijk[3][1] = 5;
   assert_int_equal(grid_matrix_create(&G, &GT, weight, (const int32_t(*)[3])ijk, &a), PETSC_ERR_USER_INPUT);
-  assert_non_null(strstr(error_message(), "no neighbours on the grid"));
+  assert_non_null(strstr(error_message(), "not neighbours on the grid"));
   error_clear();
   assert_int_equal(a.n, 0);
   sparse_rows_destroy(&G), sparse_rows_destroy(&GT), sparse_rows_destroy(&W), sparse_rows_destroy(&A);
