@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 
-/* ==== augury_impl.h ==== */
+/* ---- data ---- */
 
 /* Inside of the operator: augury.c (making, the layout of a step), augury_apply.c (RSA), augury_solve.c (the iteration). */
 
@@ -67,7 +67,7 @@ struct augury {
 static inline row4 row4_of(const double *v) { return (row4){v[0], v[1], v[2], 0.0}; }
 static inline void row4_to(double *v, row4 r) { v[0] = r[0], v[1] = r[1], v[2] = r[2]; }
 
-/* ==== augury_apply.c ==== */
+/* ---- transfer to the grid and back (RSA) ---- */
 
 /* RSA = G2P o DS o P2G o RS [MarquezRazonEtAl2023, sec. 6]. */
 
@@ -288,7 +288,7 @@ PetscErrorCode augury_apply(augury *a, double *v, double *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== augury.c ==== */
+/* ---- creation and layout of a step ---- */
 
 #define MOST_CELLS 1048576.0 /* 2^20 from the origin, as grids of the material point method */
 /* An element may double its area before its points are drawn anew. */
@@ -617,7 +617,7 @@ void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies,
     if (body[i] >= 0) add_momentum(a, i, origin + 3 * (int64_t)body[i], v, A, P[body[i]], L[body[i]]);
 }
 
-/* ==== augury_solve.c ==== */
+/* ---- augury iteration ---- */
 
 /* The augury iteration [TupekEtAl2021; MarquezRazonEtAl2023, sec. 6.4]. */
 

@@ -5,7 +5,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* ==== augury_near_impl.h ==== */
+/* ---- data and shared helpers ---- */
 
 /* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and
  * what nodes are judged by (augury_near_nodes.c). */
@@ -101,7 +101,7 @@ static inline void walk_within(const augury_near *a, const double *x, double dis
   box_walk_begin(w, &a->tree, min, max);
 }
 
-/* ==== augury_near_continuum.c ==== */
+/* ---- grid nodes of the continuum ---- */
 
 #define MOST_CELLS 1048576.0
 
@@ -193,7 +193,7 @@ static int64_t node_walk_next(node_walk *w)
   }
 }
 
-/* ==== augury_near.c ==== */
+/* ---- active elements ---- */
 
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out)
 {
@@ -471,7 +471,7 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== augury_near_nodes.c ==== */
+/* ---- inward sides and directions of nodes ---- */
 
 #define ASIDE 0.2  /* least part of a continuum's mass, by distance, that makes a side of it */
 #define BEHIND 1.0 /* cells behind the nearest that others on the far side still count */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <omp.h>
 
-/* ==== max_entropy.c ==== */
+/* ---- maximum-entropy weights ---- */
 
 enum { MOST_STEPS = 60, MOST_HALVINGS = 60 };
 #define MEAN_ERROR 1e-15 /* of the points' size */
@@ -52,7 +52,7 @@ bool max_entropy_weights(int n, const double (*y)[2], double *w)
   return false;
 }
 
-/* ==== boundary_samples.c ==== */
+/* ---- sampling ---- */
 
 /* Darts that keep this part of a cell between them are, on average, a quarter of a cell apart, or less. */
 #define RADIUS 0.2

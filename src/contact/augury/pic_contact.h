@@ -1,7 +1,7 @@
-/* Contact through a grid by velocities of each body's own there [HegemannEtAl2013]: where the boundaries of several bodies share
- * a node, and the velocity that is common to them pushes one inwards, along the gradient of its own mass, it takes that, along
- * the gradient. What nodes gained goes back to the particles once. There is no iteration; momentum is kept only as far as
- * gradients oppose each other. To compare with augury. */
+/* Contact through a grid with one velocity field per body [HegemannEtAl2013], for comparison with augury. Where the boundaries of several
+ * bodies share a grid node and their common velocity moves one of them inwards, along the gradient of its own mass, that body receives the
+ * common velocity component along the gradient. The velocity changes are transferred back to the particles once, without iteration. Momentum
+ * is conserved only as far as the gradients are opposite. */
 #ifndef SS_CONTACT_AUGURY_PIC_CONTACT_H
 #define SS_CONTACT_AUGURY_PIC_CONTACT_H
 #include "contact/augury/boundary_samples.h"

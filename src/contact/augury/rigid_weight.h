@@ -1,18 +1,18 @@
-/* How much of a rigid body its surface brings to a grid.
+/* Node masses of rigid bodies on the grid of augury.
  *
- * A body moves with u = (V, W), a node at r from its centre with R u = V + W x r. Whatever masses m_p nodes have on the grid, the body takes
- * what they gained there,
+ * A body moves with u = (V, W), a node at r from its centre with R u = V + W x r. For any node masses m_p the body receives
+ * the momentum that its nodes gained,
  *
  *   du = M^-1 Q,      Q = sum_p R_p^T m_p dv_p,      M = diag (mass, inertia)
  *
- * so that linear and angular momentum are kept: the masses are free to choose. The body's kinetic energy changes by u^T Q + Q^T M^-1 Q / 2, that of
- * its nodes by u^T Q + sum m_p |dv_p|^2 / 2. The first is no more than the second, for any dv, if and only if
+ * which conserves linear and angular momentum; the masses are free to choose. The body's kinetic energy changes by u^T Q + Q^T M^-1 Q / 2, that of
+ * its nodes by u^T Q + sum m_p |dv_p|^2 / 2. The first is at most the second, for any dv, if and only if
  *
  *   S = sum_p R_p^T m_p R_p <= M
  *
- * and for any dv along directions n_p, if S is that of R_p^T n_p n_p^T R_p. A share of the mass by area is far less where a small part
- * of a surface is near others, and a little too much where all of it is: shells have more inertia. All nodes at one place r weigh
- * 1/(1/mass + |r x n|^2/inertia) as seen along n: the mass of that place. */
+ * and for any dv along directions n_p, if S is the sum of R_p^T n_p n_p^T R_p m_p. Node masses in proportion to area are far too small where
+ * only a small part of the surface is near others, and slightly too large where all of it is: shells have more inertia. All nodes at one
+ * point r together have the effective mass 1/(1/mass + |r x n|^2/inertia) along n. */
 #ifndef SS_CONTACT_AUGURY_RIGID_WEIGHT_H
 #define SS_CONTACT_AUGURY_RIGID_WEIGHT_H
 

@@ -11,7 +11,7 @@
 /* fibre_contact_pair.c: which spots the segments i < j have, and those [at most FIBRE_SPOTS]; returns how many. */
 enum { FIBRE_SPOTS = 6 };
 
-/* ==== fibre_contact_pair.c ==== */
+/* ---- contacts of two segments ---- */
 
 enum { ENDS_OF_A = 1, ENDS_OF_B = 4, INSIDE = 16, SWEPT = 32 }; /* ends: << 1 the second */
 static const double sweep_tolerance = 1e-6;                     /* of the separation */
@@ -214,7 +214,7 @@ static int fibre_pair_spots(const fibre_contact *c, int32_t i, int32_t j, uint8_
   return n;
 }
 
-/* ==== fibre_contact_thin.c ==== */
+/* ---- removal of contacts near each other ---- */
 
 enum { SERIAL_LIMIT = 512 };
 
@@ -310,7 +310,7 @@ static PetscErrorCode fibre_contact_thin(fibre_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== fibre_contact_match.c ==== */
+/* ---- matching with contacts of earlier steps ---- */
 
 /* First of the spots [n] whose segments are not below a, b. */
 static int64_t lower_bound(int64_t n, const fibre_spot *spot, int32_t a, int32_t b)
@@ -417,7 +417,7 @@ PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== fibre_contact.c ==== */
+/* ---- creation and search ---- */
 
 enum { CHUNK = 256 };
 

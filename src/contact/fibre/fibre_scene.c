@@ -24,7 +24,7 @@ typedef struct {
   double     *at, *axis, *normal, *gap; /* [n][2] [n][6] [n][3] [n] */
 } fibre_past;
 
-/* ==== fibre_past.c ==== */
+/* ---- storage in checkpoints ---- */
 
 static void fibre_past_clear(fibre_past *p)
 {
@@ -138,7 +138,7 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== fibre_scene.c ==== */
+/* ---- contacts of a scene ---- */
 
 #define ENTRY 0.05 /* of the radius: how far a fibre may be led into an object */
 

@@ -9,7 +9,7 @@
 #include "core/stop.h"
 #include <float.h>
 
-/* ==== impact_zones.h ==== */
+/* ---- impact zones ---- */
 
 /* Sets of units that move as one, by union and find. */
 
@@ -21,7 +21,7 @@ typedef struct {
   int64_t  n_zones;
 } impact_zones;
 
-/* ==== impact_zones.c ==== */
+/* ---- union-find ---- */
 
 static PetscErrorCode impact_zones_create(int64_t n, impact_zones *z)
 {
@@ -79,7 +79,7 @@ static void impact_zones_sort(impact_zones *z)
   z->start[z->n_zones] = at;
 }
 
-/* ==== impulses_internal.h ==== */
+/* ---- data ---- */
 
 /* What the files of the impulses share. Units are what moves by itself: vertices, rigid bodies, walls, in this order. */
 
@@ -160,7 +160,7 @@ enum { IMPULSE_COLOURS = 64 }; /* of the last nothing is known: pairs that are t
 
 /* ---- record (impulse_contacts.c) ---- */
 
-/* ==== impulse_motion.c ==== */
+/* ---- trajectories and motion of zones ---- */
 
 #define FLAT 1e-12     /* of the largest moment of inertia: about such an axis a zone does not turn */
 #define AGREEMENT 1e-9 /* of the speeds of what is held, to be one rigid motion */
@@ -549,7 +549,7 @@ static void impulse_motion_of_zones(impulses *a, step_verdict *verdict)
   }
 }
 
-/* ==== impulse_search.c ==== */
+/* ---- search for colliding pairs ---- */
 
 /* Which pairs meet on their ways through the step. Between two searches of one step few vertices change: pairs stay those that the
  * broad phase found with some slack while it lasts, and only those with a vertex that changed are asked again. What is found is the
@@ -809,7 +809,7 @@ static PetscErrorCode impulse_search_again(impulses *a, double separation, int64
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== impulse_colours.c ==== */
+/* ---- colouring of pairs ---- */
 
 /* Pairs in an order that a team can take: of one colour no two share a unit that moves. Colours are given greedily in the order of
  * the pairs, so that the order depends on the pairs alone. Pairs on a body with more contacts than there are colours come last. */
@@ -852,7 +852,7 @@ static PetscErrorCode impulse_colour(impulses *a, int64_t *start)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== impulse_contacts.c ==== */
+/* ---- record of contacts ---- */
 
 /* What was done to each pair, over all passes of a solve. */
 
@@ -922,7 +922,7 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== impulse_apply.c ==== */
+/* ---- impulses on pairs ---- */
 
 /* Impulses of pairs, one after the other: each sees what those before it did. */
 
@@ -1128,7 +1128,7 @@ static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== impulses.c ==== */
+/* ---- creation and solve ---- */
 
 #define APART 1e-3 /* of the thickness, that pairs are kept apart */
 

@@ -8,7 +8,7 @@
 #include "core/timer.h"
 #include <string.h>
 
-/* ==== evaluate_law.c ==== */
+/* ---- contact law of a pair ---- */
 
 /* The force of one pair in the frame of the object, where it depends on nothing but the point's position Z there:
  *
@@ -75,7 +75,7 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
   else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, NULL, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
 }
 
-/* ==== penalty_force.c ==== */
+/* ---- forces, and their tangent in the global vector and matrix ---- */
 
 /* Forces of the pairs, their exact linearisation, and both on the global vector. penalty-relaxation.md, sections 5 and 6.
  * What follows for the blocks of rigid bodies: rigid_sides.h.
@@ -231,7 +231,7 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== report_pairs.c ==== */
+/* ---- report of an accepted step ---- */
 
 /* What end_step leaves behind for the history table and for frames. */
 
@@ -461,7 +461,7 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== penalty.c ==== */
+/* ---- creation and steps ---- */
 
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out)
 {

@@ -595,7 +595,7 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== mesh_edges_force.c ==== */
+/* ---- forces of pairs of edges and their tangent ---- */
 
 /* Forces of pairs of edges and their exact linearisation.
  *

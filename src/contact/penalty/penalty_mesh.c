@@ -389,7 +389,7 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== search_candidates.c ==== */
+/* ---- detection of collisions ---- */
 
 /* What may begin to touch: points near triangles from the broad phase, and which of them do on the way to a trial state, by continuous
  * collision detection. */
@@ -852,7 +852,7 @@ static PetscErrorCode find_points_inside(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== mesh_contact_force.c ==== */
+/* ---- forces ---- */
 
 /* Forces of the pairs and what their linearisation needs, mesh_contact_tangent.c. penalty-relaxation.md, sections 4 to 6. */
 
@@ -1248,7 +1248,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== mesh_contact_tangent.c ==== */
+/* ---- tangent ---- */
 
 /* The exact linearisation of the pairs, as mesh_contact_force.c kept it: products with vectors, and blocks of a matrix. penalty-relaxation.md,
  * sections 4 to 6.

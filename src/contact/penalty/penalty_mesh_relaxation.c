@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include <float.h>
 
-/* ==== mesh_pull.h ==== */
+/* ---- spring force in the plane of a triangle ---- */
 
 /* Private to mesh_relaxation.c: how a point at Z pulls at its attachment in the plane of a triangle, and what friction has against it there and
  * along edges. Notation of penalty-relaxation.md, section 4. */
@@ -27,7 +27,7 @@ typedef struct {
 } triangle_pull;
 
 
-/* ==== mesh_pull.c ==== */
+/* ---- friction ellipse and normals ---- */
 
 /* n += unit normal of a triangle, times its angle at a corner unless that is < 0. */
 static void pull_add_normal(const pulled_surface *s, int32_t triangle, int corner_for_angle, double n[3])
@@ -148,7 +148,7 @@ static void pull_gradient_of_length(const triangle_pull *p, double u[3], double 
   v3_axpy(turn, -share * along / p->m.length, p->m.t);
 }
 
-/* ==== penalty_mesh_relaxation.c ==== */
+/* ---- relaxation over triangles, edges and vertices ---- */
 
 /* Notation of penalty-relaxation.md, section 4: beta are the weights of the attachment, lambda those of W, the point of
  * the plane nearest to Z, delta = beta - lambda. Gradients are kept as dense rows over the columns (Z, nodes met so far):

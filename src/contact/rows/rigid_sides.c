@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
-/* ==== rigid_sides.c ==== */
+/* ---- sums and products ---- */
 
 PetscErrorCode rigid_sides_create(rigid_sides *s)
 {
@@ -211,7 +211,7 @@ void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, 
   contact_wrenches_sum(s->wrenches, 18, s, sum_diagonals, add_diagonal, d);
 }
 
-/* ==== rigid_sides_assemble.c ==== */
+/* ---- assembly of the tangent ---- */
 
 /* The tangent of the pairs as blocks of a matrix. A pair couples up to four blocks, or rows of them: the point (blocks of a weighted
  * point, or the linear block of its rigid body), the turning of the point's body, the object's linear block and its turning. With

@@ -7,7 +7,7 @@
 #include "core/memory.h"
 #include <stdlib.h>
 
-/* ==== surface_contact_internal.h ==== */
+/* ---- data ---- */
 
 /* Private to surface_contact*.c. */
 
@@ -163,7 +163,7 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
   if (w[0] > weight_snap && w[1] > weight_snap && w[2] > weight_snap) take(a, w, p, out);
 }
 
-/* ==== surface_contact_inside.c ==== */
+/* ---- is a point inside the solid? ---- */
 
 /* Of a triangle's area, and the sine of an angle to it. */
 static const double through_tolerance = 1e-6;
@@ -294,7 +294,7 @@ static bool surface_is_elsewhere(const surface_contact *c, const surface_inside 
   return is_shallow(&p);
 }
 
-/* ==== surface_contact_point.c ==== */
+/* ---- points against triangles ---- */
 
 static const double flat            = 1e-6; /* sine of an angle at an edge or vertex that is none */
 static const double point_sweep_tolerance = 1e-6; /* of the longest edge */
@@ -518,7 +518,7 @@ static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t 
   return point_touches(c, point, t, out) || (c->x1 && point_comes_near(c, point, t, out));
 }
 
-/* ==== surface_contact_edge.c ==== */
+/* ---- edges against edges ---- */
 
 /* Sine of an angle below which edges lie along each other: then ends and points tell. */
 static const double parallel_tolerance = 1e-3;
@@ -681,7 +681,7 @@ static bool surface_edge_spot(const surface_contact *c, int32_t first, int32_t s
   return c->x1 && edges_come_near(c, &p, out);
 }
 
-/* ==== surface_contact.c ==== */
+/* ---- creation and search ---- */
 
 enum { CHUNK = 128, SERIAL_LIMIT = 512 };
 
