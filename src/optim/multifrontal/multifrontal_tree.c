@@ -71,7 +71,7 @@ static bool is_alike(const front_terms *t, int64_t a, int64_t b)
   return is_same(t->start[a + 1] - t->start[a], t->column + t->start[a], t->start[b + 1] - t->start[b], t->column + t->start[b]);
 }
 
-/* Neighbours of group i, in no order, to `to` unless NULL; mark [n] holds i + 1 for those seen. */
+/* Neighbours of group i, in no order, to `to` unless NULL; mark [n] is i + 1 for those already found. */
 static int64_t list_row(const sparse_rows *A, const front_terms *t, const touches *of, const front_graph *g, const int32_t *group,
                         int64_t i, int32_t *mark, int32_t *to)
 {

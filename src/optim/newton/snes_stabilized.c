@@ -152,7 +152,7 @@ static PetscErrorCode is_downhill(SNES snes, Vec dz, double m, bool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dz <- -t C^2 H^T D^-2 g, with t the minimiser of the linear model along it; *m = 0 if E is stationary. Wants H at z. */
+/* dz <- -t C^2 H^T D^-2 g, with t the minimiser of the linear model along it; *m = 0 if E is stationary. Requires H at z. */
 static PetscErrorCode gradient_direction(SNES snes, Vec dz, double *m)
 {
   SNES_Stabilized *s = data_of(snes);
@@ -434,7 +434,7 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscCall(PetscOptionsInt("-snes_stabilized_wolfe_max_trials", "Trials per line search", "", max_trials, &max_trials, NULL));
   PetscOptionsHeadEnd();
   PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1,
-             PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: want 0 < c1 < c2 < 1 and max_trials >= 1");
+             PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: expected 0 < c1 < c2 < 1 and max_trials >= 1");
   s->search.max_trials = (int)max_trials;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
