@@ -48,8 +48,8 @@ typedef struct {
   double      error, cost;          /* relative error that is compared with the tolerance; l [J] of the reduced system */
 } sap_result;
 
-/* v [n] in: initial guess; out: v_free + A^-1 J^T r. This holds to rounding error for every status, so momentum is conserved; with
- * p->operator it holds to the tolerance, and linear momentum is balanced. r, u [n_terms][3] out: impulses, and relative velocities at
+/* v [n] in: initial guess; out: v_free + A^-1 J^T r. It is exact up to rounding for every status, so momentum is conserved; with
+ * p->operator it is exact up to the tolerance, and linear momentum is balanced. r, u [n_terms][3] out: impulses, and relative velocities at
  * that v. Error: out of memory. */
 PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
 /* Error of given velocities and impulses, evaluated independently of the solver: the larger of

@@ -43,7 +43,7 @@ typedef struct {
   const sap_problem *problem; /* borrowed */
   int64_t     n;
   int32_t    *own;      /* [n] unknown of the problem */
-  sparse_rows S;        /* [n x n]; empty where the problem has a multifrontal factor, which holds it */
+  sparse_rows S;        /* [n x n]; empty where the problem has a multifrontal factor, which contains it */
   double     *v_free;   /* [n] */
   double     *inverse;  /* [n] diag(S)^-1/2 */
   sap_columns J;        /* J by terms, unknowns of the reduced system */
