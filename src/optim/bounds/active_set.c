@@ -85,7 +85,7 @@ static bool project_onto_bounds(active_set *a)
 static bool run_active_set_iterations(active_set *a, const box_options *o, box_result *r)
 {
   const int64_t max  = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
-  double        best = INFINITY, last[PATIENCE]; /* the first residual is ignored: it says little for a start on bounds */
+  double        best = INFINITY, last[PATIENCE]; /* the first residual is ignored: it is not representative for an initial guess on bounds */
   int64_t       n_steps = 0;
   box_gradient(a->q, a->x, a->g, r);
   for (;;) {

@@ -86,7 +86,7 @@ double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *
  * result. */
 typedef PetscErrorCode (*box_solve_function)(const box_qp *q, const box_options *o, double *x, box_result *r);
 /* Run one solver. Checks the input, projects x [n] onto the bounds and sets r->target. Then calls `start` (if not NULL, to
- * improve the initial guess) and the solver, at most three times, until the residual evaluated afresh meets the target.
+ * improve the initial guess) and the solver, at most three times, until the recomputed residual is within the target.
  * is_unbounded: the solver ignores the bounds; its residual is the gradient. Called by box_solve, by the nested start and by the
  * Tao types. Errors as box_solve. */
 PetscErrorCode box_solve_with(box_solve_function start, box_solve_function solver, bool is_unbounded, const box_qp *q, const box_options *o,

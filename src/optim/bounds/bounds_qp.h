@@ -14,7 +14,7 @@ PetscErrorCode box_options_defaults(document *owner, const box_options **out);
 
 /* Solve by o->method. x [n]: initial guess on entry (need not be feasible); solution on return. The solution is always feasible,
  * except for `cg`, which ignores the bounds. The result is BOX_OK only if the projected gradient (for `cg` the gradient),
- * evaluated afresh, meets the tolerance. Errors: invalid input (lo > hi, diagonal not above 0, values that are not finite; x is
+ * recomputed at the end, is within the tolerance. Errors: invalid input (lo > hi, diagonal not above 0, values that are not finite; x is
  * then unchanged) and out of memory. */
 PetscErrorCode box_solve(const box_qp *q, const box_options *o, double *x, box_result *r);
 #define BOX_SOLVER_TABLE(X)                                                                                                            \

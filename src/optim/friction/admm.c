@@ -4,7 +4,7 @@
  *   v <- argmin of the dynamics + 1/2 |H v + q + s - z + xi|_R^2,   z <- P_{K_1/mu}(H v + q + s + xi),   xi <- xi + H v + q + s - z,
  *   s <- mu |u_T| e_N,   r = -R xi in K_mu by construction
  *
- * (v is what impulses add to the free motion, so that u = H v + q.) With b = z - q - s - xi the first line asks for H v, which is
+ * (v is the velocity change by the impulses, so that u = H v + q.) With b = z - q - s - xi the first line requires H v, which is
  *   H K^-1 H^T R b,  K = M + H^T R H       of a system
  *   b - R^-1 x,      (W + R^-1) x = b      of stored blocks, or where contacts are few against unknowns
  * One factorisation for each rho; it is doubled or halved when the two residuals differ much. */

@@ -7,7 +7,7 @@
 static inline void cone_project(double mu, const double z[3], double p[3])
 {
   const double t = sqrt(z[1] * z[1] + z[2] * z[2]);
-  if (t <= mu * z[0] && z[0] >= 0.0) { /* the latter says something where both sides are 0 */
+  if (t <= mu * z[0] && z[0] >= 0.0) { /* the second condition matters only where both sides are 0 */
     p[0] = z[0], p[1] = z[1], p[2] = z[2];
   } else if (mu * t <= -z[0]) {
     p[0] = p[1] = p[2] = 0.0;

@@ -254,7 +254,7 @@ typedef struct {
   int32_t        *member;
   int32_t        *local; /* [n_dof] place -> its number within the group, -1 untouched */
   int32_t        *n_unknowns; /* [n_groups] touched places */
-  bool           *is_unknowns; /* [n_groups] how it is held */
+  bool           *is_unknowns; /* [n_groups] whether the group is stored by its unknowns */
   int64_t        *state;       /* [n_groups] */
 } grouping;
 

@@ -30,7 +30,7 @@ typedef struct {
   bool                   *is_active;
   double                  gap, first_gap, best_error;
   /* rounds: see follow() */
-  double                 *held;                           /* [n] mu |u_T| while it is held */
+  double                 *held;                           /* [n] mu |u_T| of a round, where it is fixed */
   cone_pair              *warm, *left;                    /* [n] where rounds set out; where the path was left */
   bool                    is_held, is_warm, is_resumed;
   int64_t                 n_rounds, n_idle, n_idle_rounds;
@@ -202,10 +202,10 @@ static PetscErrorCode finish(newton_run *run, const path *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The path with mu |u_T| as it comes is short where much is at rest: its derivative has every direction there. Then mu |u_T| is
- * held as it is at the best impulses and the problem that leaves, which is convex, is solved from the start; and again with what
- * that brings, until it stays [Cadoux2009]. A wall of 144 bricks at rest, 839 contacts, stalled at 1.4e-6 in 100 steps and is
- * solved to 1e-8 in the second round. */
+/* The central path with variable mu |u_T| ends early where many contacts are at rest, because the derivative of |u_T| is undefined
+ * there. Then mu |u_T| is fixed at its value for the best impulses, and the resulting convex problem is solved from the start. This is
+ * repeated with the new mu |u_T| until it no longer changes [Cadoux2009]. A wall of 144 bricks at rest (839 contacts) stalled at 1.4e-6
+ * in 100 steps; with these rounds it is solved to 1e-8 in the second round. */
 static PetscErrorCode start_round(path *k, const double *r)
 {
   const friction_problem *p = k->p;
@@ -318,7 +318,7 @@ PetscErrorCode friction_solve_interior_point(const friction_problem *p, const fr
   PetscFunctionBegin;
   PetscCall(newton_run_create(p, o, end, out, &run));
   newton_work_velocity(run.work, p, r);
-  newton_work_keep_best(run.work, p, o, r); /* a guess serves only if it is the answer */
+  newton_work_keep_best(run.work, p, o, r); /* the initial guess is used only if it is the solution */
   PetscErrorCode code = 0;
   out->verdict        = FRICTION_OK;
   if (run.work->best_error > o->tolerance) {

@@ -69,7 +69,7 @@ static void band_lanes_solve(int64_t n, int64_t width, const double *restrict l,
   }
 }
 
-/* One component. Band: row i of L holds its entries of columns i - width ... i - 1 in factor[i * width ...]; D^-1 stands apart. */
+/* One component. Band: row i of L holds its entries of columns i - width ... i - 1 in factor[i * width ...]; D^-1 is stored separately. */
 typedef struct {
   int64_t        width; /* half bandwidth; -1: direct */
   double        *factor;
@@ -85,7 +85,7 @@ struct mass_factor {
   double    *inverse_pivot; /* [n] in places */
   int64_t    n_batches;
   int64_t   *batch; /* [n_batches+1] first component of each: one, or BAND_LANES of one shape */
-  double   **lanes; /* [n_batches] the factors of such a batch side by side, beside those of each; NULL: one component */
+  double   **lanes; /* [n_batches] interleaved factors of a batch, in addition to those of its components; NULL: one component */
 };
 
 /* A band of width b costs n b^2 multiplications; from here on ordering for little fill is worth a package. */

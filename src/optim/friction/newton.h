@@ -30,8 +30,8 @@ PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out);
 void           newton_work_destroy(newton_work **k);
 /* u = W r + q */
 void newton_work_velocity(newton_work *k, const friction_problem *p, const double *r);
-/* Store (r, u) if its error, of the kind o->error, is the smallest so far; returns true if it was stored. Impulses that meet the
- * tolerance are projected onto the cones first and must meet it there. */
+/* Store (r, u) if its error, of the kind o->error, is the smallest so far; returns true if it was stored. Impulses within the
+ * tolerance are projected onto the cones first, and the projected impulses must be within the tolerance. */
 bool newton_work_keep_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r);
 /* Load the best impulses, inside their cones, and u = W r + q; zero if none was finite. */
 void newton_work_take_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u);

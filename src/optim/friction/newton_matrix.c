@@ -174,7 +174,7 @@ struct newton_matrix {
   const bool             *is_active;
   newton_saddle          *saddle; /* NULL until it is worth it */
   bool                    is_saddle;
-  sparse_direct          *pivoted; /* only where the block factors fail or the user asked for it */
+  sparse_direct          *pivoted; /* used only where the block factors fail or an option requests it */
   bool                    is_pivoted, always_pivoted;
   double                 *rhs, *rest, *step; /* [3 n] */
   double                  alpha;
@@ -237,7 +237,7 @@ PetscErrorCode newton_matrix_create(const friction_problem *p, newton_matrix **o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The pattern serves while it holds every active contact and not many others. */
+/* True while the pattern contains every active contact and not many others; then it is reused. */
 static bool pattern_serves(const newton_matrix *m, const bool *is_active)
 {
   int64_t n_active = 0;

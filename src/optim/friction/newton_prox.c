@@ -35,7 +35,7 @@ enum {
   ATTEMPT_STEPS    = 20,
   ATTEMPT_PATIENCE = 4
 };
-static const double INNER   = 0.1; /* accept a proximal problem's answer at this of the error of the whole problem */
+static const double INNER   = 0.1; /* tolerance of a proximal problem over the error of the whole problem */
 static const double CAREFUL = 0.3, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3; /* CAREFUL: factor on alpha near a shift that failed */
 static const double ATTEMPT_ALPHA[] = {1e-6, 1e-4, 1e-8, 1e-2};
 
@@ -67,10 +67,10 @@ static friction_verdict must_stop(const newton_run *run)
   return timer_now() > run->end ? FRICTION_TIME : stop_is_urgent() ? FRICTION_STOPPED : FRICTION_OK;
 }
 
-/* Newton steps on the function with u = W r + q + alpha (r - centre), or with centre = r all along (NULL), which leaves the
- * shift in the matrix alone. Goes on until the inner error is `wanted` of the whole one (`from` at the centre), the whole
- * problem is solved, or it has not fallen for `patience` steps. */
-static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *centre, double from, double wanted, int64_t n_steps,
+/* Newton steps on the function with u = W r + q + alpha (r - centre). With centre NULL the centre is always r, so only the matrix is
+ * shifted. Stops when the inner error is `requested` of the whole one (`from` at the centre), when the whole problem is solved, or when
+ * the inner error has not fallen for `patience` steps. */
+static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *centre, double from, double requested, int64_t n_steps,
                                    int64_t patience, double *r, bool *is_accepted)
 {
   const friction_problem *p = run->p;
@@ -88,7 +88,7 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
     if (k->best_error <= run->o->tolerance || run->verdict != FRICTION_OK || !isfinite(whole)) break;
     for (int64_t i = 0; i < 3 * p->n && centre; ++i) k->u[i] += alpha * (r[i] - centre[i]);
     const double inner = centre ? friction_error(p, run->o->error, r, k->u) : whole;
-    *is_accepted       = inner <= wanted * fmin(from, whole);
+    *is_accepted       = inner <= requested * fmin(from, whole);
     if (*is_accepted || step == n_steps) break;
     if (inner < 0.9 * least) least = inner, since = 0;
     else if (++since > patience) break;
@@ -102,9 +102,9 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The shift of the next proximal problem. After a failure at `bad` it stays a little above for a number of problems that doubles
- * with every failure, then falls in smaller steps: on walls of bricks with gaps of 1e-5 each proximal problem at a safe shift
- * brings the next nearer to the contacts that carry, and a wall that failed whatever the sweeps takes a hundred steps. */
+/* The shift of the next proximal problem. After a failure at `bad` it stays slightly larger for a number of problems that doubles with
+ * every failure, then it decreases in smaller steps. On walls of bricks with gaps of 1e-5, each proximal problem at a safe shift
+ * identifies more of the contacts that carry force. A wall that failed with any number of sweeps then takes a hundred steps. */
 typedef struct {
   double alpha, bad;
   int    hold, next_hold;
@@ -180,8 +180,8 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
   for (int64_t swept = 0; swept < most_sweeps;) {
     friction_result part = {0};
     double          before = k->best_error;
-    const int64_t wanted = swept / 2 + FIRST_SWEEPS;
-    sweeps.max_iterations = wanted < most_sweeps - swept ? wanted : most_sweeps - swept;
+    const int64_t requested = swept / 2 + FIRST_SWEEPS;
+    sweeps.max_iterations = requested < most_sweeps - swept ? requested : most_sweeps - swept;
     sweeps.time_limit     = run->end < INFINITY ? fmax(1e-9, run->end - timer_now()) : 0.0;
     PetscCall(friction_solve_splitting(run->p, &sweeps, r, k->trial_f, &part));
     swept += part.iterations, run->out->iterations += part.iterations;

@@ -254,7 +254,7 @@ void one_contact_enumerate(const one_contact *o, const double b[3], double r[3])
       return;
     }
   }
-  solve_in_rotated_tangents(o, t, &none, r); /* take-off, stick, no friction: no root is looked for */
+  solve_in_rotated_tangents(o, t, &none, r); /* separation, stick or no friction: no root search is needed */
   turn_out(o, r);
 }
 

@@ -21,7 +21,7 @@ void sparse_direct_destroy(sparse_direct **s)
   memory_free(s);
 }
 
-/* Cholesky packages want the upper triangle, LU all of it. */
+/* Create the PETSc matrix: the upper triangle for Cholesky packages, the whole matrix for LU. */
 static PetscErrorCode matrix_of(sparse_direct *s, const sparse_rows *a)
 {
   const bool is_upper = s->kind == SPARSE_DIRECT_CHOLESKY;
@@ -91,7 +91,7 @@ PetscErrorCode sparse_direct_refactor(sparse_direct *s, const sparse_rows *a, bo
   *is_regular = false;
   const PetscErrorCode code = s->kind == SPARSE_DIRECT_CHOLESKY ? MatCholeskyFactorNumeric(s->factor, s->matrix, &s->info)
                                                                 : MatLUFactorNumeric(s->factor, s->matrix, &s->info);
-  if (code == PETSC_ERR_MAT_CH_ZRPVT || code == PETSC_ERR_MAT_LU_ZRPVT) { /* an answer, not an error */
+  if (code == PETSC_ERR_MAT_CH_ZRPVT || code == PETSC_ERR_MAT_LU_ZRPVT) { /* singular or not definite: reported to the caller, no error */
     error_clear();
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -47,13 +47,14 @@ static const friction_options *flow_work_coulomb(const flow_work *w) { return w-
 
 
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
-#define YIELD_TOLERANCE 2.0  /* excess of yield over the tolerance, where a solver of stress ends in the cone */
-#define SETTLE_ROUNDS 4
-#define CONE_ROUNDS 12
-#define SLOW_CONTRACTION 0.9 /* of the change of p and lambda from sweep to sweep; above it they are solved together */
+#define YIELD_TOLERANCE 2.0  /* max_yield_excess allowed, in outer tolerances; only for stress solvers that end in the cone */
+#define SETTLE_ROUNDS 4      /* maximum number of times that contacts are settled and the pressure solved for them */
+#define CONE_ROUNDS 12       /* maximum number of final stress solves that bring stress back into the cone */
+#define SLOW_CONTRACTION 0.9 /* ratio of the changes of successive sweeps; above it p and lambda are solved together */
 
+/* Unknowns at the start of an iteration; the change of the iteration is measured from here. */
 typedef struct {
-  double *p, *s, *lambda, *z; /* before */
+  double *p, *s, *lambda, *z;
 } snapshot;
 
 static PetscErrorCode snapshot_create(flow_solver *S, snapshot *b)
@@ -65,13 +66,13 @@ static PetscErrorCode snapshot_create(flow_solver *S, snapshot *b)
   PetscCall(flow_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static void snapshot_take(const flow_solver *S, snapshot *b)
+static void snapshot_store(const flow_solver *S, snapshot *b)
 {
   flow_copy(b->p, S->x->p, S->f->n_cells), flow_copy(b->s, S->x->s, S->f->n_stress);
   flow_copy(b->lambda, S->x->lambda, S->f->n_contacts), flow_copy(b->z, S->x->z, 2 * S->f->n_contacts);
 }
 
-static double largest(int64_t n, const double *x)
+static double max_nonnegative(int64_t n, const double *x)
 {
   double most = 0.0;
     #pragma omp simd reduction(max : most)
@@ -79,35 +80,36 @@ static double largest(int64_t n, const double *x)
   return most;
 }
 
-/* Scales of the unknowns, as they stand. */
-static void scales(flow_solver *S)
+/* Reference values that normalise changes of the unknowns, from the current unknowns. */
+static void update_scales(flow_solver *S)
 {
   double mu_max = 0.0;
-  S->p_ref      = fmax(S->f->pressure_scale, largest(S->f->n_cells, S->x->p));
-  S->lambda_ref = fmax(S->f->contact_scale, largest(S->f->n_contacts, S->x->lambda));
-  S->alpha_max  = largest(S->f->n_cells, S->alpha);
+  S->p_ref      = fmax(S->f->pressure_scale, max_nonnegative(S->f->n_cells, S->x->p));
+  S->lambda_ref = fmax(S->f->contact_scale, max_nonnegative(S->f->n_contacts, S->x->lambda));
+  S->alpha_max  = max_nonnegative(S->f->n_cells, S->alpha);
   for (int64_t j = 0; j < S->f->n_contacts; ++j) mu_max = fmax(mu_max, S->f->contact[j].mu);
   S->mu_max = mu_max;
 }
-static double over(double a, double b) { return b > 0.0 ? a / b : a > 0.0 ? INFINITY : 0.0; }
+static double ratio_or_infinity(double a, double b) { return b > 0.0 ? a / b : a > 0.0 ? INFINITY : 0.0; }
 static double change_of_pn(const flow_solver *S, const snapshot *b)
 {
-  return fmax(over(team_max_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
-              over(team_max_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
+  return fmax(ratio_or_infinity(team_max_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
+              ratio_or_infinity(team_max_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
 }
 static double change_of_s(const flow_solver *S, const snapshot *b, double undamped)
 {
-  return over(fmax(undamped, team_max_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
+  return ratio_or_infinity(fmax(undamped, team_max_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
 }
 static double change_of_z(const flow_solver *S, const snapshot *b)
 {
-  return over(team_max_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
+  return ratio_or_infinity(team_max_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
 }
 
-/* By how much stress exceeds the cone of the p at hand, where there is pressure to speak of; 0 if it does not. */
-static double excess_of_yield(const flow_solver *S)
+/* Largest relative excess of |s| over the cone radius alpha (p + c) at the current p; 0 if all stress is within the cone.
+ * Only cells with p above FLOW_SPEAKS_OF max p count. */
+static double max_yield_excess(const flow_solver *S)
 {
-  const double p_enough = FLOW_SPEAKS_OF * largest(S->f->n_cells, S->x->p);
+  const double p_enough = FLOW_SPEAKS_OF * max_nonnegative(S->f->n_cells, S->x->p);
   double       most     = 1.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
     const double bound = S->alpha[c] * (S->x->p[c] + flow_cohesion(S->f, c));
@@ -117,7 +119,7 @@ static double excess_of_yield(const flow_solver *S)
   return sqrt(most) - 1.0;
 }
 
-static PetscErrorCode timed(flow_solver *S, int stage, PetscErrorCode (*solve)(flow_solver *))
+static PetscErrorCode time_stage(flow_solver *S, int stage, PetscErrorCode (*solve)(flow_solver *))
 {
   PetscFunctionBegin;
   const double start = timer_now();
@@ -126,26 +128,27 @@ static PetscErrorCode timed(flow_solver *S, int stage, PetscErrorCode (*solve)(f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* p | lambda: sweeps, or one solve for both. Sweeps that hardly contract (a light body in a heavy continuum) give way to that. */
-static PetscErrorCode solve_pn(flow_solver *S, snapshot *sweep)
+/* Pressure and normal contact forces: alternating sweeps, or one solve for both (`unified`). When sweeps converge slowly (a light
+ * body in a heavy continuum), this and all later calls use the unified solve. */
+static PetscErrorCode solve_pressure_and_contacts(flow_solver *S, snapshot *sweep)
 {
   const bool is_coupled = S->F_p.n_rows > 0 && S->f->n_contacts > 0;
   double     before     = INFINITY;
   PetscFunctionBegin;
   if (S->is_unified && is_coupled) {
-    PetscCall(timed(S, PRESSURE, flow_solve_unified));
+    PetscCall(time_stage(S, PRESSURE, flow_solve_unified));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int64_t k = 0; k < (is_coupled ? S->o->sweeps : 1); ++k) {
     flow_copy(sweep->p, S->x->p, S->f->n_cells), flow_copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
-    PetscCall(timed(S, PRESSURE, flow_solve_p));
-    PetscCall(timed(S, CONTACT, flow_solve_lambda));
-    scales(S);
+    PetscCall(time_stage(S, PRESSURE, flow_solve_p));
+    PetscCall(time_stage(S, CONTACT, flow_solve_lambda));
+    update_scales(S);
     const double now = change_of_pn(S, sweep);
     if (!S->r->is_finite || now <= FLOW_INNER * S->o->tolerance) break;
     if (k >= 2 && now > SLOW_CONTRACTION * before && now > S->o->tolerance) {
       S->is_unified = S->r->became_unified = true;
-      PetscCall(timed(S, PRESSURE, flow_solve_unified));
+      PetscCall(time_stage(S, PRESSURE, flow_solve_unified));
       break;
     }
     before = now;
@@ -153,7 +156,7 @@ static PetscErrorCode solve_pn(flow_solver *S, snapshot *sweep)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, double *undamped)
+static PetscErrorCode solve_stress(flow_solver *S, const flow_stress_solver *stress, double *undamped)
 {
   PetscFunctionBegin;
   *undamped = 0.0;
@@ -167,16 +170,16 @@ static PetscErrorCode solve_s(flow_solver *S, const flow_stress_solver *stress, 
 
 static bool is_in_cone(const flow_solver *S, const flow_stress_solver *stress)
 {
-  return !stress || !stress->is_in_cone || S->f->is_staggered || excess_of_yield(S) <= YIELD_TOLERANCE * S->o->tolerance;
+  return !stress || !stress->is_in_cone || S->f->is_staggered || max_yield_excess(S) <= YIELD_TOLERANCE * S->o->tolerance;
 }
 
-/* Which unknowns an outer loop moves. */
+/* The unknowns that an outer loop changes. */
 typedef struct {
-  const flow_stress_solver *stress; /* NULL: s stays */
+  const flow_stress_solver *stress; /* NULL: s is fixed */
   bool has_p, has_contacts;
 } phase;
 
-static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *before, snapshot *sweep)
+static PetscErrorCode run_outer_iterations(flow_solver *S, const phase *which, snapshot *before, snapshot *sweep)
 {
   flow_report *r       = S->r;
   PetscFunctionBegin;
@@ -184,67 +187,68 @@ static PetscErrorCode iterate(flow_solver *S, const phase *which, snapshot *befo
   PetscCall(flow_support_begin(S, which->stress && which->stress->is_in_cone));
   for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
     double undamped = 0.0;
-    snapshot_take(S, before);
+    snapshot_store(S, before);
     if (which->has_p && S->f->update_alpha) S->f->update_alpha(S->f->alpha_context, S->x->p, S->u, S->alpha);
-    scales(S);
-    if (which->has_contacts) PetscCall(timed(S, FRICTION, flow_solve_z));
-    PetscCall(solve_s(S, which->stress, &undamped));
+    update_scales(S);
+    if (which->has_contacts) PetscCall(time_stage(S, FRICTION, flow_solve_z));
+    PetscCall(solve_stress(S, which->stress, &undamped));
     if (team_first_not_finite(S->f->n_faces, S->u) < S->f->n_faces ||
         team_first_not_finite(FLOW_BODY * S->f->n_bodies, S->v) < FLOW_BODY * S->f->n_bodies)
       r->is_finite = false;
     if (!r->is_finite) break;
-    if (which->has_p && which->has_contacts) PetscCall(solve_pn(S, sweep));
-    else if (which->has_p) PetscCall(timed(S, PRESSURE, flow_solve_p));
-    else PetscCall(timed(S, CONTACT, flow_solve_lambda));
-    scales(S);
+    if (which->has_p && which->has_contacts) PetscCall(solve_pressure_and_contacts(S, sweep));
+    else if (which->has_p) PetscCall(time_stage(S, PRESSURE, flow_solve_p));
+    else PetscCall(time_stage(S, CONTACT, flow_solve_lambda));
+    update_scales(S);
     ++r->outer;
     const double earlier = k > 0 ? r->change : INFINITY;
     r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
-    if (which->stress) r->change = fmax(r->change, over(flow_support_miss(S), S->p_ref));
+    if (which->stress) r->change = fmax(r->change, ratio_or_infinity(flow_support_miss(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
-    r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* small changes add up */
+    r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* many small changes of p can add up to a large excess */
     flow_support_follow(S, r->change, earlier, k + 2 >= S->o->max_outer);
     if (stop_is_urgent()) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Stress that p has left outside its cone is found once more, within it, and p for that; in the end stress is in the cone, and
- * contacts are those of what acts then. */
-static PetscErrorCode bring_into_cone(flow_solver *S, const flow_stress_solver *stress)
+/* Final correction when p has changed so that stress is outside its cone: solve the stress again within the cone, then the pressure
+ * and the contacts for it. The last operations solve stress and contacts, so stress ends in the cone and the contacts match. */
+static PetscErrorCode project_stress_into_cone(flow_solver *S, const flow_stress_solver *stress)
 {
   double undamped;
   PetscFunctionBegin;
   for (int round = 0; round < CONE_ROUNDS && !is_in_cone(S, stress); ++round) {
     PetscCall(flow_support_begin(S, true));
-    PetscCall(solve_s(S, stress, &undamped));
-    if (round + 1 < CONE_ROUNDS) PetscCall(timed(S, PRESSURE, flow_solve_p));
+    PetscCall(solve_stress(S, stress, &undamped));
+    if (round + 1 < CONE_ROUNDS) PetscCall(time_stage(S, PRESSURE, flow_solve_p));
     PetscCall(flow_settle_contacts(S));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Contacts in the end. Where a body strikes, that may change much, and p found before it would let momentum through: then all is
- * iterated again, a few times at most, and p is found once more at any rate. */
-static PetscErrorCode settle(flow_solver *S, const phase *all, snapshot *before, snapshot *sweep)
+/* Solve the contacts accurately after the outer iterations. Where a body hits, the contact forces may change much, and the pressure
+ * computed before would violate momentum balance. Then the outer iterations run again, SETTLE_ROUNDS times at most. The pressure is
+ * always solved once more after the contacts. */
+static PetscErrorCode settle_contacts_and_pressure(flow_solver *S, const phase *all, snapshot *before, snapshot *sweep)
 {
   const bool is_coupled = S->f->n_contacts > 0 && S->F_p.n_rows > 0;
   PetscFunctionBegin;
   PetscCall(flow_settle_contacts(S));
   for (int round = 0; round < SETTLE_ROUNDS && is_coupled && S->r->is_finite; ++round) {
-    snapshot_take(S, before);
-    PetscCall(timed(S, PRESSURE, flow_solve_p));
-    scales(S);
+    snapshot_store(S, before);
+    PetscCall(time_stage(S, PRESSURE, flow_solve_p));
+    update_scales(S);
     const bool is_enough = !S->r->is_converged || change_of_pn(S, before) <= S->o->tolerance || round + 1 == SETTLE_ROUNDS;
-    if (!is_enough) PetscCall(iterate(S, all, before, sweep));
+    if (!is_enough) PetscCall(run_outer_iterations(S, all, before, sweep));
     PetscCall(flow_settle_contacts(S));
     if (is_enough) break;
   }
-  if (is_coupled && S->r->is_finite) PetscCall(bring_into_cone(S, all->stress));
+  if (is_coupled && S->r->is_finite) PetscCall(project_stress_into_cone(S, all->stress));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const flow_stress_solver *stress_solver(const flow_solver *S)
+static const flow_stress_solver *select_stress_solver(const flow_solver *S)
 {
   static const flow_stress_solver *const solvers[] = {
 #define X(symbol, name, solver, help) &solver,
@@ -255,7 +259,7 @@ static const flow_stress_solver *stress_solver(const flow_solver *S)
   return S->f->n_stress == 0 || is_without ? NULL : solvers[S->o->stress];
 }
 
-static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver *stress)
+static PetscErrorCode solve_in_coupling_order(flow_solver *S, const flow_stress_solver *stress)
 {
   const int   coupling = S->o->coupling;
   const phase all = {stress, true, true}, continuum = {stress, true, false}, contacts = {NULL, false, true};
@@ -265,16 +269,16 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
   PetscCall(snapshot_create(S, &sweep));
   S->is_unified = coupling == FLOW_UNIFIED;
   if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) {
-    PetscCall(iterate(S, &all, &before, &sweep));
+    PetscCall(run_outer_iterations(S, &all, &before, &sweep));
     PetscCall(flow_settle_create(S));
-    PetscCall(settle(S, &all, &before, &sweep));
+    PetscCall(settle_contacts_and_pressure(S, &all, &before, &sweep));
   } else {
     const bool is_contact_first = coupling == FLOW_C_P || coupling == FLOW_C_PF, has_contacts = S->f->n_contacts > 0;
     bool       is_converged = true;
     for (int k = 0; k < 2; ++k) {
       const bool is_contact = (k == 0) == is_contact_first;
       if (is_contact && !has_contacts) continue;
-      PetscCall(iterate(S, is_contact ? &contacts : &continuum, &before, &sweep));
+      PetscCall(run_outer_iterations(S, is_contact ? &contacts : &continuum, &before, &sweep));
       is_converged = is_converged && S->r->is_converged;
     }
     S->r->is_converged = is_converged;
@@ -282,13 +286,13 @@ static PetscErrorCode iterate_in_order(flow_solver *S, const flow_stress_solver 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x,
+static PetscErrorCode solve_with_memory(flow_solver *S, const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x,
                                    flow_report *r)
 {
   PetscFunctionBegin;
   PetscCall(flow_solver_create(S, f, o, flow_work_memory(w), x, r));
   S->coulomb = flow_work_coulomb(w);
-  const flow_stress_solver *stress = stress_solver(S);
+  const flow_stress_solver *stress = select_stress_solver(S);
   if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
   for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
@@ -298,11 +302,11 @@ static PetscErrorCode solve_within(flow_solver *S, const flow_problem *f, const 
   }
   if (stress) PetscCall(stress->create(S));
   flow_velocities(S);
-  PetscErrorCode code = iterate_in_order(S, stress);
+  PetscErrorCode code = solve_in_coupling_order(S, stress);
   if (stress) stress->destroy(S);
   PetscCall(code);
   flow_velocities(S);
-  flow_problem last = *f; /* with alpha as it came to be */
+  flow_problem last = *f; /* with the final alpha */
   last.alpha        = S->alpha;
   PetscCall(flow_kkt(&last, x, &r->kkt));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,7 +319,7 @@ PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_wor
   PetscFunctionBegin;
   *r = (flow_report){.is_finite = true};
   if (!w) PetscCall(flow_work_create(&own));
-  const PetscErrorCode code = solve_within(&S, f, o, w ? w : own, x, r);
+  const PetscErrorCode code = solve_with_memory(&S, f, o, w ? w : own, x, r);
   flow_settle_destroy(&S);
   flow_solver_destroy(&S);
   flow_work_destroy(&own);

@@ -10,7 +10,8 @@ typedef struct flow_work flow_work;
 PetscErrorCode flow_work_create(flow_work **out);
 void           flow_work_destroy(flow_work **w);
 
-/* Solve one step. w may be NULL. The same bits on any number of threads. Errors: invalid input and out of memory. Lack of
- * convergence is reported in r, not an error. */
+/* Solve one time step. x: initial guess in, solution out. w may be NULL (scratch memory is then created for this call).
+ * The result is bit-identical for any number of threads. Errors: invalid input and out of memory. Lack of convergence is
+ * reported in r and is no error. */
 PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x, flow_report *r);
 #endif

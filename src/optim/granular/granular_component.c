@@ -1,7 +1,8 @@
+/* Implementation: extraction of rows and couplings of one component, then the solvers `pyramid` and `sp`. */
 #include "optim/granular/granular_component.h"
 
-/* Rows of D and entries of F_s of the samples chosen, numbered 0, 1, ... */
-static PetscErrorCode take_rows(flow_component *k)
+/* Copy the rows of D that belong to the samples of k. */
+static PetscErrorCode extract_rows(flow_component *k)
 {
   const sparse_rows *D = k->S->f->D;
   int64_t n_entries = 0, slot = 0, *start = NULL;
@@ -22,7 +23,7 @@ static PetscErrorCode take_rows(flow_component *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_coupling(flow_component *k, const int32_t *number)
+static PetscErrorCode extract_coupling(flow_component *k, const int32_t *number)
 {
   const flow_coupling *F = &k->S->f->F_s;
   int32_t *sample = NULL, *body = NULL;
@@ -44,8 +45,8 @@ static PetscErrorCode take_coupling(flow_component *k, const int32_t *number)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* T: a cell has the mean of the samples that name it. */
-static PetscErrorCode interpolation(flow_component *k)
+/* Build T (staggered samples only): the value of a cell is the mean of the samples that list the cell. */
+static PetscErrorCode create_cell_interpolation(flow_component *k)
 {
   const flow_problem *f = k->S->f;
   int32_t *count = NULL, *row = NULL, *col = NULL;
@@ -74,7 +75,7 @@ static void fill_diagonal(flow_component *k)
   flow_copy(k->diagonal, k->own, k->n);
 }
 
-static PetscErrorCode component_fill(flow_solver *S, int e, flow_component *k)
+static PetscErrorCode fill_component(flow_solver *S, int e, flow_component *k)
 {
   const flow_problem *f = S->f;
   int32_t            *number = NULL;
@@ -87,9 +88,9 @@ static PetscErrorCode component_fill(flow_solver *S, int e, flow_component *k)
     number[i] = is_here ? (int32_t)slot : -1;
     if (is_here) k->sample[slot++] = (int32_t)i;
   }
-  PetscCall(take_rows(k));
-  PetscCall(take_coupling(k, number));
-  if (e >= 0) PetscCall(interpolation(k));
+  PetscCall(extract_rows(k));
+  PetscCall(extract_coupling(k, number));
+  if (e >= 0) PetscCall(create_cell_interpolation(k));
   double **const vectors[] = {&k->x, &k->b, &k->lo, &k->hi, &k->diagonal, &k->own};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     PetscCall(flow_array(S, "component vector", k->n, sizeof(double), vectors[i]));
@@ -102,7 +103,7 @@ PetscErrorCode flow_component_create(flow_solver *S, int e, flow_component *out)
 {
   PetscFunctionBegin;
   *out = (flow_component){.S = S};
-  const PetscErrorCode code = component_fill(S, e, out);
+  const PetscErrorCode code = fill_component(S, e, out);
   if (code) flow_component_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -153,7 +154,7 @@ PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *conte
   const box_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi};
   box_result   result = {.alpha_bar = k->alpha_bar};
   PetscFunctionBegin;
-  if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* staggered, in a shaft without edges along it */
+  if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* possible for staggered samples: a shaft has no edges along its axis */
   memset(k->x, 0, (size_t)k->n * sizeof *k->x);
   PetscCall(box_solve(&q, k->S->o->boxes, k->x, &result));
   k->alpha_bar = result.alpha_bar;
@@ -179,9 +180,10 @@ void flow_component_bounds(flow_component *k, double width)
   }
 }
 
-/* Stress in pyramids: each component between +-width alpha p/sqrt(2), with the p of its cell or the mean p around its edge.
- * Component by component, all from the same stress and without multipliers (JCSP), or all components in one solve with a larger
- * diagonal (SP), whose term regularises the stress itself: that is what the published comparison shows to melt heaps. */
+/* Stress bounded by a pyramid: each component is within +-width alpha p/sqrt(2), with the p of its cell or the mean p around its
+ * edge. `pyramid` (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all
+ * components with an enlarged diagonal. That term regularises the stress itself; the published comparison shows that heaps then
+ * melt [TakahashiBatty2021]. */
 typedef struct {
   int            n;
   flow_component part[FLOW_COMPONENTS];
@@ -189,7 +191,7 @@ typedef struct {
   double         shift, damping;
 } boxes;
 
-static PetscErrorCode boxes_create(flow_solver *S, bool is_together)
+static PetscErrorCode create_boxes(flow_solver *S, bool is_together)
 {
   boxes *w;
   PetscFunctionBegin;
@@ -205,17 +207,17 @@ static PetscErrorCode boxes_create(flow_solver *S, bool is_together)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static PetscErrorCode create_apart(flow_solver *S) { return boxes_create(S, false); }
-static PetscErrorCode create_together(flow_solver *S) { return boxes_create(S, true); }
+static PetscErrorCode create_pyramid(flow_solver *S) { return create_boxes(S, false); }
+static PetscErrorCode create_sp(flow_solver *S) { return create_boxes(S, true); }
 
-static void boxes_destroy(flow_solver *S)
+static void destroy_boxes(flow_solver *S)
 {
   boxes *w = S->stress;
   if (w)
     for (int e = 0; e < FLOW_COMPONENTS; ++e) flow_component_destroy(&w->part[e]);
 }
 
-/* The shift acts through the operator too: SP alone. */
+/* y = (A + shift) x: the enlarged diagonal is part of the operator. The shift is 0 except for `sp`. */
 static void apply_shifted(void *context, const double *restrict x, double *restrict y)
 {
   const flow_component *k = context;
@@ -223,7 +225,7 @@ static void apply_shifted(void *context, const double *restrict x, double *restr
   FLOW_FOR(i, k->n) y[i] += (k->diagonal[i] - k->own[i]) * x[i];
 }
 
-static PetscErrorCode solve_part(flow_solver *S, boxes *w, flow_component *k)
+static PetscErrorCode solve_component_step(flow_solver *S, boxes *w, flow_component *k)
 {
   PetscFunctionBegin;
   flow_component_bounds(k, S->o->pyramid->width);
@@ -233,17 +235,17 @@ static PetscErrorCode solve_part(flow_solver *S, boxes *w, flow_component *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(flow_solver *S, double *undamped)
+static PetscErrorCode solve_stress_in_boxes(flow_solver *S, double *undamped)
 {
   boxes *w = S->stress;
   PetscFunctionBegin;
   flow_gradient_s(S, S->g_s);
-  for (int e = 0; e < w->n; ++e) PetscCall(solve_part(S, w, &w->part[e]));
+  for (int e = 0; e < w->n; ++e) PetscCall(solve_component_step(S, w, &w->part[e]));
   *undamped = team_max_abs(S->f->n_stress, w->step);
   for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += w->damping * w->step[i];
   flow_change_s(S, w->damping, w->step);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_pyramid = {create_apart, solve, boxes_destroy, false},
-                         flow_stress_sp      = {create_together, solve, boxes_destroy, false};
+const flow_stress_solver flow_stress_pyramid = {create_pyramid, solve_stress_in_boxes, destroy_boxes, false},
+                         flow_stress_sp      = {create_sp, solve_stress_in_boxes, destroy_boxes, false};

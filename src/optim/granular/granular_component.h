@@ -1,5 +1,6 @@
-/* The samples of one stress component and their block of A_ss, for solvers that treat stress component by component; and the two
- * solvers `pyramid` and `sp`, which bound each component separately. */
+/* Block of the granular problem of one stress component: its samples, its rows of D and F_s, and its quadratic program. Used by the
+ * stress solvers that treat stress component by component (augmented_lagrangian, pyramid, sp). This module also has the two solvers
+ * `pyramid` and `sp`, which bound each component separately. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #include "optim/granular/granular_state.h"
@@ -7,19 +8,19 @@
 typedef struct {
   flow_solver  *S;
   int64_t       n;
-  int32_t      *sample;         /* [n] numbers of its samples, ascending */
-  sparse_rows   D, DT;          /* its rows of D */
-  sparse_rows   T, TT;          /* staggered only: cells from samples, the mean of the samples around a cell; empty: one sample a cell, in order */
-  flow_coupling F;              /* its part of F_s, samples numbered here */
+  int32_t      *sample;         /* [n] global indices of its samples, ascending */
+  sparse_rows   D, DT;          /* its rows of D, and their transpose */
+  sparse_rows   T, TT;          /* staggered only: mean of the samples around each cell, and the transpose; empty: one sample per cell, in order */
+  flow_coupling F;              /* its entries of F_s, with samples numbered 0 ... n - 1 */
   flow_coupled  coupled;
-  double       *x, *b, *lo, *hi; /* [n] of its quadratic program, whose unknown is a step */
-  double       *diagonal, *own;  /* [n] of its Hessian; of A_ee alone */
-  double       *hessian;         /* [n_cells] curvature of the constraints, or NULL */
+  double       *x, *b, *lo, *hi; /* [n] of its quadratic program, whose unknown is the step of the stress */
+  double       *diagonal, *own;  /* [n] diagonal of the Hessian; diagonal of A_ee alone */
+  double       *hessian;         /* [n_cells] curvature of the constraints, or NULL: none */
   double       *cells;           /* [n_cells] scratch */
   double        alpha_bar;
 } flow_component;
 
-/* All samples whose component is e, or all of them for e < 0. *out is empty after a failure; flow_component_destroy takes both. */
+/* Collect all samples whose component is e, or all samples for e < 0. After a failure *out is empty and may be destroyed. */
 PetscErrorCode flow_component_create(flow_solver *S, int e, flow_component *out);
 void           flow_component_destroy(flow_component *k);
 /* y = (A_ee + T^T hessian T) x; context is a flow_component. */
@@ -27,10 +28,11 @@ void flow_component_apply(void *context, const double *restrict x, double *restr
 /* y [n_cells] = T x, and x += T^T y */
 void flow_component_to_cells(const flow_component *k, const double *restrict x, double *restrict y);
 void flow_component_from_cells(const flow_component *k, const double *restrict y, double *restrict x);
-/* k->x: step that minimises the quadratic program, from 0, with k->b, lo, hi, diagonal as they stand; apply gets k. */
+/* Set k->x to the step that minimises the quadratic program with the current k->b, lo, hi and diagonal; initial guess 0. `apply`
+ * multiplies by its matrix and receives k as context. */
 PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y));
-/* lo, hi of a step from s within +-width times the radius at each sample; without pyramid (width INFINITY) free, but for samples
- * that carry nothing. */
+/* Set lo and hi so that s plus the step stays within +-width times the cone radius at each sample. With width INFINITY the step is
+ * free, except at samples of radius 0, where the stress becomes 0. */
 void flow_component_bounds(flow_component *k, double width);
 extern const flow_stress_solver flow_stress_pyramid, flow_stress_sp;
 #endif

@@ -1,4 +1,4 @@
-/* Tangential contact forces z: discs |z_j| <= mu_j lambda_j, given everything else. */
+/* Implementation: `newton` first, then accelerated projected gradient. Each constraint is the disc |z_j| <= mu_j lambda_j. */
 #include "optim/granular/granular_friction.h"
 #include <stddef.h>
 
@@ -7,45 +7,45 @@
  *
  *   d = 1/2 (1 - |z|^2/r^2), r = mu lambda     d~ = min(d - h/m, 0)     E_d = 1/2 m d~^2 - h^2/(2 m)     h <- -m d~
  *
- * Gradient -m d~ z/r^2, Hessian m (z z^T/r^4 - d~ I/r^2): both terms positive semidefinite, nothing is left to project. m = beta
- * A_jj r^2. The diagonal of A_zz is larger by a part for the sake of redundant contacts; as unknowns are steps, that moves no
- * solution. */
-static inline double penalty(const flow_friction *t, int64_t j)
+ * The gradient is -m d~ z/r^2 and the Hessian m (z z^T/r^4 - d~ I/r^2). Both terms of the Hessian are positive semidefinite, so it
+ * needs no projection. m = beta A_jj r^2. The diagonal of A_zz is enlarged by the fraction FLOW_REDUNDANT because contacts may be
+ * redundant. The unknown of each quadratic program is a step, so this does not change the solution. */
+static inline double penalty_weight(const flow_friction *t, int64_t j)
 {
   return t->S->o->friction->beta * t->S->diagonal_t[j] * t->radius[j] * t->radius[j];
 }
-static inline double excess(const flow_friction *t, int64_t j, const double z[2])
+static inline double constraint_excess(const flow_friction *t, int64_t j, const double z[2])
 {
   const double r2 = t->radius[j] * t->radius[j];
-  return fmin(0.5 * (1.0 - (z[0] * z[0] + z[1] * z[1]) / r2) - t->multiplier[j] / penalty(t, j), 0.0);
+  return fmin(0.5 * (1.0 - (z[0] * z[0] + z[1] * z[1]) / r2) - t->multiplier[j] / penalty_weight(t, j), 0.0);
 }
 
-static double energy_of_discs(const flow_friction *t, const double *z)
+static double penalty_energy(const flow_friction *t, const double *z)
 {
   double sum = 0.0;
   for (int64_t j = 0; j < t->n; ++j) {
-    if (!(penalty(t, j) > 0.0)) continue;
-    const double d = excess(t, j, z + 2 * j);
-    sum += 0.5 * (penalty(t, j) * d * d - t->multiplier[j] * t->multiplier[j] / penalty(t, j));
+    if (!(penalty_weight(t, j) > 0.0)) continue;
+    const double d = constraint_excess(t, j, z + 2 * j);
+    sum += 0.5 * (penalty_weight(t, j) * d * d - t->multiplier[j] * t->multiplier[j] / penalty_weight(t, j));
   }
   return sum;
 }
 
-/* g += gradient of E_d; t->hessian */
-static void derivatives(flow_friction *t, double *g)
+/* g += gradient of E_d at t->z; sets t->hessian. */
+static void add_penalty_derivatives(flow_friction *t, double *g)
 {
   for (int64_t j = 0; j < t->n; ++j) {
-    const double *z = t->z + 2 * j, r2 = t->radius[j] * t->radius[j], m = penalty(t, j);
+    const double *z = t->z + 2 * j, r2 = t->radius[j] * t->radius[j], m = penalty_weight(t, j);
     double       *H = t->hessian + 3 * j;
     H[0] = H[1] = H[2] = 0.0;
     if (!(m > 0.0)) continue;
-    const double d = excess(t, j, z), round = -m * d / r2, along = d < 0.0 ? m / (r2 * r2) : 0.0;
+    const double d = constraint_excess(t, j, z), round = -m * d / r2, along = d < 0.0 ? m / (r2 * r2) : 0.0;
     for (int k = 0; k < 2; ++k) g[2 * j + k] += round * z[k];
     H[0] = round + along * z[0] * z[0], H[1] = along * z[0] * z[1], H[2] = round + along * z[1] * z[1];
   }
 }
 
-static void apply(void *context, const double *restrict x, double *restrict y)
+static void apply_penalised_hessian(void *context, const double *restrict x, double *restrict y)
 {
   flow_friction *t = context;
   flow_friction_product(t, x, y);
@@ -56,9 +56,9 @@ static void apply(void *context, const double *restrict x, double *restrict y)
   }
 }
 
-/* t->step: minimiser of the quadratic model in the box; b, bounds and diagonal in arrays that the gradient method uses otherwise.
- * */
-static PetscErrorCode direction(flow_friction *t)
+/* Set t->step to the minimiser of the quadratic model in the box |z| <= kappa r. The right-hand side, bounds and diagonal use arrays
+ * that only the gradient method needs otherwise. */
+static PetscErrorCode compute_newton_direction(flow_friction *t)
 {
   flow_solver *S = t->S;
   double      *b = t->gy, *lo = t->g_old, *hi = t->y, *diagonal = t->next;
@@ -66,7 +66,7 @@ static PetscErrorCode direction(flow_friction *t)
   flow_friction_product(t, t->z, t->g);
   for (int64_t i = 0; i < 2 * t->n; ++i) t->g[i] += t->base[i]; /* of J */
   memcpy(b, t->g, (size_t)(2 * t->n) * sizeof *b);
-  derivatives(t, b);
+  add_penalty_derivatives(t, b);
   for (int64_t i = 0; i < 2 * t->n; ++i) {
     const int64_t j = i / 2;
     const double  bound = S->o->friction->kappa * t->radius[j];
@@ -76,24 +76,24 @@ static PetscErrorCode direction(flow_friction *t)
     if (!(diagonal[i] > 0.0)) diagonal[i] = 1.0;
     t->step[i] = 0.0;
   }
-  const box_qp q = {.n = 2 * t->n, .apply = apply, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi};
+  const box_qp q = {.n = 2 * t->n, .apply = apply_penalised_hessian, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi};
   box_result   result = {0};
   PetscCall(box_solve(&q, S->o->boxes, t->step, &result));
   S->r->t_iterations += result.iterations;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The longest of 1, 1/2, 1/4 ... of the step for which J + E_d falls; 0 if none does. */
-static double backtrack(flow_friction *t)
+/* Backtracking line search: the largest gamma of 1, 1/2, 1/4, ... for which J + E_d at z + gamma step decreases; 0 if none does. */
+static double search_step_length(flow_friction *t)
 {
   enum { TRIALS = 12 };
   double slope = 0.0, curvature = 0.0, gamma = 1.0;
-  const double before = energy_of_discs(t, t->z);
+  const double before = penalty_energy(t, t->z);
   flow_friction_product(t, t->step, t->y);
   for (int64_t i = 0; i < 2 * t->n; ++i) slope += t->g[i] * t->step[i], curvature += t->y[i] * t->step[i];
   for (int trial = 0; trial < TRIALS; ++trial, gamma *= 0.5) {
     for (int64_t i = 0; i < 2 * t->n; ++i) t->next[i] = t->z[i] + gamma * t->step[i];
-    if (gamma * slope + 0.5 * gamma * gamma * curvature + energy_of_discs(t, t->next) - before < 0.0) return gamma;
+    if (gamma * slope + 0.5 * gamma * gamma * curvature + penalty_energy(t, t->next) - before < 0.0) return gamma;
   }
   return 0.0;
 }
@@ -102,14 +102,14 @@ static PetscErrorCode flow_friction_newton(flow_friction *t)
 {
   PetscFunctionBegin;
   for (int64_t it = 0; it < t->S->o->friction->max_iterations; ++it) {
-    PetscCall(direction(t));
-    const double gamma = backtrack(t);
+    PetscCall(compute_newton_direction(t));
+    const double gamma = search_step_length(t);
     double       most  = 0.0;
     for (int64_t i = 0; i < 2 * t->n; ++i) {
       t->z[i] += gamma * t->step[i];
       most = fmax(most, fabs(t->step[i]));
     }
-    for (int64_t j = 0; j < t->n; ++j) t->multiplier[j] = penalty(t, j) > 0.0 ? -penalty(t, j) * excess(t, j, t->z + 2 * j) : 0.0;
+    for (int64_t j = 0; j < t->n; ++j) t->multiplier[j] = penalty_weight(t, j) > 0.0 ? -penalty_weight(t, j) * constraint_excess(t, j, t->z + 2 * j) : 0.0;
     if (most <= FLOW_INNER * t->S->o->tolerance * t->scale) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,8 +146,9 @@ static inline void disc_project(double radius, double z[2])
   if (size > radius) z[0] *= radius / size, z[1] *= radius / size;
 }
 
-/* next = P(y - g(y)/(L d)) with L raised until that is a descent step; `step` = next - y, and g at next. */
-static void descend(flow_friction *t, double *L)
+/* Set next = P(y - g(y)/(L d)), step = next - y, and g at next. L is increased until it bounds the
+ * curvature along the step. */
+static void take_projected_gradient_step(flow_friction *t, double *L)
 {
   enum { BACKTRACKS = 60 };
   const double *d = t->S->diagonal_t;
@@ -171,8 +172,8 @@ static void descend(flow_friction *t, double *L)
   for (int64_t i = 0; i < 2 * t->n; ++i) t->g[i] += t->gy[i];
 }
 
-/* Accelerated projected gradient, momentum dropped where it points uphill [ODonoghueCandes2015]. */
-static void solve_gradient(flow_friction *t)
+/* Accelerated projected gradient; the momentum is reset when it points uphill [ODonoghueCandes2015]. */
+static void minimise_by_projected_gradient(flow_friction *t)
 {
   flow_solver  *S = t->S;
   const int64_t n = t->n;
@@ -184,7 +185,7 @@ static void solve_gradient(flow_friction *t)
   memcpy(t->y, t->z, (size_t)(2 * n) * sizeof *t->y);
   for (int64_t it = 0; it < S->o->friction->max_iterations; ++it) {
     double along = 0.0, largest = 0.0;
-    descend(t, &L);
+    take_projected_gradient_step(t, &L);
     ++S->r->t_iterations;
     for (int64_t j = 0; j < n; ++j)
       for (int k = 0; k < 2; ++k) {
@@ -220,7 +221,7 @@ PetscErrorCode flow_solve_z(flow_solver *S)
   flow_gradient_contacts(S->f, S->v, NULL, t->base);
   memcpy(t->z, S->x->z, (size_t)(2 * t->n) * sizeof *t->z);
   if (S->o->friction->method == FLOW_FRICTION_NEWTON) PetscCall(flow_friction_newton(t));
-  else solve_gradient(t);
+  else minimise_by_projected_gradient(t);
   memcpy(S->x->z, t->z, (size_t)(2 * t->n) * sizeof *t->z);
   flow_change_contacts(S, 1.0, NULL, S->x->z);
   PetscFunctionReturn(PETSC_SUCCESS);

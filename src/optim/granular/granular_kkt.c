@@ -1,12 +1,13 @@
+/* Evaluates velocities, gradients and diagonals of the Hessian from scratch, then the residual of each unknown. */
 #include "optim/granular/granular_kkt.h"
 #include "optim/granular/granular_state.h"
 
 typedef struct {
   const flow_problem *f;
   const flow_state   *x;
-  double *u, *v, *force;       /* [n_faces], [n_bodies][6] velocities and the wrench that made them */
+  double *u, *v, *force;       /* [n_faces], [n_bodies][6] velocities, [n_bodies][6] wrenches that changed v from v_star */
   double *gp, *gs, *dp, *ds;   /* gradients and diagonals of the Hessian */
-  double *at_cells, *count;    /* [n_cells][5] stress, and how many samples it is the mean of */
+  double *at_cells, *count;    /* [n_cells][5] mean stress of the samples around each cell, and their number */
 } kkt;
 
 static void add_rows(const sparse_rows *rows, const double *x, const double *mobility, double *u)
@@ -52,8 +53,9 @@ static void fill_gradient(const kkt *w, const sparse_rows *rows, const flow_coup
   }
 }
 
-/* J(x) - J(0) = 1/2 (g(x) + g(0)) . x, as J is quadratic; with the forces on faces and bodies in place of products with x. */
-static double energy(const kkt *w)
+/* J(x) - J(0) = 1/2 (g(x) + g(0)) . x, because J is quadratic. Evaluated with the forces on faces and bodies, not by products
+ * with x. */
+static double energy_change(const kkt *w)
 {
   const flow_problem *f = w->f;
   double              sum = 0.0;
@@ -70,22 +72,22 @@ static double energy(const kkt *w)
   return sum;
 }
 
-static double raise_to(double most, double value) { return value > most || value != value ? value : most; }
+static double max_or_nan(double most, double value) { return value > most || value != value ? value : most; }
 
-static void judge_pressure(const kkt *w, double p_ref, flow_kkt_report *r)
+static void evaluate_pressure_residual(const kkt *w, double p_ref, flow_kkt_report *r)
 {
   const flow_problem *f = w->f;
   for (int64_t c = 0; c < f->n_cells; ++c) {
     const double lo = -flow_cohesion(f, c), p = w->x->p[c], g = w->gp[c];
-    if (w->dp[c] > 0.0) r->p = raise_to(r->p, fabs(p - fmax(lo, p - g / w->dp[c])) / p_ref);
+    if (w->dp[c] > 0.0) r->p = max_or_nan(r->p, fabs(p - fmax(lo, p - g / w->dp[c])) / p_ref);
     r->complementarity += fabs((p - lo) * g);
     r->volume_rate += fmax(0.0, -g);
   }
 
 }
 
-/* |s - P(s - (d N)^-1 g)|_F of one cell, d its largest diagonal. */
-static double cone_map(const flow_problem *f, const double *s, const double *g, const double *diagonal, double radius)
+/* Residual |s - P(s - (d N)^-1 g)|_F of one cell; P projects on the cone, d is the cell's largest diagonal entry. */
+static double cone_residual(const flow_problem *f, const double *s, const double *g, const double *diagonal, double radius)
 {
   double d = 0.0, raised[5], next[5];
   for (int e = 0; e < 5; ++e) d = diagonal[e] > d ? diagonal[e] : d;
@@ -97,7 +99,7 @@ static double cone_map(const flow_problem *f, const double *s, const double *g, 
   return sqrt(flow_norm2(f->is_orthonormal, next));
 }
 
-static void gather_stress(const kkt *w)
+static void average_stress_at_cells(const kkt *w)
 {
   const flow_problem *f = w->f;
   for (int64_t i = 0; i < f->n_stress; ++i)
@@ -111,22 +113,22 @@ static void gather_stress(const kkt *w)
   for (int64_t i = 0; i < 5 * f->n_cells; ++i) w->at_cells[i] /= fmax(w->count[i], 1.0);
 }
 
-static void judge_stress(const kkt *w, double p_ref, double p_max, flow_kkt_report *r)
+static void evaluate_stress_residual(const kkt *w, double p_ref, double p_max, flow_kkt_report *r)
 {
   const flow_problem *f = w->f;
   double              alpha_max = 0.0;
   for (int64_t c = 0; c < f->n_cells; ++c) alpha_max = fmax(alpha_max, f->alpha[c]);
-  gather_stress(w);
+  average_stress_at_cells(w);
   for (int64_t c = 0; c < f->n_cells && alpha_max > 0.0; ++c) {
     const double *s = w->at_cells + 5 * c, support = w->x->p[c] + flow_cohesion(f, c),
                  radius = support > FLOW_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
-    if (!f->is_staggered) r->s = raise_to(r->s, cone_map(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
+    if (!f->is_staggered) r->s = max_or_nan(r->s, cone_residual(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
     if (w->x->p[c] > FLOW_SPEAKS_OF * p_max && radius > 0.0)
-      r->yield = raise_to(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
+      r->yield = max_or_nan(r->yield, sqrt(flow_norm2(f->is_orthonormal, s)) / radius);
   }
 }
 
-static void judge_contacts(const kkt *w, flow_kkt_report *r)
+static void evaluate_contact_residual(const kkt *w, flow_kkt_report *r)
 {
   const flow_problem *f = w->f;
   double              lambda_ref = f->contact_scale, mu_max = 0.0;
@@ -144,17 +146,17 @@ static void judge_contacts(const kkt *w, flow_kkt_report *r)
       }
     const double lambda = w->x->lambda[j], *z = w->x->z + 2 * j,
                  step = lambda_ref > 0.0 ? fabs(lambda - fmax(0.0, lambda - rate[0] / d[0])) : 0.0;
-    if (lambda_ref > 0.0) r->lambda = raise_to(r->lambda, step / lambda_ref);
+    if (lambda_ref > 0.0) r->lambda = max_or_nan(r->lambda, step / lambda_ref);
     r->contact_complementarity += fabs(lambda * rate[0]);
     const double dt = fmax(d[1], d[2]), radius = c->mu * fmax(lambda, 0.0);
     if (!(dt > 0.0) || !(mu_max * lambda_ref > 0.0)) continue;
     const double y[2] = {z[0] - rate[1] / dt, z[1] - rate[2] / dt}, size = hypot(y[0], y[1]),
                  shrink = size > radius ? radius / size : 1.0;
-    r->z = raise_to(r->z, hypot(shrink * y[0] - z[0], shrink * y[1] - z[1]) / (mu_max * lambda_ref));
+    r->z = max_or_nan(r->z, hypot(shrink * y[0] - z[0], shrink * y[1] - z[1]) / (mu_max * lambda_ref));
   }
 }
 
-static void judge(kkt *w, flow_kkt_report *r)
+static void evaluate_residual(kkt *w, flow_kkt_report *r)
 {
   const flow_problem *f = w->f;
   double              p_max = 0.0;
@@ -162,14 +164,14 @@ static void judge(kkt *w, flow_kkt_report *r)
   const double p_ref = fmax(f->pressure_scale, p_max);
   fill_velocities(w);
   fill_gradient(w, f->G, &f->F_p, f->p_known, w->gp, w->dp);
-  if (p_ref > 0.0) judge_pressure(w, p_ref, r);
+  if (p_ref > 0.0) evaluate_pressure_residual(w, p_ref, r);
   if (f->n_stress > 0) {
     fill_gradient(w, f->D, &f->F_s, f->s_known, w->gs, w->ds);
-    if (p_ref > 0.0) judge_stress(w, p_ref, p_max, r);
+    if (p_ref > 0.0) evaluate_stress_residual(w, p_ref, p_max, r);
   }
-  judge_contacts(w, r);
-  r->kkt    = raise_to(raise_to(raise_to(r->p, r->s), r->lambda), r->z);
-  r->energy = energy(w);
+  evaluate_contact_residual(w, r);
+  r->kkt    = max_or_nan(max_or_nan(max_or_nan(r->p, r->s), r->lambda), r->z);
+  r->energy = energy_change(w);
 }
 
 PetscErrorCode flow_kkt(const flow_problem *f, const flow_state *x, flow_kkt_report *r)
@@ -192,7 +194,7 @@ PetscErrorCode flow_kkt(const flow_problem *f, const flow_state *x, flow_kkt_rep
   *r = (flow_kkt_report){0};
   for (size_t k = 0; k < sizeof wanted / sizeof *wanted && !code; ++k)
     code = memory_alloc("flow residual", wanted[k].n, sizeof(double), wanted[k].array);
-  if (!code) judge(&w, r);
+  if (!code) evaluate_residual(&w, r);
   for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) memory_free(wanted[k].array);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,8 @@
-/* Pressure and normal forces: quadratic programs in boxes. Their right-hand sides come from the velocities at hand. */
+/* Right-hand sides are computed from the current velocities without the unknowns that are solved for. */
 #include "optim/granular/granular_pressure.h"
 
-/* A_pp x: seven points of the continuum, and bodies as F (inverse_mass (F^T x)), which is never formed. */
-static void apply_p(void *context, const double *restrict x, double *restrict y)
+/* y = A_pp x: the seven-point matrix of the continuum, plus the bodies as F (inverse_mass (F^T x)), whose matrix is never formed. */
+static void apply_pressure_matrix(void *context, const double *restrict x, double *restrict y)
 {
   flow_solver *S = context;
   grid_matrix_apply(&S->A_pp, x, y);
@@ -13,7 +13,7 @@ static void apply_p(void *context, const double *restrict x, double *restrict y)
   flow_coupled_rate(&S->F_p, S->rate, y);
 }
 
-static void note(flow_solver *S, const box_result *result)
+static void record_failure(flow_solver *S, const box_result *result)
 {
   if (result->verdict == BOX_NOT_FINITE) S->r->is_finite = false;
 }
@@ -27,18 +27,18 @@ PetscErrorCode flow_solve_p(flow_solver *S)
   flow_gradient_p(S, S->b_p);
   FLOW_FOR(i, S->f->n_cells) S->b_p[i] = -S->b_p[i];
   const box_qp q                       = {
-                            .n = S->f->n_cells, .apply = apply_p, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp};
+                            .n = S->f->n_cells, .apply = apply_pressure_matrix, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp};
   box_result   result = {.alpha_bar = S->alpha_bar[0]};
   PetscCall(box_solve(&q, S->o->pressure, p, &result));
   S->alpha_bar[0] = result.alpha_bar;
   S->r->p_iterations += result.iterations;
-  note(S, &result);
+  record_failure(S, &result);
   flow_change_p(S, 1.0, p);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A_ll x, with the proximal term. */
-static void apply_contacts(flow_solver *S, const double *restrict x, double *restrict y)
+/* y = (A_ll + proximal term) x. */
+static void apply_lambda_matrix(flow_solver *S, const double *restrict x, double *restrict y)
 {
   flow_clear_bodies(S);
   flow_contact_force(S->f, x, NULL, S->wrench);
@@ -46,9 +46,9 @@ static void apply_contacts(flow_solver *S, const double *restrict x, double *res
   flow_gradient_contacts(S->f, S->rate, y, NULL);
   for (int64_t j = 0; j < S->f->n_contacts; ++j) y[j] += FLOW_REDUNDANT * S->diagonal_n[j] * x[j] - S->f->contact[j].known[0];
 }
-static void apply_lambda(void *context, const double *restrict x, double *restrict y) { apply_contacts(context, x, y); }
+static void apply_lambda_callback(void *context, const double *restrict x, double *restrict y) { apply_lambda_matrix(context, x, y); }
 
-/* The proximal term pulls to the forces at hand: it makes the problem strictly convex without moving the fixed point. */
+/* The proximal term is centred at the current forces. It makes the problem strictly convex and does not change the fixed point. */
 PetscErrorCode flow_solve_lambda(flow_solver *S)
 {
   const int64_t n      = S->f->n_contacts;
@@ -58,25 +58,24 @@ PetscErrorCode flow_solve_lambda(flow_solver *S)
   flow_change_contacts(S, -1.0, lambda, NULL);
   flow_gradient_contacts(S->f, S->v, S->b_n, NULL);
   for (int64_t j = 0; j < n; ++j) S->b_n[j] = FLOW_REDUNDANT * S->diagonal_n[j] * lambda[j] - S->b_n[j];
-  const box_qp q = {.n = n, .apply = apply_lambda, .context = S, .diagonal = S->shifted_n, .b = S->b_n, .lo = S->lo_n};
+  const box_qp q = {.n = n, .apply = apply_lambda_callback, .context = S, .diagonal = S->shifted_n, .b = S->b_n, .lo = S->lo_n};
   box_result   result = {.alpha_bar = S->alpha_bar[1]};
   PetscCall(box_solve(&q, S->o->pressure, lambda, &result));
   S->alpha_bar[1] = result.alpha_bar;
   S->r->n_iterations += result.iterations;
-  note(S, &result);
+  record_failure(S, &result);
   flow_change_contacts(S, 1.0, lambda, NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One solve for (p, lambda). MPRGP's step length suits one scale: both blocks are scaled by their diagonals where the solver does
- * not do it, that is, always but with a preconditioner, whose face of the lambdas is their diagonal. */
+/* Data of one solve for (p, lambda). MPRGP has one step length for all unknowns, so both blocks are scaled by their diagonals. */
 typedef struct flow_unified {
   flow_solver *S;
   double      *scale, *x, *b, *lo, *diagonal; /* [n_cells + n_contacts]; unknowns are x/scale */
   double      *unscaled;
 } unified;
 
-static void apply_unified(void *context, const double *restrict x, double *restrict y)
+static void apply_unified_matrix(void *context, const double *restrict x, double *restrict y)
 {
   unified           *w  = context;
   flow_solver       *S  = w->S;
@@ -96,7 +95,7 @@ static void apply_unified(void *context, const double *restrict x, double *restr
   FLOW_FOR(i, n) y[i] *= w->scale[i];
 }
 
-static PetscErrorCode unified_create(flow_solver *S)
+static PetscErrorCode create_unified(flow_solver *S)
 {
   const int64_t n_p = S->f->n_cells, n = n_p + S->f->n_contacts;
   PetscFunctionBegin;
@@ -120,7 +119,7 @@ PetscErrorCode flow_solve_unified(flow_solver *S)
 {
   const int64_t n_p = S->f->n_cells, n = n_p + S->f->n_contacts;
   PetscFunctionBegin;
-  PetscCall(unified_create(S));
+  PetscCall(create_unified(S));
   unified *w = S->unified;
   flow_change_p(S, -1.0, S->x->p);
   flow_change_contacts(S, -1.0, S->x->lambda, NULL);
@@ -128,15 +127,15 @@ PetscErrorCode flow_solve_unified(flow_solver *S)
   flow_gradient_contacts(S->f, S->v, w->b + n_p, NULL);
   for (int64_t i = 0; i < n; ++i) {
     const double x    = i < n_p ? S->x->p[i] : S->x->lambda[i - n_p],
-                 pull = i < n_p ? 0.0 : FLOW_REDUNDANT * S->diagonal_n[i - n_p] * x;
-    w->b[i] = w->scale[i] * (pull - w->b[i]);
+                 proximal = i < n_p ? 0.0 : FLOW_REDUNDANT * S->diagonal_n[i - n_p] * x;
+    w->b[i] = w->scale[i] * (proximal - w->b[i]);
     w->x[i] = x / w->scale[i];
   }
-  const box_qp q = {.n = n, .apply = apply_unified, .context = w, .diagonal = w->diagonal, .b = w->b, .lo = w->lo};
+  const box_qp q = {.n = n, .apply = apply_unified_matrix, .context = w, .diagonal = w->diagonal, .b = w->b, .lo = w->lo};
   box_result   result = {0};
   PetscCall(box_solve(&q, S->o->pressure, w->x, &result));
   S->r->pn_iterations += result.iterations;
-  note(S, &result);
+  record_failure(S, &result);
   for (int64_t i = 0; i < n; ++i) {
     if (i < n_p) S->x->p[i] = fmax(S->lo_p[i], w->scale[i] * w->x[i]);
     else S->x->lambda[i - n_p] = fmax(0.0, w->scale[i] * w->x[i]);

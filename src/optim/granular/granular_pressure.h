@@ -1,9 +1,11 @@
-/* Solvers of pressure and normal contact forces: bound-constrained quadratic programs. */
+/* Solvers of pressure p and normal contact forces lambda: bound-constrained quadratic programs (bounds_qp.h) with p >= -cohesion and
+ * lambda >= 0. Called by granular.c in every outer iteration. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_PRESSURE_H
 #define SS_OPTIM_GRANULAR_GRANULAR_PRESSURE_H
 #include "optim/granular/granular_state.h"
 
-/* Each minimises over its unknown with the others fixed, updates u and v, and counts iterations. */
+/* Each function minimises J over its unknowns (p; lambda; both) with the other unknowns fixed. It updates u and v and adds its
+ * iterations to the report. A result that is not finite clears is_finite of the report. */
 PetscErrorCode flow_solve_p(flow_solver *S);
 PetscErrorCode flow_solve_lambda(flow_solver *S);
 PetscErrorCode flow_solve_unified(flow_solver *S);

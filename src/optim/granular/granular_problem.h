@@ -5,13 +5,15 @@
  *   v = v* + inverse_mass (F_p^T p + F_s^T s + B^T (lambda, z))          [n_bodies][6] m/s, rad/s
  *   J = 1/2 sum (weight/mobility) u^2 + 1/2 v^T inverse_mass^-1 v + p_known . p + s_known . s + known . (lambda, z) [W], energy over dt
  *
- * over p >= -c, lambda >= 0, and s, z that minimise J for the p and lambda at hand under |s|_F <= alpha (p + c), |z_j| <= mu_j
- * lambda_j: a fixed point of convex projections, not one convex program. Gradients of J are
+ * p >= -c and lambda >= 0 minimise J; s and z minimise J for fixed p and lambda under |s|_F <= alpha (p + c), |z_j| <= mu_j lambda_j.
+ * The solution is a fixed point of convex projections, not one convex program. Gradients of J are
  *
  *   p: -G (weight u) + F_p v + p_known    s: -D (weight u) + F_s v + s_known    lambda, z: B v + known
  *
- * so that solvers store the velocities of the current unknowns: a change of one unknown costs one product, and there are no cross
- * terms. Differences from the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells. */
+ * Solvers store the velocities of the current unknowns. So a change of one unknown costs one product, and no cross terms appear.
+ * Differences from the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells.
+ *
+ * Filled by sim/monolith, solved by granular.h. Also the key table of solver.flow. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
 #define SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
 #include "core/key_table.h"
@@ -27,9 +29,9 @@ typedef struct {
 } flow_coupling;
 
 typedef struct {
-  int32_t body[2];      /* -1: not unknown */
-  double  row[3][2][6]; /* normal (separating > 0) and two tangents, a row a side: relative velocity k = sum of row[k][side] . v[side] + known[k] */
-  double  known[3];     /* m/s, of bodies that are not unknown, restitution */
+  int32_t body[2];      /* -1: velocity known */
+  double  row[3][2][6]; /* normal (separating > 0) and two tangents; relative velocity k = sum over sides of row[k][side] . v[side] + known[k] */
+  double  known[3];     /* m/s, from bodies with known velocity and from restitution */
   double  mu;           /* >= 0 */
 } flow_contact;
 
@@ -46,7 +48,7 @@ typedef struct flow_problem {
   bool               is_staggered;         /* false: sample 5 cell + component; true: see sample_cells */
   bool               is_orthonormal;       /* |s|_F is the Euclidean norm of the five; else they are sxx, szz, sxy, sxz, syz with syy = -sxx - szz */
   const uint8_t     *component;            /* [n_stress] 0 ... 4, the first two diagonal */
-  const int32_t    (*sample_cells)[4];     /* [n_stress] cells whose p bounds the sample and to whose centres it is interpolated; -1: fewer */
+  const int32_t    (*sample_cells)[4];     /* [n_stress] cells whose p bounds the sample and whose centre stress it contributes to; -1: unused entry */
   const double      *alpha, *cohesion;     /* [n_cells] sqrt(2) M, c [Pa] >= 0; cohesion NULL: 0 */
   double             pressure_scale;       /* rho g h [Pa]: scale of p; stress is 0 where p + c is below 1e-6 of it */
   double             contact_scale;        /* weight of bodies over number of contacts [N]: scale of lambda; 0: its maximum */
@@ -54,24 +56,24 @@ typedef struct flow_problem {
    * laws. */
   void (*update_alpha)(void *context, const double *p, const double *u, double *alpha);
   void  *alpha_context;
-  /* While contacts settle, if not NULL: v_star such that v_star + inverse_mass wrench is what wrench [n_bodies][6] makes of bodies
-   * whose own equations are not linear. */
+  /* If not NULL, called in the final contact solve for bodies with nonlinear equations of motion. It updates v_star so that
+   * v_star + inverse_mass wrench is their velocity under the given wrench [n_bodies][6]. */
   PetscErrorCode (*update_bodies)(void *context, const double (*wrench)[6]);
   void  *bodies_context;
 } flow_problem;
 
-/* In: initial guess (0 is allowed; lambda = z = 0 is as good as any). Out: solution. u and v are computed from the other fields. */
+/* In: initial guess (0 is allowed; lambda = z = 0 is no worse than other values). Out: solution. u, v are computed from the others. */
 typedef struct {
   double *p;          /* [n_cells] */
   double *s;          /* [n_stress] */
   double *lambda, *z; /* [n_contacts], [n_contacts][2] N */
-  double *multiplier; /* [n_cells] of the cones, for stress: augmented_lagrangian; NULL: start from 0 */
+  double *multiplier; /* [n_cells] multipliers of the cones, only for stress: augmented_lagrangian; NULL: start from 0 */
   double *u, *v;      /* out: [n_faces], [n_bodies][6] */
 } flow_state;
 
 /* Order of the coupled solves, with the names of the schemes in the paper. */
 #define FLOW_COUPLING_TABLE(X)                                                                                                            \
-  X(MONOLITHIC, "monolithic", "T-F-P-N iterated: contact friction, stress, then sweeps of pressure and normal forces, until nothing changes") \
+  X(MONOLITHIC, "monolithic", "T-F-P-N iterated: contact friction, stress, then sweeps of pressure and normal forces, until convergence") \
   X(UNIFIED, "unified", "T-F-PN: pressure and normal forces in one solve")                                                                  \
   X(P_C, "p_c", "P-C, weak: pressure alone (no stress), then contacts, once")                                                                \
   X(C_P, "c_p", "C-P, weak: contacts, then pressure alone (no stress), once")                                                                \
@@ -79,12 +81,12 @@ typedef struct {
   X(C_PF, "c_pf", "C-PF, weak: contacts, then pressure and stress, once")
 #define FLOW_STRESS_TABLE(X)                                                                                                              \
   X(GRADIENT, "projected_gradient", flow_stress_gradient, "accelerated projected gradient on all five components with exact projection on the cone")            \
-  X(LAGRANGIAN, "augmented_lagrangian", flow_stress_lagrangian, "component by component, augmented Lagrangian and inexact projected Newton, as published")  \
-  X(PYRAMID, "pyramid", flow_stress_pyramid, "a box for each component, all from the same stress (JCSP): anisotropic, as published for staggered stress")      \
-  X(SP, "sp", flow_stress_sp, "the same boxes, all components in one solve with a larger diagonal: the published comparison, melts heaps")
+  X(LAGRANGIAN, "augmented_lagrangian", flow_stress_lagrangian, "component by component, augmented Lagrangian and inexact projected Newton [TakahashiBatty2021]")  \
+  X(PYRAMID, "pyramid", flow_stress_pyramid, "bounds for each component, all solved from the same stress (JCSP); anisotropic, published for staggered stress")      \
+  X(SP, "sp", flow_stress_sp, "the same bounds, all components in one solve with a larger diagonal; published for comparison, heaps melt")
 #define FLOW_FRICTION_TABLE(X)                                                                                \
   X(GRADIENT, "projected_gradient", "accelerated projected gradient with exact projection on the discs")      \
-  X(NEWTON, "newton", "augmented Lagrangian, projected Newton with line search on the energy, as published")
+  X(NEWTON, "newton", "augmented Lagrangian, projected Newton with line search on the energy [TakahashiBatty2021]")
 enum {
 #define X(symbol, name, help) FLOW_##symbol,
   FLOW_COUPLING_TABLE(X)
@@ -103,34 +105,34 @@ enum {
 
 typedef struct {
   int64_t max_iterations; /* of one stress solve */
-  double  inner;          /* its step at which it ends, over the outer tolerance */
+  double  inner;          /* tolerance on its step, over the outer tolerance */
 } flow_gradient_options;
 typedef struct {
   int64_t iterations;        /* Newton steps of each component in an outer iteration */
   double  damping;           /* gamma */
-  bool    has_pyramid;       /* the auxiliary one */
-  double  kappa;             /* its width over the cone's */
+  bool    has_pyramid;       /* Newton steps are bounded by an auxiliary pyramid */
+  double  kappa;             /* width of that pyramid over the width of the cone */
   double  beta;              /* mu = beta A alpha^2 p^2 in each cell */
-  double  mu;                /* one number in place of that [W]; NaN: none */
-  bool    keeps_multipliers; /* from step to step */
-  bool    has_line_search;   /* halves a step of 1, in place of the damping */
+  double  mu;                /* penalty common to all cells, replaces beta [W]; NaN: not given */
+  bool    keeps_multipliers; /* multipliers are the initial guess of the next time step */
+  bool    has_line_search;   /* backtracking from step length 1 replaces the damping */
 } flow_lagrangian_options;
 typedef struct {
   double width;   /* bound of a component over alpha p/sqrt(2), in terms of sxx ... syz */
-  double damping; /* of JCSP */
+  double damping; /* step length of JCSP */
   double shift;   /* of the diagonal, relative; SP only */
 } flow_pyramid_options;
 typedef struct {
   int     method;         /* FLOW_FRICTION_... */
   int64_t max_iterations; /* of one solve for z */
-  double  kappa, beta;    /* newton: as for stress */
+  double  kappa, beta;    /* newton only: see flow_lagrangian_options */
 } flow_friction_options;
 
 typedef struct flow_options {
   int     coupling, stress; /* FLOW_..., FLOW_STRESS_... */
   double  tolerance;        /* on the largest normalised change of an outer iteration */
   int64_t max_outer, sweeps;
-  const box_options             *pressure, *boxes; /* solver of p, of lambda and of both; of components of stress */
+  const box_options             *pressure, *boxes; /* solver of p and lambda; solver of stress components */
   const flow_gradient_options   *gradient;
   const flow_lagrangian_options *lagrangian;
   const flow_pyramid_options    *pyramid;
@@ -142,11 +144,11 @@ PetscErrorCode flow_options_defaults(document *owner, const flow_options **out);
 
 /* Residual evaluated independently of the solver: velocities from scratch, row by row. All fields are 0 at a solution. */
 typedef struct {
-  /* Natural maps x - P(x - g/d), d the diagonal of the Hessian: largest entry, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref.
-   * Staggered stress has none: 0; for pyramids it is the cone's, which is not what they solve. */
+  /* Largest entry of the natural map x - P(x - g/d), d the diagonal of the Hessian, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref.
+   * s is 0 for staggered stress (not evaluated). For `pyramid` and `sp` it is that of the cone, which these do not solve for. */
   double p, s, lambda, z;
   double kkt;                       /* the largest of the four */
-  double yield;                     /* max |s|/(alpha (p + c)) where p > 5 % of max p, of stress at cells; 0 without stress */
+  double yield;                     /* max |s|/(alpha (p + c)) of stress at cells with p > 5 % of max p; 0 without stress */
   double complementarity;           /* sum |(p + c) g_p| [W] */
   double volume_rate;               /* sum max(0, -g_p): rate of volume loss [m^3/s] */
   double contact_complementarity;   /* sum |lambda g_lambda| [W] */
@@ -154,11 +156,11 @@ typedef struct {
 } flow_kkt_report;
 
 typedef struct {
-  int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations, pn_iterations; /* inner ones: of the box and gradient solvers */
-  int64_t products;       /* with D^T or D, either of them counts as a half */
-  bool    is_converged, became_unified; /* sweeps of p and lambda converged slowly: the remaining iterations used `unified` */
-  bool    is_finite;      /* false: the step failed; the state is the last one */
-  double  change;         /* last normalised one */
+  int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations, pn_iterations; /* outer iterations; inner iterations of the solvers of p, s, lambda, z, (p, lambda) */
+  int64_t products;       /* pairs of products with D^T and D */
+  bool    is_converged, became_unified; /* became_unified: sweeps of p and lambda converged slowly; the remaining iterations used `unified` */
+  bool    is_finite;      /* false: NaN or infinity, the step failed; the state is that of the last iteration */
+  double  change;         /* normalised change of the last outer iteration */
   flow_kkt_report kkt;
   double  seconds[4];     /* pressure, stress, contact, friction of contacts; p and lambda together count as pressure */
 } flow_report;

@@ -13,19 +13,19 @@
 #include "optim/friction/friction.h"
 #include <math.h>
 
-#define TOLERANCE 1e-11 /* of the law; and, over their scales, of what the bodies' own equations change in the forces */
-#define ENOUGH 1e-9     /* where quick methods end, others are tried only above this */
-enum { ROUNDS = 12, MOST_JOININGS = 50 };
+#define TOLERANCE 1e-11 /* of the friction problem; also of the relative change of the forces by one update of the bodies' velocities */
+#define ENOUGH 1e-9     /* accepted residual of fast friction methods; slower methods are tried only above it */
+enum { ROUNDS = 12, MAX_ADDITIONS = 50 };
 
 typedef struct flow_settle {
   int64_t   n_part;
-  int64_t  *part;  /* [n_part] contacts that take part, ascending */
-  bool     *is_in; /* [n_contacts] */
-  delassus *W;     /* of those that take part; NULL: not made yet */
-  double   *mu, *r, *u, *q;        /* the same, [n_part], [n_part][3]; room for all */
-  double   *g_n, *g_z;             /* [n_contacts] rate of opening, [n_contacts][2] of sliding */
-  double   *own;                   /* [n_contacts] what a unit of normal force does to its own rate of opening */
-  double   *before, *now;          /* [n_contacts][3] */
+  int64_t  *part;  /* [n_part] contacts of the reduced problem, ascending */
+  bool     *is_in; /* [n_contacts] whether a contact is in the reduced problem */
+  delassus *W;     /* of the reduced problem; NULL: not created yet */
+  double   *mu, *r, *u, *q;        /* of the reduced problem: [n_part] mu, [n_part][3] r, u, q; allocated for all contacts */
+  double   *g_n, *g_z;             /* [n_contacts] opening velocity, [n_contacts][2] sliding velocity */
+  double   *own;                   /* [n_contacts] diagonal of W: opening velocity by a unit of the contact's own normal force */
+  double   *before, *now;          /* [n_contacts][3] forces before and after a round */
 } flow_settle;
 
 static bool share_a_body(const flow_contact *a, const flow_contact *b)
@@ -36,8 +36,8 @@ static bool share_a_body(const flow_contact *a, const flow_contact *b)
   return false;
 }
 
-/* W_ab, [9]: what a unit of each force at b does to the relative velocity at a. */
-static void block(const flow_problem *f, const flow_contact *a, const flow_contact *b, double *out)
+/* Block W_ab, [9]: change of the relative velocity at contact a by unit forces at contact b. */
+static void fill_block(const flow_problem *f, const flow_contact *a, const flow_contact *b, double *out)
 {
   for (int k = 0; k < 9; ++k) out[k] = 0.0;
   for (int i = 0; i < 2; ++i)
@@ -52,20 +52,20 @@ static void block(const flow_problem *f, const flow_contact *a, const flow_conta
     }
 }
 
-static PetscErrorCode fill_operator(flow_solver *S, flow_settle *w, int64_t *start, int32_t *col, double *value)
+static PetscErrorCode fill_reduced_operator(flow_solver *S, flow_settle *w, int64_t *start, int32_t *col, double *value)
 {
   const flow_problem *f = S->f;
   PetscFunctionBegin;
   for (int64_t a = 0, k = 0; a < w->n_part; ++a)
     for (int64_t b = 0; b < w->n_part; ++b) {
       const flow_contact *at = &f->contact[w->part[a]], *of = &f->contact[w->part[b]];
-      if (share_a_body(at, of)) block(f, at, of, value + 9 * k), col[k++] = (int32_t)b;
+      if (share_a_body(at, of)) fill_block(f, at, of, value + 9 * k), col[k++] = (int32_t)b;
     }
   PetscCall(delassus_create_blocks(w->n_part, start, col, value, FLOW_BODY * f->n_bodies, &w->W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode operator(flow_solver *S, flow_settle *w)
+static PetscErrorCode create_reduced_operator(flow_solver *S, flow_settle *w)
 {
   const flow_problem *f = S->f;
   int64_t            *start = NULL, n_blocks = 0;
@@ -82,14 +82,15 @@ static PetscErrorCode operator(flow_solver *S, flow_settle *w)
   start[w->n_part] = n_blocks;
   PetscErrorCode code = memory_alloc("flow contact blocks", n_blocks, sizeof *col, &col);
   if (!code) code = memory_alloc("flow contact blocks", 9 * n_blocks, sizeof *value, &value);
-  if (!code) code = fill_operator(S, w, start, col, value);
+  if (!code) code = fill_reduced_operator(S, w, start, col, value);
   memory_free(&start), memory_free(&col), memory_free(&value);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those that bear, or sink in by more than the law is met to, with the velocities at hand; once in, they stay. How many joined. */
-static int64_t join(flow_solver *S, flow_settle *w)
+/* Add to the reduced problem all contacts that carry force or approach faster than the tolerance allows, at the current velocities.
+ * Contacts are never removed. Returns the number of added contacts. */
+static int64_t add_active_contacts(flow_solver *S, flow_settle *w)
 {
   const int64_t n = S->f->n_contacts, n_before = w->n_part;
   double        most = S->f->contact_scale;
@@ -97,8 +98,8 @@ static int64_t join(flow_solver *S, flow_settle *w)
   for (int64_t j = 0; j < n; ++j) most = fmax(most, S->x->lambda[j]);
   w->n_part = 0;
   for (int64_t j = 0; j < n; ++j) {
-    const bool bears = S->x->lambda[j] != 0.0 || S->x->z[2 * j] != 0.0 || S->x->z[2 * j + 1] != 0.0;
-    w->is_in[j] = w->is_in[j] || bears || w->g_n[j] < -TOLERANCE * w->own[j] * most;
+    const bool carries_force = S->x->lambda[j] != 0.0 || S->x->z[2 * j] != 0.0 || S->x->z[2 * j + 1] != 0.0;
+    w->is_in[j] = w->is_in[j] || carries_force || w->g_n[j] < -TOLERANCE * w->own[j] * most;
     if (w->is_in[j]) w->mu[w->n_part] = S->f->contact[j].mu, w->part[w->n_part++] = j;
   }
   return w->n_part - n_before;
@@ -124,7 +125,7 @@ PetscErrorCode flow_settle_create(flow_solver *S)
   PetscCall(flow_array(S, "flow settled contacts", n, sizeof *w->is_in, &w->is_in));
   for (int64_t j = 0; j < n; ++j) {
     double own[9];
-    block(S->f, &S->f->contact[j], &S->f->contact[j], own);
+    fill_block(S->f, &S->f->contact[j], &S->f->contact[j], own);
     w->own[j] = own[0], w->is_in[j] = false;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -135,8 +136,9 @@ void flow_settle_destroy(flow_solver *S)
   if (S->settle) delassus_destroy(&S->settle->W);
 }
 
-/* Velocities by the bodies' own equations, about the forces at hand: from round to round they miss O(dt w) of what they missed. */
-static PetscErrorCode update_bodies(flow_solver *S)
+/* Recompute the velocities from the bodies' own (nonlinear) equations of motion, linearised at the current forces. From round to
+ * round the linearisation error falls by a factor of O(dt w), w the angular velocity. */
+static PetscErrorCode update_body_velocities(flow_solver *S)
 {
   const flow_problem *f = S->f;
   PetscFunctionBegin;
@@ -151,17 +153,17 @@ static PetscErrorCode update_bodies(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void take(const flow_state *x, int64_t n, double *r)
+static void gather_forces(const flow_state *x, int64_t n, double *r)
 {
   for (int64_t j = 0; j < n; ++j) r[3 * j] = x->lambda[j], r[3 * j + 1] = x->z[2 * j], r[3 * j + 2] = x->z[2 * j + 1];
 }
 
-/* The forces of those that take part, from the ones they have. */
-static PetscErrorCode solve_part(flow_solver *S, flow_settle *w)
+/* Solve the reduced problem; initial guess: the current forces. */
+static PetscErrorCode solve_reduced_problem(flow_solver *S, flow_settle *w)
 {
   const friction_problem problem = {w->W, w->n_part, w->q, w->mu};
   friction_options       o       = *S->coulomb;
-  friction_result        answer;
+  friction_result        result;
   flow_state            *x = S->x;
   PetscFunctionBegin;
   o.tolerance = TOLERANCE, o.enough = ENOUGH;
@@ -172,8 +174,8 @@ static PetscErrorCode solve_part(flow_solver *S, flow_settle *w)
     w->r[3 * k] = x->lambda[j], w->r[3 * k + 1] = x->z[2 * j], w->r[3 * k + 2] = x->z[2 * j + 1];
     w->q[3 * k] = w->g_n[j], w->q[3 * k + 1] = w->g_z[2 * j], w->q[3 * k + 2] = w->g_z[2 * j + 1];
   }
-  PetscCall(friction_solve(&problem, &o, w->r, w->u, &answer));
-  S->r->t_iterations += answer.iterations;
+  PetscCall(friction_solve(&problem, &o, w->r, w->u, &result));
+  S->r->t_iterations += result.iterations;
   for (int64_t k = 0; k < w->n_part; ++k) {
     const int64_t j = w->part[k];
     x->lambda[j] = w->r[3 * k], x->z[2 * j] = w->r[3 * k + 1], x->z[2 * j + 1] = w->r[3 * k + 2];
@@ -182,14 +184,14 @@ static PetscErrorCode solve_part(flow_solver *S, flow_settle *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(flow_solver *S, flow_settle *w)
+static PetscErrorCode solve_contacts(flow_solver *S, flow_settle *w)
 {
   PetscFunctionBegin;
-  for (int k = 0; k < MOST_JOININGS; ++k) {
-    if (join(S, w) > 0) PetscCall(operator(S, w));
+  for (int k = 0; k < MAX_ADDITIONS; ++k) {
+    if (add_active_contacts(S, w) > 0) PetscCall(create_reduced_operator(S, w));
     else if (k > 0) break;
     if (w->n_part == 0) break;
-    PetscCall(solve_part(S, w));
+    PetscCall(solve_reduced_problem(S, w));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -202,10 +204,10 @@ PetscErrorCode flow_settle_contacts(flow_solver *S)
   if (n == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < ROUNDS; ++k) {
     double moved = 0.0, most = S->f->contact_scale;
-    take(S->x, n, w->before);
-    PetscCall(update_bodies(S));
-    PetscCall(solve(S, w));
-    take(S->x, n, w->now);
+    gather_forces(S->x, n, w->before);
+    PetscCall(update_body_velocities(S));
+    PetscCall(solve_contacts(S, w));
+    gather_forces(S->x, n, w->now);
     for (int64_t i = 0; i < 3 * n; ++i) moved = fmax(moved, fabs(w->now[i] - w->before[i])), most = fmax(most, fabs(w->now[i]));
     if (!S->f->update_bodies || moved <= TOLERANCE * most) break;
   }

@@ -1,4 +1,4 @@
-/* Velocities that the unknowns make, and gradients of J from them. */
+/* Implementation: couplings with bodies, velocities and gradients of J, the support, then validation and setup of a solve. */
 #include "optim/granular/granular_state.h"
 #include <inttypes.h>
 
@@ -86,7 +86,7 @@ void flow_push(const flow_problem *f, double sign, double (*wrench)[FLOW_BODY], 
   }
 }
 
-static void change(flow_solver *S, const sparse_rows *transposed, const flow_coupled *coupled, double sign,
+static void apply_change(flow_solver *S, const sparse_rows *transposed, const flow_coupled *coupled, double sign,
                    const double *restrict d)
 {
   const flow_problem *f = S->f;
@@ -98,10 +98,10 @@ static void change(flow_solver *S, const sparse_rows *transposed, const flow_cou
   flow_coupled_force(coupled, d, S->wrench);
   flow_push(f, sign, S->wrench, S->v);
 }
-void flow_change_p(flow_solver *S, double sign, const double *dp) { change(S, S->f->GT, &S->F_p, sign, dp); }
+void flow_change_p(flow_solver *S, double sign, const double *dp) { apply_change(S, S->f->GT, &S->F_p, sign, dp); }
 void flow_change_s(flow_solver *S, double sign, const double *ds)
 {
-  if (S->f->n_stress > 0) change(S, S->f->DT, &S->F_s, sign, ds);
+  if (S->f->n_stress > 0) apply_change(S, S->f->DT, &S->F_s, sign, ds);
 }
 
 void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY])
@@ -133,7 +133,7 @@ void flow_velocities(flow_solver *S)
   flow_change_contacts(S, 1.0, S->x->lambda, S->x->z);
 }
 
-static void gradient(flow_solver *S, const sparse_rows *rows, const flow_coupled *coupled, const double *known, double *restrict g)
+static void compute_gradient(flow_solver *S, const sparse_rows *rows, const flow_coupled *coupled, const double *known, double *restrict g)
 {
   const flow_problem *f = S->f;
   double *restrict    wu = S->face;
@@ -142,8 +142,8 @@ static void gradient(flow_solver *S, const sparse_rows *rows, const flow_coupled
   FLOW_FOR(i, rows->n_rows) g[i] = (known ? known[i] : 0.0) - flow_row(rows, i, wu);
   flow_coupled_rate(coupled, S->v, g);
 }
-void flow_gradient_p(flow_solver *S, double *g) { gradient(S, S->f->G, &S->F_p, S->f->p_known, g); }
-void flow_gradient_s(flow_solver *S, double *g) { gradient(S, S->f->D, &S->F_s, S->f->s_known, g); }
+void flow_gradient_p(flow_solver *S, double *g) { compute_gradient(S, S->f->G, &S->F_p, S->f->p_known, g); }
+void flow_gradient_s(flow_solver *S, double *g) { compute_gradient(S, S->f->D, &S->F_s, S->f->s_known, g); }
 
 void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_lambda, double *g_z)
 {
@@ -168,18 +168,19 @@ void flow_radii(flow_solver *S)
   }
 }
 
-/* The pressure whose cone bounds stress, `support`. An outer iteration takes it to the pressure that comes out; what is sought is
- * their fixed point.
+/* The support is the pressure whose cone bounds the stress. An outer iteration maps the support to a new pressure p; the solution is
+ * a fixed point of this map.
  *
- * Support that is that pressure each time is slow where arches form: more pressure holds up more weight, a hundredth of it more each
- * time, and in a silo, where that leaves less pressure below, iterations overshoot each other. Where stress ends in the cone of the
- * support, iterations are extrapolated. Published solvers of stress end anywhere and have memory of their own: there support goes
- * a half, then a quarter of the way once the change has grown a few times. Fixed points stay what they are. */
+ * Plain iteration (support = p) converges slowly where arches form: more pressure carries more weight, one percent more in each
+ * iteration. In a silo this lowers the pressure below, and the iterations overshoot. If the stress solver ends in the cone of the
+ * support, the support is therefore extrapolated (Anderson). The published stress solvers do not end in the cone and keep multipliers
+ * between iterations. For them the support moves by one half, later by one quarter of the distance to p, once the change has grown
+ * GROWN_HALF or GROWN_QUARTER times. None of this changes the fixed points. */
 enum { MEMORY = 5 };
-enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* times that the change of an outer iteration has grown */
-#define MIXED 0.7       /* of the way to p, from the point that is extrapolated to: 0.5 is slower in heaps, 1 does not settle in silos */
-#define SHRINK_MOST 0.7 /* and its inverse, of an extrapolation: past no support at all, where nothing changes any more, it does not find back */
-#define WORSE_MAX 2.0   /* miss over the least one, above which what was learnt is forgotten */
+enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* see n_grown */
+#define MIXED 0.7       /* damping: fraction of p - support; 0.5 is slower in heaps, 1 does not converge in silos */
+#define SHRINK_MOST 0.7 /* bounds of the extrapolated support over led_to: this and its inverse; from a support of 0 there is no return */
+#define WORSE_MAX 2.0   /* ratio of max |p - support| to its smallest value above which the Anderson history is cleared */
 
 PetscErrorCode flow_support_create(flow_solver *S)
 {
@@ -204,7 +205,7 @@ PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated)
 
 double flow_support_miss(const flow_solver *S) { return team_max_difference(S->f->n_cells, S->x->p, S->support); }
 
-static void extrapolate(flow_solver *S)
+static void extrapolate_support(flow_solver *S)
 {
   const double miss = flow_support_miss(S);
   if (miss > WORSE_MAX * S->least_miss) {
@@ -220,17 +221,17 @@ static void extrapolate(flow_solver *S)
   }
 }
 
-void flow_support_follow(flow_solver *S, double change, double before, bool is_next_last)
+void flow_support_follow(flow_solver *S, double apply_change, double before, bool is_next_last)
 {
-  S->n_grown += change > before;
-  if (S->is_accelerated && !is_next_last) extrapolate(S);
+  S->n_grown += apply_change > before;
+  if (S->is_accelerated && !is_next_last) extrapolate_support(S);
   else {
     const double part = S->is_accelerated || S->n_grown < GROWN_HALF ? 1.0 : S->n_grown < GROWN_QUARTER ? 0.5 : 0.25;
     FLOW_FOR(c, S->f->n_cells) S->support[c] = part < 1.0 ? S->support[c] + part * (S->x->p[c] - S->support[c]) : S->x->p[c];
   }
 }
 
-/* What a solve holds: its memory, the fixed parts of its matrices, and a look at the input before anything is done. */
+/* Setup of a solve: memory, constant parts of the matrices, validation of the input. */
 PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out)
 {
   PetscFunctionBegin;
@@ -255,14 +256,14 @@ static PetscErrorCode check_coupling(const char *name, const flow_coupling *c, i
                "flow: entry %" PRId64 " of %s couples sample %" PRId32 " of %" PRId64 " with body %" PRId32 " of %" PRId64, k, name,
                c->sample[k], n_samples, c->body[k], n_bodies);
     PetscCheck(k == 0 || c->sample[k] >= c->sample[k - 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must not fall", k, name,
+               "flow: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must be in ascending order", k, name,
                c->sample[k], c->sample[k - 1]);
   }
   PetscCall(check_finite(name, c->n * FLOW_BODY, c->n ? c->wrench[0] : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check(const flow_problem *f)
+static PetscErrorCode validate_problem(const flow_problem *f)
 {
   PetscFunctionBegin;
   PetscCheck(f->G->n_rows == f->n_cells && f->G->n_cols == f->n_faces && f->GT->n_rows == f->n_faces && f->GT->n_cols == f->n_cells,
@@ -293,7 +294,7 @@ static PetscErrorCode check(const flow_problem *f)
 }
 
 /* diag of (rows) diag(face_weight) (rows)^T */
-static void diagonal_of(const sparse_rows *rows, const double *face_weight, double *diagonal)
+static void compute_row_diagonal(const sparse_rows *rows, const double *face_weight, double *diagonal)
 {
   FLOW_FOR(i, rows->n_rows) {
     double sum = 0.0;
@@ -322,7 +323,7 @@ static PetscErrorCode create_contacts(flow_solver *S)
           for (int d = 0; d < FLOW_BODY; ++d) sum[k] += f->contact[j].row[k][side][d] * moved[d];
         }
     PetscCheck(sum[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: contact %" PRId64 " cannot be pushed apart: both bodies are prescribed", j);
+               "flow: contact %" PRId64 " is between two prescribed bodies; at least one velocity must be unknown", j);
     S->diagonal_n[j] = sum[0], S->shifted_n[j] = (1.0 + FLOW_REDUNDANT) * sum[0], S->diagonal_t[j] = 0.5 * (sum[1] + sum[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -347,7 +348,7 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
 {
   PetscFunctionBegin;
   *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};
-  PetscCall(check(f));
+  PetscCall(validate_problem(f));
   PetscCall(check_finite("p", f->n_cells, x->p));
   PetscCall(check_finite("s", f->n_stress, x->s));
   PetscCall(check_finite("lambda", f->n_contacts, x->lambda));
@@ -368,7 +369,7 @@ PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const f
   PetscCall(flow_array(S, "flow diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
   PetscCall(flow_array(S, "flow gradient of s", f->n_stress, sizeof(double), &S->g_s));
   if (f->n_stress > 0) {
-    diagonal_of(f->D, S->face_weight, S->diagonal_s);
+    compute_row_diagonal(f->D, S->face_weight, S->diagonal_s);
     flow_coupled_diagonal(f, &S->F_s, S->diagonal_s);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

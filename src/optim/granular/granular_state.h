@@ -1,5 +1,6 @@
-/* State of one solve, shared by all parts of the granular solver: unknowns, velocities, scales, scratch memory, and the updates
- * of velocities and gradients. Also the support: the pressure whose cone bounds the stress. */
+/* State of one solve, shared by all files of the granular solver: unknowns, velocities, scales, scratch memory, and the updates of
+ * velocities and gradients (formulas: granular_problem.h). Also the support: the pressure whose cone bounds the stress, updated by
+ * Anderson acceleration or damping. Also the interface of a stress solver, flow_stress_solver. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STATE_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STATE_H
 #include "core/memory.h"
@@ -12,25 +13,25 @@
 
 enum {
   FLOW_COMPONENTS = 5,
-  FLOW_BODY       = 6,     /* numbers a body */
-  FLOW_PARALLEL   = 2000   /* rows: fewer are done before a team wakes up */
+  FLOW_BODY       = 6,     /* velocity components of a body */
+  FLOW_PARALLEL   = 2000   /* rows; loops over fewer run on one thread, which is faster than starting the team */
 };
-#define FLOW_CHUNK 64              /* cells or faces of one partial sum: few enough for teams to share evenly */
-#define FLOW_INNER 0.1             /* of the outer tolerance: change at which a part of an iteration ends */
-#define FLOW_SPEAKS_OF 0.05        /* of the largest p: yield is judged above it */
-#define FLOW_P_MIN 1e-6            /* of pressure_scale */
-#define FLOW_REDUNDANT 1e-3        /* shift of the diagonals of lambda and z, as a proximal term: contacts may be redundant */
+#define FLOW_CHUNK 64              /* cells or faces of one partial sum: small enough to balance the threads */
+#define FLOW_INNER 0.1             /* tolerance of inner iterations over the outer tolerance */
+#define FLOW_SPEAKS_OF 0.05        /* fraction of the largest p; yield is evaluated only in cells with a larger p */
+#define FLOW_P_MIN 1e-6            /* fraction of pressure_scale; stress is 0 where p + c is below it */
+#define FLOW_REDUNDANT 1e-3        /* relative shift of the diagonals of lambda and z (proximal term), as contacts may be redundant */
 
-/* A coupling in the orders of both of its products. */
+/* A coupling F, ordered for both of its products, F v (by sample) and F^T x (by body). */
 typedef struct {
   const flow_coupling *c;
-  int64_t  n_rows;       /* samples that touch a body */
-  int64_t *row_start;    /* [n_rows + 1] entries of one sample follow each other */
+  int64_t  n_rows;       /* number of samples that touch a body */
+  int64_t *row_start;    /* [n_rows + 1] first entry of each of these samples */
   int64_t *order;        /* [n] entries sorted by body */
   int64_t  n_chunks;
   int64_t *chunk_start;  /* [n_chunks + 1] into order; a chunk has one body */
   int32_t *chunk_body;
-  double (*part)[FLOW_BODY]; /* [n_chunks] */
+  double (*part)[FLOW_BODY]; /* [n_chunks] partial sums */
 } flow_coupled;
 
 typedef struct flow_solver {
@@ -39,7 +40,7 @@ typedef struct flow_solver {
   flow_state         *x;
   flow_report        *r;
   arena              *memory;        /* of this solve */
-  double *u, *v;                     /* at p, s, lambda, z: x->u, x->v */
+  double *u, *v;                     /* velocities at the current p, s, lambda, z: x->u, x->v */
   double *face_weight;               /* [n_faces] weight * mobility */
   double *face;                      /* [n_faces] scratch */
   double (*wrench)[FLOW_BODY], *rate; /* [n_bodies] scratch */
@@ -47,30 +48,30 @@ typedef struct flow_solver {
   double *alpha, *radius;            /* [n_cells] alpha, alpha (p + c) or 0 */
   double  p_ref, lambda_ref, alpha_max, mu_max; /* scales of the unknowns */
   double *lo_p, *b_p, *diagonal_p;   /* [n_cells] */
-  grid_matrix A_pp;                  /* of the continuum alone */
-  double *diagonal_s;                /* [n_stress] of A_ss, bodies included */
+  grid_matrix A_pp;                  /* Hessian block of p without bodies */
+  double *diagonal_s;                /* [n_stress] diagonal of A_ss, bodies included */
   double *g_s;                       /* [n_stress] scratch: gradient */
-  double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] */
+  double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] quadratic program of lambda; shifted_n: with FLOW_REDUNDANT */
   double *diagonal_t;                /* [n_contacts] half the trace of the block of z */
   double  alpha_bar[2];              /* step lengths of MPRGP for p and lambda */
-  double  *support, *led_to, *one;   /* [n_cells] p whose cone bounds s, what came of it, weights of squares */
-  anderson past;                     /* of support */
-  double   least_miss;
-  int      n_grown;
-  bool     is_accelerated;
-  bool    is_unified;                /* p and lambda in one solve from now on */
-  struct flow_unified *unified;      /* arrays of that, once there is one */
+  double  *support, *led_to, *one;   /* [n_cells] support, its damped update (input of Anderson), weights of its norm (all 1) */
+  anderson past;                     /* earlier supports */
+  double   least_miss;               /* smallest max |p - support| since the history was cleared [Pa] */
+  int      n_grown;                  /* outer iterations with a larger change than the one before */
+  bool     is_accelerated;           /* the support is extrapolated (Anderson) */
+  bool    is_unified;                /* p and lambda are solved together from now on */
+  struct flow_unified *unified;      /* arrays of the unified solve; NULL before the first one */
   struct flow_friction *friction;    /* NULL: no contacts */
-  struct flow_settle   *settle;      /* NULL: none, or they do not settle */
-  const friction_options *coulomb;   /* of that */
-  void   *stress;                    /* the stress solver's own */
+  struct flow_settle   *settle;      /* NULL: no contacts, or a coupling without the final contact solve */
+  const friction_options *coulomb;   /* options of the final contact solve */
+  void   *stress;                    /* data of the stress solver */
 } flow_solver;
 
 #define FLOW_PRAGMA(text) _Pragma(#text)
 #define FLOW_FOR(i, n)                                                                  \
   FLOW_PRAGMA(omp parallel for schedule(static) if ((n) >= FLOW_PARALLEL))              \
   for (int64_t i = 0; i < (n); ++i)
-/* Nothing to copy may come with no array. By the threads that will read it. */
+/* Parallel copy with the static schedule of the loops that read `to`. For n = 0 the arrays may be NULL. */
 static inline void flow_copy(double *restrict to, const double *restrict from, int64_t n) { FLOW_FOR(i, n) to[i] = from[i]; }
 static inline double flow_row(const sparse_rows *a, int64_t i, const double *restrict x)
 {
@@ -91,12 +92,13 @@ static inline void flow_clear_bodies(flow_solver *S)
   memset(S->wrench, 0, (size_t)S->f->n_bodies * sizeof *S->wrench);
   memset(S->rate, 0, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof *S->rate);
 }
-/* |s|_F^2 of five components, and t = N^-1 g for the matrix N of that norm. */
+/* |s|_F^2 of five components. */
 static inline double flow_norm2(bool is_orthonormal, const double s[5])
 {
   const double shear = s[2] * s[2] + s[3] * s[3] + s[4] * s[4];
   return is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear : 2.0 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear);
 }
+/* t = N^-1 g for the matrix N of that norm. */
 static inline void flow_raise(bool is_orthonormal, const double g[5], double t[5])
 {
   if (is_orthonormal) memcpy(t, g, 5 * sizeof *t);
@@ -106,9 +108,10 @@ static inline void flow_raise(bool is_orthonormal, const double g[5], double t[5
   }
 }
 
-/* Check the input and compute everything of a solve that does not change during it. Fails when memory does. */
+/* Validate the input and compute all constants of a solve. Errors: invalid input, out of memory. */
 PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x, flow_report *r);
-void           flow_solver_destroy(flow_solver *S); /* what is not in the arena */
+void           flow_solver_destroy(flow_solver *S); /* frees the memory that is not in the arena */
+/* Allocate n zeroed entries of `size` bytes in the arena; the tag appears in out-of-memory messages. */
 PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out);
 
 PetscErrorCode flow_coupled_create(flow_solver *S, const flow_coupling *c, flow_coupled *out);
@@ -124,19 +127,20 @@ void flow_gradient_p(flow_solver *S, double *g);
 void flow_gradient_s(flow_solver *S, double *g);
 void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_lambda, double *g_z); /* either may be NULL */
 void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY]); /* += */
-void flow_radii(flow_solver *S);                                   /* for the support at hand */
+void flow_radii(flow_solver *S);                                   /* radius = alpha (support + c), or 0 below FLOW_P_MIN */
 
-/* Of an outer loop, from its start on, and after each of its iterations. `change` is that of the iteration and of the
- * one before. The last iteration is not extrapolated, lest it end in an overshoot. */
+/* Updates of the support. flow_support_begin: at the start of an outer loop. flow_support_follow: after each outer iteration, with
+ * its change and that of the iteration before. If the next iteration is the last one, the support is not extrapolated, because the
+ * loop could end in an overshoot. */
 PetscErrorCode flow_support_create(flow_solver *S);
 PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated);
-double         flow_support_miss(const flow_solver *S); /* how far support and p are apart [Pa] */
+double         flow_support_miss(const flow_solver *S); /* max |p - support| [Pa] */
 void           flow_support_follow(flow_solver *S, double change, double before, bool is_next_last);
 
 typedef struct {
   PetscErrorCode (*create)(flow_solver *S);
   PetscErrorCode (*solve)(flow_solver *S, double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
   void           (*destroy)(flow_solver *S);
-  bool             is_in_cone; /* solve ends in the cone of the p at hand: what is outside later is p's doing, and more iterations mend it */
+  bool             is_in_cone; /* solve ends in the cone of the support: a later excess comes from changes of p, and more iterations remove it */
 } flow_stress_solver;
 #endif

@@ -1,10 +1,12 @@
+/* Implementation: staggered samples first, then the iteration for samples at cells. */
 #include "optim/granular/granular_stress_gradient.h"
 #include <float.h>
 
 enum { ROUNDS = 3 };
 
-/* Staggered stresses: the same step, but shear counts in a cell by its mean around it, and a sample is shortened by the mean of what
- * its cells demand, three times over. That is no projection: bounds hold up to interpolation [TakahashiBatty2021, sec. 5.2.2]. */
+/* Staggered stress samples take the same step, but shear enters a cell by its mean around the cell. Each sample is scaled by the mean
+ * of the factors of its cells, ROUNDS times. That is not a projection: the bounds are satisfied up to interpolation
+ * [TakahashiBatty2021, sec. 5.2.2]. */
 static PetscErrorCode flow_gradient_staggered_create(flow_solver *S, flow_gradient *w)
 {
   PetscFunctionBegin;
@@ -19,9 +21,9 @@ static void flow_gradient_staggered_destroy(flow_gradient *w)
   for (int e = 0; e < FLOW_COMPONENTS && w->part; ++e) flow_component_destroy(&w->part[e]);
 }
 
-/* Towards the cones of all cells by the mean of what these ask for: the smallest of them would bound an edge by the pressure of the
- * cell nearest to the surface, too little by half a cell. */
-static void shorten_once(flow_solver *S, flow_gradient *w, double *s)
+/* Scale each sample by the mean of the factors that bring its cells into their cones. The smallest factor would bound an edge by the
+ * pressure of the cell nearest to the surface, which is too low by half a cell. */
+static void scale_into_cones_once(flow_solver *S, flow_gradient *w, double *s)
 {
   const flow_problem *f = S->f;
   for (int e = 0; e < FLOW_COMPONENTS; ++e) {
@@ -45,7 +47,7 @@ static void shorten_once(flow_solver *S, flow_gradient *w, double *s)
 
 void flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s)
 {
-  for (int round = 0; round < ROUNDS; ++round) shorten_once(S, w, s);
+  for (int round = 0; round < ROUNDS; ++round) scale_into_cones_once(S, w, s);
 }
 
 flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again)
@@ -70,16 +72,16 @@ flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bo
  *
  *   s_next = P( y - M^-1 g(y) ),   y = s + beta (s - s_old),   M = L diag(d_c N)
  *
- * N is the matrix of |s|_F, so that P, in the norm of M, is a change of length in each cell. d_c bounds the rows of A_ss of a cell
- * in absolute sum, hence A_ss <= diag(d_c N) and L = 1 is always enough; below that, L follows the curvature that steps meet, which
- * costs no product. Momentum is dropped where it points uphill [ODonoghueCandes2015]. An iteration is one pass over faces (D^T,
- * velocities, weights) and one over cells (D, step, projection). */
-#define GRADIENT_L_SHRINK 0.97 /* an iteration: the largest curvature is seldom the one at hand */
-#define GRADIENT_L_GROW 1.3
-#define GRADIENT_ROUNDING 1e-9 /* of a curvature: steps of the size of rounding are short enough */
+ * N is the matrix of |s|_F. So the projection P in the norm of M scales the stress of each cell. d_c bounds the absolute row sums of
+ * A_ss of a cell; hence A_ss <= diag(d_c N), and L = 1 always suffices. A smaller L follows the curvature measured along the steps,
+ * which costs no product. The momentum is reset when it points uphill [ODonoghueCandes2015]. An iteration is one pass over faces
+ * (D^T, velocities, weights) and one over cells (D, step, projection). */
+#define GRADIENT_L_SHRINK 0.97 /* factor of L per iteration: the current curvature is usually smaller than the largest one */
+#define GRADIENT_L_GROW 1.3    /* smallest factor by which a rejected step increases L */
+#define GRADIENT_ROUNDING 1e-9 /* relative tolerance of the curvature test: steps of the size of rounding errors are accepted */
 
-/* d_c: with A = D W D^T + F im F^T, the sum over a row of |D| W |D|^T + |F| |im| |F|^T, largest of the cell's five in the basis
- * where N is 1. */
+/* Set metric to d_c. With A = D W D^T + F im F^T (im: inverse mass) it is the row sum of |D| W |D|^T + |F| |im| |F|^T, the largest
+ * of the cell's five in the basis where N is 1. */
 static void fill_metric(flow_solver *S, flow_gradient *w)
 {
   const flow_problem *f = S->f;
@@ -111,11 +113,11 @@ static void fill_metric(flow_solver *S, flow_gradient *w)
   for (int64_t c = 0; c < f->n_cells; ++c) {
     double most = 0.0;
     for (int e = 0; e < FLOW_COMPONENTS; ++e) most = fmax(most, w->extra[FLOW_COMPONENTS * c + e]);
-    w->metric[c] = most > 0.0 ? most : 1.0; /* N >= 1 in the basis of components, so this is on the safe side there */
+    w->metric[c] = most > 0.0 ? most : 1.0; /* in the basis sxx ... syz N >= 1, so d_c is an upper bound there, too */
   }
 }
 
-static PetscErrorCode create(flow_solver *S)
+static PetscErrorCode create_gradient(flow_solver *S)
 {
   const flow_problem *f = S->f;
   flow_gradient *w;
@@ -140,9 +142,9 @@ static PetscErrorCode create(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Velocities at next, weight times those at the y that follows it with momentum beta, and the curvature of the step from y to next.
- * */
-static double faces(flow_solver *S, flow_gradient *w, double beta)
+/* Set u_next to the face velocities at next, and wu to weight times the velocities at the following y (momentum beta). Returns the
+ * contribution of the faces to the curvature of the step from y to next. */
+static double update_faces(flow_solver *S, flow_gradient *w, double beta)
 {
   const flow_problem *f = S->f;
   const int64_t       n = f->n_faces, n_chunks = (n + FLOW_CHUNK - 1) / FLOW_CHUNK;
@@ -167,8 +169,9 @@ static double faces(flow_solver *S, flow_gradient *w, double beta)
   return curvature;
 }
 
-/* The same of bodies: forces at next, and their part of the gradient at the y that follows, in w->extra. */
-static double bodies(flow_solver *S, flow_gradient *w, double beta)
+/* The same for bodies: force_next at next, and in w->extra their contribution to the gradient at the following y. Returns their
+ * contribution to the curvature. */
+static double update_bodies(flow_solver *S, flow_gradient *w, double beta)
 {
   const flow_problem *f = S->f;
   double              curvature = 0.0;
@@ -196,8 +199,8 @@ static double bodies(flow_solver *S, flow_gradient *w, double beta)
   return curvature;
 }
 
-/* next = P(y - (L metric N)^-1 g) in one cell; always inlined, once for each basis. */
-static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal, const double g[5], double beta, double L,
+/* next = P(y - (L metric N)^-1 g) in one cell, and the sums of the step. Always inlined, once for each basis. */
+static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal, const double g[5], double beta, double L,
                                                             double metric, double radius, const double *restrict s,
                                                             const double *restrict old, double *restrict next, flow_step_sums *sums)
 {
@@ -205,7 +208,7 @@ static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal,
   double       raised[5], y[5], step[5], ahead[5], along = 0.0;
   flow_raise(is_orthonormal, g, raised);
   for (int e = 0; e < 5; ++e) y[e] = s[e] + beta * (s[e] - old[e]), next[e] = y[e] - scale * raised[e];
-  /* no branch, which would be guessed wrong along the rim of what yields; DBL_MIN: nothing over nothing is nothing */
+  /* No branch: it would be mispredicted at the boundary of the yielding region. DBL_MIN: 0/0 becomes 0. */
   const double size = sqrt(flow_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
   for (int e = 0; e < 5; ++e) next[e] *= shrink, step[e] = next[e] - y[e], ahead[e] = next[e] - s[e];
   if (is_orthonormal) for (int e = 0; e < 5; ++e) along += step[e] * ahead[e];
@@ -218,21 +221,21 @@ static inline __attribute__((always_inline)) void cell_step(bool is_orthonormal,
   sums->largest = moved2 > sums->largest ? moved2 : sums->largest;
 }
 
-static inline __attribute__((always_inline)) flow_step_sums cell_range(flow_solver *S, const flow_gradient *w, bool is_orthonormal,
+static inline __attribute__((always_inline)) flow_step_sums step_cell_range(flow_solver *S, const flow_gradient *w, bool is_orthonormal,
                                                                        bool is_again, int64_t first, int64_t last)
 {
   const sparse_rows *D    = S->f->D;
   flow_step_sums     sums = {0};
-  /* two loops: a vector cannot be loaded from numbers that have hardly been stored (a quarter of the time; Zen 4, 2026-11) */
+  /* Two loops: vector loads right after scalar stores of the same data stall (a quarter of the time; Zen 4, 2026-11). */
   for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - flow_row(D, i, w->wu);
   for (int64_t c = first; c < last; ++c)
-    cell_step(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c,
+    step_cell(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c,
               w->next + 5 * c, &sums);
   return sums;
 }
 
-/* The step from y to next, with the gradient at y from w->wu or, again, as it was. */
-static flow_step_sums cells(flow_solver *S, flow_gradient *w, bool is_again)
+/* The step of all cells from y to next. The gradient at y is computed from w->wu, or reused if is_again. */
+static flow_step_sums step_cells(flow_solver *S, flow_gradient *w, bool is_again)
 {
   const int64_t n = S->f->n_cells, n_chunks = (n + FLOW_CHUNK - 1) / FLOW_CHUNK;
   if (S->f->is_staggered) return flow_gradient_staggered_step(S, w, is_again);
@@ -240,9 +243,9 @@ static flow_step_sums cells(flow_solver *S, flow_gradient *w, bool is_again)
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
     const int64_t        first = chunk * FLOW_CHUNK, last = first + FLOW_CHUNK < n ? first + FLOW_CHUNK : n;
     const flow_step_sums sums =
-        S->f->is_orthonormal ? is_again ? cell_range(S, w, true, true, first, last) : cell_range(S, w, true, false, first, last)
-        : is_again ? cell_range(S, w, false, true, first, last)
-                             : cell_range(S, w, false, false, first, last);
+        S->f->is_orthonormal ? is_again ? step_cell_range(S, w, true, true, first, last) : step_cell_range(S, w, true, false, first, last)
+        : is_again ? step_cell_range(S, w, false, true, first, last)
+                             : step_cell_range(S, w, false, false, first, last);
     memcpy(w->sums[chunk], &sums, sizeof sums);
   }
   flow_step_sums sums = {0};
@@ -254,46 +257,46 @@ static flow_step_sums cells(flow_solver *S, flow_gradient *w, bool is_again)
   return sums;
 }
 
-static inline void rotate(double **next, double **now, double **old)
+static inline void rotate_iterates(double **next, double **now, double **old)
 {
   double *spare = *old;
   *old = *now, *now = *next, *next = spare;
 }
 
-/* s, old and velocities for the start, gradient included. */
-static void first_gradient(flow_solver *S, flow_gradient *w)
+/* Velocities and gradient at the initial s; no momentum. */
+static void compute_first_gradient(flow_solver *S, flow_gradient *w)
 {
   w->beta = 0.0;
   flow_copy(w->next, w->s, S->f->n_stress);
-  faces(S, w, 0.0), bodies(S, w, 0.0);
-  rotate(&w->u_next, &w->u, &w->u_old), rotate(&w->force_next, &w->force, &w->force_old);
+  update_faces(S, w, 0.0), update_bodies(S, w, 0.0);
+  rotate_iterates(&w->u_next, &w->u, &w->u_old), rotate_iterates(&w->force_next, &w->force, &w->force_old);
 }
 
-/* One iteration: a step that is short enough for its own curvature, and what comes after it. Returns |step| of the cell where it is
- * largest. */
-static double advance(flow_solver *S, flow_gradient *w, double *momentum)
+/* One iteration: repeat the step with larger L until L exceeds the curvature along the step, then update momentum and iterates.
+ * Returns the largest |step|_F of a cell. */
+static double take_accelerated_step(flow_solver *S, flow_gradient *w, double *momentum)
 {
   double curvature, beta, next_momentum;
-  flow_step_sums sums = cells(S, w, false);
+  flow_step_sums sums = step_cells(S, w, false);
   for (;;) {
     next_momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *momentum * *momentum));
     beta          = sums.uphill > 0.0 ? 0.0 : (*momentum - 1.0) / next_momentum;
-    curvature     = faces(S, w, beta) + bodies(S, w, beta);
+    curvature     = update_faces(S, w, beta) + update_bodies(S, w, beta);
     ++S->r->products;
     if (!(curvature > w->L * sums.size2 * (1.0 + GRADIENT_ROUNDING)) || w->L >= 1.0) break;
     w->L = fmin(1.0, fmax(GRADIENT_L_GROW * w->L, curvature / sums.size2));
-    sums = cells(S, w, true);
+    sums = step_cells(S, w, true);
   }
   *momentum = sums.uphill > 0.0 ? 1.0 : next_momentum;
   w->beta   = beta;
   w->L *= GRADIENT_L_SHRINK;
-  rotate(&w->next, &w->s, &w->old), rotate(&w->u_next, &w->u, &w->u_old), rotate(&w->force_next, &w->force, &w->force_old);
+  rotate_iterates(&w->next, &w->s, &w->old), rotate_iterates(&w->u_next, &w->u, &w->u_old), rotate_iterates(&w->force_next, &w->force, &w->force_old);
   ++S->r->s_iterations;
   return sums.largest;
 }
 
-/* Start: the stress at hand, made short enough for the pressure at hand; velocities without stress. */
-static void begin(flow_solver *S, flow_gradient *w)
+/* Initial guess: the current stress, scaled into the cones of the current radii. Also sets the velocities without stress. */
+static void start_iterations(flow_solver *S, flow_gradient *w)
 {
   const flow_problem *f = S->f;
   flow_change_s(S, -1.0, S->x->s);
@@ -311,18 +314,18 @@ static void begin(flow_solver *S, flow_gradient *w)
     for (int e = 0; e < FLOW_COMPONENTS; ++e) s[e] *= shrink;
   }
   flow_copy(w->old, w->s, f->n_stress);
-  first_gradient(S, w);
+  compute_first_gradient(S, w);
 }
 
-static PetscErrorCode solve(flow_solver *S, double *undamped)
+static PetscErrorCode solve_stress_by_gradient(flow_solver *S, double *undamped)
 {
   flow_gradient *w   = S->stress;
   const double   end = S->o->gradient->inner * S->o->tolerance * S->alpha_max * S->p_ref;
   double         momentum = 1.0, step = INFINITY;
   PetscFunctionBegin;
   *undamped = 0.0;
-  begin(S, w);
-  for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) step = advance(S, w, &momentum);
+  start_iterations(S, w);
+  for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) step = take_accelerated_step(S, w, &momentum);
   flow_copy(S->x->s, w->s, S->f->n_stress);
   flow_copy(S->u, w->u, S->f->n_faces);
   if (S->f->n_bodies > 0) {
@@ -333,9 +336,9 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy(flow_solver *S)
+static void destroy_gradient(flow_solver *S)
 {
   if (S->stress) flow_gradient_staggered_destroy(S->stress);
 }
 
-const flow_stress_solver flow_stress_gradient = {create, solve, destroy, true};
+const flow_stress_solver flow_stress_gradient = {create_gradient, solve_stress_by_gradient, destroy_gradient, true};

@@ -1,17 +1,19 @@
-/* Projected gradient solver of the stress: its vectors, and the step for staggered stress samples. */
+/* Stress solver `projected_gradient` of the granular problem: accelerated projected gradient on all five components with exact
+ * projection on the cone (formula in the .c file). Called by granular.c through flow_stress_gradient. The struct and the step for
+ * staggered samples are public for tests. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_GRADIENT_H
 #include "optim/granular/granular_component.h"
 
 typedef struct flow_gradient {
-  double  *next, *s, *old;  /* [n_stress]; the iteration's y is s + beta (s - old) */
-  double  *u_next, *u, *u_old, *base; /* [n_faces] at these, and without stress */
+  double  *next, *s, *old;  /* [n_stress] next, current and previous iterate; the gradient is taken at y = s + beta (s - old) */
+  double  *u_next, *u, *u_old, *base; /* [n_faces] velocities at these iterates, and without stress */
   double  *wu;              /* [n_faces] weight * velocity at y */
   double  *inertia;         /* [n_faces] weight/mobility */
-  double  *extra;           /* [n_stress] part of the gradient that bodies make */
+  double  *extra;           /* [n_stress] contribution of the bodies to the gradient */
   double  *force_next, *force, *force_old; /* [n_bodies][6] of next, s, old */
   double  *v_base, *v_y;    /* [n_bodies][6] */
-  double  *metric;          /* [n_cells] d_c > 0, the same for the five of a cell; staggered: [n_stress] */
+  double  *metric;          /* [n_cells] d_c > 0, common to the five components of a cell; staggered: [n_stress] */
   double (*sums)[4];        /* [chunks] */
   double   L, beta;
   flow_component *part;     /* [5] staggered only: interpolation to cells */
@@ -24,7 +26,9 @@ typedef struct {
   double largest; /* |s_next - y|_F of a cell */
 } flow_step_sums;
 
-void           flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s); /* for S->radius */
+/* Scale s [n_stress] towards the cones of radius S->radius. */
+void           flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s);
+/* One step from y to w->next. is_again: reuse the gradient S->g_s of the last call (only L has changed). */
 flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again);
 extern const flow_stress_solver flow_stress_gradient;
 #endif

@@ -1,16 +1,17 @@
-/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]: each component by itself and all from the same stress, a
- * Newton step on J + E_c in an auxiliary pyramid, damped; one multiplier g a cell.
+/* Stress in the cone as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. Each component takes a damped Newton step on J + E_c within
+ * an auxiliary pyramid. All components start from the same stress. Each cell has one multiplier g.
  *
  *   c = 1/2 (1 - |s|^2/r^2), r = alpha (p + cohesion)     c~ = min(c - g/mu, 0)     E_c = 1/2 mu c~^2 - g^2/(2 mu)     g <- -mu c~
  *
- * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc), whose terms are both >= 0:
- * the clamp is a guard against rounding. Staggered stresses count in a cell by their mean around it. Against the paper: mu is a
- * number of a cell, beta A r^2 with the mean A of A_ee/N_ee, so that for beta = 1 the penalty's Hessian on the cone is that of the
- * block, unless a raw one is asked for: a bare number has a unit. Twice as much does not converge on the published column with the
- * published damping of 0.5. */
+ * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc). Both terms of the Hessian are
+ * >= 0; the clamp only guards against rounding. Staggered stresses enter a cell by their mean around it.
+ *
+ * Difference from the paper: mu is beta A r^2 in each cell, with the mean A of A_ee/N_ee. For beta = 1 the Hessian of the penalty on
+ * the cone then equals that of the block. The paper's single number mu, which has a unit, is used only where the key mu is given. With
+ * beta = 2 the published column does not converge at the published damping of 0.5. */
 #include "optim/granular/granular_stress_lagrangian.h"
 
-static PetscErrorCode create(flow_solver *S)
+static PetscErrorCode create_lagrangian(flow_solver *S)
 {
   const int64_t    n_cells = S->f->n_cells;
   flow_lagrangian *w;
@@ -35,7 +36,7 @@ static PetscErrorCode create(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy(flow_solver *S)
+static void destroy_lagrangian(flow_solver *S)
 {
   flow_lagrangian *w = S->stress;
   if (!w) return;
@@ -54,12 +55,12 @@ void flow_lagrangian_gather(flow_solver *S, const double *s)
   }
 }
 
-static inline double penalty(const flow_solver *S, const flow_lagrangian *w, int64_t c)
+static inline double penalty_weight(const flow_solver *S, const flow_lagrangian *w, int64_t c)
 {
   const double raw = S->o->lagrangian->mu;
   return isnan(raw) ? S->o->lagrangian->beta * w->stiffness[c] * S->radius[c] * S->radius[c] : raw;
 }
-static inline double constraint(const flow_solver *S, const flow_lagrangian *w, int64_t c)
+static inline double cone_constraint(const flow_solver *S, const flow_lagrangian *w, int64_t c)
 {
   return 0.5 * (1.0 - flow_norm2(S->f->is_orthonormal, w->at_cells + FLOW_COMPONENTS * c) / (S->radius[c] * S->radius[c]));
 }
@@ -74,8 +75,8 @@ void flow_lagrangian_derivatives(flow_solver *S)
       lowered[0] = 2.0 * s[0] + s[1], lowered[1] = 2.0 * s[1] + s[0];
       for (int e = 2; e < FLOW_COMPONENTS; ++e) lowered[e] = 2.0 * s[e];
     }
-    const double mu = r2 > 0.0 ? penalty(S, w, c) : 0.0, over = r2 > 0.0 ? 1.0 / r2 : 0.0,
-                 excess    = mu > 0.0 ? fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0,
+    const double mu = r2 > 0.0 ? penalty_weight(S, w, c) : 0.0, over = r2 > 0.0 ? 1.0 / r2 : 0.0,
+                 excess    = mu > 0.0 ? fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0,
                  curvature = -(S->f->is_orthonormal ? 1.0 : 2.0) * over;
     for (int e = 0; e < FLOW_COMPONENTS; ++e) {
       const double slope = -lowered[e] * over;
@@ -90,9 +91,9 @@ double flow_lagrangian_energy(flow_solver *S)
   flow_lagrangian *w   = S->stress;
   double           sum = 0.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
-    const double mu = S->radius[c] > 0.0 ? penalty(S, w, c) : 0.0;
+    const double mu = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
     if (!(mu > 0.0)) continue;
-    const double excess = fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0);
+    const double excess = fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0);
     sum += 0.5 * (mu * excess * excess - w->multiplier[c] * w->multiplier[c] / mu);
   }
   return sum;
@@ -101,8 +102,8 @@ double flow_lagrangian_energy(flow_solver *S)
 static void update_multipliers(flow_solver *S, flow_lagrangian *w)
 {
   FLOW_FOR(c, S->f->n_cells) {
-    const double mu = S->radius[c] > 0.0 ? penalty(S, w, c) : 0.0;
-    w->multiplier[c] = mu > 0.0 ? -mu * fmin(constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0;
+    const double mu = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
+    w->multiplier[c] = mu > 0.0 ? -mu * fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0;
   }
 }
 
@@ -120,7 +121,7 @@ static void fill_diagonal(flow_component *k)
   }
 }
 
-static PetscErrorCode newton_direction(flow_solver *S, flow_lagrangian *w)
+static PetscErrorCode compute_newton_direction(flow_solver *S, flow_lagrangian *w)
 {
   PetscFunctionBegin;
   flow_gradient_s(S, S->g_s);
@@ -139,8 +140,9 @@ static PetscErrorCode newton_direction(flow_solver *S, flow_lagrangian *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* J + E_c at s + gamma step less that at s, where g_s is the gradient of J and `curvature` that of the step: J is quadratic. */
-static double change_of_energy(flow_solver *S, flow_lagrangian *w, double gamma, double slope, double curvature, double before,
+/* J + E_c at s + gamma step minus its value at s. J is quadratic: `slope` is its derivative along the step, `curvature` the second
+ * derivative; `before` is E_c at s. */
+static double evaluate_energy_change(flow_solver *S, flow_lagrangian *w, double gamma, double slope, double curvature, double before,
                                double *scratch)
 {
   for (int64_t i = 0; i < S->f->n_stress; ++i) scratch[i] = S->x->s[i] + gamma * w->step[i];
@@ -148,33 +150,33 @@ static double change_of_energy(flow_solver *S, flow_lagrangian *w, double gamma,
   return gamma * slope + 0.5 * gamma * gamma * curvature + flow_lagrangian_energy(S) - before;
 }
 
-/* The published variant with line search: halved from 1 until the energy falls; 0 if it does not. */
-static PetscErrorCode line_search(flow_solver *S, flow_lagrangian *w, double *gamma)
+/* The published variant with line search: gamma is halved from 1 until the energy decreases; 0 if it never does. */
+static PetscErrorCode search_step_length(flow_solver *S, flow_lagrangian *w, double *gamma)
 {
   enum { TRIALS = 8 };
   const int64_t n = S->f->n_stress;
   PetscFunctionBegin;
   if (!w->trial) PetscCall(flow_array(S, "flow trial stress", n, sizeof(double), &w->trial));
   const double slope = team_dot(n, S->g_s, w->step), before = (flow_lagrangian_gather(S, S->x->s), flow_lagrangian_energy(S));
-  flow_change_s(S, 1.0, w->step); /* curvature of the step: how its gradient changes along it */
+  flow_change_s(S, 1.0, w->step); /* curvature of the step, from the change of the gradient along it */
   flow_gradient_s(S, S->g_s);
   flow_change_s(S, -1.0, w->step);
   const double curvature = team_dot(n, S->g_s, w->step) - slope;
   *gamma = 1.0;
   for (int trial = 0; trial < TRIALS; ++trial, *gamma *= 0.5)
-    if (change_of_energy(S, w, *gamma, slope, curvature, before, w->trial) < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
+    if (evaluate_energy_change(S, w, *gamma, slope, curvature, before, w->trial) < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   *gamma = 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(flow_solver *S, double *undamped)
+static PetscErrorCode solve_stress_by_lagrangian(flow_solver *S, double *undamped)
 {
   flow_lagrangian *w = S->stress;
   PetscFunctionBegin;
   for (int64_t l = 0; l < S->o->lagrangian->iterations && S->r->is_finite; ++l) {
     double gamma = S->o->lagrangian->damping;
-    PetscCall(newton_direction(S, w));
-    if (S->o->lagrangian->has_line_search) PetscCall(line_search(S, w, &gamma));
+    PetscCall(compute_newton_direction(S, w));
+    if (S->o->lagrangian->has_line_search) PetscCall(search_step_length(S, w, &gamma));
     for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += gamma * w->step[i];
     flow_change_s(S, gamma, w->step);
     flow_lagrangian_gather(S, S->x->s);
@@ -184,4 +186,4 @@ static PetscErrorCode solve(flow_solver *S, double *undamped)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_lagrangian = {create, solve, destroy, false};
+const flow_stress_solver flow_stress_lagrangian = {create_lagrangian, solve_stress_by_lagrangian, destroy_lagrangian, false};

@@ -1,18 +1,19 @@
-/* Augmented Lagrangian solver of the stress. Energy and derivatives of the cone's penalty are public for the test. */
+/* Stress solver `augmented_lagrangian` of the granular problem, as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. Called by
+ * granular.c through flow_stress_lagrangian. Energy and derivatives of the cone penalty E_c are public for the test. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #include "optim/granular/granular_component.h"
 
 typedef struct flow_lagrangian {
-  flow_component part[FLOW_COMPONENTS]; /* their hessian: of E_c */
-  double *gradient[FLOW_COMPONENTS];    /* [n_cells] of E_c with respect to the five numbers of a cell */
-  double *at_cells;                     /* [n_cells][5] */
-  double *step;                         /* [n_stress] */
-  double *multiplier, *stiffness;       /* [n_cells] g; mean diagonal of A_ss over that of N */
-  double *trial;                        /* [n_stress] of the line search; NULL until there is one */
+  flow_component part[FLOW_COMPONENTS]; /* their `hessian` is that of E_c */
+  double *gradient[FLOW_COMPONENTS];    /* [n_cells] gradient of E_c with respect to the five components of a cell */
+  double *at_cells;                     /* [n_cells][5] stress at cells */
+  double *step;                         /* [n_stress] last Newton step */
+  double *multiplier, *stiffness;       /* [n_cells] g; mean over the components of A_ee/N_ee */
+  double *trial;                        /* [n_stress] trial stress of the line search; NULL before the first one */
 } flow_lagrangian;
 
-/* at_cells from s; then E_c and its derivatives, for S->radius. */
+/* flow_lagrangian_gather sets at_cells from s. The other two evaluate E_c and its derivatives there, for the current S->radius. */
 void   flow_lagrangian_gather(flow_solver *S, const double *s);
 double flow_lagrangian_energy(flow_solver *S);
 void   flow_lagrangian_derivatives(flow_solver *S);

@@ -1,4 +1,4 @@
-/* The pattern of a 3x3-block matrix: compressed rows, with what the threaded products need. Knows no PETSc objects.
+/* The pattern of a 3x3-block matrix: compressed rows, and the data of the threaded products. Independent of PETSc objects.
  * Shared, with a reference count, by a matrix and its duplicates; never changed once built.                           */
 #include "optim/linear/mat_block3.h"
 #include "core/error.h"
@@ -19,7 +19,7 @@ typedef struct {
   int64_t  n_chunks;  /* runs of rows with about the same number of blocks, by the pattern alone */
   int64_t *chunk_row; /* [n_chunks+1] */
   /* For transposed products, built at the first one; empty until then. Rows are cut into tiles; each tile sums into a short
-   * private vector with one entry per column it meets, then every column adds its entries in the order of the tiles. */
+   * private vector with one entry per column of the tile. Then every column adds its entries in the order of the tiles. */
   int64_t  n_tiles;
   int64_t *tile_row;     /* [n_tiles+1] */
   int64_t *tile_start;   /* [n_tiles+1] first private entry of each tile */
@@ -165,7 +165,7 @@ static PetscErrorCode block3_pattern_need_tiles(block3_pattern *p)
   PetscCall(memory_alloc("block3 private sums", 3 * n_entries, sizeof *p->private_sums, &p->private_sums));
   PetscCall(memory_alloc("block3 tile entries", n_entries, sizeof *p->entry, &p->entry));
   PetscCall(memory_alloc("block3 entry starts", p->n + 2, sizeof *p->entry_start, &p->entry_start));
-  /* counting sort: start[j+1] runs from the begin of column j to its end while the entries are placed, tile by tile */
+  /* counting sort: start[j+1] advances from the first to past the last entry of column j while entries are placed, tile by tile */
   for (int64_t e = 0; e < n_entries; ++e) ++p->entry_start[column[e] + 2];
   for (int64_t j = 0; j < p->n; ++j) p->entry_start[j + 2] += p->entry_start[j + 1];
   for (int64_t e = 0; e < n_entries; ++e) p->entry[p->entry_start[column[e] + 1]++] = e;
@@ -238,7 +238,7 @@ static PetscErrorCode to_baij(Mat A, Mat *B)
   PetscCall(MatSetType(*B, MATSEQBAIJ));
   PetscCall(MatSetOption(*B, MAT_ROW_ORIENTED, PETSC_TRUE));
   PetscCall(MatSeqBAIJSetPreallocationCSR(*B, 3, row_start, col, NULL));
-  for (int64_t i = 0; i < v.n; ++i) /* one block a call: MatSetValuesBlocked wants a row's blocks side by side */
+  for (int64_t i = 0; i < v.n; ++i) /* one block per call: for several, MatSetValuesBlocked expects interleaved rows of the blocks */
     for (int64_t k = v.row_start[i]; k < v.row_start[i + 1]; ++k) {
       const PetscInt row = (PetscInt)i;
       PetscCall(MatSetValuesBlocked(*B, 1, &row, 1, &col[k], v.value + 9 * k, INSERT_VALUES));

@@ -3,8 +3,8 @@
  * Sums run in an order set by the pattern alone, so products, also transposed ones, have the same bits on any number of
  * threads. Columns are sorted within a row, without repetition.
  *
- * Assemble: build the pattern once from lists of (row, column) pairs (mat_block3_pattern), which also tells each pair its
- * slot; then add 3x3 blocks to mat_block3_values()[9*slot] and call MatAssemblyBegin/End. MatSetValues and
+ * Assemble: build the pattern once from lists of (row, column) pairs (mat_block3_pattern), which also returns the slot of
+ * each pair; then add 3x3 blocks to mat_block3_values()[9*slot] and call MatAssemblyBegin/End. MatSetValues and
  * MatSetValuesBlocked work too, within the pattern. Goes to PETSc's own formats by MatConvert(A, MATSEQBAIJ or MATSEQAIJ,
  * MAT_INITIAL_MATRIX, &B), for its direct solvers, and comes from them by MatConvert(B, MATBLOCK3, ...).              */
 #ifndef SS_OPTIM_LINEAR_MAT_BLOCK3_H

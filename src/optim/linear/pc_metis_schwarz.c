@@ -8,8 +8,8 @@
 #include <metis.h>
 #include <string.h>
 
-/* Part p holds the blocks member[start[p] .. start[p+1]), sorted; is_owned tells which of them METIS gave to p (every
- * block is owned once), the others overlap. */
+/* Part p holds the blocks member[start[p] .. start[p+1]), sorted; is_owned marks those that METIS assigned to p (every
+ * block is owned once); the others are overlap. */
 typedef struct {
   int64_t  n_parts;
   int64_t *start;    /* [n_parts+1] */
@@ -325,7 +325,7 @@ static PetscErrorCode PCSetUp_MetisSchwarz(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the overlaps of the parts add up to in each block, in the order of the parts. */
+/* Sum the copies of each block over the parts, in the order of the parts. */
 static void sum_copies(const PC_MetisSchwarz *s, double *out)
 {
 #pragma omp parallel for schedule(static)
@@ -338,7 +338,7 @@ static void sum_copies(const PC_MetisSchwarz *s, double *out)
 }
 
 /* y = sum over parts of (own restriction)^T A_p^-1 (overlapping restriction) x: each entry of y is written by its owner.
- * Transposed, the same read backwards: parts take what they own and add into their overlap. */
+ * Transposed: the parts read the entries that they own and add into their overlap. */
 static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
 {
   PC_MetisSchwarz   *s = pc->data;

@@ -11,7 +11,7 @@ struct front_factor {
   const front_tree *t;
   double          **A, **update;   /* of A; updates of early fronts below late ones are kept */
   double          **H, **update_H; /* of A + terms, late fronts */
-  int32_t         **map;           /* [threads][n] where a place stands in the front under way */
+  int32_t         **map;           /* [threads][n] index of a place within the current front */
   double           *dense;         /* [threads][room] sums of terms */
   int64_t           room;
   int               n_threads;
@@ -63,7 +63,7 @@ PetscErrorCode front_factor_create(const front_tree *t, front_factor **out)
 
 /* ---- one front ---- */
 
-/* What is being factored, the same for all fronts. */
+/* Arguments of the factorisation, the same for all fronts. */
 typedef struct {
   front_factor      *f;
   const sparse_rows *A;
@@ -73,7 +73,7 @@ typedef struct {
   bool              *is_bad; /* [n_fronts] */
 } factoring;
 
-/* Entries of A in its columns. */
+/* Add the entries of A to the columns of a front. */
 static void add_matrix(const factoring *w, const frontal_matrix *p, double *columns, const int32_t *map)
 {
   const front_tree *t = w->f->t;
@@ -88,7 +88,7 @@ static void add_matrix(const factoring *w, const frontal_matrix *p, double *colu
   }
 }
 
-/* Terms with the same columns are summed side by side, then added at once. */
+/* Add the terms of a front. Terms with the same columns are summed first, then added together. */
 static void add_terms(const factoring *w, int64_t q, double *columns, double *update, double *sum)
 {
   const front_tree  *t = w->f->t;
@@ -103,7 +103,7 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
       const int64_t b = t->term[end];
       if (s->start[b + 1] - s->start[b] != n || memcmp(s->column + s->start[b], s->column + s->start[a], (size_t)n * sizeof *local) != 0) break;
       const double *g = w->G + 9 * b;
-      if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* does not push */
+      if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* no stiffness: an inactive term */
       if (is_empty) memset(sum, 0, (size_t)(n * n) * sizeof *sum);
       is_empty = false;
       front_dense_term(n, s->value + 3 * s->start[b], g, sum);
@@ -111,7 +111,7 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
     at = end;
     if (is_empty) continue;
     for (int64_t j = 0; j < n; ++j)
-      for (int64_t i = j; i < n; ++i) { /* columns of a term need not stand in a front in their own order */
+      for (int64_t i = j; i < n; ++i) { /* the columns of a term may have another order in the front */
         const int64_t low = local[i] < local[j] ? local[i] : local[j], high = local[i] < local[j] ? local[j] : local[i];
         if (low < k) columns[low * m + high] += sum[j * n + i];
         else update[(low - k) * r + high - k] += sum[j * n + i];
@@ -185,7 +185,7 @@ static PetscErrorCode factor_all(factoring *w, bool *is_definite)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Updates that no later factorisation needs. */
+/* Free the update matrices that no later factorisation needs. */
 static void drop_updates(front_factor *f)
 {
   for (int64_t q = 0; q < f->t->n_fronts; ++q) {

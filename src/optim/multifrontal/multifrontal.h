@@ -1,8 +1,8 @@
 /* Sparse Cholesky factors of A and of A + sum_a J_a^T G_a J_a with the same J and many G: a multifrontal method [DuffReid1983] on
- * dense fronts, by LAPACK. What no term touches ("early") is eliminated once; what one touches, and what depends on it ("late"), as
- * often as G changes. Whether early unknowns come first in the order, which leaves a Schur complement of late ones alone, or
- * nested dissection of all is better, is decided by counting the operations of both. Threaded over the tree of fronts; the bits
- * do not depend on the number of threads. */
+ * dense frontal matrices ("fronts"), by LAPACK. "Early" unknowns, which no term touches, are eliminated once. "Late" unknowns are those
+ * that a term touches or that depend on them; they are eliminated whenever G changes. Two orders are compared by counting operations:
+ * all early unknowns first, which leaves a Schur complement of the late ones alone, or nested dissection of all. Threaded over the tree
+ * of fronts; the result is bit-identical for any number of threads. Used by sap_hessian.c, sap_cg.c and implicit steps. */
 #ifndef SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
 #include "optim/multifrontal/multifrontal_tree.h"
@@ -13,10 +13,10 @@ typedef struct front_factor front_factor;
 PetscErrorCode front_factor_create(const front_tree *t, front_factor **out);
 void           front_factor_destroy(front_factor **f);
 void           front_factor_late(const front_factor *f, bool *is_late);
-int64_t        front_factor_size(const front_factor *f);
-const int32_t *front_factor_place(const front_factor *f); /* [n] of an unknown */
-double         front_factor_entries_late(const front_factor *f); /* of the factor of S */
-double         front_factor_work_again(const front_factor *f);
+int64_t        front_factor_size(const front_factor *f);         /* number of unknowns n */
+const int32_t *front_factor_place(const front_factor *f);        /* [n] position of each unknown in the elimination order */
+double         front_factor_entries_late(const front_factor *f); /* number of entries of the factor of S */
+double         front_factor_work_again(const front_factor *f);   /* multiplications of front_factor_add */
 /* Factor A, whose pattern is contained in that of the tree. *is_definite false: the factor must not be used until a later call
  * succeeds. */
 PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_definite);
@@ -24,7 +24,7 @@ PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_
 PetscErrorCode front_factor_add(front_factor *f, const sparse_rows *A, const front_terms *t, const double *G, bool *is_definite);
 /* x <- A^-1 x, [n]. */
 void           front_solve(const front_factor *f, double *x);
-/* x <- (A + terms)^-1 x where x is 0 outside late unknowns; what it becomes outside of them is left out (0). */
+/* x <- late entries of (A + terms)^-1 x, for x that is 0 outside late unknowns; early entries remain 0. */
 void           front_solve_late(const front_factor *f, double *x);
 /* The same with S, without terms. */
 void           front_solve_plain_late(const front_factor *f, double *x);
@@ -32,6 +32,6 @@ void           front_solve_plain_late(const front_factor *f, double *x);
 PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, double *X);
 /* y = S x for late unknowns, S their Schur complement in A; x and y [n], only late entries are read and written. */
 void           front_product_late(const front_factor *f, const double *x, double *y);
-/* d [n] = diag(S) for late unknowns; the rest is left. */
+/* d [n] = diag(S) for late unknowns; other entries are not changed. */
 void           front_diagonal_late(const front_factor *f, double *d);
 #endif

@@ -4,7 +4,7 @@
 #include <petscblaslapack.h>
 #include <string.h>
 
-enum { TILE = 128, TILED = 3 * TILE }; /* fronts of fewer rows are factored in one go */
+enum { TILE = 128, TILED = 3 * TILE }; /* fronts of fewer rows are factored by one LAPACK call */
 
 /* C [w][h] -= B A^T by columns, A [depth][h] and B [depth][w] rows of one array; of a square on the diagonal its lower triangle. */
 static void take_away(int64_t h, int64_t w, int64_t depth, const double *A, const double *B, int64_t ld_AB, double *C, int64_t ld_C)
@@ -31,7 +31,7 @@ static void take_away_tiles(int64_t n, int64_t m, int64_t depth, const double *A
   #pragma omp taskwait
 }
 
-/* Cholesky factor of the first n rows of columns [n][m], and what becomes of the rows below. */
+/* Cholesky factor of the first n rows of columns [n][m]; the rows below become L21. */
 static bool factor_panel(int64_t n, int64_t m, double *columns, int64_t ld)
 {
   const PetscBLASInt width = (PetscBLASInt)n, stride = (PetscBLASInt)ld;
@@ -50,7 +50,7 @@ static bool factor_panel(int64_t n, int64_t m, double *columns, int64_t ld)
   return true;
 }
 
-/* The same as in one go but for rounding, in tiles that threads share; which tiles there are does not depend on how many do. */
+/* The same up to rounding, in tiles that the threads share. The tiles do not depend on the number of threads. */
 static bool factor_tiled(int64_t k, int64_t r, double *columns, double *update)
 {
   const int64_t m = k + r;
@@ -109,7 +109,7 @@ void front_dense_forward_many(int64_t k, int64_t r, const double *columns, int64
   if (r > 0) BLASgemm_("N", "N", &below, &many, &n_columns, &minus, columns + k, &m, x, &m, &one, x + k, &m);
 }
 
-/* Eight sums side by side, so that the bits do not depend on the compiler's choice of vectors. */
+/* Eight partial sums, so that the result does not depend on the compiler's vectorisation. */
 static double dot(int64_t n, const double *restrict a, const double *restrict b)
 {
   double  s[8] = {0.0}, rest = 0.0;

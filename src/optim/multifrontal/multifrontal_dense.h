@@ -1,5 +1,6 @@
-/* The dense work in a front of k columns that are eliminated and r rows below: columns [k][k + r], column by column, lower
- * trapezoid; update [r][r], lower triangle. By LAPACK; large ones in tiles, as tasks of the team that calls. */
+/* Dense operations of a front with k eliminated columns and r rows below: columns [k][k + r], column by column, lower trapezoid;
+ * update [r][r], lower triangle. By LAPACK; large fronts are factored in tiles, as OpenMP tasks of the calling team. Used by
+ * multifrontal.c. */
 #ifndef SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_DENSE_H
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_DENSE_H
 #include <stdbool.h>
@@ -7,11 +8,11 @@
 
 /* columns <- factor, update <- update - L21 L21^T. false: not positive definite. */
 bool front_dense_factor(int64_t k, int64_t r, double *columns, double *update);
-/* x [k + r]: the first k become L11^-1 x, the others lose L21 times that. */
+/* Forward substitution, x [k + r]: the first k entries become y = L11^-1 x, and L21 y is subtracted from the others. */
 void front_dense_forward(int64_t k, int64_t r, const double *columns, double *x);
-/* The same for n of them side by side, [n][k + r]. */
+/* The same for n vectors, [n][k + r]. */
 void front_dense_forward_many(int64_t k, int64_t r, const double *columns, int64_t n, double *x);
-/* x [k + r]: the first k become L11^-T (x - L21^T x below). */
+/* Backward substitution, x [k + r]: the first k entries become L11^-T (x - L21^T x_below), x_below the last r entries. */
 void front_dense_backward(int64_t k, int64_t r, const double *columns, double *x);
 /* y += L (L^T x), L = columns, x and y [k + r]. */
 void front_dense_product(int64_t k, int64_t r, const double *columns, const double *x, double *y);

@@ -48,7 +48,7 @@ static bool is_same(int64_t n, const int32_t *a, int64_t m, const int32_t *b)
   return n == m && (n == 0 || memcmp(a, b, (size_t)n * sizeof *a) == 0); /* of none there may be no array */
 }
 
-/* Neighbouring unknowns that nothing tells apart. */
+/* Merge neighbouring unknowns with equal neighbours and terms into groups. */
 static PetscErrorCode make_groups(const sparse_rows *A, const touches *of, front_graph *g, int32_t *group)
 {
   PetscFunctionBegin;
@@ -71,7 +71,7 @@ static bool is_alike(const front_terms *t, int64_t a, int64_t b)
   return is_same(t->start[a + 1] - t->start[a], t->column + t->start[a], t->start[b + 1] - t->start[b], t->column + t->start[b]);
 }
 
-/* Neighbours of group i, in no order, to `to` unless NULL; mark [n] holds i + 1 for those seen. */
+/* Neighbours of group i, in no order, to `to` unless NULL; mark [n] is i + 1 for those already found. */
 static int64_t list_row(const sparse_rows *A, const front_terms *t, const touches *of, const front_graph *g, const int32_t *group,
                         int64_t i, int32_t *mark, int32_t *to)
 {
@@ -135,9 +135,9 @@ static PetscErrorCode front_graph_create(const sparse_rows *A, const front_terms
 /* A group with more than this many times the mean number of neighbours is a hub: in nested dissection it would be in every
  * separator. */
 static const double HUB = 4.0;
-enum { FEW = 8 }; /* groups not worth a dissection */
+enum { FEW = 8 }; /* parts with fewer groups are not dissected */
 
-/* Nested dissection of the m groups in `part`, to order[]. number [n]: of a group in the part, -1 elsewhere, left so. */
+/* Nested dissection of the m groups in `part`, to order[]. number [n]: work, -1 before and after. */
 static PetscErrorCode dissect(const front_graph *g, int64_t m, const int32_t *part, int32_t *number, int32_t *order)
 {
   idx_t   *start = NULL, *neighbour = NULL, *perm = NULL, *inverse = NULL, options[METIS_NOPTIONS], n = (idx_t)m;
@@ -210,7 +210,7 @@ void front_tree_destroy(front_tree **t)
 
 double front_tree_work(const front_tree *t) { return t->work_once; }
 
-/* What is being found out, by groups in the order of elimination. A node is a column of groups at first, a front in the end. */
+/* Work data of the analysis, by groups in elimination order. A node is first one group (a column), finally a front. */
 typedef struct {
   const front_graph *g;
   const int32_t     *order;
@@ -260,7 +260,7 @@ static int compare_int32(const void *a, const void *b)
 }
 
 /* Node `from` becomes part of `to`, its parent. */
-static void join(symbolic *s, int32_t from, int32_t to)
+static void merge_into_parent(symbolic *s, int32_t from, int32_t to)
 {
   int32_t last; /* columns of `to` are a chain that starts at tail and ends with the first one */
   for (last = s->tail[to]; s->before[last] >= 0; last = s->before[last]) {}
@@ -269,7 +269,7 @@ static void join(symbolic *s, int32_t from, int32_t to)
   s->is_gone[from] = true;
 }
 
-/* Rows below node j, and its children that have the same but for j: those are one front with it. */
+/* Compute the rows below node j, and merge children into it whose rows are the same except for j. */
 static PetscErrorCode eliminate(symbolic *s, int32_t j, int32_t *mark)
 {
   const front_graph *g = s->g;
@@ -298,7 +298,7 @@ static PetscErrorCode eliminate(symbolic *s, int32_t j, int32_t *mark)
 
 static double entries_of(double width, double depth) { return width * (width + 1.0) / 2.0 + width * depth; }
 
-/* Would the front of j with child c in it be worth its zeros? */
+/* True if merging child c into the front of j adds few enough zeros. */
 static bool is_joinable(const symbolic *s, int32_t j, int32_t c, bool is_relaxed, double *zeros)
 {
   const double width = (double)(s->width[j] + s->width[c]), below = (double)(s->width[j] + s->depth[j]);
@@ -308,7 +308,7 @@ static bool is_joinable(const symbolic *s, int32_t j, int32_t c, bool is_relaxed
   return is_relaxed && *zeros <= (width <= SMALL ? ZEROS_SMALL : ZEROS) * entries_of(width, (double)s->depth[j]);
 }
 
-/* Fronts: nodes that are left. Children of what joins are its parent's. */
+/* Merge children into fronts. The remaining nodes are the fronts; a merged node passes its children to its parent. */
 static void amalgamate(symbolic *s, bool is_relaxed)
 {
   for (int32_t j = 0; j < s->g->n; ++j) {
@@ -322,9 +322,9 @@ static void amalgamate(symbolic *s, bool is_relaxed)
         continue;
       }
       *link = s->next[c];
-      join(s, c, j);
+      merge_into_parent(s, c, j);
       s->zeros[j] = zeros;
-      for (int32_t g = s->child[c], next; g >= 0; g = next) { /* already looked at: to the front of the list */
+      for (int32_t g = s->child[c], next; g >= 0; g = next) { /* already examined: to the head of the list */
         next         = s->next[g];
         s->parent[g] = j;
         s->next[g]   = s->child[j];
@@ -361,7 +361,7 @@ static PetscErrorCode number_fronts(const symbolic *s, front_tree *t, int32_t *f
     frontal_matrix  *f        = &t->front[n_done];
     int64_t n_column = 0;
     for (int32_t k = s->tail[node]; k >= 0; k = s->before[k]) column[n_column++] = k;
-    qsort(column, (size_t)n_column, sizeof *column, compare_int32); /* as they are eliminated */
+    qsort(column, (size_t)n_column, sizeof *column, compare_int32); /* in elimination order */
     f->first = place, f->is_late = s->is_late[node], f->parent = node; /* for now, its node */
     front_of[node] = (int32_t)n_done++;
     for (int64_t k = 0; k < n_column; ++k)
@@ -397,7 +397,7 @@ static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where `place` stands in front f. */
+/* Index of `place` in front f. */
 static int32_t local_of(const front_tree *t, const frontal_matrix *f, int32_t place)
 {
   if (place < f->first + f->n_columns) return place - (int32_t)f->first;

@@ -1,5 +1,5 @@
-/* The symbolic part of the multifrontal factor (multifrontal.h): an order of elimination, and the tree of dense fronts that follows from
- * it. */
+/* Symbolic analysis of the multifrontal factor (multifrontal.h): an elimination order, and the tree of dense fronts that follows from
+ * it. A "place" is a position in the elimination order. */
 #ifndef SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_TREE_H
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_TREE_H
 #include "core/sparse_rows.h"
@@ -25,20 +25,20 @@ typedef struct {
   int32_t *unknown, *place;     /* [n] by place; by unknown */
   frontal_matrix   *front;               /* children before parents */
   int32_t *row;                 /* places, ascending in a front, */
-  int32_t *into;                /* and where each stands in the parent's front */
+  int32_t *into;                /* and the index of each in the parent's front */
   int64_t *child_start;         /* [n_fronts + 1] */
   int32_t *child;
   int64_t *term_start;          /* [n_fronts + 1] terms by the front that they go into, ascending */
   int32_t *term;
-  int32_t *local;               /* for each entry of a term: where its column stands in that front */
-  double   work_once, work_again, entries, entries_late;
+  int32_t *local;               /* for each entry of a term: index of its column in that front */
+  double   work_once, work_again, entries, entries_late; /* multiplications of A, of A + terms; entries of the factors of A and S */
 } front_tree;
 
 /* Analyse the patterns of A, symmetric with its diagonal, and of the terms, for one factorisation of A and about n_again of
  * A + terms. `t` may be NULL: nothing is late. */
 PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, double n_again, front_tree **out);
 void           front_tree_destroy(front_tree **t);
-/* Multiplications of the factor of A, of each with terms after it, and entries of A's factor. */
+/* Number of multiplications of one factorisation of A (work_once). */
 double         front_tree_work(const front_tree *t);
 /* is_late [n] */
 void           front_tree_late(const front_tree *t, bool *is_late);

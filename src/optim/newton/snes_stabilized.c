@@ -8,18 +8,18 @@
 enum { CONVERGED_TRIALS = 4 };
 
 typedef struct {
-  PetscReal     kappa, gradient_tolerance; /* the latter < 0: default */
+  PetscReal     kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
   PetscInt      min_it;
   PetscBool     is_strict;
   wolfe_options search;
   Vec           dinv, column;     /* referenced, may be NULL */
-  Vec           scaled_residual;  /* D^-1 g at z; with no scaling SNES's own residual serves */
+  Vec           scaled_residual;  /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
   Vec           trial, trial_residual, trial_scaled;
   Vec           gradient;         /* H^T D^-2 g at z */
   Vec           product;          /* D^-1 H dz */
   Vec           work;
   Mat           scaled_jacobian;  /* shell for D^-1 H */
-  Mat           solve_matrix;     /* referenced, may be NULL: H, as linear solves take it */
+  Mat           solve_matrix;     /* referenced: replaces H in linear solves; NULL: H itself */
   row_scaled_copy scaled_pre;
   PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
   PetscBool     wants_tangent;
@@ -56,7 +56,7 @@ static PetscErrorCode compute_tangent(SNES snes, Vec z, bool *is_usable)
   PetscFunctionBegin;
   snes->jacobiandomainerror = PETSC_FALSE;
   PetscCall(SNESComputeJacobian(snes, z, snes->jacobian, snes->jacobian_pre));
-  /* callbacks that write into a shell's context forget this; without it preconditioners would stay stale */
+  /* Callbacks that write into a shell's context may omit this call; without it preconditioners would not be rebuilt. */
   PetscCall(PetscObjectStateIncrease((PetscObject)snes->jacobian_pre));
   ++data_of(snes)->count.n_tangents;
   *is_usable                = !snes->jacobiandomainerror;
@@ -93,7 +93,7 @@ static PetscErrorCode compute_gradient(SNES snes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode norm_of_step(SNES snes, Vec dz, PetscReal *norm) /* |C^-1 dz| */
+static PetscErrorCode compute_step_norm(SNES snes, Vec dz, PetscReal *norm) /* |C^-1 dz| */
 {
   SNES_Stabilized *s = data_of(snes);
   PetscFunctionBegin;
@@ -123,36 +123,36 @@ static PetscErrorCode newton_direction(SNES snes, Vec dz)
     A = s->scaled_jacobian;
     PetscCall(KSPGetPC(snes->ksp, &pc));
     PetscCall(PCGetReusePreconditioner(pc, &is_reused));
-    if (is_reused && s->scaled_pre.copy) P = s->scaled_pre.copy; /* nobody will look at its values */
+    if (is_reused && s->scaled_pre.copy) P = s->scaled_pre.copy; /* its values are not read, because the preconditioner is reused */
     else PetscCall(mat_row_scaled_for_preconditioner(A, snes->jacobian_pre, s->dinv, &s->scaled_pre, &P));
   }
   PetscCall(KSPSetOperators(snes->ksp, A, P));
   PetscCall(VecCopy(residual_at_z(snes), s->work));
   PetscCall(VecScale(s->work, -1.0));
-  PetscCall(KSPSolve(snes->ksp, s->work, dz)); /* not converging in 20 iterations is no failure: the line search copes */
+  PetscCall(KSPSolve(snes->ksp, s->work, dz)); /* no convergence in 20 iterations is no failure: the line search accepts inexact directions */
   PetscCall(KSPGetIterationNumber(snes->ksp, &n_its));
   snes->linear_its += n_its;
   s->count.n_linear += n_its;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is dz downhill enough for E, given the slope m = g^T H dz? The published test bounds the angle to the steepest descent from
- * below by kappa. Alone it refuses exact Newton steps of stiff systems: with condition number c their angle has a cosine
- * down to 2/c, so c > 200 is enough, and the steepest descent that would replace them needs O(c^2) steps. A step whose
- * linear model at least halves |g|^2 (m = -(|g|^2 - |rho|^2) <= -1/2 |g|^2 for GMRES) lowers E at the fastest rate any step can
- * promise, whatever its angle, so it is taken too. If the search then fails, the gradient still gets its turn. */
+/* True if dz is a sufficient descent direction of E; m = g^T H dz is the slope. The published test requires that the cosine of the
+ * angle to the steepest descent is at least kappa. Used alone, it rejects exact Newton steps of stiff systems: for condition number c
+ * the cosine can be as small as 2/c, so c > 200 suffices, and the steepest descent that would replace them needs O(c^2) steps. A step
+ * whose linear model at least halves |g|^2 (m = -(|g|^2 - |rho|^2) <= -1/2 |g|^2 for GMRES) has at least half of the
+ * largest possible slope of E, whatever its angle. So it is accepted, too. If its line search fails, the gradient direction is tried. */
 static PetscErrorCode is_downhill(SNES snes, Vec dz, double m, bool *is)
 {
   SNES_Stabilized *s = data_of(snes);
   PetscReal        size = 0.0;
   PetscFunctionBegin;
-  PetscCall(norm_of_step(snes, dz, &size));
+  PetscCall(compute_step_norm(snes, dz, &size));
   *is = isfinite(size) && m < 0.0 &&
         (m <= -s->kappa * size * s->count.gradient_norm || (!s->is_strict && m <= -0.5 * snes->norm * snes->norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dz <- -t C^2 H^T D^-2 g, with t the minimiser of the linear model along it; *m = 0 if E is stationary. Wants H at z. */
+/* dz <- -t C^2 H^T D^-2 g, with t the minimiser of the linear model along it; *m = 0 if E is stationary. Requires H at z. */
 static PetscErrorCode gradient_direction(SNES snes, Vec dz, double *m)
 {
   SNES_Stabilized *s = data_of(snes);
@@ -222,12 +222,12 @@ static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *ha
   wolfe_result     r;
   PetscReal        step, size;
   PetscFunctionBegin;
-  /* A forced iteration from a converged state, often at round-off: no long search for what cannot be found. */
+  /* A forced iteration from a converged state, often at rounding error: a long search would find no decrease. */
   if (snes->norm < snes->abstol) options.max_trials = PetscMin(options.max_trials, CONVERGED_TRIALS);
   PetscCall(wolfe_search(&options, search_value, search_slope, snes, *phi, m, &r));
   *has_moved = r.outcome != WOLFE_FAILED;
   if (r.outcome == WOLFE_ARMIJO_ONLY) ++s->count.n_armijo_only;
-  if (r.outcome != WOLFE_FAILED && r.is_last) { /* everything known at the trial point: take it over */
+  if (r.outcome != WOLFE_FAILED && r.is_last) { /* g and H at the trial point are already evaluated: accept them */
     PetscCall(VecCopy(s->trial, snes->vec_sol));
     PetscCall(VecCopy(s->trial_residual, snes->vec_func));
     if (s->dinv) PetscCall(VecCopy(s->trial_scaled, s->scaled_residual));
@@ -243,9 +243,10 @@ static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A direction that fails the test above gives way to the gradient, unless it promises more: -m is what either takes off |g|^2 by the
- * linear model. Where H is stiff, what GMRES cut short has found does, and the gradient, bent by what is stiffest, leads nowhere. The
- * gradient bounds from below what is promised, as a Cauchy point does in a trust region. */
+/* Replace a direction that fails the test above by the gradient direction, unless its predicted decrease is larger. -m is the decrease
+ * of |g|^2 that the linear model predicts. For stiff H a truncated GMRES solution usually predicts the larger decrease, because the
+ * stiffest modes dominate the gradient. So the predicted decrease is at least that of the gradient, as for the Cauchy point of a trust
+ * region. */
 static PetscErrorCode better_direction(SNES snes, Vec dz, double *m, bool *is_newton)
 {
   SNES_Stabilized *s      = data_of(snes);
@@ -322,14 +323,14 @@ static PetscErrorCode report(SNES snes, double phi)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Steps in a row that took next to nothing off |g|, nor off its gradient, before the search counts as failed: the floor of
- * round-off, where a tolerance below it would otherwise cost every iteration and trial there is. Kinks make Newton crawl, too,
- * but by more than this; on the way to a stationary point |g| settles, but the gradient falls. */
+/* Number of successive steps that reduce neither |g| nor its gradient noticeably, after which the line search counts as failed. This
+ * detects the level of rounding errors; a tolerance below it would otherwise use up all iterations and trials. Kinks slow Newton's
+ * method down, too, but less than this. Near a stationary point |g| stagnates, but the gradient decreases. */
 enum { STALLED_STEPS = 5 };
 #define STALLED_RATIO (1.0 - 1e-3)
 #define STALLED_GRADIENT 0.9
 
-static PetscErrorCode iterate(SNES snes, double phi)
+static PetscErrorCode run_newton_iterations(SNES snes, double phi)
 {
   SNES_Stabilized *s = data_of(snes);
   bool             has_moved;
@@ -372,7 +373,7 @@ static PetscErrorCode SNESSolve_Stabilized(SNES snes)
   snes->iter   = 0;
   snes->norm = snes->xnorm = snes->ynorm = 0.0;
   PetscCall(evaluate_at_z(snes, &phi));
-  if (isfinite(phi)) PetscCall(iterate(snes, phi));
+  if (isfinite(phi)) PetscCall(run_newton_iterations(snes, phi));
   else snes->reason = snes->domainerror ? SNES_DIVERGED_FUNCTION_DOMAIN : SNES_DIVERGED_FNORM_NAN;
   snes->domainerror = PETSC_FALSE;
   PetscCall(VecNorm(snes->vec_func, NORM_2, &s->count.norm_unscaled));
@@ -396,7 +397,7 @@ static PetscErrorCode SNESReset_Stabilized(SNES snes)
   PetscFunctionBegin;
   Vec *vecs[] = {&s->scaled_residual, &s->trial, &s->trial_residual, &s->trial_scaled, &s->gradient, &s->product, &s->work};
   for (size_t k = 0; k < sizeof vecs / sizeof *vecs; ++k) PetscCall(VecDestroy(vecs[k]));
-  PetscCall(VecDestroy(&s->dinv)); /* sizes may change: scalings are set anew */
+  PetscCall(VecDestroy(&s->dinv)); /* sizes may change: the caller must set the scalings again */
   PetscCall(VecDestroy(&s->column));
   PetscCall(MatDestroy(&s->scaled_jacobian));
   PetscCall(MatDestroy(&s->solve_matrix));
@@ -433,7 +434,7 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscCall(PetscOptionsInt("-snes_stabilized_wolfe_max_trials", "Trials per line search", "", max_trials, &max_trials, NULL));
   PetscOptionsHeadEnd();
   PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1,
-             PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: want 0 < c1 < c2 < 1 and max_trials >= 1");
+             PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: expected 0 < c1 < c2 < 1 and max_trials >= 1");
   s->search.max_trials = (int)max_trials;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -473,7 +474,7 @@ PetscErrorCode SNESCreate_Stabilized(SNES snes)
   snes->ops->destroy        = SNESDestroy_Stabilized;
   snes->ops->view           = SNESView_Stabilized;
   snes->ops->setfromoptions = SNESSetFromOptions_Stabilized;
-  if (!snes->tolerancesset) { /* section 9 stops by tau alone */
+  if (!snes->tolerancesset) { /* [DingSchroeder2020, sec. 9]: stop by tau alone */
     snes->abstol  = 1e-3;
     snes->rtol    = 0.0;
     snes->stol    = 0.0;
@@ -483,7 +484,7 @@ PetscErrorCode SNESCreate_Stabilized(SNES snes)
   PetscCall(SNESGetKSP(snes, &ksp));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, 20));
-  PetscCall(KSPSetPCSide(ksp, PC_RIGHT)); /* from the left GMRES would minimise another norm, and could go uphill */
+  PetscCall(KSPSetPCSide(ksp, PC_RIGHT)); /* with left preconditioning GMRES would minimise another norm, and its direction could increase E */
   PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 20));
   PetscCall(KSPGetPC(ksp, &pc));
   if (!((PetscObject)pc)->type_name) PetscCall(PCSetType(pc, PCBLOCKDIAGONAL));

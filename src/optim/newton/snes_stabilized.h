@@ -8,8 +8,8 @@
  *
  * H needs MatMult and MatMultTranspose; Pmat needs the operations of the preconditioner.
  *
- * Options (beside -snes_atol = tau, -snes_max_it, -snes_monitor, -snes_converged_reason, -snes_ksp_ew, -ksp_*, -pc_*):
- *   -snes_stabilized_eta 1e-4                  relative tolerance of the linear solves (-ksp_rtol wins over it)
+ * Options (in addition to -snes_atol = tau, -snes_max_it, -snes_monitor, -snes_converged_reason, -snes_ksp_ew, -ksp_*, -pc_*):
+ *   -snes_stabilized_eta 1e-4                  relative tolerance of the linear solves (-ksp_rtol overrides it)
  *   -snes_stabilized_kappa 0.01                downhill test:  m <= -kappa |dz| |H^T g|
  *   -snes_stabilized_strict false              use only this test. Otherwise a step is also downhill when m <= -1/2 |g|^2, i.e.
  *                                              when the linear model at least halves |g|^2 (see is_downhill in the .c), and taken
@@ -36,8 +36,8 @@ typedef struct {
   PetscInt  n_residuals;           /* evaluations of g */
   PetscInt  n_tangents;            /* evaluations of H */
   PetscInt  n_fallbacks;           /* gradient steps */
-  PetscInt  n_armijo_only;         /* searches that gave up the curvature condition (kinks) */
-  PetscInt  n_rejected;            /* trials that were not finite or outside the domain */
+  PetscInt  n_armijo_only;         /* line searches that ended without the curvature condition (kinks of g) */
+  PetscInt  n_rejected;            /* trial states that were not finite or outside the domain */
   PetscReal norm, norm_unscaled;   /* final |D^-1 g| and |g| */
   PetscReal gradient_norm;         /* final |C H^T D^-2 g| */
   PetscBool is_stationary;         /* stopped by the gradient test */

@@ -34,7 +34,7 @@ typedef enum {
 typedef struct {
   wolfe_outcome outcome;
   double        alpha, phi; /* the step to take; phi0 and 0 if failed */
-  bool          is_last;    /* alpha was the last trial, and its slope was asked for: the caller's state is the accepted one */
+  bool          is_last;    /* alpha was the last trial and its slope was evaluated: the caller's state is that of alpha */
   int           n_values, n_slopes;
 } wolfe_result;
 

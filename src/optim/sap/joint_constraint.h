@@ -2,9 +2,9 @@
  *
  *   r_i = clamp((bias_i - u_i) / R_i, lower_i, upper_i)
  *
- * Stops (one bound is 0), joints that close loops (none), motors of limited effort and dry friction (both) are such rows, taken at
- * the end of a step, where joint positions are linear in v. r = -dl/du of a convex l(u) = sum_i R_i r_i (y_i - r_i/2),
- * y_i the impulse before the clamp [CastroEtAl2022]. */
+ * Joint stops (one bound is 0), joints that close loops (no bounds), motors of limited effort and dry friction (both bounds) are such
+ * rows. They apply at the end of a step, where joint positions are linear in v. r = -dl/du of the convex potential
+ * l(u) = sum_i R_i r_i (y_i - r_i/2), y_i the impulse before the clamp [CastroEtAl2022]. Used by the SAP solver (sap.h). */
 #ifndef SS_OPTIM_SAP_JOINT_CONSTRAINT_H
 #define SS_OPTIM_SAP_JOINT_CONSTRAINT_H
 #include <math.h>
@@ -12,12 +12,12 @@
 
 typedef struct {
   double bias[3];            /* m/s, rad/s */
-  double R[3];               /* > 0: impulses slow down by velocity / R */
-  double lower[3], upper[3]; /* lower <= 0 <= upper or the like; infinite: no bound. Both 0: there is no such row */
-  bool   is_drive;           /* the first row has the gains 1/R of a drive, which hold what it drives as its mass does */
+  double R[3];               /* > 0: compliance; the impulse is the velocity error over R, before the clamp */
+  double lower[3], upper[3]; /* usually lower <= 0 <= upper; infinite: no bound. Both 0: the row is unused */
+  bool   is_drive;           /* the first row is a drive; its gain 1/R resists motion like additional mass of the driven body */
 } constraint;
 
-/* l(u); r = -dl/du; slope = -dr/du, NULL: not wanted. */
+/* Returns l(u); sets r = -dl/du and slope = -dr/du (slope may be NULL). */
 static inline double constraint_law(const constraint *c, const double u[3], double r[3], double *slope)
 {
   double cost = 0.0;
@@ -29,6 +29,6 @@ static inline double constraint_law(const constraint *c, const double u[3], doub
   }
   return cost;
 }
-/* Three rows that do nothing, to be filled. */
+/* Three unused rows (zero bounds), to be filled by the caller. */
 static inline constraint constraint_none(void) { return (constraint){.R = {1.0, 1.0, 1.0}}; }
 #endif

@@ -1,4 +1,5 @@
-/* Along one direction: everything that costs more than the terms is known before. */
+/* Implementation: line searches, Newton's method, and the independent error. In a line search only the terms are evaluated; the
+ * products with A are computed once per direction. */
 #include "optim/sap/sap.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -11,8 +12,8 @@
 
 typedef struct {
   const sap_terms *terms;
-  const double    *u, *du;  /* [n][3] at the start, and their change at share 1 */
-  double           slope, curve; /* of 1/2 |v - v_free|_A^2: dv . A (v - v_free), dv . A dv */
+  const double    *u, *du;  /* [n][3] relative velocities at step length 0, and their change at step length 1 */
+  double           slope, curve; /* derivatives of 1/2 |v - v_free|_A^2: dv . A (v - v_free), dv . A dv */
   double          *trial, *r, *G, *cost; /* [n][3], [n][3], [n][9], [n] work */
   int64_t          n_evaluations;
 } sap_ray;
@@ -20,7 +21,7 @@ typedef struct {
 static const double LONGEST = 1.5, EXACT = 1e-8, SHRINK = 0.8, ARMIJO = 1e-4;
 enum { EXACT_STEPS = 100, BACKTRACKS = 40, PARALLEL_CONTACTS = 512 };
 
-/* l at share a of the way without the part that does not change, its first and second derivative; the latter two may be NULL. */
+/* Returns l at step length a, up to a constant. Sets its first and second derivative; both pointers may be NULL. */
 static double sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *curve)
 {
   const int64_t n = sap_terms_size(ray->terms);
@@ -42,17 +43,17 @@ static double sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *cu
   return cost;
 }
 
-/* Newton's method on the slope, which rises, kept between two places of different sign. */
-/* The share of the least cost, to 1e-8 of the slope at the start, at most 1.5. `slope`: at the start, < 0. */
-static double sap_search_exact(sap_ray *ray, double start)
+/* Exact line search: the step length of minimum cost, at most 1.5, to 1e-8 of the initial slope `start` < 0. Newton's method on the
+ * slope, which increases monotonically, safeguarded by a bracket of its zero. */
+static double sap_search_exact(sap_ray *ray, double take_predicted_step)
 {
   double low = 0.0, high = LONGEST, slope, curve;
   sap_ray_evaluate(ray, high, &slope, &curve);
   if (slope <= 0.0) return high;
-  double a = fmin(-start / curve, high);
+  double a = fmin(-take_predicted_step / curve, high);
   for (int k = 0; k < EXACT_STEPS; ++k) {
     sap_ray_evaluate(ray, a, &slope, &curve);
-    if (fabs(slope) <= -EXACT * start) break;
+    if (fabs(slope) <= -EXACT * take_predicted_step) break;
     if (slope < 0.0) low = a;
     else high = a;
     if (high - low <= EXACT * high) break;
@@ -62,14 +63,15 @@ static double sap_search_exact(sap_ray *ray, double start)
   return a;
 }
 
-/* The first of 1/0.8, 1, 0.8, 0.64 ... that goes down enough and behind which none is lower. */
-static double sap_search_backtracking(sap_ray *ray, double start)
+/* Backtracking line search: the first step length of 1/0.8, 1, 0.8, 0.64, ... that satisfies the Armijo condition and whose successor
+ * has no lower cost. */
+static double sap_search_backtracking(sap_ray *ray, double take_predicted_step)
 {
   const double at_start = sap_ray_evaluate(ray, 0.0, NULL, NULL);
   double       a = 1.0 / SHRINK, cost = sap_ray_evaluate(ray, a, NULL, NULL);
   for (int k = 0; k < BACKTRACKS; ++k) {
     const double next = a * SHRINK, lower = sap_ray_evaluate(ray, next, NULL, NULL);
-    if (cost < at_start + ARMIJO * a * start && lower >= cost) break;
+    if (cost < at_start + ARMIJO * a * take_predicted_step && lower >= cost) break;
     a = next, cost = lower;
   }
   return a;
@@ -89,13 +91,13 @@ const char *sap_verdict_text(sap_verdict v)
   return text[v];
 }
 
-static const double LEAST_ERROR = 1e-14;    /* sqrt(J): nothing moves */
-static const double LEAST_GAIN = 1e-12;     /* of the cost, relative: the error, its square root, may go on falling, */
-static const double LOOSE = 0.1;            /* residual of the first directions that conjugate gradients find */
+static const double LEAST_ERROR = 1e-14;    /* sqrt(J): a smaller absolute error counts as 0 (everything is at rest) */
+static const double LEAST_GAIN = 1e-12;     /* relative decrease of the cost below which an iteration counts as stagnating */
+static const double LOOSE = 0.1;            /* largest relative tolerance of the conjugate gradients (inexact Newton) */
 enum { MOST_INNER = 2000 };
-enum { IDLE = 3 };                          /* or not be halved in so many iterations: rounding is all that is left */
+enum { IDLE = 3 };                          /* stagnating iterations, without halving of the error, after which only rounding remains */
 
-/* Everything of one solve, in the unknowns that take part. */
+/* Data of one solve, in the unknowns of the reduced system. */
 typedef struct {
   const sap_problem *p;
   const sap_options *o;
@@ -106,11 +108,11 @@ typedef struct {
   double            *u, *du;                      /* [m][3] */
   double            *r, *G, *cost;                /* [m][3], [m][9], [m] */
   double            *trial, *trial_r;             /* [m][3] */
-  double             momentum, least;             /* |D S v| or |D J^T r|; the cost */
-  bool               is_anew;                     /* the product that was carried along has been made anew: the error is true */
+  double             momentum, least;             /* max(|D S v|, |D J^T r|); the cost */
+  bool               is_anew;                     /* the updated product has been recomputed: the error has no accumulated rounding */
 } sap_work;
 
-static void work_destroy(sap_work *w)
+static void destroy_work(sap_work *w)
 {
   void *arrays[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest, &w->u, &w->du, &w->r, &w->G, &w->cost, &w->trial, &w->trial_r};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -118,7 +120,7 @@ static void work_destroy(sap_work *w)
   sap_system_destroy(&w->s);
 }
 
-static PetscErrorCode work_create(sap_work *w, const double *v)
+static PetscErrorCode create_work(sap_work *w, const double *v)
 {
   PetscFunctionBegin;
   PetscCall(sap_system_create(w->p, &w->s));
@@ -141,8 +143,8 @@ static double scaled_norm(const sap_work *w, const double *x, double *scaled)
   return sqrt(team_dot(w->s.n, scaled, scaled));
 }
 
-/* Gradient, impulses and their derivatives at w->v, where w->product is right; the error that the tolerance is asked of. */
-static double evaluate(sap_work *w)
+/* Set gradient, impulses and their derivatives at w->v; w->product must be valid. Returns the relative error. */
+static double evaluate_gradient(sap_work *w)
 {
   const int64_t n = w->s.n, m = w->s.J.n;
   sap_system_velocity(&w->s, w->v, w->u);
@@ -160,32 +162,33 @@ static double evaluate(sap_work *w)
   return norm <= LEAST_ERROR ? 0.0 : norm / w->momentum;
 }
 
-/* The same, with the product anew. */
-static double evaluate_anew(sap_work *w)
+/* The same, after recomputing the product. */
+static double evaluate_with_new_product(sap_work *w)
 {
   for (int64_t i = 0; i < w->s.n; ++i) w->work[i] = w->v[i] - w->s.v_free[i];
   sap_system_product(&w->s, w->work, w->product);
-  return evaluate(w);
+  return evaluate_gradient(w);
 }
 
-/* Go share a of the way along dv. Where products are dear they are carried along, as a solution of H dv = -g says what S dv is; what
- * rounding makes of that is looked at where the tolerance seems met. */
-static double advance(sap_work *w, double a)
+/* Advance by step length a along dv; returns the error there. With a multifrontal factor or an operator, products are expensive. Then
+ * the product is updated with S dv, which follows from H dv = -g. When the tolerance seems reached, it is recomputed to remove
+ * accumulated rounding errors. */
+static double advance_along_direction(sap_work *w, double a)
 {
   const int64_t n = w->s.n;
   for (int64_t i = 0; i < n; ++i) w->v[i] += a * w->dv[i];
-  if (!w->p->front && !w->p->operator) return evaluate_anew(w);
+  if (!w->p->front && !w->p->operator) return evaluate_with_new_product(w);
   for (int64_t i = 0; i < n; ++i) w->product[i] += a * w->along[i];
-  const double error = evaluate(w);
+  const double error = evaluate_gradient(w);
   w->is_anew = error <= w->o->tolerance;
-  return w->is_anew ? evaluate_anew(w) : error;
+  return w->is_anew ? evaluate_with_new_product(w) : error;
 }
 
-/* w->along = S dv. */
-static void find_along(sap_work *w)
+/* Set w->along = S dv. */
+static void compute_direction_product(sap_work *w)
 {
   const int64_t n = w->s.n;
-  if (w->p->operator) return; /* conjugate gradients know it */
+  if (w->p->operator) return; /* already computed by the conjugate gradients */
   if (!w->p->front) {
     sap_system_product(&w->s, w->dv, w->along);
     return;
@@ -197,9 +200,9 @@ static void find_along(sap_work *w)
   for (int64_t i = 0; i < n; ++i) w->along[i] = -w->gradient[i] - w->along[i];
 }
 
-/* H dv = -gradient by conjugate gradients, the more exactly the nearer the end is [EisenstatWalker1996]: to a part of the error that
- * falls with its root, and no farther than the tolerance asks for. */
-static PetscErrorCode solve_loosely(sap_work *w, double error, int64_t *inner)
+/* Solve H dv = -gradient by conjugate gradients with an inexact-Newton tolerance [EisenstatWalker1996]: relative to the error it is
+ * min(LOOSE, sqrt(error)), but not below 0.3 of the final tolerance. */
+static PetscErrorCode solve_inexactly(sap_work *w, double error, int64_t *inner)
 {
   const int64_t n    = w->s.n;
   const double  part = fmax(fmin(LOOSE, sqrt(error)), 0.3 * w->o->tolerance / error);
@@ -211,14 +214,14 @@ static PetscErrorCode solve_loosely(sap_work *w, double error, int64_t *inner)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Newton's direction to w->dv and du; *slope of the cost along it. */
-static PetscErrorCode direction(sap_work *w, sap_ray *ray, double error, double *slope, int64_t *inner, bool *is_definite)
+/* Set w->dv and w->du to the Newton direction, and *slope to the slope of the cost along it. */
+static PetscErrorCode compute_newton_direction(sap_work *w, sap_ray *ray, double error, double *slope, int64_t *inner, bool *is_definite)
 {
   const int64_t n = w->s.n;
   PetscFunctionBegin;
   PetscCall(sap_hessian_factor(&w->h, w->G, is_definite));
   if (!*is_definite) PetscFunctionReturn(PETSC_SUCCESS);
-  if (w->p->operator) PetscCall(solve_loosely(w, error, inner));
+  if (w->p->operator) PetscCall(solve_inexactly(w, error, inner));
   else {
     sap_hessian_solve(&w->h, w->gradient, w->dv);
     for (int64_t i = 0; i < n; ++i) w->dv[i] = -w->dv[i];
@@ -226,13 +229,13 @@ static PetscErrorCode direction(sap_work *w, sap_ray *ray, double error, double 
   *slope = team_dot(n, w->gradient, w->dv);
   sap_system_velocity(&w->s, w->dv, w->du);
   ray->slope = team_dot(n, w->dv, w->product);
-  find_along(w);
+  compute_direction_product(w);
   ray->curve = team_dot(n, w->dv, w->along);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is there a contact that is thought to push, stick or slide and does something else at the guess? */
-static bool is_news(const sap_work *w)
+/* True if the state (separated, sticking, sliding) of some contact with a predicted impulse differs at the initial guess. */
+static bool predicts_other_states(const sap_work *w)
 {
   const sap_terms *t = &w->p->terms;
   for (int64_t a = 0; a < t->n_contacts; ++a) {
@@ -242,8 +245,8 @@ static bool is_news(const sap_work *w)
   return false;
 }
 
-/* The law of every term, linearised where it is thought to be in w->u: r and G there, r carried on to w->u. */
-static void predict(sap_work *w)
+/* Linearise the law of every term at its predicted impulse: G there, and r extrapolated linearly to w->u. */
+static void linearise_at_prediction(sap_work *w)
 {
   const sap_terms *t = &w->p->terms;
   memcpy(w->trial, w->u, (size_t)(3 * w->s.J.n) * sizeof *w->u);
@@ -257,9 +260,9 @@ static void predict(sap_work *w)
       for (int j = 0; j < 3; ++j) w->r[3 * a + i] -= w->G[9 * a + 3 * i + j] * (w->u[3 * a + j] - w->trial[3 * a + j]);
 }
 
-/* What sticks moves so little that next to no guess of velocities shows it. One step of Newton's method with the laws linearised where
- * they say what contacts are thought to push with, in place of where the guess is; taken if the cost is lower there. */
-static PetscErrorCode start(sap_work *w, sap_result *out)
+/* First Newton step with the contact laws linearised at the predicted impulses, not at the initial velocities. Sticking contacts move
+ * so little that an initial guess of velocities hardly ever identifies them. The step is kept only if it lowers the cost. */
+static PetscErrorCode take_predicted_step(sap_work *w, sap_result *out)
 {
   const int64_t n     = w->s.n;
   const double  least = w->least;
@@ -267,28 +270,28 @@ static PetscErrorCode start(sap_work *w, sap_result *out)
   double        slope;
   bool          is_definite;
   PetscFunctionBegin;
-  predict(w);
+  linearise_at_prediction(w);
   sap_system_impulse(&w->s, w->r, w->gradient);
   for (int64_t i = 0; i < n; ++i) w->gradient[i] = w->product[i] - w->gradient[i];
-  PetscCall(direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
+  PetscCall(compute_newton_direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
   ++out->iterations;
   for (int64_t i = 0; i < n && is_definite; ++i) w->v[i] += w->dv[i];
-  out->error = evaluate_anew(w);
+  out->error = evaluate_with_new_product(w);
   if (w->least < least || !is_definite) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < n; ++i) w->v[i] -= w->dv[i];
-  out->error = evaluate_anew(w);
+  out->error = evaluate_with_new_product(w);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode minimise(sap_work *w, sap_result *out)
+static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
 {
   sap_ray ray = {.terms = &w->p->terms, .u = w->u, .du = w->du, .trial = w->trial, .r = w->trial_r, .G = w->G, .cost = w->cost};
   double  slope = 0.0, best, truth = INFINITY;
   int     n_idle = 0;
   bool    is_definite;
   PetscFunctionBegin;
-  out->error = evaluate_anew(w);
-  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && is_news(w)) PetscCall(start(w, out));
+  out->error = evaluate_with_new_product(w);
+  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w)) PetscCall(take_predicted_step(w, out));
   best = out->error;
   for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
@@ -299,14 +302,14 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
       out->verdict = SAP_STOPPED;
       break;
     }
-    PetscCall(direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
+    PetscCall(compute_newton_direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
     if (!is_definite || !(slope < 0.0)) {
       out->verdict = SAP_ILL_CONDITIONED;
       break;
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
-    out->error = advance(w, a);
-    if (w->is_anew) { /* a new start, if it came nearer than the last one did */
+    out->error = advance_along_direction(w, a);
+    if (w->is_anew) { /* restart the stagnation test if the error has halved since the last recomputed product */
       n_idle = out->error < 0.5 * truth ? 0 : IDLE;
       best = truth = fmin(truth, out->error);
     } else {
@@ -325,14 +328,14 @@ static PetscErrorCode minimise(sap_work *w, sap_result *out)
 }
 
 /* v = v_free + A^-1 J^T r for all unknowns. */
-static PetscErrorCode put_back(const sap_work *w, double *v)
+static PetscErrorCode recover_all_velocities(const sap_work *w, double *v)
 {
   const sap_problem *p = w->p;
   double            *x;
   PetscFunctionBegin;
   PetscCall(memory_alloc("impulses of unknowns", p->A->n_rows, sizeof *x, &x));
   sap_system_impulse(&w->s, w->r, w->dv);
-  if (p->operator) { /* gradient: what is left of A (v - v_free) = J^T r */
+  if (p->operator) { /* gradient: residual of A (v - v_free) = J^T r */
     memcpy(v, w->v, (size_t)w->s.n * sizeof *v);
     memory_free(&x);
     if (p->operator->balance) PetscCall(p->operator->balance(p->operator->context, w->gradient, v));
@@ -358,29 +361,29 @@ PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, 
   sap_work w = {.p = p, .o = o};
   PetscFunctionBegin;
   *out                = (sap_result){.verdict = SAP_OK};
-  PetscErrorCode code = work_create(&w, v);
+  PetscErrorCode code = create_work(&w, v);
   out->n_unknowns     = w.s.n;
-  if (!code) code = minimise(&w, out);
-  if (!code) code = put_back(&w, v);
+  if (!code) code = minimise_cost(&w, out);
+  if (!code) code = recover_all_velocities(&w, v);
   if (!code) {
     sparse_rows_apply(p->J, v, u);
     for (int64_t i = 0; i < 3 * w.s.J.n; ++i) r[i] = w.r[i], u[i] += p->known[i];
   }
-  work_destroy(&w);
+  destroy_work(&w);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- judged apart ---- */
+/* ---- independent error ---- */
 
-/* What term a says at u, and its compliance; false: it has none. */
-static bool law_of(const sap_terms *t, int64_t a, const double u[3], double says[3], double R[3])
+/* Set the impulse of term a at u by its law, and its compliance R; false: the law has no compliance (lagged contacts). */
+static bool evaluate_law(const sap_terms *t, int64_t a, const double u[3], double expected[3], double R[3])
 {
   if (a >= t->n_contacts) {
-    constraint_law(t->constraint + a - t->n_contacts, u, says, NULL);
+    constraint_law(t->constraint + a - t->n_contacts, u, expected, NULL);
     for (int i = 0; i < 3; ++i) R[i] = t->constraint[a - t->n_contacts].R[i];
   } else if (t->model == SAP_REGULARISED) {
-    sap_law_regularised(t->contact + a, u, says, NULL);
+    sap_law_regularised(t->contact + a, u, expected, NULL);
     R[0] = t->contact[a].R_n, R[1] = R[2] = t->contact[a].R_t;
   } else return false;
   return true;
@@ -389,11 +392,11 @@ static bool law_of(const sap_terms *t, int64_t a, const double u[3], double says
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error)
 {
   const sparse_rows *A = p->A, *J = p->J;
-  double            *push, miss = 0.0, momentum = 0.0, impulse = 0.0, law = 0.0, size = 0.0;
+  double            *impulses, residual = 0.0, momentum = 0.0, impulse = 0.0, law = 0.0, size = 0.0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("impulses of unknowns", A->n_rows, sizeof *push, &push));
+  PetscCall(memory_alloc("impulses of unknowns", A->n_rows, sizeof *impulses, &impulses));
   for (int64_t i = 0; i < J->n_rows; ++i)
-    for (int64_t k = J->start[i]; k < J->start[i + 1]; ++k) push[J->col[k]] += J->value[k] * r[i];
+    for (int64_t k = J->start[i]; k < J->start[i + 1]; ++k) impulses[J->col[k]] += J->value[k] * r[i];
   for (int64_t i = 0; i < A->n_rows; ++i) {
     double change = 0.0, all = 0.0, diagonal = 0.0;
     for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) {
@@ -401,23 +404,23 @@ PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r,
       all += A->value[k] * v[A->col[k]];
       if (A->col[k] == i) diagonal = A->value[k];
     }
-    miss += (change - push[i]) * (change - push[i]) / diagonal;
-    momentum += all * all / diagonal, impulse += push[i] * push[i] / diagonal;
+    residual += (change - impulses[i]) * (change - impulses[i]) / diagonal;
+    momentum += all * all / diagonal, impulse += impulses[i] * impulses[i] / diagonal;
   }
-  memory_free(&push);
+  memory_free(&impulses);
   for (int64_t a = 0; a < sap_terms_size(&p->terms); ++a) {
-    double u[3], says[3], R[3];
+    double u[3], expected[3], R[3];
     for (int i = 0; i < 3; ++i) {
       u[i] = p->known[3 * a + i];
       for (int64_t k = J->start[3 * a + i]; k < J->start[3 * a + i + 1]; ++k) u[i] += J->value[k] * v[J->col[k]];
     }
-    if (!law_of(&p->terms, a, u, says, R)) continue;
+    if (!evaluate_law(&p->terms, a, u, expected, R)) continue;
     for (int i = 0; i < 3; ++i) {
-      const double d = says[i] - r[3 * a + i];
+      const double d = expected[i] - r[3 * a + i];
       law += R[i] * d * d, size += R[i] * r[3 * a + i] * r[3 * a + i];
     }
   }
-  *error = sqrt(miss) <= LEAST_ERROR ? 0.0 : sqrt(miss / fmax(momentum, impulse));
+  *error = sqrt(residual) <= LEAST_ERROR ? 0.0 : sqrt(residual / fmax(momentum, impulse));
   if (law > 0.0) *error = fmax(*error, sqrt(law / fmax(size, DBL_MIN)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,12 +1,12 @@
-/* The semi-analytic primal solver of convex contact [CastroEtAl2022, sec. IV-V]: velocities v that
- * minimise
+/* Semi-analytic primal (SAP) solver of convex contact [CastroEtAl2022, sec. IV-V]: the velocities v that minimise
  *
  *   l(v) = 1/2 |v - v_free|_A^2 + sum_a l_a(u_a),   u = J v + known,   r = -dl/du
  *
- * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction, closed loops (optim/sap/joint_constraint.h): strictly convex,
- * once differentiable, without constraints. Newton's method on H = A + J^T G J with a line search to the minimum along its direction converges to the unique solution from any start.
- * Unknowns of components of A without terms keep v_free. Large components are reduced to the unknowns of the terms, or to those that
- * depend on them, by the Schur complement, whichever costs less. The same bits on any number of threads. */
+ * with potentials l_a of contacts (sap_law.h) and of stops, motors, dry friction and closed loops (joint_constraint.h). l is strictly
+ * convex, once differentiable and unconstrained. Newton's method on H = A + J^T G J with an exact line search converges to the unique
+ * solution from any initial guess. Unknowns of components of A without terms keep v_free. Large components are reduced by a Schur
+ * complement: to the unknowns of the terms, or to those that depend on them, whichever costs less. The result is bit-identical for
+ * any number of threads. */
 #ifndef SS_OPTIM_SAP_SAP_H
 #define SS_OPTIM_SAP_SAP_H
 #include "core/key_table.h"
@@ -42,18 +42,18 @@ const char *sap_verdict_text(sap_verdict v);
 
 typedef struct {
   sap_verdict verdict;
-  int64_t     inner;                /* iterations of conjugate gradients, all in all */
-  int64_t     iterations, searches; /* Newton's; evaluations of all terms in line searches */
-  int64_t     n_unknowns;           /* that Newton's method ran on */
-  double      error, cost;          /* what the tolerance is asked of; l [J], of the unknowns that it ran on */
+  int64_t     inner;                /* total number of conjugate-gradient iterations */
+  int64_t     iterations, searches; /* Newton iterations; evaluations of all terms in line searches */
+  int64_t     n_unknowns;           /* size of the reduced system that Newton's method solves */
+  double      error, cost;          /* relative error that is compared with the tolerance; l [J] of the reduced system */
 } sap_result;
 
-/* v [n] in: a guess; out: v_free + A^-1 J^T r, to rounding whatever the verdict, so that momentum is kept; with p->operator to the
- * tolerance, and balanced. r, u [n_terms][3]
- * out: impulses, and velocities with that v. Fails when memory does. */
+/* v [n] in: initial guess; out: v_free + A^-1 J^T r. It is exact up to rounding for every status, so momentum is conserved; with
+ * p->operator it is exact up to the tolerance, and linear momentum is balanced. r, u [n_terms][3] out: impulses, and relative velocities at
+ * that v. Error: out of memory. */
 PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
-/* Error of given velocities and impulses, evaluated apart from the solver: the largest of
+/* Error of given velocities and impulses, evaluated independently of the solver: the larger of
  *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)
- *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       the law, in the norm of its compliance; not of lagged contacts */
+ *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       contact law, in the norm of its compliance; without lagged contacts */
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error);
 #endif

@@ -1,4 +1,4 @@
-/* What conjugate gradients and GMRES share: products, the preconditioner, the norm. */
+/* Implementation: preconditioner, products and norm, which both methods share; then conjugate gradients and PETSc's GMRES. */
 #include "optim/sap/sap_cg.h"
 #include "core/memory.h"
 #include "core/stop.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { SAP_CG_PARALLEL = 4096 };
-static const double SAP_CG_ROUNDING = 1e-15; /* of |D b|: no residual comes lower */
+static const double SAP_CG_ROUNDING = 1e-15; /* relative to |D b|: smaller residuals are not attainable */
 
 struct sap_cg {
   const sap_operator *o;
@@ -43,10 +43,10 @@ void sap_cg_destroy(sap_cg **c)
   memory_free(c);
 }
 
-/* ---- the preconditioner's parts ---- */
+/* ---- preconditioner ---- */
 
-/* Inverse of a symmetric positive definite 3 x 3 block; of its diagonal where rounding leaves it none. */
-static void invert(double B[9])
+/* Replace a symmetric positive definite 3 x 3 block by its inverse, or by that of its diagonal if rounding makes it singular. */
+static void invert_block(double B[9])
 {
   const double c[3] = {B[4] * B[8] - B[5] * B[7], B[5] * B[6] - B[3] * B[8], B[3] * B[7] - B[4] * B[6]},
                det  = B[0] * c[0] + B[1] * c[1] + B[2] * c[2];
@@ -84,11 +84,11 @@ static PetscErrorCode make_blocks(sap_cg *c)
   if (c->o->A) read_blocks(c, c->o->A);
   else PetscCall(c->o->blocks(c->o->context, c->block, c->inverse));
   #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
-  for (int64_t b = 0; b < n_blocks; ++b) invert(c->block + 9 * b);
+  for (int64_t b = 0; b < n_blocks; ++b) invert_block(c->block + 9 * b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The touched unknowns, A among them, and terms in their numbers; number [n]: -1 for the others. */
+/* Number the touched unknowns (those that terms act on) and extract A and the terms in this numbering. number [n]: -1 elsewhere. */
 static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
 {
   const sparse_rows *A = c->o->A;
@@ -120,7 +120,7 @@ static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries of terms by unknowns, so that sums have one order. */
+/* List the entries of terms by unknown, so that sums have a fixed order. */
 static PetscErrorCode list_touches(sap_cg *c)
 {
   const front_terms *t = &c->part_terms;
@@ -256,7 +256,7 @@ PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_
 
 enum { RESTART = 50 };
 
-/* PETSc's GMRES on D H, D b, so that the norm that it minimises is ours. */
+/* PETSc's GMRES on D H, D b, so that it minimises the norm |D (H x - b)|. */
 typedef struct {
   sap_cg *c;
   double *root; /* [n] D */
@@ -265,7 +265,7 @@ typedef struct {
   KSP     ksp;
 } gmres;
 
-static PetscErrorCode product(Mat A, Vec x, Vec y)
+static PetscErrorCode apply_scaled_matrix(Mat A, Vec x, Vec y)
 {
   gmres        *g;
   const double *from;
@@ -284,7 +284,7 @@ static PetscErrorCode product(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode precondition(PC pc, Vec x, Vec y)
+static PetscErrorCode apply_preconditioner(PC pc, Vec x, Vec y)
 {
   gmres        *g;
   const double *from;
@@ -302,7 +302,7 @@ static PetscErrorCode precondition(PC pc, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_up(gmres *g, double tolerance, int64_t most)
+static PetscErrorCode set_up_gmres(gmres *g, double tolerance, int64_t most)
 {
   const PetscInt n = (PetscInt)g->c->n;
   PC             pc;
@@ -310,7 +310,7 @@ static PetscErrorCode set_up(gmres *g, double tolerance, int64_t most)
   PetscCall(vec_threaded_create(PETSC_COMM_SELF, n, &g->x));
   PetscCall(VecDuplicate(g->x, &g->b));
   PetscCall(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, g, &g->A));
-  PetscCall(MatShellSetOperation(g->A, MATOP_MULT, (void (*)(void))product));
+  PetscCall(MatShellSetOperation(g->A, MATOP_MULT, (void (*)(void))apply_scaled_matrix));
   PetscCall(MatShellSetVecType(g->A, VECTHREADED));
   PetscCall(KSPCreate(PETSC_COMM_SELF, &g->ksp));
   PetscCall(KSPSetType(g->ksp, KSPGMRES));
@@ -321,11 +321,11 @@ static PetscErrorCode set_up(gmres *g, double tolerance, int64_t most)
   PetscCall(KSPGetPC(g->ksp, &pc));
   PetscCall(PCSetType(pc, PCSHELL));
   PetscCall(PCShellSetContext(pc, g));
-  PetscCall(PCShellSetApply(pc, precondition));
+  PetscCall(PCShellSetApply(pc, apply_preconditioner));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(gmres *g, const double *b, double *x, int64_t *iterations)
+static PetscErrorCode run_gmres(gmres *g, const double *b, double *x, int64_t *iterations)
 {
   double       *to;
   const double *from;
@@ -349,8 +349,8 @@ PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int
   gmres g = {.c = c, .root = c->p};
   PetscFunctionBegin;
   for (int64_t i = 0; i < c->n; ++i) g.root[i] = sqrt(c->inverse[i]);
-  PetscErrorCode code = set_up(&g, tolerance, most_iterations);
-  if (!code) code = solve(&g, b, x, iterations);
+  PetscErrorCode code = set_up_gmres(&g, tolerance, most_iterations);
+  if (!code) code = run_gmres(&g, b, x, iterations);
   if (!code) code = c->o->product(c->o->context, x, Ax);
   PetscCall(KSPDestroy(&g.ksp));
   PetscCall(MatDestroy(&g.A));

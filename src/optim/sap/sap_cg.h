@@ -1,6 +1,6 @@
 /* Conjugate gradients and GMRES on H = A + J^T G J with A given by its products. The preconditioner is the exact factor of H
- * among the unknowns that terms act on, which handles stiff contacts, and 3 x 3 blocks of A elsewhere. Threaded; the same bits
- * on any number of threads if the products have this property. */
+ * restricted to the unknowns that terms act on, which handles stiff contacts, and 3 x 3 blocks of A elsewhere. Threaded; the result is
+ * bit-identical for any number of threads if the products are. Used by sap.c and by implicit steps of single bodies. */
 #ifndef SS_OPTIM_SAP_SAP_CG_H
 #define SS_OPTIM_SAP_SAP_CG_H
 #include "optim/multifrontal/multifrontal.h"
@@ -9,21 +9,21 @@
 typedef struct {
   void              *context;
   PetscErrorCode   (*product)(void *context, const double *x, double *y); /* y = A x, [n] */
-  /* v += what makes the sums of A v less by those of rest = A v - wanted, where whole bodies can be shifted, to rounding: linear momentum
-   * is kept whatever the tolerance. NULL: there is no such thing. */
+  /* Shift whole free bodies in v so that the sums of A v fall by the sums of rest = A v - requested, to rounding error. So linear
+   * momentum is conserved for any tolerance. NULL: no correction. */
   PetscErrorCode   (*balance)(void *context, const double *rest, double *v);
-  const sparse_rows *A; /* its entries, for preconditioning: both triangles; NULL, where there are no terms: */
-  int64_t n;            /* its rows, */
-  /* its diagonal blocks, block [(n + 2)/3][9], those of three unknowns after the other, with ones where there is no unknown; and what squares
-   * of residuals are weighed with, weight [n], in the norm below. */
+  const sparse_rows *A; /* its entries, for preconditioning: both triangles. May be NULL without terms; then n and blocks are required */
+  int64_t n;            /* rows of A, read only if A is NULL */
+  /* Only if A is NULL: diagonal blocks, block [(n + 2)/3][9], of each three successive unknowns, ones on the diagonal where there is no
+   * unknown; and weight [n] of the squared residuals in the norm below. */
   PetscErrorCode   (*blocks)(void *context, double *block, double *weight);
 } sap_operator;
 
 typedef struct sap_cg sap_cg;
-/* Both are borrowed; t NULL: there are no terms. */
+/* o and t are borrowed; t NULL: no terms. */
 PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg **out);
 void           sap_cg_destroy(sap_cg **c);
-/* Take G [t->n][9]. *is_definite false: it cannot be used. */
+/* Set G [t->n][9] (borrowed) and factor the preconditioner. *is_definite false: not positive definite; it must not be used. */
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);
 /* |D x|, D as below. */
 double         sap_cg_size(sap_cg *c, const double *x);

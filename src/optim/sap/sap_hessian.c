@@ -1,3 +1,4 @@
+/* Implementation: sparsity pattern, assembly, and the choice of the factorisation. */
 #include "optim/sap/sap_hessian.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -6,7 +7,7 @@
 #include <string.h>
 
 enum { PARALLEL_ROWS = 192 };
-static const double SERVED = 8.0; /* iterations that a row of W serves, about */
+static const double SERVED = 8.0; /* typical number of Newton iterations that reuse a row of W */
 
 void sap_hessian_destroy(sap_hessian *h)
 {
@@ -23,7 +24,7 @@ static int compare_int32(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Columns of row i, each once, in no order: to `col` unless NULL; mark [n] holds the last row that a column was seen in, plus 1. */
+/* Number of distinct columns of row i; written unordered to `col` unless NULL. mark [n]: last row that contained a column, plus 1. */
 static int64_t row_pattern(const sap_system *s, int64_t i, int32_t *mark, int32_t *col)
 {
   int64_t n = 0;
@@ -84,7 +85,7 @@ static void assemble_row(const sap_hessian *h, const double *restrict G, int64_t
   for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {
     const int64_t       a = s->term[s->touch[k]];
     const double *const J = s->J.value + 3 * s->touch[k], *const g = G + 9 * a;
-    if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* does not push */
+    if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* no stiffness: an inactive term */
     const double left[3] = {J[0] * g[0] + J[1] * g[3] + J[2] * g[6], J[0] * g[1] + J[1] * g[4] + J[2] * g[7],
                             J[0] * g[2] + J[1] * g[5] + J[2] * g[8]};
     for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
@@ -92,8 +93,8 @@ static void assemble_row(const sap_hessian *h, const double *restrict G, int64_t
   }
 }
 
-/* With fronts: through late unknowns, or through the terms that act, whichever is less work; rows of W that are missing serve the
- * iterations to come, too. */
+/* Multifrontal factor: factor the late unknowns again, or use Woodbury's identity on the active terms, whichever is less work. The
+ * cost of missing rows of W is divided by the number of iterations that will reuse them. */
 static PetscErrorCode factor_fronts(sap_hessian *h, const double *G, bool *is_definite)
 {
   const sap_problem *p = h->s->problem;
@@ -130,7 +131,7 @@ PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_defi
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const PetscErrorCode code = mass_factor_create_pattern(&h->H, &h->factor);
-  if (code == PETSC_ERR_MAT_CH_ZRPVT) { /* an answer, not an error */
+  if (code == PETSC_ERR_MAT_CH_ZRPVT) { /* not positive definite: reported to the caller, no error */
     error_clear();
     *is_definite = false;
   } else PetscCall(code);

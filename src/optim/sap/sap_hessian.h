@@ -9,17 +9,17 @@ typedef struct {
   const sap_system *s; /* borrowed */
   sparse_rows       H;
   mass_factor      *factor;
-  front_dual       *dual;    /* with fronts: where few terms act */
+  front_dual       *dual;    /* with a multifrontal factor: used when few terms act */
   sap_cg           *cg;      /* with an operator */
-  bool              is_dual; /* the last one was done so */
-  int32_t          *mark;   /* [threads][n] where a column stands in the row under way */
+  bool              is_dual; /* the last factorisation used `dual` */
+  int32_t          *mark;   /* [threads][n] slot of a column in the row being assembled */
   double           *work;   /* [n] */
 } sap_hessian;
 
 PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out);
 void           sap_hessian_destroy(sap_hessian *h);
-/* G [n_terms][9]. *is_definite false: it cannot be used. */
+/* Factor H for G [n_terms][9]. *is_definite false: H is not positive definite, the factor must not be used. */
 PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_definite);
-/* x = H^-1 b, [n]; x may be b. Not available with conjugate gradients: use h->cg, which is ready for G. */
+/* x = H^-1 b, [n]; x may be b. Not available with an operator: use sap_cg_solve with h->cg, which sap_hessian_factor has set. */
 void sap_hessian_solve(const sap_hessian *h, const double *b, double *x);
 #endif

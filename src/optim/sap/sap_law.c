@@ -1,3 +1,4 @@
+/* Implementation: parameters of contacts, both laws, and their evaluation for all terms. */
 #include "optim/sap/sap_law.h"
 #include <float.h>
 #include <math.h>
@@ -6,7 +7,7 @@
 /* The stiffest spring whose period with the mass 1/w is near_rigid dt: R_N = beta^2 w / (4 pi^2). */
 static double rigid_floor(const sap_parameters *p, double w) { return p->near_rigid * p->near_rigid * w / (4.0 * M_PI * M_PI); }
 
-/* Of the speed at which an overlap would part. What is less makes contact too stiff for its digits. */
+/* Smallest factor on R_n by the limit of the separation speed. A smaller one makes the contact too stiff for double precision. */
 static const double least_share = 1e-6;
 
 sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap_source *s)
@@ -40,7 +41,7 @@ double sap_law_regularised(const sap_contact *c, const double u[3], double r[3],
   if (mu > 0.0 && y_t <= mu * y_n) { /* sticks */
     r[0] = y_n, r[1] = y_1, r[2] = y_2;
     if (G) G[0] = 1.0 / c->R_n, G[4] = G[8] = 1.0 / c->R_t;
-  } else if (y_n > -hat * y_t) { /* slides; without friction, pushes */
+  } else if (y_n > -hat * y_t) { /* slides; without friction: in contact */
     const double f = 1.0 / (1.0 + mu * hat), t_1 = y_t > 0.0 ? y_1 / y_t : 0.0, t_2 = y_t > 0.0 ? y_2 / y_t : 0.0;
     r[0] = f * (y_n + hat * y_t);
     r[1] = mu * r[0] * t_1, r[2] = mu * r[0] * t_2;

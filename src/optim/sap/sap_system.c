@@ -11,7 +11,7 @@ void sap_columns_destroy(sap_columns *t)
   t->n = 0;
 }
 
-/* The three rows of a term side by side; a column may be missing in some of them. */
+/* Merge the three rows of term a into columns of three values; a column may be missing in some rows. Returns the number of columns. */
 static int64_t merge_rows(const sparse_rows *J, int64_t a, int32_t *column, double *value)
 {
   int64_t            at[3], n = 0;
@@ -31,7 +31,7 @@ static int64_t merge_rows(const sparse_rows *J, int64_t a, int32_t *column, doub
   }
 }
 
-static PetscErrorCode fill(const sparse_rows *J, sap_columns *t)
+static PetscErrorCode fill_columns(const sparse_rows *J, sap_columns *t)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("columns of terms", t->n + 1, sizeof *t->start, &t->start));
@@ -46,13 +46,13 @@ PetscErrorCode sap_columns_create(const sparse_rows *J, int64_t n, sap_columns *
 {
   PetscFunctionBegin;
   *out                      = (sap_columns){.n = n};
-  const PetscErrorCode code = fill(J, out);
+  const PetscErrorCode code = fill_columns(J, out);
   if (code) sap_columns_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A component is reduced if it is large and few of its unknowns are touched: their complement is dense. */
+/* A component is reduced if it is large and few of its unknowns are touched, because the Schur complement is dense. */
 enum { REDUCED_SIZE = 64, REDUCED_RATIO = 8, REDUCED_MOST = 900, SOLVE_BATCH = 64, PARALLEL_WORK = 4096 };
 
 void sap_system_destroy(sap_system *s)
@@ -64,12 +64,12 @@ void sap_system_destroy(sap_system *s)
   s->n = 0;
 }
 
-/* What is being built. */
+/* Work data of the construction. */
 typedef struct {
   const sap_problem *p;
   sap_system        *s;
   bool              *is_touched; /* [of the problem's unknowns] */
-  int32_t           *index;      /* [of them] number among those that take part, -1: none */
+  int32_t           *index;      /* [of the problem's unknowns] number in the reduced system, -1: not in it */
   int64_t            n_entries;
   int32_t           *row, *col;
   double            *entry;
@@ -100,8 +100,8 @@ static bool is_reduced(const builder *b, int64_t c, int64_t n_touched)
   return size >= REDUCED_SIZE && n_touched * REDUCED_RATIO <= size && n_touched <= REDUCED_MOST;
 }
 
-/* index 0: takes part; -1: does not. Counts the entries of S. */
-static void choose(builder *b)
+/* Mark the unknowns of the reduced system in `index` (0: in it, -1: not) and count the entries of S. */
+static void select_unknowns(builder *b)
 {
   const sparse_rows *A     = b->p->A;
   const int64_t     *start = mass_factor_start(b->p->factor);
@@ -118,8 +118,8 @@ static void choose(builder *b)
   }
 }
 
-/* The same where a multifrontal factor knows what is late. */
-static PetscErrorCode choose_late(builder *b)
+/* The same with a multifrontal factor: its late unknowns. */
+static PetscErrorCode select_late_unknowns(builder *b)
 {
   bool *is_late;
   PetscFunctionBegin;
@@ -130,15 +130,15 @@ static PetscErrorCode choose_late(builder *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The unknowns that take part, in their own order. */
-static PetscErrorCode number(builder *b)
+/* Number the unknowns of the reduced system in ascending order. */
+static PetscErrorCode number_unknowns(builder *b)
 {
   sap_system        *s = b->s;
   const sparse_rows *A = b->p->A;
   PetscFunctionBegin;
   if (b->p->operator) memset(b->index, 0, (size_t)A->n_rows * sizeof *b->index); /* all */
-  else if (b->p->front) PetscCall(choose_late(b));
-  else choose(b);
+  else if (b->p->front) PetscCall(select_late_unknowns(b));
+  else select_unknowns(b);
   for (int64_t i = 0; i < A->n_rows; ++i)
     if (b->index[i] == 0) b->index[i] = (int32_t)s->n++;
   PetscCall(memory_alloc("unknowns in contact", s->n, sizeof *s->own, &s->own));
@@ -147,13 +147,13 @@ static PetscErrorCode number(builder *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void add(builder *b, int32_t row, int32_t col, double value)
+static void add_entry(builder *b, int32_t row, int32_t col, double value)
 {
   b->row[b->n_entries] = row, b->col[b->n_entries] = col, b->entry[b->n_entries++] = value;
 }
 
-/* B [m][m] = (A_c^-1) at the places `at` of component c. */
-static PetscErrorCode inverse_block(const builder *b, int64_t c, int64_t m, const int64_t *at, double *B)
+/* B [m][m]: the entries of A_c^-1 of component c at rows and columns `at`. */
+static PetscErrorCode compute_inverse_block(const builder *b, int64_t c, int64_t m, const int64_t *at, double *B)
 {
   const mass_factor *f    = b->p->factor;
   const int64_t      size = mass_factor_start(f)[c + 1] - mass_factor_start(f)[c];
@@ -178,7 +178,7 @@ static PetscErrorCode inverse_block(const builder *b, int64_t c, int64_t m, cons
 }
 
 /* X = B^-1, both [m][m]; B is overwritten. */
-static PetscErrorCode invert(int64_t m, double *B, double *X)
+static PetscErrorCode invert_dense(int64_t m, double *B, double *X)
 {
   Mat      from = NULL, one = NULL, to = NULL;
   double  *unit = NULL;
@@ -200,8 +200,8 @@ static PetscErrorCode invert(int64_t m, double *B, double *X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The Schur complement of what is not touched: the inverse of the touched block of A_c^-1. */
-static PetscErrorCode reduce(builder *b, int64_t c, int64_t m)
+/* Add the Schur complement of component c that eliminates the untouched unknowns: the inverse of the touched block of A_c^-1. */
+static PetscErrorCode add_schur_complement(builder *b, int64_t c, int64_t m)
 {
   const mass_factor *f     = b->p->factor;
   const int64_t      first = mass_factor_start(f)[c], end = mass_factor_start(f)[c + 1];
@@ -213,18 +213,18 @@ static PetscErrorCode reduce(builder *b, int64_t c, int64_t m)
     if (b->is_touched[mass_factor_dof(f)[i]]) at[k++] = i - first;
   PetscErrorCode code = memory_alloc("Schur complement", m * m, sizeof *B, &B);
   if (!code) code = memory_alloc("Schur complement", m * m, sizeof *X, &X);
-  if (!code) code = inverse_block(b, c, m, at, B);
-  if (!code) code = invert(m, B, X);
+  if (!code) code = compute_inverse_block(b, c, m, at, B);
+  if (!code) code = invert_dense(m, B, X);
   for (int64_t i = 0; i < m && !code; ++i)
     for (int64_t j = 0; j < m; ++j)
-      add(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]],
+      add_entry(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]],
           0.5 * (X[i * m + j] + X[j * m + i]));
   memory_free(&at), memory_free(&B), memory_free(&X);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Of A, or of the Schur complement that the factor holds. */
+/* diag(S)^-1/2 from A, or from the Schur complement in the multifrontal factor. */
 static PetscErrorCode build_diagonal(builder *b)
 {
   sap_system        *s = b->s;
@@ -260,12 +260,12 @@ static PetscErrorCode build_matrix(builder *b)
     const int64_t m = count_touched(b, c);
     if (m == 0) continue;
     if (is_reduced(b, c, m)) {
-      PetscCall(reduce(b, c, m));
+      PetscCall(add_schur_complement(b, c, m));
       continue;
     }
-    for (int64_t at = start[c]; at < start[c + 1]; ++at) /* zeros may couple components: those stay out */
+    for (int64_t at = start[c]; at < start[c + 1]; ++at) /* stored zeros may couple components: skip them */
       for (int64_t k = A->start[dof[at]]; k < A->start[dof[at] + 1]; ++k)
-        if (A->value[k] != 0.0) add(b, b->index[dof[at]], b->index[A->col[k]], A->value[k]);
+        if (A->value[k] != 0.0) add_entry(b, b->index[dof[at]], b->index[A->col[k]], A->value[k]);
   }
   PetscCall(sparse_rows_from_triplets("matrix in contact", s->n, s->n, b->n_entries, b->row, b->col, b->entry, &s->S));
   for (int64_t i = 0; i < s->n; ++i) {
@@ -275,7 +275,7 @@ static PetscErrorCode build_matrix(builder *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Which contacts touch which unknowns. */
+/* Build J by terms and by unknowns. */
 static PetscErrorCode build_terms(builder *b)
 {
   sap_system *s = b->s;
@@ -302,7 +302,7 @@ PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
   PetscFunctionBegin;
   *out                = (sap_system){.problem = p};
   PetscErrorCode code = mark_touched(&b);
-  if (!code) code = number(&b);
+  if (!code) code = number_unknowns(&b);
   if (!code) code = memory_alloc("free velocities", out->n, sizeof *out->v_free, &out->v_free);
   if (!code) code = memory_alloc("scaling", out->n, sizeof *out->inverse, &out->inverse);
   for (int64_t i = 0; i < out->n && !code; ++i) out->v_free[i] = p->v_free[out->own[i]];

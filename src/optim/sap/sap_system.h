@@ -1,6 +1,6 @@
-/* The convex contact problem, and its reduced system: the unknowns that terms of the cost act on; S, which is A for small
- * components and a Schur complement of A for large components with few such unknowns; and the terms by columns. Used by sap.c
- * and sap_hessian.c. */
+/* The convex contact problem (sap_problem) and its reduced system (sap_system). The reduced system has the unknowns that terms of the
+ * cost act on; the matrix S, which is A for small components and a Schur complement of A for large components with few such unknowns;
+ * and the terms by columns. Used by sap.c and sap_hessian.c. */
 #ifndef SS_OPTIM_SAP_SAP_SYSTEM_H
 #define SS_OPTIM_SAP_SAP_SYSTEM_H
 #include "core/sparse_rows.h"
@@ -9,7 +9,7 @@
 #include "optim/sap/sap_cg.h"
 #include "optim/sap/sap_law.h"
 
-/* Terms by columns: what one unknown adds to the three velocities of a term, side by side. */
+/* J by columns: for each term and unknown, the three coefficients of the unknown in the velocities of the term. */
 typedef struct {
   int64_t  n;
   int64_t *start;  /* [n + 1] */
@@ -17,7 +17,7 @@ typedef struct {
   double  *value;  /* [][3] */
 } sap_columns;
 
-/* Of J [3 n x ...]. *out is empty after a failure. */
+/* Create from J, which has 3 n rows. *out is empty after a failure. */
 PetscErrorCode     sap_columns_create(const sparse_rows *J, int64_t n, sap_columns *out);
 void               sap_columns_destroy(sap_columns *t);
 static inline front_terms sap_columns_view(const sap_columns *t) { return (front_terms){t->n, t->start, t->column, t->value}; }
@@ -28,10 +28,11 @@ typedef struct {
   const double      *v_free; /* [n] velocities without impulses */
   const double      *known;  /* [n_terms][3] */
   sap_terms          terms;
-  /* For large components: a factor of A that is ready for J's terms, and J by columns; instead of `factor`, which may be NULL then. */
+  /* For large components: a multifrontal factor of A created with the terms of J, and J by columns. Replaces `factor`, which may then
+   * be NULL. */
   front_factor      *front;
   const front_terms *columns;
-  /* For conjugate gradients: products with A; instead of both factors. */
+  /* For conjugate gradients: products with A. Replaces both factors. */
   const sap_operator *operator;
   /* [n_contacts][3] predicted contact impulses, 0 where unknown; NULL: none. They predict stick and slip for the first search
    * direction only, and only with the regularised law. */
@@ -42,16 +43,15 @@ typedef struct {
   const sap_problem *problem; /* borrowed */
   int64_t     n;
   int32_t    *own;      /* [n] unknown of the problem */
-  sparse_rows S;        /* [n x n]; empty where the problem has a multifrontal factor, which holds it */
+  sparse_rows S;        /* [n x n]; empty where the problem has a multifrontal factor, which contains it */
   double     *v_free;   /* [n] */
   double     *inverse;  /* [n] diag(S)^-1/2 */
-  /* J by terms: what one unknown of these adds to u_a, */
-  sap_columns J;
-  /* and by unknowns: entries of the above, ascending. */
+  sap_columns J;        /* J by terms, unknowns of the reduced system */
+  /* The same by unknowns: entries of J, ascending. */
   int64_t *touch_start; /* [n + 1] */
   int64_t *touch;
   int32_t *term;        /* of each entry */
-  double  *wide, *wide_too; /* [of the problem] work */
+  double  *wide, *wide_too; /* [unknowns of the problem] work */
 } sap_system;
 
 PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out);

@@ -313,10 +313,10 @@ static void bad_input_is_refused(void **state)
   f.F_p = (flow_coupling){1, samples, outside, wrench};
   expect(&f, &w, "with body 7 of 1");
   f.F_p = (flow_coupling){2, samples, (const int32_t[2]){0, 0}, wrench};
-  expect(&f, &w, "samples must not fall");
+  expect(&f, &w, "samples must be in ascending order");
   f.F_p = (flow_coupling){0}, f.n_contacts = 1;
   w.contact[0] = (flow_contact){.body = {-1, -1}, .mu = 0.1};
-  expect(&f, &w, "cannot be pushed apart");
+  expect(&f, &w, "is between two prescribed bodies");
   f.n_contacts = 0, f.n_stress -= 5;
   expect(&f, &w, "D does not fit");
   fixture_destroy(&w);
