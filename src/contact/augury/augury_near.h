@@ -1,46 +1,49 @@
-/* Boundary elements that the grid may keep from colliding: near others, within the grid's reach, and closing in on them. The rest
- * of a boundary is left alone: what is far apart or parts keeps every bit of its velocity [hybrid, sec. 8: the contact mask]. */
+/* Find the active boundary elements for augury contact: those near others, within reach of the grid, and approaching them. All
+ * other elements keep every bit of their velocity (the contact mask of [MarquezRazonEtAl2023]). Caller: the `hybrid` step. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_NEAR_H
 #define SS_CONTACT_AUGURY_AUGURY_NEAR_H
 #include "contact/augury/augury_continuum.h"
 #include "contact/augury/boundary_samples.h"
 
 typedef struct augury_near augury_near;
-/* Which of the elements within the grid's reach of each other take part. */
+/* Which elements within the grid's reach of each other are active. */
 typedef enum {
-  AUGURY_ALL,     /* all, also what parts: as published, where nothing is left out */
-  AUGURY_CLOSING, /* where a corner of one comes nearer to one of the other */
-  AUGURY_MEETING, /* of those, where the nearest places will have come within a distance of each other after a time if they go on */
+  AUGURY_ALL,     /* all, also separating ones, as published */
+  AUGURY_CLOSING, /* elements with a corner that approaches a corner of the other */
+  AUGURY_MEETING, /* of those, elements whose nearest places would be within a distance of each other after a time at constant
+                   * velocity */
 } augury_choice;
-/* body [n_nodes] of each node, of elements the same at all corners. Borrowed, as the boundary is. */
+/* body [n_nodes]: body of each node, the same at all corners of an element. Borrowed, like the boundary. */
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out);
 void           augury_near_destroy(augury_near **a);
-/* From the next augury_near_find on; distance [m] and time [s] of AUGURY_MEETING, which asks the continuum for closing alone. As at first:
- * AUGURY_CLOSING. */
+/* Effective from the next augury_near_find. distance [m] and time [s] are those of AUGURY_MEETING, which tests the continuum for
+ * approach only. Initially AUGURY_CLOSING. */
 void           augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
-/* is_open [n_nodes], borrowed: nodes of open surfaces, cloth, which have no outside; NULL: none, as at first. */
+/* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside. NULL, the initial state: none. */
 void           augury_near_set_open(augury_near *a, const bool *is_open);
-/* meets [n_bodies][n_bodies], borrowed: which bodies meet, the diagonal says which meet themselves; NULL: all do, as at first. */
+/* meets [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. NULL, the initial state: all. */
 void           augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
-/* From the next augury_near_find on, with this continuum (copied, its arrays borrowed); NULL: without, as at first. */
+/* Include this continuum from the next augury_near_find on (copied, its arrays are borrowed). NULL, the initial state: none. */
 void           augury_near_set_continuum(augury_near *a, const augury_continuum *c);
-/* is_active [n_elements] out, at x, v [n_nodes][3]; *n of them. Elements of one body meet if they face each other: outward sides
- * towards each other, either side of an open surface, without a common node. An element meets the continuum where a corner moves
- * against the way out of it; where that is not known, along the element's own outside, or in any way if it is open. Elements around
- * active ones are active, too. */
+/* Compute is_active [n_elements] at x, v [n_nodes][3]; *n is their number. Elements of one body interact if they face each other:
+ * outward sides towards each other (either side of an open surface), and no common node. An element interacts with the continuum
+ * where a corner moves against the continuum's outward direction. Where that is unknown, the corner must move along the element's
+ * own outward normal; for an open element any motion counts. Neighbours of active elements are active, too. */
 PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v, bool *is_active, int64_t *n);
-/* The body of the element nearest to element e, by centres, among those within reach that it meets, its own body's only if they face it; -1:
- * there are none, what it met is the continuum. After augury_near_find, where that looked. Thread-safe. */
+/* Return the body of the element whose centre is nearest to that of e, among the candidates within reach; elements of the own body
+ * count only if they face e. -1: none, e is in contact with the continuum. Call after augury_near_find, for its configuration.
+ * Thread-safe. */
 int32_t augury_near_other(const augury_near *a, int64_t e);
-/* Which way inwards is, for augury_options.side, after augury_near_find at the same x, v: side [n_nodes] = 1 for nodes of closed
- * surfaces. For others normal [n_nodes][3] is either of the surface's, and the side is that on which others are that close in, or are
- * near at all if none does: 1 where the normal points to them, -1 where it points away; 0 if they are on both sides, the farther ones
- * no more than a cell behind, or on neither, at an edge. A surface is on its own side only where it closes in on itself, face to face. */
+/* Compute the inward sides for augury_options.side, after augury_near_find at the same x, v. side [n_nodes] = 1 for nodes of closed
+ * surfaces. For nodes of open surfaces, normal [n_nodes][3] is one of the two normals, and the side is that of approaching others,
+ * or of any close others if none approaches: 1 where the normal points to them, -1 where it points away. 0: others are on both
+ * sides, the farther ones at most a cell behind, or on neither side, at an edge. A surface is its own neighbour only where it
+ * approaches itself face to face. */
 void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side);
-/* Along which way pulling would be cohesion, after augury_near_find at the same x: towards [n_nodes][3], of length 1, out of a node to the
- * nearest place of what it meets within reach of the grid, into it where the node has got behind its surface. Where only a continuum is in
- * reach, and the normal points out of it: the way into it. A node of a surface that is open,
- * or without others in reach, or of no active element has its normal. Corners of thin bars and slabs, and nodes of their sides, are so
- * held back from what lies ahead, where their normals point aside. */
+/* Compute the directions along which attraction would be cohesion, after augury_near_find at the same x. towards [n_nodes][3],
+ * length 1, points from a node to the nearest place of another body within reach of the grid; inwards where the node has penetrated
+ * its surface. If only a continuum is in reach and the normal points out of it: the direction into the continuum. Nodes of open
+ * surfaces, nodes without others in reach, and nodes without active elements have their normal. Thus corners of thin bars and
+ * slabs, and nodes of their sides, are stopped by bodies ahead, although their normals point sideways. */
 void augury_near_towards(const augury_near *a, const double *x, const double *normal, const bool *is_active, double *towards);
 #endif
