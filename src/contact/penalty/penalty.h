@@ -1,10 +1,10 @@
 /* Penalty contact with sliding attachments between contact points and level sets [DingSchroeder2020]. Caller: the `penalty` step.
  *
- * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at Y on the
- * object. The attachment X is stored in the object's frame and is state; Z is the point. The relaxation P is in penalty_relaxation.h. A
- * point that starts the step inside an object has the closest surface point as its X. A point that penetrates during the step has no X yet.
- * It takes Y = closest point of the evaluated state, so that its force is normal and g remains a function of z alone; X <- Y when the
- * step is accepted. */
+ * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at Y on
+ * the object. The attachment X is stored in the object's frame and is state; Z is the point. The relaxation P is in
+ * penalty_relaxation.h. A point that starts the step inside an object has the closest surface point as its X. A point that
+ * penetrates during the step has no X yet. It takes Y = closest point of the evaluated state, so that its force is normal and g
+ * remains a function of z alone; X <- Y when the step is accepted. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_H
 #define SS_CONTACT_PENALTY_PENALTY_H
 #include "contact/detection/contact_record.h"
@@ -20,8 +20,8 @@ void           penalty_contact_destroy(penalty_contact **c);
 /* Add triangle surfaces for contact with points, see penalty_mesh.h. Call once, before fields and the first step. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
 
-/* Enable contacts between edges of these surfaces, see penalty_edges.h. Call once, after add_meshes, before fields and the first step; only
- * for CONTACT_IMPLICIT. */
+/* Enable contacts between edges of these surfaces, see penalty_edges.h. Call once, after add_meshes, before fields and the first
+ * step; only for CONTACT_IMPLICIT. */
 PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
 
 /* Default CONTACT_IMPLICIT; restitution acts only there. Call after add_meshes, before the first step. */
@@ -53,8 +53,8 @@ PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, i
 /* H += the tangent at the last residual(with_tangent = true); its pattern holds the couplings of bodies and contact. Same bits on
  * any number of threads. */
 PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
-/* Evaluate the state that is about to be accepted. Call before the bodies' end_step: until then their points have the positions of the
- * start of the step. Changes no data that outlasts the step, which may still be rejected. */
+/* Evaluate the state that is about to be accepted. Call before the bodies' end_step: until then their points have the positions of
+ * the start of the step. Changes no data that outlasts the step, which may still be rejected. */
 PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);
 /* Accept the evaluated state: inactive pairs are deleted, the others get X <- Y. */
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);

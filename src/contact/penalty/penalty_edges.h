@@ -1,8 +1,9 @@
-/* Penalty contacts between edges and edges of triangle surfaces, in addition to points against triangles. Used by penalty_mesh.c only.
+/* Penalty contacts between edges and edges of triangle surfaces, in addition to points against triangles. Used by penalty_mesh.c
+ * only.
  *
- * A pair is (edge of a surface, edge of a surface), see edge_pair.h. It is detected, kept through the step and stored like a point pair,
- * on whichever edges of its chains it has slid to. At the end of a chain a pair stays as long as it presses against the outside of the
- * other edge, and is then removed: the end is by then a contact point inside the other surface.
+ * A pair is (edge of a surface, edge of a surface), see edge_pair.h. It is detected, kept through the step and stored like a point
+ * pair, on whichever edges of its chains it has slid to. At the end of a chain a pair stays as long as it presses against the
+ * outside of the other edge, and is then removed: the end is by then a contact point inside the other surface.
  *
  * In the global vector a pair has at most eight blocks, four for each chain: its nodes, or the two blocks of its rigid body. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_EDGES_H
@@ -14,22 +15,22 @@
 
 /* Two edges in contact are equivalent to one point on one surface.
  *
- * The differences b(t) - a(s) of points of an edge b and an edge a fill a parallelogram, affine in s and t. The edges touch where it
- * contains the origin. So the contact of two edges is that of the origin, as the point, with a surface of two triangles. Its attachment
- * is a place (s, t) on both edges at once; it slides over both by the four states of penalty_mesh_relaxation.h. Coulomb's cone is about
- * the common normal of the edges. At s or t = 0 or 1, the boundary of the parallelogram, the end of one edge slides along the other edge
- * like a bead on a wire. The force k (b(t) - a(s)) acts at a(s) and its opposite at b(t). Both have the same line of action, and a and b
- * differ by the sign only.
+ * The differences b(t) - a(s) of points of an edge b and an edge a fill a parallelogram, affine in s and t. The edges touch where
+ * it contains the origin. So the contact of two edges is that of the origin, as the point, with a surface of two triangles. Its
+ * attachment is a place (s, t) on both edges at once; it slides over both by the four states of penalty_mesh_relaxation.h.
+ * Coulomb's cone is about the common normal of the edges. At s or t = 0 or 1, the boundary of the parallelogram, the end of one
+ * edge slides along the other edge like a bead on a wire. The force k (b(t) - a(s)) acts at a(s) and its opposite at b(t). Both
+ * have the same line of action, and a and b differ by the sign only.
  *
  * Where the chain of an edge continues at its end, the surface continues too: up to three edges of each chain, nine adjacent
  * parallelograms. An attachment slides from one to the next within a step, as from triangle to triangle.
  *
  * [DingSchroeder2020], section 5, leaves edge contact open. Its questions are answered here as follows:
  * - Is an edge attached to a point or to an edge? To an edge.
- * - Does the spring stay at the first place of contact, or slide along the edge? It stays within the friction cone, and slides along
- *   both edges beyond it.
- * - Does it become a point contact at the end of the edge? It continues along the next edge of the chain. If there is none, it becomes a
- *   point on the other edge.
+ * - Does the spring stay at the first place of contact, or slide along the edge? It stays within the friction cone, and slides
+ *   along both edges beyond it.
+ * - Does it become a point contact at the end of the edge? It continues along the next edge of the chain. If there is none, it
+ *   becomes a point on the other edge.
  *
  * Pure geometry, no state, thread-safe. */
 enum {
@@ -124,10 +125,10 @@ PetscErrorCode mesh_edges_begin_step(mesh_contact *c);
 PetscErrorCode mesh_edges_search(mesh_contact *c);
 /* Detect new pairs on the trajectories to the current positions of the surfaces, and update which earlier pairs are reached. */
 PetscErrorCode mesh_edges_detect(mesh_contact *c);
-/* Return true if `node` of body b needs no contact of its own because an edge pair already carries it. `node` is about to penetrate a
- * triangle of surface i_mesh against its unit normal n. The conditions: it is the end of an edge with a pair over a side or corner of that
- * triangle; this edge continues straight into another edge; and the node is not the outermost of its own surface against n. Without this
- * rule, ridges of many edges would catch on their nodes. */
+/* Return true if `node` of body b needs no contact of its own because an edge pair already carries it. `node` is about to penetrate
+ * a triangle of surface i_mesh against its unit normal n. The conditions: it is the end of an edge with a pair over a side or
+ * corner of that triangle; this edge continues straight into another edge; and the node is not the outermost of its own surface
+ * against n. Without this rule, ridges of many edges would catch on their nodes. */
 bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_mesh, int32_t triangle, const double n[3]);
 /* Store the active pairs on their current edges. */
 PetscErrorCode mesh_edges_end_step(mesh_contact *c);

@@ -1,9 +1,10 @@
-/* Penalty contact between points and triangle surfaces, deformable or rigid, with sliding attachments [DingSchroeder2020], sec. 2.1.3.
+/* Penalty contact between points and triangle surfaces, deformable or rigid, with sliding attachments [DingSchroeder2020], sec.
+ * 2.1.3.
  *
- * A pair is (point of a body, surface of a body); both bodies are the same for self-contact. Its force on the point is f = k (Y - Z), times
- * the gain of restitution.h if damping is set. The reaction -weight_i f acts on the corners of the triangle that carries the attachment Y,
- * or -f at Y on a rigid body. Every force evaluation detects pairs by continuous collision detection; they are kept for the rest of the
- * step. The attachments that are active at its end are state.
+ * A pair is (point of a body, surface of a body); both bodies are the same for self-contact. Its force on the point is f = k (Y -
+ * Z), times the gain of restitution.h if damping is set. The reaction -weight_i f acts on the corners of the triangle that carries
+ * the attachment Y, or -f at Y on a rigid body. Every force evaluation detects pairs by continuous collision detection; they are
+ * kept for the rest of the step. The attachments that are active at its end are state.
  *
  * Points against level sets are in penalty.h, whose functions call the functions of this file. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_MESH_H
@@ -25,8 +26,10 @@ PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid
 /* Like penalty_contact_begin_step. */
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);
-/* Detect new contacts on the trajectories to v, then g -= dt forces. *bad_source, *bad_point: those of a pair that is not finite, else -1.
- *bad_source = MESH_TOO_FAR: a trial state (without tangent) has displacements too large for contact detection; nothing was added. */
+/* Detect new contacts on the trajectories to v, then g -= dt forces. *bad_source, *bad_point: those of a pair that is not finite,
+ * else -1.
+ *bad_source = MESH_TOO_FAR: a trial state (without tangent) has displacements too large for contact detection; nothing was
+ *added. */
 enum { MESH_TOO_FAR = -2 };
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                      int *bad_source, int64_t *bad_point);
