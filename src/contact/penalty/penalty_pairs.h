@@ -1,8 +1,8 @@
 /* Data of penalty contact: the pairs of a step and the attachments stored between steps.
  *
  * mesh_contact has the pairs of points with triangle surfaces (penalty_mesh.c) and, through `edges`, those of edges with edges
- * (penalty_edges.c); penalty_contact has the pairs of points with level sets (penalty.c) and owns a mesh_contact. Only these files
- * and their tests use the fields. */
+ * (penalty_edges.c); penalty_contact has the pairs of points with level sets (penalty.c) and owns a mesh_contact. Only these files and
+ * their tests use the fields. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_PAIRS_H
 #define SS_CONTACT_PENALTY_PENALTY_PAIRS_H
 #include "contact/detection/contact_record.h"
@@ -20,8 +20,7 @@ typedef struct mesh_contact    mesh_contact;
 typedef struct mesh_edges      mesh_edges;
 typedef struct penalty_contact penalty_contact;
 
-/* ---- points and triangle surfaces
- * ---------------------------------------------------------------------------------------------- */
+/* ---- points and triangle surfaces ---------------------------------------------------------------------------------------------- */
 
 /* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
 enum { MESH_NODES = 6 };
@@ -66,9 +65,8 @@ typedef struct {
   double  rounding;  /* within this part of the step it meets all triangles of the edge or corner that it comes through */
 } mesh_hit;
 
-/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j .
- * dq_j; what B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than
- * fit. */
+/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
+ * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
 typedef struct {
   int     n_nodes;
   int32_t mesh, corner[3]; /* which q_j the corners of the final triangle are; if there are nodes at all */
@@ -91,18 +89,15 @@ typedef struct {
   contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
   mesh_attachment   X;
   int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
-  bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first
-                                 * that did */
+  bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
   bool              is_reached; /* does the path to the last state? Always, if not new */
   bool              is_late;    /* found as the step ended: active, but it has not acted */
   relax_cone        cone;
   double            k, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
   restitution       bounce;
-  double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it
-                                * stands */
+  double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
   /* the last evaluation */
-  double            Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* of the spring, and its gradient by the motion of the
-                                                                       * point */
+  double            Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* of the spring, and its gradient by the motion of the point */
   mesh_attachment   at;   /* of Y */
   mesh_attachment   grip; /* where the spring, f - lagged, acts: at, or the closest point where friction lags */
   bool              is_active, is_sliding, is_on_triangle, is_capped;
@@ -135,8 +130,7 @@ struct mesh_contact {
   int64_t               n_blocks;
   int64_t               n_candidates, candidate_capacity;
   mesh_candidate       *candidate;
-  bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept
-                                   * boxes */
+  bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept boxes */
   double               *hit_time; /* [n_candidates], infinite: none */
   mesh_hit             *hit;      /* [n_candidates], unless hit_time is infinite */
   int64_t               n, capacity;
@@ -168,8 +162,8 @@ struct mesh_contact {
   double      *row_weight;
 };
 
-/* After end_step or residual: the pairs of the last evaluation, for summaries. Of two edges: point -1, Z and Y on the source's and
- * the object's edge. */
+/* After end_step or residual: the pairs of the last evaluation, for summaries. Of two edges: point -1, Z and Y on the source's and the
+ * object's edge. */
 typedef struct {
   int     source_body, object_body;
   int64_t point;
@@ -181,8 +175,7 @@ typedef struct {
   double  plane[3];       /* unit normal of the triangle Y is in, or of both edges */
 } mesh_pair_view;
 
-/* ---- points and level sets
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- points and level sets ----------------------------------------------------------------------------------------------------- */
 
 /* The pairs of a step, one array per quantity. */
 struct penalty_contact {
@@ -215,8 +208,7 @@ struct penalty_contact {
   relax_cone              *cone;
   restitution             *bounce;
   double                  *phi0;       /* [n] level set at the start of the step; only where bounce has a damping */
-  double                  *lagged;     /* [n][3] in the object's frame: the force, or the friction, at the start of the step; unless
-                                        * implicit */
+  double                  *lagged;     /* [n][3] in the object's frame: the force, or the friction, at the start of the step; unless implicit */
 
   /* The last evaluation. */
   uint8_t *state;   /* relax_state */
