@@ -1,28 +1,30 @@
-/* Contact of solids through a grid with augury iteration [MarquezRazonEtAl2023, sec. 6; TupekEtAl2021]. The velocities of boundary nodes, v
- * and an affine matrix A each, are transferred to a grid and back. Boundaries that are about to collide share grid nodes and therefore
- * receive a common velocity.
+/* Contact of solid boundaries through a grid, the augury iteration [MarquezRazonEtAl2023, sec. 6]. The velocities v of boundary
+ * nodes and their affine matrices A are transferred to the grid and back. Features that are about to collide share grid nodes and
+ * there take a common velocity.
  *
- *   RSA = G2P o DS o P2G o RS     boundary elements are resampled (boundary_samples.h, RS) and transferred to the grid by APIC (P2G); each
- *                                 element's share of the grid momentum becomes a rigid motion of its corners (DS), which is transferred
- *                                 back (G2P)
+ *   RSA = G2P o DS o P2G o RS     RS: boundary elements are resampled (boundary_samples.h); P2G: APIC transfer to the grid;
+ *                                 DS: each element's share of the grid's momentum becomes a rigid motion of its corners;
+ *                                 G2P: transfer back
  *
- * RSA is linear. It conserves linear momentum, and the angular momentum of nodes and affine matrices together, to rounding. The augury
- * iteration [TupekEtAl2021] undoes the changes that prevent separation, and optionally those that prevent sliding. Only active elements
- * take part, those near others (augury_near.h). If only some elements at a node are active, the same fraction of its mass takes part and
- * the result is blended with the remaining fraction, so that momentum is conserved. The geometry is that of the start of the step. The
- * results have the same bits on any number of threads. Called by sim/hybrid.
+ * RSA is linear. It conserves linear momentum, and the angular momentum of nodes and affine matrices together, to rounding. The
+ * augury iteration [TupekEtAl2021] removes the changes that act against separation and, optionally, against sliding. Only elements
+ * close to others are active. If some elements of a node are active, the corresponding fraction of its mass takes part and is
+ * blended with the rest, which conserves momentum. All geometry is that of the beginning of the step. Same bits on any number of
+ * threads.
  *
  * Extensions of the paper:
- * - A change by the grid can be tested along the direction to the nearest point of other bodies instead of the node's normal
- *   (augury_options.towards). At corners, edges and thin bodies the normal is a poor indicator of that direction.
- * - A continuum on the same grid (augury_continuum.h) adds the masses and momenta of its nodes to those of the boundary, both in the
- *   transfer to the grid and after elements were made rigid, and receives the common velocity. Nodes that no active element reaches keep
- *   their bits. The linear momentum of both is conserved, and the angular momentum, with sum m x x u for the continuum.
- * - Open surfaces have no outside: their inward direction depends on the position of the others (augury_near_sides).
- * - Nodes of rigid bodies take part with any given mass (rigid_weight.h). They need not move rigidly within the operator; the body
- *   receives the momentum that augury_body_momenta reports for its nodes.
- * - Nodes with prescribed motion take part with their masses. The caller restores their velocities and accounts for the momentum that they
- *   gained, by the same function, as the reaction of the constraint. */
+ * - Changes against separation can be evaluated along the direction to the nearest place of other bodies instead of the node
+ *   normals, which say little about that direction at corners, edges and thin bodies.
+ * - A continuum on the same grid (augury_continuum.h) adds its nodal masses and momenta to those of the boundary in P2G, and again
+ *   after DS. It takes the common velocity of both. Nodes that no active element reaches keep every bit. The linear momentum of
+ *   both together is conserved; so is the angular momentum, with sum m x x u for the continuum.
+ * - Open surfaces have no outside: the inward direction depends on the places of the others (augury_near_sides).
+ * - Nodes of rigid bodies take part with the masses that are given (rigid_weight.h). They need not move rigidly within the
+ *   operator; the body gains the momentum that augury_body_momenta computes.
+ * - Nodes with prescribed motion take part with their masses. The caller that restores their velocities afterwards must apply the
+ *   momentum that they gained (same function) to the rest of the body, as the reaction of the constraint.
+ *
+ * Caller: the `hybrid` step. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_H
 #define SS_CONTACT_AUGURY_AUGURY_H
 #include "contact/augury/augury_continuum.h"
@@ -30,48 +32,49 @@
 #include "discretize/body/step_status.h"
 
 typedef struct augury augury;
-/* Grid cells of dx [m]. The boundary is borrowed; its elements are sampled in the shape x [n_nodes][3]. Fails as boundary_samples_create does. */
+/* Create with grid cells of dx [m]. The boundary is borrowed; its elements are sampled in the shape x [n_nodes][3]. Errors: those
+ * of boundary_samples_create. */
 PetscErrorCode augury_create(const augury_boundary *b, const double *x, double dx, augury **out);
 void           augury_destroy(augury **a);
-/* Use this continuum from the next augury_begin on (struct copied, arrays borrowed); NULL (initially): no continuum. */
+/* Couple this continuum from the next augury_begin on (copied, its arrays are borrowed). NULL, the initial state: no continuum. */
 void           augury_set_continuum(augury *a, const augury_continuum *c);
-/* Begin a step at x [n_nodes][3] with the current masses, which may have changed by one factor for all corners of an element
- * (rigid_weight.h). is_active [n_elements]; NULL: all elements are active. Active elements that have grown far beyond the size for which
- * they were sampled are sampled again, with the same errors as at creation. *verdict, with a node as location: a position is not finite or
- * too far from the origin. */
+/* Begin a step at x [n_nodes][3] with the current masses. Since the last step, masses may have changed by one factor for all
+ * corners of an element (rigid_weight.h). is_active [n_elements]; NULL: all elements are active. Active elements that have grown
+ * far beyond their sampled size are sampled anew, with the same possible errors. Coordinates not finite or too large: *verdict,
+ * with where = a node. */
 PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_verdict *verdict);
-/* Apply RSA in place to v [n_nodes][3], A [n_nodes][9] (row-major, v(y) = v + A (y - x)), and to the velocities of the continuum. */
+/* Apply RSA in place to v [n_nodes][3], A [n_nodes][9] (row-major, v(y) = v + A (y - x)) and the continuum's velocities. */
 PetscErrorCode augury_apply(augury *a, double *v, double *A);
 
 typedef struct {
-  /* If the change of a node points inwards, keep its tangential part too (NF in the paper): sliding is hindered, collisions are prevented
-   * better. Otherwise only its normal part is kept. */
+  /* true: where the change acts inwards, its tangential part is kept too; sliding is hindered, collisions are prevented better (NF
+   * of the paper). false: only its normal part is kept. */
   bool    accepts_sliding_change;
   int64_t max_iterations;
-  double  tolerance;              /* largest change still to be undone, relative to the largest |v| before */
-  /* [n_nodes] 1: inwards is opposite to the normal; -1: along the normal; 0: others approach from both sides, and both directions count as
-   * inwards. NULL: 1 for all nodes. Borrowed. */
+  double  tolerance;              /* bound of the remaining correction, relative to the largest |v| before */
+  /* [n_nodes] 1: inwards is against the normal; -1: along the normal; 0: others approach from both sides, both directions count as
+   * inwards. NULL: 1 for all. Borrowed. */
   const int8_t *side;
-  /* [n_nodes][3], of length 1 or 0: direction along which the change of a node is tested instead of its normal (times its side); a change
-   * along it would be cohesion (augury_near_towards). NULL: the normal, as published. Borrowed. */
+  /* [n_nodes][3], length 1 or 0: direction along which the change of a node is evaluated, instead of its normal times its side. A
+   * change along it acts as cohesion (augury_near_towards). NULL: the normal, as in the paper. Borrowed. */
   const double *towards;
 } augury_options;
 typedef struct {
   int64_t iterations;
-  double  left; /* largest change still to be undone [m/s] */
+  double  left; /* largest remaining correction [m/s] */
 } augury_result;
-/* Compute (v, A) after contact through the grid, in place, and the velocities of the continuum. normal [n_nodes][3]: outward unit normals.
- * Where the outward direction of the continuum is not known (augury_continuum.h), it is opposite to the boundary's normal there. */
+/* Compute (v, A) after contact through the grid, in place, and the continuum's velocities. normal [n_nodes][3]: outwards, length 1.
+ * Where the continuum's own outward direction is unknown (augury_continuum.h), the opposite of the boundary's normal is used. */
 PetscErrorCode augury_solve(augury *a, const augury_options *o, const double *normal, double *v, double *A, augury_result *out);
 
-/* Momentum P and angular momentum L about the origin of the boundary nodes; L includes the affine matrices. For checks of conservation. */
+/* Momentum P and angular momentum L about the origin of the boundary's nodes; L includes the affine matrices. */
 void augury_momentum(const augury *a, const double *v, const double *A, double P[3], double L[3]);
-/* The same for each of n_bodies about origin [n_bodies][3]: P, L [n_bodies][3] of the nodes with body [n_nodes] = 0 ... n_bodies - 1; nodes
- * with -1 belong to no body. */
+/* The same per body, about origin [n_bodies][3]: P, L [n_bodies][3] of the nodes with body [n_nodes] = 0 ... n_bodies - 1. Nodes
+ * with body -1 are skipped. */
 void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies, const double *origin, const double *v, const double *A,
                          double (*P)[3], double (*L)[3]);
-/* Number of points (samples and nodes) that the last augury_begin placed on the grid. */
+/* Number of points that the last augury_begin placed on the grid, including nodes. */
 int64_t augury_n_points(const augury *a);
-/* Number of continuum nodes that share grid nodes with the boundary since the last augury_begin. */
+/* Number of continuum nodes that share grid nodes with the boundary, from the last augury_begin. */
 int64_t augury_n_met(const augury *a);
 #endif

@@ -1,47 +1,49 @@
-/* Select the active boundary elements for augury: those within the grid's reach of other elements and approaching them. All other elements
- * keep every bit of their velocities [MarquezRazonEtAl2023, contact mask]. Called by sim/hybrid before each augury solve. */
+/* Find the active boundary elements for augury contact: those near others, within reach of the grid, and approaching them. All
+ * other elements keep every bit of their velocity (the contact mask of [MarquezRazonEtAl2023]). Caller: the `hybrid` step. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_NEAR_H
 #define SS_CONTACT_AUGURY_AUGURY_NEAR_H
 #include "contact/augury/augury_continuum.h"
 #include "contact/augury/boundary_samples.h"
 
 typedef struct augury_near augury_near;
-/* Which elements, of those within the grid's reach of each other, are active. */
+/* Which elements within the grid's reach of each other are active. */
 typedef enum {
-  AUGURY_ALL,     /* all of them, also separating ones: as published */
-  AUGURY_CLOSING, /* those of which a corner approaches a corner of the other */
-  AUGURY_MEETING, /* of those, the ones whose nearest points come within a distance after a time at constant velocity */
+  AUGURY_ALL,     /* all, also separating ones, as published */
+  AUGURY_CLOSING, /* elements with a corner that approaches a corner of the other */
+  AUGURY_MEETING, /* of those, elements whose nearest places would be within a distance of each other after a time at constant
+                   * velocity */
 } augury_choice;
-/* body [n_nodes]: body of each node, the same at all corners of an element. Borrowed, as the boundary is. */
+/* body [n_nodes]: body of each node, the same at all corners of an element. Borrowed, like the boundary. */
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out);
 void           augury_near_destroy(augury_near **a);
-/* From the next augury_near_find on. distance [m] and time [s] are for AUGURY_MEETING; contact with the continuum uses AUGURY_CLOSING
- * even then. Default: AUGURY_CLOSING. */
+/* Effective from the next augury_near_find. distance [m] and time [s] are those of AUGURY_MEETING, which tests the continuum for
+ * approach only. Initially AUGURY_CLOSING. */
 void           augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
-/* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside; NULL (initially): none. */
+/* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside. NULL, the initial state: none. */
 void           augury_near_set_open(augury_near *a, const bool *is_open);
-/* meets [n_bodies][n_bodies], borrowed: which bodies can collide, on the diagonal with themselves; NULL (initially): all. */
+/* meets [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. NULL, the initial state: all. */
 void           augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
-/* Use this continuum from the next augury_near_find on (struct copied, arrays borrowed); NULL (initially): no continuum. */
+/* Include this continuum from the next augury_near_find on (copied, its arrays are borrowed). NULL, the initial state: none. */
 void           augury_near_set_continuum(augury_near *a, const augury_continuum *c);
-/* Fill is_active [n_elements] at x, v [n_nodes][3]; *n is their number. Two elements of one body collide only if they face each other
- * (outward sides, or either side of an open surface) and share no node. An element collides with the continuum if a corner moves against
- * the continuum's outward direction. Where that direction is unknown: along the element's own outward normal, or in any direction if the
- * element is open. Neighbours of active elements are active, too. */
+/* Compute is_active [n_elements] at x, v [n_nodes][3]; *n is their number. Elements of one body interact if they face each other:
+ * outward sides towards each other (either side of an open surface), and no common node. An element interacts with the continuum
+ * where a corner moves against the continuum's outward direction. Where that is unknown, the corner must move along the element's
+ * own outward normal; for an open element any motion counts. Neighbours of active elements are active, too. */
 PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v, bool *is_active, int64_t *n);
-/* Body of the element nearest (by centres) to element e, among the elements within reach that can collide with it; its own body only if they
- * face each other; -1: none, e is active because of the continuum. Valid after augury_near_find. Thread-safe. */
+/* Return the body of the element whose centre is nearest to that of e, among the candidates within reach; elements of the own body
+ * count only if they face e. -1: none, e is in contact with the continuum. Call after augury_near_find, for its configuration.
+ * Thread-safe. */
 int32_t augury_near_other(const augury_near *a, int64_t e);
-/* Inward side of each node, for augury_options.side; after augury_near_find at the same x, v. side [n_nodes] is 1 for nodes of closed
- * surfaces. For nodes of open surfaces normal [n_nodes][3] is either normal, and the side is that of the approaching elements (or of all
- * near ones if none approaches): 1 where the normal points to them, -1 where it points away. It is 0 if they are on both sides, the farther
- * ones at most one cell behind, or on neither side, at an edge. An element of the same surface counts only where the two face each other and
- * approach. */
+/* Compute the inward sides for augury_options.side, after augury_near_find at the same x, v. side [n_nodes] = 1 for nodes of closed
+ * surfaces. For nodes of open surfaces, normal [n_nodes][3] is one of the two normals, and the side is that of approaching others,
+ * or of any close others if none approaches: 1 where the normal points to them, -1 where it points away. 0: others are on both
+ * sides, the farther ones at most a cell behind, or on neither side, at an edge. A surface is its own neighbour only where it
+ * approaches itself face to face. */
 void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side);
-/* Direction of cohesion of each node, for augury_options.towards; after augury_near_find at the same x. towards [n_nodes][3], of length 1,
- * points from the node to the nearest point of another element within the grid's reach, or from that point to the node if the node has
- * penetrated that element. If only a continuum is in reach and the normal points out of it: the direction into the continuum. Nodes
- * of open surfaces, without others in reach, or without active elements get their normal. Thus corners of thin bars and slabs, and nodes of
- * their sides, are kept from obstacles ahead although their normals point sideways. */
+/* Compute the directions along which attraction would be cohesion, after augury_near_find at the same x. towards [n_nodes][3],
+ * length 1, points from a node to the nearest place of another body within reach of the grid; inwards where the node has penetrated
+ * its surface. If only a continuum is in reach and the normal points out of it: the direction into the continuum. Nodes of open
+ * surfaces, nodes without others in reach, and nodes without active elements have their normal. Thus corners of thin bars and
+ * slabs, and nodes of their sides, are stopped by bodies ahead, although their normals point sideways. */
 void augury_near_towards(const augury_near *a, const double *x, const double *normal, const bool *is_active, double *towards);
 #endif

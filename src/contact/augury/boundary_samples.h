@@ -1,7 +1,7 @@
-/* Boundary elements as clouds of points. If a triangle is larger than the grid cells, its corners alone would leave holes through which other
- * bodies could pass. Each such triangle has, besides its corners, points at most about a quarter of a cell apart [MarquezRazonEtAl2023, sec.
- * 6.1], fixed to it by barycentric coordinates. Their masses conserve the triangle's mass and centre of mass, separately for the corners and
- * for the points, in every shape of the triangle. */
+/* Sample points on boundary elements. If a triangle is larger than the grid cells, its corners alone would leave gaps through which
+ * others can pass. Each such triangle gets additional points at most about a quarter of a cell apart [MarquezRazonEtAl2023, sec.
+ * 6.1]. They are fixed by barycentric coordinates, with masses that preserve the triangle's mass and centre of mass, separately for
+ * the corners and for the points, in every shape of the triangle. Used by augury and pic_contact. */
 #ifndef SS_CONTACT_AUGURY_BOUNDARY_SAMPLES_H
 #define SS_CONTACT_AUGURY_BOUNDARY_SAMPLES_H
 #include "core/error.h"
@@ -10,8 +10,8 @@
 typedef struct {
   int64_t        n_nodes, n_elements;
   const int32_t *element; /* [n_elements][3] nodes; oriented outwards */
-  const double  *mass;    /* [n_nodes] whole masses of the nodes, also of what lies within [kg] */
-  bool           is_bare; /* represented by its corners alone, without points */
+  const double  *mass;    /* [n_nodes] full nodal masses, including the interior [kg] */
+  bool           is_bare; /* corners only, no additional points */
 } augury_boundary;
 
 typedef struct {
@@ -24,18 +24,18 @@ typedef struct {
 
 /* Mass of corner i of element e: share[e][i]. *share [n_elements][3], for the caller to free. */
 PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)[3]);
-/* Sample for a grid of cells dx [m] and the shape x [n_nodes][3]; `round` seeds the random numbers. Elements whose longest side is at
- * most a quarter of a cell have no points. An element without area, or far too large for the cells, is rejected with its number:
- * PETSC_ERR_USER_INPUT. */
+/* Create samples for a grid of cells dx [m] and the shape x [n_nodes][3]. The same `round` gives the same random points. Elements
+ * whose longest side is at most a quarter of a cell have no points. An element without area, or one far too large for the cells, is
+ * rejected by name: PETSC_ERR_USER_INPUT. */
 PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x, double dx, uint64_t round, boundary_samples *out);
-/* Elements [n_elements] that have changed are sampled anew for their shape in x, the others keep their points. */
+/* Sample elements with is_new [n_elements] anew for their shape in x; the others keep their points. */
 PetscErrorCode boundary_samples_renew(const augury_boundary *b, const double *x, double dx, uint64_t round, const bool *is_new,
                                       boundary_samples *s);
 void           boundary_samples_destroy(boundary_samples *s);
 
-/* Maximum-entropy weights with a given mean: w_j > 0, sum w_j = 1, sum w_j y_j = 0, and of all such weights those of largest entropy. These are
- * the local maximum-entropy functions [ArroyoOrtiz2006] without the locality term. y [n][2] in any linear coordinates of the plane, on which
- * the weights do not depend; w [n] out. False, and w undefined, if the origin is not well inside the convex hull of the points, or if the
- * iteration fails because of round-off. */
+/* Weights with a given mean: w_j > 0, sum w_j = 1, sum w_j y_j = 0, of largest entropy. These are the local maximum-entropy
+ * functions [ArroyoOrtiz2006] without the locality term: as even as the mean permits. y [n][2] in any linear coordinates of the
+ * plane; the weights do not depend on the choice. w [n] out. Returns false, with w undefined, if the origin is not well inside the
+ * convex hull of the points or the iteration loses accuracy to round-off. */
 bool max_entropy_weights(int n, const double (*y)[2], double *w);
 #endif

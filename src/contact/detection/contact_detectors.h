@@ -1,11 +1,12 @@
-/* Who looks for contacts of two bodies under a law of rigid contact: one answer for scenes, searches and what `check` prints. */
+/* Select the contact detectors for a pair of bodies under rigid contact: the same rule for scenes, searches and the output of
+ * `check`. */
 #ifndef SS_CONTACT_DETECTION_CONTACT_DETECTORS_H
 #define SS_CONTACT_DETECTION_CONTACT_DETECTORS_H
 #include "contact/detection/contact_set.h"
 
-/* Bits 1 << contact_finder; 0: nobody, the two pass through each other. a == b: whether it is found to touch itself. */
+/* Return bits 1 << contact_finder; 0: no detector, the two bodies pass through each other. a == b: detectors of self-contact. */
 unsigned contact_finders_of(const body *a, const body *b);
-/* Of one finder: "convex solids", "points and level sets", ... */
+/* Name of one detector: "convex solids", "points and level sets", ... */
 const char *contact_finder_text(contact_finder finder);
 enum { CONTACT_N_FINDERS = FINDER_FIBRE_POINT + 1 };
 #endif

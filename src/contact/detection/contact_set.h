@@ -1,16 +1,17 @@
-/* The contacts that may act in one step, whoever found them: where on two bodies, along which normal, how far apart.
+/* Contacts that may act in one step, from all detectors: places on two bodies, normal, gap.
  *
- * Finders append to a set: point_contact.h (contact points against level sets), convex_contact.h (rigid shapes), fibre_scene.h,
- * surface_contact.h. Sorted by key the set does not depend on who came first, nor on the number of threads.             */
+ * Detectors append to a set: point_contact.h (contact points against level sets), convex_contact.h (rigid shapes), fibre_scene.h,
+ * surface_contact.h. Sorted by key, the set depends neither on the order of the detectors nor on the number of threads. */
 #ifndef SS_CONTACT_DETECTION_CONTACT_SET_H
 #define SS_CONTACT_DETECTION_CONTACT_SET_H
 #include "discretize/body/body.h"
 #include "contact/detection/contact_scene.h"
 
-/* Gap and velocity are measured along the normal from b to a: they part where normal . (v_a - v_b) > 0. */
+/* Gap and velocity are measured along the normal from b to a: the bodies separate where normal . (v_a - v_b) > 0. */
 typedef struct {
   uint64_t  key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
-  uint64_t  was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other features */
+  uint64_t  was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other
+                             * features */
   int32_t   body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
   body_spot a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
   double    normal[3];      /* unit, from b towards a */
@@ -18,7 +19,7 @@ typedef struct {
   double    friction, restitution;
 } contact_spot;
 
-/* Who found a contact: a part of its key. */
+/* Detector of a contact: part of its key. */
 typedef enum { FINDER_POINT, FINDER_CONVEX, FINDER_FIBRE, FINDER_FIBRE_OBJECT, FINDER_SURFACE_POINT, FINDER_SURFACE_EDGE, FINDER_FIBRE_POINT } contact_finder;
 /* key[0]: the finder and the bodies; key[1]: of features, which the finder chooses. */
 static inline uint64_t contact_key(contact_finder finder, int32_t body_a, int32_t body_b)
@@ -33,13 +34,13 @@ void           contact_set_destroy(contact_set **s);
 void           contact_set_clear(contact_set *s);
 /* n more, to be filled in place, all zero; borrowed until the next change. */
 PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **first);
-/* By key. Two of one key are a finder's mistake: PETSC_ERR_PLIB. */
+/* Sort by key. Two contacts with one key are an error of the detector: PETSC_ERR_PLIB. */
 PetscErrorCode      contact_set_sort(contact_set *s);
-/* Is there one of that key? Of a sorted set. */
+/* True if a sorted set contains the key. */
 bool                contact_set_has(const contact_set *s, const uint64_t key[2]);
 int64_t             contact_set_size(const contact_set *s);
 const contact_spot *contact_set_get(const contact_set *s); /* [size], borrowed until the next change */
 contact_spot       *contact_set_edit(contact_set *s); /* the same; keys and order stay */
-/* Forget the last ones, so that `n` are left. */
+/* Remove the last contacts, so that `n` remain. */
 void contact_set_truncate(contact_set *s, int64_t n);
 #endif

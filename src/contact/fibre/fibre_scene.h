@@ -1,5 +1,5 @@
-/* Contacts of the fibres of a scene (body_ops.segments) with each other, with level sets and with material points, for a contact_set:
- * fibre_contact.h, fibre_object.h and fibre_points.h over all bodies at once.
+/* Contacts of the fibres of a scene (body_ops.segments) with each other, with level sets and with material points, for a
+ * contact_set: fibre_contact.h, fibre_object.h and fibre_points.h over all bodies at once.
  *
  * A contact of two acts halfway between the surfaces, on both fibres at the same place, so that momenta balance, angular ones too.
  * What it was in the last step (contact_spot.was), and from which side fibres touch that have come through each other, is told
@@ -10,16 +10,18 @@
 #include "core/field_table.h"
 
 typedef struct fibre_scene fibre_scene;
-/* Fibres of these bodies; law [n_bodies][n_bodies]. *out is NULL if there are none: the others take that. */
+/* Create for the fibres of these bodies; law [n_bodies][n_bodies]. *out is NULL, which the other functions accept, if there are
+ * none. */
 PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out);
 void           fibre_scene_destroy(fibre_scene **f);
 /* Append the contacts within the margin, and those that come together on the way that fibres take: without contact, or (s->v), once
- * more in the same step, as they are led; those of the first look are then among them, too. *verdict where a fibre is not finite. */
+ * more in the same step, as they are led; those of the first look are then among them, too. *verdict where a fibre is not
+ * finite. */
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
                                 contact_set *set, step_verdict *verdict);
 /* Largest radius, 0 without fibres [m]. */
 double fibre_scene_thickness(const fibre_scene *f);
-/* The step is accepted: what was found last is the past from now on. */
+/* Accept the step: the contacts found last become the stored contacts of the last step. */
 PetscErrorCode fibre_scene_accept(fibre_scene *f);
 /* Group "contact/fibres" of checkpoints. */
 PetscErrorCode fibre_scene_fields(fibre_scene *f, field_table *table);

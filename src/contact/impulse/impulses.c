@@ -203,7 +203,7 @@ static PetscErrorCode impulse_motion_begin(impulses *a)
   for (int32_t r = 0; r < c->n_rigid; ++r) {
     const impulse_rigid *b = &a->step->rigid[r];
     PetscCheck(b->inverse_mass > 0.0 || !does_turn(b), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "rigid body %d turns but does not move: impulses know no such thing", (int)r);
+               "rigid body %d turns but does not move: impulses do not support this", (int)r);
     PetscCheck(!does_turn(b) || m3_det(b->inverse_inertia) > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "rigid body %d: the inverse of its inertia is neither 0 nor positive definite", (int)r);
     impulse_turn(b->w, a->step->dt, b->is_cayley, a->turn + 9 * r);

@@ -1,10 +1,10 @@
-/* Penalty contact with sliding attachments between contact points and level sets [DingSchroeder2020].
+/* Penalty contact with sliding attachments between contact points and level sets [DingSchroeder2020]. Caller: the `penalty` step.
  *
- * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at
- * Y on the object. The attachment X lives in the object's frame and is state. Derivation: penalty-relaxation.md, sections
- * 1-8. A point that starts the step inside an object takes
- * the closest surface point there as its X. One that gets inside during the step has no X yet: it takes Y = closest point of
- * the state being evaluated, so its force is normal only and g stays a function of z alone; X <- Y when the step is accepted.                                       */
+ * A pair is (point of a body, level set of an object). Its force on the point is f = k (Y - Z), Y = P(X, Z), and -f acts at Y on
+ * the object. The attachment X is stored in the object's frame and is state; Z is the point. The relaxation P is in
+ * penalty_relaxation.h. A point that starts the step inside an object has the closest surface point as its X. A point that
+ * penetrates during the step has no X yet. It takes Y = closest point of the evaluated state, so that its force is normal and g
+ * remains a function of z alone; X <- Y when the step is accepted. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_H
 #define SS_CONTACT_PENALTY_PENALTY_H
 #include "contact/detection/contact_record.h"
@@ -17,31 +17,31 @@ typedef struct penalty_contact penalty_contact;
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
 void           penalty_contact_destroy(penalty_contact **c);
 
-/* Surfaces that points may touch, too: see mesh_contact.h. Once, before fields and the first step. */
+/* Add triangle surfaces for contact with points, see penalty_mesh.h. Call once, before fields and the first step. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
 
-/* Edges of those surfaces meet each other, too: see mesh_edges.h. Once, after add_meshes, before fields and the first step; under
- * CONTACT_IMPLICIT alone. */
+/* Enable contacts between edges of these surfaces, see penalty_edges.h. Call once, after add_meshes, before fields and the first
+ * step; only for CONTACT_IMPLICIT. */
 PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
 
-/* CONTACT_IMPLICIT unless set; restitution acts in it alone. After add_meshes, before the first step. */
+/* Default CONTACT_IMPLICIT; restitution acts only there. Call after add_meshes, before the first step. */
 void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
 
-/* CONTACT_DETECT_EVALUATION unless set. After add_meshes, before the first step. */
+/* Default CONTACT_DETECT_EVALUATION. Call after add_meshes, before the first step. */
 void penalty_contact_set_detection(penalty_contact *c, contact_detection detection);
-/* CONTACT_DETECT_STEP: expect contacts on the way to v and the poses it leads to. After begin_step. */
+/* CONTACT_DETECT_STEP: predict contacts on the trajectories to v and the corresponding poses. Call after begin_step. */
 PetscErrorCode penalty_contact_expect(penalty_contact *c, const double *v, const rigid_frame *frames);
 
-/* What bodies gain in speed within a second without contact, 9.81 m/s^2 unless set: approaching more slowly than with this times the step counts as
- * resting, see restitution.h. > 0. After add_meshes, before the first step. */
+/* Speed that bodies gain per second without contact, default 9.81 m/s^2, > 0. Approach speeds below this times the step count as
+ * resting, see restitution.h. Call after add_meshes, before the first step. */
 void penalty_contact_set_acceleration(penalty_contact *c, double g0);
 
-/* Find every pair that may touch in this step: known attachments, and points within `margin` of a level set [m].
+/* Find every candidate pair of this step: stored attachments, and points within `margin` of a level set [m].
  * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
                                           const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt,
                                           double margin, int64_t n_blocks);
-/* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses they lead to. */
+/* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses that result from them. */
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
                                         bool with_tangent, step_verdict *verdict);
 /* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
@@ -53,12 +53,12 @@ PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, i
 /* H += the tangent at the last residual(with_tangent = true); its pattern holds the couplings of bodies and contact. Same bits on
  * any number of threads. */
 PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
-/* Evaluate the state that is about to be accepted. Before the bodies' end_step: until then their points are where the step found them,
- * afterwards they may have moved on. Changes nothing that outlasts the step, which may still be refused. */
+/* Evaluate the state that is about to be accepted. Call before the bodies' end_step: until then their points have the positions of
+ * the start of the step. Changes no data that outlasts the step, which may still be rejected. */
 PetscErrorCode penalty_contact_settle(penalty_contact *c, const double *v, const rigid_frame *frames);
-/* Accept the state that was settled: inactive pairs are deleted, the others get X <- Y. */
+/* Accept the evaluated state: inactive pairs are deleted, the others get X <- Y. */
 PetscErrorCode penalty_contact_end_step(penalty_contact *c, const double *v, const rigid_frame *frames, contact_summary *out);
-/* Where every end_step leaves the active pairs, and the forces between bodies. Borrowed: as long as `c`. */
+/* Return the active pairs, and the forces between bodies, of the last end_step. Borrowed for the lifetime of `c`. */
 void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces);
 /* Attachments as state (checkpoint), and contact points with forces for frames. */
 PetscErrorCode penalty_contact_fields(penalty_contact *c, field_table *table);

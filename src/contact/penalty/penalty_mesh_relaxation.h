@@ -1,14 +1,14 @@
-/* Relaxation on a triangle mesh: an attachment slides over the triangles until friction holds it.
+/* Relaxation on a triangle mesh: an attachment slides over the triangles until it is inside the friction cone.
  *
- * The attachment is kept in barycentric coordinates, so that it is carried along by a deforming surface. It is pulled
- * straight towards the point nearest to Z in the plane of its triangle, on the line of its edge, or nowhere (vertex), and
- * changes triangle, edge or vertex on the way: the machine of four states of [DingSchroeder2020], sec. 2.1.3, with the
- * derivatives of penalty-relaxation.md, section 4. Pure geometry, no state, thread-safe.
+ * The attachment is kept in barycentric coordinates, so that a deforming surface carries it along. It moves straight towards the
+ * point nearest to Z in the plane of its triangle, on the line of its edge, or not at all (vertex), and changes triangle, edge or
+ * vertex when it reaches a boundary. This is the state machine of four states of [DingSchroeder2020], sec. 2.1.3, with derivatives.
+ * Pure geometry, no state, thread-safe. Callers: penalty_mesh.c and penalty_edges.c.
  *
- * Where the surface ends (cloth, open meshes), so does contact, which the paper leaves open: an attachment that friction does not hold and that is
- * pulled out over the border leaves, as it leaves one face of a thin plate over its edge. Kept on the border, it would hang on the sheet for ever.
- * At a vertex of the border it leaves if nothing around takes it and the pull beats friction (the smaller coefficient) in the plane of the mean normal.
- */
+ * The paper leaves open what happens where the surface ends (cloth, open meshes). Here contact ends, too: an attachment outside the
+ * friction cone that slides over the border is removed, as it leaves one face of a thin plate over its edge. Kept on the border, it
+ * would connect the point to the sheet forever. At a border vertex it is removed if no neighbouring triangle or edge takes it and
+ * the spring force exceeds friction (the smaller coefficient) in the plane of the mean normal. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
 #define SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
 #include "contact/detection/contact_record.h"
@@ -16,16 +16,17 @@
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 enum {
-  RELAX_MESH_MAX_MOVES = 64,                             /* then static where it is; the paper saw 5 at most */
-  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move brings at most two new nodes; three more: mesh_relaxation_column */
+  RELAX_MESH_MAX_MOVES = 64,                             /* then it stops at the current place; the paper observed 5 at most */
+  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move brings at most two new nodes; three more:
+                                                           * mesh_relaxation_column */
 };
 
-/* Where an attachment is on a surface: a triangle and the weights of its corners, >= 0, sum 1. State (checkpoint). */
+/* Place of an attachment on a surface: a triangle and the weights of its corners, >= 0, sum 1. State (checkpoint). */
 typedef struct {
   int32_t triangle;
   double  weight[3];
 } mesh_attachment;
-/* The same place to the last bit. */
+/* True if both are bitwise the same place. */
 static inline bool mesh_attachment_equal(const mesh_attachment *a, const mesh_attachment *b)
 {
   return a->triangle == b->triangle && a->weight[0] == b->weight[0] && a->weight[1] == b->weight[1] && a->weight[2] == b->weight[2];
@@ -33,25 +34,26 @@ static inline bool mesh_attachment_equal(const mesh_attachment *a, const mesh_at
 
 typedef enum {
   ON_TRIANGLE   = 1,
-  ENTERED       = 2, /* in a triangle, having come over one of its edges or from a corner */
+  ENTERED       = 2, /* in a triangle, entered over one of its edges or from a corner */
   ALONG_EDGE    = 3,
   AT_VERTEX     = 4,
   PAST_BORDER   = 5  /* always the last */
 } mesh_relax_place;
 
 typedef struct {
-  relax_state     state; /* RELAX_INACTIVE: Z pulls Y off the surface or past its border, the rest is still filled; RELAX_STICK: Y is X; else RELAX_SLIDE */
+  relax_state     state; /* RELAX_INACTIVE: the spring would be attractive or Y is past the border; all other fields are set;
+                          * RELAX_STICK: Y is X; else RELAX_SLIDE */
   mesh_attachment at;    /* of Y */
   double          Y[3];
   double          normal[3]; /* outward unit normal at Y: of the triangle, or the mean over the edge or vertex (angle-weighted) */
 
-  /* The chain of places, the first always ON_TRIANGLE; the last one is where it ended. */
+  /* The chain of visited places; the first is ON_TRIANGLE, the last the final one. */
   int     n_places;
   uint8_t place[RELAX_MESH_MAX_MOVES + 1];
-  bool    is_capped; /* gave up after RELAX_MESH_MAX_MOVES */
-  bool    has_left;  /* past the border: ended there */
+  bool    is_capped; /* stopped after RELAX_MESH_MAX_MOVES */
+  bool    has_left;  /* final place is past the border */
 
-  /* Derivatives, if asked for: dY = sum_i weight_i dP_i + sum_i P_i dweight_i, where i runs over the corners of at.triangle and
+  /* Derivatives, if requested: dY = sum_i weight_i dP_i + sum_i P_i dweight_i, where i runs over the corners of at.triangle and
    *   dweight_i = sum_j d_weight[i][3 j ... 3 j + 2] . d(q_j),   q_0 = Z,  q_j = x[node[j - 1]],  j <= n_nodes
    * node: mesh vertices, each once, the three corners of at.triangle among them. */
   int     n_nodes;
@@ -63,15 +65,17 @@ typedef struct {
  * Degenerate triangles, and numbers that are not finite, stop the attachment where it is. */
 void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const mesh_attachment *X, const double Z[3],
                 bool with_derivatives, mesh_relaxation *out);
-/* The same on an elliptical cone. Its direction is laid on the surface at `rest` [n_vertices][3], projected on each triangle there, and deforms with the
- * triangle; in a triangle the attachment holds as relax_implicit_cone says. On an edge it is a bead with the coefficient that the ellipse has along
- * the edge at rest, in the plane upright on the mean normal. Where the direction is within 1e-6 of a normal: a circle of the smaller coefficient.
- * mu_across == 0: relax_mesh, bit for bit. */
+/* The same on an elliptical cone. Its direction is defined on the surface at `rest` [n_vertices][3], projected on each triangle
+ * there, and deforms with the triangle. In a triangle the limit of friction is that of relax_implicit_cone. On an edge the
+ * attachment slides like a bead, with the ellipse's coefficient along the edge at rest, in the plane normal to the mean normal.
+ * Where the direction is within 1e-6 of a normal: a circle of the smaller coefficient. mu_across == 0: bit-identical to
+ * relax_mesh. */
 void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
                      const double Z[3], bool with_derivatives, mesh_relaxation *out);
-/* The cone in a triangle, for relax_cone_length: its direction as it lies there now, or the triangle's normal if none does. */
+/* Return the cone in a triangle, for relax_cone_length: its current direction there, or the triangle's normal if it has none. */
 relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle);
-/* Number j of a vertex among the nodes, which it joins with zero gradients if it is not one of them. At most the corners of one more triangle. */
+/* Return the index j of a vertex among the nodes; a new vertex is appended with zero gradients. At most the corners of one more
+ * triangle. */
 int mesh_relaxation_column(mesh_relaxation *r, int32_t node);
 /* dY/d(q_j) [9] of a relaxation with derivatives, j = 0 for Z, else node j - 1. */
 void mesh_relaxation_block(const triangle_topology *mesh, const double *x, const mesh_relaxation *r, int j, double block[9]);

@@ -1,22 +1,25 @@
-/* Options of penalty contact that the job sets: what of the contact forces a step solves for, and when contacts are detected. */
+/* Options of penalty contact that the job sets: treatment of contact forces within a step, and time of contact detection. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_OPTIONS_H
 #define SS_CONTACT_PENALTY_PENALTY_OPTIONS_H
 
-/* What of the contact forces a step solves for. The lagged schemes are there to be compared with [DingSchroeder2020, sec. 4, prmd_dd_lag,
- * prmd_dd_lagfr]: they lag the forces of this formulation, where the paper lagged those of [YamaneNakamura2006]. What lags is the force at
- * the positions the step starts from, fixed to the object's axes (to the world's on a deforming surface), whatever becomes of the pair
- * during the step; attachments relax at the end of the step in every scheme. */
+/* Contact forces that a step treats implicitly. The lagged schemes exist for comparison with [DingSchroeder2020, sec. 4,
+ * prmd_dd_lag, prmd_dd_lagfr]. They lag the forces of this formulation; the paper lagged those of [YamaneNakamura2006]. The lagged
+ * force is evaluated at the positions at the start of the step and stays fixed to the object's axes (world axes on a deformable
+ * surface) during the step. Attachments relax at the end of the step in every scheme. */
 typedef enum {
   CONTACT_IMPLICIT,       /* everything at the end of the step */
   CONTACT_LAGGED_FRICTION, /* normal forces at the end of the step, friction from its start */
-  CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step feels it in the next one. Stable for dt < 2 sqrt(m/k) */
+  CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step is loaded in the next step. Stable for dt <
+                            * 2 sqrt(m/k) */
 } contact_scheme;
 
-/* When points that come to surfaces of triangles are looked for. */
+/* Time of contact detection between points and triangle surfaces. */
 typedef enum {
-  CONTACT_DETECT_EVALUATION, /* in every evaluation of the forces, on the way to the state evaluated [DingSchroeder2020, sec. 2.2] */
-  /* As the step begins, on the way it would take without contact forces, and again on the way it took. What is only found then feels nothing
-   * in this step; what was expected but went past acts as long as it is inside. Newton's method solves for one set of pairs. */
+  CONTACT_DETECT_EVALUATION, /* in every force evaluation, on the trajectories to the evaluated state [DingSchroeder2020, sec.
+                              * 2.2] */
+  /* At the start of the step, on the trajectories without contact forces, and at its end, on the actual trajectories. Contacts
+   * found only at the end have no force in this step. Predicted contacts that were missed act while the point is inside. Newton's
+   * method thus solves for one fixed set of pairs. */
   CONTACT_DETECT_STEP
 } contact_detection;
 #endif

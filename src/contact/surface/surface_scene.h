@@ -9,8 +9,8 @@ typedef struct surface_scene surface_scene;
 /* meets [n_bodies][n_bodies]: copied; for whom it looks, symmetric. *out is NULL if there are no surfaces: the others take that. */
 PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const bool *meets, surface_scene **out);
 void           surface_scene_destroy(surface_scene **f);
-/* Append the contacts within the margin, and those that come together on the way that things take without contact. sources:
- * those that have contact points. *verdict where something is not finite. */
+/* Append the contacts within the margin, and those of features that collide during the step on their trajectories without contact.
+ * sources: bodies with contact points. *verdict: not OK where a value is not finite. */
 PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
                                   contact_set *set, step_verdict *verdict);
 #endif
