@@ -1,12 +1,12 @@
-/* What one sealed HDF5 file of ours (checkpoint or frame) holds: the one reader of files from outside.
+/* Table of contents of a sealed HDF5 file (checkpoint or frame), read and validated. All readers of such files use this module.
  *
  * Layout:  /            attributes kind, program, job, formulation, step, time
  *          /job         the resolved job as text (checkpoints)
  *          /fields/G    attributes n_rows, geometry, n_fields; G may be nested: bodies/bed
  *          /fields/G/F  dataset [n_rows] or [n_rows][n_components]; attributes unit, help, checksum
  *          /topology/G  int32, [n_rows] vertices, [n_cells][3] triangles or [n_cells][2] segments (frames)
- * Only what this layout knows is accepted: hard links, these types, chunked storage with at most Fletcher-32, sizes that fit in
- * the file, checksums that agree. Whatever else is there is refused by name. */
+ * Only this layout is accepted: hard links, these types, chunked storage with at most a Fletcher-32 filter (topology: also shuffle and
+ * deflate), sizes that fit into the file, correct checksums. Anything else is an error that names the object. */
 #ifndef SS_IO_CATALOG_H
 #define SS_IO_CATALOG_H
 #include "io/field_store.h"
@@ -31,23 +31,23 @@ typedef struct {
   char           program[96], job_name[128], formulation[32];
   int64_t        step, bytes;
   double         time;
-  int            n_groups, n_visited; /* visited: objects walked, bounded against cycles of links */
+  int            n_groups, n_visited; /* n_visited: objects visited; limited, because links may form cycles */
   catalog_group *groups;              /* sorted by name */
   h5_scope       scope;
   hid_t          file;
 } catalog;
 
-/* Check the seal (`is_quick`: without the checksum of the whole), open, read everything but the data. */
+/* Check the seal (`is_quick`: without the checksum of the complete file), open the file, read everything except the data. */
 PetscErrorCode catalog_open(const char *path, const char *kind, int newest_format, bool is_quick, catalog **out);
 void           catalog_close(catalog **c);
 /* Indices by name, -1 if missing. */
 int catalog_find_group(const catalog *c, const char *name);
 int catalog_find_field(const catalog_group *group, const char *name);
-/* All rows, interleaved, in the file's type; the checksum of the data must agree. memory_free(*rows). */
+/* Read all rows, interleaved, in the type of the file; the checksum of the data is verified. memory_free(*rows). */
 PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **rows);
 /* The same as doubles (64-bit integers beyond 2^53 are rounded). */
 PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, double **rows);
-/* [n_cells][corners], each vertex below n_rows. */
+/* Read the topology [n_cells][corners]; each vertex is checked to be less than n_rows. memory_free(*cells). */
 PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells);
 /* Write the root attributes and the job text of a new file. */
 PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,

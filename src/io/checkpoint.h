@@ -1,7 +1,8 @@
-/* Checkpoints: the whole state of a run in one sealed HDF5 file, DIR/checkpoint_000000012.h5 for step 12.
+/* Checkpoints: the complete state of a run in one sealed HDF5 file, DIR/checkpoint_000000012.h5 for step 12.
  *
- * A checkpoint is written beside, sealed, flushed and renamed: at every instant, also after kill -9 or a power cut, the folder
- * holds the last complete one. What is in it comes from the field table; what is not there does not survive. Layout: catalog.h. */
+ * A checkpoint is written to a temporary file, sealed, flushed to the disk and renamed. The folder therefore always contains the last complete
+ * checkpoint, also after kill -9 or a power cut. The contents are the fields of the field table with FIELD_CHECKPOINT; other data are not restored.
+ * File layout: catalog.h. Called by the time loop and by the commands that resume, list and compare checkpoints. */
 #ifndef SS_IO_CHECKPOINT_H
 #define SS_IO_CHECKPOINT_H
 #include "core/field_table.h"
@@ -9,31 +10,31 @@
 
 enum { CHECKPOINT_FORMAT = 1 };
 
-/* What a checkpoint says about its run. Writing borrows the texts. */
+/* Description of the run, stored in each checkpoint. The texts are borrowed while writing. */
 typedef struct {
-  const char *job_name;    /* at most 127 bytes; resume refuses another job's */
+  const char *job_name;    /* at most 127 bytes; a checkpoint of a job with another name cannot be resumed */
   const char *formulation; /* at most 31 bytes, or NULL */
   const char *job_text;    /* the resolved job as YAML, or NULL */
-  int64_t     step;        /* steps done, >= 0 */
-  double      time;        /* [s]; every bit is kept */
+  int64_t     step;        /* number of completed steps, >= 0 */
+  double      time;        /* [s]; stored without rounding */
 } checkpoint_head;
 
-/* Write step `head->step` into `directory` (made if missing) and remove the older ones beyond the newest `keep` good ones
- * (keep <= 0: keep all). A state with infinities or NaN is refused by field and row (PETSC_ERR_FP), unless the field has
- * FIELD_ANY_BITS. On any failure what was there before is still there. The caller holds the run's lock. */
+/* Write the checkpoint of step `head->step` into `directory` (created if missing). Older checkpoints are removed except the newest `keep`
+ * undamaged ones (keep <= 0: keep all). Infinities or NaN are an error (PETSC_ERR_FP) that names field and row, unless the field has
+ * FIELD_ANY_BITS. After any failure the previous checkpoints are unchanged. The caller must have locked the run (run_lock.h). */
 PetscErrorCode checkpoint_write(const char *directory, const checkpoint_head *head, const field_table *table, int keep);
 
-/* The newest unharmed checkpoint; *path = NULL if there are none at all (or no folder). Damaged ones are named by log_warn and skipped. It is
- * an error (PETSC_ERR_FILE_READ) if all are damaged; if the newest can only be read by a newer program, whose work would be thrown away by going
- * on from an older one; and if one cannot be opened for a reason that is not its own (permissions, memory). memory_free(*path). */
+/* Path of the newest undamaged checkpoint; *path = NULL if the folder is missing or has no checkpoint. Damaged checkpoints are reported by
+ * log_warn and skipped. PETSC_ERR_FILE_READ in three cases: all are damaged; the newest one needs a newer program (resuming from an older
+ * one would discard steps); one cannot be opened for a reason other than damage (permissions, memory). memory_free(*path). */
 PetscErrorCode checkpoint_newest(const char *directory, char **path);
-/* Remove them all, to start over. */
+/* Remove all checkpoints, before the run is restarted from step 0. */
 PetscErrorCode checkpoint_drop_all(const char *directory);
-/* To go on from `step`: what claims to be of a later one, damaged as checkpoint_newest found it, is put aside as NAME.damaged, or it would
- * stand in the way of what is to come. Removes what killed writers have left. */
+/* Prepare the folder for resuming from `step`. Checkpoints of later steps, which checkpoint_newest found damaged, are renamed to NAME.damaged,
+ * so that they do not conflict with new ones. Temporary files of killed writers are removed. */
 PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step);
 
-/* Only the head, after checking the file: to rebuild the scene from the job text before the table exists. */
+/* Read only the description of the run, after checking the file. Used to rebuild the scene from the job text before the field table exists. */
 typedef struct {
   char   *job_name, *formulation, *job_text, *program; /* owned: checkpoint_origin_destroy */
   int64_t step;
@@ -42,17 +43,18 @@ typedef struct {
 PetscErrorCode checkpoint_read_head(const char *path, checkpoint_origin *out);
 void           checkpoint_origin_destroy(checkpoint_origin *origin);
 
-/* Restore. Everything is read and checked first: groups, fields, types, shapes, counts, checksums, finiteness, and that it is
- * `job_name`'s (NULL: anyone's); any mismatch is PETSC_ERR_FILE_READ with what, where and what to do, and the state is
- * untouched. Then groups with another row count are resized, arrays filled, and restored() called in table order. */
+/* Restore the state. First everything is read and checked: groups, fields, types, shapes, counts, checksums, finite values, and that the
+ * checkpoint belongs to `job_name` (NULL: any job). A mismatch is PETSC_ERR_FILE_READ with place and remedy, and the state is unchanged.
+ * Then groups with another row count are resized, the arrays are filled, and restored() is called in table order. */
 PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_table *table, int64_t *step, double *time);
 
-/* Is the file an unharmed checkpoint that this program reads? If not, `why` completes "PATH ..."; is_quick: as sealed_file_state. */
+/* Whether the file is an undamaged checkpoint that this program can read. If not, `why` completes the sentence "PATH ...". `is_quick`: as in
+ * sealed_file_state. */
 bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY]);
-/* For people: what is in it. */
+/* Print the contents (fields, units, ranges of values) as text. */
 PetscErrorCode checkpoint_info(const char *path, FILE *out);
-/* Which fields differ, by how much: largest absolute and relative difference, first row, count. Entries differ when
- * |a - b| > tolerance * max(|a|, |b|); with tolerance 0, when their bits differ. *n_different counts fields (also missing ones and
- * other shapes), step and time; differences of the job texts are shown but not counted. */
+/* Compare two checkpoints and print for each differing field: largest absolute and relative difference, first row, number of entries. Entries
+ * differ if |a - b| > tolerance * max(|a|, |b|); with tolerance 0, if their bits differ. *n_different counts fields (including missing
+ * ones and other shapes), step and time. Differences of the job texts are printed but not counted. */
 PetscErrorCode checkpoint_diff(const char *path_a, const char *path_b, double tolerance, FILE *out, int *n_different);
 #endif

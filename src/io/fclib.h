@@ -21,29 +21,29 @@ typedef struct {
   bool         is_global;
   int          dimension;  /* d */
   int64_t      n_contacts;
-  int64_t      n_dof;      /* n; of a local problem, that of the system behind it: 0 where the file does not say */
-  int64_t      n_bodies;   /* 0 where the file does not say */
+  int64_t      n_dof;      /* n; for a local problem that of the underlying system, 0 if the file does not contain it */
+  int64_t      n_bodies;   /* 0 if the file does not contain it */
   fclib_matrix W;          /* local */
   fclib_matrix M, H;       /* global */
   double      *q;          /* local, [d n_contacts] */
   double      *f, *w;      /* global, [n_dof], [d n_contacts] */
   double      *mu;         /* [n_contacts] >= 0 */
-  char        *title, *description, *math_info; /* NULL: none. As they stand in the file, in any encoding */
-  bool         was_half_stored; /* M: one triangle was in the file and has been mirrored */
-  bool         has_solution;    /* a claim of the file's, not to be trusted */
+  char        *title, *description, *math_info; /* NULL: none. Unchanged bytes of the file, in any encoding */
+  bool         was_half_stored; /* M: the file contained one triangle only, which has been mirrored */
+  bool         has_solution;    /* the file contains a solution; it is not verified */
   int64_t      n_guesses;
 } fclib_problem;
 
 typedef struct {
-  const double *v;     /* [n_dof], global; NULL: left out */
+  const double *v;     /* [n_dof], global; NULL: not written */
   const double *u, *r; /* [d n_contacts] */
 } fclib_state;
 
-/* Read and check everything but solution and guesses. A file of another kind, a pointer of Git LFS, sizes that do not fit, indices out of range, what is
- * not finite, mu < 0, a contact without matrix entries: PETSC_ERR_USER_INPUT with file, object and entry. Repairs are reported in the log. */
+/* Read and check everything except solution and guesses. PETSC_ERR_USER_INPUT with file, object and entry for: a file of another kind, a pointer file of
+ * Git LFS, inconsistent sizes, indices out of range, values not finite, mu < 0, a contact without matrix entries. Repairs are reported in the log. */
 PetscErrorCode fclib_read(const char *path, fclib_problem *out);
 void           fclib_clear(fclib_problem *p);
-/* r of guess 1 to n_guesses, or of the solution (0); [d n_contacts] finite numbers. */
+/* Read r [d n_contacts] of guess 1 to n_guesses, or of the solution (guess = 0). All values must be finite. */
 PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_t guess, double *r);
 /* Test in a child process whether `path` can be read, because libhdf5 crashes on some damaged files: PETSC_ERR_FILE_READ if the child crashes or takes
  * longer than `seconds`. Call before OpenMP threads have been started. */
@@ -56,6 +56,6 @@ PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib
 void   fclib_apply(const fclib_matrix *A, const double *x, double *y);
 /* max |a_ij - a_ji| / max |a_ij| of a square matrix */
 double fclib_asymmetry(const fclib_matrix *A);
-/* Printable UTF-8 of at most room - 1 bytes, on one line: what is neither becomes '?'. */
+/* Copy as printable UTF-8 of at most room - 1 bytes on one line; other bytes are replaced by '?'. */
 void fclib_clean_text(const char *text, size_t room, char *out);
 #endif

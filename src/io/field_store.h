@@ -1,19 +1,19 @@
-/* Fields as HDF5 datasets: what checkpoints and frames share. A field becomes /fields/<group>/<name>, [n] for scalars and
- * [n][n_components] else, little-endian, with its unit, help and a checksum of the data as attributes. */
+/* Writes fields as HDF5 datasets, for checkpoints and frames. A field becomes /fields/<group>/<name>, [n] for scalars and
+ * [n][n_components] otherwise, little-endian, with its unit, help and a checksum of the data as attributes. */
 #ifndef SS_IO_FIELD_STORE_H
 #define SS_IO_FIELD_STORE_H
 #include "core/field_table.h"
 #include "io/h5.h"
 
-/* Types in files: the table's and single precision (frames). */
+/* Types in files: those of the field table, and single precision (frames). */
 typedef enum { STORE_F64, STORE_I32, STORE_I64, STORE_U64, STORE_U8, STORE_F32, STORE_N_TYPES } store_type;
 hid_t       store_file_type(store_type type);
 hid_t       store_memory_type(store_type type);
 size_t      store_size(store_type type);
 const char *store_name(store_type type); /* "f64" */
 
-/* Write rows [0, n) of a field into `location`. `is_single` stores reals as 32 bits. `must_be_finite` refuses infinities and
- * NaN unless the field has FIELD_ANY_BITS, naming group, field and row. */
+/* Write rows [0, n) of a field into `location`. `is_single` stores reals as 32 bits. With `must_be_finite`, infinities and
+ * NaN are an error that names group, field and row, unless the field has FIELD_ANY_BITS. */
 PetscErrorCode field_store_write(const char *path, hid_t location, const field_group *group, const field *f, int64_t n,
                                  bool is_single, bool must_be_finite);
 /* Copy interleaved rows of the field's own type to the field's arrays. */

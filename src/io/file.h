@@ -8,7 +8,7 @@ PetscErrorCode file_temporary(const char *path, char **temporary); /* memory_fre
 /* Rename a written `temporary` to `path` and flush the folder, or with `waits` remember both for a later flush (flush_later). On failure the
  * temporary is removed. */
 PetscErrorCode file_put_in_place(const char *temporary, const char *path, bool waits, bool is_vital);
-/* Flush `temporary`, rename it to `path`, flush the folder; on failure the temporary is removed and what stood at `path` is still there. */
+/* Flush `temporary`, rename it to `path`, flush the folder. On failure the temporary file is removed and an earlier file at `path` is unchanged. */
 PetscErrorCode file_publish(const char *temporary, const char *path);
 /* Write text the same way, without a seal: temporary, flush, rename. */
 PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text);
@@ -35,9 +35,9 @@ void flush_put_off(double seconds);
 bool flush_is_put_off(void);
 /* Remember that `path` and the entry of its folder are to be flushed; once, however often it is written. `is_vital`: see flush_now. */
 PetscErrorCode flush_later(const char *path, bool is_vital);
-/* Flush what was put off, only what is vital or all; the rest is forgotten: the system writes it within half a minute. What is no longer
- * there needs no flushing. Ends the putting off. Fails with PETSC_ERR_FILE_WRITE. */
+/* Carry out the deferred flushes, all or only those of vital files, and end the deferral. The others are dropped: the operating system writes
+ * those files within half a minute. Files that no longer exist are skipped. Fails with PETSC_ERR_FILE_WRITE. */
 PetscErrorCode flush_now(bool only_vital);
-/* A whole file system, by a folder in it. */
+/* Flush the complete file system that contains `folder`. */
 void flush_file_system(const char *folder);
 #endif

@@ -1,9 +1,9 @@
-/* Frames for ParaView and our renderer: DIR/frames/frame_000012.h5, one sealed HDF5 file each, and DIR/frames.xmf, which ParaView
- * opens as a time series with real times. Both are written beside and renamed, so they may be open in a viewer meanwhile.
+/* Frames for ParaView and the renderer (picture.h): one sealed HDF5 file per frame, DIR/frames/frame_000012.h5, and DIR/frames.xmf, which
+ * ParaView opens as a time series with physical times. Both are written to temporary files and renamed, so a viewer may have them open.
  *
- * A frame holds the fields with FIELD_FRAME, and for groups with a geometry their "position". In the XDMF each group is a block of
- * a spatial collection: points as a Polyvertex of one node per element with an explicit index (ParaView drops points without
- * one), surfaces as triangles, fibres as polylines of two nodes; block names have dots for slashes. Layout of the files: catalog.h. */
+ * A frame contains the fields with FIELD_FRAME and, for groups with a geometry, their "position". In the XDMF file each group is a block of
+ * a spatial collection. Points are a Polyvertex with one node per element and an explicit index (ParaView drops points without one).
+ * Surfaces are triangles, fibres are polylines of two nodes. Slashes in block names are replaced by dots. File layout: catalog.h. */
 #ifndef SS_IO_FRAMES_H
 #define SS_IO_FRAMES_H
 #include "core/field_table.h"
@@ -12,17 +12,18 @@
 typedef struct {
   const char        *job_name; /* or NULL */
   bool               is_double; /* reals with 64 bits; default 32 */
-  int                n_names;   /* only these fields (and positions); 0: all */
+  int                n_names;   /* write only these fields (and positions); 0: all */
   const char *const *names;     /* borrowed while the frames are open */
 } frames_options;
 
 typedef struct frames frames;
-/* Frames below `next_index` stay and go on in the XDMF; later ones are dropped. The last to stay is checked as a whole, named by log_warn
- * and left out if it is damaged; so are all of which the XDMF knows nothing. The others are taken over from it unopened: resuming costs
- * the same however many there are, but for reading that text.
- * 0 starts anew. `options` NULL: defaults. The caller holds the run's lock. */
+/* Open for writing; next_index 0 starts a new series. Frames with an index below `next_index` remain in the time series, later ones are
+ * deleted. Of the remaining frames, the last one and all that are missing in the XDMF file are checked completely; damaged ones are reported
+ * by log_warn and omitted from the series. The entries of all others are copied from the XDMF file without opening the frames. The cost of
+ * resuming therefore does not depend on their number, except for reading the XDMF text.
+ * `options` NULL: defaults. The caller must have locked the run (run_lock.h). */
 PetscErrorCode frames_open(const char *directory, int64_t next_index, const frames_options *options, frames **out);
-/* Call refresh() of all groups, write frame `index` and the XDMF. */
+/* Call refresh() of all groups, write frame `index` and update the XDMF file. */
 PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time, field_table *table);
 void           frames_close(frames **f);
 
@@ -32,7 +33,7 @@ PetscErrorCode frames_path(const char *directory, int64_t index, char **path); /
 PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices);
 
 typedef struct frame frame;
-PetscErrorCode frame_open(const char *path, frame **out); /* checks the whole file first */
+PetscErrorCode frame_open(const char *path, frame **out); /* checks the complete file first */
 void           frame_close(frame **f);
 double         frame_time(const frame *f);
 const char    *frame_job_name(const frame *f);
@@ -45,8 +46,8 @@ const char    *frame_field_name(const frame *f, int i_group, int i_field);
 const char    *frame_field_unit(const frame *f, int i_group, int i_field);
 /* [n_rows][*n_components] of a field by name; *values = NULL and *n_components = 0 if the group has none. memory_free(*values). */
 PetscErrorCode frame_read(const frame *f, int i_group, const char *name, int *n_components, double **values);
-/* [n_triangles][3], every vertex checked to be below the group's rows; none unless it is a surface. memory_free. */
+/* Triangles [n_triangles][3] of a surface; every vertex is checked to be less than the number of rows. None for other geometries. memory_free. */
 PetscErrorCode frame_read_triangles(const frame *f, int i_group, int64_t *n_triangles, int32_t **triangles);
-/* The same of fibres: [n_segments][2]. */
+/* Segments [n_segments][2] of fibres, checked in the same way. */
 PetscErrorCode frame_read_segments(const frame *f, int i_group, int64_t *n_segments, int32_t **segments);
 #endif

@@ -1,28 +1,28 @@
-/* The history of a run: one CSV row per step, readable while the run goes on.
+/* History table of a run: a CSV file with one row per recorded step, readable while the run continues.
  *
- * The header names each column with its unit, "energy [J]" ("1" or "" for none); column 0 is the step. Reals are written with the
- * fewest digits that read back to the same bits, whole numbers as integers. */
+ * The header line names each column with its unit, "energy [J]" (unit "1" or "" for none). Column 0 is the step. Real numbers are written with
+ * the fewest digits that read back to the same bits. Written by the time loop, read by reports and by the commands that evaluate runs. */
 #ifndef SS_IO_HISTORY_H
 #define SS_IO_HISTORY_H
 #include "core/error.h"
 
 typedef struct history history;
-/* resume_step < 0: a new table (an old one is replaced). Otherwise rows after that step are cut off, and a row that a killed
- * writer left unfinished; the columns must be the same ones. Lines that are no rows, or go back in time, are named by log_warn and left
- * out, and the table as it was is kept as PATH.damaged: the state does not depend on it. Names, units and path are borrowed for the call. */
+/* Open for writing. resume_step < 0: start a new table, which replaces an old one. Otherwise rows after resume_step and an unfinished last row are
+ * removed; the columns must be those of the file. Lines that are not rows, or whose step does not increase, are reported by log_warn and
+ * removed, and the original table is kept as PATH.damaged. (The state of a run does not depend on its history.) Arguments are borrowed. */
 PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
                             int64_t resume_step, history **out);
-/* Were rows there up to the step that is resumed, one in `every` steps? If not, log_warn says which are missing. */
+/* Whether the table had rows up to `resume_step`, one per `every` steps. If not, log_warn reports the missing range. */
 bool history_is_whole(const history *h, int64_t resume_step, int64_t every);
-/* [n_columns] values, the step first. */
+/* Append a row of [n_columns] values, the step first. */
 PetscErrorCode history_row(history *h, const double *values);
-/* Onto the disk: before a checkpoint that relies on these rows. */
+/* Flush the rows to the disk. Called before a checkpoint is written that relies on them. */
 PetscErrorCode history_flush(history *h);
 PetscErrorCode history_close(history **h);
-/* Read a table back: *values [n_rows][n_columns], memory_free. For reports and tests. */
+/* Read a complete table: *values [n_rows][n_columns], memory_free. For reports and tests. */
 PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, double **values);
 
-/* A history table (history.h) row by row: for tables that are too long to hold. */
+/* Read a history table row by row, for tables that are too long for memory. */
 
 typedef struct history_reader history_reader;
 /* *out = NULL, and no error, if there is no such file. PETSC_ERR_FILE_READ if it has no header. */
@@ -32,7 +32,7 @@ int            history_reader_columns(const history_reader *r);
 const char    *history_reader_name(const history_reader *r, int column); /* "energy" */
 const char    *history_reader_unit(const history_reader *r, int column); /* "J"; "" if it has none */
 int            history_reader_find(const history_reader *r, const char *name); /* -1: no such column */
-/* The next row into values [columns]; *is_row is false at the end, and at a last row that is not finished yet. PETSC_ERR_FILE_READ,
- * with its line, for anything but a row of numbers. */
+/* Read the next row into values [columns]. *is_row is false at the end of the file and at an unfinished last row. Any other line that is not a row
+ * of numbers is PETSC_ERR_FILE_READ with its line number. */
 PetscErrorCode history_reader_next(history_reader *r, double *values, bool *is_row);
 #endif

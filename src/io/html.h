@@ -6,14 +6,14 @@
 #include "core/text.h"
 
 /* `format` is markup, a string literal. Of printf's conversions it may have %s (escaped), %d, %lld, %c-less numbers with
- * flags, width and precision (%.3f, %g), and %%. Escaped: & < > " '; what is no character of XML, or no UTF-8, becomes U+FFFD. */
+ * flags, width and precision (%.3f, %g), and %%. Escaped: & < > " '; invalid UTF-8 and characters not allowed in XML become U+FFFD. */
 PetscErrorCode html_put(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The length of the UTF-8 character at s if it may stand in XML, else 0. */
 int html_character_length(const unsigned char *s);
-/* A path for href="...", each byte that is not plain percent-encoded; `../` and what begins with / are the caller's business. */
+/* Append a path for href="..." with all special bytes percent-encoded. The caller is responsible for `../` and absolute paths. */
 PetscErrorCode html_put_path(text_buffer *b, const char *path);
 /* Append markup without escaping; never for text from outside the program. */
 PetscErrorCode html_put_markup(text_buffer *b, const char *markup);
-/* An <img> that holds the n bytes of a PNG file; `alt` is escaped. */
+/* Append an <img> that contains the n bytes of a PNG file; `alt` is escaped. */
 PetscErrorCode html_put_png(text_buffer *b, int width, int height, const char *alt, size_t n, const uint8_t *bytes);
 #endif

@@ -9,39 +9,39 @@
 
 typedef struct picture picture;
 
-/* How a surface looks. */
+/* Appearance of a surface. */
 typedef struct {
   uint8_t rgb[3];
   float   gloss;     /* 0 chalk ... 1 polished */
-  float   opacity;   /* meshes only; 1 solid; below 1 they veil, and cast no shadow */
-  float   variation; /* points only: brightness differs from grain to grain by up to this share */
+  float   opacity;   /* meshes only; 1: solid; below 1: transparent, without shadow */
+  float   variation; /* points only: largest relative variation of brightness between grains */
 } picture_paint;
 
-/* Pleasant paints for body 0, 1, 2, ...; 0 is sand. Repeats after eight. */
+/* Default paint of body 0, 1, 2, ...; 0 is sand. Repeats after eight. */
 picture_paint picture_palette(int i);
 
 PetscErrorCode picture_create(int width, int height, picture **out);
 void           picture_destroy(picture **p);
-/* Forget points, meshes, lines and lettering; keep the camera and ground: for the next frame of an animation. */
+/* Remove points, meshes, lines and lettering; keep camera and ground. For the next frame of an animation. */
 void picture_clear(picture *p);
 
-/* Look from eye to target; fov is the vertical opening in degrees (over 0, under 170). */
+/* Set the camera at `eye`, directed to `target`. fov_deg: vertical opening angle, > 0 and < 170. */
 void picture_camera(picture *p, const double eye[3], const double target[3], const double up[3], double fov_deg);
-/* A three-quarter view in which the box fills the picture. NULL, NULL: of everything added so far. Sets the scale of the
- * ground's grid, too. azimuth_deg 0 looks along +y, positive walks to the right; elevation_deg is above the horizon. */
+/* Set the camera so that the box fills the picture. min and max NULL: bounding box of everything added so far. Also sets the scale of the
+ * ground's grid. azimuth_deg 0 looks along +y, positive moves the camera to the right; elevation_deg is measured from the horizon. */
 void picture_frame(picture *p, const double min[3], const double max[3], double azimuth_deg, double elevation_deg);
 
-/* Spheres at x [n][3]. With scalar [n], coloured by picture_colour_map of (scalar - lo) / (hi - lo). Points that are not finite
- * are left out. */
+/* Add spheres at x [n][3]. With scalar [n], they are coloured by picture_colour_map of (scalar - lo) / (hi - lo). Points that are not finite
+ * are omitted. */
 PetscErrorCode picture_add_points(picture *p, int64_t n, const double *x, double radius, const double *scalar, double lo, double hi,
                                   picture_paint paint);
-/* Triangles [n_triangles][3] over vertices x [n_vertices][3]. Smooth: shaded round except at edges sharper than 40 degrees.
+/* Add triangles [n_triangles][3] over vertices x [n_vertices][3]. is_smooth: smooth shading except at edges sharper than 40 degrees.
  * scalar [n_vertices] or NULL colours each triangle by the mean of its corners. */
 PetscErrorCode picture_add_mesh(picture *p, int64_t n_vertices, const double *x, int64_t n_triangles, const int32_t *triangles,
                                 bool is_smooth, const double *scalar, double lo, double hi, picture_paint paint);
-/* Segments x [n][2][3], hidden where something solid is in front; width in pixels. */
+/* Add segments x [n][2][3], hidden behind solid surfaces; width in pixels. */
 PetscErrorCode picture_add_lines(picture *p, int64_t n, const double *x, const uint8_t rgb[3], double width, double opacity);
-/* An endless floor at height z with a soft grid, seen from above only. */
+/* Add an infinite floor at height z with a faint grid, visible from above only. */
 void picture_ground(picture *p, double z);
 
 /* Lettering; texts are copied, NULL or "" removes. Title: top left; caption: bottom left; colour bar: bottom right. */

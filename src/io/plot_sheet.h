@@ -1,5 +1,5 @@
-/* Diagrams as SVG for HTML pages, all drawn by one gnuplot. Titles and legends are the page's business, and colours are its style
- * sheet's: a series has a number K, drawn in var(--cK).
+/* Diagrams as SVG for HTML pages, all drawn by one gnuplot process. The page supplies titles, legends and colours: series with colour number K
+ * is drawn in the variable var(--cK) of the page's style sheet. Called by the report writers.
  *
  *   plot_sheet_begin, plot_sheet_series ..., plot_sheet_end    for each diagram
  *   plot_sheet_draw                                            once
@@ -11,36 +11,34 @@
 
 typedef enum { PLOT_LINE, PLOT_THIN, PLOT_POINTS, PLOT_LINE_POINTS, PLOT_BARS, PLOT_CROSSES } plot_style;
 
-/* Labels are texts of anyone's. */
+/* Axes of a diagram. Labels may be arbitrary text; they are escaped. */
 typedef struct {
   const char *x_label, *y_label; /* NULL: none */
-  bool        is_log_x, is_log_y; /* the caller leaves out what is not positive */
+  bool        is_log_x, is_log_y; /* the caller must omit values <= 0 */
   bool        has_zero;          /* the y axis begins at 0 */
-  int         width, height;     /* in units of which the letters are 12 high; 0: 420 x 225 */
+  int         width, height;     /* in units of 1/12 of the letter height; 0: 420 x 225 */
 } plot_axes;
 
 typedef struct plot_sheet plot_sheet;
 PetscErrorCode plot_sheet_create(plot_sheet **out);
 void           plot_sheet_destroy(plot_sheet **s);
 PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes);
-/* n points; NaN in y breaks the line. PLOT_CROSSES: marks at the foot of the diagram, y is not read. */
+/* Add n points to the open diagram; NaN in y interrupts the line. PLOT_CROSSES: marks at the bottom of the diagram, y is not read. */
 PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y);
-/* Bars of the diagram that is open are so wide, in the unit of x. */
+/* Width of the bars of the open diagram, in the unit of x. */
 void           plot_sheet_bar_width(plot_sheet *s, double width);
 PetscErrorCode plot_sheet_end(plot_sheet *s, int *index);
-/* Is there a gnuplot to draw with? */
+/* Whether gnuplot is installed. */
 bool           plot_sheet_is_possible(void);
-/* PETSC_ERR_FILE_OPEN, naming the package, where gnuplot is missing; PETSC_ERR_LIB with its words if it fails. */
+/* Draw all diagrams. PETSC_ERR_FILE_OPEN with the package name if gnuplot is missing; PETSC_ERR_LIB with gnuplot's message if it fails. */
 PetscErrorCode plot_sheet_draw(plot_sheet *s);
-/* The <svg> element of a diagram, as svg_adopt makes it, with ids of its own. Borrowed until the sheet is destroyed. */
+/* The <svg> element of a diagram as converted by svg_adopt, with unique ids. Borrowed until the sheet is destroyed. */
 PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const char **svg);
 
-/* A drawing of gnuplot's (`set term svg`) made fit to stand in an HTML page beside others. */
-
-/* Append the <svg> element in text [n] to `out`, with
- *   - every id, and every reference to one, begun with `prefix`, as ids of different drawings are the same;
- *   - colours that the page's style sheet decides: black and white become currentColor and none, rgb(1,1,K) the variable --cK;
- *   - fonts left to the page, and without what draws nothing: prolog, titles, empty groups, marks that are not used.
- * `label` (escaped) says what the drawing shows, for who cannot see it. PETSC_ERR_LIB if there is no <svg> in it. */
+/* Convert a drawing of gnuplot (`set term svg`) for an HTML page with several drawings: append the <svg> element in text [n] to `out`.
+ *   - Every id and every reference to it gets `prefix`, because ids of different drawings are the same.
+ *   - Colours are set by the page's style sheet: black and white become currentColor and none, rgb(1,1,K) the variable --cK.
+ *   - Fonts are those of the page. Invisible parts are removed: prolog, titles, empty groups, unused marks.
+ * `label` (escaped) describes the drawing for screen readers. PETSC_ERR_LIB if the text has no <svg> element. */
 PetscErrorCode svg_adopt(const char *text, size_t n, const char *prefix, const char *label, text_buffer *out);
 #endif

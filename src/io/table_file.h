@@ -1,4 +1,4 @@
-/* A table of named columns with units, for people, spreadsheets and programs: as CSV and as sealed HDF5. Both are replaced as a whole. */
+/* Writes a table of named columns with units as CSV or as sealed HDF5, for results of sweeps and campaigns. Files are replaced atomically. */
 #ifndef SS_IO_TABLE_FILE_H
 #define SS_IO_TABLE_FILE_H
 #include "core/error.h"
@@ -6,7 +6,7 @@
 enum { TABLE_FORMAT = 1 };
 
 typedef enum { TABLE_REAL, TABLE_WHOLE, TABLE_TEXT } table_type;
-/* One column; exactly the array of its type is given. Everything is borrowed. */
+/* One column. Only the array of its type is set. All pointers are borrowed. */
 typedef struct {
   const char        *name, *unit; /* unit "" or "1": none */
   table_type         type;
@@ -15,10 +15,10 @@ typedef struct {
   const char *const *text;        /* [n_rows]; NULL: "" */
 } table_column;
 
-/* First line "name [unit],...", then a line a row; what is missing is empty, reals are written with the fewest digits that read back to the
- * same bits, texts with commas, quotes or line ends stand in quotes (RFC 4180). */
+/* CSV: first line "name [unit],...", then one line per row. Missing values are empty. Reals have the fewest digits that read back to the same
+ * bits. Texts with commas, quotes or line ends are quoted (RFC 4180). */
 PetscErrorCode table_write_csv(const char *path, int64_t n_rows, int n_columns, const table_column *columns);
-/* A group /results with a dataset per column: float64 (missing: NaN), int64, or UTF-8 text of fixed length, each with an attribute "unit";
- * the dataset /columns names them in order; `title` is an attribute of the file beside kind and program. A slash in a name becomes _. */
+/* HDF5: a group /results with one dataset per column: float64 (missing: NaN), int64, or UTF-8 text of fixed length, each with an attribute "unit".
+ * The dataset /columns lists the names in order. Attributes of the file: kind, program, title. A slash in a name is replaced by _. */
 PetscErrorCode table_write_h5(const char *path, const char *title, int64_t n_rows, int n_columns, const table_column *columns);
 #endif
