@@ -1,3 +1,4 @@
+/* The table of all kinds, generated from BODY_KIND_TABLE. */
 #include "discretize/body_kinds.h"
 
 #define X(name) &name##_body_kind,

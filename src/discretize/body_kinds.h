@@ -1,10 +1,11 @@
-/* The registry of bodies. A new kind has a folder with its key table NAME_body_table and its row NAME_body_kind, and one entry here;
- * the manual, the schema and every command then know it. */
+/* The registry of the kinds of bodies. A new kind has a folder with its key table NAME_body_table and its row NAME_body_kind, and
+ * one
+ * entry in this table. The manual, the schema and all commands are derived from the table. */
 #ifndef SS_DISCRETIZE_BODY_KINDS_H
 #define SS_DISCRETIZE_BODY_KINDS_H
 #include "discretize/body/body_kind.h"
 
-/* The unknowns of a scene are laid out in this order: kinds that may refuse a step as it ends come first (see body.h, end_step). */
+/* The unknowns of a scene are ordered like this table. Kinds whose end_step can reject a step come first (see body.h, end_step). */
 #define BODY_KIND_TABLE(X) X(mac) X(mpm) X(fem) X(cloth) X(rod) X(articulated) X(rigid) X(kinematic) X(static)
 
 #define X(name)                            \

@@ -1,3 +1,4 @@
+/* Block matrix patterns by sorting of index pairs, and the error norm of nodes against a vector field. */
 #include "discretize/body/body.h"
 #include "core/memory.h"
 #include "discretize/body/vector_field.h"
@@ -27,7 +28,7 @@ PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, i
     ++(*row_start)[(pair[i] >> 32) + 1];
   }
   for (int64_t i = 0; i < n; ++i) (*row_start)[i + 1] += (*row_start)[i];
-  /* The pattern is symmetric: going through rows in order meets the entries of each column in order. */
+  /* The pattern is symmetric, so a pass over the rows in order visits the entries of each column in order. */
   int64_t *next;
   PetscCall(memory_alloc("matrix transposition", n, sizeof *next, &next));
   memcpy(next, *row_start, (size_t)n * sizeof *next);

@@ -1,7 +1,8 @@
-/* A kind of body: what stands behind one value of `kind:` under `bodies:` in a job. The scene iterates over kinds and knows none.
+/* A kind of body: one value of `kind:` under `bodies:` in a job.
  *
- * A kind is a key table for its entries in a job and a function that makes a body from one. Whatever else a scene wants to know
- * of it (contact points, level sets, pose, fields) stands in its table of functions, body.h.                                  */
+ * A kind consists of a key table for its entries in a job and a function that creates a body from an entry. Contact points, level
+ * sets, pose and fields of a body are in its table of functions, body.h. The scene iterates over all kinds (body_kinds.h) and
+ * contains no code for a particular one.                                                                                      */
 #ifndef SS_DISCRETIZE_BODY_BODY_KIND_H
 #define SS_DISCRETIZE_BODY_BODY_KIND_H
 #include "core/diagnostics.h"
@@ -14,20 +15,21 @@ typedef struct {
   const char *material; /* name of an entry of materials; "": none */
 } body_spec;
 
-/* What a kind asks of the material that a body names. */
+/* The materials that a kind of body accepts. */
 typedef enum {
-  BODY_MATERIAL_OPTIONAL, /* none needed; may be named, to be meant in contact.pairs */
-  BODY_MATERIAL_ANY,      /* its density counts */
-  BODY_MATERIAL_WITH_LAW, /* it must deform */
-  BODY_MATERIAL_FLOWS     /* it must be granular or liquid */
+  BODY_MATERIAL_OPTIONAL, /* no material required; one may be named so that contact.pairs can refer to it */
+  BODY_MATERIAL_ANY,      /* any material; its density is used */
+  BODY_MATERIAL_WITH_LAW, /* a material with a constitutive law (deformable) */
+  BODY_MATERIAL_FLOWS     /* a granular or liquid material (flow.h) */
 } body_material;
 
-/* What the bodies of one scene share: filled by the scene, then by the kinds whose bodies share more. Borrows from the job. */
+/* Data shared by the bodies of one scene. The scene fills the first part; the kinds mac and mpm add their own. Borrows from the
+ * job. */
 typedef struct {
-  const document_node      *job; /* its root, for complaints that are nobody's in particular */
+  const document_node      *job; /* its root: position of error messages that concern no particular entry */
   double                    gravity[3], time_step;
-  bool                      keeps_origins; /* something wants to know where every particle was when the run began */
-  bool                      has_light_nodes; /* the formulation wants light nodes of sand to follow others, see mpm_light.h */
+  bool                      keeps_origins; /* the initial position of every particle is needed, for example by a measure */
+  bool                      has_light_nodes; /* the formulation lets light grid nodes of sand depend on others, see mpm_light.h */
   const struct mac_options *mac_options;   /* `mac:` of the job; NULL: not given */
   struct mac_world         *mac;           /* owned by the kind; NULL: there is no body of kind mac */
   const struct mpm_options *mpm_options;   /* `mpm:` of the job */
@@ -36,23 +38,24 @@ typedef struct {
 
 /* One entry of `bodies:`. All borrowed; name, material and spec outlive the body. */
 typedef struct {
-  const char          *name, *path; /* path: "bodies.NAME", for complaints */
+  const char          *name, *path; /* path: "bodies.NAME", for error messages */
   const void          *spec;        /* read by the kind's key table */
-  const material      *material;    /* NULL: none named, or a complaint has been made */
+  const material      *material;    /* NULL: none named, or an error has been reported */
   const document_node *node;
 } body_request;
 
 typedef struct {
   const char      *name; /* value of `kind:` */
   const key_table *keys;
-  const body_ops  *ops; /* of the bodies it makes: what they can do is known before there is one */
+  const body_ops  *ops; /* of the bodies that it creates; available before a body exists */
   body_material    material;
-  /* The user's mistakes go to `d`, then *out is NULL and the return still 0. Bodies with ops->destroy belong to the scene, others
-   * to their world. */
+  /* Create a body. Errors in the job are added to `d`; *out is then NULL and the return code 0. The scene owns bodies with
+   * ops->destroy; the others are owned by their world. */
   PetscErrorCode (*create)(const body_request *r, body_world *w, diagnostics *d, body **out);
-  /* Kinds whose bodies share something, else NULL. After all bodies have been asked for, even if there is none of this kind: */
+  /* For kinds whose bodies share data; otherwise NULL. */
+  /* Called after all bodies have been created, even if none is of this kind. */
   PetscErrorCode (*finish)(body_world *w, diagnostics *d);
-  /* What the kind keeps in *w; copes with a half-built one. */
+  /* Frees the kind's data in *w; accepts an incomplete world. */
   void (*release)(body_world *w);
 } body_kind;
 #endif

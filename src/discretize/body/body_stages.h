@@ -1,4 +1,5 @@
-/* Timer stages of bodies and their discretisation (core/timer.h); their positions precede those of contact and of the solvers. */
+/* Timer stages of bodies and their discretisation (core/timer.h). The second argument is the position in the printed table: these
+ * stages precede those of contact and of the solvers. */
 #ifndef SS_DISCRETIZE_BODY_BODY_STAGES_H
 #define SS_DISCRETIZE_BODY_BODY_STAGES_H
 #include "core/timer.h"

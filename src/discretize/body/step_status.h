@@ -1,4 +1,5 @@
-/* What became of a time step. Not an error: a negative verdict means "roll back and retry with a smaller step". */
+/* Status of a time step: accepted, or the reason for its rejection. A rejected step is not an error: a negative code makes the step
+ * engine roll back and retry with a smaller step. Set by bodies, contact and solvers; evaluated in sim/step. */
 #ifndef SS_DISCRETIZE_BODY_STEP_STATUS_H
 #define SS_DISCRETIZE_BODY_STEP_STATUS_H
 #include <stdint.h>
@@ -7,8 +8,8 @@
   X(STEP_OK, 0, "accepted")                                                                    \
   X(STEP_NOT_CONVERGED, -1, "Newton did not converge")                                         \
   X(STEP_NOT_FINITE, -2, "a value became infinite or not a number")                            \
-  X(STEP_INVERTED, -3, "an element or particle turned inside out")                             \
-  X(STEP_CFL, -4, "something would move farther in one step than its grid allows")                       \
+  X(STEP_INVERTED, -3, "an element or particle was inverted")                             \
+  X(STEP_CFL, -4, "a particle or body would move farther in one step than its grid allows")                       \
   X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
   X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
   X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")                   \
@@ -21,8 +22,9 @@ typedef enum {
 #undef X
 } step_code;
 
-/* `body` is borrowed (a name owned by the scene), NULL if not known; `where` is the smallest offending index of that
- * body's points, -1 if not known, so that the report is the same on any number of threads. */
+/* `body` is borrowed (a name owned by the scene), NULL if unknown. `where` is the smallest index of a point of that body that
+ * violates
+ * the condition, -1 if unknown; the report is therefore independent of the number of threads. */
 typedef struct {
   step_code   code;
   const char *body;

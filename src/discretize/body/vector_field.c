@@ -1,3 +1,4 @@
+/* Three compiled expressions (core/expression.h) and their derivatives. */
 #include "discretize/body/vector_field.h"
 #include "core/expression.h"
 #include "core/math3.h"

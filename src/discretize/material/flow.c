@@ -56,7 +56,7 @@ PetscErrorCode material_flow_of(bool is_liquid, const void *parameters, material
   PetscCheck(isfinite(g->friction_angle_deg) != isfinite(g->shear_friction), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "give friction_angle_deg or shear_friction, one of the two");
   out->friction = isfinite(g->shear_friction) ? g->shear_friction : sin(g->friction_angle_deg * M_PI / 180.0);
-  PetscCheck(g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cohesion wants friction, which is 0");
+  PetscCheck(g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cohesion requires friction, which is 0");
   out->tension = g->cohesion > 0.0 ? g->cohesion / out->friction : 0.0;
   if (!g->inertial) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(g->inertial->mu_2 >= out->friction, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "inertial.mu_2 is less than the friction of slow flow");

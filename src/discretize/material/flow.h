@@ -1,12 +1,11 @@
-/* Materials that flow and remember no shape: granular matter and liquids, incompressible under pressure, without a stress
- * function. What
- * they resist with is found together with the pressure, by those who solve for both [theory: frictional-monolith, section 2].
+/* Materials that flow without elasticity: granular matter and liquids, incompressible under pressure. They have no stress function:
+ * the granular solvers compute friction stress and pressure together [TakahashiBatty2021]. Used by bodies of kind mac.
  *
  * Friction is M, shear stress over pressure in simple shear: |s|_F <= sqrt(2) M (p + tension), M = sin(friction angle). With
  * `inertial`
- * constants it grows with the inertial number I = |rate| d sqrt(rho_s/p) [JopForterrePouliquen2006]: M(I) = M + (M_2 - M)/(I_0/I
- * + 1), where |rate| is that of
- * shear, sqrt(2 e:e) for the deviatoric rate of strain e.                                                                        */
+ * constants it grows with the inertial number I = |rate| d sqrt(rho_s/p) [JopForterrePouliquen2006]:
+ *   M(I) = M + (M_2 - M)/(I_0/I + 1),   |rate| = sqrt(2 e:e) for the deviatoric strain rate e.
+ *  */
 #ifndef SS_DISCRETIZE_MATERIAL_FLOW_H
 #define SS_DISCRETIZE_MATERIAL_FLOW_H
 #include "core/error.h"

@@ -15,9 +15,10 @@ MATERIAL_LAW_TABLE(X)
 
 /* All laws, NULL-terminated: the registry behind `materials:` in a job. */
 extern const material_law *const material_laws[];
-/* Variants of `model:`, in the order of material_laws, then "rigid" with only density, then what flows. Every variant's struct starts with
- * `double density`. */
+/* Variants of `model:`: the laws in the order of material_laws, then "rigid" with only density, then the materials that flow
+ * (flow.h).
+ * The struct of every variant starts with `double density`. */
 extern const key_table material_table;
-/* What was read as this variant. */
+/* Create the material from the parameters of a variant, an index of material_table. */
 PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out);
 #endif

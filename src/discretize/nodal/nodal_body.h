@@ -2,9 +2,10 @@
  *
  *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + load) - alpha m_i v_i)
  *
- * What pulls at the nodes are element sets (element_set.h); the tangent is one matrix of 3x3 blocks. Components of nodes may be
- * prescribed; the equations of those are m_i (v_i - wanted velocity) = 0, put in place by whoever adds up all
- * forces (body_ops.prescribed).                                                                                         */
+ * Element sets (element_set.h) supply the internal forces f_i. The tangent is one matrix of 3x3 blocks. Velocity components of
+ * nodes
+ * may be prescribed; the formulation, which sums all forces, replaces their equations by m_i (v_i - prescribed velocity) = 0
+ * (body_ops.prescribed). Created by the kinds fem and cloth.                                                              */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #define SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #include "discretize/body/body.h"
@@ -19,7 +20,7 @@ struct nodal_body {
   body     base;   /* first: a nodal_body is a body */
   int64_t  n_nodes;
   double  *x, *v;  /* [n_nodes][3] state, m and m/s */
-  double  *rest;   /* [n_nodes][3] where the job drew them */
+  double  *rest;   /* [n_nodes][3] positions given by the job */
   double  *mass;   /* [n_nodes] kg, > 0 */
   double   length; /* shortest edge of the surface at rest; infinite without a surface [m] */
   double   gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
@@ -28,7 +29,7 @@ struct nodal_body {
   element_set sets[NODAL_MAX_SETS];
   int      n_holds;
   nodal_hold *holds;
-  /* Its surface: the contact points, and what others touch. Triangles name nodes of this body. */
+  /* The contact surface and its contact points. Triangles refer to nodes of this body. */
   int64_t  n_surface, n_triangles;
   int32_t *surface;   /* [n_surface] nodes in an order that keeps neighbours together */
   int32_t *triangles; /* [n_triangles][3] */
@@ -47,14 +48,16 @@ struct nodal_body {
   double  *cluster_center, *cluster_radius;
 };
 
-/* n nodes at x [n][3] with masses; everything copied. Sets, holds and the surface are added before nodal_body_finish, which builds the
+/* n nodes at x [n][3] with masses; everything copied. Sets, holds and the surface are added before nodal_body_finish, which
+ * builds the
  * matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
 PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
 /* Elements node [n][ops->n_nodes]; then sort the context's data by (*set)->original and hand it over as (*set)->context. */
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
-/* Takes what is in `hold`; `node` is memory_alloc'ed. A component held twice follows the later hold. */
+/* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two holds prescribe the same component,
+ * the later one applies. */
 PetscErrorCode nodal_body_add_hold(nodal_body *b, const nodal_hold *hold);
-/* Takes f. */
+/* Takes ownership of f. */
 PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);
 /* Triangles over nodes, copied; contact points are their corners. */
 PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
@@ -63,15 +66,16 @@ extern const body_ops nodal_body_ops;
 /* NULL if b is of another kind. */
 static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == &nodal_body_ops ? (const nodal_body *)b : NULL; }
 
-/* Rigid fields on a body of nodes: what gives it back the momenta that a step took [MarquezRazonEtAl2023; hybrid, sec. 5]. */
+/* Rigid velocity fields on a body of nodes; they restore the momenta that a step has lost [MarquezRazonEtAl2023]. */
 /* v_i += V + W x (x_i - center) at b->x, so that with m the mass and d = sum_i m_i (x_i - center)
  *   P changes by m V + W x d,   L about `center` by d x V + I W,   I that of nodal_body_inertia.
  *
  *   V       m/s
  *   W       rad/s
- *   center  m; with the centre of mass d = 0 and the two are apart
+ *   center  m; for the centre of mass d = 0, so that V and W are decoupled
  *
- * False, and nothing changes, if any component of a node is held: what it lacks is the reaction of what holds it. */
+ * False, and nothing changes, if any component of a node is prescribed: its change of momentum is then the reaction of the
+ * constraint. */
 bool nodal_body_add_rigid_velocity(nodal_body *b, const double V[3], const double W[3], const double center[3]);
 /* inertia [9] = sum_i m_i (|r|^2 1 - r r^T), r = x_i - center, at b->x [kg m^2]. Singular if all nodes are on a line through it. */
 void nodal_body_inertia(const nodal_body *b, const double center[3], double inertia[9]);

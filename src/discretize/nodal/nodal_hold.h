@@ -1,4 +1,4 @@
-/* Nodes held in some of their components: at rest, or moved as prescribed. */
+/* Dirichlet conditions on nodes: selected components are fixed or follow a prescribed motion or displacement (job key `hold`). */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_HOLD_H
 #define SS_DISCRETIZE_NODAL_NODAL_HOLD_H
 #include "core/key_table.h"
@@ -14,7 +14,7 @@ typedef struct {
 } nodal_hold_spec;
 extern const key_table nodal_hold_table;
 
-/* Nodes at their rest positions, or where one of these moves them. Owned. */
+/* Nodes constrained to their rest positions, moved by `motion` or `displacement` if given. Arrays and pointers are owned. */
 typedef struct {
   int64_t       n;
   int32_t      *node;         /* [n] */
@@ -23,14 +23,18 @@ typedef struct {
   vector_field *displacement; /* or NULL */
 } nodal_hold;
 
-/* From an entry of `hold:`, path: "bodies.NAME.hold[i]", of n_nodes at rest [n_nodes][3]. Mistakes go to `d`; nothing is held then (n = 0). */
+/* Create a hold from an entry of `hold:`, path "bodies.NAME.hold[i]", for n_nodes at rest [n_nodes][3]. Errors are added to `d`;
+ * n is
+ * then 0. */
 PetscErrorCode nodal_hold_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d, nodal_hold *out);
 void           nodal_hold_destroy(nodal_hold *hold);
-/* is_held [n_nodes][3] = 1 where one of them holds. */
+/* Set is_held [n_nodes][3] = 1 for every constrained component. */
 void nodal_holds_mark(int n, const nodal_hold *hold, uint8_t *is_held);
-/* to [n_nodes][3]: where held components are to be at time t; later holds go first. x: now. Others are left alone. */
+/* Write the prescribed positions of constrained components at time t to `to` [n_nodes][3]; later holds take precedence. x: current
+ * positions. Other components are not changed. */
 void nodal_holds_place(int n, const nodal_hold *hold, const double *rest, const double *x, double t, double *to);
-/* is_in [n_nodes] = 1 for nodes in a shape or on it; *done is false after a complaint. path: of the shape's key. */
+/* Set is_in [n_nodes] = 1 for nodes inside a shape or on it. *done is false if an error was added to `d`. path: of the shape's
+ * key. */
 PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
                                  uint8_t *is_in, bool *done);
 #endif

@@ -1,4 +1,4 @@
-/* What jobs say of bodies made of nodes, whatever their elements: start, damping, holds, loads. */
+/* Job keys shared by all bodies of nodes (fem, cloth): initial velocity, damping, holds, pressures and loads. */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_KEYS_H
 #define SS_DISCRETIZE_NODAL_NODAL_KEYS_H
 #include "core/diagnostics.h"
@@ -6,8 +6,8 @@
 #include "geometry/shape/shape.h"
 #include "discretize/nodal/nodal_body.h"
 
-/* Rayleigh damping as jobs say it, -alpha M v - beta K v: of bodies of nodes and of rods. */
-/* Which stiffness K resists v, in a state that is deformed: see discretize/fem/tetrahedra.h. */
+/* Rayleigh damping -alpha M v - beta K v, for bodies of nodes and for rods. */
+/* The stiffness K used in a deformed state: see discretize/fem/tetrahedra.h. */
 typedef enum { NODAL_DAMPING_SPATIAL, NODAL_DAMPING_POLAR, NODAL_DAMPING_GREEN } nodal_damping_form;
 
 typedef struct {
@@ -18,8 +18,10 @@ typedef struct {
 
 extern const key_table nodal_damping_table;
 
-/* beta [s]: `stiffness`, or what gives a mode of that frequency that ratio: its ratio is beta omega / 2. 0 if neither is given, or
- * after a complaint to `d`. node, path: of bodies.NAME. formless: the kind, if it has no choice of forms ("cloth"); else NULL. */
+/* Damping coefficient beta [s]: `stiffness`, or the value that gives the mode of `frequency` the damping ratio `ratio` = beta
+ * omega / 2.
+ * 0 if neither is given, or after an error was added to `d`. node, path: of bodies.NAME. formless: the kind, if it has no choice of
+ * forms ("cloth"); else NULL. */
 double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, const document_node *node, const char *path,
                           diagnostics *d);
 
@@ -47,7 +49,7 @@ extern const key_table nodal_pressure_table;
    .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},                                                  \
   {.name = "damping", .type = KEY_TABLE, .offset = offsetof(T, nodal.damping), .table = &nodal_damping_table, .fallback = "{}", .help = "Rayleigh damping"}, \
   {.name = "hold", .type = KEY_LIST, .offset = offsetof(T, nodal.hold), .table = &nodal_hold_table, .is_optional = true,           \
-   .help = "nodes that are held, or moved as prescribed"},                                                                         \
+   .help = "nodes that are fixed or follow a prescribed motion"},                                                                  \
   {.name = "pressure", .type = KEY_LIST, .offset = offsetof(T, nodal.pressure), .table = &nodal_pressure_table, .is_optional = true, \
    .help = "pressure on parts of the surface, following it as it deforms"},                                                        \
   {.name = "load", .type = KEY_STRINGS, .offset = offsetof(T, nodal.load), .unit = "m/s^2", .is_optional = true,                   \
@@ -55,6 +57,7 @@ extern const key_table nodal_pressure_table;
            "x, y, z (position at the start of a step) and t (its end)"}
 /* clang-format on */
 
-/* Apply start, holds, pressures and mass damping to an unfinished body with a surface. node, path: of bodies.NAME. Mistakes go to `d`. */
+/* Apply start, holds, pressures and mass damping to an unfinished body with a surface. node, path: of bodies.NAME. Errors are
+ * added to `d`. */
 PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const document_node *node, const char *path, diagnostics *d);
 #endif
