@@ -214,7 +214,7 @@ const char *diagnostics_nearest(const char *word, int n, const char *const *name
 
 enum { LARGEST = 64 << 20 };
 
-PetscErrorCode text_file_read(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d,
+PetscErrorCode diagnostics_read_file(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d,
                             char **text, int *n)
 {
   PetscFunctionBegin;

@@ -29,6 +29,6 @@ const char *diagnostics_nearest(const char *word, int n, const char *const *name
 
 /* Read a text file named by a job key: *text [*n + 1] with a final 0; memory_free(*text). If the file cannot be read, is not a regular file or has
  * more than 64 MiB, add an entry on `key` of `node` (as diagnostics_add_under) and set *text = NULL. */
-PetscErrorCode text_file_read(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d, char **text,
+PetscErrorCode diagnostics_read_file(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d, char **text,
                               int *n);
 #endif

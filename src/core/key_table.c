@@ -263,7 +263,7 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
 {
   key_spec         one = *spec;
   char             words[KEY_WORDS], hint[120];
-  key_text_verdict verdict;
+  key_text_status verdict;
 
   one.type = spec->type == KEY_REALS ? KEY_REAL : spec->type;
   key_spec_words(&one, words, sizeof words);

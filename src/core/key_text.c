@@ -116,7 +116,7 @@ static bool is_not_finite_word(const char *s)
   return false;
 }
 
-key_text_verdict key_text_real(const char *text, double *value)
+key_text_status key_text_real(const char *text, double *value)
 {
   const char *end;
   if (is_not_finite_word(text)) return KEY_TEXT_NOT_FINITE;
@@ -127,10 +127,10 @@ key_text_verdict key_text_real(const char *text, double *value)
   return KEY_TEXT_OK;
 }
 
-key_text_verdict key_text_int(const char *text, int64_t *value)
+key_text_status key_text_int(const char *text, int64_t *value)
 {
   double                 x = 0.0;
-  const key_text_verdict verdict = key_text_real(text, &x);
+  const key_text_status verdict = key_text_real(text, &x);
   if (verdict != KEY_TEXT_OK) return verdict;
   if (text[strspn(text, "+-0123456789")] == 0) {
     errno = 0;

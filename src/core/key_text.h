@@ -11,11 +11,11 @@ double key_text_strtod(const char *text, const char **end);
 enum { KEY_TEXT_REAL = 40 };
 const char *key_text_of_real(double x, char text[KEY_TEXT_REAL]);
 
-typedef enum { KEY_TEXT_OK, KEY_TEXT_NOT_A_NUMBER, KEY_TEXT_NOT_FINITE, KEY_TEXT_NOT_WHOLE, KEY_TEXT_TOO_LARGE } key_text_verdict;
+typedef enum { KEY_TEXT_OK, KEY_TEXT_NOT_A_NUMBER, KEY_TEXT_NOT_FINITE, KEY_TEXT_NOT_WHOLE, KEY_TEXT_TOO_LARGE } key_text_status;
 /* The whole text must be one finite number. */
-key_text_verdict key_text_real(const char *text, double *value);
+key_text_status key_text_real(const char *text, double *value);
 /* A whole number in 64 bits; also written as 1e6 or 2.0 if it is represented exactly. */
-key_text_verdict key_text_int(const char *text, int64_t *value);
+key_text_status key_text_int(const char *text, int64_t *value);
 
 /* Hint for a number followed by a unit ("5 mm"): its value in SI units, such as "5 mm is 0.005 m"; else "". */
 void key_text_unit_hint(const char *text, char *hint, size_t size);

@@ -118,7 +118,7 @@ static double median_of_three(double a, double b, double c)
   return c < a ? a : c > b ? b : c;
 }
 
-double select_place(int64_t n, double *x, int64_t k)
+double select_kth_smallest(int64_t n, double *x, int64_t k)
 {
   int64_t lo = 0, hi = n - 1;
   while (lo < hi) {

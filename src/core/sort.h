@@ -19,5 +19,5 @@ void sort_keys_with(int64_t n, int n_bits, uint64_t *key, int32_t *perm, uint64_
 /* The element with index k (0 ... n - 1) of x in ascending order. x is partially sorted: afterwards x[k] is this element, no element before it is larger,
  * and no element behind it is smaller. Linear time on average. x must not contain NaN.
  * Source: [Hoare1961], with the median of three as pivot. */
-double select_place(int64_t n, double *x, int64_t k);
+double select_kth_smallest(int64_t n, double *x, int64_t k);
 #endif

@@ -83,7 +83,7 @@ PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_h
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode checkpoint_beside_look(checkpoint_beside **b, bool wait, checkpoint_beside_end *end)
+PetscErrorCode checkpoint_beside_poll(checkpoint_beside **b, bool wait, checkpoint_beside_end *end)
 {
   int    status = 0;
   pid_t  ended;

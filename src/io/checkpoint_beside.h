@@ -20,5 +20,5 @@ bool checkpoint_beside_has_room(int64_t given);
 PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep,
                                        checkpoint_beside **out);
 /* State of the child; `wait`: wait until it has ended. *b is set to NULL when it is no longer running. */
-PetscErrorCode checkpoint_beside_look(checkpoint_beside **b, bool wait, checkpoint_beside_end *end);
+PetscErrorCode checkpoint_beside_poll(checkpoint_beside **b, bool wait, checkpoint_beside_end *end);
 #endif

@@ -639,7 +639,7 @@ static void __attribute__((noreturn)) read_and_end(const char *path, int seconds
   _exit(0);
 }
 
-PetscErrorCode fclib_vet(const char *path, int seconds)
+PetscErrorCode fclib_check_readable(const char *path, int seconds)
 {
   int status = 0;
 

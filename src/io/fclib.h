@@ -47,7 +47,7 @@ void           fclib_clear(fclib_problem *p);
 PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_t guess, double *r);
 /* Test in a child process whether `path` can be read, because libhdf5 crashes on some damaged files: PETSC_ERR_FILE_READ if the child crashes or takes
  * longer than `seconds`. Call before OpenMP threads have been started. */
-PetscErrorCode fclib_vet(const char *path, int seconds);
+PetscErrorCode fclib_check_readable(const char *path, int seconds);
 
 /* Write `path` as a new file that appears complete or not at all. solution NULL: none. All arguments are borrowed and not checked. */
 PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses, const fclib_state *guesses);

@@ -123,9 +123,9 @@ static struct {
   waiting_file *files;
 } state;
 
-void flush_put_off(double seconds) { state.until = timer_now() + seconds; }
+void flush_defer(double seconds) { state.until = timer_now() + seconds; }
 
-bool flush_is_put_off(void)
+bool flush_is_deferred(void)
 {
   if (state.until <= 0.0) return false;
   if (timer_now() < state.until) return true;
@@ -222,7 +222,7 @@ PetscErrorCode file_put_in_place(const char *temporary, const char *path, bool w
 PetscErrorCode file_publish(const char *temporary, const char *path)
 {
   PetscFunctionBegin;
-  const bool              waits = flush_is_put_off();
+  const bool              waits = flush_is_deferred();
   CLOSED_AT_END const int fd    = open(temporary, O_RDWR | O_CLOEXEC);
   if (fd < 0 || (!waits && fsync(fd))) {
     const int error = errno;
@@ -248,7 +248,7 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
     if (n > 0) done += (size_t)n;
     is_written = n > 0 || errno == EINTR;
   }
-  const bool waits = flush_is_put_off();
+  const bool waits = flush_is_deferred();
   if (!is_written || (!waits && fsync(fd)) || rename(temporary, path)) {
     const int error = errno;
     unlink(temporary);

@@ -30,9 +30,9 @@ PetscErrorCode file_format(char **out, const char *format, ...) __attribute__((f
  * all the same: a killed process loses nothing, only a power cut could lose a file. */
 
 /* Defer flushes for the given time from now. They are carried out by the first write after that time, or by flush_now. */
-void flush_put_off(double seconds);
+void flush_defer(double seconds);
 /* Whether flushes are deferred. If the time has passed, the deferred flushes are carried out first. */
-bool flush_is_put_off(void);
+bool flush_is_deferred(void);
 /* Remember that `path` and the entry of its folder are to be flushed; once, however often it is written. `is_vital`: see flush_now. */
 PetscErrorCode flush_later(const char *path, bool is_vital);
 /* Carry out the deferred flushes, all or only those of vital files, and end the deferral. The others are dropped: the operating system writes

@@ -181,7 +181,7 @@ PetscErrorCode history_row(history *h, const double *values)
 PetscErrorCode history_flush(history *h)
 {
   PetscFunctionBegin;
-  const bool waits = flush_is_put_off();
+  const bool waits = flush_is_deferred();
   PetscCheck(!fflush(h->out) && !(!waits && fsync(fileno(h->out))), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s",
              h->path, strerror(errno), file_advice(errno));
   if (waits) PetscCall(flush_later(h->path, false));

@@ -238,7 +238,7 @@ PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const
   PetscCheck(begin, PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot did not draw diagram %d of %d", index + 1, s->n_plots);
   snprintf(prefix, sizeof prefix, "d%d-", index);
   s->svg.n = 0;
-  PetscCall(svg_adopt(begin, (size_t)(end - begin), prefix, label, &s->svg));
+  PetscCall(svg_prepare_for_page(begin, (size_t)(end - begin), prefix, label, &s->svg));
   *svg = s->svg.data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -374,7 +374,7 @@ static PetscErrorCode put_content(text_buffer *out, const char *s, const char *w
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode svg_adopt(const char *text, size_t n, const char *prefix, const char *label, text_buffer *out)
+PetscErrorCode svg_prepare_for_page(const char *text, size_t n, const char *prefix, const char *label, text_buffer *out)
 {
   char *copy __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;

@@ -32,7 +32,7 @@ PetscErrorCode plot_sheet_end(plot_sheet *s, int *index);
 bool           plot_sheet_is_possible(void);
 /* Draw all diagrams. PETSC_ERR_FILE_OPEN with the package name if gnuplot is missing; PETSC_ERR_LIB with gnuplot's message if it fails. */
 PetscErrorCode plot_sheet_draw(plot_sheet *s);
-/* The <svg> element of a diagram as converted by svg_adopt, with unique ids. Borrowed until the sheet is destroyed. */
+/* The <svg> element of a diagram as converted by svg_prepare_for_page, with unique ids. Borrowed until the sheet is destroyed. */
 PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const char **svg);
 
 /* Convert a drawing of gnuplot (`set term svg`) for an HTML page with several drawings: append the <svg> element in text [n] to `out`.
@@ -40,5 +40,5 @@ PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const
  *   - Colours are set by the page's style sheet: black and white become currentColor and none, rgb(1,1,K) the variable --cK.
  *   - Fonts are those of the page. Invisible parts are removed: prolog, titles, empty groups, unused marks.
  * `label` (escaped) describes the drawing for screen readers. PETSC_ERR_LIB if the text has no <svg> element. */
-PetscErrorCode svg_adopt(const char *text, size_t n, const char *prefix, const char *label, text_buffer *out);
+PetscErrorCode svg_prepare_for_page(const char *text, size_t n, const char *prefix, const char *label, text_buffer *out);
 #endif

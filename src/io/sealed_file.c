@@ -80,7 +80,7 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
 PetscErrorCode sealed_file_publish(const char *temporary, const char *path, const char *kind, int format)
 {
   PetscFunctionBegin;
-  const bool           waits = flush_is_put_off();
+  const bool           waits = flush_is_deferred();
   const PetscErrorCode code  = seal_and_flush(temporary, kind, format, !waits);
   if (code) unlink(temporary);
   PetscCall(code);

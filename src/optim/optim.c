@@ -15,6 +15,6 @@ PetscErrorCode optim_register_all(void)
   PetscCall(PCRegister(PCBLOCKDIAGONAL, PCCreate_BlockDiagonal));
   PetscCall(PCRegister(PCMETISSCHWARZ, PCCreate_MetisSchwarz));
   PetscCall(SNESRegister(SNESSTABILIZED, SNESCreate_Stabilized));
-  PetscCall(box_tao_register());
+  PetscCall(bounds_tao_register());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

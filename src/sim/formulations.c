@@ -22,7 +22,7 @@ static const key_spec solver_keys[] = {
   {.name = "friction_stall_tolerance", .type = KEY_REAL, .offset = offsetof(solver_options, friction_stall_tolerance), .fallback = "1.0e-6", .min = 0, .max = INFINITY,
    .help = "formulation exact: if the friction solver stalls, the step is accepted when its error is at most this; otherwise it "
            "is repeated with a smaller step"},
-  {.name = "flow", .type = KEY_TABLE, .offset = offsetof(solver_options, flow), .fallback = "{}", .table = &flow_options_table,
+  {.name = "flow", .type = KEY_TABLE, .offset = offsetof(solver_options, flow), .fallback = "{}", .table = &granular_options_table,
    .help = "pressure, friction and contact solvers of formulation monolith"},
   {.name = "convex", .type = KEY_TABLE, .offset = offsetof(solver_options, convex), .fallback = "{}", .table = &convex_options_table,
    .help = "contact law and solver of formulation convex"},

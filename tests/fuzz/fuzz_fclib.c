@@ -1,7 +1,7 @@
 /* Any file as an FCLIB problem: refused with a message and nothing left over, or read into a problem that keeps all promises, and that is the same
  * when it is written and read again.
  *
- * The first byte chooses: 0 the rest is the file (bytes that are HDF5's are left to fclib_vet, as they would find the faults of libhdf5); 1 the rest changes
+ * The first byte chooses: 0 the rest is the file (bytes that are HDF5's are left to fclib_check_readable, as they would find the faults of libhdf5); 1 the rest changes
  * entries of a good file, 2 it is a program that changes the file through HDF5. */
 #define _GNU_SOURCE /* memmem */
 #include "fuzz_h5.h"

@@ -48,9 +48,9 @@ static inline dense dense_random(uint64_t seed, int64_t n, int64_t rank, double 
   return a;
 }
 
-static inline box_qp dense_qp(dense *a)
+static inline bounds_qp dense_qp(dense *a)
 {
-  return (box_qp){.n = a->n, .apply = dense_apply, .context = a, .diagonal = a->d, .b = a->b, .lo = a->lo, .hi = a->hi};
+  return (bounds_qp){.n = a->n, .apply = dense_apply, .context = a, .diagonal = a->d, .b = a->b, .lo = a->lo, .hi = a->hi};
 }
 
 /* Solve A_FF x_F = b_F - A_FB x_B by elimination with pivoting; false if singular. */
@@ -114,13 +114,13 @@ static inline bool dense_enumerate(const dense *a, double *x)
   return false;
 }
 
-static inline box_options box_defaults(int method, int preconditioner, double tolerance)
+static inline bounds_options box_defaults(int method, int preconditioner, double tolerance)
 {
   document          *owner;
-  const box_options *read;
+  const bounds_options *read;
   assert_ok(document_create(&owner));
-  assert_ok(box_options_defaults(owner, &read));
-  box_options o = *read;
+  assert_ok(bounds_options_defaults(owner, &read));
+  bounds_options o = *read;
   o.method = method, o.preconditioner = preconditioner, o.tolerance = tolerance, o.prefix = "pressure_";
   document_destroy(&owner);
   return o;

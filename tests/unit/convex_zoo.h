@@ -70,7 +70,7 @@ static inline void placed_set(placed *p, const shape *s, const double *c, const 
   p->s = s;
   v3_copy(p->c, c);
   m3_copy(p->R, R);
-  assert_true(convex_pose_room(&s->solid[0]) <= ZOO_ROOM);
+  assert_true(convex_pose_work_size(&s->solid[0]) <= ZOO_ROOM);
   convex_pose_set(&p->pose, &s->solid[0], p->c, p->R, p->room);
 }
 /* Level set, negative inside. For intersections its magnitude is a lower bound of the distance. */

@@ -22,23 +22,23 @@ typedef struct {
 typedef struct {
   fixture_spec spec;
   int64_t     *cell, *face[3], *edge[3]; /* numbers or -1, at (i, j, k) of a box of n + 1 */
-  flow_problem f;
-  flow_state   x;
+  granular_problem f;
+  granular_state   x;
   sparse_rows  G, GT, D, DT;
   double      *u_star, *mobility, *weight, *alpha;
   int32_t    (*ijk)[3], (*sample_cells)[4];
   uint8_t     *component;
   double       v_star[FIXTURE_BODIES][6], inverse_mass[FIXTURE_BODIES][36];
-  flow_contact contact[FIXTURE_CONTACTS];
+  granular_contact contact[FIXTURE_CONTACTS];
   int32_t     *coupled_sample[2], *coupled_body[2];
   double     (*coupled_wrench[2])[6];
   document    *doc;
-  flow_options o;
-  box_options  pressure, boxes;
-  flow_gradient_options gradient;
-  flow_lagrangian_options lagrangian;
-  flow_pyramid_options pyramid;
-  flow_friction_options friction;
+  granular_options o;
+  bounds_options  pressure, boxes;
+  granular_gradient_options gradient;
+  granular_lagrangian_options lagrangian;
+  granular_pyramid_options pyramid;
+  granular_friction_options friction;
 } fixture;
 
 static inline int64_t fixture_at(const fixture *w, const int p[3]) { return ((int64_t)p[0] * (w->spec.n[1] + 1) + p[1]) * (w->spec.n[2] + 1) + p[2]; }
@@ -211,9 +211,9 @@ static void fixture_fill(fixture *w)
 /* Default options, tightened: the copies may be changed. */
 static void fixture_options(fixture *w)
 {
-  const flow_options *o;
+  const granular_options *o;
   assert_ok(document_create(&w->doc));
-  assert_ok(flow_options_defaults(w->doc, &o));
+  assert_ok(granular_options_defaults(w->doc, &o));
   w->o = *o, w->pressure = *o->pressure, w->boxes = *o->boxes, w->gradient = *o->gradient, w->lagrangian = *o->lagrangian;
   w->pyramid = *o->pyramid, w->friction = *o->friction;
   w->o.pressure = &w->pressure, w->o.boxes = &w->boxes, w->o.gradient = &w->gradient, w->o.lagrangian = &w->lagrangian;
@@ -277,10 +277,10 @@ static inline void fixture_forget(fixture *w)
   memset(w->x.multiplier, 0, (size_t)w->f.n_cells * sizeof(double));
 }
 
-static inline flow_report fixture_solve(fixture *w)
+static inline granular_report fixture_solve(fixture *w)
 {
-  flow_report r;
-  assert_ok(flow_solve(&w->f, &w->o, NULL, &w->x, &r));
+  granular_report r;
+  assert_ok(granular_solve(&w->f, &w->o, NULL, &w->x, &r));
   return r;
 }
 
@@ -299,7 +299,7 @@ static inline double fixture_draw(uint64_t *count) { return random_u01(7, (*coun
 static inline void fixture_complicate(fixture *w, double *p_known, double *s_known, uint64_t *count)
 {
   fixture_add_body(w, 3.0, 0.1), fixture_add_body(w, 0.5, 0.02);
-  flow_coupling *const F[2] = {&w->f.F_p, &w->f.F_s};
+  granular_coupling *const F[2] = {&w->f.F_p, &w->f.F_s};
   for (int k = 0; k < 2; ++k) {
     const int64_t n_samples = k == 0 ? w->f.n_cells : w->f.n_stress;
     assert_ok(memory_alloc("samples", 2 * n_samples, sizeof(int32_t), &w->coupled_sample[k]));
@@ -313,11 +313,11 @@ static inline void fixture_complicate(fixture *w, double *p_known, double *s_kno
           for (int d = 0; d < 6; ++d) w->coupled_wrench[k][n][d] = 1e-3 * fixture_draw(count);
           ++n;
         }
-    *F[k] = (flow_coupling){n, w->coupled_sample[k], w->coupled_body[k], (const double(*)[6])w->coupled_wrench[k]};
+    *F[k] = (granular_coupling){n, w->coupled_sample[k], w->coupled_body[k], (const double(*)[6])w->coupled_wrench[k]};
   }
   w->f.n_contacts = 3;
   for (int j = 0; j < 3; ++j) {
-    w->contact[j] = (flow_contact){.body = {j == 1 ? -1 : 0, j == 2 ? -1 : 1}, .mu = 0.3};
+    w->contact[j] = (granular_contact){.body = {j == 1 ? -1 : 0, j == 2 ? -1 : 1}, .mu = 0.3};
     for (int k = 0; k < 3; ++k) {
       w->contact[j].known[k] = 0.1 * fixture_draw(count);
       for (int d = 0; d < 12; ++d) (&w->contact[j].row[k][0][0])[d] = fixture_draw(count);

@@ -183,7 +183,7 @@ static inline impulse_report solve_and_judge(boxes *w, const impulse_options *o,
   static double       x[3 * MOST * BOX_NODES];
   impulses           *a;
   impulse_report      r;
-  step_verdict        verdict = {STEP_OK, NULL, -1};
+  step_status        verdict = {STEP_OK, NULL, -1};
   int64_t             n;
   assert_ok(impulses_create(&scene, &a));
   assert_ok(impulses_solve(a, o, &step, &verdict, &r));
@@ -191,7 +191,7 @@ static inline impulse_report solve_and_judge(boxes *w, const impulse_options *o,
   for (int i = 0; i < 3 * w->n * BOX_NODES; ++i) x1[i] = impulses_ends(a)[i];
   for (int i = 0; i < 3 * w->n * BOX_NODES; ++i)
     if (w->rigid[i / 3] < 0) assert_true(x1[i] == w->x[i] + 0.1 * w->v[i]);
-  assert_ok(impulses_count_meetings(a, w->x, x1, &n));
+  assert_ok(impulses_count_collisions(a, w->x, x1, &n));
   assert_int_equal(n, 0);
   for (int k = 1; k <= TIMES; ++k) {
     for (int i = 0; i < 3 * w->n * BOX_NODES; ++i) x[i] = k == TIMES ? x1[i] : w->x[i] + (double)k / TIMES * (x1[i] - w->x[i]);

@@ -28,7 +28,7 @@ static inline material *fixture_sand(const char *name, double density, double an
   material *m;
   assert_ok(material_create(name, NULL, NULL, density, &m));
   assert_ok(memory_alloc("flow", 1, sizeof *m->flow, &m->flow));
-  assert_ok(material_flow_of(false, &parameters, m->flow));
+  assert_ok(material_flow_create(false, &parameters, m->flow));
   return m;
 }
 
@@ -60,18 +60,18 @@ static inline int fixture_fill(mac_domain *d, const char *name, const material *
   return index;
 }
 
-static inline step_verdict fixture_begin(mac_domain *d, double dt)
+static inline step_status fixture_begin(mac_domain *d, double dt)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   int64_t      n_blocks = -1;
   body        *b = &d->base;
   assert_ok(b->ops->begin_step(b, 0.0, dt, &n_blocks, &verdict));
   assert_int_equal(n_blocks, 0);
   return verdict;
 }
-static inline step_verdict fixture_end(mac_domain *d)
+static inline step_status fixture_end(mac_domain *d)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   body        *b = &d->base;
   assert_ok(b->ops->end_step(b, NULL, &verdict));
   return verdict;

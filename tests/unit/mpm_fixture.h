@@ -129,7 +129,7 @@ static inline double distance(int64_t n, const double *a, const double *b)
 }
 static inline int64_t fixture_begin(body *b, double t, double dt)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   int64_t      n;
   assert_ok(b->ops->begin_step(b, t, dt, &n, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
@@ -142,7 +142,7 @@ static inline void fixture_step(body *b, double t, double dt, double tolerance)
   const int64_t n = 3 * fixture_begin(b, t, dt);
   double       *v = fixture_vector(n), *g = fixture_vector(n), *z = fixture_vector(n), *r = fixture_vector(n), *p = fixture_vector(n),
          *q = fixture_vector(n), *m = fixture_vector(n);
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(b->ops->velocity(b, v));
   assert_ok(b->ops->mass(b, m));
   for (int newton = 0; newton < 20; ++newton) {

@@ -70,7 +70,7 @@ static void read_world(const char *text, world *w)
 
 static void begin(world *w, double t)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_system_begin(&w->p, t, DT, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
 }

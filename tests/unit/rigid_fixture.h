@@ -52,7 +52,7 @@ static inline void rigid_solve6(double H[6][6], double r[6])
 static inline int rigid_advance(rigid_body *b, double t, double dt)
 {
   const body_ops *ops     = b->base.ops;
-  step_verdict    verdict = {0};
+  step_status    verdict = {0};
   int64_t         n       = 0;
   double          v[6], last = INFINITY;
   int             it;

@@ -75,7 +75,7 @@ static PetscErrorCode measure(sheets *s, double dx)
     double begin = INFINITY, apply = INFINITY, sum = 0.0;
     team_set_threads(threads);
     for (int k = 0; k < 5; ++k) {
-      step_verdict verdict = {STEP_OK, NULL, -1};
+      step_status verdict = {STEP_OK, NULL, -1};
       const double t       = now(threads);
       PetscCall(augury_begin(a, s->x, NULL, &verdict));
       begin = fmin(begin, now(threads) - t);

@@ -79,7 +79,7 @@ static int64_t narrow(const sheet *s, bool is_edges, int64_t n, const broad_phas
     const int      na = is_edges ? 2 : 1;
     gather(s->x0, a, na, x0), gather(s->x0, b, 4 - na, x0 + 3 * na);
     gather(s->x1, a, na, x1), gather(s->x1, b, 4 - na, x1 + 3 * na);
-    hits += (is_edges ? ccd_edge_edge_near : ccd_point_triangle_near)(x0, x1, &limits, NULL);
+    hits += (is_edges ? ccd_edge_edge_conservative : ccd_point_triangle_conservative)(x0, x1, &limits, NULL);
   }
   return hits;
 }

@@ -115,7 +115,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
   PetscCall(impulses_create(&scene, &a));
   for (int repeat = 0; repeat < 2; ++repeat) {
     impulse_report r;
-    step_verdict   verdict = {STEP_OK, NULL, -1};
+    step_status   verdict = {STEP_OK, NULL, -1};
     rigid = (impulse_rigid){.inverse_mass = 1.0, .inverse_inertia = {2.5, 0, 0, 0, 2.5, 0, 0, 0, 2.5}, .v = {0.0, 0.0, 0.5 * speed}};
     for (int64_t i = 0; i < n_balls * b.n_vertices; ++i) {
       v3_set(b.v + 3 * i, 0.0, 0.0, kind == 2 ? -speed : i < b.n_vertices ? 0.5 * speed : -0.5 * speed);

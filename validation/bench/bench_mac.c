@@ -59,7 +59,7 @@ static PetscErrorCode time_stages(mac_domain *d, mac_system *y, double *best)
   t[3] = timer_now();
   mac_to_particles(d);
   t[4] = timer_now();
-  PetscCall(mac_domain_settle(d, 0, NULL, true, NULL));
+  PetscCall(mac_domain_correct_positions(d, 0, NULL, true, NULL));
   t[5] = timer_now();
   /* Triad over arrays of the particles, together larger than the caches: C, which the next step overwrites, from x and v. */
   for (int k = 0; k < 9; ++k) {

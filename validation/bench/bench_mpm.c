@@ -67,7 +67,7 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
 {
   body          *b = &d->base;
   particles *p = d->bodies.particles[0];
-  step_verdict   verdict = {STEP_OK, NULL, -1};
+  step_status   verdict = {STEP_OK, NULL, -1};
   int64_t        n;
   double        *v, *y, *z, t[N_STAGES + 1];
 

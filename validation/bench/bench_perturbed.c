@@ -124,7 +124,7 @@ static PetscErrorCode try_change(const char *path, friction_case *c, const chang
   *is_solved = answer.verdict == FRICTION_OK, *seconds = answer.seconds;
   if (!*is_solved)
     printf("%s, %s, seed %d: %s: %s after %.2f s, scaled %.2e siconos %.2e\n", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
-           how->name, (int)seed, answer.method, friction_verdict_text(answer.verdict), answer.seconds, answer.scaled,
+           how->name, (int)seed, answer.method, friction_status_text(answer.verdict), answer.seconds, answer.scaled,
            answer.siconos);
   fflush(stdout);
   delassus_destroy(&W);

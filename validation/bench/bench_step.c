@@ -37,7 +37,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   *cost           = (step_cost){0};
   const double dt = j->scene.time->step;
   for (int i = -5; i < n_steps; ++i) {
-    step_verdict verdict;
+    step_status verdict;
     step_report  report;
     const double t0 = timer_now();
     PetscCall(f->ops->step(f, (i + 5) * dt, dt, &verdict, &report));

@@ -171,7 +171,7 @@ static PetscErrorCode add_run(session *s, const char *path, const friction_case 
   friction_problem_name(path, sizeof run->problem, run->problem);
   (void)snprintf(run->solver, sizeof run->solver, "%s", friction_solvers[method].name);
   (void)snprintf(run->method, sizeof run->method, "%s", result->method);
-  (void)snprintf(run->verdict, sizeof run->verdict, "%s", friction_verdict_text(result->verdict));
+  (void)snprintf(run->verdict, sizeof run->verdict, "%s", friction_status_text(result->verdict));
   run->is_solved        = result->verdict == FRICTION_OK;
   run->n_contacts       = c->problem.n;
   run->n_dof            = c->n_dof;

@@ -231,7 +231,7 @@ PetscErrorCode friction_case_read(const char *path, friction_case *out)
 {
   PetscFunctionBegin;
   memset(out, 0, sizeof *out);
-  PetscCall(fclib_vet(path, VET_SECONDS));
+  PetscCall(fclib_check_readable(path, VET_SECONDS));
   PetscCall(fclib_read(path, &out->file));
   const PetscErrorCode code = prepare_problem(out);
   if (code) friction_case_clear(out);

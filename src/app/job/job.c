@@ -117,7 +117,7 @@ const key_table job_table = {.name = "job", .help = "A job file describes a scen
                                                     "units throughout.",
                              .size = sizeof(job), .keys = job_keys};
 
-bool job_name_is_sound(const char *name)
+bool job_name_is_valid(const char *name)
 {
   const char *allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.";
   return *name && *name != '.' && strspn(name, allowed) == strlen(name) && strlen(name) <= 100;
@@ -127,7 +127,7 @@ static void check_name(const job *j, const document_node *root, diagnostics *d)
 {
   const document_node *node = document_find(root, "name");
   if (!node || !j->scene.name) return;
-  if (!job_name_is_sound(j->scene.name)) diagnostics_add(d, node->mark, "name", "expected " JOB_NAME_WORDS ", got \"%s\"", j->scene.name);
+  if (!job_name_is_valid(j->scene.name)) diagnostics_add(d, node->mark, "name", "expected " JOB_NAME_EXPECTED ", got \"%s\"", j->scene.name);
 }
 
 static void check_time(const job *j, const document_node *root, diagnostics *d)

@@ -16,7 +16,7 @@ enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 typedef struct {
   double   checkpoint;       /* simulated time between checkpoints [s]; 0: only at the end and on signals */
   double   checkpoint_wall;  /* wall time between checkpoints [s]; 0: off */
-  int      checkpoint_beside; /* job_beside */
+  int      checkpoint_beside; /* job_checkpoint_child */
   int64_t  keep;
   key_list fields;           /* fields in frames; empty: all */
   int      precision;
@@ -24,7 +24,7 @@ typedef struct {
   int64_t  fclib; /* steps between contact problems that are written; 0: none */
 } job_output;
 /* When checkpoints are written by a child process during the computation. */
-typedef enum { JOB_BESIDE_AUTO, JOB_BESIDE_ALWAYS, JOB_BESIDE_NEVER } job_beside;
+typedef enum { JOB_CHECKPOINT_CHILD_AUTO, JOB_CHECKPOINT_CHILD_ALWAYS, JOB_CHECKPOINT_CHILD_NEVER } job_checkpoint_child;
 
 /* picture: the default view of `stickslip render`. */
 typedef struct {
@@ -64,8 +64,8 @@ PetscErrorCode job_override(document *doc, const char *text, diagnostics *d);
 void           job_destroy(job **j);
 /* True if a run can have this name. It becomes a folder name: no path separators, no leading dot, no characters special to
  * shells. */
-bool job_name_is_sound(const char *name);
-#define JOB_NAME_WORDS "1 to 100 letters, digits, or any of _ - + . (it names a folder)"
+bool job_name_is_valid(const char *name);
+#define JOB_NAME_EXPECTED "1 to 100 letters, digits, or any of _ - + . (it names a folder)"
 
 /* Compare two jobs of one run: the one it was started with, and the current job file. Each key that differs is reported with
  * both values: accepted changes in the log, rejected ones as complaints to `d`. Rejected are keys without may_change

@@ -343,8 +343,8 @@ static PetscErrorCode write_checkpoint_now(run *r)
 static bool use_child_checkpoint(const run *r)
 {
   const int mode = r->job->output->checkpoint_beside;
-  if (mode == JOB_BESIDE_NEVER) return false;
-  if (mode == JOB_BESIDE_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
+  if (mode == JOB_CHECKPOINT_CHILD_NEVER) return false;
+  if (mode == JOB_CHECKPOINT_CHILD_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
     return false;
   return checkpoint_beside_has_room(r->limits.memory);
 }
@@ -358,7 +358,7 @@ static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
   checkpoint_beside_end end;
   if (!o->beside) PetscFunctionReturn(PETSC_SUCCESS);
   timer_begin(TIMER_CHECKPOINT);
-  PetscCall(checkpoint_beside_look(&o->beside, wait, &end));
+  PetscCall(checkpoint_beside_poll(&o->beside, wait, &end));
   timer_end(TIMER_CHECKPOINT);
   if (end.is_running) PetscFunctionReturn(PETSC_SUCCESS);
   if (end.is_written) {
@@ -569,7 +569,7 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
 /* --- at the end ------------------------------------------------------------------------------------------------------ */
 
 /* One line: which step failed, and why. */
-static void run_failure_text(const run *r, const step_verdict *verdict, size_t size, char *text)
+static void run_failure_text(const run *r, const step_status *verdict, size_t size, char *text)
 {
   snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
            (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step, (long long)((int64_t)1 << r->job->scene.time->retry->halvings),
@@ -577,7 +577,7 @@ static void run_failure_text(const run *r, const step_verdict *verdict, size_t s
 }
 
 /* Writes failure.txt and a warning: the failed step, the place and possible remedies. */
-static PetscErrorCode run_write_failure(const run *r, const step_verdict *verdict)
+static PetscErrorCode run_write_failure(const run *r, const step_status *verdict)
 {
   PetscFunctionBegin;
   char path[4300], what[512], text[8192];
@@ -654,7 +654,7 @@ static void merge_substep_report(step_report *sum, const step_report *part)
 
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
  * one level lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
-static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_report *report, int64_t *retries)
+static PetscErrorCode advance_one_step(run *r, step_status *verdict, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
   const double  t0 = run_time(r), dt = r->job->scene.time->step;
@@ -674,7 +674,7 @@ static PetscErrorCode advance_one_step(run *r, step_verdict *verdict, step_repor
       at += part;
       continue;
     }
-    if (verdict->code == STEP_DROPPED) level = max_level; /* do not try again */
+    if (verdict->code == STEP_INTERRUPTED) level = max_level; /* do not try again */
     else
       log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
                 verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
@@ -788,11 +788,11 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
   while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
     PetscCall(advance_one_step(r, &verdict, &report, &retries));
-    if (verdict.code == STEP_DROPPED) continue; /* run_must_stop() returns the reason */
+    if (verdict.code == STEP_INTERRUPTED) continue; /* run_must_stop() returns the reason */
     if (verdict.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
@@ -825,7 +825,7 @@ PetscErrorCode run_loop(run *r, exit_code *code)
   const PetscErrorCode error = step_until_end(r, &end);
   if (error && r->output.beside) { /* wait: this checkpoint is the newest one */
     checkpoint_beside_end written;
-    (void)checkpoint_beside_look(&r->output.beside, true, &written);
+    (void)checkpoint_beside_poll(&r->output.beside, true, &written);
   }
   /* Report the first error; ignore a second error while writing result.yaml. */
   if (error) (void)run_write_result(r, RUN_FAILED, (int)error_exit_code(error), error_message());

@@ -190,7 +190,7 @@ static PetscErrorCode flush_short_case(const char *folder)
   char path[PATH_SIZE + 16];
 
   PetscFunctionBegin;
-  if (!flush_is_put_off()) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!flush_is_deferred()) PetscFunctionReturn(PETSC_SUCCESS);
   snprintf(path, sizeof path, "%s/result.yaml", folder);
   PetscCall(flush_later(path, true));
   PetscCall(flush_now(true));
@@ -219,7 +219,7 @@ static void execute_child(const case_words *w, const sweep_case_options *o, int 
     dprintf(STDERR_FILENO, "stickslip: cannot start a new process: %s\n", strerror(errno));
     _exit(SS_EXIT_ENVIRONMENT);
   }
-  flush_put_off(FLUSHES_AFTER);
+  flush_defer(FLUSHES_AFTER);
   const exit_code code = o->execute(w->n, (char **)w->word);
   fflush(NULL);
   _exit((int)(flush_short_case(w->dir) && code == SS_EXIT_OK ? SS_EXIT_ENVIRONMENT : code));

@@ -875,8 +875,8 @@ static void check_head(sweep_build *b)
 {
   const sweep_file    *f    = b->file;
   const document_node *name = document_find(b->root, "name"), *base = document_find(b->root, "base");
-  if (name && f->name && !job_name_is_sound(f->name))
-    diagnostics_add(b->d, name->mark, "name", "expected " JOB_NAME_WORDS ", got \"%s\"", f->name);
+  if (name && f->name && !job_name_is_valid(f->name))
+    diagnostics_add(b->d, name->mark, "name", "expected " JOB_NAME_EXPECTED ", got \"%s\"", f->name);
   if (f->base && f->job) diagnostics_add(b->d, base->mark, "base", "\"base\" and \"job\" are both given; give one of them");
   if (!document_find(b->root, "base") && !document_find(b->root, "job"))
     diagnostics_add(b->d, b->root->mark, "base", "missing: path of the base job (or give the job itself under \"job\")");

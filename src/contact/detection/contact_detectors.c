@@ -25,36 +25,36 @@ static bool has_triangles(const body *b)
 /* Filled by points, which have no surface. */
 static bool is_space(const body *b) { return b->ops->points != POINT_NONE && b->ops->point_radius; }
 
-unsigned contact_finders_of(const body *a, const body *b)
+unsigned contact_detectors_of(const body *a, const body *b)
 {
   const bool fibres_a = has_segments(a), fibres_b = has_segments(b);
   unsigned   finders = 0;
   if (!body_system((body *)a) && !body_system((body *)b)) return 0;
-  if (fibres_a && fibres_b) finders |= 1u << FINDER_FIBRE;
-  if (a == b) return has_triangles(a) && !a->ops->frame ? finders | 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE : finders;
-  if (convex_contact_takes(a, b)) return 1u << FINDER_CONVEX;
+  if (fibres_a && fibres_b) finders |= 1u << DETECTOR_FIBRE;
+  if (a == b) return has_triangles(a) && !a->ops->frame ? finders | 1u << DETECTOR_SURFACE_POINT | 1u << DETECTOR_SURFACE_EDGE : finders;
+  if (convex_contact_takes(a, b)) return 1u << DETECTOR_CONVEX;
   for (int side = 0; side < 2; ++side) {
     const body *one = side == 0 ? a : b, *two = side == 0 ? b : a;
     const bool  is_fibre = side == 0 ? fibres_a : fibres_b;
     const bool is_point = one->ops->points != POINT_NONE;
-    if (has_triangles(two) && (is_fibre || is_point)) finders |= 1u << FINDER_SURFACE_POINT;
-    if (has_triangles(two) && (is_fibre || has_triangles(one))) finders |= 1u << FINDER_SURFACE_EDGE;
-    if (has_segments(two) && is_space(one)) finders |= 1u << FINDER_FIBRE_POINT;
+    if (has_triangles(two) && (is_fibre || is_point)) finders |= 1u << DETECTOR_SURFACE_POINT;
+    if (has_triangles(two) && (is_fibre || has_triangles(one))) finders |= 1u << DETECTOR_SURFACE_EDGE;
+    if (has_segments(two) && is_space(one)) finders |= 1u << DETECTOR_FIBRE_POINT;
     if (!has_level_sets(two)) continue;
-    if (is_fibre) finders |= 1u << FINDER_FIBRE_OBJECT;
-    else if (is_point) finders |= 1u << FINDER_POINT;
+    if (is_fibre) finders |= 1u << DETECTOR_FIBRE_OBJECT;
+    else if (is_point) finders |= 1u << DETECTOR_POINT;
   }
   return finders;
 }
 
-const char *contact_finder_text(contact_finder finder)
+const char *contact_detector_text(contact_detector finder)
 {
-  static const char *const text[CONTACT_N_FINDERS] = {[FINDER_POINT]         = "points and level sets",
-                                                      [FINDER_CONVEX]        = "convex solids",
-                                                      [FINDER_FIBRE]         = "fibres and fibres",
-                                                      [FINDER_FIBRE_OBJECT]  = "fibres and level sets",
-                                                      [FINDER_SURFACE_POINT] = "points and triangles",
-                                                      [FINDER_SURFACE_EDGE]  = "edges and edges",
-                                                      [FINDER_FIBRE_POINT]   = "material points and fibres"};
+  static const char *const text[CONTACT_N_DETECTORS] = {[DETECTOR_POINT]         = "points and level sets",
+                                                      [DETECTOR_CONVEX]        = "convex solids",
+                                                      [DETECTOR_FIBRE]         = "fibres and fibres",
+                                                      [DETECTOR_FIBRE_OBJECT]  = "fibres and level sets",
+                                                      [DETECTOR_SURFACE_POINT] = "points and triangles",
+                                                      [DETECTOR_SURFACE_EDGE]  = "edges and edges",
+                                                      [DETECTOR_FIBRE_POINT]   = "material points and fibres"};
   return text[finder];
 }

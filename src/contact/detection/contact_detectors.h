@@ -4,9 +4,9 @@
 #define SS_CONTACT_DETECTION_CONTACT_DETECTORS_H
 #include "contact/detection/contact_set.h"
 
-/* Return bits 1 << contact_finder; 0: no detector, the two bodies pass through each other. a == b: detectors of self-contact. */
-unsigned contact_finders_of(const body *a, const body *b);
+/* Return bits 1 << contact_detector; 0: no detector, the two bodies pass through each other. a == b: detectors of self-contact. */
+unsigned contact_detectors_of(const body *a, const body *b);
 /* Name of one detector: "convex solids", "points and level sets", ... */
-const char *contact_finder_text(contact_finder finder);
-enum { CONTACT_N_FINDERS = FINDER_FIBRE_POINT + 1 };
+const char *contact_detector_text(contact_detector finder);
+enum { CONTACT_N_DETECTORS = DETECTOR_FIBRE_POINT + 1 };
 #endif

@@ -13,16 +13,16 @@ typedef struct {
   uint64_t  was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other
                              * features */
   int32_t   body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
-  body_spot a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
+  body_contact_location a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
   double    normal[3];      /* unit, from b towards a */
   double    gap;            /* at the start of the step [m]; negative: they overlap */
   double    friction, restitution;
 } contact_spot;
 
 /* Detector of a contact: part of its key. */
-typedef enum { FINDER_POINT, FINDER_CONVEX, FINDER_FIBRE, FINDER_FIBRE_OBJECT, FINDER_SURFACE_POINT, FINDER_SURFACE_EDGE, FINDER_FIBRE_POINT } contact_finder;
+typedef enum { DETECTOR_POINT, DETECTOR_CONVEX, DETECTOR_FIBRE, DETECTOR_FIBRE_OBJECT, DETECTOR_SURFACE_POINT, DETECTOR_SURFACE_EDGE, DETECTOR_FIBRE_POINT } contact_detector;
 /* key[0]: the finder and the bodies; key[1]: of features, which the finder chooses. */
-static inline uint64_t contact_key(contact_finder finder, int32_t body_a, int32_t body_b)
+static inline uint64_t contact_key(contact_detector finder, int32_t body_a, int32_t body_b)
 {
   return (uint64_t)finder << 56 | (uint64_t)(uint32_t)body_a << 28 | (uint64_t)(uint32_t)body_b;
 }

@@ -89,8 +89,8 @@ static PetscErrorCode take_solids(convex_contact *c, int n_bodies, body *const *
         if (pass == 1) {
           c->body[c->n] = b, c->number[c->n] = i, c->solid[c->n] = &solid[i], c->room_start[c->n] = room;
           (is_wall ? c->wall : c->bounded)[is_wall ? c->n_walls : c->n_bounded] = (int32_t)c->n;
-          room += convex_pose_room(&solid[i]);
-          largest = convex_pose_room(&solid[i]) > largest ? convex_pose_room(&solid[i]) : largest;
+          room += convex_pose_work_size(&solid[i]);
+          largest = convex_pose_work_size(&solid[i]) > largest ? convex_pose_work_size(&solid[i]) : largest;
         }
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
@@ -254,7 +254,7 @@ static void write_spot(const convex_contact *c, const contact_scene *scene, cons
 {
   const int32_t a = c->body[pair->first], b = c->body[pair->second];
   const double  on_a = contact_scene_moves(scene, a) ? 1.0 : 0.0, on_b = contact_scene_moves(scene, b) ? 1.0 : 0.0;
-  o->key[0] = contact_key(FINDER_CONVEX, a, b);
+  o->key[0] = contact_key(DETECTOR_CONVEX, a, b);
   o->key[1] = (uint64_t)c->number[pair->first] << 48 | (uint64_t)c->number[pair->second] << 32 | t->feature;
   o->body_a = a, o->body_b = b;
   o->a.kind = o->b.kind = FEATURE_FRAME;

@@ -124,7 +124,7 @@ bool edge_pair_collides(const edge_star star[2], const double x0[24], const doub
   ccd_hit hit;
   for (int k = 0; k < 6; ++k) from[k] = x0[k], to[k] = x1[k], from[6 + k] = x0[12 + k], to[6 + k] = x1[12 + k];
   const ccd_limits limits = {.separation = 0.0, .tolerance = edge_pair_reach(from)};
-  if (!ccd_edge_edge_near(from, to, &limits, &hit)) return false;
+  if (!ccd_edge_edge_conservative(from, to, &limits, &hit)) return false;
   if (!(fmin(hit.u, 1.0 - hit.u) > end_tolerance && fmin(hit.v, 1.0 - hit.v) > end_tolerance)) return false;
   for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
   v3_sub(d_a, x + 3, x);

@@ -191,12 +191,12 @@ static void describe(const contact_scene *s, const contact_candidate *c, const c
                      contact_spot *out)
 {
   const contact_law *law = contact_scene_law(s, source->body_id, object->body_id);
-  out->key[0]      = contact_key(FINDER_POINT, source->body_id, object->body_id);
+  out->key[0]      = contact_key(DETECTOR_POINT, source->body_id, object->body_id);
   out->key[1]      = (uint64_t)c->key.point << OBJECT_BITS | (uint64_t)(c->key.object / s->n_bodies);
   out->body_a      = source->body_id;
   out->body_b      = object->body_id;
-  out->a           = (body_spot){.kind = FEATURE_POINT, .index = c->i_point};
-  out->b           = (body_spot){.kind = FEATURE_FRAME};
+  out->a           = (body_contact_location){.kind = FEATURE_POINT, .index = c->i_point};
+  out->b           = (body_contact_location){.kind = FEATURE_FRAME};
   out->friction    = law->friction;
   out->restitution = law->restitution;
   v3_copy(out->a.x, c->x);

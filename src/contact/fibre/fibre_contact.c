@@ -82,7 +82,7 @@ static uint8_t touching(const fibre_contact *c, const near_segments *p)
     if (vertex_touches(c, p, p->j, end, p->i, rim[2 + end].s, rim[2 + end].distance)) flags |= (uint8_t)(ENDS_OF_B << end);
   }
   if (near->s > 0.0 && near->s < 1.0 && near->t > 0.0 && near->t < 1.0 && p->nearest_contact < INFINITY &&
-      !segment_pair_is_along(p->a, p->b, near, rim, fmin(p->reach, near->distance + p->flat)))
+      !segment_pair_overlaps_lengthwise(p->a, p->b, near, rim, fmin(p->reach, near->distance + p->flat)))
     flags |= INSIDE;
   return flags;
 }
@@ -118,7 +118,7 @@ static bool comes_together(const fibre_contact *c, const near_segments *p, ccd_h
   const double separation  = is_touching ? 0.5 * fmin(now, p->radii) : p->radii;
   if (now - motion > separation * (1.0 + 1e-9) || (is_touching && motion < 0.25 * p->radii)) return false;
   const ccd_limits limits = {.separation = separation, .tolerance = sweep_tolerance * p->radii};
-  return ccd_edge_edge_near(x0, x1, &limits, hit) && !is_inside_of_bend(c, p->i, hit->u, p->j, hit->v);
+  return ccd_edge_edge_conservative(x0, x1, &limits, hit) && !is_inside_of_bend(c, p->i, hit->u, p->j, hit->v);
 }
 
 static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)

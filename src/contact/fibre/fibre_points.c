@@ -78,7 +78,7 @@ static bool set_spot(const double segment[6], double at, const double x[3], doub
 static void point_end(const points_run *r, int64_t i, const double x0[3], double x1[3])
 {
   if (r->s->v) {
-    const body_spot spot = {.kind = FEATURE_POINT, .index = i, .x = {x0[0], x0[1], x0[2]}};
+    const body_contact_location spot = {.kind = FEATURE_POINT, .index = i, .x = {x0[0], x0[1], x0[2]}};
     double          v[3];
     contact_spot_velocity(r->s, r->i_body, &spot, r->s->v, v);
     v3_copy(x1, x0);

@@ -305,7 +305,7 @@ static void follow(fibre_scene *f, const contact_scene *scene)
 #pragma omp parallel for schedule(static) if (part->n_segments > 256)
     for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
       const int64_t segment = part->first_segment + k / 2, node = f->end[2 * segment + k % 2];
-      body_spot     spot    = {.kind = FEATURE_SEGMENT, .index = k / 2, .w = {(double)(k % 2)}};
+      body_contact_location     spot    = {.kind = FEATURE_SEGMENT, .index = k / 2, .w = {(double)(k % 2)}};
       double        v[3];
       if (k % 2 == 1 && !f->is_last[segment]) continue;
       v3_copy(spot.x, f->x0 + 3 * node);
@@ -357,7 +357,7 @@ static void mark_moves(fibre_scene *f)
 static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
 {
   const fibre_part *a = &f->part[f->part_of[s->segment[0]]], *b = &f->part[f->part_of[s->segment[1]]];
-  key[0]              = contact_key(FINDER_FIBRE, a->body, b->body);
+  key[0]              = contact_key(DETECTOR_FIBRE, a->body, b->body);
   key[1] =
       ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0])
            << 2 |
@@ -368,7 +368,7 @@ static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
 
 static void make_spot(const fibre_scene *f, const contact_scene *scene, const fibre_spot *from, contact_spot *to)
 {
-  body_spot *const sides[2] = {&to->a, &to->b};
+  body_contact_location *const sides[2] = {&to->a, &to->b};
   int32_t          bodies[2];
   key_of(f, from, to->key);
   for (int k = 0; k < 2; ++k) {
@@ -425,12 +425,12 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
   const fibre_part  *part    = &f->part[f->part_of[from->segment]];
   const contact_law *law     = contact_scene_law(scene, part->body, object->body_id);
   const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
-  to->key[0] = contact_key(FINDER_FIBRE_OBJECT, part->body, object->body_id);
+  to->key[0] = contact_key(DETECTOR_FIBRE_OBJECT, part->body, object->body_id);
   to->key[1] =
       (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
   to->body_a = part->body, to->body_b = object->body_id;
-  to->a      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
-  to->b      = (body_spot){.kind = FEATURE_FRAME};
+  to->a      = (body_contact_location){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  to->b      = (body_contact_location){.kind = FEATURE_FRAME};
   v3_copy(to->a.x, from->axis);
   v3_axpy(to->a.x, -f->radius[from->segment], from->normal);
   v3_copy(to->b.x, to->a.x);
@@ -569,11 +569,11 @@ static void make_point_spot(const fibre_scene *f, const contact_scene *scene, in
   const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
   const double       half    = from->is_swept ? 0.0 : 0.5 * from->gap;
   SS_ASSERT(from->id >= 0 && from->id < (int64_t)1 << 35);
-  to->key[0] = contact_key(FINDER_FIBRE_POINT, whose, part->body);
+  to->key[0] = contact_key(DETECTOR_FIBRE_POINT, whose, part->body);
   to->key[1] = (segment << 35 | (uint64_t)from->id) << 1 | (uint64_t)from->is_swept;
   to->body_a = whose, to->body_b = part->body;
-  to->a      = (body_spot){.kind = FEATURE_POINT, .index = from->point};
-  to->b      = (body_spot){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  to->a      = (body_contact_location){.kind = FEATURE_POINT, .index = from->point};
+  to->b      = (body_contact_location){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
   v3_scale(to->a.w, -(from->radius + half), from->normal);
   v3_add(to->a.x, from->x, to->a.w);
   v3_copy(to->b.x, from->axis);
@@ -594,7 +594,7 @@ static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contac
     bool                    is_any = false;
     for (int p = 0; p < f->n_parts; ++p) {
       const int i   = f->part[p].body;
-      f->touches[i] = !contact_scene_law(s, i, j)->never_touch && contact_finders_of(s->body[i], s->body[j]) & 1u << FINDER_FIBRE_POINT;
+      f->touches[i] = !contact_scene_law(s, i, j)->never_touch && contact_detectors_of(s->body[i], s->body[j]) & 1u << DETECTOR_FIBRE_POINT;
       is_any |= f->touches[i];
     }
     if (!is_any) continue;
@@ -606,7 +606,7 @@ static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contac
 }
 
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_verdict *verdict)
+                                contact_set *set, step_status *verdict)
 {
   const fibre_spot *found;
   contact_spot     *spot;
@@ -625,7 +625,7 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   if (bad >= 0) {
     int p = 0;
     while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;
-    *verdict = (step_verdict){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
+    *verdict = (step_status){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(s->v ? merge_found(f, n, found) : keep_found(f, n, found));

@@ -18,7 +18,7 @@ void           fibre_scene_destroy(fibre_scene **f);
  * more in the same step, as they are led; those of the first look are then among them, too. *verdict where a fibre is not
  * finite. */
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_verdict *verdict);
+                                contact_set *set, step_status *verdict);
 /* Largest radius, 0 without fibres [m]. */
 double fibre_scene_thickness(const fibre_scene *f);
 /* Accept the step: the contacts found last become the stored contacts of the last step. */

@@ -529,7 +529,7 @@ static void follow(impulses *a, const zone_motion *m, int64_t unit)
 }
 
 /* All zones made rigid. */
-static void impulse_motion_of_zones(impulses *a, step_verdict *verdict)
+static void impulse_motion_of_zones(impulses *a, step_status *verdict)
 {
   impact_zones_sort(&a->zones);
   for (int64_t zone = 0; zone < a->zones.n_zones; ++zone) {
@@ -537,8 +537,8 @@ static void impulse_motion_of_zones(impulses *a, step_verdict *verdict)
     const int64_t  n    = a->zones.start[zone + 1] - a->zones.start[zone];
     zone_motion    m;
     lead(a, unit, n, &m);
-    if ((m.is_held || !m.does_turn) && !obeys(a, &m, unit, n)) *verdict = (step_verdict){STEP_IMPACT, NULL, -1};
-    if (m.has_rigid && !(a->step->dt * v3_norm(m.W) < LARGEST_TURN)) *verdict = (step_verdict){STEP_IMPACT, NULL, -1};
+    if ((m.is_held || !m.does_turn) && !obeys(a, &m, unit, n)) *verdict = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
+    if (m.has_rigid && !(a->step->dt * v3_norm(m.W) < LARGEST_TURN)) *verdict = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
     if (verdict->code != STEP_OK) {
       verdict->where = unit[0] < a->scene.surfaces.n_vertices ? unit[0] : -1;
       return;
@@ -603,7 +603,7 @@ static bool query(const search *s, const int32_t node[4], ccd_hit *hit)
   for (int k = 0; k < 4; ++k) v3_copy(x0 + 3 * k, s->x0 + 3 * (int64_t)node[k]), v3_copy(x1 + 3 * k, s->x1 + 3 * (int64_t)node[k]);
   if (ccd_corners_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
   for (int k = 0;; ++k) {
-    if (!(is_edges ? ccd_edge_edge_near(x0, x1, &limits, hit) : ccd_point_triangle_near(x0, x1, &limits, hit))) return false;
+    if (!(is_edges ? ccd_edge_edge_conservative(x0, x1, &limits, hit) : ccd_point_triangle_conservative(x0, x1, &limits, hit))) return false;
     if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
     limits.separation = 0.5 * hit->distance,
     limits.tolerance  = CERTAINTY * limits.separation; /* already so near: half of that, then */
@@ -1241,13 +1241,13 @@ void impulses_destroy(impulses **out)
 
 /* ---- the passes ---- */
 
-static void say_not_finite(int64_t vertex, step_verdict *verdict)
+static void say_not_finite(int64_t vertex, step_status *verdict)
 {
-  if (vertex >= 0) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, vertex};
+  if (vertex >= 0) *verdict = (step_status){STEP_NOT_FINITE, NULL, vertex};
 }
 
 /* Pairs found move as one, and what they meet then, until nothing meets. Each round makes two units one at least. */
-static PetscErrorCode rigid_zones(impulses *a, double separation, step_verdict *verdict)
+static PetscErrorCode rigid_zones(impulses *a, double separation, step_status *verdict)
 {
   const int64_t first_rigid = a->scene.surfaces.n_vertices, first_wall = first_rigid + a->scene.n_rigid;
   int64_t       bad;
@@ -1270,7 +1270,7 @@ static PetscErrorCode rigid_zones(impulses *a, double separation, step_verdict *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode near_pass(impulses *a, step_verdict *verdict)
+static PetscErrorCode near_pass(impulses *a, step_status *verdict)
 {
   int64_t bad;
   PetscFunctionBegin;
@@ -1280,7 +1280,7 @@ static PetscErrorCode near_pass(impulses *a, step_verdict *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode meeting_pass(impulses *a, step_verdict *verdict)
+static PetscErrorCode meeting_pass(impulses *a, step_status *verdict)
 {
   const double    separation = APART * a->options->thickness;
   impulse_report *out        = a->report;
@@ -1292,7 +1292,7 @@ static PetscErrorCode meeting_pass(impulses *a, step_verdict *verdict)
     say_not_finite(bad, verdict);
     if (bad >= 0 || a->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
     if (stop_is_urgent()) {
-      *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+      *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     out->n_meetings += a->n;
@@ -1314,18 +1314,18 @@ static void carried_velocities(impulses *a)
 }
 
 /* A zone some of whose vertices keep a component and others do not is not rigid. */
-static PetscErrorCode check_zones(impulses *a, step_verdict *verdict)
+static PetscErrorCode check_zones(impulses *a, step_status *verdict)
 {
   int64_t bad;
   PetscFunctionBegin;
   if (!a->scene.held_axes || a->report->n_zones == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < a->scene.surfaces.n_vertices; ++i) a->leader[i] = a->unit[i];
   PetscCall(impulse_search_all(a, a->step->x0, a->x1, 0.0, &bad));
-  if (a->n > 0) *verdict = (step_verdict){STEP_IMPACT, NULL, -1};
+  if (a->n > 0) *verdict = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(impulses *a, step_verdict *verdict)
+static PetscErrorCode solve(impulses *a, step_status *verdict)
 {
   PetscFunctionBegin;
   impact_zones_clear(&a->zones);
@@ -1338,7 +1338,7 @@ static PetscErrorCode solve(impulses *a, step_verdict *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_verdict *verdict,
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *verdict,
                               impulse_report *out)
 {
   PetscFunctionBegin;
@@ -1362,7 +1362,7 @@ const impulse_contact *impulses_contacts(const impulses *a, int64_t *n)
   return a->contact;
 }
 
-PetscErrorCode impulses_count_meetings(impulses *a, const double *x0, const double *x1, int64_t *n)
+PetscErrorCode impulses_count_collisions(impulses *a, const double *x0, const double *x1, int64_t *n)
 {
   int64_t bad;
   PetscFunctionBegin;

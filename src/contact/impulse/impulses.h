@@ -106,9 +106,9 @@ typedef struct {
 typedef struct impulses impulses;
 PetscErrorCode impulses_create(const impulse_scene *scene, impulses **out);
 void           impulses_destroy(impulses **a);
-/* Solve one step in place. Step status: STEP_IMPACT if surfaces could not be separated, because one zone contains members with
+/* Solve one step in place. Step status: STEP_COLLISION_UNRESOLVED if surfaces could not be separated, because one zone contains members with
  * different prescribed motions or would turn by 3 rad or more; STEP_NOT_FINITE at a vertex. */
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_verdict *verdict,
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *verdict,
                               impulse_report *out);
 /* [n_vertices][3] end positions of the last solve. */
 const double *impulses_ends(const impulses *a);
@@ -116,5 +116,5 @@ const double *impulses_ends(const impulses *a);
 const impulse_contact *impulses_contacts(const impulses *a, int64_t *n);
 /* Count the pairs of features (without walls) that collide between x0 and x1, both [n_vertices][3]; 0 for the solved trajectories.
  * Pairs carried by one rigid body, and pairs that are constrained altogether, are not tested. */
-PetscErrorCode impulses_count_meetings(impulses *a, const double *x0, const double *x1, int64_t *n);
+PetscErrorCode impulses_count_collisions(impulses *a, const double *x0, const double *x1, int64_t *n);
 #endif

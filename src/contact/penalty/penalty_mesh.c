@@ -685,7 +685,7 @@ static void try_candidate(mesh_contact *c, int64_t i)
   v3_sub(e2, x0 + 9, x0 + 3);
   longest                 = sqrt(fmax(v3_dot(e1, e1), v3_dot(e2, e2)));
   const ccd_limits limits = {.separation = 0.0, .tolerance = CCD_TOLERANCE * longest};
-  if (ccd_boxes_are_apart(x0, x1, 1, limits.tolerance) || !ccd_point_triangle_near(x0, x1, &limits, &hit)) return;
+  if (ccd_boxes_are_apart(x0, x1, 1, limits.tolerance) || !ccd_point_triangle_conservative(x0, x1, &limits, &hit)) return;
   for (int k = 0; k < 3; ++k) {
     const int64_t a = 3 + k, b = 6 + k, d = 9 + k;
     e1[k] = (1.0 - hit.t) * (x0[b] - x0[a]) + hit.t * (x1[b] - x1[a]);

@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-enum { CHUNK = 128, ROW_BLOCKS = 2 * SPOT_MAX_BLOCKS };
+enum { CHUNK = 128, ROW_BLOCKS = 2 * LOCATION_MAX_BLOCKS };
 
 /* One row while it is put together. */
 typedef struct {
@@ -52,7 +52,7 @@ static int weighted_blocks(int n, const double *weight, double (*J)[9])
 }
 
 /* Of a body that deforms, and says nothing itself. */
-static int default_blocks(const body *b, const body_spot *spot, int32_t *block, double (*J)[9])
+static int default_blocks(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   double weight[POINT_MAX_WEIGHTS];
   int    n = 0;
@@ -88,7 +88,7 @@ static void prescribed_velocity(const contact_scene *s, int32_t i, const double 
 }
 
 /* Add `sign` times the velocity of a spot, into row and known (world). */
-static void add_spot(const contact_scene *s, int32_t i_body, const body_spot *spot, double sign, spot_row *row, double known[3])
+static void add_spot(const contact_scene *s, int32_t i_body, const body_contact_location *spot, double sign, spot_row *row, double known[3])
 {
   body *const       b      = s->body[i_body];
   const body *const system = body_system(b);
@@ -100,10 +100,10 @@ static void add_spot(const contact_scene *s, int32_t i_body, const body_spot *sp
     v3_axpy(known, sign, v);
     return;
   }
-  const int n = b->ops->spot_jacobian ? b->ops->spot_jacobian(b, spot, block, J)
+  const int n = b->ops->location_jacobian ? b->ops->location_jacobian(b, spot, block, J)
                 : s->frame[i_body] >= 0 ? rigid_blocks(&s->frames[s->frame[i_body]], spot->x, block, J)
                                         : default_blocks(b, spot, block, J);
-  SS_ASSERT(n >= 0 && n <= SPOT_MAX_BLOCKS);
+  SS_ASSERT(n >= 0 && n <= LOCATION_MAX_BLOCKS);
   for (int k = 0; k < n; ++k) {
     block[k] += (int32_t)system->first_block;
     for (int e = 0; e < 9; ++e) J[k][e] *= sign;
@@ -111,7 +111,7 @@ static void add_spot(const contact_scene *s, int32_t i_body, const body_spot *sp
   row->n += n;
 }
 
-void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_spot *spot, const double *v, double out[3])
+void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_contact_location *spot, const double *v, double out[3])
 {
   spot_row row;
   double   term[3];

@@ -2,7 +2,7 @@
  *
  *   u = sum_k E_k v[block_k] + known,      u = frame (v_a - v_b), normal first
  *
- * A spot's velocity is what its body says (body_ops.spot_jacobian), or else, by the kind of feature: the weights of point_row; the
+ * A spot's velocity is what its body says (body_ops.location_jacobian), or else, by the kind of feature: the weights of point_row; the
  * two nodes of a segment, the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two blocks, for
  * whatever has a frame. What has no unknowns moves as prescribed, (x at the end - x at the start) / dt, and goes to `known`.
  * [BertailsEtAl2011], H and w. */
@@ -29,5 +29,5 @@ void contact_jacobian_velocity(const contact_jacobian *j, const double *v, doubl
 /* y [n_blocks][3] += scale H^T r, r [n][3] impulses in contact frames. In order, on one thread. */
 void contact_jacobian_scatter(const contact_jacobian *j, double scale, const double *r, double *y);
 /* Velocity of one spot of a body at v. */
-void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_spot *spot, const double *v, double out[3]);
+void contact_spot_velocity(const contact_scene *s, int32_t i_body, const body_contact_location *spot, const double *v, double out[3]);
 #endif

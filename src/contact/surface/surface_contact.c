@@ -492,7 +492,7 @@ static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t,
   surface_nearest_on(x0 + 3, x0, &near);
   if (near.distance < radius + skin + c->margin || near.distance - largest_motion(c, vertex, t) > radius + skin) return false;
   const ccd_limits limits = {.separation = radius + skin, .tolerance = point_sweep_tolerance * c->skin / SURFACE_SKIN};
-  if (!ccd_point_triangle_near(x0, x1, &limits, &hit)) return false;
+  if (!ccd_point_triangle_conservative(x0, x1, &limits, &hit)) return false;
   for (int k = 0; k < 12; ++k) x1[k] = (1.0 - hit.t) * x0[k] + hit.t * x1[k];
   const double w[3] = {1.0 - hit.u - hit.v, hit.u, hit.v};
   if (!surface_face_normal(x1 + 3, n)) return false;
@@ -649,7 +649,7 @@ static bool edges_come_near(const surface_contact *c, const edges *p, surface_sp
   memcpy(x0, p->x0, 6 * sizeof *x0), memcpy(x0 + 6, p->x0 + 12, 6 * sizeof *x0);
   memcpy(x1, p->x1, 6 * sizeof *x1), memcpy(x1 + 6, p->x1 + 12, 6 * sizeof *x1);
   const ccd_limits limits = {.separation = separation, .tolerance = edge_sweep_tolerance * c->skin / SURFACE_SKIN};
-  if (ccd_boxes_are_apart(x0, x1, 2, separation) || !ccd_edge_edge_near(x0, x1, &limits, &hit)) return false;
+  if (ccd_boxes_are_apart(x0, x1, 2, separation) || !ccd_edge_edge_conservative(x0, x1, &limits, &hit)) return false;
   if (!(fmin(hit.u, hit.v) > SEGMENT_SNAP && fmax(hit.u, hit.v) < 1.0 - SEGMENT_SNAP) || are_own_edges(c, p, hit.u, hit.v, 0.0))
     return false;
   for (int k = 0; k < 24; ++k) x[k] = (1.0 - hit.t) * p->x0[k] + hit.t * p->x1[k];

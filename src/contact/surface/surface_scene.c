@@ -293,36 +293,36 @@ static int32_t body_of_vertex(const surface_scene *f, int64_t vertex)
   return i;
 }
 
-static body_spot on_triangle(const surface_scene *f, const contact_scene *s, int32_t i, int32_t triangle, const double w[3])
+static body_contact_location on_triangle(const surface_scene *f, const contact_scene *s, int32_t i, int32_t triangle, const double w[3])
 {
-  if (s->frame[i] >= 0) return (body_spot){.kind = FEATURE_FRAME};
-  return (body_spot){.kind = FEATURE_TRIANGLE, .index = triangle - f->part[i].first_triangle, .w = {w[0], w[1], w[2]}};
+  if (s->frame[i] >= 0) return (body_contact_location){.kind = FEATURE_FRAME};
+  return (body_contact_location){.kind = FEATURE_TRIANGLE, .index = triangle - f->part[i].first_triangle, .w = {w[0], w[1], w[2]}};
 }
 
-static body_spot on_edge(const surface_scene *f, const contact_scene *s, int32_t i, int32_t edge, double at)
+static body_contact_location on_edge(const surface_scene *f, const contact_scene *s, int32_t i, int32_t edge, double at)
 {
   const triangle_topology *o = surface_contact_topology(f->contact);
   if (edge >= o->n_edges)
-    return (body_spot){.kind = FEATURE_SEGMENT, .index = edge - o->n_edges - f->part[i].first_segment, .w = {at}};
+    return (body_contact_location){.kind = FEATURE_SEGMENT, .index = edge - o->n_edges - f->part[i].first_segment, .w = {at}};
   const int32_t triangle = o->edge_triangle[2 * (int64_t)edge];
   double        w[3]     = {0};
   for (int e = 0; e < 2; ++e) w[triangle_topology_corner(o, triangle, o->edge[2 * (int64_t)edge + e])] = e ? at : 1.0 - at;
   return on_triangle(f, s, i, triangle, w);
 }
 
-static body_spot at_point(const surface_scene *f, const contact_scene *s, int32_t i, int32_t point)
+static body_contact_location at_point(const surface_scene *f, const contact_scene *s, int32_t i, int32_t point)
 {
   const surface_part *p = &f->part[i];
   if (p->fibres.n_segments > 0) {
     const double at = (double)(f->index[point] % 2);
-    return (body_spot){.kind = FEATURE_SEGMENT, .index = f->index[point] / 2, .w = {at}};
+    return (body_contact_location){.kind = FEATURE_SEGMENT, .index = f->index[point] / 2, .w = {at}};
   }
-  if (s->frame[i] >= 0) return (body_spot){.kind = FEATURE_FRAME};
-  if (p->surface.n_triangles == 0) return (body_spot){.kind = FEATURE_POINT, .index = f->index[point]};
+  if (s->frame[i] >= 0) return (body_contact_location){.kind = FEATURE_FRAME};
+  if (p->surface.n_triangles == 0) return (body_contact_location){.kind = FEATURE_POINT, .index = f->index[point]};
   const int32_t triangle = f->triangle[i][f->index[point]], node = f->used[i][f->index[point]];
   double        w[3];
   for (int k = 0; k < 3; ++k) w[k] = p->surface.triangles[3 * (int64_t)triangle + k] == node;
-  return (body_spot){.kind = FEATURE_TRIANGLE, .index = triangle, .w = {w[0], w[1], w[2]}};
+  return (body_contact_location){.kind = FEATURE_TRIANGLE, .index = triangle, .w = {w[0], w[1], w[2]}};
 }
 
 static void fill_spot(const surface_scene *f, const contact_scene *s, const surface_spot *p, contact_spot *out)
@@ -358,7 +358,7 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
     radius      = p->first < o->n_edges ? 0.0 : f->radius[f->n_points + p->first - o->n_edges];
   }
   const contact_law *law = contact_scene_law(s, out->body_a, out->body_b);
-  out->key[0]            = contact_key(is_point ? FINDER_SURFACE_POINT : FINDER_SURFACE_EDGE, out->body_a, out->body_b);
+  out->key[0]            = contact_key(is_point ? DETECTOR_SURFACE_POINT : DETECTOR_SURFACE_EDGE, out->body_a, out->body_b);
   out->friction = law->friction, out->restitution = law->restitution, out->gap = p->gap;
   v3_copy(out->normal, p->normal);
   /* Where nodes act the place is theirs; what is rigid goes by it. */
@@ -368,7 +368,7 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
 }
 
 PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
-                                  contact_set *set, step_verdict *verdict)
+                                  contact_set *set, step_status *verdict)
 {
   const surface_spot *found;
   contact_spot       *spot;
@@ -380,7 +380,7 @@ PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int 
   PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
   if (bad >= 0) {
     const int32_t i = body_of_vertex(f, bad);
-    *verdict        = (step_verdict){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
+    *verdict        = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(contact_set_append(set, n, &spot));

@@ -284,7 +284,7 @@ static const char *find_bad_wrench(const articulated_body *b, double t)
   return NULL;
 }
 
-static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
 {
   articulated_body *b = articulated_of(base);
   PetscFunctionBegin;
@@ -306,7 +306,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
     b->prescribed_velocity[b->n_prescribed++] = (expression_value(b->axis[k].motion, &end) - b->q[b->q_of[k]]) / dt;
     if (bad < 0 && !isfinite(b->prescribed_velocity[b->n_prescribed - 1])) bad = k;
   }
-  if (bad >= 0 || pushed) *verdict = (step_verdict){STEP_TOLD, bad >= 0 ? name_of(base, bad) : pushed, -1};
+  if (bad >= 0 || pushed) *verdict = (step_status){STEP_BAD_EXPRESSION, bad >= 0 ? name_of(base, bad) : pushed, -1};
   for (int i = 0; i < b->tree.n; ++i) { /* used for culling of contact points */
     rigid_body *r = &b->link[i]->rigid;
     m3_copy(r->R0, b->R0 + 9 * i);
@@ -389,7 +389,7 @@ static void link_forces(articulated_body *b, bool with_momenta)
   }
 }
 
-static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
 {
   articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
@@ -398,7 +398,7 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
   PetscFunctionBegin;
   for (int k = 0; k < n_all; ++k) sum += fabs(v[k]);
   if (!isfinite(sum)) {
-    *verdict = (step_verdict){STEP_NOT_FINITE, base->name, 0};
+    *verdict = (step_status){STEP_NOT_FINITE, base->name, 0};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
@@ -471,7 +471,7 @@ static PetscErrorCode assemble(const body *base, const block_rows *H)
 
 static void set_definite(body *b, bool is_wanted) { (void)b, (void)is_wanted; }
 
-static PetscErrorCode end_step(body *base, const double *v, step_verdict *verdict)
+static PetscErrorCode end_step(body *base, const double *v, step_status *verdict)
 {
   articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
@@ -713,7 +713,7 @@ static void link_frame(const body *base, double t, double dt, const double *v, r
 }
 
 /* Jacobian columns of the chain from the link to the root, grouped by block. */
-static int link_jacobian(const body *base, const body_spot *spot, int32_t *block, double (*J)[9])
+static int link_jacobian(const body *base, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   const articulated_link *l = link_of(base);
   const articulated_tree *t = &l->tree->tree;
@@ -746,7 +746,7 @@ static void link_describe(const body *base, FILE *out)
 
 #define LINK_OPS                                                                                                                   \
   .kind = "link", .totals = link_totals, .fields = link_fields, .carrier = carrier, .frame = link_frame,                           \
-  .spot_jacobian = link_jacobian, .surface = rigid_body_surface, .describe = link_describe
+  .location_jacobian = link_jacobian, .surface = rigid_body_surface, .describe = link_describe
 const body_ops articulated_link_ops = {
   LINK_OPS, .points = POINT_RIGID, .n_clusters = rigid_body_n_clusters, .cluster = rigid_body_cluster, .point = rigid_body_point,
   .level_sets = rigid_body_level_sets, .solids = rigid_body_solids,

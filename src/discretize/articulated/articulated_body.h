@@ -27,7 +27,7 @@
 #include "discretize/body/body_kind.h"
 #include "discretize/rigid/rigid_body.h"
 
-enum { ARTICULATED_MAX_RATES = 3 * SPOT_MAX_BLOCKS, ARTICULATED_MAX_POSITIONS = 512 };
+enum { ARTICULATED_MAX_RATES = 3 * LOCATION_MAX_BLOCKS, ARTICULATED_MAX_POSITIONS = 512 };
 
 /* Limits, friction and drive of one independent velocity. Limits are infinite and expressions NULL where not given. */
 typedef struct {

@@ -333,7 +333,7 @@ static PetscErrorCode read_trajectory(const articulated_builder *b)
   text_buffer          all  = {0};
   PetscFunctionBegin;
   if (!file) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(text_file_read(file, node, b->r->path, "trajectory", b->d, &text, &size));
+  PetscCall(diagnostics_read_file(file, node, b->r->path, "trajectory", b->d, &text, &size));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = text_append(&all, text, (int64_t)strlen(text));
   if (!code && all.n > 0 && all.data[all.n - 1] != '\n') code = text_append(&all, "\n", 1); /* so that the last row ends with a

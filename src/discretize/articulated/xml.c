@@ -85,7 +85,7 @@ PetscErrorCode xml_read(const char *file, document *doc, const document_node *no
   int   n = 0;
   PetscFunctionBegin;
   *root = NULL;
-  PetscCall(text_file_read(file, node, path, key, d, &text, &n));
+  PetscCall(diagnostics_read_file(file, node, path, key, d, &text, &n));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   reading r = {.doc = doc, .file = document_intern(doc, file), .parser = XML_ParserCreate(NULL)};
   if (!r.parser || !r.file) {

@@ -41,7 +41,7 @@ typedef struct {
   int64_t      index; /* of the point, segment or triangle in its body; unused with FEATURE_FRAME */
   double       w[3];
   double       x[3]; /* where the contact acts, world axes, at the start of the step [m] */
-} body_spot;
+} body_contact_location;
 
 /* The fibres of a body as straight segments, borrowed from the body. The segments of one strand are consecutive, in order along it;
  * a closed strand ends at its first node. */
@@ -75,7 +75,7 @@ typedef enum {
 typedef struct {
   double mass, kinetic, elastic, potential; /* potential: gravity, zero at the origin */
   double momentum[3], angular_momentum[3], center[3];
-  double overshoot, turn; /* of its materials in the last step, see material_marks; 0 for materials that do not report them */
+  double overshoot, turn; /* of its materials in the last step, see material_step_maxima; 0 for materials that do not report them */
 } body_totals;
 /* Adds a mass at x with velocity v. `center` accumulates mass times x; the caller divides it by the total mass at the end. */
 static inline void body_totals_add(body_totals *out, double mass, const double x[3], const double v[3], const double gravity[3])
@@ -156,19 +156,19 @@ typedef struct {
 typedef struct {
   int32_t block, leader;
   double  weight;
-} body_follower;
+} body_dependent_block;
 
 typedef struct {
   const char *kind;
   /* Start a step at time t: transfer, sort, determine the active blocks. *n_blocks is the number of unknown blocks. */
-  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict);
+  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict);
   /* v0 [n_blocks][3]: velocity at the start of the step. */
   PetscErrorCode (*velocity)(const body *b, double *v0);
   /* scale [n_blocks][3]: diag(M), kg (or kg m^2 for angular blocks), all > 0: preconditioning, residual norms. */
   PetscErrorCode (*mass)(const body *b, double *scale);
   /* g += M (v - v0) - dt (f_internal + f_gravity), v = v0 + z [n_blocks][3]. With `with_tangent` also caches what
    * tangent() needs. If a value is not finite or an element is inverted, *verdict is set and g is unspecified. */
-  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict);
+  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_status *verdict);
   /* y += H x, or y += H^T x, at the state of the last residual(with_tangent = true); without contact. */
   PetscErrorCode (*tangent)(const body *b, const double *x, double *y, bool is_transposed);
   /* y += H x in single precision, for linear solves: relative error 1e-6 of the summed terms. want_single(true) must be called
@@ -179,7 +179,7 @@ typedef struct {
   /* d [n_blocks][9] += the 3x3 diagonal blocks of H. */
   PetscErrorCode (*block_diagonal)(const body *b, double *d);
   /* Accept v [n_blocks][3] as the solution of the step. If it violates a limit (CFL), *verdict is set and nothing is changed. */
-  PetscErrorCode (*end_step)(body *b, const double *v, step_verdict *verdict);
+  PetscErrorCode (*end_step)(body *b, const double *v, step_status *verdict);
   /* Sums over the body for the history. The work of gravity and internal dissipation are not separated; see body_totals. */
   PetscErrorCode (*totals)(const body *b, const double gravity[3], body_totals *out);
   /* Register the state in the field table: checkpoint, restart and frames. */
@@ -232,10 +232,10 @@ typedef struct {
   void (*segments)(const body *b, body_segments *out);
   /* Velocity of the material at a spot as a linear map of the body's own blocks: v = sum_k J_k v[block_k], J_k [9] row-major, for
    * a state
-   * at the start of the step. Returns the number of blocks, at most SPOT_MAX_BLOCKS. NULL: the map follows from the kind of
+   * at the start of the step. Returns the number of blocks, at most LOCATION_MAX_BLOCKS. NULL: the map follows from the kind of
    * feature:
    * weights of point_row, of the two nodes of a segment, of the three nodes of a triangle, or a rigid motion. */
-  int (*spot_jacobian)(const body *b, const body_spot *spot, int32_t *block, double (*J)[9]);
+  int (*location_jacobian)(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9]);
   /* Pose of a rigid body or obstacle: at time t (v == NULL), or at t + dt for trial velocities v. v is the slice of the body that
    * carries the unknowns, if there is one. */
   void (*frame)(const body *b, double t, double dt, const double *v, rigid_frame *frame);
@@ -258,7 +258,7 @@ typedef struct {
    * one block are consecutive; a leader is never a dependent block. Borrowed until end_step. The formulation transfers the forces
    * of
    * dependent blocks to their leaders; see sim/step/followers.h. NULL: none. */
-  int64_t (*followers)(const body *b, const body_follower **follower);
+  int64_t (*followers)(const body *b, const body_dependent_block **follower);
 
   /* For preconditioners that need a matrix; both or neither (NULL). Indices of `couplings` are body-local, those of H global. */
   /* Blocks that H couples with `block`, ascending, itself included; also those that share a point_row with it. Returns how many,
@@ -281,7 +281,7 @@ typedef struct {
 } body_ops;
 
 enum { POINT_MAX_WEIGHTS = 64 };   /* cubic B-splines: 4^3 */
-enum { SPOT_MAX_BLOCKS = 128 };    /* elements of a reduced curve, each a block */
+enum { LOCATION_MAX_BLOCKS = 128 };    /* elements of a reduced curve, each a block */
 enum { BODY_MAX_COUPLINGS = 686 }; /* 7^3, twice where planes are mirrors or periodic */
 
 struct body {

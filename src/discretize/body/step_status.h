@@ -4,21 +4,21 @@
 #define SS_DISCRETIZE_BODY_STEP_STATUS_H
 #include <stdint.h>
 
-#define STEP_VERDICT_TABLE(X)                                                                   \
+#define STEP_STATUS_TABLE(X)                                                                   \
   X(STEP_OK, 0, "accepted")                                                                    \
   X(STEP_NOT_CONVERGED, -1, "Newton did not converge")                                         \
   X(STEP_NOT_FINITE, -2, "a value became infinite or not a number")                            \
   X(STEP_INVERTED, -3, "an element or particle was inverted")                             \
-  X(STEP_CFL, -4, "a particle or body would move farther in one step than its grid allows")                       \
+  X(STEP_CFL_VIOLATED, -4, "a particle or body would move farther in one step than its grid allows")                       \
   X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
-  X(STEP_DROPPED, -6, "dropped, to save the state before it in time")                           \
-  X(STEP_FRICTION, -7, "no impulses were found that obey the law of friction")                   \
-  X(STEP_TURNED, -8, "a particle turned too far for its material's law in one step") \
-  X(STEP_IMPACT, -9, "surfaces could not be kept apart")                                   \
-  X(STEP_TOLD, -10, "an expression of time became infinite or not a number")
+  X(STEP_INTERRUPTED, -6, "dropped, to save the state before it in time")                           \
+  X(STEP_FRICTION_NOT_CONVERGED, -7, "no impulses were found that obey the law of friction")                   \
+  X(STEP_ROTATION_TOO_LARGE, -8, "a particle turned too far for its material's law in one step") \
+  X(STEP_COLLISION_UNRESOLVED, -9, "surfaces could not be kept apart")                                   \
+  X(STEP_BAD_EXPRESSION, -10, "an expression of time became infinite or not a number")
 typedef enum {
 #define X(name, number, text) name = number,
-  STEP_VERDICT_TABLE(X)
+  STEP_STATUS_TABLE(X)
 #undef X
 } step_code;
 
@@ -29,13 +29,13 @@ typedef struct {
   step_code   code;
   const char *body;
   int64_t     where;
-} step_verdict;
+} step_status;
 
 static inline const char *step_code_text(step_code code)
 {
   switch (code) {
 #define X(name, number, text) case name: return text;
-    STEP_VERDICT_TABLE(X)
+    STEP_STATUS_TABLE(X)
 #undef X
   }
   return "unknown";

@@ -1,6 +1,6 @@
 /* Position correction: particles that are too close are moved apart by density constraints, as in smoothed particle hydrodynamics
  * [MacklinMueller2013]. Only positions change. Only compression is corrected; a lattice at rest density does not move. Called by
- * mac_domain_settle. */
+ * mac_domain_correct_positions. */
 #ifndef SS_DISCRETIZE_MAC_MAC_CORRECTION_H
 #define SS_DISCRETIZE_MAC_MAC_CORRECTION_H
 #include "discretize/mac/mac_bins.h"

@@ -107,7 +107,7 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule,
+PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
                                      level_set **spout)
 {
   PetscFunctionBeginUser;
@@ -172,7 +172,7 @@ PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], b
 static mac_domain       *domain_of(body *b) { return (mac_domain *)b; }
 static const mac_domain *domain_of_const(const body *b) { return (const mac_domain *)b; }
 
-static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict)
 {
   mac_domain *d = domain_of(b);
 
@@ -189,7 +189,7 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
+static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
 {
   mac_domain *d = domain_of(b);
 
@@ -251,7 +251,7 @@ static PetscErrorCode no_blocks(const body *b, double *out)
   (void)b, (void)out;
   return PETSC_SUCCESS;
 }
-static PetscErrorCode no_residual(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+static PetscErrorCode no_residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
 {
   (void)b, (void)v, (void)g, (void)with_tangent, (void)verdict;
   return PETSC_SUCCESS;
@@ -529,7 +529,7 @@ static PetscErrorCode correct_positions(mac_domain *d, int n_placed, const mac_p
   PetscFunctionReturn(code);
 }
 
-PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6])
+PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6])
 {
   mac_placed *placed;
   double(*own)[6];

@@ -4,7 +4,7 @@
  * The domain is one `body` without blocks in the global vector; the formulation `monolith` solves for its face velocities,
  * between two calls:
  *    begin_step  sorts the particles, builds the grid, and transfers mass and momentum to faces and density to cell centres.
- *                It rejects (STEP_CFL) a dt in which a particle would cross more than `cfl` cells.
+ *                It rejects (STEP_CFL_VIOLATED) a dt in which a particle would cross more than `cfl` cells.
  *    end_step    transfers face velocities to the particles and moves the particles through the grid.
  *                It rejects the same dt, before anything has changed.
  * Between these calls, mac_domain_state has the grid data of the step, and the formulation writes the new face velocities to u.
@@ -27,7 +27,7 @@ void           mac_domain_destroy(mac_domain **d);
  * outlive the domain. */
 PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
 /* See particle_source.h. Takes ownership of *spout. */
-PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout);
+PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout);
 bool           mac_domain_has_source(const mac_domain *d);
 
 extern const body_ops mac_body_ops; /* operations of the adapter of one mac body */
@@ -43,7 +43,7 @@ mac_state         *mac_domain_state(mac_domain *d);
  * unless NULL, is the impulse [N s] of the particles on each solid, and the angular impulse [N m s] about the origin of its
  * frame. At the end of a frame, particles that are too close to each other are moved apart. This changes no velocity, except of
  * particles that it moves into solids. */
-PetscErrorCode mac_domain_settle(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6]);
+PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6]);
 /* Totals of all particles of the domain. */
 PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], body_totals *out);
 #endif

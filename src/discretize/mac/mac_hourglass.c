@@ -114,7 +114,7 @@ static void apply_stress(const mac_grid *g, mac_system *y)
   }
 }
 
-PetscErrorCode mac_hourglass_hold(const mac_grid *g, mac_system *y, double share, const double *p)
+PetscErrorCode mac_hourglass_apply(const mac_grid *g, mac_system *y, double share, const double *p)
 {
   PetscFunctionBegin;
   if (!(share > 0.0) || y->arrangement != MAC_COLOCATED || !y->n_stress) PetscFunctionReturn(PETSC_SUCCESS);

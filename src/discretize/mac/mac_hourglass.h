@@ -17,5 +17,5 @@
 /* Apply to y->u, the velocities before the forces of the step. p [n_cells] Pa is the pressure of the last step; share >= 0. No
  * effect if share is 0 or if stress is located on edges. Same bits on any number of threads. Fails only if memory allocation
  * fails. */
-PetscErrorCode mac_hourglass_hold(const mac_grid *g, mac_system *y, double share, const double *p);
+PetscErrorCode mac_hourglass_apply(const mac_grid *g, mac_system *y, double share, const double *p);
 #endif

@@ -33,7 +33,7 @@ static PetscErrorCode reserve(mac_memory *m, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void mac_memory_guess(const mac_memory *m, const mac_grid *g, const mac_system *y, double *p, double *s, double *multiplier)
+void mac_memory_initial_guess(const mac_memory *m, const mac_grid *g, const mac_system *y, double *p, double *s, double *multiplier)
 {
   int64_t row = 0; /* both lists ascend */
   for (int64_t i = 0; i < y->n_cells; ++i) {
@@ -51,7 +51,7 @@ void mac_memory_guess(const mac_memory *m, const mac_grid *g, const mac_system *
   }
 }
 
-PetscErrorCode mac_memory_remember(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s,
+PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s,
                                    const double *multiplier)
 {
   int64_t n = 0, cell = 0, sample = 0;

@@ -80,7 +80,7 @@ typedef struct {
   int32_t *row_col;
   double  *row_value;
   int64_t  capacity[36], rows_capacity[4][3];
-  /* scratch of mac_hourglass_hold: [2] by the axis of edges */
+  /* scratch of mac_hourglass_apply: [2] by the axis of edges */
   double  *hourglass[2][3];
   int64_t  hourglass_capacity[2][3];
 } mac_system;

@@ -46,7 +46,7 @@ static const key_spec liquid_keys[] = {
 const key_table material_keys_liquid = {.name = "materials.liquid",
   .help = "Resists compression alone, and comes off walls freely: for bodies of kind mac.", .size = sizeof(liquid_parameters), .keys = liquid_keys};
 
-PetscErrorCode material_flow_of(bool is_liquid, const void *parameters, material_flow *out)
+PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, material_flow *out)
 {
   const granular_parameters *g = parameters;
 

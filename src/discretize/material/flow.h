@@ -20,7 +20,7 @@ typedef struct {
 } material_flow;
 
 /* From the parameters of variant granular or liquid. PETSC_ERR_USER_INPUT if keys do not go together. */
-PetscErrorCode material_flow_of(bool is_liquid, const void *parameters, material_flow *out);
+PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, material_flow *out);
 /* M at rate of shear [1/s] and pressure [Pa]. */
 static inline double material_flow_friction(double friction, const double inertial[FLOW_N_INERTIAL], double rate, double pressure)
 {

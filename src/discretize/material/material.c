@@ -232,7 +232,7 @@ void material_stress_differential(int64_t ld, int64_t i, const double *U, const 
 }
 
 static int64_t accept_step(const material *m, int64_t n, int64_t ld, const double *start, double *F, double *state,
-                           material_marks *marks)
+                           material_step_maxima *marks)
 {
   const material_step *step = m->law->step;
   batch                x;
@@ -242,7 +242,7 @@ static int64_t accept_step(const material *m, int64_t n, int64_t ld, const doubl
   step->accept(m->constants, x.n_padded, from, x.F, x.state, overshoot, chord);
   const int64_t bad  = first_not_finite(9, n, x.F);
   const double  most = 2.0 * M_SQRT2 * sin(0.5 * fmin(step->largest_turn, M_PI));
-  material_marks now = {0.0, 0.0};
+  material_step_maxima now = {0.0, 0.0};
   for (int64_t i = 0; i < n; ++i) {
     if (i == bad || (step->largest_turn < M_PI && !(chord[i] <= most))) return i;
     now.overshoot = fmax(now.overshoot, overshoot[i]);
@@ -258,7 +258,7 @@ static int64_t accept_step(const material *m, int64_t n, int64_t ld, const doubl
 }
 
 int64_t material_accept(const material *m, int64_t n, int64_t ld, const double *start, double *F, double *state,
-                        material_marks *marks)
+                        material_step_maxima *marks)
 {
   batch        x;
   material_row trial[3], returned[9];

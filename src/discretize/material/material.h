@@ -23,9 +23,9 @@ typedef double material_row[MATERIAL_BATCH];
  * (1: not outside). turn: angle between the rotations of the gradient before and after the step [rad]. 0: not reported. */
 typedef struct {
   double overshoot, turn;
-} material_marks;
+} material_step_maxima;
 
-static inline void material_marks_raise(material_marks *m, const material_marks *by)
+static inline void material_step_maxima_merge(material_step_maxima *m, const material_step_maxima *by)
 {
   m->overshoot = by->overshoot > m->overshoot ? by->overshoot : m->overshoot;
   m->turn      = by->turn > m->turn ? by->turn : m->turn;
@@ -40,7 +40,7 @@ typedef struct {
   /* P [9]; not a number where the law cannot take F. Unless U is NULL the spectral tangent, with V = 1. */
   void (*stress)(const void *constants, int64_t n, const material_row *start, const material_row *F, const material_row *state,
                  material_row *P, material_row *U, material_row *dp, material_row *a, material_row *b);
-  /* After the step: F and history in place. overshoot as in material_marks; chord = |R - R_start|_F = 2 sqrt 2 sin(turn/2). */
+  /* After the step: F and history in place. overshoot as in material_step_maxima; chord = |R - R_start|_F = 2 sqrt 2 sin(turn/2). */
   void (*accept)(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
                  double *overshoot, double *chord);
 } material_step;
@@ -115,10 +115,10 @@ void material_stress_differential(int64_t ld, int64_t i, const double *U, const 
 /* Update F and history in place for an accepted step, n <= MATERIAL_BATCH; start as above. On success returns n, and *marks (may be
  * NULL) are raised to the values of these points. Otherwise returns the smallest invalid index, and nothing is changed. */
 int64_t material_accept(const material *m, int64_t n, int64_t ld, const double *start, double *F, double *state,
-                        material_marks *marks);
+                        material_step_maxima *marks);
 /* Whether material_accept changes anything, and whether it may reject a state that material_stress accepted. */
 static inline bool material_has_return(const material *m) { return m->law->plastic_return || m->law->step; }
-static inline bool material_may_refuse(const material *m) { return m->law->step && m->law->step->largest_turn < INFINITY; }
+static inline bool material_may_reject(const material *m) { return m->law->step && m->law->step->largest_turn < INFINITY; }
 /* True for purely elastic solids: after unloading the body returns to its initial shape. */
 static inline bool material_is_elastic(const material *m)
 {

@@ -44,7 +44,7 @@ PetscErrorCode material_from_variant(const char *name, int variant, const void *
   PetscCall(material_create(name, law, parameters, *(const double *)parameters, out));
   if (!is_flow) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = memory_alloc("material", 1, sizeof *(*out)->flow, &(*out)->flow);
-  if (!code) code = material_flow_of(keys == &material_keys_liquid, parameters, (*out)->flow);
+  if (!code) code = material_flow_create(keys == &material_keys_liquid, parameters, (*out)->flow);
   if (code) material_destroy(out);
   PetscFunctionReturn(code);
 }

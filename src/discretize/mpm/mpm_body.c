@@ -170,7 +170,7 @@ static PetscErrorCode mpm_create(const body_request *r, body_world *world, diagn
     PetscCall(mpm_domain_add_body(domain, r->name, r->material, &start, &index));
     if (spec->fill.pour) PetscCall(mpm_domain_set_source(domain, index, &fill.seed, spec->fill.pour, &fill.filled->piece[0]));
     PetscCall(particle_fill_velocity_field(r, domain->transfer.is_apic, mpm_domain_particles(domain, index), d));
-    *out = mpm_domain_point_body(domain, index);
+    *out = mpm_domain_adapter(domain, index);
   }
   particle_fill_free(&fill);
   PetscFunctionReturn(PETSC_SUCCESS);

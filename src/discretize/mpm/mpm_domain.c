@@ -110,7 +110,7 @@ void mpm_domain_destroy(mpm_domain **out)
 }
 
 body           *mpm_domain_body(mpm_domain *d) { return &d->base; }
-body           *mpm_domain_point_body(mpm_domain *d, int index) { return &d->bodies.body[index]->base; }
+body           *mpm_domain_adapter(mpm_domain *d, int index) { return &d->bodies.body[index]->base; }
 particles      *mpm_domain_particles(mpm_domain *d, int index) { return d->bodies.particles[index]; }
 const mpm_grid *mpm_domain_grid(const mpm_domain *d) { return d->grid; }
 
@@ -121,13 +121,13 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   PetscFunctionBeginUser;
   PetscCheck(m->law, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: a rigid material cannot be an MPM body", name);
   PetscCall(memory_resize("mpm bodies", n + 1, sizeof *d->marks, &d->marks));
-  d->marks[n] = (material_marks){0.0, 0.0};
+  d->marks[n] = (material_step_maxima){0.0, 0.0};
   PetscCall(particle_bodies_add(&d->bodies, &mpm_adapter_ops, name, m, m->law, index));
   PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_pour *schedule, level_set **spout)
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout)
 {
   PetscFunctionBeginUser;
   PetscCall(particle_bodies_set_source(&d->bodies, index, seed, schedule, spout));
@@ -171,7 +171,7 @@ void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
   *work  = n > 0.0 ? solver / n : 0.0;
 }
 
-bool mpm_domain_is_projected(const body *b)
+bool mpm_domain_has_projected_tangent(const body *b)
 {
   bool is = false;
   if (b->ops != &mpm_domain_ops) return false;
@@ -376,7 +376,7 @@ static PetscErrorCode find_followers(mpm_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict)
 {
   mpm_domain *d = domain_of(b);
 
@@ -426,7 +426,7 @@ static const double *on_all_nodes(const mpm_domain *d, const double *x)
   return d->masked;
 }
 
-static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
 {
   mpm_domain     *d    = domain_of(b);
   const mpm_grid *grid = d->grid;
@@ -511,7 +511,7 @@ static PetscErrorCode step_block_diagonal(const body *b, double *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int64_t step_followers(const body *b, const body_follower **follower)
+static int64_t step_followers(const body *b, const body_dependent_block **follower)
 {
   *follower = domain_of_const(b)->follower;
   return domain_of_const(b)->n_followers;
@@ -547,7 +547,7 @@ static bool step_relinearise(body *b, const double *v)
   return true;
 }
 
-static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
+static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
 {
   mpm_domain   *d       = domain_of(b);
   const int64_t n_bytes = 3 * d->grid->n_dofs * (int64_t)sizeof *v;
@@ -560,11 +560,11 @@ static PetscErrorCode step_end(body *b, const double *v, step_verdict *verdict)
   if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
     PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, verdict));
   bool may_refuse = false;
-  for (int i = 0; i < d->bodies.n; ++i) may_refuse |= material_may_refuse(d->bodies.materials[i]);
+  for (int i = 0; i < d->bodies.n; ++i) may_refuse |= material_may_reject(d->bodies.materials[i]);
   if (may_refuse && verdict->code == STEP_OK)
     PetscCall(mpm_force_check(d->grid, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < d->bodies.n; ++i) d->marks[i] = (material_marks){0.0, 0.0};
+  for (int i = 0; i < d->bodies.n; ++i) d->marks[i] = (material_step_maxima){0.0, 0.0};
   mpm_force_advance(d->grid, d->bodies.particles, d->bodies.materials, d->dt, u, d->marks);
   mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, u, d->dt);
   d->is_laid_out = d->has_tangent = d->has_last_v = false;
@@ -624,7 +624,7 @@ static const body_ops mpm_domain_ops = {.kind = "mpm",
 
 /* --- nodes for other solvers on the same grid ---------------------------------------------------------------------- */
 
-PetscErrorCode mpm_nodes_get(mpm_domain *d, int32_t (*node)[3], double *mass, double (*outward)[3])
+PetscErrorCode mpm_domain_get_nodes(mpm_domain *d, int32_t (*node)[3], double *mass, double (*outward)[3])
 {
   mpm_grid *g = d->grid;
   PetscFunctionBeginUser;

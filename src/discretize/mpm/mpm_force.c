@@ -211,7 +211,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
 
 PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
-                                  step_verdict *verdict)
+                                  step_status *verdict)
 {
   int64_t   stride, *bad;
   step_code *code;
@@ -233,7 +233,7 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   }
   /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
   for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
-    if (bad[q] < g->cluster[q].end) *verdict = (step_verdict){code[q], names[g->cluster[q].body], bad[q]};
+    if (bad[q] < g->cluster[q].end) *verdict = (step_status){code[q], names[g->cluster[q].body], bad[q]};
   mpm_grid_reduce(g, 3, r);
   memory_free(&bad);
   memory_free(&code);
@@ -407,7 +407,7 @@ PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, c
 /* What the law makes of a batch once v is accepted. Returns the smallest bad particle, or their number. */
 LANES_INLINE int64_t accept_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
                                   int32_t batch, double dt, const double *nodes, const double *leading, stress_batch *s,
-                                  material_marks *marks)
+                                  material_step_maxima *marks)
 {
   const int64_t n = p->batches[batch + 1].particle - p->batches[batch].particle;
   trial_batch(K, g, c, p, batch, dt, nodes, leading, s);
@@ -415,7 +415,7 @@ LANES_INLINE int64_t accept_batch(const int K, const mpm_grid *g, const mpm_clus
 }
 
 LANES_INLINE void advance_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, particles *p, const material *m, double dt,
-                                  const double *v, material_marks *marks)
+                                  const double *v, material_step_maxima *marks)
 {
   stress_batch  s;
   double        nodes[3 * TILE_NODES(K)] __attribute__((aligned(64))), room[3 * TILE_NODES(K)] __attribute__((aligned(64)));
@@ -445,7 +445,7 @@ LANES_INLINE int64_t refused_in_cluster(const int K, const mpm_grid *g, const mp
 }
 
 PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
-                               const char *const *names, double dt, const double *v, step_verdict *verdict)
+                               const char *const *names, double dt, const double *v, step_status *verdict)
 {
   int64_t *bad;
 
@@ -457,30 +457,30 @@ PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, cons
     const mpm_cluster *c = &g->cluster[q];
     const material    *m = materials[c->body];
     bad[q]               = c->end;
-    if (!material_may_refuse(m)) continue;
+    if (!material_may_reject(m)) continue;
     if (g->kernel == MPM_QUADRATIC) bad[q] = refused_in_cluster(3, g, c, bodies[c->body], m, dt, v);
     else bad[q] = refused_in_cluster(4, g, c, bodies[c->body], m, dt, v);
   }
   for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
-    if (bad[q] < g->cluster[q].end) *verdict = (step_verdict){STEP_TURNED, names[g->cluster[q].body], bad[q]};
+    if (bad[q] < g->cluster[q].end) *verdict = (step_status){STEP_ROTATION_TOO_LARGE, names[g->cluster[q].body], bad[q]};
   memory_free(&bad);
   timer_end(TIMER_STRESS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v,
-                       material_marks *marks)
+                       material_step_maxima *marks)
 {
   timer_begin(TIMER_STRESS);
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c   = &g->cluster[q];
-    material_marks     own = {0.0, 0.0};
+    material_step_maxima     own = {0.0, 0.0};
     if (g->kernel == MPM_QUADRATIC) advance_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, &own);
     else advance_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, &own);
     if (own.overshoot > 0.0 || own.turn > 0.0) {
 #pragma omp critical(mpm_marks) /* a maximum: the order does not matter */
-      material_marks_raise(&marks[c->body], &own);
+      material_step_maxima_merge(&marks[c->body], &own);
     }
   }
   timer_end(TIMER_STRESS);

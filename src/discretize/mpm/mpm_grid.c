@@ -50,7 +50,7 @@ static PetscErrorCode reserve(const char *tag, int64_t n, size_t size, void *arr
 }
 
 /* Box of base nodes of all particles; the first particle that cannot be placed. */
-static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_verdict *verdict)
+static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *verdict)
 {
   double           low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
   const double     inverse_h = 1.0 / g->h;
@@ -70,7 +70,7 @@ static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const 
       if (n > 0 && lo < low[d]) low[d] = lo;
       if (n > 0 && hi > high[d]) high[d] = hi;
     }
-    if (bad < n && verdict->code == STEP_OK) *verdict = (step_verdict){STEP_OUT_OF_GRID, names[b], bad};
+    if (bad < n && verdict->code == STEP_OK) *verdict = (step_status){STEP_OUT_OF_GRID, names[b], bad};
   }
   for (int d = 0; d < 3 && verdict->code == STEP_OK; ++d) {
     const double lo = low[d] > high[d] ? 0.0 : low[d], hi = low[d] > high[d] ? 0.0 : high[d];
@@ -264,7 +264,7 @@ static PetscErrorCode make_blocks(mpm_grid *g)
 }
 
 PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_verdict *verdict)
+                              step_status *verdict)
 {
   int64_t n_max = 0;
 

@@ -80,7 +80,7 @@ static line slow_line(const light_nodes *l, int64_t dof, double speed)
   return is_rest ? f : (line){-1, -1, 0};
 }
 
-PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity, body_follower **follower)
+PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity, body_dependent_block **follower)
 {
   const int64_t n_dofs = g->n_dofs;
   light_nodes   l      = {g, walls, NULL, NULL};
@@ -101,8 +101,8 @@ PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const m
     const line *f = &found[i];
     if (f->near < 0) continue;
     PetscCall(memory_reserve("mpm followers", *n + 2, sizeof **follower, capacity, follower));
-    (*follower)[(*n)++] = (body_follower){(int32_t)i, f->near, f->far < 0 ? 1.0 : 1.0 + f->steps};
-    if (f->far >= 0) (*follower)[(*n)++] = (body_follower){(int32_t)i, f->far, -f->steps};
+    (*follower)[(*n)++] = (body_dependent_block){(int32_t)i, f->near, f->far < 0 ? 1.0 : 1.0 + f->steps};
+    if (f->far >= 0) (*follower)[(*n)++] = (body_dependent_block){(int32_t)i, f->far, -f->steps};
   }
   memory_free(&l.weight);
   memory_free(&l.light);

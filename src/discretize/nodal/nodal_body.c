@@ -41,7 +41,7 @@ PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode nodal_body_add_hold(nodal_body *b, const nodal_hold *hold)
+PetscErrorCode nodal_body_add_constraint(nodal_body *b, const nodal_constraint *hold)
 {
   PetscFunctionBegin;
   PetscCall(memory_resize("holds", b->n_holds + 1, sizeof *b->holds, &b->holds));
@@ -144,7 +144,7 @@ static PetscErrorCode lay_out_holds(nodal_body *b)
   uint8_t *is_held;
   PetscFunctionBegin;
   PetscCall(memory_alloc("held components", 3 * b->n_nodes, 1, &is_held));
-  nodal_holds_mark(b->n_holds, b->holds, is_held);
+  nodal_constraints_mark(b->n_holds, b->holds, is_held);
   for (int64_t i = 0; i < 3 * b->n_nodes; ++i) b->n_prescribed += is_held[i];
   PetscCall(memory_alloc("held components", b->n_prescribed, sizeof *b->prescribed, &b->prescribed));
   PetscCall(memory_alloc("held velocities", b->n_prescribed, sizeof *b->prescribed_velocity, &b->prescribed_velocity));
@@ -178,7 +178,7 @@ static void nodal_destroy(body **out)
   if (!out || !*out) return;
   nodal_body *b = (nodal_body *)*out;
   for (int s = 0; s < b->n_sets; ++s) element_set_destroy(&b->sets[s]);
-  for (int h = 0; h < b->n_holds; ++h) nodal_hold_destroy(&b->holds[h]);
+  for (int h = 0; h < b->n_holds; ++h) nodal_constraint_destroy(&b->holds[h]);
   vector_field_destroy(&b->load);
   void *arrays[] = {&b->loaded, &b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
                     &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius};
@@ -195,7 +195,7 @@ static PetscErrorCode prescribe(nodal_body *b, double t, double dt)
   PetscFunctionBegin;
   if (b->n_prescribed == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("held places", 3 * b->n_nodes, sizeof *place, &place));
-  nodal_holds_place(b->n_holds, b->holds, b->rest, b->x, t + dt, place);
+  nodal_constraints_place(b->n_holds, b->holds, b->rest, b->x, t + dt, place);
   for (int64_t i = 0; i < b->n_prescribed; ++i) {
     const int64_t k           = b->prescribed[i];
     b->prescribed_velocity[i] = (place[k] - b->x[k]) / dt;
@@ -226,7 +226,7 @@ static void bound_clusters(nodal_body *b)
   }
 }
 
-static PetscErrorCode nodal_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+static PetscErrorCode nodal_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
 {
   nodal_body *b = (nodal_body *)base;
   PetscFunctionBegin;
@@ -265,7 +265,7 @@ static int64_t nodal_prescribed(const body *base, const int64_t **dof, const dou
   return b->n_prescribed;
 }
 
-static PetscErrorCode nodal_residual(body *base, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+static PetscErrorCode nodal_residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
 {
   nodal_body   *b = (nodal_body *)base;
   const int64_t n = b->n_nodes;
@@ -284,7 +284,7 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
     if (sum != 0.0 && i < bad) bad = i;
   }
   if (bad < n) {
-    *verdict = (step_verdict){STEP_NOT_FINITE, base->name, bad};
+    *verdict = (step_status){STEP_NOT_FINITE, base->name, bad};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (with_tangent) {
@@ -295,7 +295,7 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
   for (int s = 0; s < b->n_sets; ++s) {
     const int64_t failed = element_set_add(&b->sets[s], dt, b->trial, v, g, with_tangent ? b->value : NULL);
     if (failed < 0) continue;
-    *verdict = (step_verdict){STEP_INVERTED, base->name, failed};
+    *verdict = (step_status){STEP_INVERTED, base->name, failed};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -374,7 +374,7 @@ static void nodal_set_definite(body *base, bool is_wanted)
     if (b->sets[s].ops->set_definite) b->sets[s].ops->set_definite(b->sets[s].context, is_wanted);
 }
 
-static PetscErrorCode nodal_end_step(body *base, const double *v, step_verdict *verdict)
+static PetscErrorCode nodal_end_step(body *base, const double *v, step_status *verdict)
 {
   nodal_body *b = (nodal_body *)base;
   (void)verdict;

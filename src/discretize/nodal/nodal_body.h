@@ -28,7 +28,7 @@ struct nodal_body {
   int      n_sets;
   element_set sets[NODAL_MAX_SETS];
   int      n_holds;
-  nodal_hold *holds;
+  nodal_constraint *holds;
   /* The contact surface and its contact points. Triangles refer to nodes of this body. */
   int64_t  n_surface, n_triangles;
   int32_t *surface;   /* [n_surface] nodes in an order that keeps neighbours together */
@@ -56,7 +56,7 @@ PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, c
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
 /* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two holds prescribe the same component,
  * the later one applies. */
-PetscErrorCode nodal_body_add_hold(nodal_body *b, const nodal_hold *hold);
+PetscErrorCode nodal_body_add_constraint(nodal_body *b, const nodal_constraint *hold);
 /* Takes ownership of f. */
 PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);
 /* Triangles over nodes, copied; contact points are their corners. */

@@ -4,16 +4,16 @@
 
 static const char *const axes[] = {"x", "y", "z", NULL};
 static const key_spec    hold_keys[] = {
-  {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_hold_spec, inside), .table = &shape_table,
+  {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_constraint_spec, inside), .table = &shape_table,
    .help = "nodes that are in this shape, or on it, at the start"},
-  {.name = "axes", .type = KEY_STRINGS, .offset = offsetof(nodal_hold_spec, axes), .choices = axes, .fallback = "[x, y, z]", .help = "held along these axes"},
-  {.name = "motion", .type = KEY_TABLE, .offset = offsetof(nodal_hold_spec, motion), .table = &motion_table, .is_optional = true,
+  {.name = "axes", .type = KEY_STRINGS, .offset = offsetof(nodal_constraint_spec, axes), .choices = axes, .fallback = "[x, y, z]", .help = "held along these axes"},
+  {.name = "motion", .type = KEY_TABLE, .offset = offsetof(nodal_constraint_spec, motion), .table = &motion_table, .is_optional = true,
    .help = "how they are moved, as one rigid piece; at rest if not given"},
-  {.name = "displacement", .type = KEY_STRINGS, .offset = offsetof(nodal_hold_spec, displacement), .unit = "m", .is_optional = true,
+  {.name = "displacement", .type = KEY_STRINGS, .offset = offsetof(nodal_constraint_spec, displacement), .unit = "m", .is_optional = true,
    .help = "instead of a motion: how far each is moved from where it was drawn: three expressions in X, Y, Z (initial position), "
            "x, y, z (position at the start of a step) and t (its end)"},
   {.name = NULL}};
-const key_table nodal_hold_table = {.name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_hold_spec), .keys = hold_keys};
+const key_table nodal_constraint_table = {.name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_constraint_spec), .keys = hold_keys};
 
 /* How far outside of a shape a node still counts as on it, in parts of the body's size. */
 #define ON_SURFACE 1e-6
@@ -48,9 +48,9 @@ PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shap
 }
 
 /* Which components, and how they move. */
-static PetscErrorCode read_hold(const key_item *item, const char *path, diagnostics *d, nodal_hold *h)
+static PetscErrorCode read_hold(const key_item *item, const char *path, diagnostics *d, nodal_constraint *h)
 {
-  const nodal_hold_spec *spec        = item->value;
+  const nodal_constraint_spec *spec        = item->value;
   const document_node   *expressions = document_find(item->node, "displacement");
   char                   at[400];
   PetscFunctionBegin;
@@ -67,14 +67,14 @@ static PetscErrorCode read_hold(const key_item *item, const char *path, diagnost
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode nodal_hold_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d, nodal_hold *out)
+PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d, nodal_constraint *out)
 {
-  const nodal_hold_spec *spec = item->value;
+  const nodal_constraint_spec *spec = item->value;
   uint8_t               *is_in;
   char                   at[400];
   bool                   done;
   PetscFunctionBegin;
-  *out = (nodal_hold){0};
+  *out = (nodal_constraint){0};
   snprintf(at, sizeof at, "%s.inside", path);
   PetscCall(memory_alloc("held nodes", n_nodes, 1, &is_in));
   PetscCall(nodal_mark_inside(n_nodes, rest, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
@@ -90,24 +90,24 @@ PetscErrorCode nodal_hold_create(const key_item *item, const char *path, int64_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void nodal_hold_destroy(nodal_hold *hold)
+void nodal_constraint_destroy(nodal_constraint *hold)
 {
   memory_free(&hold->node);
   motion_destroy(&hold->motion);
   vector_field_destroy(&hold->displacement);
 }
 
-void nodal_holds_mark(int n, const nodal_hold *hold, uint8_t *is_held)
+void nodal_constraints_mark(int n, const nodal_constraint *hold, uint8_t *is_held)
 {
   for (int h = 0; h < n; ++h)
     for (int64_t i = 0; i < hold[h].n; ++i)
       for (int k = 0; k < 3; ++k) is_held[3 * (int64_t)hold[h].node[i] + k] |= hold[h].axis[k];
 }
 
-void nodal_holds_place(int n, const nodal_hold *holds, const double *rest, const double *x, double t, double *place)
+void nodal_constraints_place(int n, const nodal_constraint *holds, const double *rest, const double *x, double t, double *place)
 {
   for (int h = 0; h < n; ++h) {
-    const nodal_hold *hold = &holds[h];
+    const nodal_constraint *hold = &holds[h];
     rigid_frame       frame;
     if (hold->motion) motion_frame(hold->motion, t, &frame);
     for (int64_t i = 0; i < hold->n; ++i) {

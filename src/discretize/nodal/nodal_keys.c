@@ -202,9 +202,9 @@ PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const
   PetscCall(memory_alloc("chosen triangles", 3 * b->n_triangles, sizeof *chosen, &chosen));
   for (int i = 0; i < spec->hold.n; ++i) {
     snprintf(at, sizeof at, "%s.hold[%d]", path, i);
-    nodal_hold hold;
-    PetscCall(nodal_hold_create(&spec->hold.item[i], at, b->n_nodes, b->rest, d, &hold));
-    if (hold.n > 0) PetscCall(nodal_body_add_hold(b, &hold));
+    nodal_constraint hold;
+    PetscCall(nodal_constraint_create(&spec->hold.item[i], at, b->n_nodes, b->rest, d, &hold));
+    if (hold.n > 0) PetscCall(nodal_body_add_constraint(b, &hold));
   }
   for (int i = 0; i < spec->pressure.n; ++i) {
     snprintf(at, sizeof at, "%s.pressure[%d]", path, i);

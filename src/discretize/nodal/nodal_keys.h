@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
   double                    velocity[3], angular_velocity[3];
   const nodal_damping_spec *damping; /* never NULL */
-  key_list                  hold;    /* of nodal_hold_spec */
+  key_list                  hold;    /* of nodal_constraint_spec */
   key_list                  pressure; /* of nodal_pressure_spec */
   key_list                  load; /* N/kg besides gravity: three texts */
 } nodal_spec;
@@ -48,7 +48,7 @@ extern const key_table nodal_pressure_table;
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(T, nodal.angular_velocity), .unit = "rad/s",      \
    .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},                                                  \
   {.name = "damping", .type = KEY_TABLE, .offset = offsetof(T, nodal.damping), .table = &nodal_damping_table, .fallback = "{}", .help = "Rayleigh damping"}, \
-  {.name = "hold", .type = KEY_LIST, .offset = offsetof(T, nodal.hold), .table = &nodal_hold_table, .is_optional = true,           \
+  {.name = "hold", .type = KEY_LIST, .offset = offsetof(T, nodal.hold), .table = &nodal_constraint_table, .is_optional = true,           \
    .help = "nodes that are fixed or follow a prescribed motion"},                                                                  \
   {.name = "pressure", .type = KEY_LIST, .offset = offsetof(T, nodal.pressure), .table = &nodal_pressure_table, .is_optional = true, \
    .help = "pressure on parts of the surface, following it as it deforms"},                                                        \

@@ -46,7 +46,7 @@ PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_pour *schedule,
+PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_release_schedule *schedule,
                                           level_set **spout)
 {
   PetscFunctionBegin;
@@ -125,7 +125,7 @@ PetscErrorCode particle_body_emit(body *b, double t, double dt)
   particle_bodies *s      = own(b)->set;
   particle_source *source = s->source[own(b)->index];
   PetscFunctionBegin;
-  if (source && particle_source_releases(source, b->name, t, dt, s->n, s->particles))
+  if (source && particle_source_is_due(source, b->name, t, dt, s->n, s->particles))
     PetscCall(particle_bodies_emit(s, own(b)->index, &source->seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -44,7 +44,7 @@ PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, cons
 /* More particles for a body, between steps: undeformed, without history. */
 PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particle_seed *seed);
 /* From now on particle_body_emit adds `seed` (copied, with its x) by this schedule. At most one per body. Takes *spout. */
-PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_pour *schedule,
+PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_release_schedule *schedule,
                                           level_set **spout);
 /* Copy first_block and n_blocks of the carrier to every body of the set; the carrier calls this at the end of its begin_step. */
 void           particle_bodies_set_blocks(particle_bodies *s);

@@ -7,7 +7,7 @@
 
 static const key_spec pour_keys[]         = {{.name     = "start",
                                               .type     = KEY_REAL,
-                                              .offset   = offsetof(particle_pour, start),
+                                              .offset   = offsetof(particle_release_schedule, start),
                                               .unit     = "s",
                                               .fallback = "0",
                                               .min      = 0,
@@ -15,14 +15,14 @@ static const key_spec pour_keys[]         = {{.name     = "start",
                                               .help     = "first release"},
                                              {.name   = "end",
                                               .type   = KEY_REAL,
-                                              .offset = offsetof(particle_pour, end),
+                                              .offset = offsetof(particle_release_schedule, end),
                                               .unit   = "s",
                                               .min    = 0,
                                               .max    = INFINITY,
                                               .help   = "no release at or after this time"},
                                              {.name    = "every",
                                               .type    = KEY_REAL,
-                                              .offset  = offsetof(particle_pour, every),
+                                              .offset  = offsetof(particle_release_schedule, every),
                                               .unit    = "s",
                                               .min     = 0,
                                               .max     = INFINITY,
@@ -34,7 +34,7 @@ static const key_spec pour_keys[]         = {{.name     = "start",
                                              {.name = NULL}};
 const key_table       particle_pour_table = {.name = "bodies.mpm.pour",
                                              .help = "Fill the shape again and again, as a spout does.",
-                                             .size = sizeof(particle_pour),
+                                             .size = sizeof(particle_release_schedule),
                                              .keys = pour_keys};
 
 /* --- particles of a shape --- */
@@ -44,7 +44,7 @@ static void check_pour(const body_request *r, const body_world *world, const lev
                        diagnostics *d)
 {
   const particle_body_spec *spec   = r->spec;
-  const particle_pour      *pour   = spec->pour;
+  const particle_release_schedule      *pour   = spec->pour;
   const int64_t             n      = seed->n;
   int64_t                   n_left = 0;
   if (!(pour->end > pour->start))
@@ -63,7 +63,7 @@ static void check_pour(const body_request *r, const body_world *world, const lev
           seed->x[3 * i + k] + pour->every * (spec->velocity[k] + 0.5 * (pour->every + world->time_step) * world->gravity[k]);
     n_left += level_set_value(spout, moved) < 0.0;
   }
-  if ((double)n_left > PARTICLE_POUR_OVERLAP * (double)n)
+  if ((double)n_left > PARTICLE_RELEASE_MAX_OVERLAP * (double)n)
     diagnostics_add_under(d, r->node, r->path, "pour.every",
                           "%g s after a release %lld of its %lld particles are still in the shape, where the next would be put; "
                           "pour less often, faster, or a shape that is "

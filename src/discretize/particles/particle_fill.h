@@ -18,7 +18,7 @@ typedef struct {
   int64_t              seed;
   double               velocity[3], angular_velocity[3];
   key_list             velocity_field; /* of const char *: expressions, see vector_field.h; empty: none */
-  const particle_pour *pour;           /* NULL: all particles are there from the start */
+  const particle_release_schedule *pour;           /* NULL: all particles are there from the start */
 } particle_body_spec;
 extern const key_table particle_pour_table;
 

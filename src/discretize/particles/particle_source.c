@@ -47,7 +47,7 @@ PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, do
 
 /* --- sources --- */
 
-PetscErrorCode particle_source_create(const particle_seed *seed, const particle_pour *schedule, level_set **spout,
+PetscErrorCode particle_source_create(const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout,
                                       particle_source **out)
 {
   particle_source *s;
@@ -77,7 +77,7 @@ void particle_source_destroy(particle_source **s)
 }
 
 /* How many releases are due up to t. */
-static int64_t releases(const particle_pour *p, double t)
+static int64_t releases(const particle_release_schedule *p, double t)
 {
   if (t < p->start - 1e-9 * p->every) return 0;
   const double last = fmin(t, p->end - 1e-6 * p->every);
@@ -101,11 +101,11 @@ static int64_t count_inside(int n_sets, particles *const *sets, const level_set 
   return n;
 }
 
-bool particle_source_releases(particle_source *s, const char *name, double t, double dt, int n_sets, particles *const *sets)
+bool particle_source_is_due(particle_source *s, const char *name, double t, double dt, int n_sets, particles *const *sets)
 {
   if (releases(&s->schedule, t) == releases(&s->schedule, t - dt)) return false;
   const int64_t n_inside = count_inside(n_sets, sets, s->spout);
-  if ((double)n_inside <= PARTICLE_POUR_OVERLAP * (double)s->seed.n) return true;
+  if ((double)n_inside <= PARTICLE_RELEASE_MAX_OVERLAP * (double)s->seed.n) return true;
   if (!s->has_warned)
     log_warn(
         "%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)",

@@ -190,7 +190,7 @@ void rigid_body_move_to(rigid_body *b, double t)
 /* All bodies that begin with a rigid_body share this surface function. */
 rigid_body *rigid_body_of(body *b) { return b->ops->surface == rigid_body_surface ? (rigid_body *)b : NULL; }
 
-void rigid_body_follow(const rigid_body *b, const double x0[3], double x[3])
+void rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3])
 {
   double R[9], a[3];
   v3_sub(a, x0, b->origin);
@@ -209,7 +209,7 @@ void rigid_body_displace(rigid_body *b, const double move[6])
   memcpy(b->q, q, sizeof q);
 }
 
-void rigid_body_hit(rigid_body *b, const double impulse[6])
+void rigid_body_apply_impulse(rigid_body *b, const double impulse[6])
 {
   double R[9], local[3], inverse[9], turn[3], dw[3];
   v3_axpy(b->v, 1.0 / b->mass, impulse);
@@ -315,7 +315,7 @@ void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_fr
   m3_mul(f->R, Q, R0);
 }
 
-static PetscErrorCode rigid_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+static PetscErrorCode rigid_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
 {
   PetscFunctionBegin;
   rigid_body *b = (rigid_body *)base;
@@ -429,7 +429,7 @@ static void add_anchor(const rigid_body *b, const rigid_anchor *anchor, const ri
     }
 }
 
-static PetscErrorCode rigid_residual(body *base, const double *v, double *g, bool with_tangent, step_verdict *verdict)
+static PetscErrorCode rigid_residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
 {
   PetscFunctionBegin;
   rigid_body *b = (rigid_body *)base;
@@ -437,7 +437,7 @@ static PetscErrorCode rigid_residual(body *base, const double *v, double *g, boo
   double      w[3], L[3], sum = 0.0;
   for (int k = 0; k < 6; ++k) sum += fabs(v[k]);
   if (!isfinite(sum)) {
-    *verdict = (step_verdict){STEP_NOT_FINITE, base->name, 0};
+    *verdict = (step_status){STEP_NOT_FINITE, base->name, 0};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   rigid_body_frame(b, v, b->dt, &f);
@@ -500,7 +500,7 @@ static PetscErrorCode rigid_assemble(const body *base, const block_rows *H)
 
 static void rigid_set_definite(body *base, bool is_wanted) { ((rigid_body *)base)->is_definite = is_wanted; }
 
-static PetscErrorCode rigid_end_step(body *base, const double *v, step_verdict *verdict)
+static PetscErrorCode rigid_end_step(body *base, const double *v, step_status *verdict)
 {
   PetscFunctionBegin;
   rigid_body *b = (rigid_body *)base;

@@ -101,9 +101,9 @@ void rigid_body_move_to(rigid_body *b, double t);
  * [3..5]. Velocities do not change. */
 void rigid_body_displace(rigid_body *b, const double move[6]);
 /* Between steps: apply impulse [0..2] [N s] at the centre of a dynamic body, and angular impulse [3..5] [N m s]. */
-void rigid_body_hit(rigid_body *b, const double impulse[6]);
+void rigid_body_apply_impulse(rigid_body *b, const double impulse[6]);
 /* Current position x of the material point that was at x0 (job coordinates) at the start of the run. */
-void           rigid_body_follow(const rigid_body *b, const double x0[3], double x[3]);
+void           rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3]);
 /* The rigid body of `b`: a dynamic body, an obstacle, or a link of an articulated body. NULL for other kinds. */
 rigid_body *rigid_body_of(body *b);
 

@@ -43,7 +43,7 @@ static void rod_destroy(body **out)
   if (!out || !*out) return;
   rod_body *b = (rod_body *)*out;
   if (b->model && b->state) b->model->destroy(b);
-  for (int h = 0; h < b->n_holds; ++h) nodal_hold_destroy(&b->holds[h]);
+  for (int h = 0; h < b->n_holds; ++h) nodal_constraint_destroy(&b->holds[h]);
   for (int k = 0; k < 2; ++k) motion_destroy(&b->end[k].motion);
   rod_strands_destroy(&b->strands);
   void *arrays[] = {&b->x, &b->v, &b->mass, &b->radius, &b->node_radius, &b->node_block, &b->block_start, &b->q, &b->u, &b->inertia, &b->pair,
@@ -98,14 +98,14 @@ static void bound_clusters(rod_body *b)
   }
 }
 
-static PetscErrorCode rod_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_verdict *verdict)
+static PetscErrorCode rod_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
 {
   rod_body *b = (rod_body *)base;
   PetscFunctionBegin;
   (void)verdict;
   b->t = t, b->dt = dt;
   *n_blocks = b->n_blocks;
-  nodal_holds_place(b->n_holds, b->holds, b->strands.x, b->x, t + dt, b->place);
+  nodal_constraints_place(b->n_holds, b->holds, b->strands.x, b->x, t + dt, b->place);
   place_ends(b, t + dt);
   if (b->model->begin_step)
 #pragma omp parallel for schedule(static) if (b->strands.n_nodes > SERIAL_NODES)
@@ -137,7 +137,7 @@ static int64_t rod_prescribed(const body *base, const int64_t **dof, const doubl
   return b->n_prescribed;
 }
 
-static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool with_tangent, step_verdict *verdict)
+static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool with_tangent, step_status *verdict)
 {
   rod_body     *b         = (rod_body *)base;
   const int64_t n_strands = b->strands.n_strands;
@@ -161,7 +161,7 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
     if (sum != 0.0) bad = s < bad ? s : bad;
   }
   if (with_tangent) b->is_filled = false;
-  if (bad < n_strands) *verdict = (step_verdict){STEP_NOT_FINITE, base->name, bad};
+  if (bad < n_strands) *verdict = (step_status){STEP_NOT_FINITE, base->name, bad};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,7 +226,7 @@ static PetscErrorCode rod_assemble(const body *base, const block_rows *H)
 
 static void rod_set_definite(body *base, bool is_wanted) { ((rod_body *)base)->is_definite = is_wanted; }
 
-static PetscErrorCode rod_end_step(body *base, const double *u, step_verdict *verdict)
+static PetscErrorCode rod_end_step(body *base, const double *u, step_status *verdict)
 {
   rod_body *b = (rod_body *)base;
   (void)verdict;
@@ -352,10 +352,10 @@ static int rod_point_row(const body *base, int64_t i, int32_t *block, double *we
   return 1;
 }
 
-static int rod_spot_jacobian(const body *base, const body_spot *spot, int32_t *block, double (*J)[9])
+static int rod_spot_jacobian(const body *base, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   const rod_body *b = const_rod(base);
-  if (b->model->spot_jacobian) return b->model->spot_jacobian(b, spot, block, J);
+  if (b->model->location_jacobian) return b->model->location_jacobian(b, spot, block, J);
   if (spot->kind == FEATURE_POINT) {
     block[0] = b->node_block[spot->index];
     m3_identity(J[0]);
@@ -391,7 +391,7 @@ const body_ops rod_body_ops = {.kind           = "rod",
                                .describe       = rod_describe,
                                .nodes          = rod_nodes,
                                .segments       = rod_segments,
-                               .spot_jacobian  = rod_spot_jacobian,
+                               .location_jacobian  = rod_spot_jacobian,
                                .prescribed     = rod_prescribed,
                                .couplings      = rod_couplings,
                                .assemble       = rod_assemble,

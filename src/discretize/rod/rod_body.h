@@ -62,7 +62,7 @@ typedef struct {
   void (*totals)(const rod_body *b, int64_t strand, const double gravity[3], body_totals *out);
   /* Add the model's groups and fields to the table, besides q, u and those of the nodes. NULL: none. */
   PetscErrorCode (*fields)(rod_body *b, field_table *table);
-  int (*spot_jacobian)(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9]); /* as in body_ops */
+  int (*location_jacobian)(const rod_body *b, const body_contact_location *spot, int32_t *block, double (*J)[9]); /* as in body_ops */
   void (*destroy)(rod_body *b);
 } rod_model;
 
@@ -97,7 +97,7 @@ struct rod_body {
   bool     is_definite;  /* see body_ops.set_definite */
   /* Constraints. */
   int         n_holds;
-  nodal_hold *holds;
+  nodal_constraint *holds;
   uint8_t    *is_prescribed; /* [n_blocks][3] */
   double     *wanted;        /* [n_blocks][3] prescribed rates at the end of the step */
   int64_t     n_prescribed;

@@ -203,7 +203,7 @@ static const key_spec rod_keys[] = {
     {.name = "copies", .type = KEY_TABLE, OF(copies), .table = &copies_table, .is_optional = true, .help = "many translated copies of the strand"},
     {.name = "start", .type = KEY_TABLE, OF(start), .table = &end_table, .fallback = "{}", .help = "the first end of every strand"},
     {.name = "end", .type = KEY_TABLE, OF(end), .table = &end_table, .fallback = "{}", .help = "the other end of every strand"},
-    {.name = "hold", .type = KEY_LIST, OF(hold), .table = &nodal_hold_table, .is_optional = true, .help = "nodes that are fixed or have a prescribed motion"},
+    {.name = "hold", .type = KEY_LIST, OF(hold), .table = &nodal_constraint_table, .is_optional = true, .help = "nodes that are fixed or have a prescribed motion"},
     {.name = "velocity", VECTOR(rod_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]", .help = "initial velocity"},
     {.name = "angular_velocity", VECTOR(rod_body_spec, angular_velocity), .unit = "rad/s", .fallback = "[0, 0, 0]",
      .help = "initial rotation about the centre of mass"},

@@ -95,7 +95,7 @@ typedef struct {
   const rod_natural_spec   *natural;
   const rod_copies_spec    *copies; /* NULL: one strand */
   const rod_end_spec       *start, *end;
-  key_list                  hold; /* list of nodal_hold_spec */
+  key_list                  hold; /* list of nodal_constraint_spec */
   double                    velocity[3], angular_velocity[3];
   const nodal_damping_spec *damping;
 } rod_body_spec;

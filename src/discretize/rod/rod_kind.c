@@ -77,7 +77,7 @@ static PetscErrorCode read_holds(rod_body *b, const rod_body_spec *spec, const b
   PetscCall(memory_alloc("rod holds", spec->hold.n, sizeof *b->holds, &b->holds));
   for (int i = 0; i < spec->hold.n; ++i) {
     snprintf(at, sizeof at, "%s.hold[%d]", r->path, i);
-    PetscCall(nodal_hold_create(&spec->hold.item[i], at, b->strands.n_nodes, b->strands.x, d, &b->holds[b->n_holds++]));
+    PetscCall(nodal_constraint_create(&spec->hold.item[i], at, b->strands.n_nodes, b->strands.x, d, &b->holds[b->n_holds++]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,7 +89,7 @@ static PetscErrorCode list_prescribed_components(rod_body *b)
   uint8_t           *is_held;
   PetscFunctionBegin;
   PetscCall(memory_alloc("held components", 3 * s->n_nodes, 1, &is_held));
-  nodal_holds_mark(b->n_holds, b->holds, is_held);
+  nodal_constraints_mark(b->n_holds, b->holds, is_held);
   for (int64_t i = 0; i < s->n_strands && !s->is_closed; ++i)
     for (int k = 0; k < 2; ++k)
       if (b->end[k].held != ROD_END_FREE) memset(is_held + 3 * (k == 0 ? s->node_start[i] : s->node_start[i + 1] - 1), 1, 3);

@@ -425,7 +425,7 @@ static PetscErrorCode corde_fields(rod_body *b, field_table *table)
 }
 
 /* A point off the axis of a segment translates with the axis and rotates with the frame. */
-static int corde_spot_jacobian(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9])
+static int corde_spot_jacobian(const rod_body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   if (spot->kind == FEATURE_POINT) {
     block[0] = b->node_block[spot->index];
@@ -456,5 +456,5 @@ const rod_model rod_model_corde = {.name          = "corde",
                                    .energy        = corde_energy,
                                    .spin          = corde_spin,
                                    .fields        = corde_fields,
-                                   .spot_jacobian = corde_spot_jacobian,
+                                   .location_jacobian = corde_spot_jacobian,
                                    .destroy       = corde_destroy};

@@ -612,7 +612,7 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
 /* Jacobian of a contact spot on the surface of a segment. The spot translates with the axis. It rotates about the axis at the
  * rate of the segment's angle, t x r. It rotates with the two nodes, of relative velocity d, by (d (t.r) - t (d.r)) / |e|. Hence
  * fibres can roll. */
-static int der_spot_jacobian(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9])
+static int der_spot_jacobian(const rod_body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   if (spot->kind == FEATURE_POINT) {
     block[0] = b->node_block[spot->index];
@@ -649,5 +649,5 @@ const rod_model rod_model_discrete_elastic_rod = {.name      = "discrete_elastic
                                                   .energy    = der_energy,
                                                   .spin      = der_spin,
                                                   .fields    = der_fields,
-                                                  .spot_jacobian = der_spot_jacobian,
+                                                  .location_jacobian = der_spot_jacobian,
                                                   .destroy   = der_destroy};

@@ -15,7 +15,7 @@
 #include "discretize/rod/super_helix.h"
 #include <string.h>
 
-enum { POINTS = SUPER_HELIX_POINTS, ROOT = SUPER_HELIX_ROOT, MAX_ELEMENTS = SPOT_MAX_BLOCKS - ROOT };
+enum { POINTS = SUPER_HELIX_POINTS, ROOT = SUPER_HELIX_ROOT, MAX_ELEMENTS = LOCATION_MAX_BLOCKS - ROOT };
 
 typedef struct {
   int32_t      n; /* elements per strand */
@@ -435,7 +435,7 @@ static PetscErrorCode helix_fields(rod_body *b, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int helix_spot_jacobian(const rod_body *b, const body_spot *spot, int32_t *block, double (*J)[9])
+static int helix_spot_jacobian(const rod_body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   const helix_state *h    = b->state;
   const bool         is_node = spot->kind == FEATURE_POINT;
@@ -465,5 +465,5 @@ const rod_model rod_model_super_helix = {.name          = "super_helix",
                                          .energy        = helix_energy,
                                          .totals        = helix_totals,
                                          .fields        = helix_fields,
-                                         .spot_jacobian = helix_spot_jacobian,
+                                         .location_jacobian = helix_spot_jacobian,
                                          .destroy       = helix_destroy};

@@ -202,12 +202,12 @@ bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *l
   return run_query(x0, x1, &edge_edge, limits, false, hit);
 }
 
-bool ccd_point_triangle_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
+bool ccd_point_triangle_conservative(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
   return run_query(x0, x1, &point_triangle, limits, true, hit);
 }
 
-bool ccd_edge_edge_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
+bool ccd_edge_edge_conservative(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit)
 {
   return run_query(x0, x1, &edge_edge, limits, true, hit);
 }

@@ -44,8 +44,8 @@ bool ccd_point_triangle(const double x0[12], const double x1[12], const ccd_limi
 bool ccd_edge_edge(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
 /* The same, but every approach closer than separation + tolerance is a collision. Without a collision the distance therefore stays
  * above separation + tolerance during the whole step. */
-bool ccd_point_triangle_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
-bool ccd_edge_edge_near(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
+bool ccd_point_triangle_conservative(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
+bool ccd_edge_edge_conservative(const double x0[12], const double x1[12], const ccd_limits *limits, ccd_hit *hit);
 /* True if the bounding boxes of the trajectories of the first n_first vertices and of the others are farther apart than `gap` along
  * an axis: there is no collision within that distance. A cheap test before the queries above. */
 bool ccd_boxes_are_apart(const double x0[12], const double x1[12], int n_first, double gap);

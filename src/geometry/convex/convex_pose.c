@@ -1,7 +1,7 @@
 /* Implementation of poses, support points and separations. */
 #include "geometry/convex/convex_pose.h"
 
-int64_t convex_pose_room(const convex_solid *s)
+int64_t convex_pose_work_size(const convex_solid *s)
 {
   return s->polyhedron ? 3 * s->polyhedron->n_corners + 4 * s->polyhedron->n_faces : 0;
 }

@@ -20,7 +20,7 @@ typedef struct {
 } convex_pose;
 
 /* Number of doubles of work space that a pose of s needs. */
-int64_t convex_pose_room(const convex_solid *s);
+int64_t convex_pose_work_size(const convex_solid *s);
 /* Set p to s moved by x -> c + R x. s and the work space `work` are borrowed as long as p is used. */
 void convex_pose_set(convex_pose *p, const convex_solid *s, const double c[3], const double R[9], double *work);
 

@@ -8,7 +8,7 @@
  * the displacement of any point. Returns false if the solids do not touch during the step, or if they overlap initially.
  *   fraction  of the displacement at the first touch, in [0, 1]
  *   out       touches at that time: positions on the surface of b, gaps at the start of the step
- *   work      work space for a pose of a, see convex_pose_room */
+ *   work      work space for a pose of a, see convex_pose_work_size */
 bool convex_sweep(const convex_pose *a, const convex_pose *b, const double d[3], double turn, double *work, double *fraction,
                   convex_touches *out);
 #endif

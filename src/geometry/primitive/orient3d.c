@@ -163,7 +163,7 @@ int orient3d_projected(const double a[3], const double b[3], const double c[3], 
   return plane_sign(a, b, c, i, j);
 }
 
-int orient3d_ahead(const double normal[3], const double point[3], const double x[3])
+int orient3d_plane_side(const double normal[3], const double point[3], const double x[3])
 {
   double height = 0.0, sum = 0.0;
   for (int k = 0; k < 3; ++k) {

@@ -13,5 +13,5 @@ int orient3d(const double a[3], const double b[3], const double c[3], const doub
  * three k: exactly collinear. */
 int orient3d_projected(const double a[3], const double b[3], const double c[3], int k);
 /* Sign of normal . (x - point): +1 if x lies on the side of the normal of the plane through `point`. */
-int orient3d_ahead(const double normal[3], const double point[3], const double x[3]);
+int orient3d_plane_side(const double normal[3], const double point[3], const double x[3]);
 #endif

@@ -69,7 +69,7 @@ void segment_pair_nearest(const double a[6], const double b[6], segment_nearest 
   if (interior_solution(a, b, &in) && in.distance < out->distance) *out = in;
 }
 
-bool segment_pair_is_along(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],
+bool segment_pair_overlaps_lengthwise(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],
                            double limit)
 {
   double ea[3], eb[3];

@@ -10,31 +10,31 @@ static const double INNER = 0.1, MARGIN = 0.5; /* relative tolerance of each con
                                                 * share of the target */
 
 typedef struct {
-  const box_qp *q;
+  const bounds_qp *q;
   int64_t       n, n_chunks;
   double       *x, *g, *best;
   uint8_t      *is_free;
-  box_part     *part;
-  box_face     *face;
-  box_cg_space  space;
+  bounds_partial_sums     *part;
+  bounds_face     *face;
+  bounds_cg_space  space;
 } active_set;
 
 static void active_set_free(active_set *a)
 {
   memory_free(&a->g), memory_free(&a->best), memory_free(&a->is_free), memory_free(&a->part);
-  box_face_destroy(&a->face);
-  box_cg_space_destroy(&a->space);
+  bounds_face_destroy(&a->face);
+  bounds_cg_space_destroy(&a->space);
 }
 
-static PetscErrorCode active_set_create(active_set *a, const box_options *o)
+static PetscErrorCode active_set_create(active_set *a, const bounds_options *o)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("gradient of active sets", a->n, sizeof *a->g, &a->g));
   PetscCall(memory_alloc("best point of active sets", a->n, sizeof *a->best, &a->best));
   PetscCall(memory_alloc("free set", a->n, 1, &a->is_free));
   PetscCall(memory_alloc("partial sums of active sets", a->n_chunks, sizeof *a->part, &a->part));
-  PetscCall(box_face_create(a->q, o->preconditioner, &a->face));
-  PetscCall(box_cg_space_create(a->n, &a->space));
+  PetscCall(bounds_face_create(a->q, o->preconditioner, &a->face));
+  PetscCall(bounds_cg_space_create(a->n, &a->space));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,8 +47,8 @@ static double choose_sets(active_set *a, double target)
   const int64_t n = a->n;
   const double *restrict lo = a->q->lo, *restrict hi = a->q->hi, *restrict d = a->q->diagonal, *restrict g = a->g,
                          *restrict x = a->x;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double sum = 0.0;
     for (int64_t i = first; i < last; ++i) {
       const double force = g[i] * fabs(g[i]) / d[i];
@@ -59,7 +59,7 @@ static double choose_sets(active_set *a, double target)
     }
     a->part[c][0] = sum;
   }
-  return sqrt(box_add(a->part, a->n_chunks, 0));
+  return sqrt(bounds_sum(a->part, a->n_chunks, 0));
 }
 
 /* Project x onto the bounds; true if an unknown was outside. */
@@ -68,26 +68,26 @@ static bool project_onto_bounds(active_set *a)
   const int64_t n = a->n;
   const double *restrict lo = a->q->lo, *restrict hi = a->q->hi;
   double *restrict x = a->x;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double moved = 0.0;
     for (int64_t i = first; i < last; ++i) {
-      const double to = box_clip(x[i], lo ? lo[i] : -INFINITY, hi ? hi[i] : INFINITY);
+      const double to = bounds_clamp(x[i], lo ? lo[i] : -INFINITY, hi ? hi[i] : INFINITY);
       moved += to != x[i];
       x[i] = to;
     }
     a->part[c][0] = moved;
   }
-  return box_add(a->part, a->n_chunks, 0) > 0.0;
+  return bounds_sum(a->part, a->n_chunks, 0) > 0.0;
 }
 
 /* Returns true if converged or at the iteration limit; false if mprgp must continue from the best iterate. */
-static bool run_active_set_iterations(active_set *a, const box_options *o, box_result *r)
+static bool run_active_set_iterations(active_set *a, const bounds_options *o, bounds_result *r)
 {
   const int64_t max  = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
   double        best = INFINITY, last[PATIENCE]; /* the first residual is ignored: it is not representative for an initial guess on bounds */
   int64_t       n_steps = 0;
-  box_gradient(a->q, a->x, a->g, r);
+  bounds_gradient(a->q, a->x, a->g, r);
   for (;;) {
     const double residual = choose_sets(a, r->target);
     if (!isfinite(residual)) break;
@@ -99,26 +99,26 @@ static bool run_active_set_iterations(active_set *a, const box_options *o, box_r
     if (n_steps > PATIENCE && residual >= last[n_steps % PATIENCE]) break;
     last[n_steps++ % PATIENCE] = residual;
     ++r->outer;
-    box_face_update(a->face, a->is_free);
-    const box_cg_verdict v = box_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations,
+    bounds_face_update(a->face, a->is_free);
+    const bounds_cg_status v = bounds_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations,
                                     a->x, a->g, &a->space, r);
-    if (project_onto_bounds(a)) box_gradient(a->q, a->x, a->g, r);
-    if (v == BOX_CG_NOT_FINITE || v == BOX_CG_NO_CURVATURE) break;
+    if (project_onto_bounds(a)) bounds_gradient(a->q, a->x, a->g, r);
+    if (v == BOUNDS_CG_NOT_FINITE || v == BOUNDS_CG_NO_CURVATURE) break;
   }
   memcpy(a->x, a->best, (size_t)a->n * sizeof *a->x);
-  if (best > r->target && r->iterations >= max) r->verdict = BOX_ITERATIONS;
+  if (best > r->target && r->iterations >= max) r->verdict = BOUNDS_ITERATIONS;
   return best <= r->target || r->iterations >= max;
 }
 
-PetscErrorCode box_solve_active_set(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_active_set(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
-  active_set a       = {.q = q, .n = q->n, .n_chunks = box_chunks(q->n), .x = x};
+  active_set a       = {.q = q, .n = q->n, .n_chunks = bounds_chunks(q->n), .x = x};
   bool       is_done = false;
   PetscFunctionBegin;
   PetscErrorCode code = active_set_create(&a, o);
   if (!code) is_done = run_active_set_iterations(&a, o, r);
   active_set_free(&a);
-  if (!code && !is_done) code = box_solve_mprgp(q, o, x, r);
+  if (!code && !is_done) code = bounds_solve_mprgp(q, o, x, r);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,6 +9,6 @@
 #define SS_OPTIM_BOUNDS_ACTIVE_SET_H
 #include "optim/bounds/bounds_problem.h"
 
-/* A box_solve_function. */
-PetscErrorCode box_solve_active_set(const box_qp *q, const box_options *o, double *x, box_result *r);
+/* A bounds_solve_function. */
+PetscErrorCode bounds_solve_active_set(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 #endif

@@ -7,16 +7,16 @@
 typedef struct {
   int64_t   n, n_chunks;
   double   *p, *Ap, *z, *phi; /* [n] */
-  box_part *part;
-} box_cg_space;
-PetscErrorCode box_cg_space_create(int64_t n, box_cg_space *out);
-void           box_cg_space_destroy(box_cg_space *s);
+  bounds_partial_sums *part;
+} bounds_cg_space;
+PetscErrorCode bounds_cg_space_create(int64_t n, bounds_cg_space *out);
+void           bounds_cg_space_destroy(bounds_cg_space *s);
 
 /* Minimise over the free unknowns until |g_F|_D <= target, at most `max` iterations; the other unknowns keep their values. x and
  * g = A x - b are updated. is_free [n]; `face` must have been updated with it. Increments r->iterations and r->products. */
-typedef enum { BOX_CG_OK, BOX_CG_ITERATIONS, BOX_CG_NO_CURVATURE, BOX_CG_NOT_FINITE } box_cg_verdict;
-box_cg_verdict box_cg(const box_qp *q, box_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g, box_cg_space *s,
-                      box_result *r);
-/* A box_solve_function that ignores the bounds. */
-PetscErrorCode box_solve_cg(const box_qp *q, const box_options *o, double *x, box_result *r);
+typedef enum { BOUNDS_CG_OK, BOUNDS_CG_ITERATIONS, BOUNDS_CG_NO_CURVATURE, BOUNDS_CG_NOT_FINITE } bounds_cg_status;
+bounds_cg_status bounds_cg(const bounds_qp *q, bounds_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g, bounds_cg_space *s,
+                      bounds_result *r);
+/* A bounds_solve_function that ignores the bounds. */
+PetscErrorCode bounds_solve_cg(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 #endif

@@ -6,47 +6,47 @@
 #include "optim/bounds/mprgp.h"
 #include <string.h>
 
-enum { BOX_SHIFT_OUTER = 100, BOX_SHIFT_INNER = 5000 }; /* limits of the published comparison */
+enum { BOUNDS_SHIFT_OUTER = 100, BOUNDS_SHIFT_INNER = 5000 }; /* limits of the published comparison */
 typedef struct {
-  const box_qp *q;
-  double       *shift;                /* [n] >= 0; written by the caller before box_shift_solve */
+  const bounds_qp *q;
+  double       *shift;                /* [n] >= 0; written by the caller before bounds_shift_solve */
   double       *diagonal, *lo, *hi;   /* [n] diagonal of A + shift; bounds, infinite where there are none */
-  double       *g, *rest, *y, *step;  /* [n] A x - b; negative right-hand side of box_shift_solve; candidate solution; computed
+  double       *g, *rest, *y, *step;  /* [n] A x - b; negative right-hand side of bounds_shift_solve; candidate solution; computed
                                        * direction */
   uint8_t      *is_free;              /* [n] 0 where lo = hi */
   grid_matrix   grid;                 /* borrows all arrays of q->grid except diagonal and levels */
-  box_qp        shifted;
-  box_face     *face;
-  box_cg_space  space;
-} box_shift;
+  bounds_qp        shifted;
+  bounds_face     *face;
+  bounds_cg_space  space;
+} bounds_shift;
 
 static void apply_shifted_operator(void *context, const double *restrict x, double *restrict y)
 {
-  const box_shift *s = context;
+  const bounds_shift *s = context;
   const int64_t    n = s->q->n;
   s->q->apply(s->q->context, x, y);
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) y[i] += s->shift[i] * x[i];
   }
 }
 
-static PetscErrorCode box_shift_create(const box_qp *q, int preconditioner, box_shift *out)
+static PetscErrorCode bounds_shift_create(const bounds_qp *q, int preconditioner, bounds_shift *out)
 {
   double **const vectors[] = {&out->shift, &out->diagonal, &out->lo, &out->hi, &out->g, &out->rest, &out->y, &out->step};
   PetscFunctionBegin;
-  *out = (box_shift){.q = q};
+  *out = (bounds_shift){.q = q};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("vector of a shifted program", q->n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("free set of a shifted program", q->n, 1, &out->is_free));
-  PetscCall(box_cg_space_create(q->n, &out->space));
+  PetscCall(bounds_cg_space_create(q->n, &out->space));
   for (int64_t i = 0; i < q->n; ++i) {
     out->diagonal[i] = q->diagonal[i];
     out->lo[i]       = q->lo ? q->lo[i] : -INFINITY;
     out->hi[i]       = q->hi ? q->hi[i] : INFINITY;
     out->is_free[i]  = out->lo[i] < out->hi[i];
   }
-  out->shifted = (box_qp){.n = q->n, .apply = apply_shifted_operator, .context = out, .diagonal = out->diagonal, .b = q->b};
+  out->shifted = (bounds_qp){.n = q->n, .apply = apply_shifted_operator, .context = out, .diagonal = out->diagonal, .b = q->b};
   if (q->grid) {
     out->grid          = *q->grid;
     out->grid.levels   = NULL;
@@ -55,43 +55,43 @@ static PetscErrorCode box_shift_create(const box_qp *q, int preconditioner, box_
     memcpy(out->grid.diagonal, q->grid->diagonal, (size_t)q->grid->n * sizeof(double));
     out->shifted.grid = &out->grid;
   }
-  PetscCall(box_face_create(&out->shifted, preconditioner, &out->face));
+  PetscCall(bounds_face_create(&out->shifted, preconditioner, &out->face));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void box_shift_destroy(box_shift *s)
+static void bounds_shift_destroy(bounds_shift *s)
 {
   double **const vectors[] = {&s->shift, &s->diagonal, &s->lo, &s->hi, &s->g, &s->rest, &s->y, &s->step, &s->grid.diagonal};
-  box_face_destroy(&s->face);
-  if (s->grid.levels) box_levels_destroy(&s->grid.levels);
+  bounds_face_destroy(&s->face);
+  if (s->grid.levels) bounds_levels_destroy(&s->grid.levels);
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) memory_free(vectors[k]);
   memory_free(&s->is_free);
-  box_cg_space_destroy(&s->space);
+  bounds_cg_space_destroy(&s->space);
 }
 
 /* Solve (A + shift) step = -rest from step = 0 to the tolerance `target` in |.|_D. rest [n] is overwritten. */
-static box_cg_verdict box_shift_solve(box_shift *s, double target, box_result *r)
+static bounds_cg_status bounds_shift_solve(bounds_shift *s, double target, bounds_result *r)
 {
-  const box_qp *q = s->q;
+  const bounds_qp *q = s->q;
   for (int64_t i = 0; i < q->n; ++i) s->diagonal[i] = q->diagonal[i] + s->shift[i];
   for (int64_t i = 0; q->grid && i < q->grid->n; ++i) s->grid.diagonal[i] = q->grid->diagonal[i] + s->shift[i];
-  box_face_renew(s->face);
-  box_face_update(s->face, s->is_free);
+  bounds_face_reset(s->face);
+  bounds_face_update(s->face, s->is_free);
   memset(s->step, 0, (size_t)q->n * sizeof *s->step);
-  return box_cg(&s->shifted, s->face, s->is_free, target, BOX_SHIFT_INNER, s->step, s->rest, &s->space, r);
+  return bounds_cg(&s->shifted, s->face, s->is_free, target, BOUNDS_SHIFT_INNER, s->step, s->rest, &s->space, r);
 }
 
 /* s->y <- candidate solution from x and its gradient: unknowns that x - D^-1 g moves beyond a bound are set to it, the others
  * are limited to the bounds. Returns |nu|_D of y, from one product. */
-static double box_shift_answer(box_shift *s, const double *x, const double *g, box_result *r)
+static double bounds_shift_project(bounds_shift *s, const double *x, const double *g, bounds_result *r)
 {
-  const box_qp *q = s->q;
+  const bounds_qp *q = s->q;
   for (int64_t i = 0; i < q->n; ++i) {
     const double to = x[i] - g[i] / q->diagonal[i];
-    s->y[i] = to <= s->lo[i] ? s->lo[i] : to >= s->hi[i] ? s->hi[i] : box_clip(x[i], s->lo[i], s->hi[i]);
+    s->y[i] = to <= s->lo[i] ? s->lo[i] : to >= s->hi[i] ? s->hi[i] : bounds_clamp(x[i], s->lo[i], s->hi[i]);
   }
   ++r->products;
-  return box_residual(q, s->y, s->rest, NULL);
+  return bounds_residual(q, s->y, s->rest, NULL);
 }
 
 /* ADMM for f(x) + indicator(z), x = z [BoydEtAl2011, secs. 3.1, 3.4.1]: x <- argmin f + rho/2 |x - z + w|_D^2 by conjugate
@@ -100,13 +100,13 @@ static double box_shift_answer(box_shift *s, const double *x, const double *g, b
 static const double ADMM_RHO = 0.1, ADMM_INNER = 0.1;
 
 typedef struct {
-  box_shift s;
+  bounds_shift s;
   double   *w, *z; /* [n] scaled multiplier; projected point */
   double    rho;
 } admm;
 
 /* One ADMM iteration from the gradient s.g at x. *primal, *dual: residuals in |.|_D. */
-static bool admm_step(admm *a, double *x, double target, double *primal, double *dual, box_result *r)
+static bool admm_step(admm *a, double *x, double target, double *primal, double *dual, bounds_result *r)
 {
   const int64_t n = a->s.q->n;
   const double *d = a->s.q->diagonal;
@@ -114,13 +114,13 @@ static bool admm_step(admm *a, double *x, double target, double *primal, double 
     a->s.shift[i] = a->rho * d[i];
     a->s.rest[i]  = a->s.g[i] + a->rho * d[i] * (x[i] - a->z[i] + a->w[i]);
   }
-  const box_cg_verdict v = box_shift_solve(&a->s, target, r);
-  if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) return false;
+  const bounds_cg_status v = bounds_shift_solve(&a->s, target, r);
+  if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) return false;
   *primal = *dual = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     const double before = a->z[i];
     x[i] += a->s.step[i];
-    a->z[i] = box_clip(x[i] + a->w[i], a->s.lo[i], a->s.hi[i]);
+    a->z[i] = bounds_clamp(x[i] + a->w[i], a->s.lo[i], a->s.hi[i]);
     a->w[i] += x[i] - a->z[i];
     *primal += d[i] * (x[i] - a->z[i]) * (x[i] - a->z[i]);
     *dual += a->rho * a->rho * d[i] * (a->z[i] - before) * (a->z[i] - before);
@@ -136,32 +136,32 @@ static void adapt_admm_penalty(admm *a, double primal, double dual)
   for (int64_t i = 0; i < a->s.q->n && factor != 1.0; ++i) a->w[i] /= factor;
 }
 
-static void admm_iterate(admm *a, const box_options *o, double *x, box_result *r)
+static void admm_iterate(admm *a, const bounds_options *o, double *x, bounds_result *r)
 {
-  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER, n = a->s.q->n;
+  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER, n = a->s.q->n;
   double        norm = INFINITY, primal, dual;
   int64_t       next = 5;
   memcpy(a->z, x, (size_t)n * sizeof *x);
   for (r->outer = 0;; ++r->outer) {
-    box_gradient(a->s.q, x, a->s.g, r);
-    norm = box_shift_answer(&a->s, x, a->s.g, r);
+    bounds_gradient(a->s.q, x, a->s.g, r);
+    norm = bounds_shift_project(&a->s, x, a->s.g, r);
     if (norm <= r->target || !isfinite(norm)) break;
-    if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
-    if (!admm_step(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) { r->verdict = BOX_UNBOUNDED; break; }
+    if (r->outer >= max) { r->verdict = BOUNDS_ITERATIONS; break; }
+    if (!admm_step(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) { r->verdict = BOUNDS_UNBOUNDED; break; }
     if (r->outer == next) adapt_admm_penalty(a, primal, dual), next += next / 4 + 5;
   }
   memcpy(x, a->s.y, (size_t)n * sizeof *x);
 }
 
-PetscErrorCode box_solve_admm(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_admm(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   admm a = {.rho = ADMM_RHO};
   PetscFunctionBegin;
-  PetscErrorCode code = box_shift_create(q, o->preconditioner, &a.s);
+  PetscErrorCode code = bounds_shift_create(q, o->preconditioner, &a.s);
   if (!code) code = memory_alloc("multiplier of a box", q->n, sizeof *a.w, &a.w);
   if (!code) code = memory_alloc("point in a box", q->n, sizeof *a.z, &a.z);
   if (!code) admm_iterate(&a, o, x, r);
-  box_shift_destroy(&a.s);
+  bounds_shift_destroy(&a.s);
   memory_free(&a.w), memory_free(&a.z);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,7 +173,7 @@ PetscErrorCode box_solve_admm(const box_qp *q, const box_options *o, double *x, 
  * of its distance to the bound, which is the distance that the next mu expects. */
 static const double INTERIOR_REDUCTION = 0.1, INTERIOR_INNER = 0.1;
 
-static double norm_of_b(const box_qp *q)
+static double norm_of_b(const bounds_qp *q)
 {
   double sum = 0.0;
   for (int64_t i = 0; i < q->n; ++i) sum += q->b[i] * q->b[i] / q->diagonal[i];
@@ -181,7 +181,7 @@ static double norm_of_b(const box_qp *q)
 }
 
 /* Move x strictly inside its bounds, by the typical size of an unknown or half the distance between the bounds. */
-static void move_inside(const box_shift *s, double size, double *x)
+static void move_inside(const bounds_shift *s, double size, double *x)
 {
   for (int64_t i = 0; i < s->q->n; ++i) {
     if (!s->is_free[i]) continue;
@@ -191,7 +191,7 @@ static void move_inside(const box_shift *s, double size, double *x)
 }
 
 /* Gradient of f + barrier to s->rest, curvature of the barrier to s->shift. Returns |gradient|_D. */
-static double evaluate_barrier(box_shift *s, double mu, const double *x)
+static double evaluate_barrier(bounds_shift *s, double mu, const double *x)
 {
   double sum = 0.0;
   for (int64_t i = 0; i < s->q->n; ++i) {
@@ -203,7 +203,7 @@ static double evaluate_barrier(box_shift *s, double mu, const double *x)
   return sqrt(sum);
 }
 
-static bool is_inside(const box_shift *s, const double *x, double alpha)
+static bool is_inside(const bounds_shift *s, const double *x, double alpha)
 {
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double to = x[i] + alpha * s->step[i];
@@ -212,7 +212,7 @@ static bool is_inside(const box_shift *s, const double *x, double alpha)
   return true;
 }
 
-static double apply_limited_step(const box_shift *s, int64_t trials, double *x)
+static double apply_limited_step(const bounds_shift *s, int64_t trials, double *x)
 {
   double alpha = 1.0;
   for (int64_t k = 1; k < trials && !is_inside(s, x, alpha); ++k) alpha *= 0.5;
@@ -225,34 +225,34 @@ static double apply_limited_step(const box_shift *s, int64_t trials, double *x)
   return alpha;
 }
 
-static void interior_iterate(box_shift *s, const box_options *o, double *x, box_result *r)
+static void interior_iterate(bounds_shift *s, const bounds_options *o, double *x, bounds_result *r)
 {
-  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER;
+  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER;
   const double  size = norm_of_b(s->q) / sqrt((double)s->q->n), smallest = 1e-30 * size * size;
   double        mu   = size * size;
   move_inside(s, size, x);
   for (r->outer = 0;; ++r->outer) {
-    box_gradient(s->q, x, s->g, r);
-    const double norm = box_shift_answer(s, x, s->g, r);
+    bounds_gradient(s->q, x, s->g, r);
+    const double norm = bounds_shift_project(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
-    if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
+    if (r->outer >= max) { r->verdict = BOUNDS_ITERATIONS; break; }
     const double         slope = evaluate_barrier(s, mu, x);
-    const box_cg_verdict v     = box_shift_solve(s, INTERIOR_INNER * fmin(slope, fmax(norm, r->target)), r);
-    if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) { r->verdict = BOX_UNBOUNDED; break; }
+    const bounds_cg_status v     = bounds_shift_solve(s, INTERIOR_INNER * fmin(slope, fmax(norm, r->target)), r);
+    if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) { r->verdict = BOUNDS_UNBOUNDED; break; }
     mu = fmax(mu * (1.0 - (1.0 - INTERIOR_REDUCTION) * apply_limited_step(s, o->trials, x)), smallest);
   }
   memcpy(x, s->y, (size_t)s->q->n * sizeof *x);
 }
 
-PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_interior_point(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
-  box_shift s;
+  bounds_shift s;
   PetscFunctionBegin;
   if (r->target == 0.0 && norm_of_b(q) == 0.0)
-    PetscFunctionReturn(box_solve_mprgp(q, o, x, r)); /* no scale for an initial mu */
-  const PetscErrorCode code = box_shift_create(q, o->preconditioner, &s);
+    PetscFunctionReturn(bounds_solve_mprgp(q, o, x, r)); /* no scale for an initial mu */
+  const PetscErrorCode code = bounds_shift_create(q, o->preconditioner, &s);
   if (!code) interior_iterate(&s, o, x, r);
-  box_shift_destroy(&s);
+  bounds_shift_destroy(&s);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -265,14 +265,14 @@ PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, d
 static const double LAGRANGIAN_RHO = 10.0, LAGRANGIAN_INNER = 0.1, LAGRANGIAN_UPDATE = 0.1;
 
 typedef struct {
-  box_shift s;
+  bounds_shift s;
   double   *low, *high; /* [n] multipliers >= 0 */
 } lagrangian;
 
 /* Gradient of L to s.rest, curvature of the penalties to s.shift. Returns |gradient|_D. */
 static double evaluate_penalties(lagrangian *a, const double *x)
 {
-  box_shift *s = &a->s;
+  bounds_shift *s = &a->s;
   double     sum = 0.0;
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double rho = LAGRANGIAN_RHO * s->q->diagonal[i];
@@ -288,7 +288,7 @@ static double evaluate_penalties(lagrangian *a, const double *x)
 /* L(x + alpha step) - f(x); f is evaluated from its slope and curvature along the step. */
 static double evaluate_lagrangian(const lagrangian *a, const double *x, double alpha, double slope, double curvature)
 {
-  const box_shift *s   = &a->s;
+  const bounds_shift *s   = &a->s;
   double           sum = alpha * slope + 0.5 * alpha * alpha * curvature;
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double rho = LAGRANGIAN_RHO * s->q->diagonal[i], to = x[i] + alpha * s->step[i];
@@ -299,7 +299,7 @@ static double evaluate_lagrangian(const lagrangian *a, const double *x, double a
   return sum;
 }
 
-static double choose_step_length(lagrangian *a, int64_t trials, const double *x, box_result *r)
+static double choose_step_length(lagrangian *a, int64_t trials, const double *x, bounds_result *r)
 {
   double alpha = 1.0;
   a->s.q->apply(a->s.q->context, a->s.step, a->s.rest);
@@ -313,7 +313,7 @@ static double choose_step_length(lagrangian *a, int64_t trials, const double *x,
 /* Returns the change of the multipliers in |.|_D; applies it if is_real. */
 static double update_multipliers(lagrangian *a, const double *x, bool is_real)
 {
-  const box_shift *s   = &a->s;
+  const bounds_shift *s   = &a->s;
   double           sum = 0.0;
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double rho = LAGRANGIAN_RHO * s->q->diagonal[i];
@@ -325,17 +325,17 @@ static double update_multipliers(lagrangian *a, const double *x, bool is_real)
   return sqrt(sum);
 }
 
-static void lagrangian_iterate(lagrangian *a, const box_options *o, double *x, box_result *r)
+static void lagrangian_iterate(lagrangian *a, const bounds_options *o, double *x, bounds_result *r)
 {
-  box_shift    *s      = &a->s;
-  const int64_t max    = o->max_iterations > 0 ? o->max_iterations : BOX_SHIFT_OUTER;
+  bounds_shift    *s      = &a->s;
+  const int64_t max    = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER;
   double        lowest = INFINITY, length = 1.0;
   int           waited = 0;
   for (r->outer = 0;; ++r->outer) {
-    box_gradient(s->q, x, s->g, r);
-    const double norm = box_shift_answer(s, x, s->g, r);
+    bounds_gradient(s->q, x, s->g, r);
+    const double norm = bounds_shift_project(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
-    if (r->outer >= max) { r->verdict = BOX_ITERATIONS; break; }
+    if (r->outer >= max) { r->verdict = BOUNDS_ITERATIONS; break; }
     double slope = evaluate_penalties(a, x);
     if (slope <= LAGRANGIAN_UPDATE * update_multipliers(a, x, false)) {
       update_multipliers(a, x, true);
@@ -345,23 +345,23 @@ static void lagrangian_iterate(lagrangian *a, const box_options *o, double *x, b
     if (slope < 0.9 * lowest) waited = 0;
     else if (++waited == 3) length *= 0.5, waited = 0;
     lowest = fmin(lowest, slope);
-    const box_cg_verdict v = box_shift_solve(s, LAGRANGIAN_INNER * fmin(slope, fmax(norm, r->target)), r);
-    if (v != BOX_CG_OK && v != BOX_CG_ITERATIONS) { r->verdict = BOX_UNBOUNDED; break; }
+    const bounds_cg_status v = bounds_shift_solve(s, LAGRANGIAN_INNER * fmin(slope, fmax(norm, r->target)), r);
+    if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) { r->verdict = BOUNDS_UNBOUNDED; break; }
     const double alpha = o->trials > 1 ? choose_step_length(a, o->trials, x, r) : length;
     for (int64_t i = 0; i < s->q->n; ++i) x[i] += alpha * s->step[i];
   }
   memcpy(x, s->y, (size_t)s->q->n * sizeof *x);
 }
 
-PetscErrorCode box_solve_augmented_lagrangian(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_augmented_lagrangian(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   lagrangian a = {0};
   PetscFunctionBegin;
-  PetscErrorCode code = box_shift_create(q, o->preconditioner, &a.s);
+  PetscErrorCode code = bounds_shift_create(q, o->preconditioner, &a.s);
   if (!code) code = memory_alloc("multipliers of lower bounds", q->n, sizeof *a.low, &a.low);
   if (!code) code = memory_alloc("multipliers of upper bounds", q->n, sizeof *a.high, &a.high);
   if (!code) lagrangian_iterate(&a, o, x, r);
-  box_shift_destroy(&a.s);
+  bounds_shift_destroy(&a.s);
   memory_free(&a.low), memory_free(&a.high);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,8 +4,8 @@
 #define SS_OPTIM_BOUNDS_BOUNDS_COMPARISON_H
 #include "optim/bounds/bounds_problem.h"
 
-/* A box_solve_function each. */
-PetscErrorCode box_solve_admm(const box_qp *q, const box_options *o, double *x, box_result *r);
-PetscErrorCode box_solve_interior_point(const box_qp *q, const box_options *o, double *x, box_result *r);
-PetscErrorCode box_solve_augmented_lagrangian(const box_qp *q, const box_options *o, double *x, box_result *r);
+/* A bounds_solve_function each. */
+PetscErrorCode bounds_solve_admm(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
+PetscErrorCode bounds_solve_interior_point(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
+PetscErrorCode bounds_solve_augmented_lagrangian(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 #endif

@@ -69,7 +69,7 @@ static void level_free(grid_level *l)
   memory_free(&l->child), memory_free(&l->x), memory_free(&l->b), memory_free(&l->r), memory_free(&l->is_stale);
 }
 
-void box_levels_destroy(grid_levels **l)
+void bounds_levels_destroy(grid_levels **l)
 {
   if (!*l) return;
   for (int k = 0; k < (*l)->n_levels; ++k) level_free(&(*l)->level[k]);
@@ -152,7 +152,7 @@ static PetscErrorCode renumber_aggregates(grid_level *fine, const int32_t *numbe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void box_levels_fill(grid_levels *l, const grid_matrix *a)
+void bounds_levels_fill(grid_levels *l, const grid_matrix *a)
 {
   if (l->n_levels == 0) return;
   grid_level *top = &l->level[0];
@@ -172,7 +172,7 @@ static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, g
   PetscFunctionBegin;
   PetscCall(memory_alloc("finest cells", a->n, sizeof *l->cell, &l->cell));
   for (int64_t i = 0; i < a->n; ++i) l->cell[number[i]] = (int32_t)i;
-  box_levels_fill(l, a);
+  bounds_levels_fill(l, a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +202,7 @@ static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode box_levels_create(const grid_matrix *a, grid_levels **out)
+static PetscErrorCode bounds_levels_create(const grid_matrix *a, grid_levels **out)
 {
   grid_levels *l      = NULL;
   bool         is_last = a->n == 0;
@@ -213,17 +213,17 @@ static PetscErrorCode box_levels_create(const grid_matrix *a, grid_levels **out)
   PetscErrorCode code = memory_alloc("coarse levels", MAX_LEVELS, sizeof *l->level, &l->level);
   while (!code && !is_last) code = add_level(a, &c, l, &is_last);
   if (c.ijk != a->ijk) grid_cells_free(&c);
-  if (code) box_levels_destroy(out);
+  if (code) bounds_levels_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_levels_need(grid_matrix *a)
+PetscErrorCode bounds_levels_require(grid_matrix *a)
 {
   PetscFunctionBegin;
   if (a->levels) PetscFunctionReturn(PETSC_SUCCESS);
-  a->destroy_levels = box_levels_destroy;
-  PetscCall(box_levels_create(a, &a->levels));
+  a->destroy_levels = bounds_levels_destroy;
+  PetscCall(bounds_levels_create(a, &a->levels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,7 +307,7 @@ static void run_v_cycle(const grid_level *l, int n_levels)
     for (int c = l->n_colors - 1; c >= 0; --c) sweep_one_color(l, c);
 }
 
-void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z)
+void bounds_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z)
 {
   const double largest = team_max_abs(n, r); /* scaled to 1: single precision covers 38 decades */
   if (l->n_levels == 0) return;
@@ -363,18 +363,18 @@ static void mark_stale_aggregates(const grid_level *l, const grid_level *coarse)
   }
 }
 
-void box_levels_restrict(grid_levels *l, const uint8_t *is_free)
+void bounds_levels_restrict(grid_levels *l, const uint8_t *is_free)
 {
   if (l->n_levels == 0) return;
   const grid_level *top     = &l->level[0];
-  const bool        is_anew = !l->is_summed;
+  const bool        is_recomputed = !l->is_summed;
   LEVEL_FOR(i, 0, top->n, update_inverse(l, top, i, is_free))
   for (int k = 1; k < l->n_levels; ++k) {
     const grid_level *coarse = &l->level[k];
-    if (!is_anew) mark_stale_aggregates(&l->level[k - 1], coarse);
+    if (!is_recomputed) mark_stale_aggregates(&l->level[k - 1], coarse);
     #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS / 8)
     for (int32_t c = 0; c < coarse->n; ++c)
-      if (is_anew || coarse->is_stale[c]) sum_children(&l->level[k - 1], coarse, c);
+      if (is_recomputed || coarse->is_stale[c]) sum_children(&l->level[k - 1], coarse, c);
   }
   l->is_summed = true;
 }
@@ -393,7 +393,7 @@ static void sweep_projected(const grid_level *l, int c, const float *restrict lo
   }
 }
 
-PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps,
+PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps,
                                   double *x)
 {
   float *low = NULL, *high = NULL;

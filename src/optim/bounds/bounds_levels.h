@@ -30,19 +30,19 @@ typedef struct grid_levels {
 } grid_levels;
 
 /* Create a->levels if there are none; only the coefficients of the finest level are set. Costs about ten products with A. */
-PetscErrorCode box_levels_need(grid_matrix *a);
-void           box_levels_destroy(grid_levels **l); /* accepts NULL */
+PetscErrorCode bounds_levels_require(grid_matrix *a);
+void           bounds_levels_destroy(grid_levels **l); /* accepts NULL */
 /* Copy the coefficients of a matrix with the same cells as the one the levels were created for. */
-void box_levels_fill(grid_levels *l, const grid_matrix *a);
+void bounds_levels_fill(grid_levels *l, const grid_matrix *a);
 /* Set the free cells, and sum their coefficients on the coarse levels (Galerkin product for piecewise constants). Only
  * aggregates that changed since the last call are summed again. */
-void box_levels_restrict(grid_levels *l, const uint8_t *is_free);
+void bounds_levels_restrict(grid_levels *l, const uint8_t *is_free);
 /* Projected Gauss-Seidel sweeps for A x = b, lo <= x <= hi, from x [n], in single precision, over all cells. lo, hi NULL: no
  * bounds. Fails when memory does. */
-PetscErrorCode box_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps, double *x);
+PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps, double *x);
 /* z = M^-1 r: one symmetric V-cycle with 2 + 2 sweeps. r must be zero at cells that are not free; z is zero there. The same bits
  * on any number of threads. */
-void box_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z);
+void bounds_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z);
 
 /* Aggregates of 2 x 2 x 2 cells of a regular grid. */
 typedef struct {

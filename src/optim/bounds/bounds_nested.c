@@ -48,7 +48,7 @@ static PetscErrorCode coarsen(const grid_matrix *a, coarse_qp *c)
 
 /* Right-hand side: sum over the children. Bounds: the tightest of the children, or their mean where these cross. Initial guess:
  * the feasible value nearest to 0. */
-static PetscErrorCode fill_coarse_program(const box_qp *q, const double *b, coarse_qp *c)
+static PetscErrorCode fill_coarse_program(const bounds_qp *q, const double *b, coarse_qp *c)
 {
   const int64_t n = c->a.n;
   double      **const vectors[] = {&c->b, &c->lo, &c->hi, &c->x};
@@ -63,25 +63,25 @@ static PetscErrorCode fill_coarse_program(const box_qp *q, const double *b, coar
   }
   for (int64_t i = 0; i < n; ++i) {
     if (c->lo[i] > c->hi[i]) c->lo[i] = c->hi[i] = 0.5 * (c->lo[i] + c->hi[i]);
-    c->x[i] = box_clip(0.0, c->lo[i], c->hi[i]);
+    c->x[i] = bounds_clamp(0.0, c->lo[i], c->hi[i]);
     if (!(c->a.diagonal[i] > 0.0)) c->a.diagonal[i] = 1.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_coarse_program(const box_qp *q, const box_options *o, const double *b, double *x, box_result *r)
+static PetscErrorCode solve_coarse_program(const bounds_qp *q, const bounds_options *o, const double *b, double *x, bounds_result *r)
 {
   grid_matrix *a = q->grid;
   coarse_qp    c = {0};
   PetscFunctionBegin;
-  PetscCall(box_levels_need(a));
+  PetscCall(bounds_levels_require(a));
   PetscErrorCode code = coarsen(a, &c);
   if (!code && c.a.n <= a->n - a->n / 8) {
-    box_options own    = *o;
-    box_result  inside = {0};
+    bounds_options own    = *o;
+    bounds_result  inside = {0};
     own.tolerance = ROUGH, own.absolute = 0.0, own.max_iterations = 0;
     code = fill_coarse_program(q, b, &c);
-    const box_qp qc = {.n        = c.a.n,
+    const bounds_qp qc = {.n        = c.a.n,
                        .apply    = grid_matrix_apply,
                        .context  = &c.a,
                        .diagonal = c.a.diagonal,
@@ -89,11 +89,11 @@ static PetscErrorCode solve_coarse_program(const box_qp *q, const box_options *o
                        .lo       = c.lo,
                        .hi       = c.hi,
                        .grid     = &c.a};
-    if (!code) code = box_solve_with(box_nested_start, box_solve_active_set, false, &qc, &own, c.x, &inside);
+    if (!code) code = bounds_solve_with(bounds_nested_start, bounds_solve_active_set, false, &qc, &own, c.x, &inside);
     r->coarse_products += inside.products + inside.coarse_products;
-    if (!code && (inside.verdict == BOX_OK || inside.verdict == BOX_STALLED)) {
-      for (int64_t i = 0; i < a->n; ++i) x[i] = box_clip(c.x[c.of[i]], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
-      code = box_levels_project(a->levels, a->n, b, q->lo, q->hi, SWEEPS, x);
+    if (!code && (inside.verdict == BOUNDS_OK || inside.verdict == BOUNDS_STALLED)) {
+      for (int64_t i = 0; i < a->n; ++i) x[i] = bounds_clamp(c.x[c.of[i]], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
+      code = bounds_levels_project(a->levels, a->n, b, q->lo, q->hi, SWEEPS, x);
     }
   }
   coarse_free(&c);
@@ -101,33 +101,33 @@ static PetscErrorCode solve_coarse_program(const box_qp *q, const box_options *o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_far_from_solution(const box_qp *q, const double *x, const double *g, box_part *part)
+static bool is_far_from_solution(const bounds_qp *q, const double *x, const double *g, bounds_partial_sums *part)
 {
   const int64_t n = q->n;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double far = 0.0, size = 0.0;
     for (int64_t i = first; i < last; ++i) {
-      const double gap = x[i] - box_clip(x[i] - g[i] / q->diagonal[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
+      const double gap = x[i] - bounds_clamp(x[i] - g[i] / q->diagonal[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
       far += q->diagonal[i] * gap * gap;
       size += q->b[i] * q->b[i] / q->diagonal[i];
     }
     part[c][0] = far, part[c][1] = size;
   }
-  return sqrt(box_add(part, box_chunks(n), 0)) > FAR * sqrt(box_add(part, box_chunks(n), 1));
+  return sqrt(bounds_sum(part, bounds_chunks(n), 0)) > FAR * sqrt(bounds_sum(part, bounds_chunks(n), 1));
 }
 
-PetscErrorCode box_nested_start(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_nested_start(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   double   *g = NULL, *b = NULL;
-  box_part *part = NULL;
+  bounds_partial_sums *part = NULL;
   PetscFunctionBegin;
   if (!q->grid || q->grid->n < SMALLEST) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = memory_alloc("gradient of a start", q->n, sizeof *g, &g);
-  if (!code) code = memory_alloc("partial sums of a start", box_chunks(q->n), sizeof *part, &part);
+  if (!code) code = memory_alloc("partial sums of a start", bounds_chunks(q->n), sizeof *part, &part);
   if (!code) code = memory_alloc("right-hand side of a start", q->grid->n, sizeof *b, &b);
   if (!code) {
-    box_gradient(q, x, g, r);
+    bounds_gradient(q, x, g, r);
     if (is_far_from_solution(q, x, g, part)) { /* A_grid x - (A x - b) */
       grid_matrix_apply(q->grid, x, b);
       for (int64_t i = 0; i < q->grid->n; ++i) b[i] -= g[i];

@@ -1,4 +1,4 @@
-/* Nested iteration: an initial guess from coarser grids for programs without a good one. Called by box_solve. */
+/* Nested iteration: an initial guess from coarser grids for programs without a good one. Called by bounds_solve. */
 #ifndef SS_OPTIM_BOUNDS_BOUNDS_NESTED_H
 #define SS_OPTIM_BOUNDS_BOUNDS_NESTED_H
 #include "optim/bounds/bounds_problem.h"
@@ -7,5 +7,5 @@
  * 200 cells. Solves the same program on aggregates of 2 x 2 x 2 cells to low accuracy, recursively, interpolates the result and
  * smooths it. The result predicts most of the active bounds. Else x is unchanged. Terms of A that are not in the grid matrix are
  * evaluated at the given x. */
-PetscErrorCode box_nested_start(const box_qp *q, const box_options *o, double *x, box_result *r);
+PetscErrorCode bounds_nested_start(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 #endif

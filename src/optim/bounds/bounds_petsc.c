@@ -1,4 +1,4 @@
-/* Adapter between box_qp and PETSc's Tao and SNES. */
+/* Adapter between bounds_qp and PETSc's Tao and SNES. */
 #include "optim/bounds/bounds_petsc.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_tao.h"
@@ -7,9 +7,9 @@
 enum { DENSE = 500, ITERATIONS = 5000 };
 
 typedef struct {
-  const box_qp      *q;
-  const box_options *o;
-  box_result        *r;
+  const bounds_qp      *q;
+  const bounds_options *o;
+  bounds_result        *r;
   double            *work;
   Mat                shell, A;     /* the operator; the assembled matrix or NULL */
   Vec                x, g, lo, hi;
@@ -44,7 +44,7 @@ static PetscErrorCode diagonal_shell(Mat M, Vec d)
 }
 
 /* Is the grid matrix all of A? Compares one product of each with a rough vector. */
-static PetscErrorCode is_grid_complete(const box_qp *q, bool *is)
+static PetscErrorCode is_grid_complete(const bounds_qp *q, bool *is)
 {
   double *x = NULL, *y = NULL, *z = NULL, apart = 0.0, size = 0.0;
   PetscFunctionBegin;
@@ -100,7 +100,7 @@ static PetscErrorCode assemble_from_products(petsc_qp *s, Mat *out)
 
 static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
 {
-  const box_qp *q = s->q;
+  const bounds_qp *q = s->q;
   bool          is_all;
   double       *lo, *hi;
   PetscInt      n;
@@ -111,7 +111,7 @@ static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
   PetscCall(MatShellSetOperation(s->shell, MATOP_MULT, (void (*)(void))mult_shell));
   PetscCall(MatShellSetOperation(s->shell, MATOP_MULT_TRANSPOSE, (void (*)(void))mult_shell));
   PetscCall(MatShellSetOperation(s->shell, MATOP_GET_DIAGONAL, (void (*)(void))diagonal_shell));
-  if (q->grid) PetscCall(box_tao_set_grid(s->shell, q->grid));
+  if (q->grid) PetscCall(bounds_tao_set_grid(s->shell, q->grid));
   if (wants_rows) {
     PetscCall(is_grid_complete(q, &is_all));
     if (is_all) PetscCall(assemble_from_grid(q->grid, &s->A));
@@ -139,7 +139,7 @@ static PetscErrorCode close_qp(petsc_qp *s, double *x)
 {
   PetscFunctionBegin;
   for (int64_t i = 0; i < s->q->n; ++i)
-    x[i] = box_clip(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
+    x[i] = bounds_clamp(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
   memory_free(&s->work);
   PetscCall(MatDestroy(&s->shell));
   PetscCall(MatDestroy(&s->A));
@@ -158,7 +158,7 @@ static PetscErrorCode evaluate_gradient(petsc_qp *s, Vec x, Vec g, double *f)
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(x, &a));
   PetscCall(VecGetArray(g, &to));
-  box_gradient(s->q, a, to, s->r);
+  bounds_gradient(s->q, a, to, s->r);
   if (f) *f = 0.5 * (team_dot(s->q->n, a, to) - team_dot(s->q->n, a, s->q->b));
   PetscCall(VecRestoreArray(g, &to));
   PetscCall(VecRestoreArrayRead(x, &a));
@@ -168,7 +168,7 @@ static PetscErrorCode evaluate_gradient(petsc_qp *s, Vec x, Vec g, double *f)
 /* |nu|_D of x with gradient g. */
 static PetscErrorCode evaluate_residual(const petsc_qp *s, Vec x, Vec g, double *out)
 {
-  const box_qp *q = s->q;
+  const bounds_qp *q = s->q;
   const double *a, *b;
   double        sum = 0.0;
   PetscFunctionBegin;
@@ -244,21 +244,21 @@ static PetscErrorCode run_tao(petsc_qp *s, Tao tao)
   PetscCall(TaoGetLinearSolveIterations(tao, &inner));
   if (is_ours) {
     const double target = s->r->target;
-    PetscCall(box_tao_result(tao, s->r));
+    PetscCall(bounds_tao_result(tao, s->r));
     s->r->target = target;
   } else s->r->iterations = inner > 0 ? inner : outer, s->r->outer = outer;
-  if (reason == TAO_DIVERGED_NAN) s->r->verdict = BOX_NOT_FINITE;
-  else if (reason == TAO_DIVERGED_MAXITS || reason == TAO_DIVERGED_MAXFCN) s->r->verdict = BOX_ITERATIONS;
-  else if (reason < 0) s->r->verdict = BOX_STALLED;
+  if (reason == TAO_DIVERGED_NAN) s->r->verdict = BOUNDS_NOT_FINITE;
+  else if (reason == TAO_DIVERGED_MAXITS || reason == TAO_DIVERGED_MAXFCN) s->r->verdict = BOUNDS_ITERATIONS;
+  else if (reason < 0) s->r->verdict = BOUNDS_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_solve_tao(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_tao(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   petsc_qp s   = {.q = q, .o = o, .r = r};
   Tao      tao = NULL;
   PetscFunctionBegin;
-  PetscCall(box_tao_register());
+  PetscCall(bounds_tao_register());
   PetscErrorCode code = open_qp(&s, x, true);
   if (!code) code = TaoCreate(PETSC_COMM_SELF, &tao);
   if (!code) code = run_tao(&s, tao);
@@ -327,13 +327,13 @@ static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
   PetscCall(SNESGetIterationNumber(snes, &outer));
   PetscCall(SNESGetLinearSolveIterations(snes, &inner));
   s->r->iterations = inner, s->r->outer = outer;
-  if (reason == SNES_DIVERGED_MAX_IT || reason == SNES_DIVERGED_FUNCTION_COUNT) s->r->verdict = BOX_ITERATIONS;
-  else if (reason == SNES_DIVERGED_FNORM_NAN) s->r->verdict = BOX_NOT_FINITE;
-  else if (reason < 0) s->r->verdict = BOX_STALLED;
+  if (reason == SNES_DIVERGED_MAX_IT || reason == SNES_DIVERGED_FUNCTION_COUNT) s->r->verdict = BOUNDS_ITERATIONS;
+  else if (reason == SNES_DIVERGED_FNORM_NAN) s->r->verdict = BOUNDS_NOT_FINITE;
+  else if (reason < 0) s->r->verdict = BOUNDS_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_solve_snesvi(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_snesvi(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   petsc_qp s    = {.q = q, .o = o, .r = r};
   SNES     snes = NULL;

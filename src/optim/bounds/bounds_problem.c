@@ -5,18 +5,18 @@
 
 enum { ROUNDS = 3 };
 
-const char *box_verdict_text(box_verdict v)
+const char *bounds_status_text(bounds_status v)
 {
   switch (v) {
 #define X(name, text) case name: return text;
-    BOX_VERDICT_TABLE(X)
+    BOUNDS_STATUS_TABLE(X)
 #undef X
   }
   return "unknown";
 }
 
 /* NULL if unknown i is valid input, else the rule that it breaks. */
-static const char *find_input_error(const box_qp *q, const double *x, int64_t i)
+static const char *find_input_error(const bounds_qp *q, const double *x, int64_t i)
 {
   const double lo = q->lo ? q->lo[i] : -INFINITY, hi = q->hi ? q->hi[i] : INFINITY;
   if (!(q->diagonal[i] > 0.0 && isfinite(q->diagonal[i]))) return "its diagonal must be a finite number above 0";
@@ -26,13 +26,13 @@ static const char *find_input_error(const box_qp *q, const double *x, int64_t i)
   return NULL;
 }
 
-double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *n_bound)
+double bounds_residual(const bounds_qp *q, const double *x, double *scratch, int64_t *n_bound)
 {
   double  sum = 0.0;
   int64_t count = 0;
   q->apply(q->context, x, scratch);
-  for (int64_t c = 0; c < box_chunks(q->n); ++c) {
-    BOX_RANGE(q->n);
+  for (int64_t c = 0; c < bounds_chunks(q->n); ++c) {
+    BOUNDS_RANGE(q->n);
     double part = 0.0;
     for (int64_t i = first; i < last; ++i) {
       const bool   at_lo = q->lo && x[i] <= q->lo[i], at_hi = q->hi && x[i] >= q->hi[i];
@@ -50,11 +50,11 @@ double box_residual(const box_qp *q, const double *x, double *scratch, int64_t *
 
 /* Move x into the bounds and return |b| in the norm of the inverse diagonal. *bad: the first invalid unknown, or n. x is
  * unchanged if one is invalid. */
-static double project_start_and_norm_b(const box_qp *q, double *restrict x, box_part *part, int64_t *bad)
+static double project_start_and_norm_b(const bounds_qp *q, double *restrict x, bounds_partial_sums *part, int64_t *bad)
 {
-  const int64_t n = q->n, n_chunks = box_chunks(n);
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  const int64_t n = q->n, n_chunks = bounds_chunks(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double  sum   = 0.0;
     int64_t wrong = n;
     for (int64_t i = last - 1; i >= first; --i) {
@@ -62,39 +62,39 @@ static double project_start_and_norm_b(const box_qp *q, double *restrict x, box_
       sum += q->b[i] * q->b[i] / q->diagonal[i];
     }
     for (int64_t i = first; i < last && wrong == n; ++i)
-      x[i] = box_clip(x[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
+      x[i] = bounds_clamp(x[i], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
     part[c][0] = sum, part[c][1] = (double)wrong;
   }
   *bad = n;
   for (int64_t c = n_chunks - 1; c >= 0; --c)
     if (part[c][1] < (double)n) *bad = (int64_t)part[c][1];
-  return sqrt(box_add(part, n_chunks, 0));
+  return sqrt(bounds_sum(part, n_chunks, 0));
 }
 
-void box_gradient(const box_qp *q, const double *restrict x, double *restrict g, box_result *r)
+void bounds_gradient(const bounds_qp *q, const double *restrict x, double *restrict g, bounds_result *r)
 {
   const int64_t n          = q->n;
   const double *restrict b = q->b;
   q->apply(q->context, x, g);
   ++r->products;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) g[i] -= b[i];
   }
 }
 
-PetscErrorCode box_solve_with(box_solve_function start, box_solve_function solver, bool is_unbounded, const box_qp *q, const box_options *o,
-                              double *x, box_result *r)
+PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_function solver, bool is_unbounded, const bounds_qp *q, const bounds_options *o,
+                              double *x, bounds_result *r)
 {
-  const box_qp unbounded = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b};
+  const bounds_qp unbounded = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b};
   double      *scratch   = NULL;
-  box_part    *part      = NULL;
+  bounds_partial_sums    *part      = NULL;
   int64_t      bad;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("partial sums of a quadratic program", box_chunks(q->n), sizeof *part, &part));
+  PetscCall(memory_alloc("partial sums of a quadratic program", bounds_chunks(q->n), sizeof *part, &part));
   const double size = project_start_and_norm_b(q, x, part, &bad);
   memory_free(&part);
-  *r = (box_result){.alpha_bar = r->alpha_bar, .target = fmax(o->tolerance * size, o->absolute)};
+  *r = (bounds_result){.alpha_bar = r->alpha_bar, .target = fmax(o->tolerance * size, o->absolute)};
   PetscCheck(bad == q->n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "unknown %" PRId64 " of a quadratic program: %s", bad,
              find_input_error(q, x, bad));
   if (q->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -104,13 +104,13 @@ PetscErrorCode box_solve_with(box_solve_function start, box_solve_function solve
                                                            * from the true one */
     code = (*solver)(q, o, x, r);
     if (code) break;
-    r->residual = box_residual(is_unbounded ? &unbounded : q, x, scratch, &r->n_bound);
+    r->residual = bounds_residual(is_unbounded ? &unbounded : q, x, scratch, &r->n_bound);
     ++r->products;
-    if (r->verdict != BOX_OK || !(r->residual > r->target)) break;
+    if (r->verdict != BOUNDS_OK || !(r->residual > r->target)) break;
   }
-  if (!isfinite(r->residual)) r->verdict = BOX_NOT_FINITE;
-  else if (r->residual <= r->target) r->verdict = BOX_OK;
-  else if (r->verdict == BOX_OK) r->verdict = BOX_STALLED;
+  if (!isfinite(r->residual)) r->verdict = BOUNDS_NOT_FINITE;
+  else if (r->residual <= r->target) r->verdict = BOUNDS_OK;
+  else if (r->verdict == BOUNDS_OK) r->verdict = BOUNDS_STALLED;
   memory_free(&scratch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

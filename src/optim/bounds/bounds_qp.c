@@ -10,48 +10,48 @@
 
 static const char *const methods[] = {
 #define X(symbol, name, solve, help) name,
-  BOX_SOLVER_TABLE(X)
+  BOUNDS_SOLVER_TABLE(X)
 #undef X
   NULL};
 static const char *const method_help[] = {
 #define X(symbol, name, solve, help) help,
-  BOX_SOLVER_TABLE(X)
+  BOUNDS_SOLVER_TABLE(X)
 #undef X
   NULL};
 static const char *const preconditioners[] = {
 #define X(symbol, name, help) name,
-  BOX_PRECONDITIONER_TABLE(X)
+  BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
   NULL};
 static const char *const preconditioner_help[] = {
 #define X(symbol, name, help) help,
-  BOX_PRECONDITIONER_TABLE(X)
+  BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
   NULL};
-const box_solver box_solvers[BOX_N_METHODS + 1] = {
+const bounds_solver bounds_solvers[BOUNDS_N_METHODS + 1] = {
 #define X(symbol, name, solve, help) {name, help, solve},
-  BOX_SOLVER_TABLE(X)
+  BOUNDS_SOLVER_TABLE(X)
 #undef X
   {NULL, NULL, NULL}};
 
 static const key_spec keys[] = {
     {.name        = "method",
      .type        = KEY_ENUM,
-     .offset      = offsetof(box_options, method),
+     .offset      = offsetof(bounds_options, method),
      .choices     = methods,
      .choice_help = method_help,
      .fallback    = "active_set",
      .help        = "solver of the bound-constrained quadratic program"},
     {.name        = "preconditioner",
      .type        = KEY_ENUM,
-     .offset      = offsetof(box_options, preconditioner),
+     .offset      = offsetof(bounds_options, preconditioner),
      .choices     = preconditioners,
      .choice_help = preconditioner_help,
      .fallback    = "multigrid",
      .help        = "preconditioner of the unknowns that are not at a bound"},
     {.name     = "tolerance",
      .type     = KEY_REAL,
-     .offset   = offsetof(box_options, tolerance),
+     .offset   = offsetof(bounds_options, tolerance),
      .fallback = "1.0e-4",
      .min      = 0,
      .max      = 1,
@@ -59,7 +59,7 @@ static const key_spec keys[] = {
                  "both in the norm of the inverse diagonal"},
     {.name     = "absolute",
      .type     = KEY_REAL,
-     .offset   = offsetof(box_options, absolute),
+     .offset   = offsetof(bounds_options, absolute),
      .fallback = "0",
      .min      = 0,
      .max      = INFINITY,
@@ -68,14 +68,14 @@ static const key_spec keys[] = {
          "unit: square root of energy"},
     {.name     = "max_iterations",
      .type     = KEY_INT,
-     .offset   = offsetof(box_options, max_iterations),
+     .offset   = offsetof(bounds_options, max_iterations),
      .fallback = "0",
      .min      = 0,
      .max      = 1e9,
      .help     = "largest number of iterations; 0: default of the method"},
     {.name     = "gamma",
      .type     = KEY_REAL,
-     .offset   = offsetof(box_options, gamma),
+     .offset   = offsetof(bounds_options, gamma),
      .fallback = "1",
      .min      = 0,
      .max      = INFINITY,
@@ -83,46 +83,46 @@ static const key_spec keys[] = {
      .help     = "mprgp: constraints are released when the chopped gradient exceeds gamma times the free gradient"},
     {.name     = "trials",
      .type     = KEY_INT,
-     .offset   = offsetof(box_options, trials),
+     .offset   = offsetof(bounds_options, trials),
      .fallback = "1",
      .min      = 1,
      .max      = 100,
      .help     = "interior_point and augmented_lagrangian: largest number of step lengths tried"},
     {.name     = "nested",
      .type     = KEY_BOOL,
-     .offset   = offsetof(box_options, is_nested),
+     .offset   = offsetof(bounds_options, is_nested),
      .fallback = "true",
      .help = "with multigrid, mprgp and active_set compute an initial guess on coarser grids if the given one is far from the "
              "solution"},
     {.name     = "prefix",
      .type     = KEY_STRING,
-     .offset   = offsetof(box_options, prefix),
+     .offset   = offsetof(bounds_options, prefix),
      .fallback = "pressure_",
      .help =
          "options prefix of tao and snesvi: with pressure_, the key pressure_tao_type in the block petsc selects the Tao type"},
     {.name = NULL}};
-const key_table box_options_table = {
-    .name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(box_options), .keys = keys};
+const key_table bounds_options_table = {
+    .name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(bounds_options), .keys = keys};
 
-PetscErrorCode box_options_defaults(document *owner, const box_options **out)
+PetscErrorCode bounds_options_defaults(document *owner, const bounds_options **out)
 {
   diagnostics *d = NULL;
   const void  *read = NULL;
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(diagnostics_create(&d));
-  const PetscErrorCode code = key_table_read(&box_options_table, owner, NULL, "box", d, &read);
+  const PetscErrorCode code = key_table_read(&bounds_options_table, owner, NULL, "box", d, &read);
   diagnostics_destroy(&d);
   PetscCall(code);
   *out = read;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_solve(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
-  const bool has_nested_start = o->is_nested && o->preconditioner == BOX_PRECONDITIONER_MULTIGRID &&
-                                (o->method == BOX_METHOD_MPRGP || o->method == BOX_METHOD_ACTIVE_SET);
+  const bool has_nested_start = o->is_nested && o->preconditioner == BOUNDS_PRECONDITIONER_MULTIGRID &&
+                                (o->method == BOUNDS_METHOD_MPRGP || o->method == BOUNDS_METHOD_ACTIVE_SET);
   PetscFunctionBegin;
-  PetscCall(box_solve_with(has_nested_start ? box_nested_start : NULL, box_solvers[o->method].solve, o->method == BOX_METHOD_CG, q, o, x, r));
+  PetscCall(bounds_solve_with(has_nested_start ? bounds_nested_start : NULL, bounds_solvers[o->method].solve, o->method == BOUNDS_METHOD_CG, q, o, x, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,7 @@
 
 static const double SSOR_OMEGA = 1.2, MODIFIED = 0.97, SAFE = 0.25;
 
-void box_sweeps_destroy(box_sweeps **s)
+void bounds_sweeps_destroy(bounds_sweeps **s)
 {
   if (!*s) return;
   for (int side = 0; side < 2; ++side) memory_free(&(*s)->to[side]), memory_free(&(*s)->off[side]);
@@ -26,9 +26,9 @@ static bool is_split(const grid_matrix *a)
   return true;
 }
 
-PetscErrorCode box_sweeps_create(const grid_matrix *a, box_sweeps **out)
+PetscErrorCode bounds_sweeps_create(const grid_matrix *a, bounds_sweeps **out)
 {
-  box_sweeps *s = NULL;
+  bounds_sweeps *s = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("incomplete factor", 1, sizeof *s, &s));
   *out = s;
@@ -39,13 +39,13 @@ PetscErrorCode box_sweeps_create(const grid_matrix *a, box_sweeps **out)
     code = memory_alloc("neighbours of sweeps", a->n, sizeof *s->to[side], &s->to[side]);
     if (!code) code = memory_alloc("coefficients of sweeps", a->n, sizeof *s->off[side], &s->off[side]);
   }
-  if (!code) box_sweeps_load(s, a);
-  if (code) box_sweeps_destroy(out);
+  if (!code) bounds_sweeps_load(s, a);
+  if (code) bounds_sweeps_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void box_sweeps_load(box_sweeps *s, const grid_matrix *a)
+void bounds_sweeps_load(bounds_sweeps *s, const grid_matrix *a)
 {
   double largest = 0.0;
   for (int64_t i = 0; i < a->n; ++i) largest = a->diagonal[i] > largest ? a->diagonal[i] : largest;
@@ -66,12 +66,12 @@ void box_sweeps_load(box_sweeps *s, const grid_matrix *a)
   }
 }
 
-void box_sweeps_ssor(box_sweeps *s, const grid_matrix *a, const uint8_t *is_free)
+void bounds_sweeps_ssor(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free)
 {
   for (int64_t i = 0; i < a->n; ++i) s->inverse[i] = is_free[i] ? s->unit * SSOR_OMEGA / a->diagonal[i] : 0.0;
 }
 
-void box_sweeps_mic(box_sweeps *s, const grid_matrix *a, const uint8_t *is_free)
+void bounds_sweeps_mic(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free)
 {
   double *restrict inverse = s->inverse;
   for (int64_t i = 0; i < a->n; ++i) {
@@ -92,7 +92,7 @@ void box_sweeps_mic(box_sweeps *s, const grid_matrix *a, const uint8_t *is_free)
   }
 }
 
-static void apply_matrix(const box_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z)
+static void apply_matrix(const bounds_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z)
 {
   const int32_t(*restrict neighbor)[6] = (const int32_t(*)[6])a->neighbor;
   const double(*restrict off)[6]       = (const double(*)[6])a->off;
@@ -111,7 +111,7 @@ static void apply_matrix(const box_sweeps *s, const grid_matrix *a, const double
   }
 }
 
-void box_sweeps_apply(const box_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z)
+void bounds_sweeps_apply(const bounds_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z)
 {
   const int32_t n = s->n;
   const double *restrict inverse = s->inverse, per_unit = 1.0 / s->unit;

@@ -16,18 +16,18 @@ typedef struct {
   int32_t (*to[2])[SWEEP_SIDE];     /* [n] lower, upper neighbours; any cell where there is none. NULL: some cell has more than
                                      * three on a side, and the sweeps read the matrix */
   float   (*off[2])[SWEEP_SIDE];    /* [n] 0 where there is none */
-} box_sweeps;
+} bounds_sweeps;
 
 /* Create for a matrix; no unknown is free yet. The calls below borrow the same matrix and use the coefficients of the last
- * box_sweeps_load. */
-PetscErrorCode box_sweeps_create(const grid_matrix *a, box_sweeps **out);
-void           box_sweeps_destroy(box_sweeps **s); /* accepts NULL */
-void           box_sweeps_load(box_sweeps *s, const grid_matrix *a);
+ * bounds_sweeps_load. */
+PetscErrorCode bounds_sweeps_create(const grid_matrix *a, bounds_sweeps **out);
+void           bounds_sweeps_destroy(bounds_sweeps **s); /* accepts NULL */
+void           bounds_sweeps_load(bounds_sweeps *s, const grid_matrix *a);
 /* 1/e_i of M = (E + L) E^-1 (E + L^T) on the free cells, 0 elsewhere. For SSOR E = diagonal/1.2; for MIC
  *   e_i = a_ii - sum_j a_ij^2/e_j - 0.97 sum_j a_ij (sum of a_jk over upper k other than i)/e_j over lower j,
  * or a_ii where that is below a quarter of it [Bridson2015]. */
-void box_sweeps_ssor(box_sweeps *s, const grid_matrix *a, const uint8_t *is_free);
-void box_sweeps_mic(box_sweeps *s, const grid_matrix *a, const uint8_t *is_free);
+void bounds_sweeps_ssor(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free);
+void bounds_sweeps_mic(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free);
 /* z = M^-1 r. No aliasing. */
-void box_sweeps_apply(const box_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z);
+void bounds_sweeps_apply(const bounds_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z);
 #endif

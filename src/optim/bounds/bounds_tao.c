@@ -1,4 +1,4 @@
-/* Each TaoSolve copies the problem into a box_qp and calls the solver through box_solve_with. */
+/* Each TaoSolve copies the problem into a bounds_qp and calls the solver through bounds_solve_with. */
 #include "optim/bounds/bounds_tao.h"
 #include "core/memory.h"
 #include "optim/bounds/active_set.h"
@@ -8,16 +8,16 @@
 #define GRID "SSGridMatrix"
 
 typedef struct {
-  box_solve_function solver;
-  box_options o;
-  box_result  result;
+  bounds_solve_function solver;
+  bounds_options o;
+  bounds_result  result;
   double     *b, *diagonal, *lo, *hi; /* [n] data of one solve */
   Mat         H;                      /* Hessian of the current solve */
   Vec         in, out;
   PetscErrorCode failed;              /* error code of the first failed product */
 } tao_box;
 
-PetscErrorCode box_tao_set_grid(Mat hessian, grid_matrix *grid)
+PetscErrorCode bounds_tao_set_grid(Mat hessian, grid_matrix *grid)
 {
   PetscContainer c;
   PetscFunctionBegin;
@@ -82,14 +82,14 @@ static PetscErrorCode read_problem(Tao tao, tao_box *t, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static TaoConvergedReason reason_of(const box_result *r, double absolute)
+static TaoConvergedReason reason_of(const bounds_result *r, double absolute)
 {
   switch (r->verdict) {
-  case BOX_OK: return r->target > absolute ? TAO_CONVERGED_GRTOL : TAO_CONVERGED_GATOL;
-  case BOX_ITERATIONS: return TAO_DIVERGED_MAXITS;
-  case BOX_STALLED: return TAO_DIVERGED_LS_FAILURE;
-  case BOX_UNBOUNDED: return TAO_DIVERGED_USER;
-  case BOX_NOT_FINITE: return TAO_DIVERGED_NAN;
+  case BOUNDS_OK: return r->target > absolute ? TAO_CONVERGED_GRTOL : TAO_CONVERGED_GATOL;
+  case BOUNDS_ITERATIONS: return TAO_DIVERGED_MAXITS;
+  case BOUNDS_STALLED: return TAO_DIVERGED_LS_FAILURE;
+  case BOUNDS_UNBOUNDED: return TAO_DIVERGED_USER;
+  case BOUNDS_NOT_FINITE: return TAO_DIVERGED_NAN;
   }
   return TAO_DIVERGED_USER;
 }
@@ -106,11 +106,11 @@ static PetscErrorCode run_solver(Tao tao, tao_box *t, int64_t n)
   t->o.tolerance      = tao->grtol;
   t->o.absolute       = tao->gatol;
   t->o.max_iterations = tao->max_it == 10000 ? 0 : tao->max_it; /* Tao's default means: default of the method */
-  t->result           = (box_result){.alpha_bar = alpha_bar};
-  const box_qp q      = {
+  t->result           = (bounds_result){.alpha_bar = alpha_bar};
+  const bounds_qp q      = {
            .n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
   PetscCall(VecGetArray(tao->solution, &x));
-  PetscErrorCode code = box_solve_with(NULL, t->solver, false, &q, &t->o, x, &t->result);
+  PetscErrorCode code = bounds_solve_with(NULL, t->solver, false, &q, &t->o, x, &t->result);
   PetscCall(VecRestoreArray(tao->solution, &x));
   PetscCall(code);
   PetscCall(t->failed);
@@ -159,7 +159,7 @@ static PetscErrorCode TaoSetFromOptions_Box(Tao tao, PetscOptionItems *PetscOpti
 {
   static const char *const kinds[] = {
 #define X(symbol, name, help) name,
-    BOX_PRECONDITIONER_TABLE(X)
+    BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
   };
   tao_box  *t    = tao->data;
@@ -168,7 +168,7 @@ static PetscErrorCode TaoSetFromOptions_Box(Tao tao, PetscOptionItems *PetscOpti
   PetscOptionsHeadBegin(PetscOptionsObject, "Quadratic programs with bounds");
   PetscCall(PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma,
                              &t->o.gamma, NULL));
-  PetscCall(PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOX_N_PRECONDITIONERS, kinds[kind],
+  PetscCall(PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOUNDS_N_PRECONDITIONERS, kinds[kind],
                               &kind, NULL));
   t->o.preconditioner = (int)kind;
   PetscOptionsHeadEnd();
@@ -195,13 +195,13 @@ static PetscErrorCode TaoDestroy_Box(Tao tao)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_tao_type(Tao tao, box_solve_function solver)
+static PetscErrorCode create_tao_type(Tao tao, bounds_solve_function solver)
 {
   tao_box *t;
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));
   t->solver  = solver;
-  t->o       = (box_options){.preconditioner = BOX_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
+  t->o       = (bounds_options){.preconditioner = BOUNDS_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
   tao->data  = t;
   tao->ops->setup          = TaoSetUp_Box;
   tao->ops->solve          = TaoSolve_Box;
@@ -211,11 +211,11 @@ static PetscErrorCode create_tao_type(Tao tao, box_solve_function solver)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create_tao_type(tao, box_solve_mprgp); }
-static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create_tao_type(tao, box_solve_mprgp_original); }
-static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create_tao_type(tao, box_solve_active_set); }
+static PetscErrorCode TaoCreate_MPRGP(Tao tao) { return create_tao_type(tao, bounds_solve_mprgp); }
+static PetscErrorCode TaoCreate_MPRGPOriginal(Tao tao) { return create_tao_type(tao, bounds_solve_mprgp_original); }
+static PetscErrorCode TaoCreate_ActiveSet(Tao tao) { return create_tao_type(tao, bounds_solve_active_set); }
 
-PetscErrorCode box_tao_result(Tao tao, box_result *out)
+PetscErrorCode bounds_tao_result(Tao tao, bounds_result *out)
 {
   PetscFunctionBegin;
   PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
@@ -225,7 +225,7 @@ PetscErrorCode box_tao_result(Tao tao, box_result *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_tao_register(void)
+PetscErrorCode bounds_tao_register(void)
 {
   PetscFunctionBegin;
   PetscCall(TaoInitializePackage()); /* otherwise PETSc would register its own types over a non-empty list */

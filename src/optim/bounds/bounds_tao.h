@@ -3,7 +3,7 @@
  *   -tao_type mprgp | mprgporiginal | activeset
  *   -tao_mprgp_gamma <1>            constraints are released when the chopped gradient exceeds gamma times the free gradient
  *   -tao_mprgp_preconditioner <multigrid>  none | jacobi | ssor | mic | multigrid; the last three need a grid matrix
- *                                   (box_tao_set_grid) and are replaced by jacobi without one
+ *                                   (bounds_tao_set_grid) and are replaced by jacobi without one
  *   -tao_max_it                     0 or PETSc's default: default of the method
  *
  * The objective must be quadratic: the Hessian is evaluated once per solve. It needs MatMult only; without MATOP_GET_DIAGONAL its
@@ -16,9 +16,9 @@
 #define TAOMPRGP         "mprgp"
 #define TAOMPRGPORIGINAL "mprgporiginal"
 #define TAOACTIVESET     "activeset"
-PetscErrorCode box_tao_register(void); /* idempotent */
-/* Attach a grid matrix to a Hessian: see box_qp.grid. Borrowed for the lifetime of the Mat. */
-PetscErrorCode box_tao_set_grid(Mat hessian, grid_matrix *grid);
+PetscErrorCode bounds_tao_register(void); /* idempotent */
+/* Attach a grid matrix to a Hessian: see bounds_qp.grid. Borrowed for the lifetime of the Mat. */
+PetscErrorCode bounds_tao_set_grid(Mat hessian, grid_matrix *grid);
 /* Result of the last TaoSolve of one of these types. */
-PetscErrorCode box_tao_result(Tao tao, box_result *out);
+PetscErrorCode bounds_tao_result(Tao tao, bounds_result *out);
 #endif

@@ -27,6 +27,6 @@ PetscErrorCode grid_matrix_allocate(int64_t n, grid_matrix *out);
 /* Free all arrays; accepts an empty matrix. */
 void grid_matrix_destroy(grid_matrix *a);
 /* y = A x, threaded over cells; the same bits on any number of threads. x and y must differ. `context` is a grid_matrix: see
- * box_qp.apply. */
+ * bounds_qp.apply. */
 void grid_matrix_apply(void *context, const double *restrict x, double *restrict y);
 #endif

@@ -8,13 +8,13 @@ enum { ITERATIONS = 5000, POWER_STEPS = 10 };
 static const double SWITCH = 10.0; /* expansion by whole steps while |nu| exceeds so many times its target */
 
 typedef struct {
-  const box_qp *q;
+  const bounds_qp *q;
   int64_t       n, n_chunks;
   double       *x, *g, *p, *Ap, *z, *phi, *lo, *hi, *before;
   double       *per_d, *w;             /* 1/diagonal; the metric: 1/diagonal, without preconditioner 1/largest diagonal */
   uint8_t      *is_free;
-  box_part     *part;
-  box_face     *face;
+  bounds_partial_sums     *part;
+  bounds_face     *face;
   double        alpha;                 /* fixed step length, relative to the metric w */
   double        nu2, beta2, reduced;   /* |nu|_D^2, |beta|_w^2, (reduced free gradient) . w (free gradient) */
 } mprgp;
@@ -25,26 +25,26 @@ static void mprgp_free(mprgp *m)
   if (m->w != m->per_d) memory_free(&m->w);
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) memory_free(vectors[k]);
   memory_free(&m->is_free), memory_free(&m->part);
-  box_face_destroy(&m->face);
+  bounds_face_destroy(&m->face);
 }
 
-static PetscErrorCode mprgp_create(mprgp *m, const box_options *o)
+static PetscErrorCode mprgp_create(mprgp *m, const bounds_options *o)
 {
-  const box_qp  *q         = m->q;
+  const bounds_qp  *q         = m->q;
   double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->per_d, &m->lo, &m->hi, &m->before};
-  const bool     is_plain  = o->preconditioner == BOX_PRECONDITIONER_NONE;
+  const bool     is_plain  = o->preconditioner == BOUNDS_PRECONDITIONER_NONE;
   PetscFunctionBegin;
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("vector of a quadratic program", m->n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("free set of a quadratic program", m->n, 1, &m->is_free));
   PetscCall(memory_alloc("partial sums of a quadratic program", m->n_chunks, sizeof *m->part, &m->part));
-  PetscCall(box_face_create(q, o->preconditioner, &m->face));
+  PetscCall(bounds_face_create(q, o->preconditioner, &m->face));
   m->w = m->per_d;
   if (is_plain) PetscCall(memory_alloc("metric of a quadratic program", m->n, sizeof(double), &m->w));
   double largest = 0.0;
   for (int64_t i = 0; i < m->n; ++i) largest = fmax(largest, q->diagonal[i]);
-  BOX_CHUNKS(m->n) {
-    BOX_RANGE(m->n);
+  BOUNDS_CHUNKS(m->n) {
+    BOUNDS_RANGE(m->n);
     for (int64_t i = first; i < last; ++i) {
       m->lo[i] = q->lo ? q->lo[i] : -INFINITY;
       m->hi[i] = q->hi ? q->hi[i] : INFINITY;
@@ -58,7 +58,7 @@ static PetscErrorCode mprgp_create(mprgp *m, const box_options *o)
 /* Free gradient phi, chopped gradient beta and their norms for one chunk. */
 static inline void split_chunk(const mprgp *m, int64_t c)
 {
-  BOX_RANGE(m->n);
+  BOUNDS_RANGE(m->n);
   const double alpha = m->alpha;
   const double *restrict x = m->x, *restrict g = m->g, *restrict w = m->w, *restrict lo = m->lo, *restrict hi = m->hi,
                          *restrict per_d = m->per_d;
@@ -85,20 +85,20 @@ static inline void split_chunk(const mprgp *m, int64_t c)
 
 static void add_split(mprgp *m)
 {
-  m->nu2     = box_add(m->part, m->n_chunks, 0);
-  m->beta2   = box_add(m->part, m->n_chunks, 1);
-  m->reduced = box_add(m->part, m->n_chunks, 2) / m->alpha;
+  m->nu2     = bounds_sum(m->part, m->n_chunks, 0);
+  m->beta2   = bounds_sum(m->part, m->n_chunks, 1);
+  m->reduced = bounds_sum(m->part, m->n_chunks, 2) / m->alpha;
 }
 
-static void gradient(mprgp *m, box_result *r)
+static void gradient(mprgp *m, bounds_result *r)
 {
   const int64_t n = m->n;
   const double *restrict b = m->q->b;
   double *restrict g = m->g;
   m->q->apply(m->q->context, m->x, g);
   ++r->products;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) g[i] -= b[i];
     split_chunk(m, c);
   }
@@ -109,18 +109,18 @@ static double objective(mprgp *m, const double *x)
 {
   const int64_t n = m->n;
   const double *restrict b = m->q->b, *restrict g = m->g;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double sum = 0.0;
     #pragma omp simd reduction(+ : sum)
     for (int64_t i = first; i < last; ++i) sum += x[i] * (g[i] - b[i]);
     m->part[c][0] = sum;
   }
-  return 0.5 * box_add(m->part, m->n_chunks, 0);
+  return 0.5 * bounds_sum(m->part, m->n_chunks, 0);
 }
 
 /* Estimate of |W A| by power iteration from a fixed rough vector, plus 20 % because the estimate may be too small by that much. */
-static double norm_of_operator(mprgp *m, box_result *r)
+static double norm_of_operator(mprgp *m, bounds_result *r)
 {
   double norm = 0.0;
   for (int64_t i = 0; i < m->n; ++i) m->p[i] = 1.0 + (double)((uint64_t)i * 2654435761u % 1024u) / 1024.0 * (i % 2 ? -1.0 : 1.0);
@@ -157,8 +157,8 @@ static void project_step(mprgp *m, double step, const double *restrict p)
   const int64_t n = m->n;
   double *restrict x = m->x, *restrict before = m->before;
   const double *restrict lo = m->lo, *restrict hi = m->hi;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) {
       const double xi = x[i], to = xi - step * p[i];
       before[i] = xi;
@@ -173,8 +173,8 @@ static void apply_step(mprgp *m, double step)
   const int64_t n = m->n;
   double *restrict x = m->x, *restrict g = m->g;
   const double *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo, *restrict hi = m->hi;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) {
       const double to = x[i] - step * p[i]; /* rounding must not violate the bounds */
       x[i] = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
@@ -186,15 +186,15 @@ static void apply_step(mprgp *m, double step)
 }
 
 /* *a_cg: step length to the minimum along -p. *a_f: largest feasible step length. INFINITY if there is none. */
-static void compute_step_lengths(mprgp *m, box_result *r, double *a_cg, double *a_f)
+static void compute_step_lengths(mprgp *m, bounds_result *r, double *a_cg, double *a_f)
 {
   const int64_t n = m->n;
   m->q->apply(m->q->context, m->p, m->Ap);
   ++r->products;
   const double *restrict x = m->x, *restrict g = m->g, *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo,
                          *restrict hi = m->hi;
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double pg = 0.0, pAp = 0.0, room = INFINITY;
     #pragma omp simd reduction(+ : pg, pAp) reduction(min : room)
     for (int64_t i = first; i < last; ++i) {
@@ -205,8 +205,8 @@ static void compute_step_lengths(mprgp *m, box_result *r, double *a_cg, double *
     }
     m->part[c][0] = pg, m->part[c][1] = pAp, m->part[c][2] = room;
   }
-  const double pAp = box_add(m->part, m->n_chunks, 1);
-  *a_cg = pAp > 0.0 ? box_add(m->part, m->n_chunks, 0) / pAp : INFINITY;
+  const double pAp = bounds_sum(m->part, m->n_chunks, 1);
+  *a_cg = pAp > 0.0 ? bounds_sum(m->part, m->n_chunks, 0) / pAp : INFINITY;
   *a_f  = INFINITY;
   for (int64_t c = 0; c < m->n_chunks; ++c) *a_f = fmin(*a_f, m->part[c][2]);
 }
@@ -218,10 +218,10 @@ static void start_directions(mprgp *m)
   double *restrict p = m->p;
   const double *restrict z = m->z;
   const uint8_t *restrict is_free = m->is_free;
-  box_face_update(m->face, m->is_free);
-  box_face_apply(m->face, m->phi, m->z);
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  bounds_face_update(m->face, m->is_free);
+  bounds_face_apply(m->face, m->phi, m->z);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) p[i] = is_free[i] ? z[i] : 0.0;
   }
 }
@@ -233,18 +233,18 @@ static void update_direction(mprgp *m)
   double *restrict p = m->p, *restrict z = m->z;
   const double *restrict Ap = m->Ap;
   const uint8_t *restrict is_free = m->is_free;
-  box_face_apply(m->face, m->phi, m->z);
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  bounds_face_apply(m->face, m->phi, m->z);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     double zAp = 0.0, pAp = 0.0;
     for (int64_t i = first; i < last; ++i) z[i] = is_free[i] ? z[i] : 0.0;
     #pragma omp simd reduction(+ : zAp, pAp)
     for (int64_t i = first; i < last; ++i) zAp += z[i] * Ap[i], pAp += p[i] * Ap[i];
     m->part[c][0] = zAp, m->part[c][1] = pAp;
   }
-  const double beta = box_add(m->part, m->n_chunks, 0) / box_add(m->part, m->n_chunks, 1);
-  BOX_CHUNKS(n) {
-    BOX_RANGE(n);
+  const double beta = bounds_sum(m->part, m->n_chunks, 0) / bounds_sum(m->part, m->n_chunks, 1);
+  BOUNDS_CHUNKS(n) {
+    BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) p[i] = is_free[i] ? z[i] - beta * p[i] : 0.0;
   }
 }
@@ -252,7 +252,7 @@ static void update_direction(mprgp *m)
 static void restore_iterate(mprgp *m) { memcpy(m->x, m->before, (size_t)m->n * sizeof *m->x); }
 
 /* x <- P(x - alpha w phi). If the objective does not decrease, alpha is too large: it is halved, also for later iterations. */
-static void fixed_step(mprgp *m, box_result *r)
+static void fixed_step(mprgp *m, bounds_result *r)
 {
   const double f = objective(m, m->x), slack = 1e-13 * fabs(f);
   const int64_t n = m->n;
@@ -268,7 +268,7 @@ static void fixed_step(mprgp *m, box_result *r)
 
 /* Expansion: unknowns reach bounds. A whole projected step if it lowers the objective; else the largest feasible step and a
  * fixed step. */
-static void expand_active_set(mprgp *m, box_result *r, bool is_whole, double a_cg, double a_f)
+static void expand_active_set(mprgp *m, bounds_result *r, bool is_whole, double a_cg, double a_f)
 {
   if (is_whole && isfinite(a_cg)) {
     const double f = objective(m, m->x);
@@ -284,7 +284,7 @@ static void expand_active_set(mprgp *m, box_result *r, bool is_whole, double a_c
 
 /* Proportioning: release constraints by a step along the chopped gradient, to the minimum or to the nearest bound. False:
  * unbounded below. */
-static bool release_constraints(mprgp *m, box_result *r)
+static bool release_constraints(mprgp *m, bounds_result *r)
 {
   double a_cg, a_f;
   for (int64_t i = 0; i < m->n; ++i) {
@@ -298,17 +298,17 @@ static bool release_constraints(mprgp *m, box_result *r)
   return true;
 }
 
-static void run_mprgp_iterations(mprgp *m, const box_options *o, box_result *r, bool is_original)
+static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_result *r, bool is_original)
 {
   const int64_t max        = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
   bool          is_restart = true;
   while (!(sqrt(m->nu2) <= r->target)) {
-    if (!isfinite(m->nu2)) { r->verdict = BOX_NOT_FINITE; return; }
-    if (r->iterations >= max) { r->verdict = BOX_ITERATIONS; return; }
+    if (!isfinite(m->nu2)) { r->verdict = BOUNDS_NOT_FINITE; return; }
+    if (r->iterations >= max) { r->verdict = BOUNDS_ITERATIONS; return; }
     ++r->iterations;
     if (m->beta2 > o->gamma * o->gamma * m->reduced) {
       ++r->outer;
-      if (!release_constraints(m, r)) { r->verdict = BOX_UNBOUNDED; return; }
+      if (!release_constraints(m, r)) { r->verdict = BOUNDS_UNBOUNDED; return; }
       is_restart = true;
       continue;
     }
@@ -316,7 +316,7 @@ static void run_mprgp_iterations(mprgp *m, const box_options *o, box_result *r, 
     if (is_restart) start_directions(m);
     else update_direction(m);
     compute_step_lengths(m, r, &a_cg, &a_f);
-    if (!isfinite(a_cg) && !isfinite(a_f)) { r->verdict = BOX_UNBOUNDED; return; }
+    if (!isfinite(a_cg) && !isfinite(a_f)) { r->verdict = BOUNDS_UNBOUNDED; return; }
     if (a_cg <= a_f) {
       apply_step(m, a_cg);
       is_restart = false;
@@ -331,7 +331,7 @@ static void run_mprgp_iterations(mprgp *m, const box_options *o, box_result *r, 
 /* Move unknowns at a bound with a negligible gradient slightly off it, so that they are free from the first iteration. Otherwise
  * the free set grows by one layer of cells per iteration, as inside a liquid in its first step. The displacement is negligible
  * relative to the target. */
-static void release_weak_constraints(mprgp *m, box_result *r)
+static void release_weak_constraints(mprgp *m, bounds_result *r)
 {
   const double slight = 1e-3 * r->target / sqrt((double)m->n);
   int64_t      count  = 0;
@@ -345,9 +345,9 @@ static void release_weak_constraints(mprgp *m, box_result *r)
   if (count > 0) gradient(m, r);
 }
 
-static PetscErrorCode solve_mprgp(const box_qp *q, const box_options *o, bool is_original, double *x, box_result *r)
+static PetscErrorCode solve_mprgp(const bounds_qp *q, const bounds_options *o, bool is_original, double *x, bounds_result *r)
 {
-  mprgp m = {.q = q, .n = q->n, .n_chunks = box_chunks(q->n), .x = x};
+  mprgp m = {.q = q, .n = q->n, .n_chunks = bounds_chunks(q->n), .x = x};
   PetscFunctionBegin;
   PetscErrorCode code = mprgp_create(&m, o);
   if (!code) {
@@ -363,8 +363,8 @@ static PetscErrorCode solve_mprgp(const box_qp *q, const box_options *o, bool is
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode box_solve_mprgp(const box_qp *q, const box_options *o, double *x, box_result *r) { return solve_mprgp(q, o, false, x, r); }
-PetscErrorCode box_solve_mprgp_original(const box_qp *q, const box_options *o, double *x, box_result *r)
+PetscErrorCode bounds_solve_mprgp(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r) { return solve_mprgp(q, o, false, x, r); }
+PetscErrorCode bounds_solve_mprgp_original(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   return solve_mprgp(q, o, true, x, r);
 }

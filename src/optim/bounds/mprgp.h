@@ -9,7 +9,7 @@
 #define SS_OPTIM_BOUNDS_MPRGP_H
 #include "optim/bounds/bounds_problem.h"
 
-/* A box_solve_function each; `original` expands by fixed steps only. */
-PetscErrorCode box_solve_mprgp(const box_qp *q, const box_options *o, double *x, box_result *r);
-PetscErrorCode box_solve_mprgp_original(const box_qp *q, const box_options *o, double *x, box_result *r);
+/* A bounds_solve_function each; `original` expands by fixed steps only. */
+PetscErrorCode bounds_solve_mprgp(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
+PetscErrorCode bounds_solve_mprgp_original(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 #endif

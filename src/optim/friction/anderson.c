@@ -24,7 +24,7 @@ void anderson_destroy(anderson *a)
   *a = (anderson){0};
 }
 
-void anderson_forget(anderson *a) { a->n_kept = a->newest = -1; }
+void anderson_reset(anderson *a) { a->n_kept = a->newest = -1; }
 
 /* Chunks whose borders depend on n alone; their sums are added in order. */
 enum { CHUNKS = 32, CHUNK_LEAST = 192, PARALLEL_NUMBERS = 1536 };

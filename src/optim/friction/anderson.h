@@ -15,7 +15,7 @@ typedef struct {
 enum { ANDERSON_MOST = 16 };
 PetscErrorCode anderson_create(int64_t n, int memory, anderson *out); /* memory <= ANDERSON_MOST */
 void           anderson_destroy(anderson *a);
-void           anderson_forget(anderson *a);
+void           anderson_reset(anderson *a);
 /* next <- the accelerated point after x went to g; `weight` [n] > 0 of the squares. next may be x. */
 void anderson_step(anderson *a, const double *x, const double *g, const double *weight, double *next);
 #endif

@@ -85,7 +85,7 @@ static bool has_stalled(void *ctx, int64_t sweeps, double error)
 
 static double remaining_time(double end) { return end < INFINITY ? fmax(1e-9, end - timer_now()) : 0.0; }
 
-static bool is_to_be_continued(friction_verdict v) { return v == FRICTION_STALLED || v == FRICTION_ITERATIONS || v == FRICTION_NOT_FINITE; }
+static bool is_to_be_continued(friction_status v) { return v == FRICTION_STALLED || v == FRICTION_ITERATIONS || v == FRICTION_NOT_FINITE; }
 
 static PetscErrorCode run_interior_point(newton_run *run, double *r)
 {
@@ -97,7 +97,7 @@ static PetscErrorCode run_interior_point(newton_run *run, double *r)
   PetscCall(friction_solve_interior_point(run->p, &own, r, run->work->trial_u, &part));
   run->out->inner_iterations += part.iterations + part.inner_iterations, run->out->linear_solves += part.linear_solves;
   newton_work_velocity(run->work, run->p, r);
-  newton_work_keep_best(run->work, run->p, run->o, r);
+  newton_work_store_best(run->work, run->p, run->o, r);
   run->verdict = part.verdict;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,7 +114,7 @@ static PetscErrorCode run_accelerated_sweeps(newton_run *run, double *r)
   PetscCall(friction_solve_splitting(run->p, &own, r, run->work->trial_u, &part));
   run->out->iterations += part.iterations;
   newton_work_velocity(run->work, run->p, r);
-  newton_work_keep_best(run->work, run->p, run->o, r);
+  newton_work_store_best(run->work, run->p, run->o, r);
   run->verdict = part.verdict;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,7 +160,7 @@ static bool is_weakly_coupled(const friction_problem *p)
 static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k, double *r,
                                      double *u, friction_result *out, bool *weakly_coupled, bool *is_over)
 {
-  const friction_judge judge = o->max_iterations > 0 ? NULL : has_stalled;
+  const friction_stop_test judge = o->max_iterations > 0 ? NULL : has_stalled;
   friction_options     own   = *o;
   friction_result      part  = {0};
   PetscFunctionBegin;
@@ -199,7 +199,7 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   if (is_over) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(newton_run_create(p, o, end, out, &run));
   PetscErrorCode code = run_second_order_methods(&run, method_names[weakly_coupled], r);
-  if (!code) newton_work_take_best(run.work, p, o, r, u);
+  if (!code) newton_work_load_best(run.work, p, o, r, u);
   out->verdict = run.work->best_error <= o->tolerance ? FRICTION_OK : run.verdict == FRICTION_OK ? FRICTION_STALLED : run.verdict;
   newton_run_destroy(&run);
   PetscCall(code);

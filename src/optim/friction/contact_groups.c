@@ -451,7 +451,7 @@ static void fill_side(const delassus_incidence *w, const grouping *s, const cont
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[component], end = start[component + 1], i = side->group;
   double *const  column = g->value + side->column;
-  delassus_respond(w->w, component, a, y);
+  delassus_response_of(w->w, component, a, y);
   if (s->is_unknowns[i]) {
     for (int64_t at = first; at < end; ++at)
       if (s->local[at] >= 0)

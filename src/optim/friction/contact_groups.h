@@ -59,7 +59,7 @@ static inline void group_side_gather(const contact_groups *restrict g, const gro
 }
 
 /* Update the state of a group after a change d of r_a. */
-static inline void group_side_push(const contact_groups *restrict g, const group_side *s, double *restrict state, const double d[3])
+static inline void group_side_add_impulse(const contact_groups *restrict g, const group_side *s, double *restrict state, const double d[3])
 {
   double *const restrict       x = state + s->state;
   const double *const restrict w = g->value + s->column;

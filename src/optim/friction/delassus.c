@@ -111,7 +111,7 @@ static void add_jacobian_columns(const delassus *w, int64_t c, int64_t a, int64_
       y[stride * (w->Hp.col[k] - first) + apart * i] = w->Hp.value[k];
 }
 
-void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y)
+void delassus_response_of(const delassus *w, int64_t c, int64_t a, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), n = start[c + 1] - start[c];
   if (w->response && w->response[c].place) {
@@ -207,7 +207,7 @@ static void add_diagonal(delassus *w, int64_t a, int64_t c, double *y)
   const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first;
   int64_t        low   = n;
   if (!mass_factor_is_threadable(w->factor, c)) {
-    delassus_respond(w, c, a, y);
+    delassus_response_of(w, c, a, y);
     add_block(w, c, a, y, w->diagonal + 9 * a);
     return;
   }
@@ -227,7 +227,7 @@ static void add_column(delassus *w, int64_t a, int64_t c, bool is_diagonal, doub
     add_diagonal(w, a, c, y);
     return;
   }
-  delassus_respond(w, c, a, y);
+  delassus_response_of(w, c, a, y);
   for (int64_t k = w->member_start[c]; k < w->member_start[c + 1]; ++k)
     if (w->member[k] >= a) add_block(w, c, w->member[k], y, find_block(w, w->member[k], a));
 }

@@ -51,7 +51,7 @@ typedef struct {
 delassus_incidence delassus_incidence_of(const delassus *w);
 /* y [n_c][3] = M_c^-1 H_a^T in places of component c; values at places without contacts are undefined. May be called on any
  * thread. */
-void delassus_respond(const delassus *w, int64_t c, int64_t a, double *y);
+void delassus_response_of(const delassus *w, int64_t c, int64_t a, double *y);
 /* First entry of row i of H at or after a place. */
 static inline int64_t delassus_row_from(const sparse_rows *h, int64_t i, int64_t place)
 {

@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-const char *friction_verdict_text(friction_verdict v)
+const char *friction_status_text(friction_status v)
 {
   switch (v) {
 #define X(name, text) case name: return text;
-    FRICTION_VERDICT_TABLE(X)
+    FRICTION_STATUS_TABLE(X)
 #undef X
   }
   return "unknown";

@@ -20,7 +20,7 @@ typedef struct {
 } friction_problem;
 
 /* Outcome of a solve. These are not errors: r contains the best iterate in every case. */
-#define FRICTION_VERDICT_TABLE(X)                                               \
+#define FRICTION_STATUS_TABLE(X)                                               \
   X(FRICTION_OK, "solved")                                                      \
   X(FRICTION_ITERATIONS, "too many iterations")                                 \
   X(FRICTION_TIME, "out of time")                                               \
@@ -29,10 +29,10 @@ typedef struct {
   X(FRICTION_STOPPED, "stopped by a signal")
 typedef enum {
 #define X(name, text) name,
-  FRICTION_VERDICT_TABLE(X)
+  FRICTION_STATUS_TABLE(X)
 #undef X
-} friction_verdict;
-const char *friction_verdict_text(friction_verdict v);
+} friction_status;
+const char *friction_status_text(friction_status v);
 
 /* Errors, all zero exactly at solutions. With û = u + (mu |u_T|, 0, 0) and P the projection onto the cones |r_T| <= mu r_N:
  *   absolute  e = |F|, F = r - P(r - û), the natural map
@@ -55,7 +55,7 @@ typedef struct friction_options {
   const struct friction_gradient_options  *gradient;
 } friction_options;
 typedef struct {
-  friction_verdict verdict;
+  friction_status verdict;
   const char      *method; /* name of the method, or methods, that ran */
   int64_t          iterations, inner_iterations, linear_solves;
   double           absolute, siconos, scaled; /* errors of the returned r and u */
@@ -76,7 +76,7 @@ double friction_error(const friction_problem *p, int kind, const double *r, cons
 
 /* Stop test for combinations of methods: called after every evaluation of the error. If it returns true, the method stops with
  * FRICTION_STALLED and returns the best r so far. */
-typedef bool (*friction_judge)(void *ctx, int64_t iterations, double error);
+typedef bool (*friction_stop_test)(void *ctx, int64_t iterations, double error);
 /* Interface of a solver: reduce the error of r to o->tolerance, set u = W r + q, and set verdict, iterations, inner_iterations
  * and linear_solves. friction_solve evaluates the final error. */
 typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);

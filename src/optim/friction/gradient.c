@@ -41,7 +41,7 @@ typedef struct {
   double *part;                         /* [2 n_chunks] sums */
   int64_t n_chunks;
   double  best_error, L, t, beta;       /* t of Nesterov's sequence, the momentum that it gives */
-  friction_judge stop_test;           /* may be NULL */
+  friction_stop_test stop_test;           /* may be NULL */
   void          *ctx;
 } gradient;
 
@@ -231,7 +231,7 @@ go_on:
   }
 }
 
-PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx, double *r,
+PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
                             double *u, friction_result *out)
 {
   gradient g = {.p = p, .o = o, .own = o->gradient, .stop_test = stop_test, .ctx = ctx};

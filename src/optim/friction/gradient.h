@@ -13,8 +13,8 @@ typedef struct friction_gradient_options {
 } friction_gradient_options;
 extern const key_table friction_gradient_table;
 
-/* friction_solve_gradient with a stop test: see friction_judge. The test may be NULL. */
-PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx, double *r,
+/* friction_solve_gradient with a stop test: see friction_stop_test. The test may be NULL. */
+PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
                             double *u, friction_result *out);
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);

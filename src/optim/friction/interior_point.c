@@ -271,7 +271,7 @@ static double look(path *k, int kind, double *r)
   return error;
 }
 
-static friction_verdict verdict_of(const newton_run *run, double error, int64_t n_steps, bool is_over)
+static friction_status verdict_of(const newton_run *run, double error, int64_t n_steps, bool is_over)
 {
   return !isfinite(error)                                ? FRICTION_NOT_FINITE
          : is_over || error <= run->o->tolerance         ? FRICTION_STALLED
@@ -318,14 +318,14 @@ PetscErrorCode friction_solve_interior_point(const friction_problem *p, const fr
   PetscFunctionBegin;
   PetscCall(newton_run_create(p, o, end, out, &run));
   newton_work_velocity(run.work, p, r);
-  newton_work_keep_best(run.work, p, o, r); /* the initial guess is used only if it is the solution */
+  newton_work_store_best(run.work, p, o, r); /* the initial guess is used only if it is the solution */
   PetscErrorCode code = 0;
   out->verdict        = FRICTION_OK;
   if (run.work->best_error > o->tolerance) {
     code = path_create(p, &k);
     if (!code) code = follow(&k, &run, o, r, out);
   }
-  if (!code) newton_work_take_best(run.work, p, o, r, u);
+  if (!code) newton_work_load_best(run.work, p, o, r, u);
   path_destroy(&k);
   newton_run_destroy(&run);
   PetscCall(code);

@@ -399,7 +399,7 @@ static PetscErrorCode create(const sparse_rows *M, bool by_pattern, mass_factor 
 PetscErrorCode mass_factor_create(const sparse_rows *M, mass_factor **out) { return create(M, false, out); }
 PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **out) { return create(M, true, out); }
 
-PetscErrorCode mass_factor_wants_package(const sparse_rows *M, bool *is_wanted)
+PetscErrorCode mass_factor_needs_package(const sparse_rows *M, bool *is_wanted)
 {
   mass_factor *f;
   PetscFunctionBegin;

@@ -18,7 +18,7 @@ PetscErrorCode mass_factor_create_pattern(const sparse_rows *M, mass_factor **ou
 PetscErrorCode mass_factor_refactor(mass_factor *f, const sparse_rows *M, bool *is_definite);
 void           mass_factor_destroy(mass_factor **f);
 /* Is some component to be factored by a package, because no ordering has a narrow band? */
-PetscErrorCode mass_factor_wants_package(const sparse_rows *M, bool *is_wanted);
+PetscErrorCode mass_factor_needs_package(const sparse_rows *M, bool *is_wanted);
 
 /* Numbering by components: component c contains the places start[c] ... start[c+1]-1; dof[place] is the unknown at a place. */
 int64_t        mass_factor_n_components(const mass_factor *f);

@@ -54,7 +54,7 @@ static double into_cones(newton_work *k, const friction_problem *p, const fricti
   return friction_error(p, o->error, k->trial_r, k->trial_u);
 }
 
-bool newton_work_keep_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r)
+bool newton_work_store_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r)
 {
   const size_t  bytes = (size_t)p->n * 3 * sizeof *r;
   const double *from_r = r, *from_u = k->u;
@@ -68,7 +68,7 @@ bool newton_work_keep_best(newton_work *k, const friction_problem *p, const fric
   return true;
 }
 
-void newton_work_take_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u)
+void newton_work_load_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u)
 {
   const size_t bytes = (size_t)p->n * 3 * sizeof *r;
   if (!isfinite(k->best_error)) memcpy(k->best_u, p->q, bytes); /* best_r is zero still */
@@ -155,7 +155,7 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
     bool is_solved;
     newton_work_velocity(k, p, r);
     const double merit = alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
-    since_best = newton_work_keep_best(k, p, o, r) ? 0 : since_best + 1;
+    since_best = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
     out->verdict = FRICTION_OK;
     if (k->best_error <= o->tolerance || (own->merit > 0.0 && merit < own->merit)) break;
     out->verdict = !isfinite(merit)                ? FRICTION_NOT_FINITE
@@ -186,7 +186,7 @@ PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_o
   PetscErrorCode code = newton_work_create(p, &k);
   if (!code) code = newton_matrix_create(p, &m);
   if (!code) code = iterate(k, m, p, o, r, out);
-  if (!code) newton_work_take_best(k, p, o, r, u);
+  if (!code) newton_work_load_best(k, p, o, r, u);
   newton_matrix_destroy(&m);
   newton_work_destroy(&k);
   PetscCall(code);

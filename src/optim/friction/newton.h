@@ -32,7 +32,7 @@ void           newton_work_destroy(newton_work **k);
 void newton_work_velocity(newton_work *k, const friction_problem *p, const double *r);
 /* Store (r, u) if its error, of the kind o->error, is the smallest so far; returns true if it was stored. Impulses within the
  * tolerance are projected onto the cones first, and the projected impulses must be within the tolerance. */
-bool newton_work_keep_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r);
+bool newton_work_store_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r);
 /* Load the best impulses, inside their cones, and u = W r + q; zero if none was finite. */
-void newton_work_take_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u);
+void newton_work_load_best(newton_work *k, const friction_problem *p, const friction_options *o, double *r, double *u);
 #endif

@@ -62,7 +62,7 @@ void newton_run_destroy(newton_run *run)
   newton_work_destroy(&run->work);
 }
 
-static friction_verdict must_stop(const newton_run *run)
+static friction_status must_stop(const newton_run *run)
 {
   return timer_now() > run->end ? FRICTION_TIME : stop_is_urgent() ? FRICTION_STOPPED : FRICTION_OK;
 }
@@ -82,7 +82,7 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
   for (int64_t step = 0;; ++step) {
     bool is_solved;
     newton_work_velocity(k, p, r);
-    newton_work_keep_best(k, p, run->o, r);
+    newton_work_store_best(k, p, run->o, r);
     const double whole = friction_error(p, run->o->error, r, k->u);
     run->verdict       = must_stop(run);
     if (k->best_error <= run->o->tolerance || run->verdict != FRICTION_OK || !isfinite(whole)) break;
@@ -186,7 +186,7 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
     PetscCall(friction_solve_splitting(run->p, &sweeps, r, k->trial_f, &part));
     swept += part.iterations, run->out->iterations += part.iterations;
     newton_work_velocity(k, run->p, r);
-    if (newton_work_keep_best(k, run->p, run->o, r)) before = k->best_error;
+    if (newton_work_store_best(k, run->p, run->o, r)) before = k->best_error;
     run->verdict = part.verdict;
     if (part.verdict != FRICTION_ITERATIONS && part.verdict != FRICTION_STALLED) break;
     PetscCall(newton_prox_attempts(run, r));
@@ -210,7 +210,7 @@ PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const frict
     out->method = "newton_prox, splitting";
     code        = newton_prox_with_splitting(&run, left, r);
   }
-  if (!code) newton_work_take_best(run.work, p, o, r, u);
+  if (!code) newton_work_load_best(run.work, p, o, r, u);
   out->verdict = run.work->best_error <= o->tolerance ? FRICTION_OK : run.verdict == FRICTION_OK ? FRICTION_STALLED : run.verdict;
   newton_run_destroy(&run);
   PetscCall(code);

@@ -21,7 +21,7 @@ typedef struct {
   double                  end;       /* timer_now's clock */
   double                  mean_diagonal;
   double                 *centre;    /* [n][3] */
-  friction_verdict        verdict;   /* FRICTION_OK, or the reason why the run stopped */
+  friction_status        verdict;   /* FRICTION_OK, or the reason why the run stopped */
 } newton_run;
 
 PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out,

@@ -122,7 +122,7 @@ static void add_impulses_of_task(sweeper *s, int64_t task, bool is_backward)
   for (int64_t k = s->plan.task_start[task]; k < s->plan.task_start[task + 1]; ++k) {
     const double *const d = s->r + 3 * k;
     if (d[0] == 0.0 && d[1] == 0.0 && d[2] == 0.0) continue;
-    for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_push(s->groups, s->side + i, s->state, d);
+    for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_add_impulse(s->groups, s->side + i, s->state, d);
   }
 }
 
@@ -143,7 +143,7 @@ static inline void run_rounds(sweeper *s, int first_lane, int n_threads, bool is
   }
 }
 
-void sweeper_put(sweeper *s, const double *r)
+void sweeper_set_impulses(sweeper *s, const double *r)
 {
   memset(s->state, 0, (size_t)s->groups->n_state * sizeof *s->state);
   for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r + 3 * k, r + 3 * (int64_t)s->plan.order[k]);
@@ -163,7 +163,7 @@ static inline void take_one(const sweeper *s, int64_t k, double *r, double *u)
   for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_gather(s->groups, s->side + i, s->state, u + 3 * a);
 }
 
-void sweeper_take(const sweeper *s, double *r, double *u)
+void sweeper_get_solution(const sweeper *s, double *r, double *u)
 {
   if (s->n_lanes == 1) {
     for (int64_t k = 0; k < s->n; ++k) take_one(s, k, r, u);
@@ -203,7 +203,7 @@ static inline __attribute__((always_inline)) void update_contact(sweeper *restri
   const double change = v3_dot(d, d);
   if (change == 0.0) return;
   v3_copy(r, next);
-  for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_push(s->groups, s->side + i, s->state, d);
+  for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_add_impulse(s->groups, s->side + i, s->state, d);
   if (change > s->freeze_change2 * v3_dot(next, next)) s->quiet[k] = 0;
   else if (++s->quiet[k] >= s->freeze_after) s->sleep[k] = SLEEP, s->quiet[k] = 0;
 }
@@ -274,7 +274,7 @@ typedef struct {
   sweeper                           s;
   double                            end, best_error;
   double                           *best; /* [n][3] */
-  friction_judge                    stop_test; /* may be NULL */
+  friction_stop_test                    stop_test; /* may be NULL */
   void                             *ctx;
   /* acceleration */
   anderson past;
@@ -297,7 +297,7 @@ static PetscErrorCode solver_create(solver *v, const double *r)
   PetscCall(memory_alloc("best impulses", 3 * n, sizeof *v->best, &v->best));
   for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* fallback */
   v->best_error = INFINITY;
-  sweeper_put(&v->s, v->best);
+  sweeper_set_impulses(&v->s, v->best);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -316,7 +316,7 @@ static PetscErrorCode create_acceleration(solver *v)
 /* Evaluate the error of the current impulses and store the best ones. */
 static double evaluate_and_store_best(solver *v, double *r, double *u)
 {
-  sweeper_take(&v->s, r, u);
+  sweeper_get_solution(&v->s, r, u);
   const double e = friction_error(v->p, v->o->error, r, u);
   if (e < v->best_error) {
     v->best_error = e;
@@ -342,7 +342,7 @@ static void accelerate(solver *v, const double *r)
   double        f2 = 0.0;
   for (int64_t i = 0; i < 3 * n; ++i) f2 += v->weight[i] * (r[i] - v->from[i]) * (r[i] - v->from[i]);
   const double f = sqrt(f2);
-  if (v->past.n_kept > 0 && f > WORSE_MAX * v->residual) anderson_forget(&v->past);
+  if (v->past.n_kept > 0 && f > WORSE_MAX * v->residual) anderson_reset(&v->past);
   v->residual = f;
   anderson_step(&v->past, v->from, r, v->weight, v->from);
   if (n < PARALLEL_CONTACTS) { /* a region calls the kernel, even for one thread */
@@ -351,11 +351,11 @@ static void accelerate(solver *v, const double *r)
     #pragma omp parallel for schedule(static)
     for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
   }
-  sweeper_put(&v->s, v->from);
+  sweeper_set_impulses(&v->s, v->from);
 }
 
 /* Status after `swept` sweeps with the error `now`; FRICTION_ITERATIONS: continue. */
-static friction_verdict choose_status(const solver *v, int64_t swept, double now)
+static friction_status choose_status(const solver *v, int64_t swept, double now)
 {
   if (now <= v->o->tolerance) return FRICTION_OK;
   if (!isfinite(now)) return FRICTION_NOT_FINITE;
@@ -383,7 +383,7 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
     now = evaluate_and_store_best(v, r, u);
     if (now <= v->o->tolerance || fresh >= FRESH_EVERY) { /* recompute the state: rounding errors of many small changes must
                                                            * not decide convergence */
-      sweeper_put(&v->s, r);
+      sweeper_set_impulses(&v->s, r);
       now = evaluate_and_store_best(v, r, u), fresh = 0;
     }
     out->verdict = choose_status(v, out->iterations, now);
@@ -398,7 +398,7 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx,
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx,
                              double *r, double *u, friction_result *out)
 {
   solver v = {.p           = p,

@@ -21,8 +21,8 @@ typedef struct friction_splitting_options {
 } friction_splitting_options;
 extern const key_table friction_splitting_table;
 
-/* friction_solve_splitting with a stop test: see friction_judge. */
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_judge stop_test, void *ctx,
+/* friction_solve_splitting with a stop test: see friction_stop_test. */
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx,
                              double *r, double *u, friction_result *out);
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
@@ -51,8 +51,8 @@ typedef struct {
 PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out);
 void           sweeper_destroy(sweeper *s);
 /* Set and get impulses, in the order of the contacts. Setting computes the state of all groups afresh. */
-void sweeper_put(sweeper *s, const double *r);
-void sweeper_take(const sweeper *s, double *r, double *u);
+void sweeper_set_impulses(sweeper *s, const double *r);
+void sweeper_get_solution(const sweeper *s, double *r, double *u);
 /* Run sweeps over all contacts, forward or alternately forward and backward. Threaded; the same bits on any number of threads. */
 void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric);
 #endif

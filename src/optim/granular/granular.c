@@ -12,13 +12,13 @@
 
 enum { FIRST_CHUNK = 1 << 20 };
 
-struct flow_work {
+struct granular_work {
   arena                  *memory;
   document               *owner; /* of coulomb */
   const friction_options *coulomb;
 };
 
-PetscErrorCode flow_work_create(flow_work **out)
+PetscErrorCode granular_work_create(granular_work **out)
 {
   PetscFunctionBegin;
   *out = NULL;
@@ -26,24 +26,24 @@ PetscErrorCode flow_work_create(flow_work **out)
   PetscErrorCode code = arena_create(FIRST_CHUNK, &(*out)->memory);
   if (!code) code = document_create(&(*out)->owner);
   if (!code) code = friction_options_defaults((*out)->owner, &(*out)->coulomb);
-  if (code) flow_work_destroy(out);
+  if (code) granular_work_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-void flow_work_destroy(flow_work **w)
+void granular_work_destroy(granular_work **w)
 {
   if (!*w) return;
   arena_destroy(&(*w)->memory);
   document_destroy(&(*w)->owner);
   memory_free(w);
 }
-static arena *flow_work_memory(flow_work *w)
+static arena *granular_work_memory(granular_work *w)
 {
   arena_reset(w->memory);
   return w->memory;
 }
 
-static const friction_options *flow_work_coulomb(const flow_work *w) { return w->coulomb; }
+static const friction_options *granular_work_coulomb(const granular_work *w) { return w->coulomb; }
 
 
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
@@ -57,19 +57,19 @@ typedef struct {
   double *p, *s, *lambda, *z;
 } snapshot;
 
-static PetscErrorCode snapshot_create(flow_solver *S, snapshot *b)
+static PetscErrorCode snapshot_create(granular_solver *S, snapshot *b)
 {
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow p before", S->f->n_cells, sizeof(double), &b->p));
-  PetscCall(flow_array(S, "flow s before", S->f->n_stress, sizeof(double), &b->s));
-  PetscCall(flow_array(S, "flow lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
-  PetscCall(flow_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
+  PetscCall(granular_array(S, "flow p before", S->f->n_cells, sizeof(double), &b->p));
+  PetscCall(granular_array(S, "flow s before", S->f->n_stress, sizeof(double), &b->s));
+  PetscCall(granular_array(S, "flow lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
+  PetscCall(granular_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static void snapshot_store(const flow_solver *S, snapshot *b)
+static void snapshot_store(const granular_solver *S, snapshot *b)
 {
-  flow_copy(b->p, S->x->p, S->f->n_cells), flow_copy(b->s, S->x->s, S->f->n_stress);
-  flow_copy(b->lambda, S->x->lambda, S->f->n_contacts), flow_copy(b->z, S->x->z, 2 * S->f->n_contacts);
+  granular_copy(b->p, S->x->p, S->f->n_cells), granular_copy(b->s, S->x->s, S->f->n_stress);
+  granular_copy(b->lambda, S->x->lambda, S->f->n_contacts), granular_copy(b->z, S->x->z, 2 * S->f->n_contacts);
 }
 
 static double max_nonnegative(int64_t n, const double *x)
@@ -81,7 +81,7 @@ static double max_nonnegative(int64_t n, const double *x)
 }
 
 /* Reference values that normalise changes of the unknowns, from the current unknowns. */
-static void update_scales(flow_solver *S)
+static void update_scales(granular_solver *S)
 {
   double mu_max = 0.0;
   S->p_ref      = fmax(S->f->pressure_scale, max_nonnegative(S->f->n_cells, S->x->p));
@@ -91,35 +91,35 @@ static void update_scales(flow_solver *S)
   S->mu_max = mu_max;
 }
 static double ratio_or_infinity(double a, double b) { return b > 0.0 ? a / b : a > 0.0 ? INFINITY : 0.0; }
-static double change_of_pn(const flow_solver *S, const snapshot *b)
+static double change_of_pn(const granular_solver *S, const snapshot *b)
 {
   return fmax(ratio_or_infinity(team_max_difference(S->f->n_cells, S->x->p, b->p), S->p_ref),
               ratio_or_infinity(team_max_difference(S->f->n_contacts, S->x->lambda, b->lambda), S->lambda_ref));
 }
-static double change_of_s(const flow_solver *S, const snapshot *b, double undamped)
+static double change_of_s(const granular_solver *S, const snapshot *b, double undamped)
 {
   return ratio_or_infinity(fmax(undamped, team_max_difference(S->f->n_stress, S->x->s, b->s)), S->alpha_max * S->p_ref);
 }
-static double change_of_z(const flow_solver *S, const snapshot *b)
+static double change_of_z(const granular_solver *S, const snapshot *b)
 {
   return ratio_or_infinity(team_max_difference(2 * S->f->n_contacts, S->x->z, b->z), S->mu_max * S->lambda_ref);
 }
 
 /* Largest relative excess of |s| over the cone radius alpha (p + c) at the current p; 0 if all stress is within the cone.
- * Only cells with p above FLOW_SPEAKS_OF max p count. */
-static double max_yield_excess(const flow_solver *S)
+ * Only cells with p above FLOW_YIELD_PRESSURE max p count. */
+static double max_yield_excess(const granular_solver *S)
 {
-  const double p_enough = FLOW_SPEAKS_OF * max_nonnegative(S->f->n_cells, S->x->p);
+  const double p_enough = FLOW_YIELD_PRESSURE * max_nonnegative(S->f->n_cells, S->x->p);
   double       most     = 1.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
-    const double bound = S->alpha[c] * (S->x->p[c] + flow_cohesion(S->f, c));
+    const double bound = S->alpha[c] * (S->x->p[c] + granular_cohesion(S->f, c));
     if (S->x->p[c] > p_enough && bound > 0.0)
-      most = fmax(most, flow_norm2(S->f->is_orthonormal, S->x->s + FLOW_COMPONENTS * c) / (bound * bound));
+      most = fmax(most, granular_norm2(S->f->is_orthonormal, S->x->s + GRANULAR_COMPONENTS * c) / (bound * bound));
   }
   return sqrt(most) - 1.0;
 }
 
-static PetscErrorCode time_stage(flow_solver *S, int stage, PetscErrorCode (*solve)(flow_solver *))
+static PetscErrorCode time_stage(granular_solver *S, int stage, PetscErrorCode (*solve)(granular_solver *))
 {
   PetscFunctionBegin;
   const double start = timer_now();
@@ -130,25 +130,25 @@ static PetscErrorCode time_stage(flow_solver *S, int stage, PetscErrorCode (*sol
 
 /* Pressure and normal contact forces: alternating sweeps, or one solve for both (`unified`). When sweeps converge slowly (a light
  * body in a heavy continuum), this and all later calls use the unified solve. */
-static PetscErrorCode solve_pressure_and_contacts(flow_solver *S, snapshot *sweep)
+static PetscErrorCode solve_pressure_and_contacts(granular_solver *S, snapshot *sweep)
 {
   const bool is_coupled = S->F_p.n_rows > 0 && S->f->n_contacts > 0;
   double     before     = INFINITY;
   PetscFunctionBegin;
   if (S->is_unified && is_coupled) {
-    PetscCall(time_stage(S, PRESSURE, flow_solve_unified));
+    PetscCall(time_stage(S, PRESSURE, granular_solve_unified));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int64_t k = 0; k < (is_coupled ? S->o->sweeps : 1); ++k) {
-    flow_copy(sweep->p, S->x->p, S->f->n_cells), flow_copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
-    PetscCall(time_stage(S, PRESSURE, flow_solve_p));
-    PetscCall(time_stage(S, CONTACT, flow_solve_lambda));
+    granular_copy(sweep->p, S->x->p, S->f->n_cells), granular_copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
+    PetscCall(time_stage(S, PRESSURE, granular_solve_p));
+    PetscCall(time_stage(S, CONTACT, granular_solve_lambda));
     update_scales(S);
     const double now = change_of_pn(S, sweep);
-    if (!S->r->is_finite || now <= FLOW_INNER * S->o->tolerance) break;
+    if (!S->r->is_finite || now <= GRANULAR_INNER * S->o->tolerance) break;
     if (k >= 2 && now > SLOW_CONTRACTION * before && now > S->o->tolerance) {
       S->is_unified = S->r->became_unified = true;
-      PetscCall(time_stage(S, PRESSURE, flow_solve_unified));
+      PetscCall(time_stage(S, PRESSURE, granular_solve_unified));
       break;
     }
     before = now;
@@ -156,57 +156,57 @@ static PetscErrorCode solve_pressure_and_contacts(flow_solver *S, snapshot *swee
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_stress(flow_solver *S, const flow_stress_solver *stress, double *undamped)
+static PetscErrorCode solve_stress(granular_solver *S, const granular_stress_solver *stress, double *undamped)
 {
   PetscFunctionBegin;
   *undamped = 0.0;
   if (!stress) PetscFunctionReturn(PETSC_SUCCESS);
   const double start = timer_now();
-  flow_radii(S);
+  granular_radii(S);
   PetscCall(stress->solve(S, undamped));
   S->r->seconds[STRESS] += timer_now() - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static bool is_in_cone(const flow_solver *S, const flow_stress_solver *stress)
+static bool is_in_cone(const granular_solver *S, const granular_stress_solver *stress)
 {
   return !stress || !stress->is_in_cone || S->f->is_staggered || max_yield_excess(S) <= YIELD_TOLERANCE * S->o->tolerance;
 }
 
 /* The unknowns that an outer loop changes. */
 typedef struct {
-  const flow_stress_solver *stress; /* NULL: s is fixed */
+  const granular_stress_solver *stress; /* NULL: s is fixed */
   bool has_p, has_contacts;
 } phase;
 
-static PetscErrorCode run_outer_iterations(flow_solver *S, const phase *which, snapshot *before, snapshot *sweep)
+static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *which, snapshot *before, snapshot *sweep)
 {
-  flow_report *r       = S->r;
+  granular_report *r       = S->r;
   PetscFunctionBegin;
   r->is_converged = false;
-  PetscCall(flow_support_begin(S, which->stress && which->stress->is_in_cone));
+  PetscCall(flow_support_start(S, which->stress && which->stress->is_in_cone));
   for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
     double undamped = 0.0;
     snapshot_store(S, before);
     if (which->has_p && S->f->update_alpha) S->f->update_alpha(S->f->alpha_context, S->x->p, S->u, S->alpha);
     update_scales(S);
-    if (which->has_contacts) PetscCall(time_stage(S, FRICTION, flow_solve_z));
+    if (which->has_contacts) PetscCall(time_stage(S, FRICTION, granular_solve_z));
     PetscCall(solve_stress(S, which->stress, &undamped));
     if (team_first_not_finite(S->f->n_faces, S->u) < S->f->n_faces ||
-        team_first_not_finite(FLOW_BODY * S->f->n_bodies, S->v) < FLOW_BODY * S->f->n_bodies)
+        team_first_not_finite(GRANULAR_BODY * S->f->n_bodies, S->v) < GRANULAR_BODY * S->f->n_bodies)
       r->is_finite = false;
     if (!r->is_finite) break;
     if (which->has_p && which->has_contacts) PetscCall(solve_pressure_and_contacts(S, sweep));
-    else if (which->has_p) PetscCall(time_stage(S, PRESSURE, flow_solve_p));
-    else PetscCall(time_stage(S, CONTACT, flow_solve_lambda));
+    else if (which->has_p) PetscCall(time_stage(S, PRESSURE, granular_solve_p));
+    else PetscCall(time_stage(S, CONTACT, granular_solve_lambda));
     update_scales(S);
     ++r->outer;
     const double earlier = k > 0 ? r->change : INFINITY;
     r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
-    if (which->stress) r->change = fmax(r->change, ratio_or_infinity(flow_support_miss(S), S->p_ref));
+    if (which->stress) r->change = fmax(r->change, ratio_or_infinity(flow_support_error(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
     r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* many small changes of p can add up to a large excess */
-    flow_support_follow(S, r->change, earlier, k + 2 >= S->o->max_outer);
+    flow_support_update(S, r->change, earlier, k + 2 >= S->o->max_outer);
     if (stop_is_urgent()) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,15 +214,15 @@ static PetscErrorCode run_outer_iterations(flow_solver *S, const phase *which, s
 
 /* Final correction when p has changed so that stress is outside its cone: solve the stress again within the cone, then the pressure
  * and the contacts for it. The last operations solve stress and contacts, so stress ends in the cone and the contacts match. */
-static PetscErrorCode project_stress_into_cone(flow_solver *S, const flow_stress_solver *stress)
+static PetscErrorCode project_stress_into_cone(granular_solver *S, const granular_stress_solver *stress)
 {
   double undamped;
   PetscFunctionBegin;
   for (int round = 0; round < CONE_ROUNDS && !is_in_cone(S, stress); ++round) {
-    PetscCall(flow_support_begin(S, true));
+    PetscCall(flow_support_start(S, true));
     PetscCall(solve_stress(S, stress, &undamped));
-    if (round + 1 < CONE_ROUNDS) PetscCall(time_stage(S, PRESSURE, flow_solve_p));
-    PetscCall(flow_settle_contacts(S));
+    if (round + 1 < CONE_ROUNDS) PetscCall(time_stage(S, PRESSURE, granular_solve_p));
+    PetscCall(flow_solve_contacts_accurately(S));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -230,36 +230,36 @@ static PetscErrorCode project_stress_into_cone(flow_solver *S, const flow_stress
 /* Solve the contacts accurately after the outer iterations. Where a body hits, the contact forces may change much, and the pressure
  * computed before would violate momentum balance. Then the outer iterations run again, SETTLE_ROUNDS times at most. The pressure is
  * always solved once more after the contacts. */
-static PetscErrorCode settle_contacts_and_pressure(flow_solver *S, const phase *all, snapshot *before, snapshot *sweep)
+static PetscErrorCode settle_contacts_and_pressure(granular_solver *S, const phase *all, snapshot *before, snapshot *sweep)
 {
   const bool is_coupled = S->f->n_contacts > 0 && S->F_p.n_rows > 0;
   PetscFunctionBegin;
-  PetscCall(flow_settle_contacts(S));
+  PetscCall(flow_solve_contacts_accurately(S));
   for (int round = 0; round < SETTLE_ROUNDS && is_coupled && S->r->is_finite; ++round) {
     snapshot_store(S, before);
-    PetscCall(time_stage(S, PRESSURE, flow_solve_p));
+    PetscCall(time_stage(S, PRESSURE, granular_solve_p));
     update_scales(S);
     const bool is_enough = !S->r->is_converged || change_of_pn(S, before) <= S->o->tolerance || round + 1 == SETTLE_ROUNDS;
     if (!is_enough) PetscCall(run_outer_iterations(S, all, before, sweep));
-    PetscCall(flow_settle_contacts(S));
+    PetscCall(flow_solve_contacts_accurately(S));
     if (is_enough) break;
   }
   if (is_coupled && S->r->is_finite) PetscCall(project_stress_into_cone(S, all->stress));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const flow_stress_solver *select_stress_solver(const flow_solver *S)
+static const granular_stress_solver *select_stress_solver(const granular_solver *S)
 {
-  static const flow_stress_solver *const solvers[] = {
+  static const granular_stress_solver *const solvers[] = {
 #define X(symbol, name, solver, help) &solver,
-    FLOW_STRESS_TABLE(X)
+    GRANULAR_STRESS_TABLE(X)
 #undef X
   };
-  const bool is_without = S->o->coupling == FLOW_P_C || S->o->coupling == FLOW_C_P;
+  const bool is_without = S->o->coupling == GRANULAR_P_C || S->o->coupling == GRANULAR_C_P;
   return S->f->n_stress == 0 || is_without ? NULL : solvers[S->o->stress];
 }
 
-static PetscErrorCode solve_in_coupling_order(flow_solver *S, const flow_stress_solver *stress)
+static PetscErrorCode solve_in_coupling_order(granular_solver *S, const granular_stress_solver *stress)
 {
   const int   coupling = S->o->coupling;
   const phase all = {stress, true, true}, continuum = {stress, true, false}, contacts = {NULL, false, true};
@@ -267,13 +267,13 @@ static PetscErrorCode solve_in_coupling_order(flow_solver *S, const flow_stress_
   PetscFunctionBegin;
   PetscCall(snapshot_create(S, &before));
   PetscCall(snapshot_create(S, &sweep));
-  S->is_unified = coupling == FLOW_UNIFIED;
-  if (coupling == FLOW_MONOLITHIC || coupling == FLOW_UNIFIED) {
+  S->is_unified = coupling == GRANULAR_UNIFIED;
+  if (coupling == GRANULAR_MONOLITHIC || coupling == GRANULAR_UNIFIED) {
     PetscCall(run_outer_iterations(S, &all, &before, &sweep));
-    PetscCall(flow_settle_create(S));
+    PetscCall(granular_settle_create(S));
     PetscCall(settle_contacts_and_pressure(S, &all, &before, &sweep));
   } else {
-    const bool is_contact_first = coupling == FLOW_C_P || coupling == FLOW_C_PF, has_contacts = S->f->n_contacts > 0;
+    const bool is_contact_first = coupling == GRANULAR_C_P || coupling == GRANULAR_C_PF, has_contacts = S->f->n_contacts > 0;
     bool       is_converged = true;
     for (int k = 0; k < 2; ++k) {
       const bool is_contact = (k == 0) == is_contact_first;
@@ -286,43 +286,43 @@ static PetscErrorCode solve_in_coupling_order(flow_solver *S, const flow_stress_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_with_memory(flow_solver *S, const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x,
-                                   flow_report *r)
+static PetscErrorCode solve_with_memory(granular_solver *S, const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x,
+                                   granular_report *r)
 {
   PetscFunctionBegin;
-  PetscCall(flow_solver_create(S, f, o, flow_work_memory(w), x, r));
-  S->coulomb = flow_work_coulomb(w);
-  const flow_stress_solver *stress = select_stress_solver(S);
+  PetscCall(granular_solver_create(S, f, o, granular_work_memory(w), x, r));
+  S->coulomb = granular_work_coulomb(w);
+  const granular_stress_solver *stress = select_stress_solver(S);
   if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
   for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
   if (f->n_contacts > 0) {
-    PetscCall(flow_array(S, "flow friction", 1, sizeof *S->friction, &S->friction));
-    PetscCall(flow_friction_create(S, S->friction));
+    PetscCall(granular_array(S, "flow friction", 1, sizeof *S->friction, &S->friction));
+    PetscCall(granular_friction_create(S, S->friction));
   }
   if (stress) PetscCall(stress->create(S));
-  flow_velocities(S);
+  granular_velocities(S);
   PetscErrorCode code = solve_in_coupling_order(S, stress);
   if (stress) stress->destroy(S);
   PetscCall(code);
-  flow_velocities(S);
-  flow_problem last = *f; /* with the final alpha */
+  granular_velocities(S);
+  granular_problem last = *f; /* with the final alpha */
   last.alpha        = S->alpha;
-  PetscCall(flow_kkt(&last, x, &r->kkt));
+  PetscCall(granular_kkt(&last, x, &r->kkt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x, flow_report *r)
+PetscErrorCode granular_solve(const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x, granular_report *r)
 {
-  flow_solver S = {0};
-  flow_work  *own = NULL;
+  granular_solver S = {0};
+  granular_work  *own = NULL;
   PetscFunctionBegin;
-  *r = (flow_report){.is_finite = true};
-  if (!w) PetscCall(flow_work_create(&own));
+  *r = (granular_report){.is_finite = true};
+  if (!w) PetscCall(granular_work_create(&own));
   const PetscErrorCode code = solve_with_memory(&S, f, o, w ? w : own, x, r);
-  flow_settle_destroy(&S);
-  flow_solver_destroy(&S);
-  flow_work_destroy(&own);
+  granular_settle_destroy(&S);
+  granular_solver_destroy(&S);
+  granular_work_destroy(&own);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,12 +6,12 @@
 #include "optim/granular/granular_problem.h"
 
 /* Memory that is reused between solves, for speed only; results do not depend on it. */
-typedef struct flow_work flow_work;
-PetscErrorCode flow_work_create(flow_work **out);
-void           flow_work_destroy(flow_work **w);
+typedef struct granular_work granular_work;
+PetscErrorCode granular_work_create(granular_work **out);
+void           granular_work_destroy(granular_work **w);
 
 /* Solve one time step. x: initial guess in, solution out. w may be NULL (scratch memory is then created for this call).
  * The result is bit-identical for any number of threads. Errors: invalid input and out of memory. Lack of convergence is
  * reported in r and is no error. */
-PetscErrorCode flow_solve(const flow_problem *f, const flow_options *o, flow_work *w, flow_state *x, flow_report *r);
+PetscErrorCode granular_solve(const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x, granular_report *r);
 #endif

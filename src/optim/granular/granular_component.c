@@ -2,7 +2,7 @@
 #include "optim/granular/granular_component.h"
 
 /* Copy the rows of D that belong to the samples of k. */
-static PetscErrorCode extract_rows(flow_component *k)
+static PetscErrorCode extract_rows(granular_component *k)
 {
   const sparse_rows *D = k->S->f->D;
   int64_t n_entries = 0, slot = 0, *start = NULL;
@@ -10,9 +10,9 @@ static PetscErrorCode extract_rows(flow_component *k)
   double  *value = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < k->n; ++i) n_entries += D->start[k->sample[i] + 1] - D->start[k->sample[i]];
-  PetscCall(flow_array(k->S, "component starts", k->n + 1, sizeof *start, &start));
-  PetscCall(flow_array(k->S, "component columns", n_entries, sizeof *col, &col));
-  PetscCall(flow_array(k->S, "component values", n_entries, sizeof *value, &value));
+  PetscCall(granular_array(k->S, "component starts", k->n + 1, sizeof *start, &start));
+  PetscCall(granular_array(k->S, "component columns", n_entries, sizeof *col, &col));
+  PetscCall(granular_array(k->S, "component values", n_entries, sizeof *value, &value));
   for (int64_t i = 0; i < k->n; ++i) {
     for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l)
       col[slot] = D->col[l], value[slot++] = D->value[l];
@@ -23,41 +23,41 @@ static PetscErrorCode extract_rows(flow_component *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode extract_coupling(flow_component *k, const int32_t *number)
+static PetscErrorCode extract_coupling(granular_component *k, const int32_t *number)
 {
-  const flow_coupling *F = &k->S->f->F_s;
+  const granular_coupling *F = &k->S->f->F_s;
   int32_t *sample = NULL, *body = NULL;
-  double (*wrench)[FLOW_BODY] = NULL;
+  double (*wrench)[GRANULAR_BODY] = NULL;
   int64_t n = 0;
   PetscFunctionBegin;
   for (int64_t i = 0; i < F->n; ++i) n += number[F->sample[i]] >= 0;
-  PetscCall(flow_array(k->S, "component coupling", n, sizeof *sample, &sample));
-  PetscCall(flow_array(k->S, "component coupling", n, sizeof *body, &body));
-  PetscCall(flow_array(k->S, "component coupling", n, sizeof *wrench, &wrench));
+  PetscCall(granular_array(k->S, "component coupling", n, sizeof *sample, &sample));
+  PetscCall(granular_array(k->S, "component coupling", n, sizeof *body, &body));
+  PetscCall(granular_array(k->S, "component coupling", n, sizeof *wrench, &wrench));
   n = 0;
   for (int64_t i = 0; i < F->n; ++i)
     if (number[F->sample[i]] >= 0) {
       sample[n] = number[F->sample[i]], body[n] = F->body[i];
       memcpy(wrench[n++], F->wrench[i], sizeof *wrench);
     }
-  k->F = (flow_coupling){n, sample, body, (const double(*)[FLOW_BODY])wrench};
-  PetscCall(flow_coupled_create(k->S, &k->F, &k->coupled));
+  k->F = (granular_coupling){n, sample, body, (const double(*)[GRANULAR_BODY])wrench};
+  PetscCall(granular_coupled_create(k->S, &k->F, &k->coupled));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Build T (staggered samples only): the value of a cell is the mean of the samples that list the cell. */
-static PetscErrorCode create_cell_interpolation(flow_component *k)
+static PetscErrorCode create_cell_interpolation(granular_component *k)
 {
-  const flow_problem *f = k->S->f;
+  const granular_problem *f = k->S->f;
   int32_t *count = NULL, *row = NULL, *col = NULL;
   double  *value = NULL;
   int64_t  n     = 0;
   PetscFunctionBegin;
   if (!f->is_staggered) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(flow_array(k->S, "interpolation counts", f->n_cells, sizeof *count, &count));
-  PetscCall(flow_array(k->S, "interpolation rows", 4 * k->n, sizeof *row, &row));
-  PetscCall(flow_array(k->S, "interpolation columns", 4 * k->n, sizeof *col, &col));
-  PetscCall(flow_array(k->S, "interpolation weights", 4 * k->n, sizeof *value, &value));
+  PetscCall(granular_array(k->S, "interpolation counts", f->n_cells, sizeof *count, &count));
+  PetscCall(granular_array(k->S, "interpolation rows", 4 * k->n, sizeof *row, &row));
+  PetscCall(granular_array(k->S, "interpolation columns", 4 * k->n, sizeof *col, &col));
+  PetscCall(granular_array(k->S, "interpolation weights", 4 * k->n, sizeof *value, &value));
   for (int64_t i = 0; i < k->n; ++i)
     for (int q = 0; q < 4; ++q) {
       const int32_t c = f->sample_cells[k->sample[i]][q];
@@ -69,20 +69,20 @@ static PetscErrorCode create_cell_interpolation(flow_component *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void fill_diagonal(flow_component *k)
+static void fill_diagonal(granular_component *k)
 {
   for (int64_t i = 0; i < k->n; ++i) k->own[i] = k->S->diagonal_s[k->sample[i]] > 0.0 ? k->S->diagonal_s[k->sample[i]] : 1.0;
-  flow_copy(k->diagonal, k->own, k->n);
+  granular_copy(k->diagonal, k->own, k->n);
 }
 
-static PetscErrorCode fill_component(flow_solver *S, int e, flow_component *k)
+static PetscErrorCode fill_component(granular_solver *S, int e, granular_component *k)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   int32_t            *number = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < f->n_stress; ++i) k->n += e < 0 || f->component[i] == e;
-  PetscCall(flow_array(S, "component samples", k->n, sizeof *k->sample, &k->sample));
-  PetscCall(flow_array(S, "component numbers", f->n_stress, sizeof *number, &number));
+  PetscCall(granular_array(S, "component samples", k->n, sizeof *k->sample, &k->sample));
+  PetscCall(granular_array(S, "component numbers", f->n_stress, sizeof *number, &number));
   for (int64_t i = 0, slot = 0; i < f->n_stress; ++i) {
     const bool is_here = e < 0 || f->component[i] == e;
     number[i] = is_here ? (int32_t)slot : -1;
@@ -93,85 +93,85 @@ static PetscErrorCode fill_component(flow_solver *S, int e, flow_component *k)
   if (e >= 0) PetscCall(create_cell_interpolation(k));
   double **const vectors[] = {&k->x, &k->b, &k->lo, &k->hi, &k->diagonal, &k->own};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
-    PetscCall(flow_array(S, "component vector", k->n, sizeof(double), vectors[i]));
-  PetscCall(flow_array(S, "component cells", f->n_cells, sizeof(double), &k->cells));
+    PetscCall(granular_array(S, "component vector", k->n, sizeof(double), vectors[i]));
+  PetscCall(granular_array(S, "component cells", f->n_cells, sizeof(double), &k->cells));
   fill_diagonal(k);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_component_create(flow_solver *S, int e, flow_component *out)
+PetscErrorCode granular_component_create(granular_solver *S, int e, granular_component *out)
 {
   PetscFunctionBegin;
-  *out = (flow_component){.S = S};
+  *out = (granular_component){.S = S};
   const PetscErrorCode code = fill_component(S, e, out);
-  if (code) flow_component_destroy(out);
+  if (code) granular_component_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_component_destroy(flow_component *k)
+void granular_component_destroy(granular_component *k)
 {
   sparse_rows_destroy(&k->DT), sparse_rows_destroy(&k->T), sparse_rows_destroy(&k->TT);
-  *k = (flow_component){0};
+  *k = (granular_component){0};
 }
 
-void flow_component_to_cells(const flow_component *k, const double *restrict x, double *restrict y)
+void granular_component_to_cells(const granular_component *k, const double *restrict x, double *restrict y)
 {
   if (k->T.start) sparse_rows_apply(&k->T, x, y);
-  else flow_copy(y, x, k->n);
+  else granular_copy(y, x, k->n);
 }
-void flow_component_from_cells(const flow_component *k, const double *restrict y, double *restrict x)
+void granular_component_from_cells(const granular_component *k, const double *restrict y, double *restrict x)
 {
   if (!k->TT.start) {
-    FLOW_FOR(i, k->n) x[i] += y[i];
+    GRANULAR_FOR(i, k->n) x[i] += y[i];
     return;
   }
-  FLOW_FOR(i, k->n) x[i] += flow_row(&k->TT, i, y);
+  GRANULAR_FOR(i, k->n) x[i] += granular_row(&k->TT, i, y);
 }
 
-void flow_component_apply(void *context, const double *restrict x, double *restrict y)
+void granular_component_apply(void *context, const double *restrict x, double *restrict y)
 {
-  flow_component *k = context;
-  flow_solver    *S = k->S;
+  granular_component *k = context;
+  granular_solver    *S = k->S;
   double *restrict face = S->face;
   const double *restrict weight = S->face_weight;
-  FLOW_FOR(i, S->f->n_faces) face[i] = weight[i] * flow_row(&k->DT, i, x);
-  FLOW_FOR(i, k->n) y[i] = flow_row(&k->D, i, face);
+  GRANULAR_FOR(i, S->f->n_faces) face[i] = weight[i] * granular_row(&k->DT, i, x);
+  GRANULAR_FOR(i, k->n) y[i] = granular_row(&k->D, i, face);
   if (k->coupled.n_rows > 0) {
-    flow_clear_bodies(S);
-    flow_coupled_force(&k->coupled, x, S->wrench);
-    flow_push(S->f, 1.0, S->wrench, S->rate);
-    flow_coupled_rate(&k->coupled, S->rate, y);
+    granular_clear_bodies(S);
+    granular_coupled_force(&k->coupled, x, S->wrench);
+    flow_apply_wrench(S->f, 1.0, S->wrench, S->rate);
+    granular_coupled_rate(&k->coupled, S->rate, y);
   }
   if (!k->hessian) return;
-  flow_component_to_cells(k, x, k->cells);
-  FLOW_FOR(c, S->f->n_cells) k->cells[c] *= k->hessian[c];
-  flow_component_from_cells(k, k->cells, y);
+  granular_component_to_cells(k, x, k->cells);
+  GRANULAR_FOR(c, S->f->n_cells) k->cells[c] *= k->hessian[c];
+  granular_component_from_cells(k, k->cells, y);
 }
 
-PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y))
+PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y))
 {
-  const box_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi};
-  box_result   result = {.alpha_bar = k->alpha_bar};
+  const bounds_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi};
+  bounds_result   result = {.alpha_bar = k->alpha_bar};
   PetscFunctionBegin;
   if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* possible for staggered samples: a shaft has no edges along its axis */
   memset(k->x, 0, (size_t)k->n * sizeof *k->x);
-  PetscCall(box_solve(&q, k->S->o->boxes, k->x, &result));
+  PetscCall(bounds_solve(&q, k->S->o->boxes, k->x, &result));
   k->alpha_bar = result.alpha_bar;
   k->S->r->s_iterations += result.iterations;
   k->S->r->products += result.products;
-  if (result.verdict == BOX_NOT_FINITE) k->S->r->is_finite = false;
+  if (result.verdict == BOUNDS_NOT_FINITE) k->S->r->is_finite = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_component_bounds(flow_component *k, double width)
+void granular_component_bounds(granular_component *k, double width)
 {
-  const flow_problem *f = k->S->f;
-  FLOW_FOR(i, k->n) {
+  const granular_problem *f = k->S->f;
+  GRANULAR_FOR(i, k->n) {
     const int64_t sample = k->sample[i];
     double        radius = 0.0;
     int           n      = 0;
-    if (!f->is_staggered) radius = k->S->radius[sample / FLOW_COMPONENTS], n = 1;
+    if (!f->is_staggered) radius = k->S->radius[sample / GRANULAR_COMPONENTS], n = 1;
     else
       for (int q = 0; q < 4; ++q)
         if (f->sample_cells[sample][q] >= 0) radius += k->S->radius[f->sample_cells[sample][q]], ++n;
@@ -186,66 +186,66 @@ void flow_component_bounds(flow_component *k, double width)
  * melt [TakahashiBatty2021]. */
 typedef struct {
   int            n;
-  flow_component part[FLOW_COMPONENTS];
+  granular_component part[GRANULAR_COMPONENTS];
   double        *step; /* [n_stress] */
   double         shift, damping;
 } boxes;
 
-static PetscErrorCode create_boxes(flow_solver *S, bool is_together)
+static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
 {
   boxes *w;
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow boxes", 1, sizeof *w, &w));
+  PetscCall(granular_array(S, "flow boxes", 1, sizeof *w, &w));
   S->stress  = w;
   w->damping = is_together ? 1.0 : S->o->pyramid->damping;
   w->shift   = is_together ? S->o->pyramid->shift : 0.0;
-  PetscCall(flow_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
-  for (int e = 0; e < (is_together ? 1 : FLOW_COMPONENTS); ++e, ++w->n) {
-    flow_component *k = &w->part[e];
-    PetscCall(flow_component_create(S, is_together ? -1 : e, k));
+  PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
+  for (int e = 0; e < (is_together ? 1 : GRANULAR_COMPONENTS); ++e, ++w->n) {
+    granular_component *k = &w->part[e];
+    PetscCall(granular_component_create(S, is_together ? -1 : e, k));
     for (int64_t i = 0; i < k->n; ++i) k->diagonal[i] = (1.0 + w->shift) * k->own[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static PetscErrorCode create_pyramid(flow_solver *S) { return create_boxes(S, false); }
-static PetscErrorCode create_sp(flow_solver *S) { return create_boxes(S, true); }
+static PetscErrorCode create_pyramid(granular_solver *S) { return create_boxes(S, false); }
+static PetscErrorCode create_sp(granular_solver *S) { return create_boxes(S, true); }
 
-static void destroy_boxes(flow_solver *S)
+static void destroy_boxes(granular_solver *S)
 {
   boxes *w = S->stress;
   if (w)
-    for (int e = 0; e < FLOW_COMPONENTS; ++e) flow_component_destroy(&w->part[e]);
+    for (int e = 0; e < GRANULAR_COMPONENTS; ++e) granular_component_destroy(&w->part[e]);
 }
 
 /* y = (A + shift) x: the enlarged diagonal is part of the operator. The shift is 0 except for `sp`. */
 static void apply_shifted(void *context, const double *restrict x, double *restrict y)
 {
-  const flow_component *k = context;
-  flow_component_apply(context, x, y);
-  FLOW_FOR(i, k->n) y[i] += (k->diagonal[i] - k->own[i]) * x[i];
+  const granular_component *k = context;
+  granular_component_apply(context, x, y);
+  GRANULAR_FOR(i, k->n) y[i] += (k->diagonal[i] - k->own[i]) * x[i];
 }
 
-static PetscErrorCode solve_component_step(flow_solver *S, boxes *w, flow_component *k)
+static PetscErrorCode solve_component_step(granular_solver *S, boxes *w, granular_component *k)
 {
   PetscFunctionBegin;
-  flow_component_bounds(k, S->o->pyramid->width);
+  granular_component_bounds(k, S->o->pyramid->width);
   for (int64_t i = 0; i < k->n; ++i) k->b[i] = -S->g_s[k->sample[i]] - (k->diagonal[i] - k->own[i]) * S->x->s[k->sample[i]];
-  PetscCall(flow_component_solve(k, apply_shifted));
+  PetscCall(granular_component_solve(k, apply_shifted));
   for (int64_t i = 0; i < k->n; ++i) w->step[k->sample[i]] = k->x[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_stress_in_boxes(flow_solver *S, double *undamped)
+static PetscErrorCode solve_stress_in_boxes(granular_solver *S, double *undamped)
 {
   boxes *w = S->stress;
   PetscFunctionBegin;
-  flow_gradient_s(S, S->g_s);
+  granular_gradient_s(S, S->g_s);
   for (int e = 0; e < w->n; ++e) PetscCall(solve_component_step(S, w, &w->part[e]));
   *undamped = team_max_abs(S->f->n_stress, w->step);
   for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += w->damping * w->step[i];
-  flow_change_s(S, w->damping, w->step);
+  granular_change_s(S, w->damping, w->step);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_pyramid = {create_pyramid, solve_stress_in_boxes, destroy_boxes, false},
-                         flow_stress_sp      = {create_sp, solve_stress_in_boxes, destroy_boxes, false};
+const granular_stress_solver granular_stress_pyramid = {create_pyramid, solve_stress_in_boxes, destroy_boxes, false},
+                         granular_stress_sp      = {create_sp, solve_stress_in_boxes, destroy_boxes, false};

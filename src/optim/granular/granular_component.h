@@ -6,33 +6,33 @@
 #include "optim/granular/granular_state.h"
 
 typedef struct {
-  flow_solver  *S;
+  granular_solver  *S;
   int64_t       n;
   int32_t      *sample;         /* [n] global indices of its samples, ascending */
   sparse_rows   D, DT;          /* its rows of D, and their transpose */
   sparse_rows   T, TT;          /* staggered only: mean of the samples around each cell, and the transpose; empty: one sample per cell, in order */
-  flow_coupling F;              /* its entries of F_s, with samples numbered 0 ... n - 1 */
-  flow_coupled  coupled;
+  granular_coupling F;              /* its entries of F_s, with samples numbered 0 ... n - 1 */
+  granular_coupled  coupled;
   double       *x, *b, *lo, *hi; /* [n] of its quadratic program, whose unknown is the step of the stress */
   double       *diagonal, *own;  /* [n] diagonal of the Hessian; diagonal of A_ee alone */
   double       *hessian;         /* [n_cells] curvature of the constraints, or NULL: none */
   double       *cells;           /* [n_cells] scratch */
   double        alpha_bar;
-} flow_component;
+} granular_component;
 
 /* Collect all samples whose component is e, or all samples for e < 0. After a failure *out is empty and may be destroyed. */
-PetscErrorCode flow_component_create(flow_solver *S, int e, flow_component *out);
-void           flow_component_destroy(flow_component *k);
-/* y = (A_ee + T^T hessian T) x; context is a flow_component. */
-void flow_component_apply(void *context, const double *restrict x, double *restrict y);
+PetscErrorCode granular_component_create(granular_solver *S, int e, granular_component *out);
+void           granular_component_destroy(granular_component *k);
+/* y = (A_ee + T^T hessian T) x; context is a granular_component. */
+void granular_component_apply(void *context, const double *restrict x, double *restrict y);
 /* y [n_cells] = T x, and x += T^T y */
-void flow_component_to_cells(const flow_component *k, const double *restrict x, double *restrict y);
-void flow_component_from_cells(const flow_component *k, const double *restrict y, double *restrict x);
+void granular_component_to_cells(const granular_component *k, const double *restrict x, double *restrict y);
+void granular_component_from_cells(const granular_component *k, const double *restrict y, double *restrict x);
 /* Set k->x to the step that minimises the quadratic program with the current k->b, lo, hi and diagonal; initial guess 0. `apply`
  * multiplies by its matrix and receives k as context. */
-PetscErrorCode flow_component_solve(flow_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y));
+PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y));
 /* Set lo and hi so that s plus the step stays within +-width times the cone radius at each sample. With width INFINITY the step is
  * free, except at samples of radius 0, where the stress becomes 0. */
-void flow_component_bounds(flow_component *k, double width);
-extern const flow_stress_solver flow_stress_pyramid, flow_stress_sp;
+void granular_component_bounds(granular_component *k, double width);
+extern const granular_stress_solver granular_stress_pyramid, granular_stress_sp;
 #endif

@@ -8,19 +8,19 @@
  *   d = 1/2 (1 - |z|^2/r^2), r = mu lambda     d~ = min(d - h/m, 0)     E_d = 1/2 m d~^2 - h^2/(2 m)     h <- -m d~
  *
  * The gradient is -m d~ z/r^2 and the Hessian m (z z^T/r^4 - d~ I/r^2). Both terms of the Hessian are positive semidefinite, so it
- * needs no projection. m = beta A_jj r^2. The diagonal of A_zz is enlarged by the fraction FLOW_REDUNDANT because contacts may be
+ * needs no projection. m = beta A_jj r^2. The diagonal of A_zz is enlarged by the fraction GRANULAR_REDUNDANT because contacts may be
  * redundant. The unknown of each quadratic program is a step, so this does not change the solution. */
-static inline double penalty_weight(const flow_friction *t, int64_t j)
+static inline double penalty_weight(const granular_friction *t, int64_t j)
 {
   return t->S->o->friction->beta * t->S->diagonal_t[j] * t->radius[j] * t->radius[j];
 }
-static inline double constraint_excess(const flow_friction *t, int64_t j, const double z[2])
+static inline double constraint_excess(const granular_friction *t, int64_t j, const double z[2])
 {
   const double r2 = t->radius[j] * t->radius[j];
   return fmin(0.5 * (1.0 - (z[0] * z[0] + z[1] * z[1]) / r2) - t->multiplier[j] / penalty_weight(t, j), 0.0);
 }
 
-static double penalty_energy(const flow_friction *t, const double *z)
+static double penalty_energy(const granular_friction *t, const double *z)
 {
   double sum = 0.0;
   for (int64_t j = 0; j < t->n; ++j) {
@@ -32,7 +32,7 @@ static double penalty_energy(const flow_friction *t, const double *z)
 }
 
 /* g += gradient of E_d at t->z; sets t->hessian. */
-static void add_penalty_derivatives(flow_friction *t, double *g)
+static void add_penalty_derivatives(granular_friction *t, double *g)
 {
   for (int64_t j = 0; j < t->n; ++j) {
     const double *z = t->z + 2 * j, r2 = t->radius[j] * t->radius[j], m = penalty_weight(t, j);
@@ -47,10 +47,10 @@ static void add_penalty_derivatives(flow_friction *t, double *g)
 
 static void apply_penalised_hessian(void *context, const double *restrict x, double *restrict y)
 {
-  flow_friction *t = context;
-  flow_friction_product(t, x, y);
+  granular_friction *t = context;
+  granular_friction_product(t, x, y);
   for (int64_t j = 0; j < t->n; ++j) {
-    const double *H = t->hessian + 3 * j, shift = FLOW_REDUNDANT * t->S->diagonal_t[j];
+    const double *H = t->hessian + 3 * j, shift = GRANULAR_REDUNDANT * t->S->diagonal_t[j];
     y[2 * j] += (shift + H[0]) * x[2 * j] + H[1] * x[2 * j + 1];
     y[2 * j + 1] += H[1] * x[2 * j] + (shift + H[2]) * x[2 * j + 1];
   }
@@ -58,12 +58,12 @@ static void apply_penalised_hessian(void *context, const double *restrict x, dou
 
 /* Set t->step to the minimiser of the quadratic model in the box |z| <= kappa r. The right-hand side, bounds and diagonal use arrays
  * that only the gradient method needs otherwise. */
-static PetscErrorCode compute_newton_direction(flow_friction *t)
+static PetscErrorCode compute_newton_direction(granular_friction *t)
 {
-  flow_solver *S = t->S;
+  granular_solver *S = t->S;
   double      *b = t->gy, *lo = t->g_old, *hi = t->y, *diagonal = t->next;
   PetscFunctionBegin;
-  flow_friction_product(t, t->z, t->g);
+  granular_friction_product(t, t->z, t->g);
   for (int64_t i = 0; i < 2 * t->n; ++i) t->g[i] += t->base[i]; /* of J */
   memcpy(b, t->g, (size_t)(2 * t->n) * sizeof *b);
   add_penalty_derivatives(t, b);
@@ -72,24 +72,24 @@ static PetscErrorCode compute_newton_direction(flow_friction *t)
     const double  bound = S->o->friction->kappa * t->radius[j];
     b[i]        = -b[i];
     lo[i]       = -bound - t->z[i], hi[i] = bound - t->z[i];
-    diagonal[i] = (1.0 + FLOW_REDUNDANT) * S->diagonal_t[j] + t->hessian[3 * j + 2 * (i % 2)];
+    diagonal[i] = (1.0 + GRANULAR_REDUNDANT) * S->diagonal_t[j] + t->hessian[3 * j + 2 * (i % 2)];
     if (!(diagonal[i] > 0.0)) diagonal[i] = 1.0;
     t->step[i] = 0.0;
   }
-  const box_qp q = {.n = 2 * t->n, .apply = apply_penalised_hessian, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi};
-  box_result   result = {0};
-  PetscCall(box_solve(&q, S->o->boxes, t->step, &result));
+  const bounds_qp q = {.n = 2 * t->n, .apply = apply_penalised_hessian, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi};
+  bounds_result   result = {0};
+  PetscCall(bounds_solve(&q, S->o->boxes, t->step, &result));
   S->r->t_iterations += result.iterations;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Backtracking line search: the largest gamma of 1, 1/2, 1/4, ... for which J + E_d at z + gamma step decreases; 0 if none does. */
-static double search_step_length(flow_friction *t)
+static double search_step_length(granular_friction *t)
 {
   enum { TRIALS = 12 };
   double slope = 0.0, curvature = 0.0, gamma = 1.0;
   const double before = penalty_energy(t, t->z);
-  flow_friction_product(t, t->step, t->y);
+  granular_friction_product(t, t->step, t->y);
   for (int64_t i = 0; i < 2 * t->n; ++i) slope += t->g[i] * t->step[i], curvature += t->y[i] * t->step[i];
   for (int trial = 0; trial < TRIALS; ++trial, gamma *= 0.5) {
     for (int64_t i = 0; i < 2 * t->n; ++i) t->next[i] = t->z[i] + gamma * t->step[i];
@@ -98,7 +98,7 @@ static double search_step_length(flow_friction *t)
   return 0.0;
 }
 
-static PetscErrorCode flow_friction_newton(flow_friction *t)
+static PetscErrorCode granular_friction_newton(granular_friction *t)
 {
   PetscFunctionBegin;
   for (int64_t it = 0; it < t->S->o->friction->max_iterations; ++it) {
@@ -110,32 +110,32 @@ static PetscErrorCode flow_friction_newton(flow_friction *t)
       most = fmax(most, fabs(t->step[i]));
     }
     for (int64_t j = 0; j < t->n; ++j) t->multiplier[j] = penalty_weight(t, j) > 0.0 ? -penalty_weight(t, j) * constraint_excess(t, j, t->z + 2 * j) : 0.0;
-    if (most <= FLOW_INNER * t->S->o->tolerance * t->scale) break;
+    if (most <= GRANULAR_INNER * t->S->o->tolerance * t->scale) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t)
+PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t)
 {
   const int64_t   n = S->f->n_contacts;
   double **const vectors[] = {&t->base, &t->z, &t->y, &t->next, &t->g, &t->gy, &t->g_old, &t->step};
   PetscFunctionBegin;
-  *t = (flow_friction){.S = S, .n = n};
+  *t = (granular_friction){.S = S, .n = n};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
-    PetscCall(flow_array(S, "flow contact friction", 2 * n, sizeof(double), vectors[k]));
-  PetscCall(flow_array(S, "flow discs", n, sizeof(double), &t->radius));
-  PetscCall(flow_array(S, "flow disc multipliers", n, sizeof(double), &t->multiplier));
-  PetscCall(flow_array(S, "flow disc hessians", 3 * n, sizeof(double), &t->hessian));
+    PetscCall(granular_array(S, "flow contact friction", 2 * n, sizeof(double), vectors[k]));
+  PetscCall(granular_array(S, "flow discs", n, sizeof(double), &t->radius));
+  PetscCall(granular_array(S, "flow disc multipliers", n, sizeof(double), &t->multiplier));
+  PetscCall(granular_array(S, "flow disc hessians", 3 * n, sizeof(double), &t->hessian));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y)
+void granular_friction_product(granular_friction *t, const double *restrict x, double *restrict y)
 {
-  flow_solver *S = t->S;
-  flow_clear_bodies(S);
-  flow_contact_force(S->f, NULL, x, S->wrench);
-  flow_push(S->f, 1.0, S->wrench, S->rate);
-  flow_gradient_contacts(S->f, S->rate, NULL, y);
+  granular_solver *S = t->S;
+  granular_clear_bodies(S);
+  granular_contact_force(S->f, NULL, x, S->wrench);
+  flow_apply_wrench(S->f, 1.0, S->wrench, S->rate);
+  granular_gradient_contacts(S->f, S->rate, NULL, y);
   for (int64_t j = 0; j < t->n; ++j)
     for (int k = 0; k < 2; ++k) y[2 * j + k] -= S->f->contact[j].known[1 + k];
 }
@@ -148,7 +148,7 @@ static inline void disc_project(double radius, double z[2])
 
 /* Set next = P(y - g(y)/(L d)), step = next - y, and g at next. L is increased until it bounds the
  * curvature along the step. */
-static void take_projected_gradient_step(flow_friction *t, double *L)
+static void take_projected_gradient_step(granular_friction *t, double *L)
 {
   enum { BACKTRACKS = 60 };
   const double *d = t->S->diagonal_t;
@@ -164,7 +164,7 @@ static void take_projected_gradient_step(flow_friction *t, double *L)
         size += d[j] * t->step[2 * j + k] * t->step[2 * j + k];
       }
     }
-    flow_friction_product(t, t->step, t->g); /* change of the gradient, exactly */
+    granular_friction_product(t, t->step, t->g); /* change of the gradient, exactly */
     for (int64_t i = 0; i < 2 * t->n; ++i) curvature += t->step[i] * t->g[i];
     if (!(curvature > *L * size * (1.0 + 1e-12))) break;
     *L = fmax(1.5 * *L, 1.01 * curvature / size);
@@ -173,13 +173,13 @@ static void take_projected_gradient_step(flow_friction *t, double *L)
 }
 
 /* Accelerated projected gradient; the momentum is reset when it points uphill [ODonoghueCandes2015]. */
-static void minimise_by_projected_gradient(flow_friction *t)
+static void minimise_by_projected_gradient(granular_friction *t)
 {
-  flow_solver  *S = t->S;
+  granular_solver  *S = t->S;
   const int64_t n = t->n;
   double        L = 1.0, momentum = 1.0;
   for (int64_t j = 0; j < n; ++j) disc_project(t->radius[j], t->z + 2 * j);
-  flow_friction_product(t, t->z, t->gy);
+  granular_friction_product(t, t->z, t->gy);
   for (int64_t i = 0; i < 2 * n; ++i) t->gy[i] += t->base[i];
   memcpy(t->g_old, t->gy, (size_t)(2 * n) * sizeof *t->gy);
   memcpy(t->y, t->z, (size_t)(2 * n) * sizeof *t->y);
@@ -201,14 +201,14 @@ static void minimise_by_projected_gradient(flow_friction *t)
       t->gy[i] = t->g[i] + beta * (t->g[i] - t->g_old[i]);
       t->z[i] = t->next[i], t->g_old[i] = t->g[i];
     }
-    if (largest <= FLOW_INNER * S->o->tolerance * t->scale) break;
+    if (largest <= GRANULAR_INNER * S->o->tolerance * t->scale) break;
     L *= 0.97;
   }
 }
 
-PetscErrorCode flow_solve_z(flow_solver *S)
+PetscErrorCode granular_solve_z(granular_solver *S)
 {
-  flow_friction *t      = S->friction;
+  granular_friction *t      = S->friction;
   double         mu_max = 0.0;
   PetscFunctionBegin;
   if (!t) PetscFunctionReturn(PETSC_SUCCESS);
@@ -217,12 +217,12 @@ PetscErrorCode flow_solve_z(flow_solver *S)
     mu_max       = fmax(mu_max, S->f->contact[j].mu);
   }
   t->scale = mu_max * S->lambda_ref;
-  flow_change_contacts(S, -1.0, NULL, S->x->z);
-  flow_gradient_contacts(S->f, S->v, NULL, t->base);
+  granular_change_contacts(S, -1.0, NULL, S->x->z);
+  granular_gradient_contacts(S->f, S->v, NULL, t->base);
   memcpy(t->z, S->x->z, (size_t)(2 * t->n) * sizeof *t->z);
-  if (S->o->friction->method == FLOW_FRICTION_NEWTON) PetscCall(flow_friction_newton(t));
+  if (S->o->friction->method == GRANULAR_FRICTION_NEWTON) PetscCall(granular_friction_newton(t));
   else minimise_by_projected_gradient(t);
   memcpy(S->x->z, t->z, (size_t)(2 * t->n) * sizeof *t->z);
-  flow_change_contacts(S, 1.0, NULL, S->x->z);
+  granular_change_contacts(S, 1.0, NULL, S->x->z);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,8 +5,8 @@
 #define SS_OPTIM_GRANULAR_GRANULAR_FRICTION_H
 #include "optim/granular/granular_state.h"
 
-typedef struct flow_friction {
-  flow_solver *S;
+typedef struct granular_friction {
+  granular_solver *S;
   int64_t      n;
   double      *base;            /* [n][2] gradient of J at z = 0 */
   double      *z, *y, *next, *step; /* [n][2] iterate, extrapolated point, next iterate, next - y */
@@ -14,12 +14,12 @@ typedef struct flow_friction {
   double      *radius;          /* [n] mu lambda */
   double       scale;           /* reference value of z [N]: mu_max lambda_ref */
   double      *multiplier, *hessian; /* newton only: [n] multipliers, [n][3] Hessian of the penalty of the friction discs, xx xy yy */
-} flow_friction;
+} granular_friction;
 
-PetscErrorCode flow_friction_create(flow_solver *S, flow_friction *t);
+PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t);
 /* Allocate the vectors of t in the arena of S. */
 /* y = A_zz x: change of the tangential contact velocities by tangential forces x. x, y: [n][2]. */
-void flow_friction_product(flow_friction *t, const double *restrict x, double *restrict y);
+void granular_friction_product(granular_friction *t, const double *restrict x, double *restrict y);
 /* Minimise over z with the other unknowns fixed; updates v and counts iterations. */
-PetscErrorCode flow_solve_z(flow_solver *S);
+PetscErrorCode granular_solve_z(granular_solver *S);
 #endif

@@ -6,7 +6,7 @@
 
 /* Each function minimises J over its unknowns (p; lambda; both) with the other unknowns fixed. It updates u and v and adds its
  * iterations to the report. A result that is not finite clears is_finite of the report. */
-PetscErrorCode flow_solve_p(flow_solver *S);
-PetscErrorCode flow_solve_lambda(flow_solver *S);
-PetscErrorCode flow_solve_unified(flow_solver *S);
+PetscErrorCode granular_solve_p(granular_solver *S);
+PetscErrorCode granular_solve_lambda(granular_solver *S);
+PetscErrorCode granular_solve_unified(granular_solver *S);
 #endif

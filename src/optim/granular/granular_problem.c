@@ -4,45 +4,45 @@
 
 static const char *const couplings[] = {
 #define X(symbol, name, help) name,
-  FLOW_COUPLING_TABLE(X)
+  GRANULAR_COUPLING_TABLE(X)
 #undef X
   NULL};
 static const char *const coupling_help[] = {
 #define X(symbol, name, help) help,
-  FLOW_COUPLING_TABLE(X)
+  GRANULAR_COUPLING_TABLE(X)
 #undef X
   NULL};
 static const char *const stresses[] = {
 #define X(symbol, name, solver, help) name,
-  FLOW_STRESS_TABLE(X)
+  GRANULAR_STRESS_TABLE(X)
 #undef X
   NULL};
 static const char *const stress_help[] = {
 #define X(symbol, name, solver, help) help,
-  FLOW_STRESS_TABLE(X)
+  GRANULAR_STRESS_TABLE(X)
 #undef X
   NULL};
 static const char *const frictions[] = {
 #define X(symbol, name, help) name,
-  FLOW_FRICTION_TABLE(X)
+  GRANULAR_FRICTION_TABLE(X)
 #undef X
   NULL};
 static const char *const friction_help[] = {
 #define X(symbol, name, help) help,
-  FLOW_FRICTION_TABLE(X)
+  GRANULAR_FRICTION_TABLE(X)
 #undef X
   NULL};
 
 static const key_spec  gradient_keys[] = {{.name     = "max_iterations",
                                            .type     = KEY_INT,
-                                           .offset   = offsetof(flow_gradient_options, max_iterations),
+                                           .offset   = offsetof(granular_gradient_options, max_iterations),
                                            .fallback = "200",
                                            .min      = 1,
                                            .max      = 1e9,
                                            .help     = "maximum number of iterations of one stress solve"},
                                           {.name     = "inner",
                                            .type     = KEY_REAL,
-                                           .offset   = offsetof(flow_gradient_options, inner),
+                                           .offset   = offsetof(granular_gradient_options, inner),
                                            .fallback = "0.4",
                                            .min      = 0,
                                            .max      = 1,
@@ -50,31 +50,31 @@ static const key_spec  gradient_keys[] = {{.name     = "max_iterations",
                                            .help     = "tolerance of one stress solve on its step, as a multiple of flow.tolerance"},
                                           {.name = NULL}};
 static const key_table gradient_table = {.name = "flow.projected_gradient", .help = "Stress by accelerated projected gradient.",
-                                         .size = sizeof(flow_gradient_options), .keys = gradient_keys};
+                                         .size = sizeof(granular_gradient_options), .keys = gradient_keys};
 
 static const key_spec lagrangian_keys[] = {
     {.name     = "iterations",
      .type     = KEY_INT,
-     .offset   = offsetof(flow_lagrangian_options, iterations),
+     .offset   = offsetof(granular_lagrangian_options, iterations),
      .fallback = "1",
      .min      = 1,
      .max      = 1000,
      .help     = "Newton steps of each component per outer iteration"},
     {.name     = "damping",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_lagrangian_options, damping),
+     .offset   = offsetof(granular_lagrangian_options, damping),
      .fallback = "0.5",
      .min      = 1e-6,
      .max      = 1,
      .help     = "damping factor: step length of a Newton step"},
     {.name     = "auxiliary_pyramid",
      .type     = KEY_BOOL,
-     .offset   = offsetof(flow_lagrangian_options, has_pyramid),
+     .offset   = offsetof(granular_lagrangian_options, has_pyramid),
      .fallback = "true",
      .help     = "whether Newton steps are bounded by a box around the cone"},
     {.name     = "kappa",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_lagrangian_options, kappa),
+     .offset   = offsetof(granular_lagrangian_options, kappa),
      .fallback = "3",
      .min      = 0,
      .max      = INFINITY,
@@ -82,7 +82,7 @@ static const key_spec lagrangian_keys[] = {
      .help     = "width of that box over the width of the cone; 1 is the tightest and cuts off a part of the cone of the components sxx, szz"},
     {.name     = "beta",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_lagrangian_options, beta),
+     .offset   = offsetof(granular_lagrangian_options, beta),
      .fallback = "1",
      .min      = 0,
      .max      = INFINITY,
@@ -90,7 +90,7 @@ static const key_spec lagrangian_keys[] = {
      .help     = "penalty of a cell over the diagonal of its block times (alpha p)^2"},
     {.name        = "mu",
      .type        = KEY_REAL,
-     .offset      = offsetof(flow_lagrangian_options, mu),
+     .offset      = offsetof(granular_lagrangian_options, mu),
      .unit        = "W",
      .is_optional = true,
      .min         = 0,
@@ -99,24 +99,24 @@ static const key_spec lagrangian_keys[] = {
      .help        = "one penalty for all cells, replaces beta; because of its unit, good values depend on size and material"},
     {.name     = "keep_multipliers",
      .type     = KEY_BOOL,
-     .offset   = offsetof(flow_lagrangian_options, keeps_multipliers),
+     .offset   = offsetof(granular_lagrangian_options, keeps_multipliers),
      .fallback = "true",
      .help     = "whether multipliers of the last time step are the initial guess; false: start from 0"},
     {.name     = "line_search",
      .type     = KEY_BOOL,
-     .offset   = offsetof(flow_lagrangian_options, has_line_search),
+     .offset   = offsetof(granular_lagrangian_options, has_line_search),
      .fallback = "false",
      .help     = "backtracking line search on the energy instead of the damping; the published comparison finds the damping better"},
     {.name = NULL}};
 static const key_table lagrangian_table = {.name = "flow.augmented_lagrangian",
                                            .help = "Stress by augmented Lagrangian and inexact projected Newton.",
-                                           .size = sizeof(flow_lagrangian_options),
+                                           .size = sizeof(granular_lagrangian_options),
                                            .keys = lagrangian_keys};
 
 static const key_spec pyramid_keys[] = {
     {.name     = "width",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_pyramid_options, width),
+     .offset   = offsetof(granular_pyramid_options, width),
      .fallback = "1",
      .min      = 0,
      .max      = INFINITY,
@@ -124,14 +124,14 @@ static const key_spec pyramid_keys[] = {
      .help     = "bound of a component over alpha p/sqrt(2), where a single shear component reaches the cone; the published value is sqrt(2)"},
     {.name     = "damping",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_pyramid_options, damping),
+     .offset   = offsetof(granular_pyramid_options, damping),
      .fallback = "0.5",
      .min      = 1e-6,
      .max      = 1,
      .help     = "stress: pyramid only: damping factor of a step"},
     {.name     = "shift",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_pyramid_options, shift),
+     .offset   = offsetof(granular_pyramid_options, shift),
      .fallback = "1.0e-3",
      .min      = 0,
      .max      = 1,
@@ -139,27 +139,27 @@ static const key_spec pyramid_keys[] = {
     {.name = NULL}};
 static const key_table pyramid_table = {.name = "flow.pyramid",
                                         .help = "Stress with separate bounds for each component.",
-                                        .size = sizeof(flow_pyramid_options),
+                                        .size = sizeof(granular_pyramid_options),
                                         .keys = pyramid_keys};
 
 static const key_spec friction_keys[] = {
     {.name        = "method",
      .type        = KEY_ENUM,
-     .offset      = offsetof(flow_friction_options, method),
+     .offset      = offsetof(granular_friction_options, method),
      .choices     = frictions,
      .choice_help = friction_help,
      .fallback    = "projected_gradient",
      .help        = "solver of the tangential forces of rigid contacts"},
     {.name     = "max_iterations",
      .type     = KEY_INT,
-     .offset   = offsetof(flow_friction_options, max_iterations),
+     .offset   = offsetof(granular_friction_options, max_iterations),
      .fallback = "200",
      .min      = 1,
      .max      = 1e9,
      .help     = "maximum number of iterations of one solve for the tangential forces"},
     {.name     = "kappa",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_friction_options, kappa),
+     .offset   = offsetof(granular_friction_options, kappa),
      .fallback = "3",
      .min      = 0,
      .max      = INFINITY,
@@ -167,7 +167,7 @@ static const key_spec friction_keys[] = {
      .help     = "method: newton only: width of the bounding box of the friction disc over the diameter of the disc"},
     {.name     = "beta",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_friction_options, beta),
+     .offset   = offsetof(granular_friction_options, beta),
      .fallback = "1",
      .min      = 0,
      .max      = INFINITY,
@@ -176,27 +176,27 @@ static const key_spec friction_keys[] = {
     {.name = NULL}};
 static const key_table friction_table = {.name = "flow.friction",
                                          .help = "Tangential forces of rigid contacts.",
-                                         .size = sizeof(flow_friction_options),
+                                         .size = sizeof(granular_friction_options),
                                          .keys = friction_keys};
 
 static const key_spec keys[] = {
     {.name        = "coupling",
      .type        = KEY_ENUM,
-     .offset      = offsetof(flow_options, coupling),
+     .offset      = offsetof(granular_options, coupling),
      .choices     = couplings,
      .choice_help = coupling_help,
      .fallback    = "monolithic",
      .help        = "order in which pressure, stress and rigid contacts are solved; use the first two, the others are for comparison"},
     {.name        = "stress",
      .type        = KEY_ENUM,
-     .offset      = offsetof(flow_options, stress),
+     .offset      = offsetof(granular_options, stress),
      .choices     = stresses,
      .choice_help = stress_help,
      .fallback    = "projected_gradient",
      .help        = "solver of the frictional stress"},
     {.name     = "tolerance",
      .type     = KEY_REAL,
-     .offset   = offsetof(flow_options, tolerance),
+     .offset   = offsetof(granular_options, tolerance),
      .fallback = "1.0e-3",
      .min      = 0,
      .max      = 1,
@@ -205,14 +205,14 @@ static const key_spec keys[] = {
              "before damping. With projected_gradient stress must also exceed its bound by at most twice this fraction"},
     {.name     = "max_outer",
      .type     = KEY_INT,
-     .offset   = offsetof(flow_options, max_outer),
+     .offset   = offsetof(granular_options, max_outer),
      .fallback = "30",
      .min      = 1,
      .max      = 1e6,
      .help     = "maximum number of outer iterations (staggered projections) in a time step"},
     {.name     = "sweeps",
      .type     = KEY_INT,
-     .offset   = offsetof(flow_options, sweeps),
+     .offset   = offsetof(granular_options, sweeps),
      .fallback = "4",
      .min      = 1,
      .max      = 1e6,
@@ -220,54 +220,54 @@ static const key_spec keys[] = {
              "converge slowly, both are solved together"},
     {.name     = "pressure",
      .type     = KEY_TABLE,
-     .offset   = offsetof(flow_options, pressure),
+     .offset   = offsetof(granular_options, pressure),
      .fallback = "{}",
-     .table    = &box_options_table,
+     .table    = &bounds_options_table,
      .help     = "solver of pressure and normal forces"},
     {.name     = "boxes",
      .type     = KEY_TABLE,
-     .offset   = offsetof(flow_options, boxes),
+     .offset   = offsetof(granular_options, boxes),
      .fallback = "{method: mprgp, tolerance: 1.0e-2}",
-     .table    = &box_options_table,
+     .table    = &bounds_options_table,
      .help     = "solver of the stress components, for stress: augmented_lagrangian, pyramid and sp"},
     {.name     = "projected_gradient",
      .type     = KEY_TABLE,
-     .offset   = offsetof(flow_options, gradient),
+     .offset   = offsetof(granular_options, gradient),
      .fallback = "{}",
      .table    = &gradient_table,
      .help     = "options of stress: projected_gradient"},
     {.name     = "augmented_lagrangian",
      .type     = KEY_TABLE,
-     .offset   = offsetof(flow_options, lagrangian),
+     .offset   = offsetof(granular_options, lagrangian),
      .fallback = "{}",
      .table    = &lagrangian_table,
      .help     = "options of stress: augmented_lagrangian"},
     {.name     = "pyramid",
      .type     = KEY_TABLE,
-     .offset   = offsetof(flow_options, pyramid),
+     .offset   = offsetof(granular_options, pyramid),
      .fallback = "{}",
      .table    = &pyramid_table,
      .help     = "options of stress: pyramid and sp"},
     {.name     = "friction",
      .type     = KEY_TABLE,
-     .offset   = offsetof(flow_options, friction),
+     .offset   = offsetof(granular_options, friction),
      .fallback = "{}",
      .table    = &friction_table,
      .help     = "options for the tangential forces of rigid contacts"},
     {.name = NULL}};
-const key_table flow_options_table = {.name = "flow",
+const key_table granular_options_table = {.name = "flow",
                                       .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
-                                      .size = sizeof(flow_options),
+                                      .size = sizeof(granular_options),
                                       .keys = keys};
 
-PetscErrorCode flow_options_defaults(document *owner, const flow_options **out)
+PetscErrorCode granular_options_defaults(document *owner, const granular_options **out)
 {
   diagnostics *d = NULL;
   const void  *read = NULL;
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(diagnostics_create(&d));
-  const PetscErrorCode code = key_table_read(&flow_options_table, owner, NULL, "flow", d, &read);
+  const PetscErrorCode code = key_table_read(&granular_options_table, owner, NULL, "flow", d, &read);
   diagnostics_destroy(&d);
   PetscCall(code);
   *out = read;

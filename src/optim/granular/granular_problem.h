@@ -26,24 +26,24 @@ typedef struct {
   int64_t        n;
   const int32_t *sample, *body; /* [n] */
   const double (*wrench)[6];    /* [n] */
-} flow_coupling;
+} granular_coupling;
 
 typedef struct {
   int32_t body[2];      /* -1: velocity known */
   double  row[3][2][6]; /* normal (separating > 0) and two tangents; relative velocity k = sum over sides of row[k][side] . v[side] + known[k] */
   double  known[3];     /* m/s, from bodies with known velocity and from restitution */
   double  mu;           /* >= 0 */
-} flow_contact;
+} granular_contact;
 
-typedef struct flow_problem {
+typedef struct granular_problem {
   int64_t            n_faces, n_cells, n_stress, n_bodies, n_contacts; /* n_stress 0: a liquid without stress */
   const double      *u_star, *v_star;      /* [n_faces], [n_bodies][6] */
   const double      *mobility, *weight;    /* [n_faces] dt/(rho W_L) [m^3 s/kg] > 0; h^3 W_F [m^3] */
   const sparse_rows *G, *GT, *D, *DT;      /* [n_cells], [n_stress] rows of n_faces [1/m], and their transposes */
   const int32_t    (*ijk)[3];              /* [n_cells] */
-  flow_coupling      F_p, F_s;
+  granular_coupling      F_p, F_s;
   const double     (*inverse_mass)[36];    /* [n_bodies] dt M^-1 */
-  const flow_contact *contact;             /* [n_contacts] */
+  const granular_contact *contact;             /* [n_contacts] */
   const double      *p_known, *s_known;    /* [n_cells], [n_stress] m^3/s; NULL: 0 */
   bool               is_staggered;         /* false: sample 5 cell + component; true: see sample_cells */
   bool               is_orthonormal;       /* |s|_F is the Euclidean norm of the five; else they are sxx, szz, sxy, sxz, syz with syy = -sxx - szz */
@@ -60,7 +60,7 @@ typedef struct flow_problem {
    * v_star + inverse_mass wrench is their velocity under the given wrench [n_bodies][6]. */
   PetscErrorCode (*update_bodies)(void *context, const double (*wrench)[6]);
   void  *bodies_context;
-} flow_problem;
+} granular_problem;
 
 /* In: initial guess (0 is allowed; lambda = z = 0 is no worse than other values). Out: solution. u, v are computed from the others. */
 typedef struct {
@@ -69,44 +69,44 @@ typedef struct {
   double *lambda, *z; /* [n_contacts], [n_contacts][2] N */
   double *multiplier; /* [n_cells] multipliers of the cones, only for stress: augmented_lagrangian; NULL: start from 0 */
   double *u, *v;      /* out: [n_faces], [n_bodies][6] */
-} flow_state;
+} granular_state;
 
 /* Order of the coupled solves, with the names of the schemes in the paper. */
-#define FLOW_COUPLING_TABLE(X)                                                                                                            \
+#define GRANULAR_COUPLING_TABLE(X)                                                                                                            \
   X(MONOLITHIC, "monolithic", "T-F-P-N iterated: contact friction, stress, then sweeps of pressure and normal forces, until convergence") \
   X(UNIFIED, "unified", "T-F-PN: pressure and normal forces in one solve")                                                                  \
   X(P_C, "p_c", "P-C, weak: pressure alone (no stress), then contacts, once")                                                                \
   X(C_P, "c_p", "C-P, weak: contacts, then pressure alone (no stress), once")                                                                \
   X(PF_C, "pf_c", "PF-C, weak: pressure and stress, then contacts, once")                                                                     \
   X(C_PF, "c_pf", "C-PF, weak: contacts, then pressure and stress, once")
-#define FLOW_STRESS_TABLE(X)                                                                                                              \
-  X(GRADIENT, "projected_gradient", flow_stress_gradient, "accelerated projected gradient on all five components with exact projection on the cone")            \
-  X(LAGRANGIAN, "augmented_lagrangian", flow_stress_lagrangian, "component by component, augmented Lagrangian and inexact projected Newton [TakahashiBatty2021]")  \
-  X(PYRAMID, "pyramid", flow_stress_pyramid, "bounds for each component, all solved from the same stress (JCSP); anisotropic, published for staggered stress")      \
-  X(SP, "sp", flow_stress_sp, "the same bounds, all components in one solve with a larger diagonal; published for comparison, heaps melt")
-#define FLOW_FRICTION_TABLE(X)                                                                                \
+#define GRANULAR_STRESS_TABLE(X)                                                                                                              \
+  X(GRADIENT, "projected_gradient", granular_stress_gradient, "accelerated projected gradient on all five components with exact projection on the cone")            \
+  X(LAGRANGIAN, "augmented_lagrangian", granular_stress_lagrangian, "component by component, augmented Lagrangian and inexact projected Newton [TakahashiBatty2021]")  \
+  X(PYRAMID, "pyramid", granular_stress_pyramid, "bounds for each component, all solved from the same stress (JCSP); anisotropic, published for staggered stress")      \
+  X(SP, "sp", granular_stress_sp, "the same bounds, all components in one solve with a larger diagonal; published for comparison, heaps melt")
+#define GRANULAR_FRICTION_TABLE(X)                                                                                \
   X(GRADIENT, "projected_gradient", "accelerated projected gradient with exact projection on the discs")      \
   X(NEWTON, "newton", "augmented Lagrangian, projected Newton with line search on the energy [TakahashiBatty2021]")
 enum {
-#define X(symbol, name, help) FLOW_##symbol,
-  FLOW_COUPLING_TABLE(X)
+#define X(symbol, name, help) GRANULAR_##symbol,
+  GRANULAR_COUPLING_TABLE(X)
 #undef X
 };
 enum {
-#define X(symbol, name, solver, help) FLOW_STRESS_##symbol,
-  FLOW_STRESS_TABLE(X)
+#define X(symbol, name, solver, help) GRANULAR_STRESS_##symbol,
+  GRANULAR_STRESS_TABLE(X)
 #undef X
 };
 enum {
-#define X(symbol, name, help) FLOW_FRICTION_##symbol,
-  FLOW_FRICTION_TABLE(X)
+#define X(symbol, name, help) GRANULAR_FRICTION_##symbol,
+  GRANULAR_FRICTION_TABLE(X)
 #undef X
 };
 
 typedef struct {
   int64_t max_iterations; /* of one stress solve */
   double  inner;          /* tolerance on its step, over the outer tolerance */
-} flow_gradient_options;
+} granular_gradient_options;
 typedef struct {
   int64_t iterations;        /* Newton steps of each component in an outer iteration */
   double  damping;           /* gamma */
@@ -116,31 +116,31 @@ typedef struct {
   double  mu;                /* penalty common to all cells, replaces beta [W]; NaN: not given */
   bool    keeps_multipliers; /* multipliers are the initial guess of the next time step */
   bool    has_line_search;   /* backtracking from step length 1 replaces the damping */
-} flow_lagrangian_options;
+} granular_lagrangian_options;
 typedef struct {
   double width;   /* bound of a component over alpha p/sqrt(2), in terms of sxx ... syz */
   double damping; /* step length of JCSP */
   double shift;   /* of the diagonal, relative; SP only */
-} flow_pyramid_options;
+} granular_pyramid_options;
 typedef struct {
-  int     method;         /* FLOW_FRICTION_... */
+  int     method;         /* GRANULAR_FRICTION_... */
   int64_t max_iterations; /* of one solve for z */
-  double  kappa, beta;    /* newton only: see flow_lagrangian_options */
-} flow_friction_options;
+  double  kappa, beta;    /* newton only: see granular_lagrangian_options */
+} granular_friction_options;
 
-typedef struct flow_options {
-  int     coupling, stress; /* FLOW_..., FLOW_STRESS_... */
+typedef struct granular_options {
+  int     coupling, stress; /* GRANULAR_..., GRANULAR_STRESS_... */
   double  tolerance;        /* on the largest normalised change of an outer iteration */
   int64_t max_outer, sweeps;
-  const box_options             *pressure, *boxes; /* solver of p and lambda; solver of stress components */
-  const flow_gradient_options   *gradient;
-  const flow_lagrangian_options *lagrangian;
-  const flow_pyramid_options    *pyramid;
-  const flow_friction_options   *friction;
-} flow_options;
-extern const key_table flow_options_table; /* of struct flow_options: solver.flow of a job */
+  const bounds_options             *pressure, *boxes; /* solver of p and lambda; solver of stress components */
+  const granular_gradient_options   *gradient;
+  const granular_lagrangian_options *lagrangian;
+  const granular_pyramid_options    *pyramid;
+  const granular_friction_options   *friction;
+} granular_options;
+extern const key_table granular_options_table; /* of struct granular_options: solver.flow of a job */
 /* Default options; the values are stored in the key tables only. `owner` owns the memory. */
-PetscErrorCode flow_options_defaults(document *owner, const flow_options **out);
+PetscErrorCode granular_options_defaults(document *owner, const granular_options **out);
 
 /* Residual evaluated independently of the solver: velocities from scratch, row by row. All fields are 0 at a solution. */
 typedef struct {
@@ -153,7 +153,7 @@ typedef struct {
   double volume_rate;               /* sum max(0, -g_p): rate of volume loss [m^3/s] */
   double contact_complementarity;   /* sum |lambda g_lambda| [W] */
   double energy;                    /* J - J(p = s = lambda = z = 0) [W], <= 0 at a solution */
-} flow_kkt_report;
+} granular_kkt_report;
 
 typedef struct {
   int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations, pn_iterations; /* outer iterations; inner iterations of the solvers of p, s, lambda, z, (p, lambda) */
@@ -161,7 +161,7 @@ typedef struct {
   bool    is_converged, became_unified; /* became_unified: sweeps of p and lambda converged slowly; the remaining iterations used `unified` */
   bool    is_finite;      /* false: NaN or infinity, the step failed; the state is that of the last iteration */
   double  change;         /* normalised change of the last outer iteration */
-  flow_kkt_report kkt;
+  granular_kkt_report kkt;
   double  seconds[4];     /* pressure, stress, contact, friction of contacts; p and lambda together count as pressure */
-} flow_report;
+} granular_report;
 #endif

@@ -17,7 +17,7 @@
 #define ENOUGH 1e-9     /* accepted residual of fast friction methods; slower methods are tried only above it */
 enum { ROUNDS = 12, MAX_ADDITIONS = 50 };
 
-typedef struct flow_settle {
+typedef struct granular_settle {
   int64_t   n_part;
   int64_t  *part;  /* [n_part] contacts of the reduced problem, ascending */
   bool     *is_in; /* [n_contacts] whether a contact is in the reduced problem */
@@ -26,9 +26,9 @@ typedef struct flow_settle {
   double   *g_n, *g_z;             /* [n_contacts] opening velocity, [n_contacts][2] sliding velocity */
   double   *own;                   /* [n_contacts] diagonal of W: opening velocity by a unit of the contact's own normal force */
   double   *before, *now;          /* [n_contacts][3] forces before and after a round */
-} flow_settle;
+} granular_settle;
 
-static bool share_a_body(const flow_contact *a, const flow_contact *b)
+static bool share_a_body(const granular_contact *a, const granular_contact *b)
 {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j)
@@ -37,37 +37,37 @@ static bool share_a_body(const flow_contact *a, const flow_contact *b)
 }
 
 /* Block W_ab, [9]: change of the relative velocity at contact a by unit forces at contact b. */
-static void fill_block(const flow_problem *f, const flow_contact *a, const flow_contact *b, double *out)
+static void fill_block(const granular_problem *f, const granular_contact *a, const granular_contact *b, double *out)
 {
   for (int k = 0; k < 9; ++k) out[k] = 0.0;
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2; ++j) {
       if (a->body[i] < 0 || a->body[i] != b->body[j]) continue;
       for (int col = 0; col < 3; ++col) {
-        double moved[FLOW_BODY] = {0.0};
-        flow_mulv(f->inverse_mass[a->body[i]], b->row[col][j], moved);
+        double moved[GRANULAR_BODY] = {0.0};
+        flow_add_matrix_product(f->inverse_mass[a->body[i]], b->row[col][j], moved);
         for (int row = 0; row < 3; ++row)
-          for (int d = 0; d < FLOW_BODY; ++d) out[3 * row + col] += a->row[row][i][d] * moved[d];
+          for (int d = 0; d < GRANULAR_BODY; ++d) out[3 * row + col] += a->row[row][i][d] * moved[d];
       }
     }
 }
 
-static PetscErrorCode fill_reduced_operator(flow_solver *S, flow_settle *w, int64_t *start, int32_t *col, double *value)
+static PetscErrorCode fill_reduced_operator(granular_solver *S, granular_settle *w, int64_t *start, int32_t *col, double *value)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   PetscFunctionBegin;
   for (int64_t a = 0, k = 0; a < w->n_part; ++a)
     for (int64_t b = 0; b < w->n_part; ++b) {
-      const flow_contact *at = &f->contact[w->part[a]], *of = &f->contact[w->part[b]];
+      const granular_contact *at = &f->contact[w->part[a]], *of = &f->contact[w->part[b]];
       if (share_a_body(at, of)) fill_block(f, at, of, value + 9 * k), col[k++] = (int32_t)b;
     }
-  PetscCall(delassus_create_blocks(w->n_part, start, col, value, FLOW_BODY * f->n_bodies, &w->W));
+  PetscCall(delassus_create_blocks(w->n_part, start, col, value, GRANULAR_BODY * f->n_bodies, &w->W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_reduced_operator(flow_solver *S, flow_settle *w)
+static PetscErrorCode create_reduced_operator(granular_solver *S, granular_settle *w)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   int64_t            *start = NULL, n_blocks = 0;
   int32_t            *col   = NULL;
   double             *value = NULL;
@@ -90,11 +90,11 @@ static PetscErrorCode create_reduced_operator(flow_solver *S, flow_settle *w)
 
 /* Add to the reduced problem all contacts that carry force or approach faster than the tolerance allows, at the current velocities.
  * Contacts are never removed. Returns the number of added contacts. */
-static int64_t add_active_contacts(flow_solver *S, flow_settle *w)
+static int64_t add_active_contacts(granular_solver *S, granular_settle *w)
 {
   const int64_t n = S->f->n_contacts, n_before = w->n_part;
   double        most = S->f->contact_scale;
-  flow_gradient_contacts(S->f, S->v, w->g_n, NULL);
+  granular_gradient_contacts(S->f, S->v, w->g_n, NULL);
   for (int64_t j = 0; j < n; ++j) most = fmax(most, S->x->lambda[j]);
   w->n_part = 0;
   for (int64_t j = 0; j < n; ++j) {
@@ -105,24 +105,24 @@ static int64_t add_active_contacts(flow_solver *S, flow_settle *w)
   return w->n_part - n_before;
 }
 
-PetscErrorCode flow_settle_create(flow_solver *S)
+PetscErrorCode granular_settle_create(granular_solver *S)
 {
   const int64_t n = S->f->n_contacts;
-  flow_settle  *w;
+  granular_settle  *w;
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(flow_array(S, "flow settled contacts", 1, sizeof *w, &w));
-  *w = (flow_settle){0};
+  PetscCall(granular_array(S, "flow settled contacts", 1, sizeof *w, &w));
+  *w = (granular_settle){0};
   S->settle = w;
   double **const vectors[] = {&w->r, &w->u, &w->q, &w->before, &w->now};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
-    PetscCall(flow_array(S, "flow settled contacts", 3 * n, sizeof(double), vectors[k]));
-  PetscCall(flow_array(S, "flow settled contacts", n, sizeof(double), &w->mu));
-  PetscCall(flow_array(S, "flow settled contacts", n, sizeof(double), &w->g_n));
-  PetscCall(flow_array(S, "flow settled contacts", 2 * n, sizeof(double), &w->g_z));
-  PetscCall(flow_array(S, "flow settled contacts", n, sizeof(double), &w->own));
-  PetscCall(flow_array(S, "flow settled contacts", n, sizeof *w->part, &w->part));
-  PetscCall(flow_array(S, "flow settled contacts", n, sizeof *w->is_in, &w->is_in));
+    PetscCall(granular_array(S, "flow settled contacts", 3 * n, sizeof(double), vectors[k]));
+  PetscCall(granular_array(S, "flow settled contacts", n, sizeof(double), &w->mu));
+  PetscCall(granular_array(S, "flow settled contacts", n, sizeof(double), &w->g_n));
+  PetscCall(granular_array(S, "flow settled contacts", 2 * n, sizeof(double), &w->g_z));
+  PetscCall(granular_array(S, "flow settled contacts", n, sizeof(double), &w->own));
+  PetscCall(granular_array(S, "flow settled contacts", n, sizeof *w->part, &w->part));
+  PetscCall(granular_array(S, "flow settled contacts", n, sizeof *w->is_in, &w->is_in));
   for (int64_t j = 0; j < n; ++j) {
     double own[9];
     fill_block(S->f, &S->f->contact[j], &S->f->contact[j], own);
@@ -131,44 +131,44 @@ PetscErrorCode flow_settle_create(flow_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_settle_destroy(flow_solver *S)
+void granular_settle_destroy(granular_solver *S)
 {
   if (S->settle) delassus_destroy(&S->settle->W);
 }
 
 /* Recompute the velocities from the bodies' own (nonlinear) equations of motion, linearised at the current forces. From round to
  * round the linearisation error falls by a factor of O(dt w), w the angular velocity. */
-static PetscErrorCode update_body_velocities(flow_solver *S)
+static PetscErrorCode update_body_velocities(granular_solver *S)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   PetscFunctionBegin;
   if (!f->update_bodies) PetscFunctionReturn(PETSC_SUCCESS);
-  flow_clear_bodies(S);
-  flow_coupled_force(&S->F_p, S->x->p, S->wrench);
-  if (f->n_stress > 0) flow_coupled_force(&S->F_s, S->x->s, S->wrench);
-  flow_contact_force(f, S->x->lambda, S->x->z, S->wrench);
-  PetscCall(f->update_bodies(f->bodies_context, (const double(*)[FLOW_BODY])S->wrench));
-  flow_copy(S->v, f->v_star, FLOW_BODY * f->n_bodies);
-  flow_push(f, 1.0, S->wrench, S->v);
+  granular_clear_bodies(S);
+  granular_coupled_force(&S->F_p, S->x->p, S->wrench);
+  if (f->n_stress > 0) granular_coupled_force(&S->F_s, S->x->s, S->wrench);
+  granular_contact_force(f, S->x->lambda, S->x->z, S->wrench);
+  PetscCall(f->update_bodies(f->bodies_context, (const double(*)[GRANULAR_BODY])S->wrench));
+  granular_copy(S->v, f->v_star, GRANULAR_BODY * f->n_bodies);
+  flow_apply_wrench(f, 1.0, S->wrench, S->v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void gather_forces(const flow_state *x, int64_t n, double *r)
+static void gather_forces(const granular_state *x, int64_t n, double *r)
 {
   for (int64_t j = 0; j < n; ++j) r[3 * j] = x->lambda[j], r[3 * j + 1] = x->z[2 * j], r[3 * j + 2] = x->z[2 * j + 1];
 }
 
 /* Solve the reduced problem; initial guess: the current forces. */
-static PetscErrorCode solve_reduced_problem(flow_solver *S, flow_settle *w)
+static PetscErrorCode solve_reduced_problem(granular_solver *S, granular_settle *w)
 {
   const friction_problem problem = {w->W, w->n_part, w->q, w->mu};
   friction_options       o       = *S->coulomb;
   friction_result        result;
-  flow_state            *x = S->x;
+  granular_state            *x = S->x;
   PetscFunctionBegin;
   o.tolerance = TOLERANCE, o.enough = ENOUGH;
-  flow_change_contacts(S, -1.0, x->lambda, x->z);
-  flow_gradient_contacts(S->f, S->v, w->g_n, w->g_z);
+  granular_change_contacts(S, -1.0, x->lambda, x->z);
+  granular_gradient_contacts(S->f, S->v, w->g_n, w->g_z);
   for (int64_t k = 0; k < w->n_part; ++k) {
     const int64_t j = w->part[k];
     w->r[3 * k] = x->lambda[j], w->r[3 * k + 1] = x->z[2 * j], w->r[3 * k + 2] = x->z[2 * j + 1];
@@ -180,11 +180,11 @@ static PetscErrorCode solve_reduced_problem(flow_solver *S, flow_settle *w)
     const int64_t j = w->part[k];
     x->lambda[j] = w->r[3 * k], x->z[2 * j] = w->r[3 * k + 1], x->z[2 * j + 1] = w->r[3 * k + 2];
   }
-  flow_change_contacts(S, 1.0, x->lambda, x->z);
+  granular_change_contacts(S, 1.0, x->lambda, x->z);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_contacts(flow_solver *S, flow_settle *w)
+static PetscErrorCode solve_contacts(granular_solver *S, granular_settle *w)
 {
   PetscFunctionBegin;
   for (int k = 0; k < MAX_ADDITIONS; ++k) {
@@ -196,9 +196,9 @@ static PetscErrorCode solve_contacts(flow_solver *S, flow_settle *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_settle_contacts(flow_solver *S)
+PetscErrorCode flow_solve_contacts_accurately(granular_solver *S)
 {
-  flow_settle  *w = S->settle;
+  granular_settle  *w = S->settle;
   const int64_t n = S->f->n_contacts;
   PetscFunctionBegin;
   if (n == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);

@@ -4,8 +4,8 @@
 #define SS_OPTIM_GRANULAR_GRANULAR_SETTLE_H
 #include "optim/granular/granular_state.h"
 
-PetscErrorCode flow_settle_create(flow_solver *S); /* sets S->settle; memory is in the arena of S except the Delassus matrix */
-void           flow_settle_destroy(flow_solver *S);
-/* Update lambda, z and v. No effect without contacts, without flow_settle_create, or after a failed solve. */
-PetscErrorCode flow_settle_contacts(flow_solver *S);
+PetscErrorCode granular_settle_create(granular_solver *S); /* sets S->settle; memory is in the arena of S except the Delassus matrix */
+void           granular_settle_destroy(granular_solver *S);
+/* Update lambda, z and v. No effect without contacts, without granular_settle_create, or after a failed solve. */
+PetscErrorCode flow_solve_contacts_accurately(granular_solver *S);
 #endif

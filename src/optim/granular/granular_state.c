@@ -4,7 +4,7 @@
 
 enum { COUPLED_CHUNK = 512 };
 
-static void sort_by_body(const flow_coupling *c, int64_t n_bodies, int64_t *start, int64_t *order)
+static void sort_by_body(const granular_coupling *c, int64_t n_bodies, int64_t *start, int64_t *order)
 {
   for (int64_t k = 0; k < c->n; ++k) ++start[c->body[k] + 1];
   for (int64_t r = 0; r < n_bodies; ++r) start[r + 1] += start[r];
@@ -13,25 +13,25 @@ static void sort_by_body(const flow_coupling *c, int64_t n_bodies, int64_t *star
   start[0] = 0;
 }
 
-PetscErrorCode flow_coupled_create(flow_solver *S, const flow_coupling *c, flow_coupled *out)
+PetscErrorCode granular_coupled_create(granular_solver *S, const granular_coupling *c, granular_coupled *out)
 {
   const int64_t n_bodies = S->f->n_bodies;
   int64_t      *start    = NULL;
   PetscFunctionBegin;
-  *out = (flow_coupled){.c = c};
+  *out = (granular_coupled){.c = c};
   for (int64_t k = 0; k < c->n; ++k) out->n_rows += k == 0 || c->sample[k] != c->sample[k - 1];
-  PetscCall(flow_array(S, "coupled rows", out->n_rows + 1, sizeof(int64_t), &out->row_start));
+  PetscCall(granular_array(S, "coupled rows", out->n_rows + 1, sizeof(int64_t), &out->row_start));
   for (int64_t k = 0, row = 0; k < c->n; ++k)
     if (k == 0 || c->sample[k] != c->sample[k - 1]) out->row_start[row++] = k;
   out->row_start[out->n_rows] = c->n;
 
-  PetscCall(flow_array(S, "coupled bodies", n_bodies + 1, sizeof(int64_t), &start));
-  PetscCall(flow_array(S, "coupled order", c->n, sizeof(int64_t), &out->order));
+  PetscCall(granular_array(S, "coupled bodies", n_bodies + 1, sizeof(int64_t), &start));
+  PetscCall(granular_array(S, "coupled order", c->n, sizeof(int64_t), &out->order));
   sort_by_body(c, n_bodies, start, out->order);
   for (int64_t b = 0; b < n_bodies; ++b) out->n_chunks += (start[b + 1] - start[b] + COUPLED_CHUNK - 1) / COUPLED_CHUNK;
-  PetscCall(flow_array(S, "coupled chunks", out->n_chunks + 1, sizeof(int64_t), &out->chunk_start));
-  PetscCall(flow_array(S, "coupled chunk bodies", out->n_chunks, sizeof(int32_t), &out->chunk_body));
-  PetscCall(flow_array(S, "coupled parts", out->n_chunks, sizeof *out->part, &out->part));
+  PetscCall(granular_array(S, "coupled chunks", out->n_chunks + 1, sizeof(int64_t), &out->chunk_start));
+  PetscCall(granular_array(S, "coupled chunk bodies", out->n_chunks, sizeof(int32_t), &out->chunk_body));
+  PetscCall(granular_array(S, "coupled parts", out->n_chunks, sizeof *out->part, &out->part));
   int64_t chunk = 0;
   for (int64_t b = 0; b < n_bodies; ++b)
     for (int64_t k = start[b]; k < start[b + 1]; k += COUPLED_CHUNK)
@@ -40,130 +40,130 @@ PetscErrorCode flow_coupled_create(flow_solver *S, const flow_coupling *c, flow_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_coupled_force(const flow_coupled *k, const double *restrict x, double (*wrench)[FLOW_BODY])
+void granular_coupled_force(const granular_coupled *k, const double *restrict x, double (*wrench)[GRANULAR_BODY])
 {
-  #pragma omp parallel for schedule(static) if (k->c->n >= FLOW_PARALLEL)
+  #pragma omp parallel for schedule(static) if (k->c->n >= GRANULAR_PARALLEL)
   for (int64_t chunk = 0; chunk < k->n_chunks; ++chunk) {
-    double sum[FLOW_BODY] = {0.0};
+    double sum[GRANULAR_BODY] = {0.0};
     for (int64_t i = k->chunk_start[chunk]; i < k->chunk_start[chunk + 1]; ++i) {
       const int64_t entry = k->order[i];
       const double  value = x[k->c->sample[entry]];
-      for (int d = 0; d < FLOW_BODY; ++d) sum[d] += k->c->wrench[entry][d] * value;
+      for (int d = 0; d < GRANULAR_BODY; ++d) sum[d] += k->c->wrench[entry][d] * value;
     }
     memcpy(k->part[chunk], sum, sizeof sum);
   }
   for (int64_t chunk = 0; chunk < k->n_chunks; ++chunk)
-    for (int d = 0; d < FLOW_BODY; ++d) wrench[k->chunk_body[chunk]][d] += k->part[chunk][d];
+    for (int d = 0; d < GRANULAR_BODY; ++d) wrench[k->chunk_body[chunk]][d] += k->part[chunk][d];
 }
 
-void flow_coupled_rate(const flow_coupled *k, const double *restrict v, double *restrict g)
+void granular_coupled_rate(const granular_coupled *k, const double *restrict v, double *restrict g)
 {
-  FLOW_FOR(row, k->n_rows) {
+  GRANULAR_FOR(row, k->n_rows) {
     double sum = 0.0;
     for (int64_t i = k->row_start[row]; i < k->row_start[row + 1]; ++i) {
-      const double *w = k->c->wrench[i], *of = v + FLOW_BODY * k->c->body[i];
-      for (int d = 0; d < FLOW_BODY; ++d) sum += w[d] * of[d];
+      const double *w = k->c->wrench[i], *of = v + GRANULAR_BODY * k->c->body[i];
+      for (int d = 0; d < GRANULAR_BODY; ++d) sum += w[d] * of[d];
     }
     g[k->c->sample[k->row_start[row]]] += sum;
   }
 }
 
-void flow_coupled_diagonal(const flow_problem *f, const flow_coupled *k, double *diagonal)
+void granular_coupled_diagonal(const granular_problem *f, const granular_coupled *k, double *diagonal)
 {
   for (int64_t i = 0; i < k->c->n; ++i) {
-    double moved[FLOW_BODY] = {0.0};
-    flow_mulv(f->inverse_mass[k->c->body[i]], k->c->wrench[i], moved);
-    for (int d = 0; d < FLOW_BODY; ++d) diagonal[k->c->sample[i]] += k->c->wrench[i][d] * moved[d];
+    double moved[GRANULAR_BODY] = {0.0};
+    flow_add_matrix_product(f->inverse_mass[k->c->body[i]], k->c->wrench[i], moved);
+    for (int d = 0; d < GRANULAR_BODY; ++d) diagonal[k->c->sample[i]] += k->c->wrench[i][d] * moved[d];
   }
 }
 
-void flow_push(const flow_problem *f, double sign, double (*wrench)[FLOW_BODY], double *v)
+void flow_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY], double *v)
 {
   for (int64_t b = 0; b < f->n_bodies; ++b) {
-    double moved[FLOW_BODY] = {0.0};
-    flow_mulv(f->inverse_mass[b], wrench[b], moved);
-    for (int d = 0; d < FLOW_BODY; ++d) v[FLOW_BODY * b + d] += sign * moved[d];
+    double moved[GRANULAR_BODY] = {0.0};
+    flow_add_matrix_product(f->inverse_mass[b], wrench[b], moved);
+    for (int d = 0; d < GRANULAR_BODY; ++d) v[GRANULAR_BODY * b + d] += sign * moved[d];
   }
 }
 
-static void apply_change(flow_solver *S, const sparse_rows *transposed, const flow_coupled *coupled, double sign,
+static void apply_change(granular_solver *S, const sparse_rows *transposed, const granular_coupled *coupled, double sign,
                    const double *restrict d)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   double *restrict    u = S->u;
   const double *restrict mobility = f->mobility;
-  FLOW_FOR(i, f->n_faces) u[i] -= sign * mobility[i] * flow_row(transposed, i, d);
+  GRANULAR_FOR(i, f->n_faces) u[i] -= sign * mobility[i] * granular_row(transposed, i, d);
   if (coupled->n_rows == 0) return;
-  flow_clear_bodies(S);
-  flow_coupled_force(coupled, d, S->wrench);
-  flow_push(f, sign, S->wrench, S->v);
+  granular_clear_bodies(S);
+  granular_coupled_force(coupled, d, S->wrench);
+  flow_apply_wrench(f, sign, S->wrench, S->v);
 }
-void flow_change_p(flow_solver *S, double sign, const double *dp) { apply_change(S, S->f->GT, &S->F_p, sign, dp); }
-void flow_change_s(flow_solver *S, double sign, const double *ds)
+void granular_change_p(granular_solver *S, double sign, const double *dp) { apply_change(S, S->f->GT, &S->F_p, sign, dp); }
+void granular_change_s(granular_solver *S, double sign, const double *ds)
 {
   if (S->f->n_stress > 0) apply_change(S, S->f->DT, &S->F_s, sign, ds);
 }
 
-void flow_contact_force(const flow_problem *f, const double *lambda, const double *z, double (*wrench)[FLOW_BODY])
+void granular_contact_force(const granular_problem *f, const double *lambda, const double *z, double (*wrench)[GRANULAR_BODY])
 {
   for (int64_t j = 0; j < f->n_contacts; ++j) {
-    const flow_contact *c = &f->contact[j];
+    const granular_contact *c = &f->contact[j];
     const double force[3] = {lambda ? lambda[j] : 0.0, z ? z[2 * j] : 0.0, z ? z[2 * j + 1] : 0.0};
     for (int side = 0; side < 2; ++side)
       if (c->body[side] >= 0)
         for (int k = 0; k < 3; ++k)
-          for (int d = 0; d < FLOW_BODY; ++d) wrench[c->body[side]][d] += force[k] * c->row[k][side][d];
+          for (int d = 0; d < GRANULAR_BODY; ++d) wrench[c->body[side]][d] += force[k] * c->row[k][side][d];
   }
 }
 
-void flow_change_contacts(flow_solver *S, double sign, const double *d_lambda, const double *d_z)
+void granular_change_contacts(granular_solver *S, double sign, const double *d_lambda, const double *d_z)
 {
   if (S->f->n_contacts == 0) return;
-  flow_clear_bodies(S);
-  flow_contact_force(S->f, d_lambda, d_z, S->wrench);
-  flow_push(S->f, sign, S->wrench, S->v);
+  granular_clear_bodies(S);
+  granular_contact_force(S->f, d_lambda, d_z, S->wrench);
+  flow_apply_wrench(S->f, sign, S->wrench, S->v);
 }
 
-void flow_velocities(flow_solver *S)
+void granular_velocities(granular_solver *S)
 {
-  flow_copy(S->u, S->f->u_star, S->f->n_faces);
-  flow_copy(S->v, S->f->v_star, FLOW_BODY * S->f->n_bodies);
-  flow_change_p(S, 1.0, S->x->p);
-  flow_change_s(S, 1.0, S->x->s);
-  flow_change_contacts(S, 1.0, S->x->lambda, S->x->z);
+  granular_copy(S->u, S->f->u_star, S->f->n_faces);
+  granular_copy(S->v, S->f->v_star, GRANULAR_BODY * S->f->n_bodies);
+  granular_change_p(S, 1.0, S->x->p);
+  granular_change_s(S, 1.0, S->x->s);
+  granular_change_contacts(S, 1.0, S->x->lambda, S->x->z);
 }
 
-static void compute_gradient(flow_solver *S, const sparse_rows *rows, const flow_coupled *coupled, const double *known, double *restrict g)
+static void compute_gradient(granular_solver *S, const sparse_rows *rows, const granular_coupled *coupled, const double *known, double *restrict g)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   double *restrict    wu = S->face;
   const double *restrict u = S->u, *restrict weight = f->weight;
-  FLOW_FOR(i, f->n_faces) wu[i] = weight[i] * u[i];
-  FLOW_FOR(i, rows->n_rows) g[i] = (known ? known[i] : 0.0) - flow_row(rows, i, wu);
-  flow_coupled_rate(coupled, S->v, g);
+  GRANULAR_FOR(i, f->n_faces) wu[i] = weight[i] * u[i];
+  GRANULAR_FOR(i, rows->n_rows) g[i] = (known ? known[i] : 0.0) - granular_row(rows, i, wu);
+  granular_coupled_rate(coupled, S->v, g);
 }
-void flow_gradient_p(flow_solver *S, double *g) { compute_gradient(S, S->f->G, &S->F_p, S->f->p_known, g); }
-void flow_gradient_s(flow_solver *S, double *g) { compute_gradient(S, S->f->D, &S->F_s, S->f->s_known, g); }
+void granular_gradient_p(granular_solver *S, double *g) { compute_gradient(S, S->f->G, &S->F_p, S->f->p_known, g); }
+void granular_gradient_s(granular_solver *S, double *g) { compute_gradient(S, S->f->D, &S->F_s, S->f->s_known, g); }
 
-void flow_gradient_contacts(const flow_problem *f, const double *v, double *g_lambda, double *g_z)
+void granular_gradient_contacts(const granular_problem *f, const double *v, double *g_lambda, double *g_z)
 {
   for (int64_t j = 0; j < f->n_contacts; ++j) {
-    const flow_contact *c = &f->contact[j];
+    const granular_contact *c = &f->contact[j];
     double rate[3] = {c->known[0], c->known[1], c->known[2]};
     for (int side = 0; side < 2; ++side)
       if (c->body[side] >= 0)
         for (int k = 0; k < 3; ++k)
-          for (int d = 0; d < FLOW_BODY; ++d) rate[k] += c->row[k][side][d] * v[FLOW_BODY * c->body[side] + d];
+          for (int d = 0; d < GRANULAR_BODY; ++d) rate[k] += c->row[k][side][d] * v[GRANULAR_BODY * c->body[side] + d];
     if (g_lambda) g_lambda[j] = rate[0];
     if (g_z) g_z[2 * j] = rate[1], g_z[2 * j + 1] = rate[2];
   }
 }
 
-void flow_radii(flow_solver *S)
+void granular_radii(granular_solver *S)
 {
-  const double p_min = FLOW_P_MIN * S->f->pressure_scale;
-  FLOW_FOR(c, S->f->n_cells) {
-    const double support = S->support[c] + flow_cohesion(S->f, c);
+  const double p_min = GRANULAR_P_MIN * S->f->pressure_scale;
+  GRANULAR_FOR(c, S->f->n_cells) {
+    const double support = S->support[c] + granular_cohesion(S->f, c);
     S->radius[c] = support > p_min ? S->alpha[c] * support : 0.0;
   }
 }
@@ -179,60 +179,60 @@ void flow_radii(flow_solver *S)
 enum { MEMORY = 5 };
 enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* see n_grown */
 #define MIXED 0.7       /* damping: fraction of p - support; 0.5 is slower in heaps, 1 does not converge in silos */
-#define SHRINK_MOST 0.7 /* bounds of the extrapolated support over led_to: this and its inverse; from a support of 0 there is no return */
+#define SHRINK_MOST 0.7 /* bounds of the extrapolated support over damped_support: this and its inverse; from a support of 0 there is no return */
 #define WORSE_MAX 2.0   /* ratio of max |p - support| to its smallest value above which the Anderson history is cleared */
 
-PetscErrorCode flow_support_create(flow_solver *S)
+PetscErrorCode granular_support_create(granular_solver *S)
 {
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow support", S->f->n_cells, sizeof(double), &S->support));
-  PetscCall(flow_array(S, "flow support led to", S->f->n_cells, sizeof(double), &S->led_to));
-  PetscCall(flow_array(S, "flow weights of support", S->f->n_cells, sizeof(double), &S->one));
+  PetscCall(granular_array(S, "flow support", S->f->n_cells, sizeof(double), &S->support));
+  PetscCall(granular_array(S, "flow support led to", S->f->n_cells, sizeof(double), &S->damped_support));
+  PetscCall(granular_array(S, "flow weights of support", S->f->n_cells, sizeof(double), &S->one));
   for (int64_t c = 0; c < S->f->n_cells; ++c) S->one[c] = 1.0;
-  flow_copy(S->support, S->x->p, S->f->n_cells);
+  granular_copy(S->support, S->x->p, S->f->n_cells);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_support_begin(flow_solver *S, bool is_accelerated)
+PetscErrorCode flow_support_start(granular_solver *S, bool is_accelerated)
 {
   PetscFunctionBegin;
   if (is_accelerated && !S->past.f) PetscCall(anderson_create(S->f->n_cells, MEMORY, &S->past));
-  anderson_forget(&S->past);
-  S->is_accelerated = is_accelerated, S->least_miss = INFINITY, S->n_grown = 0;
-  flow_copy(S->support, S->x->p, S->f->n_cells);
+  anderson_reset(&S->past);
+  S->is_accelerated = is_accelerated, S->min_support_error = INFINITY, S->n_grown = 0;
+  granular_copy(S->support, S->x->p, S->f->n_cells);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double flow_support_miss(const flow_solver *S) { return team_max_difference(S->f->n_cells, S->x->p, S->support); }
+double flow_support_error(const granular_solver *S) { return team_max_difference(S->f->n_cells, S->x->p, S->support); }
 
-static void extrapolate_support(flow_solver *S)
+static void extrapolate_support(granular_solver *S)
 {
-  const double miss = flow_support_miss(S);
-  if (miss > WORSE_MAX * S->least_miss) {
-    anderson_forget(&S->past);
-    S->least_miss = miss;
+  const double miss = flow_support_error(S);
+  if (miss > WORSE_MAX * S->min_support_error) {
+    anderson_reset(&S->past);
+    S->min_support_error = miss;
   }
-  S->least_miss = fmin(S->least_miss, miss);
-  FLOW_FOR(c, S->f->n_cells) S->led_to[c] = S->support[c] + MIXED * (S->x->p[c] - S->support[c]);
-  anderson_step(&S->past, S->support, S->led_to, S->one, S->support);
-  FLOW_FOR(c, S->f->n_cells) {
-    const double lo = S->lo_p[c], size = S->led_to[c] - lo;
+  S->min_support_error = fmin(S->min_support_error, miss);
+  GRANULAR_FOR(c, S->f->n_cells) S->damped_support[c] = S->support[c] + MIXED * (S->x->p[c] - S->support[c]);
+  anderson_step(&S->past, S->support, S->damped_support, S->one, S->support);
+  GRANULAR_FOR(c, S->f->n_cells) {
+    const double lo = S->lo_p[c], size = S->damped_support[c] - lo;
     S->support[c] = lo + fmin(size / SHRINK_MOST, fmax(SHRINK_MOST * size, S->support[c] - lo));
   }
 }
 
-void flow_support_follow(flow_solver *S, double apply_change, double before, bool is_next_last)
+void flow_support_update(granular_solver *S, double apply_change, double before, bool is_next_last)
 {
   S->n_grown += apply_change > before;
   if (S->is_accelerated && !is_next_last) extrapolate_support(S);
   else {
     const double part = S->is_accelerated || S->n_grown < GROWN_HALF ? 1.0 : S->n_grown < GROWN_QUARTER ? 0.5 : 0.25;
-    FLOW_FOR(c, S->f->n_cells) S->support[c] = part < 1.0 ? S->support[c] + part * (S->x->p[c] - S->support[c]) : S->x->p[c];
+    GRANULAR_FOR(c, S->f->n_cells) S->support[c] = part < 1.0 ? S->support[c] + part * (S->x->p[c] - S->support[c]) : S->x->p[c];
   }
 }
 
 /* Setup of a solve: memory, constant parts of the matrices, validation of the input. */
-PetscErrorCode flow_array(flow_solver *S, const char *tag, int64_t n, size_t size, void *out)
+PetscErrorCode granular_array(granular_solver *S, const char *tag, int64_t n, size_t size, void *out)
 {
   PetscFunctionBegin;
   PetscCall(arena_alloc(S->memory, tag, n, size, out));
@@ -247,7 +247,7 @@ static PetscErrorCode check_finite(const char *name, int64_t n, const double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check_coupling(const char *name, const flow_coupling *c, int64_t n_samples, int64_t n_bodies)
+static PetscErrorCode check_coupling(const char *name, const granular_coupling *c, int64_t n_samples, int64_t n_bodies)
 {
   PetscFunctionBegin;
   for (int64_t k = 0; k < c->n; ++k) {
@@ -259,11 +259,11 @@ static PetscErrorCode check_coupling(const char *name, const flow_coupling *c, i
                "flow: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must be in ascending order", k, name,
                c->sample[k], c->sample[k - 1]);
   }
-  PetscCall(check_finite(name, c->n * FLOW_BODY, c->n ? c->wrench[0] : NULL));
+  PetscCall(check_finite(name, c->n * GRANULAR_BODY, c->n ? c->wrench[0] : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode validate_problem(const flow_problem *f)
+static PetscErrorCode validate_problem(const granular_problem *f)
 {
   PetscFunctionBegin;
   PetscCheck(f->G->n_rows == f->n_cells && f->G->n_cols == f->n_faces && f->GT->n_rows == f->n_faces && f->GT->n_cols == f->n_cells,
@@ -273,11 +273,11 @@ static PetscErrorCode validate_problem(const flow_problem *f)
   PetscCheck(f->n_stress == 0 || (f->D->n_rows == f->n_stress && f->D->n_cols == f->n_faces && f->DT->n_rows == f->n_faces),
              PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "flow: D does not fit the %" PRId64 " stress samples and %" PRId64 " faces",
              f->n_stress, f->n_faces);
-  PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == FLOW_COMPONENTS * f->n_cells, PETSC_COMM_SELF,
+  PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == GRANULAR_COMPONENTS * f->n_cells, PETSC_COMM_SELF,
              PETSC_ERR_USER_INPUT, "flow: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress,
              f->n_cells);
   PetscCall(check_finite("u*", f->n_faces, f->u_star));
-  PetscCall(check_finite("v*", FLOW_BODY * f->n_bodies, f->v_star));
+  PetscCall(check_finite("v*", GRANULAR_BODY * f->n_bodies, f->v_star));
   PetscCall(check_finite("mobility", f->n_faces, f->mobility));
   PetscCall(check_finite("weight", f->n_faces, f->weight));
   for (int64_t i = 0; i < f->n_faces; ++i)
@@ -296,7 +296,7 @@ static PetscErrorCode validate_problem(const flow_problem *f)
 /* diag of (rows) diag(face_weight) (rows)^T */
 static void compute_row_diagonal(const sparse_rows *rows, const double *face_weight, double *diagonal)
 {
-  FLOW_FOR(i, rows->n_rows) {
+  GRANULAR_FOR(i, rows->n_rows) {
     double sum = 0.0;
     for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k)
       sum += rows->value[k] * rows->value[k] * face_weight[rows->col[k]];
@@ -304,78 +304,78 @@ static void compute_row_diagonal(const sparse_rows *rows, const double *face_wei
   }
 }
 
-static PetscErrorCode create_contacts(flow_solver *S)
+static PetscErrorCode create_contacts(granular_solver *S)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow b of lambda", f->n_contacts, sizeof(double), &S->b_n));
-  PetscCall(flow_array(S, "flow diagonal of lambda", f->n_contacts, sizeof(double), &S->diagonal_n));
-  PetscCall(flow_array(S, "flow shifted diagonal", f->n_contacts, sizeof(double), &S->shifted_n));
-  PetscCall(flow_array(S, "flow bounds of lambda", f->n_contacts, sizeof(double), &S->lo_n));
-  PetscCall(flow_array(S, "flow diagonal of z", f->n_contacts, sizeof(double), &S->diagonal_t));
+  PetscCall(granular_array(S, "flow b of lambda", f->n_contacts, sizeof(double), &S->b_n));
+  PetscCall(granular_array(S, "flow diagonal of lambda", f->n_contacts, sizeof(double), &S->diagonal_n));
+  PetscCall(granular_array(S, "flow shifted diagonal", f->n_contacts, sizeof(double), &S->shifted_n));
+  PetscCall(granular_array(S, "flow bounds of lambda", f->n_contacts, sizeof(double), &S->lo_n));
+  PetscCall(granular_array(S, "flow diagonal of z", f->n_contacts, sizeof(double), &S->diagonal_t));
   for (int64_t j = 0; j < f->n_contacts; ++j) {
     double sum[3] = {0.0};
     for (int side = 0; side < 2; ++side)
       if (f->contact[j].body[side] >= 0)
         for (int k = 0; k < 3; ++k) {
-          double moved[FLOW_BODY] = {0.0};
-          flow_mulv(f->inverse_mass[f->contact[j].body[side]], f->contact[j].row[k][side], moved);
-          for (int d = 0; d < FLOW_BODY; ++d) sum[k] += f->contact[j].row[k][side][d] * moved[d];
+          double moved[GRANULAR_BODY] = {0.0};
+          flow_add_matrix_product(f->inverse_mass[f->contact[j].body[side]], f->contact[j].row[k][side], moved);
+          for (int d = 0; d < GRANULAR_BODY; ++d) sum[k] += f->contact[j].row[k][side][d] * moved[d];
         }
     PetscCheck(sum[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
                "flow: contact %" PRId64 " is between two prescribed bodies; at least one velocity must be unknown", j);
-    S->diagonal_n[j] = sum[0], S->shifted_n[j] = (1.0 + FLOW_REDUNDANT) * sum[0], S->diagonal_t[j] = 0.5 * (sum[1] + sum[2]);
+    S->diagonal_n[j] = sum[0], S->shifted_n[j] = (1.0 + GRANULAR_REDUNDANT) * sum[0], S->diagonal_t[j] = 0.5 * (sum[1] + sum[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_pressure(flow_solver *S)
+static PetscErrorCode create_pressure(granular_solver *S)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   PetscFunctionBegin;
   PetscCall(grid_matrix_create(f->G, f->GT, S->face_weight, f->ijk, &S->A_pp));
-  PetscCall(flow_array(S, "flow lower bound", f->n_cells, sizeof(double), &S->lo_p));
-  PetscCall(flow_array(S, "flow b of p", f->n_cells, sizeof(double), &S->b_p));
-  PetscCall(flow_array(S, "flow diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
-  flow_copy(S->diagonal_p, S->A_pp.diagonal, f->n_cells);
-  flow_coupled_diagonal(f, &S->F_p, S->diagonal_p);
-  for (int64_t c = 0; c < f->n_cells; ++c) S->lo_p[c] = -flow_cohesion(f, c);
+  PetscCall(granular_array(S, "flow lower bound", f->n_cells, sizeof(double), &S->lo_p));
+  PetscCall(granular_array(S, "flow b of p", f->n_cells, sizeof(double), &S->b_p));
+  PetscCall(granular_array(S, "flow diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
+  granular_copy(S->diagonal_p, S->A_pp.diagonal, f->n_cells);
+  granular_coupled_diagonal(f, &S->F_p, S->diagonal_p);
+  for (int64_t c = 0; c < f->n_cells; ++c) S->lo_p[c] = -granular_cohesion(f, c);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_solver_create(flow_solver *S, const flow_problem *f, const flow_options *o, arena *memory, flow_state *x,
-                                  flow_report *r)
+PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem *f, const granular_options *o, arena *memory, granular_state *x,
+                                  granular_report *r)
 {
   PetscFunctionBegin;
-  *S = (flow_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};
+  *S = (granular_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};
   PetscCall(validate_problem(f));
   PetscCall(check_finite("p", f->n_cells, x->p));
   PetscCall(check_finite("s", f->n_stress, x->s));
   PetscCall(check_finite("lambda", f->n_contacts, x->lambda));
   PetscCall(check_finite("z", 2 * f->n_contacts, x->z));
-  PetscCall(flow_array(S, "flow face weights", f->n_faces, sizeof(double), &S->face_weight));
+  PetscCall(granular_array(S, "flow face weights", f->n_faces, sizeof(double), &S->face_weight));
   for (int64_t i = 0; i < f->n_faces; ++i) S->face_weight[i] = f->weight[i] * f->mobility[i];
-  PetscCall(flow_array(S, "flow faces", f->n_faces, sizeof(double), &S->face));
-  PetscCall(flow_array(S, "flow wrenches", f->n_bodies, sizeof *S->wrench, &S->wrench));
-  PetscCall(flow_array(S, "flow rates", FLOW_BODY * f->n_bodies, sizeof(double), &S->rate));
-  PetscCall(flow_coupled_create(S, &f->F_p, &S->F_p));
-  PetscCall(flow_coupled_create(S, &f->F_s, &S->F_s));
-  PetscCall(flow_array(S, "flow alpha", f->n_cells, sizeof(double), &S->alpha));
-  PetscCall(flow_array(S, "flow radii", f->n_cells, sizeof(double), &S->radius));
-  PetscCall(flow_support_create(S));
-  if (f->alpha) flow_copy(S->alpha, f->alpha, f->n_cells);
+  PetscCall(granular_array(S, "flow faces", f->n_faces, sizeof(double), &S->face));
+  PetscCall(granular_array(S, "flow wrenches", f->n_bodies, sizeof *S->wrench, &S->wrench));
+  PetscCall(granular_array(S, "flow rates", GRANULAR_BODY * f->n_bodies, sizeof(double), &S->rate));
+  PetscCall(granular_coupled_create(S, &f->F_p, &S->F_p));
+  PetscCall(granular_coupled_create(S, &f->F_s, &S->F_s));
+  PetscCall(granular_array(S, "flow alpha", f->n_cells, sizeof(double), &S->alpha));
+  PetscCall(granular_array(S, "flow radii", f->n_cells, sizeof(double), &S->radius));
+  PetscCall(granular_support_create(S));
+  if (f->alpha) granular_copy(S->alpha, f->alpha, f->n_cells);
   PetscCall(create_contacts(S));
   PetscCall(create_pressure(S));
-  PetscCall(flow_array(S, "flow diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
-  PetscCall(flow_array(S, "flow gradient of s", f->n_stress, sizeof(double), &S->g_s));
+  PetscCall(granular_array(S, "flow diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
+  PetscCall(granular_array(S, "flow gradient of s", f->n_stress, sizeof(double), &S->g_s));
   if (f->n_stress > 0) {
     compute_row_diagonal(f->D, S->face_weight, S->diagonal_s);
-    flow_coupled_diagonal(f, &S->F_s, S->diagonal_s);
+    granular_coupled_diagonal(f, &S->F_s, S->diagonal_s);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void flow_solver_destroy(flow_solver *S)
+void granular_solver_destroy(granular_solver *S)
 {
   grid_matrix_destroy(&S->A_pp);
   anderson_destroy(&S->past);

@@ -7,36 +7,36 @@ enum { ROUNDS = 3 };
 /* Staggered stress samples take the same step, but shear enters a cell by its mean around the cell. Each sample is scaled by the mean
  * of the factors of its cells, ROUNDS times. That is not a projection: the bounds are satisfied up to interpolation
  * [TakahashiBatty2021, sec. 5.2.2]. */
-static PetscErrorCode flow_gradient_staggered_create(flow_solver *S, flow_gradient *w)
+static PetscErrorCode granular_gradient_staggered_create(granular_solver *S, granular_gradient *w)
 {
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow components", FLOW_COMPONENTS, sizeof *w->part, &w->part));
-  PetscCall(flow_array(S, "flow stress at cells", FLOW_COMPONENTS * S->f->n_cells, sizeof(double), &w->at_cells));
-  PetscCall(flow_array(S, "flow lengths", S->f->n_cells, sizeof(double), &w->shrink));
-  for (int e = 0; e < FLOW_COMPONENTS; ++e) PetscCall(flow_component_create(S, e, &w->part[e]));
+  PetscCall(granular_array(S, "flow components", GRANULAR_COMPONENTS, sizeof *w->part, &w->part));
+  PetscCall(granular_array(S, "flow stress at cells", GRANULAR_COMPONENTS * S->f->n_cells, sizeof(double), &w->at_cells));
+  PetscCall(granular_array(S, "flow lengths", S->f->n_cells, sizeof(double), &w->shrink));
+  for (int e = 0; e < GRANULAR_COMPONENTS; ++e) PetscCall(granular_component_create(S, e, &w->part[e]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static void flow_gradient_staggered_destroy(flow_gradient *w)
+static void granular_gradient_staggered_destroy(granular_gradient *w)
 {
-  for (int e = 0; e < FLOW_COMPONENTS && w->part; ++e) flow_component_destroy(&w->part[e]);
+  for (int e = 0; e < GRANULAR_COMPONENTS && w->part; ++e) granular_component_destroy(&w->part[e]);
 }
 
 /* Scale each sample by the mean of the factors that bring its cells into their cones. The smallest factor would bound an edge by the
  * pressure of the cell nearest to the surface, which is too low by half a cell. */
-static void scale_into_cones_once(flow_solver *S, flow_gradient *w, double *s)
+static void scale_into_cones_once(granular_solver *S, granular_gradient *w, double *s)
 {
-  const flow_problem *f = S->f;
-  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
-    flow_component *k = &w->part[e];
-    FLOW_FOR(i, k->n) k->x[i] = s[k->sample[i]];
-    flow_component_to_cells(k, k->x, k->cells);
-    FLOW_FOR(c, f->n_cells) w->at_cells[FLOW_COMPONENTS * c + e] = k->cells[c];
+  const granular_problem *f = S->f;
+  for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
+    granular_component *k = &w->part[e];
+    GRANULAR_FOR(i, k->n) k->x[i] = s[k->sample[i]];
+    granular_component_to_cells(k, k->x, k->cells);
+    GRANULAR_FOR(c, f->n_cells) w->at_cells[GRANULAR_COMPONENTS * c + e] = k->cells[c];
   }
-  FLOW_FOR(c, f->n_cells) {
-    const double size = sqrt(flow_norm2(f->is_orthonormal, w->at_cells + FLOW_COMPONENTS * c));
+  GRANULAR_FOR(c, f->n_cells) {
+    const double size = sqrt(granular_norm2(f->is_orthonormal, w->at_cells + GRANULAR_COMPONENTS * c));
     w->shrink[c]      = size > S->radius[c] ? S->radius[c] / size : 1.0;
   }
-  FLOW_FOR(i, f->n_stress) {
+  GRANULAR_FOR(i, f->n_stress) {
     double sum = 0.0;
     int    n   = 0;
     for (int q = 0; q < 4; ++q)
@@ -45,20 +45,20 @@ static void scale_into_cones_once(flow_solver *S, flow_gradient *w, double *s)
   }
 }
 
-void flow_gradient_staggered_shorten(flow_solver *S, flow_gradient *w, double *s)
+void granular_gradient_staggered_shorten(granular_solver *S, granular_gradient *w, double *s)
 {
   for (int round = 0; round < ROUNDS; ++round) scale_into_cones_once(S, w, s);
 }
 
-flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bool is_again)
+granular_step_sums granular_gradient_staggered_step(granular_solver *S, granular_gradient *w, bool is_again)
 {
-  const flow_problem *f    = S->f;
-  flow_step_sums      sums = {0};
-  FLOW_FOR(i, f->n_stress) {
-    if (!is_again) S->g_s[i] = w->extra[i] - flow_row(f->D, i, w->wu);
+  const granular_problem *f    = S->f;
+  granular_step_sums      sums = {0};
+  GRANULAR_FOR(i, f->n_stress) {
+    if (!is_again) S->g_s[i] = w->extra[i] - granular_row(f->D, i, w->wu);
     w->next[i] = w->s[i] + w->beta * (w->s[i] - w->old[i]) - S->g_s[i] / (w->L * w->metric[i]);
   }
-  flow_gradient_staggered_shorten(S, w, w->next);
+  granular_gradient_staggered_shorten(S, w, w->next);
   for (int64_t i = 0; i < f->n_stress; ++i) {
     const double step = w->next[i] - w->s[i] - w->beta * (w->s[i] - w->old[i]);
     sums.uphill -= w->metric[i] * step * (w->next[i] - w->s[i]);
@@ -82,82 +82,82 @@ flow_step_sums flow_gradient_staggered_step(flow_solver *S, flow_gradient *w, bo
 
 /* Set metric to d_c. With A = D W D^T + F im F^T (im: inverse mass) it is the row sum of |D| W |D|^T + |F| |im| |F|^T, the largest
  * of the cell's five in the basis where N is 1. */
-static void fill_metric(flow_solver *S, flow_gradient *w)
+static void fill_metric(granular_solver *S, granular_gradient *w)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   const sparse_rows  *D = f->D, *DT = f->DT;
   double             *sum = S->face, *body = S->rate;
-  FLOW_FOR(i, f->n_faces) {
+  GRANULAR_FOR(i, f->n_faces) {
     double total = 0.0;
     for (int64_t k = DT->start[i]; k < DT->start[i + 1]; ++k) total += fabs(DT->value[k]);
     sum[i] = S->face_weight[i] * total;
   }
-  FLOW_FOR(i, f->n_stress) {
+  GRANULAR_FOR(i, f->n_stress) {
     double total = 0.0;
     for (int64_t k = D->start[i]; k < D->start[i + 1]; ++k) total += fabs(D->value[k]) * sum[D->col[k]];
     w->extra[i] = total;
   }
-  flow_clear_bodies(S);
+  granular_clear_bodies(S);
   for (int64_t k = 0; k < f->F_s.n; ++k)
-    for (int d = 0; d < FLOW_BODY; ++d) S->wrench[f->F_s.body[k]][d] += fabs(f->F_s.wrench[k][d]);
+    for (int d = 0; d < GRANULAR_BODY; ++d) S->wrench[f->F_s.body[k]][d] += fabs(f->F_s.wrench[k][d]);
   for (int64_t b = 0; b < f->n_bodies; ++b)
-    for (int i = 0; i < FLOW_BODY; ++i)
-      for (int j = 0; j < FLOW_BODY; ++j) body[FLOW_BODY * b + i] += fabs(f->inverse_mass[b][FLOW_BODY * i + j]) * S->wrench[b][j];
+    for (int i = 0; i < GRANULAR_BODY; ++i)
+      for (int j = 0; j < GRANULAR_BODY; ++j) body[GRANULAR_BODY * b + i] += fabs(f->inverse_mass[b][GRANULAR_BODY * i + j]) * S->wrench[b][j];
   for (int64_t k = 0; k < f->F_s.n; ++k)
-    for (int d = 0; d < FLOW_BODY; ++d)
-      w->extra[f->F_s.sample[k]] += fabs(f->F_s.wrench[k][d]) * body[FLOW_BODY * f->F_s.body[k] + d];
+    for (int d = 0; d < GRANULAR_BODY; ++d)
+      w->extra[f->F_s.sample[k]] += fabs(f->F_s.wrench[k][d]) * body[GRANULAR_BODY * f->F_s.body[k] + d];
   if (f->is_staggered) {
     for (int64_t i = 0; i < f->n_stress; ++i) w->metric[i] = w->extra[i] > 0.0 ? w->extra[i] : 1.0;
     return;
   }
   for (int64_t c = 0; c < f->n_cells; ++c) {
     double most = 0.0;
-    for (int e = 0; e < FLOW_COMPONENTS; ++e) most = fmax(most, w->extra[FLOW_COMPONENTS * c + e]);
+    for (int e = 0; e < GRANULAR_COMPONENTS; ++e) most = fmax(most, w->extra[GRANULAR_COMPONENTS * c + e]);
     w->metric[c] = most > 0.0 ? most : 1.0; /* in the basis sxx ... syz N >= 1, so d_c is an upper bound there, too */
   }
 }
 
-static PetscErrorCode create_gradient(flow_solver *S)
+static PetscErrorCode create_gradient(granular_solver *S)
 {
-  const flow_problem *f = S->f;
-  flow_gradient *w;
+  const granular_problem *f = S->f;
+  granular_gradient *w;
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow gradient", 1, sizeof *w, &w));
+  PetscCall(granular_array(S, "flow gradient", 1, sizeof *w, &w));
   double **const         of_stress[] = {&w->next, &w->s, &w->old, &w->extra},
                  **const of_faces[]  = {&w->u_next, &w->u, &w->u_old, &w->base, &w->wu, &w->inertia},
                  **const of_bodies[] = {&w->force_next, &w->force, &w->force_old, &w->v_base, &w->v_y};
   for (size_t k = 0; k < sizeof of_stress / sizeof *of_stress; ++k)
-    PetscCall(flow_array(S, "flow stress", f->n_stress, sizeof(double), of_stress[k]));
+    PetscCall(granular_array(S, "flow stress", f->n_stress, sizeof(double), of_stress[k]));
   for (size_t k = 0; k < sizeof of_faces / sizeof *of_faces; ++k)
-    PetscCall(flow_array(S, "flow face velocity", f->n_faces, sizeof(double), of_faces[k]));
+    PetscCall(granular_array(S, "flow face velocity", f->n_faces, sizeof(double), of_faces[k]));
   for (size_t k = 0; k < sizeof of_bodies / sizeof *of_bodies; ++k)
-    PetscCall(flow_array(S, "flow body velocity", FLOW_BODY * f->n_bodies, sizeof(double), of_bodies[k]));
-  PetscCall(flow_array(S, "flow metric", f->is_staggered ? f->n_stress : f->n_cells, sizeof(double), &w->metric));
-  PetscCall(flow_array(S, "flow parts", (f->n_faces + f->n_cells) / FLOW_CHUNK + 2, sizeof *w->sums, &w->sums));
+    PetscCall(granular_array(S, "flow body velocity", GRANULAR_BODY * f->n_bodies, sizeof(double), of_bodies[k]));
+  PetscCall(granular_array(S, "flow metric", f->is_staggered ? f->n_stress : f->n_cells, sizeof(double), &w->metric));
+  PetscCall(granular_array(S, "flow parts", (f->n_faces + f->n_cells) / GRANULAR_CHUNK + 2, sizeof *w->sums, &w->sums));
   fill_metric(S, w);
   for (int64_t i = 0; i < f->n_faces; ++i) w->inertia[i] = f->weight[i] / f->mobility[i];
   w->L      = 1.0;
   S->stress = w;
-  if (f->is_staggered) PetscCall(flow_gradient_staggered_create(S, w));
+  if (f->is_staggered) PetscCall(granular_gradient_staggered_create(S, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Set u_next to the face velocities at next, and wu to weight times the velocities at the following y (momentum beta). Returns the
  * contribution of the faces to the curvature of the step from y to next. */
-static double update_faces(flow_solver *S, flow_gradient *w, double beta)
+static double update_faces(granular_solver *S, granular_gradient *w, double beta)
 {
-  const flow_problem *f = S->f;
-  const int64_t       n = f->n_faces, n_chunks = (n + FLOW_CHUNK - 1) / FLOW_CHUNK;
+  const granular_problem *f = S->f;
+  const int64_t       n = f->n_faces, n_chunks = (n + GRANULAR_CHUNK - 1) / GRANULAR_CHUNK;
   const sparse_rows  *DT = f->DT;
   const double *restrict next = w->next, *restrict base = w->base, *restrict mobility = f->mobility, *restrict weight = f->weight,
                          *restrict inertia = w->inertia, *restrict u = w->u, *restrict u_old = w->u_old, before_beta = w->beta;
   double *restrict u_next = w->u_next, *restrict wu = w->wu;
-  #pragma omp parallel for schedule(static) if (n >= FLOW_PARALLEL)
+  #pragma omp parallel for schedule(static) if (n >= GRANULAR_PARALLEL)
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
-    const int64_t last = (chunk + 1) * FLOW_CHUNK < n ? (chunk + 1) * FLOW_CHUNK : n;
+    const int64_t last = (chunk + 1) * GRANULAR_CHUNK < n ? (chunk + 1) * GRANULAR_CHUNK : n;
     double        sum  = 0.0;
-    for (int64_t i = chunk * FLOW_CHUNK; i < last; ++i) {
-      const double now = base[i] - mobility[i] * flow_row(DT, i, next), moved = now - u[i] - before_beta * (u[i] - u_old[i]);
+    for (int64_t i = chunk * GRANULAR_CHUNK; i < last; ++i) {
+      const double now = base[i] - mobility[i] * granular_row(DT, i, next), moved = now - u[i] - before_beta * (u[i] - u_old[i]);
       sum += inertia[i] * moved * moved;
       wu[i]     = weight[i] * (now + beta * (now - u[i]));
       u_next[i] = now;
@@ -171,63 +171,63 @@ static double update_faces(flow_solver *S, flow_gradient *w, double beta)
 
 /* The same for bodies: force_next at next, and in w->extra their contribution to the gradient at the following y. Returns their
  * contribution to the curvature. */
-static double update_bodies(flow_solver *S, flow_gradient *w, double beta)
+static double update_bodies(granular_solver *S, granular_gradient *w, double beta)
 {
-  const flow_problem *f = S->f;
+  const granular_problem *f = S->f;
   double              curvature = 0.0;
   if (S->F_s.n_rows == 0) return 0.0;
-  flow_clear_bodies(S);
-  flow_coupled_force(&S->F_s, w->next, S->wrench);
+  granular_clear_bodies(S);
+  granular_coupled_force(&S->F_s, w->next, S->wrench);
   for (int64_t b = 0; b < f->n_bodies; ++b) {
-    const double *force = w->force + FLOW_BODY * b, *old = w->force_old + FLOW_BODY * b;
-    double       *now = S->wrench[b], step[FLOW_BODY], moved[FLOW_BODY] = {0.0};
-    memcpy(w->force_next + FLOW_BODY * b, now, sizeof step);
-    for (int d = 0; d < FLOW_BODY; ++d) {
+    const double *force = w->force + GRANULAR_BODY * b, *old = w->force_old + GRANULAR_BODY * b;
+    double       *now = S->wrench[b], step[GRANULAR_BODY], moved[GRANULAR_BODY] = {0.0};
+    memcpy(w->force_next + GRANULAR_BODY * b, now, sizeof step);
+    for (int d = 0; d < GRANULAR_BODY; ++d) {
       step[d] = now[d] - force[d] - w->beta * (force[d] - old[d]);
       now[d] += beta * (now[d] - force[d]);
     }
-    flow_mulv(f->inverse_mass[b], step, moved);
-    for (int d = 0; d < FLOW_BODY; ++d) curvature += step[d] * moved[d];
+    flow_add_matrix_product(f->inverse_mass[b], step, moved);
+    for (int d = 0; d < GRANULAR_BODY; ++d) curvature += step[d] * moved[d];
   }
-  memcpy(w->v_y, w->v_base, (size_t)(FLOW_BODY * f->n_bodies) * sizeof *w->v_y);
-  flow_push(f, 1.0, S->wrench, w->v_y);
+  memcpy(w->v_y, w->v_base, (size_t)(GRANULAR_BODY * f->n_bodies) * sizeof *w->v_y);
+  flow_apply_wrench(f, 1.0, S->wrench, w->v_y);
   for (int64_t row = 0; row < S->F_s.n_rows; ++row) {
     const int32_t sample = S->F_s.c->sample[S->F_s.row_start[row]];
     w->extra[sample]     = f->s_known ? f->s_known[sample] : 0.0;
   }
-  flow_coupled_rate(&S->F_s, w->v_y, w->extra);
+  granular_coupled_rate(&S->F_s, w->v_y, w->extra);
   return curvature;
 }
 
 /* next = P(y - (L metric N)^-1 g) in one cell, and the sums of the step. Always inlined, once for each basis. */
 static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal, const double g[5], double beta, double L,
                                                             double metric, double radius, const double *restrict s,
-                                                            const double *restrict old, double *restrict next, flow_step_sums *sums)
+                                                            const double *restrict old, double *restrict next, granular_step_sums *sums)
 {
   const double scale = 1.0 / (L * metric);
   double       raised[5], y[5], step[5], ahead[5], along = 0.0;
-  flow_raise(is_orthonormal, g, raised);
+  flow_apply_norm_inverse(is_orthonormal, g, raised);
   for (int e = 0; e < 5; ++e) y[e] = s[e] + beta * (s[e] - old[e]), next[e] = y[e] - scale * raised[e];
   /* No branch: it would be mispredicted at the boundary of the yielding region. DBL_MIN: 0/0 becomes 0. */
-  const double size = sqrt(flow_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
+  const double size = sqrt(granular_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
   for (int e = 0; e < 5; ++e) next[e] *= shrink, step[e] = next[e] - y[e], ahead[e] = next[e] - s[e];
   if (is_orthonormal) for (int e = 0; e < 5; ++e) along += step[e] * ahead[e];
   else {
     along = 2.0 * (step[0] * ahead[0] + step[1] * ahead[1]) + step[0] * ahead[1] + step[1] * ahead[0];
     for (int e = 2; e < 5; ++e) along += 2.0 * step[e] * ahead[e];
   }
-  const double moved2 = flow_norm2(is_orthonormal, step);
+  const double moved2 = granular_norm2(is_orthonormal, step);
   sums->uphill -= metric * along, sums->size2 += metric * moved2;
   sums->largest = moved2 > sums->largest ? moved2 : sums->largest;
 }
 
-static inline __attribute__((always_inline)) flow_step_sums step_cell_range(flow_solver *S, const flow_gradient *w, bool is_orthonormal,
+static inline __attribute__((always_inline)) granular_step_sums step_cell_range(granular_solver *S, const granular_gradient *w, bool is_orthonormal,
                                                                        bool is_again, int64_t first, int64_t last)
 {
   const sparse_rows *D    = S->f->D;
-  flow_step_sums     sums = {0};
+  granular_step_sums     sums = {0};
   /* Two loops: vector loads right after scalar stores of the same data stall (a quarter of the time; Zen 4, 2026-11). */
-  for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - flow_row(D, i, w->wu);
+  for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - granular_row(D, i, w->wu);
   for (int64_t c = first; c < last; ++c)
     step_cell(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c,
               w->next + 5 * c, &sums);
@@ -235,20 +235,20 @@ static inline __attribute__((always_inline)) flow_step_sums step_cell_range(flow
 }
 
 /* The step of all cells from y to next. The gradient at y is computed from w->wu, or reused if is_again. */
-static flow_step_sums step_cells(flow_solver *S, flow_gradient *w, bool is_again)
+static granular_step_sums step_cells(granular_solver *S, granular_gradient *w, bool is_again)
 {
-  const int64_t n = S->f->n_cells, n_chunks = (n + FLOW_CHUNK - 1) / FLOW_CHUNK;
-  if (S->f->is_staggered) return flow_gradient_staggered_step(S, w, is_again);
-  #pragma omp parallel for schedule(static) if (n * FLOW_COMPONENTS >= FLOW_PARALLEL)
+  const int64_t n = S->f->n_cells, n_chunks = (n + GRANULAR_CHUNK - 1) / GRANULAR_CHUNK;
+  if (S->f->is_staggered) return granular_gradient_staggered_step(S, w, is_again);
+  #pragma omp parallel for schedule(static) if (n * GRANULAR_COMPONENTS >= GRANULAR_PARALLEL)
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
-    const int64_t        first = chunk * FLOW_CHUNK, last = first + FLOW_CHUNK < n ? first + FLOW_CHUNK : n;
-    const flow_step_sums sums =
+    const int64_t        first = chunk * GRANULAR_CHUNK, last = first + GRANULAR_CHUNK < n ? first + GRANULAR_CHUNK : n;
+    const granular_step_sums sums =
         S->f->is_orthonormal ? is_again ? step_cell_range(S, w, true, true, first, last) : step_cell_range(S, w, true, false, first, last)
         : is_again ? step_cell_range(S, w, false, true, first, last)
                              : step_cell_range(S, w, false, false, first, last);
     memcpy(w->sums[chunk], &sums, sizeof sums);
   }
-  flow_step_sums sums = {0};
+  granular_step_sums sums = {0};
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
     sums.uphill += w->sums[chunk][0], sums.size2 += w->sums[chunk][1];
     sums.largest = fmax(sums.largest, w->sums[chunk][2]);
@@ -264,20 +264,20 @@ static inline void rotate_iterates(double **next, double **now, double **old)
 }
 
 /* Velocities and gradient at the initial s; no momentum. */
-static void compute_first_gradient(flow_solver *S, flow_gradient *w)
+static void compute_first_gradient(granular_solver *S, granular_gradient *w)
 {
   w->beta = 0.0;
-  flow_copy(w->next, w->s, S->f->n_stress);
+  granular_copy(w->next, w->s, S->f->n_stress);
   update_faces(S, w, 0.0), update_bodies(S, w, 0.0);
   rotate_iterates(&w->u_next, &w->u, &w->u_old), rotate_iterates(&w->force_next, &w->force, &w->force_old);
 }
 
 /* One iteration: repeat the step with larger L until L exceeds the curvature along the step, then update momentum and iterates.
  * Returns the largest |step|_F of a cell. */
-static double take_accelerated_step(flow_solver *S, flow_gradient *w, double *momentum)
+static double take_accelerated_step(granular_solver *S, granular_gradient *w, double *momentum)
 {
   double curvature, beta, next_momentum;
-  flow_step_sums sums = step_cells(S, w, false);
+  granular_step_sums sums = step_cells(S, w, false);
   for (;;) {
     next_momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *momentum * *momentum));
     beta          = sums.uphill > 0.0 ? 0.0 : (*momentum - 1.0) / next_momentum;
@@ -296,49 +296,49 @@ static double take_accelerated_step(flow_solver *S, flow_gradient *w, double *mo
 }
 
 /* Initial guess: the current stress, scaled into the cones of the current radii. Also sets the velocities without stress. */
-static void start_iterations(flow_solver *S, flow_gradient *w)
+static void start_iterations(granular_solver *S, granular_gradient *w)
 {
-  const flow_problem *f = S->f;
-  flow_change_s(S, -1.0, S->x->s);
-  flow_copy(w->base, S->u, f->n_faces);
-  flow_copy(w->v_base, S->v, FLOW_BODY * f->n_bodies);
-  FLOW_FOR(i, f->n_stress) {
+  const granular_problem *f = S->f;
+  granular_change_s(S, -1.0, S->x->s);
+  granular_copy(w->base, S->u, f->n_faces);
+  granular_copy(w->v_base, S->v, GRANULAR_BODY * f->n_bodies);
+  GRANULAR_FOR(i, f->n_stress) {
     w->s[i]     = S->x->s[i];
     w->extra[i] = f->s_known ? f->s_known[i] : 0.0;
   }
-  if (f->is_staggered) flow_gradient_staggered_shorten(S, w, w->s);
-  else FLOW_FOR(c, f->n_cells) {
-    double      *s = w->s + FLOW_COMPONENTS * c;
-    const double size = sqrt(flow_norm2(f->is_orthonormal, s)),
+  if (f->is_staggered) granular_gradient_staggered_shorten(S, w, w->s);
+  else GRANULAR_FOR(c, f->n_cells) {
+    double      *s = w->s + GRANULAR_COMPONENTS * c;
+    const double size = sqrt(granular_norm2(f->is_orthonormal, s)),
                  shrink = size > S->radius[c] ? S->radius[c] / size : 1.0;
-    for (int e = 0; e < FLOW_COMPONENTS; ++e) s[e] *= shrink;
+    for (int e = 0; e < GRANULAR_COMPONENTS; ++e) s[e] *= shrink;
   }
-  flow_copy(w->old, w->s, f->n_stress);
+  granular_copy(w->old, w->s, f->n_stress);
   compute_first_gradient(S, w);
 }
 
-static PetscErrorCode solve_stress_by_gradient(flow_solver *S, double *undamped)
+static PetscErrorCode solve_stress_by_gradient(granular_solver *S, double *undamped)
 {
-  flow_gradient *w   = S->stress;
+  granular_gradient *w   = S->stress;
   const double   end = S->o->gradient->inner * S->o->tolerance * S->alpha_max * S->p_ref;
   double         momentum = 1.0, step = INFINITY;
   PetscFunctionBegin;
   *undamped = 0.0;
   start_iterations(S, w);
   for (int64_t it = 0; it < S->o->gradient->max_iterations && step > end; ++it) step = take_accelerated_step(S, w, &momentum);
-  flow_copy(S->x->s, w->s, S->f->n_stress);
-  flow_copy(S->u, w->u, S->f->n_faces);
+  granular_copy(S->x->s, w->s, S->f->n_stress);
+  granular_copy(S->u, w->u, S->f->n_faces);
   if (S->f->n_bodies > 0) {
-    memcpy(S->v, w->v_base, (size_t)(FLOW_BODY * S->f->n_bodies) * sizeof(double));
-    flow_push(S->f, 1.0, (double(*)[FLOW_BODY])w->force, S->v);
+    memcpy(S->v, w->v_base, (size_t)(GRANULAR_BODY * S->f->n_bodies) * sizeof(double));
+    flow_apply_wrench(S->f, 1.0, (double(*)[GRANULAR_BODY])w->force, S->v);
   }
   if (!isfinite(step)) S->r->is_finite = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy_gradient(flow_solver *S)
+static void destroy_gradient(granular_solver *S)
 {
-  if (S->stress) flow_gradient_staggered_destroy(S->stress);
+  if (S->stress) granular_gradient_staggered_destroy(S->stress);
 }
 
-const flow_stress_solver flow_stress_gradient = {create_gradient, solve_stress_by_gradient, destroy_gradient, true};
+const granular_stress_solver granular_stress_gradient = {create_gradient, solve_stress_by_gradient, destroy_gradient, true};

@@ -11,74 +11,74 @@
  * beta = 2 the published column does not converge at the published damping of 0.5. */
 #include "optim/granular/granular_stress_lagrangian.h"
 
-static PetscErrorCode create_lagrangian(flow_solver *S)
+static PetscErrorCode create_lagrangian(granular_solver *S)
 {
   const int64_t    n_cells = S->f->n_cells;
-  flow_lagrangian *w;
+  granular_lagrangian *w;
   PetscFunctionBegin;
-  PetscCall(flow_array(S, "flow lagrangian", 1, sizeof *w, &w));
+  PetscCall(granular_array(S, "flow lagrangian", 1, sizeof *w, &w));
   S->stress = w;
-  PetscCall(flow_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
-  PetscCall(flow_array(S, "flow stress at cells", FLOW_COMPONENTS * n_cells, sizeof(double), &w->at_cells));
-  PetscCall(flow_array(S, "flow multipliers", n_cells, sizeof(double), &w->multiplier));
-  PetscCall(flow_array(S, "flow stiffness", n_cells, sizeof(double), &w->stiffness));
+  PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
+  PetscCall(granular_array(S, "flow stress at cells", GRANULAR_COMPONENTS * n_cells, sizeof(double), &w->at_cells));
+  PetscCall(granular_array(S, "flow multipliers", n_cells, sizeof(double), &w->multiplier));
+  PetscCall(granular_array(S, "flow stiffness", n_cells, sizeof(double), &w->stiffness));
   if (S->x->multiplier && S->o->lagrangian->keeps_multipliers)
     memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
-  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
-    flow_component *k = &w->part[e];
-    PetscCall(flow_component_create(S, e, k));
-    PetscCall(flow_array(S, "flow cone gradient", n_cells, sizeof(double), &w->gradient[e]));
-    PetscCall(flow_array(S, "flow cone hessian", n_cells, sizeof(double), &k->hessian));
-    flow_component_to_cells(k, k->own, k->cells);
+  for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
+    granular_component *k = &w->part[e];
+    PetscCall(granular_component_create(S, e, k));
+    PetscCall(granular_array(S, "flow cone gradient", n_cells, sizeof(double), &w->gradient[e]));
+    PetscCall(granular_array(S, "flow cone hessian", n_cells, sizeof(double), &k->hessian));
+    granular_component_to_cells(k, k->own, k->cells);
     for (int64_t c = 0; c < n_cells; ++c)
-      w->stiffness[c] += k->cells[c] / (FLOW_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
+      w->stiffness[c] += k->cells[c] / (GRANULAR_COMPONENTS * (S->f->is_orthonormal ? 1.0 : 2.0)); /* over N_ee */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy_lagrangian(flow_solver *S)
+static void destroy_lagrangian(granular_solver *S)
 {
-  flow_lagrangian *w = S->stress;
+  granular_lagrangian *w = S->stress;
   if (!w) return;
   if (S->x->multiplier && w->multiplier) memcpy(S->x->multiplier, w->multiplier, (size_t)S->f->n_cells * sizeof(double));
-  for (int e = 0; e < FLOW_COMPONENTS; ++e) flow_component_destroy(&w->part[e]);
+  for (int e = 0; e < GRANULAR_COMPONENTS; ++e) granular_component_destroy(&w->part[e]);
 }
 
-void flow_lagrangian_gather(flow_solver *S, const double *s)
+void granular_lagrangian_gather(granular_solver *S, const double *s)
 {
-  flow_lagrangian *w = S->stress;
-  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
-    flow_component *k = &w->part[e];
+  granular_lagrangian *w = S->stress;
+  for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
+    granular_component *k = &w->part[e];
     for (int64_t i = 0; i < k->n; ++i) k->x[i] = s[k->sample[i]];
-    flow_component_to_cells(k, k->x, k->cells);
-    for (int64_t c = 0; c < S->f->n_cells; ++c) w->at_cells[FLOW_COMPONENTS * c + e] = k->cells[c];
+    granular_component_to_cells(k, k->x, k->cells);
+    for (int64_t c = 0; c < S->f->n_cells; ++c) w->at_cells[GRANULAR_COMPONENTS * c + e] = k->cells[c];
   }
 }
 
-static inline double penalty_weight(const flow_solver *S, const flow_lagrangian *w, int64_t c)
+static inline double penalty_weight(const granular_solver *S, const granular_lagrangian *w, int64_t c)
 {
   const double raw = S->o->lagrangian->mu;
   return isnan(raw) ? S->o->lagrangian->beta * w->stiffness[c] * S->radius[c] * S->radius[c] : raw;
 }
-static inline double cone_constraint(const flow_solver *S, const flow_lagrangian *w, int64_t c)
+static inline double cone_constraint(const granular_solver *S, const granular_lagrangian *w, int64_t c)
 {
-  return 0.5 * (1.0 - flow_norm2(S->f->is_orthonormal, w->at_cells + FLOW_COMPONENTS * c) / (S->radius[c] * S->radius[c]));
+  return 0.5 * (1.0 - granular_norm2(S->f->is_orthonormal, w->at_cells + GRANULAR_COMPONENTS * c) / (S->radius[c] * S->radius[c]));
 }
 
-void flow_lagrangian_derivatives(flow_solver *S)
+void granular_lagrangian_derivatives(granular_solver *S)
 {
-  flow_lagrangian *w = S->stress;
-  FLOW_FOR(c, S->f->n_cells) {
-    const double *s = w->at_cells + FLOW_COMPONENTS * c, r2 = S->radius[c] * S->radius[c];
-    double        lowered[FLOW_COMPONENTS] = {s[0], s[1], s[2], s[3], s[4]};
+  granular_lagrangian *w = S->stress;
+  GRANULAR_FOR(c, S->f->n_cells) {
+    const double *s = w->at_cells + GRANULAR_COMPONENTS * c, r2 = S->radius[c] * S->radius[c];
+    double        lowered[GRANULAR_COMPONENTS] = {s[0], s[1], s[2], s[3], s[4]};
     if (!S->f->is_orthonormal) {
       lowered[0] = 2.0 * s[0] + s[1], lowered[1] = 2.0 * s[1] + s[0];
-      for (int e = 2; e < FLOW_COMPONENTS; ++e) lowered[e] = 2.0 * s[e];
+      for (int e = 2; e < GRANULAR_COMPONENTS; ++e) lowered[e] = 2.0 * s[e];
     }
     const double mu = r2 > 0.0 ? penalty_weight(S, w, c) : 0.0, over = r2 > 0.0 ? 1.0 / r2 : 0.0,
                  excess    = mu > 0.0 ? fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0,
                  curvature = -(S->f->is_orthonormal ? 1.0 : 2.0) * over;
-    for (int e = 0; e < FLOW_COMPONENTS; ++e) {
+    for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
       const double slope = -lowered[e] * over;
       w->gradient[e][c]     = mu * excess * slope;
       w->part[e].hessian[c] = excess < 0.0 ? fmax(0.0, mu * (slope * slope + excess * curvature)) : 0.0;
@@ -86,9 +86,9 @@ void flow_lagrangian_derivatives(flow_solver *S)
   }
 }
 
-double flow_lagrangian_energy(flow_solver *S)
+double granular_lagrangian_energy(granular_solver *S)
 {
-  flow_lagrangian *w   = S->stress;
+  granular_lagrangian *w   = S->stress;
   double           sum = 0.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
     const double mu = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
@@ -99,16 +99,16 @@ double flow_lagrangian_energy(flow_solver *S)
   return sum;
 }
 
-static void update_multipliers(flow_solver *S, flow_lagrangian *w)
+static void update_multipliers(granular_solver *S, granular_lagrangian *w)
 {
-  FLOW_FOR(c, S->f->n_cells) {
+  GRANULAR_FOR(c, S->f->n_cells) {
     const double mu = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
     w->multiplier[c] = mu > 0.0 ? -mu * fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0;
   }
 }
 
 /* diagonal of A_ee + T^T hessian T */
-static void fill_diagonal(flow_component *k)
+static void fill_diagonal(granular_component *k)
 {
   if (!k->TT.start) {
     for (int64_t i = 0; i < k->n; ++i) k->diagonal[i] = k->own[i] + k->hessian[i];
@@ -121,20 +121,20 @@ static void fill_diagonal(flow_component *k)
   }
 }
 
-static PetscErrorCode compute_newton_direction(flow_solver *S, flow_lagrangian *w)
+static PetscErrorCode compute_newton_direction(granular_solver *S, granular_lagrangian *w)
 {
   PetscFunctionBegin;
-  flow_gradient_s(S, S->g_s);
-  flow_lagrangian_gather(S, S->x->s);
-  flow_lagrangian_derivatives(S);
-  for (int e = 0; e < FLOW_COMPONENTS; ++e) {
-    flow_component *k = &w->part[e];
+  granular_gradient_s(S, S->g_s);
+  granular_lagrangian_gather(S, S->x->s);
+  granular_lagrangian_derivatives(S);
+  for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
+    granular_component *k = &w->part[e];
     if (k->n > 0) memset(k->b, 0, (size_t)k->n * sizeof *k->b);
-    flow_component_from_cells(k, w->gradient[e], k->b);
+    granular_component_from_cells(k, w->gradient[e], k->b);
     for (int64_t i = 0; i < k->n; ++i) k->b[i] = -k->b[i] - S->g_s[k->sample[i]];
     fill_diagonal(k);
-    flow_component_bounds(k, S->o->lagrangian->has_pyramid ? S->o->lagrangian->kappa : INFINITY);
-    PetscCall(flow_component_solve(k, flow_component_apply));
+    granular_component_bounds(k, S->o->lagrangian->has_pyramid ? S->o->lagrangian->kappa : INFINITY);
+    PetscCall(granular_component_solve(k, granular_component_apply));
     for (int64_t i = 0; i < k->n; ++i) w->step[k->sample[i]] = k->x[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -142,25 +142,25 @@ static PetscErrorCode compute_newton_direction(flow_solver *S, flow_lagrangian *
 
 /* J + E_c at s + gamma step minus its value at s. J is quadratic: `slope` is its derivative along the step, `curvature` the second
  * derivative; `before` is E_c at s. */
-static double evaluate_energy_change(flow_solver *S, flow_lagrangian *w, double gamma, double slope, double curvature, double before,
+static double evaluate_energy_change(granular_solver *S, granular_lagrangian *w, double gamma, double slope, double curvature, double before,
                                double *scratch)
 {
   for (int64_t i = 0; i < S->f->n_stress; ++i) scratch[i] = S->x->s[i] + gamma * w->step[i];
-  flow_lagrangian_gather(S, scratch);
-  return gamma * slope + 0.5 * gamma * gamma * curvature + flow_lagrangian_energy(S) - before;
+  granular_lagrangian_gather(S, scratch);
+  return gamma * slope + 0.5 * gamma * gamma * curvature + granular_lagrangian_energy(S) - before;
 }
 
 /* The published variant with line search: gamma is halved from 1 until the energy decreases; 0 if it never does. */
-static PetscErrorCode search_step_length(flow_solver *S, flow_lagrangian *w, double *gamma)
+static PetscErrorCode search_step_length(granular_solver *S, granular_lagrangian *w, double *gamma)
 {
   enum { TRIALS = 8 };
   const int64_t n = S->f->n_stress;
   PetscFunctionBegin;
-  if (!w->trial) PetscCall(flow_array(S, "flow trial stress", n, sizeof(double), &w->trial));
-  const double slope = team_dot(n, S->g_s, w->step), before = (flow_lagrangian_gather(S, S->x->s), flow_lagrangian_energy(S));
-  flow_change_s(S, 1.0, w->step); /* curvature of the step, from the change of the gradient along it */
-  flow_gradient_s(S, S->g_s);
-  flow_change_s(S, -1.0, w->step);
+  if (!w->trial) PetscCall(granular_array(S, "flow trial stress", n, sizeof(double), &w->trial));
+  const double slope = team_dot(n, S->g_s, w->step), before = (granular_lagrangian_gather(S, S->x->s), granular_lagrangian_energy(S));
+  granular_change_s(S, 1.0, w->step); /* curvature of the step, from the change of the gradient along it */
+  granular_gradient_s(S, S->g_s);
+  granular_change_s(S, -1.0, w->step);
   const double curvature = team_dot(n, S->g_s, w->step) - slope;
   *gamma = 1.0;
   for (int trial = 0; trial < TRIALS; ++trial, *gamma *= 0.5)
@@ -169,21 +169,21 @@ static PetscErrorCode search_step_length(flow_solver *S, flow_lagrangian *w, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_stress_by_lagrangian(flow_solver *S, double *undamped)
+static PetscErrorCode solve_stress_by_lagrangian(granular_solver *S, double *undamped)
 {
-  flow_lagrangian *w = S->stress;
+  granular_lagrangian *w = S->stress;
   PetscFunctionBegin;
   for (int64_t l = 0; l < S->o->lagrangian->iterations && S->r->is_finite; ++l) {
     double gamma = S->o->lagrangian->damping;
     PetscCall(compute_newton_direction(S, w));
     if (S->o->lagrangian->has_line_search) PetscCall(search_step_length(S, w, &gamma));
     for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += gamma * w->step[i];
-    flow_change_s(S, gamma, w->step);
-    flow_lagrangian_gather(S, S->x->s);
+    granular_change_s(S, gamma, w->step);
+    granular_lagrangian_gather(S, S->x->s);
     update_multipliers(S, w);
   }
   *undamped = team_max_abs(S->f->n_stress, w->step);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const flow_stress_solver flow_stress_lagrangian = {create_lagrangian, solve_stress_by_lagrangian, destroy_lagrangian, false};
+const granular_stress_solver granular_stress_lagrangian = {create_lagrangian, solve_stress_by_lagrangian, destroy_lagrangian, false};

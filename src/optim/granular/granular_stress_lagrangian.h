@@ -1,21 +1,21 @@
 /* Stress solver `augmented_lagrangian` of the granular problem, as published [TakahashiBatty2021, sec. 4.3.3-4.3.5]. Called by
- * granular.c through flow_stress_lagrangian. Energy and derivatives of the cone penalty E_c are public for the test. */
+ * granular.c through granular_stress_lagrangian. Energy and derivatives of the cone penalty E_c are public for the test. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #define SS_OPTIM_GRANULAR_GRANULAR_STRESS_LAGRANGIAN_H
 #include "optim/granular/granular_component.h"
 
-typedef struct flow_lagrangian {
-  flow_component part[FLOW_COMPONENTS]; /* their `hessian` is that of E_c */
-  double *gradient[FLOW_COMPONENTS];    /* [n_cells] gradient of E_c with respect to the five components of a cell */
+typedef struct granular_lagrangian {
+  granular_component part[GRANULAR_COMPONENTS]; /* their `hessian` is that of E_c */
+  double *gradient[GRANULAR_COMPONENTS];    /* [n_cells] gradient of E_c with respect to the five components of a cell */
   double *at_cells;                     /* [n_cells][5] stress at cells */
   double *step;                         /* [n_stress] last Newton step */
   double *multiplier, *stiffness;       /* [n_cells] g; mean over the components of A_ee/N_ee */
   double *trial;                        /* [n_stress] trial stress of the line search; NULL before the first one */
-} flow_lagrangian;
+} granular_lagrangian;
 
-/* flow_lagrangian_gather sets at_cells from s. The other two evaluate E_c and its derivatives there, for the current S->radius. */
-void   flow_lagrangian_gather(flow_solver *S, const double *s);
-double flow_lagrangian_energy(flow_solver *S);
-void   flow_lagrangian_derivatives(flow_solver *S);
-extern const flow_stress_solver flow_stress_lagrangian;
+/* granular_lagrangian_gather sets at_cells from s. The other two evaluate E_c and its derivatives there, for the current S->radius. */
+void   granular_lagrangian_gather(granular_solver *S, const double *s);
+double granular_lagrangian_energy(granular_solver *S);
+void   granular_lagrangian_derivatives(granular_solver *S);
+extern const granular_stress_solver granular_stress_lagrangian;
 #endif

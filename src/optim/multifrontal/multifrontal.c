@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* Arrays of front q, n_columns = k, n_rows = r: columns [k][k + r] one after the other, lower trapezoid; update [r][r], lower. */
-struct front_factor {
-  const front_tree *t;
+struct multifrontal_factor {
+  const multifrontal_tree *t;
   double          **A, **update;   /* of A; updates of early fronts below late ones are kept */
   double          **H, **update_H; /* of A + terms, late fronts */
   int32_t         **map;           /* [threads][n] index of a place within the current front */
@@ -24,7 +24,7 @@ static void free_all(int64_t n, double ***list)
   memory_free(list);
 }
 
-void front_factor_destroy(front_factor **f)
+void multifrontal_factor_destroy(multifrontal_factor **f)
 {
   if (!*f) return;
   const int64_t n = (*f)->t->n_fronts;
@@ -35,7 +35,7 @@ void front_factor_destroy(front_factor **f)
 }
 
 /* Arrays of fronts; of late ones alone for H. */
-static PetscErrorCode reserve(const front_tree *t, bool late_alone, double **columns, double **update)
+static PetscErrorCode reserve(const multifrontal_tree *t, bool late_alone, double **columns, double **update)
 {
   PetscFunctionBegin;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
@@ -47,9 +47,9 @@ static PetscErrorCode reserve(const front_tree *t, bool late_alone, double **col
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode front_factor_create(const front_tree *t, front_factor **out)
+PetscErrorCode multifrontal_factor_create(const multifrontal_tree *t, multifrontal_factor **out)
 {
-  front_factor *f;
+  multifrontal_factor *f;
   PetscFunctionBegin;
   PetscCall(memory_alloc("multifrontal factor", 1, sizeof *f, &f));
   f->t = t, f->n_threads = team_threads(), *out = f;
@@ -65,9 +65,9 @@ PetscErrorCode front_factor_create(const front_tree *t, front_factor **out)
 
 /* Arguments of the factorisation, the same for all fronts. */
 typedef struct {
-  front_factor      *f;
+  multifrontal_factor      *f;
   const sparse_rows *A;
-  const front_terms *terms; /* NULL: A alone */
+  const multifrontal_terms *terms; /* NULL: A alone */
   const double      *G;
   double           **columns, **update;
   bool              *is_bad; /* [n_fronts] */
@@ -76,7 +76,7 @@ typedef struct {
 /* Add the entries of A to the columns of a front. */
 static void add_matrix(const factoring *w, const frontal_matrix *p, double *columns, const int32_t *map)
 {
-  const front_tree *t = w->f->t;
+  const multifrontal_tree *t = w->f->t;
   const int64_t     m = p->n_columns + p->n_rows;
   for (int64_t j = 0; j < p->n_columns; ++j) {
     const int32_t i = t->unknown[p->first + j];
@@ -91,8 +91,8 @@ static void add_matrix(const factoring *w, const frontal_matrix *p, double *colu
 /* Add the terms of a front. Terms with the same columns are summed first, then added together. */
 static void add_terms(const factoring *w, int64_t q, double *columns, double *update, double *sum)
 {
-  const front_tree  *t = w->f->t;
-  const front_terms *s = w->terms;
+  const multifrontal_tree  *t = w->f->t;
+  const multifrontal_terms *s = w->terms;
   const int64_t      k = t->front[q].n_columns, r = t->front[q].n_rows, m = k + r;
   for (int64_t at = t->term_start[q]; at < t->term_start[q + 1];) {
     const int64_t        a = t->term[at], n = s->start[a + 1] - s->start[a];
@@ -106,7 +106,7 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
       if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* no stiffness: an inactive term */
       if (is_empty) memset(sum, 0, (size_t)(n * n) * sizeof *sum);
       is_empty = false;
-      front_dense_term(n, s->value + 3 * s->start[b], g, sum);
+      multifrontal_dense_term(n, s->value + 3 * s->start[b], g, sum);
     }
     at = end;
     if (is_empty) continue;
@@ -119,7 +119,7 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
   }
 }
 
-static void add_child(const front_tree *t, const frontal_matrix *p, const frontal_matrix *c, const double *from, double *columns, double *update)
+static void add_child(const multifrontal_tree *t, const frontal_matrix *p, const frontal_matrix *c, const double *from, double *columns, double *update)
 {
   const int64_t        k = p->n_columns, r = p->n_rows, m = k + r, n = c->n_rows;
   const int32_t *const into = t->into + c->row;
@@ -132,8 +132,8 @@ static void add_child(const front_tree *t, const frontal_matrix *p, const fronta
 
 static void factor_front(const factoring *w, int64_t q)
 {
-  front_factor     *f = w->f;
-  const front_tree *t = f->t;
+  multifrontal_factor     *f = w->f;
+  const multifrontal_tree *t = f->t;
   const frontal_matrix      *p = &t->front[q];
   const int64_t     k = p->n_columns, r = p->n_rows;
   int32_t *const    map     = f->map[omp_get_thread_num()];
@@ -151,12 +151,12 @@ static void factor_front(const factoring *w, int64_t q)
     }
     add_child(t, p, &t->front[c], w->columns == f->H && t->front[c].is_late ? f->update_H[c] : f->update[c], columns, update);
   }
-  w->is_bad[q] = !front_dense_factor(k, r, columns, update);
+  w->is_bad[q] = !multifrontal_dense_factor(k, r, columns, update);
 }
 
 static void factor_subtree(const factoring *w, int64_t q)
 {
-  const front_tree *t = w->f->t;
+  const multifrontal_tree *t = w->f->t;
   for (int64_t e = t->child_start[q]; e < t->child_start[q + 1]; ++e) {
     const int32_t c = t->child[e];
     if (w->terms && !t->front[c].is_late) continue;
@@ -169,7 +169,7 @@ static void factor_subtree(const factoring *w, int64_t q)
 
 static PetscErrorCode factor_all(factoring *w, bool *is_definite)
 {
-  const front_tree *t = w->f->t;
+  const multifrontal_tree *t = w->f->t;
   PetscFunctionBegin;
   PetscCall(memory_alloc("fronts", t->n_fronts, sizeof *w->is_bad, &w->is_bad));
   #pragma omp parallel num_threads(w->f->n_threads)
@@ -186,7 +186,7 @@ static PetscErrorCode factor_all(factoring *w, bool *is_definite)
 }
 
 /* Free the update matrices that no later factorisation needs. */
-static void drop_updates(front_factor *f)
+static void drop_updates(multifrontal_factor *f)
 {
   for (int64_t q = 0; q < f->t->n_fronts; ++q) {
     const frontal_matrix *p = &f->t->front[q];
@@ -194,7 +194,7 @@ static void drop_updates(front_factor *f)
   }
 }
 
-PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_definite)
+PetscErrorCode multifrontal_factor_set(multifrontal_factor *f, const sparse_rows *A, bool *is_definite)
 {
   factoring w = {.f = f, .A = A, .columns = f->A, .update = f->update};
   PetscFunctionBegin;
@@ -204,7 +204,7 @@ PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode front_factor_add(front_factor *f, const sparse_rows *A, const front_terms *terms, const double *G, bool *is_definite)
+PetscErrorCode multifrontal_factor_add(multifrontal_factor *f, const sparse_rows *A, const multifrontal_terms *terms, const double *G, bool *is_definite)
 {
   factoring w = {.f = f, .A = A, .terms = terms, .G = G, .columns = f->H, .update = f->update_H};
   PetscFunctionBegin;
@@ -220,50 +220,50 @@ PetscErrorCode front_factor_add(front_factor *f, const sparse_rows *A, const fro
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void           front_factor_late(const front_factor *f, bool *is_late) { front_tree_late(f->t, is_late); }
-int64_t        front_factor_size(const front_factor *f) { return f->t->n; }
-const int32_t *front_factor_place(const front_factor *f) { return f->t->place; }
-double         front_factor_entries_late(const front_factor *f) { return f->t->entries_late; }
-double         front_factor_work_again(const front_factor *f) { return f->t->work_again; }
+void           multifrontal_factor_late(const multifrontal_factor *f, bool *is_late) { multifrontal_tree_late(f->t, is_late); }
+int64_t        multifrontal_factor_size(const multifrontal_factor *f) { return f->t->n; }
+const int32_t *multifrontal_factor_place(const multifrontal_factor *f) { return f->t->place; }
+double         multifrontal_factor_entries_late(const multifrontal_factor *f) { return f->t->entries_late; }
+double         front_factor_work_late(const multifrontal_factor *f) { return f->t->work_again; }
 
 /* ---- solves ---- */
 
 /* x of a front's own places and rows below, side by side. */
-static void gather(const front_tree *t, const frontal_matrix *p, const double *x, double *own)
+static void gather(const multifrontal_tree *t, const frontal_matrix *p, const double *x, double *own)
 {
   memcpy(own, x + p->first, (size_t)p->n_columns * sizeof *own);
   for (int64_t i = 0; i < p->n_rows; ++i) own[p->n_columns + i] = x[t->row[p->row + i]];
 }
 
-static void scatter(const front_tree *t, const frontal_matrix *p, const double *own, double *x)
+static void scatter(const multifrontal_tree *t, const frontal_matrix *p, const double *own, double *x)
 {
   memcpy(x + p->first, own, (size_t)p->n_columns * sizeof *own);
   for (int64_t i = 0; i < p->n_rows; ++i) x[t->row[p->row + i]] = own[p->n_columns + i];
 }
 
 /* In places, with the factors in `columns`, of late fronts or all. */
-static void solve_places(const front_factor *f, double *const *columns, bool late_alone, double *x, double *own)
+static void solve_places(const multifrontal_factor *f, double *const *columns, bool late_alone, double *x, double *own)
 {
-  const front_tree *t = f->t;
+  const multifrontal_tree *t = f->t;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
     const frontal_matrix *p = &t->front[q];
     if (late_alone && !p->is_late) continue;
     gather(t, p, x, own);
-    front_dense_forward(p->n_columns, p->n_rows, columns[q], own);
+    multifrontal_dense_forward(p->n_columns, p->n_rows, columns[q], own);
     scatter(t, p, own, x);
   }
   for (int64_t q = t->n_fronts; q-- > 0;) {
     const frontal_matrix *p = &t->front[q];
     if (late_alone && !p->is_late) continue;
     gather(t, p, x, own);
-    front_dense_backward(p->n_columns, p->n_rows, columns[q], own);
+    multifrontal_dense_backward(p->n_columns, p->n_rows, columns[q], own);
     memcpy(x + p->first, own, (size_t)p->n_columns * sizeof *own);
   }
 }
 
-static void solve_with(const front_factor *f, double *const *columns, bool late_alone, double *x)
+static void solve_with(const multifrontal_factor *f, double *const *columns, bool late_alone, double *x)
 {
-  const front_tree *t   = f->t;
+  const multifrontal_tree *t   = f->t;
   double           *own = NULL;
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *own, &own));
   for (int64_t at = 0; at < t->n; ++at) f->x[at] = x[t->unknown[at]];
@@ -272,13 +272,13 @@ static void solve_with(const front_factor *f, double *const *columns, bool late_
   memory_free(&own);
 }
 
-void front_solve(const front_factor *f, double *x) { solve_with(f, f->A, false, x); }
-void front_solve_late(const front_factor *f, double *x) { solve_with(f, f->H, true, x); }
-void front_solve_plain_late(const front_factor *f, double *x) { solve_with(f, f->A, true, x); }
+void multifrontal_solve(const multifrontal_factor *f, double *x) { solve_with(f, f->A, false, x); }
+void multifrontal_solve_late(const multifrontal_factor *f, double *x) { solve_with(f, f->H, true, x); }
+void multifrontal_solve_plain_late(const multifrontal_factor *f, double *x) { solve_with(f, f->A, true, x); }
 
-PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, double *X)
+PetscErrorCode multifrontal_forward_late(const multifrontal_factor *f, int64_t n_vectors, double *X)
 {
-  const front_tree *t    = f->t;
+  const multifrontal_tree *t    = f->t;
   int64_t           most = 0;
   double           *own;
   PetscFunctionBegin;
@@ -297,7 +297,7 @@ PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, doub
       if (!is_zero) gather(t, p, X + v * t->n, own + m * n++);
     }
     if (n == 0) continue;
-    front_dense_forward_many(p->n_columns, p->n_rows, f->A[q], n, own);
+    multifrontal_dense_forward_many(p->n_columns, p->n_rows, f->A[q], n, own);
     n = 0;
     for (int64_t v = 0; v < n_vectors; ++v) {
       const double *const x = X + v * t->n + p->first;
@@ -310,9 +310,9 @@ PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void front_product_late(const front_factor *f, const double *x, double *y)
+void multifrontal_product_late(const multifrontal_factor *f, const double *x, double *y)
 {
-  const front_tree *t = f->t;
+  const multifrontal_tree *t = f->t;
   double           *own = NULL, *sum = NULL, *to = NULL;
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *own, &own));
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *sum, &sum));
@@ -323,7 +323,7 @@ void front_product_late(const front_factor *f, const double *x, double *y)
     if (!p->is_late) continue;
     gather(t, p, f->x, own);
     gather(t, p, to, sum);
-    front_dense_product(p->n_columns, p->n_rows, f->A[q], own, sum);
+    multifrontal_dense_product(p->n_columns, p->n_rows, f->A[q], own, sum);
     scatter(t, p, sum, to);
   }
   for (int64_t q = 0; q < t->n_fronts; ++q)
@@ -331,9 +331,9 @@ void front_product_late(const front_factor *f, const double *x, double *y)
   memory_free(&own), memory_free(&sum), memory_free(&to);
 }
 
-void front_diagonal_late(const front_factor *f, double *d)
+void multifrontal_diagonal_late(const multifrontal_factor *f, double *d)
 {
-  const front_tree *t = f->t;
+  const multifrontal_tree *t = f->t;
   for (int64_t q = 0; q < t->n_fronts; ++q)
     for (int64_t k = 0; t->front[q].is_late && k < t->front[q].n_columns; ++k) d[t->unknown[t->front[q].first + k]] = 0.0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {

@@ -7,31 +7,31 @@
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_H
 #include "optim/multifrontal/multifrontal_tree.h"
 
-typedef struct front_factor front_factor;
+typedef struct multifrontal_factor multifrontal_factor;
 
 /* `t` is borrowed. */
-PetscErrorCode front_factor_create(const front_tree *t, front_factor **out);
-void           front_factor_destroy(front_factor **f);
-void           front_factor_late(const front_factor *f, bool *is_late);
-int64_t        front_factor_size(const front_factor *f);         /* number of unknowns n */
-const int32_t *front_factor_place(const front_factor *f);        /* [n] position of each unknown in the elimination order */
-double         front_factor_entries_late(const front_factor *f); /* number of entries of the factor of S */
-double         front_factor_work_again(const front_factor *f);   /* multiplications of front_factor_add */
+PetscErrorCode multifrontal_factor_create(const multifrontal_tree *t, multifrontal_factor **out);
+void           multifrontal_factor_destroy(multifrontal_factor **f);
+void           multifrontal_factor_late(const multifrontal_factor *f, bool *is_late);
+int64_t        multifrontal_factor_size(const multifrontal_factor *f);         /* number of unknowns n */
+const int32_t *multifrontal_factor_place(const multifrontal_factor *f);        /* [n] position of each unknown in the elimination order */
+double         multifrontal_factor_entries_late(const multifrontal_factor *f); /* number of entries of the factor of S */
+double         front_factor_work_late(const multifrontal_factor *f);   /* multiplications of multifrontal_factor_add */
 /* Factor A, whose pattern is contained in that of the tree. *is_definite false: the factor must not be used until a later call
  * succeeds. */
-PetscErrorCode front_factor_set(front_factor *f, const sparse_rows *A, bool *is_definite);
-/* Factor A + sum J_a^T G_a J_a, G [t->n][9] symmetric, for the A of the last front_factor_set and the terms of the tree. */
-PetscErrorCode front_factor_add(front_factor *f, const sparse_rows *A, const front_terms *t, const double *G, bool *is_definite);
+PetscErrorCode multifrontal_factor_set(multifrontal_factor *f, const sparse_rows *A, bool *is_definite);
+/* Factor A + sum J_a^T G_a J_a, G [t->n][9] symmetric, for the A of the last multifrontal_factor_set and the terms of the tree. */
+PetscErrorCode multifrontal_factor_add(multifrontal_factor *f, const sparse_rows *A, const multifrontal_terms *t, const double *G, bool *is_definite);
 /* x <- A^-1 x, [n]. */
-void           front_solve(const front_factor *f, double *x);
+void           multifrontal_solve(const multifrontal_factor *f, double *x);
 /* x <- late entries of (A + terms)^-1 x, for x that is 0 outside late unknowns; early entries remain 0. */
-void           front_solve_late(const front_factor *f, double *x);
+void           multifrontal_solve_late(const multifrontal_factor *f, double *x);
 /* The same with S, without terms. */
-void           front_solve_plain_late(const front_factor *f, double *x);
+void           multifrontal_solve_plain_late(const multifrontal_factor *f, double *x);
 /* X [n_vectors][n] in places <- L^-1 X, L the factor of S; entries of early places are 0 before and after. */
-PetscErrorCode front_forward_late(const front_factor *f, int64_t n_vectors, double *X);
+PetscErrorCode multifrontal_forward_late(const multifrontal_factor *f, int64_t n_vectors, double *X);
 /* y = S x for late unknowns, S their Schur complement in A; x and y [n], only late entries are read and written. */
-void           front_product_late(const front_factor *f, const double *x, double *y);
+void           multifrontal_product_late(const multifrontal_factor *f, const double *x, double *y);
 /* d [n] = diag(S) for late unknowns; other entries are not changed. */
-void           front_diagonal_late(const front_factor *f, double *d);
+void           multifrontal_diagonal_late(const multifrontal_factor *f, double *d);
 #endif

@@ -83,14 +83,14 @@ static bool has_pivots(int64_t k, int64_t m, const double *columns)
   return true;
 }
 
-bool front_dense_factor(int64_t k, int64_t r, double *columns, double *update)
+bool multifrontal_dense_factor(int64_t k, int64_t r, double *columns, double *update)
 {
   if (!has_pivots(k, k + r, columns)) return false;
   const bool is_done = k + r < TILED ? factor_whole(k, r, columns, update) : factor_tiled(k, r, columns, update);
   return is_done && has_pivots(k, k + r, columns);
 }
 
-void front_dense_forward(int64_t k, int64_t r, const double *restrict columns, double *restrict x)
+void multifrontal_dense_forward(int64_t k, int64_t r, const double *restrict columns, double *restrict x)
 {
   const int64_t m = k + r;
   for (int64_t j = 0; j < k; ++j) {
@@ -101,7 +101,7 @@ void front_dense_forward(int64_t k, int64_t r, const double *restrict columns, d
   }
 }
 
-void front_dense_forward_many(int64_t k, int64_t r, const double *columns, int64_t n, double *x)
+void multifrontal_dense_forward_many(int64_t k, int64_t r, const double *columns, int64_t n, double *x)
 {
   const PetscBLASInt n_columns = (PetscBLASInt)k, below = (PetscBLASInt)r, m = n_columns + below, many = (PetscBLASInt)n;
   const double       one = 1.0, minus = -1.0;
@@ -120,7 +120,7 @@ static double dot(int64_t n, const double *restrict a, const double *restrict b)
   return ((s[0] + s[4]) + (s[1] + s[5])) + ((s[2] + s[6]) + (s[3] + s[7])) + rest;
 }
 
-void front_dense_backward(int64_t k, int64_t r, const double *restrict columns, double *restrict x)
+void multifrontal_dense_backward(int64_t k, int64_t r, const double *restrict columns, double *restrict x)
 {
   const int64_t m = k + r;
   for (int64_t j = k; j-- > 0;) {
@@ -129,7 +129,7 @@ void front_dense_backward(int64_t k, int64_t r, const double *restrict columns, 
   }
 }
 
-void front_dense_product(int64_t k, int64_t r, const double *restrict columns, const double *restrict x, double *restrict y)
+void multifrontal_dense_product(int64_t k, int64_t r, const double *restrict columns, const double *restrict x, double *restrict y)
 {
   const int64_t m = k + r;
   for (int64_t j = 0; j < k; ++j) {
@@ -139,7 +139,7 @@ void front_dense_product(int64_t k, int64_t r, const double *restrict columns, c
   }
 }
 
-void front_dense_term(int64_t n, const double *restrict J, const double G[9], double *restrict sum)
+void multifrontal_dense_term(int64_t n, const double *restrict J, const double G[9], double *restrict sum)
 {
   for (int64_t j = 0; j < n; ++j) {
     const double *const a = J + 3 * j;

@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 /* columns <- factor, update <- update - L21 L21^T. false: not positive definite. */
-bool front_dense_factor(int64_t k, int64_t r, double *columns, double *update);
+bool multifrontal_dense_factor(int64_t k, int64_t r, double *columns, double *update);
 /* Forward substitution, x [k + r]: the first k entries become y = L11^-1 x, and L21 y is subtracted from the others. */
-void front_dense_forward(int64_t k, int64_t r, const double *columns, double *x);
+void multifrontal_dense_forward(int64_t k, int64_t r, const double *columns, double *x);
 /* The same for n vectors, [n][k + r]. */
-void front_dense_forward_many(int64_t k, int64_t r, const double *columns, int64_t n, double *x);
+void multifrontal_dense_forward_many(int64_t k, int64_t r, const double *columns, int64_t n, double *x);
 /* Backward substitution, x [k + r]: the first k entries become L11^-T (x - L21^T x_below), x_below the last r entries. */
-void front_dense_backward(int64_t k, int64_t r, const double *columns, double *x);
+void multifrontal_dense_backward(int64_t k, int64_t r, const double *columns, double *x);
 /* y += L (L^T x), L = columns, x and y [k + r]. */
-void front_dense_product(int64_t k, int64_t r, const double *columns, const double *x, double *y);
+void multifrontal_dense_product(int64_t k, int64_t r, const double *columns, const double *x, double *y);
 /* sum [n][n], lower triangle by columns, += J^T G J for J by columns [n][3] and symmetric G [9]. */
-void front_dense_term(int64_t n, const double *J, const double G[9], double *sum);
+void multifrontal_dense_term(int64_t n, const double *J, const double G[9], double *sum);
 #endif

@@ -8,9 +8,9 @@
 enum { BATCH = 96 };                    /* columns of J^T that go through the factor side by side */
 static const double MOST_BYTES = 5e8;
 
-struct front_dual {
-  const front_factor *f;
-  const front_terms  *t;
+struct multifrontal_dual {
+  const multifrontal_factor *f;
+  const multifrontal_terms  *t;
   int64_t             n, n_late;
   int32_t            *slot;      /* [t->n] first of a term's three columns over three, -1: none yet */
   int64_t             n_slots, capacity;
@@ -25,7 +25,7 @@ struct front_dual {
   int64_t             K_capacity;
 };
 
-void front_dual_destroy(front_dual **d)
+void multifrontal_dual_destroy(multifrontal_dual **d)
 {
   if (!*d) return;
   void *arrays[] = {&(*d)->slot, &(*d)->V, &(*d)->W, &(*d)->acting, &(*d)->B, &(*d)->K, &(*d)->y, &(*d)->x};
@@ -33,13 +33,13 @@ void front_dual_destroy(front_dual **d)
   memory_free(d);
 }
 
-PetscErrorCode front_dual_create(const front_factor *f, const front_terms *t, front_dual **out)
+PetscErrorCode multifrontal_dual_create(const multifrontal_factor *f, const multifrontal_terms *t, multifrontal_dual **out)
 {
-  front_dual *d;
+  multifrontal_dual *d;
   bool       *is_late = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("terms by themselves", 1, sizeof *d, &d));
-  d->f = f, d->t = t, d->n = front_factor_size(f);
+  d->f = f, d->t = t, d->n = multifrontal_factor_size(f);
   PetscErrorCode code = memory_alloc("terms by themselves", t->n, sizeof *d->slot, &d->slot);
   if (!code) code = memory_alloc("terms by themselves", t->n, sizeof *d->acting, &d->acting);
   if (!code) code = memory_alloc("terms by themselves", 9 * t->n, sizeof *d->B, &d->B);
@@ -47,10 +47,10 @@ PetscErrorCode front_dual_create(const front_factor *f, const front_terms *t, fr
   if (!code) code = memory_alloc("terms by themselves", d->n, sizeof *d->x, &d->x);
   if (!code) code = memory_alloc("terms by themselves", d->n, sizeof *is_late, &is_late);
   for (int64_t a = 0; a < t->n && !code; ++a) d->slot[a] = -1;
-  if (!code) front_factor_late(f, is_late);
+  if (!code) multifrontal_factor_late(f, is_late);
   for (int64_t i = 0; i < d->n && !code; ++i) d->n_late += is_late[i];
   memory_free(&is_late);
-  if (code) front_dual_destroy(&d);
+  if (code) multifrontal_dual_destroy(&d);
   PetscCall(code);
   *out = d;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,20 +58,20 @@ PetscErrorCode front_dual_create(const front_factor *f, const front_terms *t, fr
 
 static bool acts(const double G[9]) { return G[0] != 0.0 || G[4] != 0.0 || G[8] != 0.0; }
 
-void front_dual_work(const front_dual *d, const double *G, double *now, double *missing)
+void multifrontal_dual_work(const multifrontal_dual *d, const double *G, double *now, double *missing)
 {
   int64_t n_acting = 0, n_new = 0;
   for (int64_t a = 0; a < d->t->n; ++a)
     if (acts(G + 9 * a)) ++n_acting, n_new += d->slot[a] < 0;
   const double m = 3.0 * (double)n_acting, all = 3.0 * (double)(d->n_slots + n_new);
   *now     = m * m * m / 6.0 + 2.0 * m * m;
-  *missing = 3.0 * (double)n_new * (front_factor_entries_late(d->f) + all * (double)d->n);
+  *missing = 3.0 * (double)n_new * (multifrontal_factor_entries_late(d->f) + all * (double)d->n);
   if (8.0 * 1.5 * all * ((double)d->n + 1.5 * all) + 8.0 * m * m > MOST_BYTES) *now = INFINITY;
 }
 
 /* ---- rows of W ---- */
 
-static PetscErrorCode reserve(front_dual *d, int64_t n_slots)
+static PetscErrorCode reserve(multifrontal_dual *d, int64_t n_slots)
 {
   PetscFunctionBegin;
   if (n_slots <= d->capacity) PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,9 +86,9 @@ static PetscErrorCode reserve(front_dual *d, int64_t n_slots)
 }
 
 /* V and W of `n_new` terms that come after the ones there are. */
-static PetscErrorCode append(front_dual *d, int64_t n_new, const int32_t *term)
+static PetscErrorCode append(multifrontal_dual *d, int64_t n_new, const int32_t *term)
 {
-  const int32_t     *place = front_factor_place(d->f);
+  const int32_t     *place = multifrontal_factor_place(d->f);
   const PetscBLASInt n = (PetscBLASInt)d->n, old = (PetscBLASInt)(3 * d->n_slots), more = (PetscBLASInt)(3 * n_new);
   PetscFunctionBegin;
   PetscCall(reserve(d, d->n_slots + n_new));
@@ -101,7 +101,7 @@ static PetscErrorCode append(front_dual *d, int64_t n_new, const int32_t *term)
       for (int k = 0; k < 3; ++k) to[(3 * q + k) * d->n + place[d->t->column[e]]] = d->t->value[3 * e + k];
   }
   for (int64_t q = 0; q < 3 * n_new; q += BATCH)
-    PetscCall(front_forward_late(d->f, 3 * n_new - q < BATCH ? 3 * n_new - q : BATCH, to + q * d->n));
+    PetscCall(multifrontal_forward_late(d->f, 3 * n_new - q < BATCH ? 3 * n_new - q : BATCH, to + q * d->n));
   const double       one = 1.0, zero = 0.0;
   const PetscBLASInt ld = (PetscBLASInt)(3 * d->capacity);
   if (old > 0) BLASgemm_("T", "N", &more, &old, &n, &one, to, &n, d->V, &n, &zero, d->W + old, &ld);
@@ -131,7 +131,7 @@ static void root_of(const double G[9], double B[9])
 }
 
 /* Block (p, q) of K = 1 + B^T W B, p >= q by slots of the acting terms: K's columns are in the order of `acting`. */
-static void fill_block(const front_dual *d, int64_t p, int64_t q, double *K, int64_t m)
+static void fill_block(const multifrontal_dual *d, int64_t p, int64_t q, double *K, int64_t m)
 {
   const int64_t       s_p = d->slot[d->acting[p]], s_q = d->slot[d->acting[q]], ld = 3 * d->capacity;
   const double *const B_p = d->B + 9 * p, *const B_q = d->B + 9 * q;
@@ -148,7 +148,7 @@ static void fill_block(const front_dual *d, int64_t p, int64_t q, double *K, int
       K[(3 * q + j) * m + 3 * p + i] = B_p[i] * WB[j] + B_p[3 + i] * WB[3 + j] + B_p[6 + i] * WB[6 + j] + (p == q && i == j ? 1.0 : 0.0);
 }
 
-PetscErrorCode front_dual_set(front_dual *d, const double *G, bool *is_definite)
+PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_definite)
 {
   int32_t *fresh;
   int64_t  n_fresh = 0;
@@ -176,13 +176,13 @@ PetscErrorCode front_dual_set(front_dual *d, const double *G, bool *is_definite)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void front_dual_solve(const front_dual *d, double *x)
+void multifrontal_dual_solve(const multifrontal_dual *d, double *x)
 {
   const int64_t      m = 3 * d->n_acting;
   const PetscBLASInt size = (PetscBLASInt)m, one = 1;
   const double       unit = 1.0;
   double *const      y = d->y, *const z = d->x;
-  front_solve_plain_late(d->f, x);
+  multifrontal_solve_plain_late(d->f, x);
   if (m == 0) return;
   for (int64_t q = 0; q < d->n_acting; ++q) { /* B^T J x */
     const int64_t a = d->acting[q];
@@ -201,6 +201,6 @@ void front_dual_solve(const front_dual *d, double *x)
     for (int64_t e = d->t->start[a]; e < d->t->start[a + 1]; ++e)
       z[d->t->column[e]] += d->t->value[3 * e] * r[0] + d->t->value[3 * e + 1] * r[1] + d->t->value[3 * e + 2] * r[2];
   }
-  front_solve_plain_late(d->f, z);
+  multifrontal_solve_plain_late(d->f, z);
   for (int64_t i = 0; i < d->n; ++i) x[i] -= z[i];
 }

@@ -9,16 +9,16 @@
 #define SS_OPTIM_MULTIFRONTAL_MULTIFRONTAL_DUAL_H
 #include "optim/multifrontal/multifrontal.h"
 
-typedef struct front_dual front_dual;
+typedef struct multifrontal_dual multifrontal_dual;
 
-/* Create for a factor set by front_factor_set and the terms of its tree; both are borrowed and must not change. */
-PetscErrorCode front_dual_create(const front_factor *f, const front_terms *t, front_dual **out);
-void           front_dual_destroy(front_dual **d);
-/* Multiplications of front_dual_set for G [t->n][9]: `now` for factoring the small matrix, `missing` for rows of W that are not yet
+/* Create for a factor set by multifrontal_factor_set and the terms of its tree; both are borrowed and must not change. */
+PetscErrorCode multifrontal_dual_create(const multifrontal_factor *f, const multifrontal_terms *t, multifrontal_dual **out);
+void           multifrontal_dual_destroy(multifrontal_dual **d);
+/* Multiplications of multifrontal_dual_set for G [t->n][9]: `now` for factoring the small matrix, `missing` for rows of W that are not yet
  * computed. INFINITY: too many rows to store. */
-void           front_dual_work(const front_dual *d, const double *G, double *now, double *missing);
+void           multifrontal_dual_work(const multifrontal_dual *d, const double *G, double *now, double *missing);
 /* Factor for G [t->n][9]. *is_definite false: not positive definite, must not be used. */
-PetscErrorCode front_dual_set(front_dual *d, const double *G, bool *is_definite);
+PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_definite);
 /* x <- (S + J^T G J)^-1 x, [n], late unknowns; the rest is 0 before and after. */
-void           front_dual_solve(const front_dual *d, double *x);
+void           multifrontal_dual_solve(const multifrontal_dual *d, double *x);
 #endif

@@ -12,13 +12,13 @@ typedef struct {
   int64_t *start;     /* [n + 1] */
   int32_t *neighbour;
   bool    *is_late;   /* [n] a term touches it */
-} front_graph;
+} multifrontal_graph;
 
 /* Orders of elimination, [n] groups: nested dissection of all; or first of what no term touches, then of the rest. Groups with far
  * more neighbours than others come last. */
-typedef enum { FRONT_ORDER_WHOLE, FRONT_ORDER_LATE_LAST } front_ordering;
+typedef enum { MULTIFRONTAL_ORDER_WHOLE, MULTIFRONTAL_ORDER_LATE_LAST } multifrontal_ordering;
 
-static void front_graph_destroy(front_graph *g)
+static void multifrontal_graph_destroy(multifrontal_graph *g)
 {
   memory_free(&g->first), memory_free(&g->start), memory_free(&g->neighbour), memory_free(&g->is_late);
   g->n = 0;
@@ -30,7 +30,7 @@ typedef struct {
   int32_t *term;
 } touches;
 
-static PetscErrorCode touches_create(int64_t n, const front_terms *t, touches *out)
+static PetscErrorCode touches_create(int64_t n, const multifrontal_terms *t, touches *out)
 {
   PetscFunctionBegin;
   const int64_t n_entries = t ? t->start[t->n] : 0;
@@ -49,7 +49,7 @@ static bool is_same(int64_t n, const int32_t *a, int64_t m, const int32_t *b)
 }
 
 /* Merge neighbouring unknowns with equal neighbours and terms into groups. */
-static PetscErrorCode make_groups(const sparse_rows *A, const touches *of, front_graph *g, int32_t *group)
+static PetscErrorCode make_groups(const sparse_rows *A, const touches *of, multifrontal_graph *g, int32_t *group)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("groups of unknowns", A->n_rows + 1, sizeof *g->first, &g->first));
@@ -66,13 +66,13 @@ static PetscErrorCode make_groups(const sparse_rows *A, const touches *of, front
 }
 
 /* Do terms a and b have the same columns? */
-static bool is_alike(const front_terms *t, int64_t a, int64_t b)
+static bool is_alike(const multifrontal_terms *t, int64_t a, int64_t b)
 {
   return is_same(t->start[a + 1] - t->start[a], t->column + t->start[a], t->start[b + 1] - t->start[b], t->column + t->start[b]);
 }
 
 /* Neighbours of group i, in no order, to `to` unless NULL; mark [n] is i + 1 for those already found. */
-static int64_t list_row(const sparse_rows *A, const front_terms *t, const touches *of, const front_graph *g, const int32_t *group,
+static int64_t list_row(const sparse_rows *A, const multifrontal_terms *t, const touches *of, const multifrontal_graph *g, const int32_t *group,
                         int64_t i, int32_t *mark, int32_t *to)
 {
   const int64_t at = g->first[i];
@@ -99,8 +99,8 @@ static int64_t list_row(const sparse_rows *A, const front_terms *t, const touche
   return n;
 }
 
-static PetscErrorCode make_rows(const sparse_rows *A, const front_terms *t, const touches *of, const int32_t *group, int32_t *mark,
-                                front_graph *g)
+static PetscErrorCode make_rows(const sparse_rows *A, const multifrontal_terms *t, const touches *of, const int32_t *group, int32_t *mark,
+                                multifrontal_graph *g)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("neighbours of groups", g->n + 1, sizeof *g->start, &g->start));
@@ -115,19 +115,19 @@ static PetscErrorCode make_rows(const sparse_rows *A, const front_terms *t, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode front_graph_create(const sparse_rows *A, const front_terms *t, front_graph *g)
+static PetscErrorCode multifrontal_graph_create(const sparse_rows *A, const multifrontal_terms *t, multifrontal_graph *g)
 {
   touches  of    = {NULL, NULL};
   int32_t *group = NULL, *mark = NULL;
   PetscFunctionBegin;
-  *g                  = (front_graph){0};
+  *g                  = (multifrontal_graph){0};
   PetscErrorCode code = touches_create(A->n_rows, t, &of);
   if (!code) code = memory_alloc("groups of unknowns", A->n_rows, sizeof *group, &group);
   if (!code) code = memory_alloc("groups of unknowns", A->n_rows, sizeof *mark, &mark);
   if (!code) code = make_groups(A, &of, g, group);
   if (!code) code = make_rows(A, t, &of, group, mark, g);
   memory_free(&of.start), memory_free(&of.term), memory_free(&group), memory_free(&mark);
-  if (code) front_graph_destroy(g);
+  if (code) multifrontal_graph_destroy(g);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,7 +138,7 @@ static const double HUB = 4.0;
 enum { FEW = 8 }; /* parts with fewer groups are not dissected */
 
 /* Nested dissection of the m groups in `part`, to order[]. number [n]: work, -1 before and after. */
-static PetscErrorCode dissect(const front_graph *g, int64_t m, const int32_t *part, int32_t *number, int32_t *order)
+static PetscErrorCode dissect(const multifrontal_graph *g, int64_t m, const int32_t *part, int32_t *number, int32_t *order)
 {
   idx_t   *start = NULL, *neighbour = NULL, *perm = NULL, *inverse = NULL, options[METIS_NOPTIONS], n = (idx_t)m;
   int64_t  n_edges = 0;
@@ -170,7 +170,7 @@ static PetscErrorCode dissect(const front_graph *g, int64_t m, const int32_t *pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode front_order(const front_graph *g, front_ordering how, int32_t *order)
+static PetscErrorCode multifrontal_order(const multifrontal_graph *g, multifrontal_ordering how, int32_t *order)
 {
   const double limit  = 16.0 + HUB * (double)g->start[g->n] / (double)(g->n > 0 ? g->n : 1);
   int32_t     *number = NULL, *part = NULL;
@@ -179,11 +179,11 @@ static PetscErrorCode front_order(const front_graph *g, front_ordering how, int3
   PetscErrorCode code = memory_alloc("parts of an order", g->n, sizeof *number, &number);
   if (!code) code = memory_alloc("parts of an order", g->n, sizeof *part, &part);
   for (int64_t i = 0; i < g->n && !code; ++i) number[i] = -1;
-  for (int stage = how == FRONT_ORDER_WHOLE ? 1 : 0; stage < 2 && !code; ++stage) { /* early ones, late ones or all */
+  for (int stage = how == MULTIFRONTAL_ORDER_WHOLE ? 1 : 0; stage < 2 && !code; ++stage) { /* early ones, late ones or all */
     int64_t m = 0;
     for (int64_t i = 0; i < g->n; ++i) {
       const bool is_hub = (double)(g->start[i + 1] - g->start[i]) > limit;
-      if (!is_hub && (how == FRONT_ORDER_WHOLE || g->is_late[i] == stage)) part[m++] = (int32_t)i;
+      if (!is_hub && (how == MULTIFRONTAL_ORDER_WHOLE || g->is_late[i] == stage)) part[m++] = (int32_t)i;
     }
     code = dissect(g, m, part, number, order + done);
     done += m;
@@ -199,20 +199,20 @@ static PetscErrorCode front_order(const front_graph *g, front_ordering how, int3
 static const double ZEROS_SMALL = 0.5, ZEROS = 0.12;
 enum { SMALL = 24 };
 
-void front_tree_destroy(front_tree **t)
+void multifrontal_tree_destroy(multifrontal_tree **t)
 {
   if (!*t) return;
-  front_tree *p = *t;
+  multifrontal_tree *p = *t;
   void *arrays[] = {&p->unknown, &p->place, &p->front, &p->row, &p->into, &p->child_start, &p->child, &p->term_start, &p->term, &p->local};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(t);
 }
 
-double front_tree_work(const front_tree *t) { return t->work_once; }
+double multifrontal_tree_work(const multifrontal_tree *t) { return t->work_once; }
 
 /* Work data of the analysis, by groups in elimination order. A node is first one group (a column), finally a front. */
 typedef struct {
-  const front_graph *g;
+  const multifrontal_graph *g;
   const int32_t     *order;
   int32_t           *at;           /* [n] place of a group in the order */
   int32_t           *list;         /* rows below of each node, as places, ascending */
@@ -232,7 +232,7 @@ static void symbolic_destroy(symbolic *s)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static PetscErrorCode symbolic_create(const front_graph *g, const int32_t *order, symbolic *s)
+static PetscErrorCode symbolic_create(const multifrontal_graph *g, const int32_t *order, symbolic *s)
 {
   int32_t **small[] = {&s->at, &s->parent, &s->child, &s->next, &s->tail, &s->before};
   int64_t **large[] = {&s->list_start, &s->list_size, &s->width, &s->depth};
@@ -272,7 +272,7 @@ static void merge_into_parent(symbolic *s, int32_t from, int32_t to)
 /* Compute the rows below node j, and merge children into it whose rows are the same except for j. */
 static PetscErrorCode eliminate(symbolic *s, int32_t j, int32_t *mark)
 {
-  const front_graph *g = s->g;
+  const multifrontal_graph *g = s->g;
   int64_t            n = 0, most = g->start[s->order[j] + 1] - g->start[s->order[j]];
   PetscFunctionBegin;
   for (int32_t c = s->child[j]; c >= 0; c = s->next[c]) most += s->list_size[c];
@@ -337,12 +337,12 @@ static void amalgamate(symbolic *s, bool is_relaxed)
 
 /* ---- the tree as it is used ---- */
 
-static PetscErrorCode number_fronts(const symbolic *s, front_tree *t, int32_t *front_of)
+static PetscErrorCode number_fronts(const symbolic *s, multifrontal_tree *t, int32_t *front_of)
 {
   int32_t *stack, n_stack = 0, *column;
   int64_t  place = 0;
   PetscFunctionBegin;
-  const front_graph *g = s->g;
+  const multifrontal_graph *g = s->g;
   PetscCall(memory_alloc("tree of fronts", 2 * g->n + 1, sizeof *stack, &stack));
   PetscCall(memory_alloc("tree of fronts", g->n, sizeof *column, &column));
   for (int64_t i = 0; i < g->n; ++i) t->n_fronts += !s->is_gone[i];
@@ -373,11 +373,11 @@ static PetscErrorCode number_fronts(const symbolic *s, front_tree *t, int32_t *f
 }
 
 /* Rows as places; parents as fronts. */
-static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t *front_of)
+static PetscErrorCode fill_rows(const symbolic *s, multifrontal_tree *t, const int32_t *front_of)
 {
   int64_t n_rows = 0;
   PetscFunctionBegin;
-  const front_graph *g = s->g;
+  const multifrontal_graph *g = s->g;
   for (int64_t f = 0; f < t->n_fronts; ++f) n_rows += s->depth[t->front[f].parent];
   PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->row, &t->row));
   PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->into, &t->into));
@@ -398,7 +398,7 @@ static PetscErrorCode fill_rows(const symbolic *s, front_tree *t, const int32_t 
 }
 
 /* Index of `place` in front f. */
-static int32_t local_of(const front_tree *t, const frontal_matrix *f, int32_t place)
+static int32_t local_of(const multifrontal_tree *t, const frontal_matrix *f, int32_t place)
 {
   if (place < f->first + f->n_columns) return place - (int32_t)f->first;
   int64_t low = 0, high = f->n_rows;
@@ -410,7 +410,7 @@ static int32_t local_of(const front_tree *t, const frontal_matrix *f, int32_t pl
   return (int32_t)(f->n_columns + low);
 }
 
-static PetscErrorCode link_fronts(front_tree *t)
+static PetscErrorCode link_fronts(multifrontal_tree *t)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("tree of fronts", t->n_fronts + 2, sizeof *t->child_start, &t->child_start));
@@ -430,7 +430,7 @@ static PetscErrorCode link_fronts(front_tree *t)
 }
 
 /* Each term goes into the front in which the first of its columns is eliminated: the others are rows of that. */
-static PetscErrorCode place_terms(front_tree *t, const front_terms *terms)
+static PetscErrorCode place_terms(multifrontal_tree *t, const multifrontal_terms *terms)
 {
   int32_t *of, *front_at;
   PetscFunctionBegin;
@@ -459,7 +459,7 @@ static PetscErrorCode place_terms(front_tree *t, const front_terms *terms)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode build(const front_graph *g, const front_terms *terms, const int32_t *order, front_tree *t)
+static PetscErrorCode build(const multifrontal_graph *g, const multifrontal_terms *terms, const int32_t *order, multifrontal_tree *t)
 {
   symbolic s;
   int32_t *mark = NULL, *front_of = NULL;
@@ -481,45 +481,45 @@ static PetscErrorCode build(const front_graph *g, const front_terms *terms, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_ordered(const front_graph *g, const front_terms *terms, front_ordering how, front_tree **out)
+static PetscErrorCode create_ordered(const multifrontal_graph *g, const multifrontal_terms *terms, multifrontal_ordering how, multifrontal_tree **out)
 {
   int32_t *order = NULL;
   PetscFunctionBegin;
   PetscErrorCode code = memory_alloc("tree of fronts", 1, sizeof **out, out);
   if (!code) code = memory_alloc("order of elimination", g->n, sizeof *order, &order);
   if (!code) (*out)->n = g->first[g->n];
-  if (!code) code = front_order(g, how, order);
+  if (!code) code = multifrontal_order(g, how, order);
   if (!code) code = build(g, terms, order, *out);
   memory_free(&order);
-  if (code) front_tree_destroy(out);
+  if (code) multifrontal_tree_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double cost(const front_tree *t, double n_again) { return t->work_once + n_again * t->work_again; }
+static double cost(const multifrontal_tree *t, double n_again) { return t->work_once + n_again * t->work_again; }
 
-PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, double n_again, front_tree **out)
+PetscErrorCode multifrontal_tree_create(const sparse_rows *A, const multifrontal_terms *t, double n_again, multifrontal_tree **out)
 {
-  front_graph g;
-  front_tree *other     = NULL;
+  multifrontal_graph g;
+  multifrontal_tree *other     = NULL;
   int64_t     n_late    = 0;
   PetscFunctionBegin;
   *out = NULL;
-  PetscCall(front_graph_create(A, t, &g));
-  PetscErrorCode code = create_ordered(&g, t, FRONT_ORDER_WHOLE, out);
+  PetscCall(multifrontal_graph_create(A, t, &g));
+  PetscErrorCode code = create_ordered(&g, t, MULTIFRONTAL_ORDER_WHOLE, out);
   for (int64_t i = 0; i < g.n; ++i) n_late += g.is_late[i];
-  if (!code && n_late > 0 && n_late < g.n) code = create_ordered(&g, t, FRONT_ORDER_LATE_LAST, &other);
+  if (!code && n_late > 0 && n_late < g.n) code = create_ordered(&g, t, MULTIFRONTAL_ORDER_LATE_LAST, &other);
   if (!code && other && cost(other, n_again) < cost(*out, n_again)) {
-    front_tree *const swap = *out;
+    multifrontal_tree *const swap = *out;
     *out = other, other = swap;
   }
-  front_tree_destroy(&other);
-  front_graph_destroy(&g);
+  multifrontal_tree_destroy(&other);
+  multifrontal_graph_destroy(&g);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void front_tree_late(const front_tree *t, bool *is_late)
+void multifrontal_tree_late(const multifrontal_tree *t, bool *is_late)
 {
   for (int64_t q = 0; q < t->n_fronts; ++q)
     for (int64_t k = 0; k < t->front[q].n_columns; ++k) is_late[t->unknown[t->front[q].first + k]] = t->front[q].is_late;

@@ -10,7 +10,7 @@ typedef struct {
   const int64_t *start;  /* [n + 1] */
   const int32_t *column;
   const double  *value;  /* [][3] */
-} front_terms;
+} multifrontal_terms;
 
 /* One dense front: columns that are eliminated in it, and rows below that they couple with. */
 typedef struct {
@@ -32,14 +32,14 @@ typedef struct {
   int32_t *term;
   int32_t *local;               /* for each entry of a term: index of its column in that front */
   double   work_once, work_again, entries, entries_late; /* multiplications of A, of A + terms; entries of the factors of A and S */
-} front_tree;
+} multifrontal_tree;
 
 /* Analyse the patterns of A, symmetric with its diagonal, and of the terms, for one factorisation of A and about n_again of
  * A + terms. `t` may be NULL: nothing is late. */
-PetscErrorCode front_tree_create(const sparse_rows *A, const front_terms *t, double n_again, front_tree **out);
-void           front_tree_destroy(front_tree **t);
+PetscErrorCode multifrontal_tree_create(const sparse_rows *A, const multifrontal_terms *t, double n_again, multifrontal_tree **out);
+void           multifrontal_tree_destroy(multifrontal_tree **t);
 /* Number of multiplications of one factorisation of A (work_once). */
-double         front_tree_work(const front_tree *t);
+double         multifrontal_tree_work(const multifrontal_tree *t);
 /* is_late [n] */
-void           front_tree_late(const front_tree *t, bool *is_late);
+void           multifrontal_tree_late(const multifrontal_tree *t, bool *is_late);
 #endif

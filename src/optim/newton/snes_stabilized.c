@@ -557,7 +557,7 @@ PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode SNESStabilizedWantsTangent(SNES snes, PetscBool *wants)
+PetscErrorCode SNESStabilizedExpectsTangent(SNES snes, PetscBool *wants)
 {
   PetscFunctionBegin;
   PetscCall(check_type(snes));

@@ -70,7 +70,7 @@ PetscErrorCode SNESStabilizedSetGradientTolerance(SNES snes, PetscReal tolerance
 
 /* For residual callbacks that can prepare H cheaply: true if the Jacobian at this z will probably be evaluated next (start, full
  * Newton step), false for backtracked trials. The Jacobian callback is called in any case. */
-PetscErrorCode SNESStabilizedWantsTangent(SNES snes, PetscBool *wants);
+PetscErrorCode SNESStabilizedExpectsTangent(SNES snes, PetscBool *wants);
 
 /* Of the last solve. */
 PetscErrorCode SNESStabilizedGetStatistics(SNES snes, SNESStabilizedStatistics *statistics);

@@ -28,7 +28,7 @@ static double sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *cu
   ++ray->n_evaluations;
   #pragma omp parallel for simd schedule(static) if (n >= PARALLEL_CONTACTS)
   for (int64_t i = 0; i < 3 * n; ++i) ray->trial[i] = ray->u[i] + a * ray->du[i];
-  sap_laws(ray->terms, ray->trial, ray->cost, ray->r, curve ? ray->G : NULL);
+  sap_evaluate_terms(ray->terms, ray->trial, ray->cost, ray->r, curve ? ray->G : NULL);
   const double cost = a * ray->slope + 0.5 * a * a * ray->curve + team_sum(n, ray->cost);
   if (slope) *slope = ray->slope + a * ray->curve - team_dot(3 * n, ray->du, ray->r);
   if (curve) {
@@ -81,11 +81,11 @@ const char *const sap_searches[]    = {[SAP_SEARCH_EXACT] = "exact", [SAP_SEARCH
 const char *const sap_search_help[] = {"to the minimum of the cost",
                                        "the first step length of 1.25, 1, 0.8 ... after which the cost increases"};
 
-const char *sap_verdict_text(sap_verdict v)
+const char *sap_status_text(sap_status v)
 {
   static const char *const text[] = {
 #define X(name, words) words,
-      SAP_VERDICT_TABLE(X)
+      SAP_STATUS_TABLE(X)
 #undef X
   };
   return text[v];
@@ -109,7 +109,7 @@ typedef struct {
   double            *r, *G, *cost;                /* [m][3], [m][9], [m] */
   double            *trial, *trial_r;             /* [m][3] */
   double             momentum, least;             /* max(|D S v|, |D J^T r|); the cost */
-  bool               is_anew;                     /* the updated product has been recomputed: the error has no accumulated rounding */
+  bool               is_recomputed;                     /* the updated product has been recomputed: the error has no accumulated rounding */
 } sap_work;
 
 static void destroy_work(sap_work *w)
@@ -149,7 +149,7 @@ static double evaluate_gradient(sap_work *w)
   const int64_t n = w->s.n, m = w->s.J.n;
   sap_system_velocity(&w->s, w->v, w->u);
   for (int64_t i = 0; i < 3 * m; ++i) w->u[i] += w->p->known[i];
-  sap_laws(&w->p->terms, w->u, w->cost, w->r, w->G);
+  sap_evaluate_terms(&w->p->terms, w->u, w->cost, w->r, w->G);
   for (int64_t i = 0; i < n; ++i) w->gradient[i] = w->product[i] + w->rest[i];
   const double momentum = scaled_norm(w, w->gradient, w->work);
   sap_system_impulse(&w->s, w->r, w->gradient);
@@ -180,8 +180,8 @@ static double advance_along_direction(sap_work *w, double a)
   if (!w->p->front && !w->p->operator) return evaluate_with_new_product(w);
   for (int64_t i = 0; i < n; ++i) w->product[i] += a * w->along[i];
   const double error = evaluate_gradient(w);
-  w->is_anew = error <= w->o->tolerance;
-  return w->is_anew ? evaluate_with_new_product(w) : error;
+  w->is_recomputed = error <= w->o->tolerance;
+  return w->is_recomputed ? evaluate_with_new_product(w) : error;
 }
 
 /* Set w->along = S dv. */
@@ -254,7 +254,7 @@ static void linearise_at_prediction(sap_work *w)
     const double *const r = w->p->pushes + 3 * a;
     if (r[0] > 0.0) sap_law_velocity(t->contact + a, r, hypot(w->u[3 * a + 1], w->u[3 * a + 2]), w->trial + 3 * a);
   }
-  sap_laws(t, w->trial, w->cost, w->r, w->G);
+  sap_evaluate_terms(t, w->trial, w->cost, w->r, w->G);
   for (int64_t a = 0; a < t->n_contacts; ++a)
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) w->r[3 * a + i] -= w->G[9 * a + 3 * i + j] * (w->u[3 * a + j] - w->trial[3 * a + j]);
@@ -309,7 +309,7 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
     out->error = advance_along_direction(w, a);
-    if (w->is_anew) { /* restart the stagnation test if the error has halved since the last recomputed product */
+    if (w->is_recomputed) { /* restart the stagnation test if the error has halved since the last recomputed product */
       n_idle = out->error < 0.5 * truth ? 0 : IDLE;
       best = truth = fmin(truth, out->error);
     } else {
@@ -343,7 +343,7 @@ static PetscErrorCode recover_all_velocities(const sap_work *w, double *v)
   }
   if (p->front) {
     for (int64_t i = 0; i < w->s.n; ++i) x[w->s.own[i]] = w->dv[i];
-    front_solve(p->front, x);
+    multifrontal_solve(p->front, x);
     for (int64_t i = 0; i < p->A->n_rows; ++i) v[i] = p->v_free[i] + x[i];
     memory_free(&x);
     PetscFunctionReturn(PETSC_SUCCESS);

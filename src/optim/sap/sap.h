@@ -27,7 +27,7 @@ typedef struct sap_options {
    .choice_help = sap_search_help, .fallback = "exact", .help = "line search"}
 extern const char *const sap_searches[], *const sap_search_help[];
 
-#define SAP_VERDICT_TABLE(X)                                               \
+#define SAP_STATUS_TABLE(X)                                               \
   X(SAP_OK, "solved")                                                      \
   X(SAP_ROUND_OFF, "converged to rounding error")                     \
   X(SAP_ITERATIONS, "too many iterations")                                 \
@@ -35,13 +35,13 @@ extern const char *const sap_searches[], *const sap_search_help[];
   X(SAP_STOPPED, "stopped by a signal")
 typedef enum {
 #define X(name, text) name,
-  SAP_VERDICT_TABLE(X)
+  SAP_STATUS_TABLE(X)
 #undef X
-} sap_verdict;
-const char *sap_verdict_text(sap_verdict v);
+} sap_status;
+const char *sap_status_text(sap_status v);
 
 typedef struct {
-  sap_verdict verdict;
+  sap_status verdict;
   int64_t     inner;                /* total number of conjugate-gradient iterations */
   int64_t     iterations, searches; /* Newton iterations; evaluations of all terms in line searches */
   int64_t     n_unknowns;           /* size of the reduced system that Newton's method solves */

@@ -13,16 +13,16 @@ static const double SAP_CG_ROUNDING = 1e-15; /* relative to |D b|: smaller resid
 
 struct sap_cg {
   const sap_operator *o;
-  const front_terms  *t;
+  const multifrontal_terms  *t;
   int64_t             n, n_touched;
   double             *inverse;    /* [n] 1/diag(A), or weight */
   double             *block;      /* [(n + 2)/3][9] inverses of diagonal blocks */
   int32_t            *touched;    /* [n_touched] */
   sparse_rows         part;       /* A among them */
   int32_t            *part_column; /* columns of terms, as numbers of them */
-  front_terms         part_terms;
-  front_tree         *tree;
-  front_factor       *factor;
+  multifrontal_terms         part_terms;
+  multifrontal_tree         *tree;
+  multifrontal_factor       *factor;
   const double       *G;
   double             *own;        /* [n_touched] */
   double             *r, *z, *p, *Ap, *Hp; /* [n] */
@@ -34,8 +34,8 @@ struct sap_cg {
 void sap_cg_destroy(sap_cg **c)
 {
   if (!*c) return;
-  front_factor_destroy(&(*c)->factor);
-  front_tree_destroy(&(*c)->tree);
+  multifrontal_factor_destroy(&(*c)->factor);
+  multifrontal_tree_destroy(&(*c)->tree);
   sparse_rows_destroy(&(*c)->part);
   void *arrays[] = {&(*c)->inverse, &(*c)->block, &(*c)->touched, &(*c)->part_column, &(*c)->own, &(*c)->r, &(*c)->z, &(*c)->p,
                     &(*c)->Ap, &(*c)->Hp, &(*c)->u, &(*c)->touch_start, &(*c)->touch, &(*c)->term};
@@ -92,7 +92,7 @@ static PetscErrorCode make_blocks(sap_cg *c)
 static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
 {
   const sparse_rows *A = c->o->A;
-  const front_terms *t = c->t;
+  const multifrontal_terms *t = c->t;
   const int64_t      n_entries = t->start[t->n];
   PetscFunctionBegin;
   for (int64_t i = 0; i < c->n; ++i) number[i] = -1;
@@ -103,7 +103,7 @@ static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
   PetscCall(memory_alloc("touched unknowns", c->n_touched, sizeof *c->own, &c->own));
   PetscCall(memory_alloc("touched unknowns", n_entries, sizeof *c->part_column, &c->part_column));
   for (int64_t e = 0; e < n_entries; ++e) c->part_column[e] = number[t->column[e]];
-  c->part_terms = (front_terms){t->n, t->start, c->part_column, t->value};
+  c->part_terms = (multifrontal_terms){t->n, t->start, c->part_column, t->value};
   c->part       = (sparse_rows){.n_rows = c->n_touched, .n_cols = c->n_touched};
   PetscCall(memory_alloc("touched unknowns", c->n_touched + 1, sizeof(int64_t), &c->part.start));
   for (int64_t i = 0; i < c->n; ++i) {
@@ -123,7 +123,7 @@ static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
 /* List the entries of terms by unknown, so that sums have a fixed order. */
 static PetscErrorCode list_touches(sap_cg *c)
 {
-  const front_terms *t = &c->part_terms;
+  const multifrontal_terms *t = &c->part_terms;
   const int64_t      n = t->start[t->n];
   PetscFunctionBegin;
   PetscCall(memory_alloc("terms of unknowns", c->n_touched + 2, sizeof *c->touch_start, &c->touch_start));
@@ -137,7 +137,7 @@ static PetscErrorCode list_touches(sap_cg *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg **out)
+PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t, sap_cg **out)
 {
   sap_cg  *c;
   int32_t *number = NULL;
@@ -152,8 +152,8 @@ PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg
     code = memory_alloc("touched unknowns", c->n, sizeof *number, &number);
     if (!code) code = find_touched(c, number);
     if (!code) code = list_touches(c);
-    if (!code) code = front_tree_create(&c->part, &c->part_terms, 1.0, &c->tree);
-    if (!code) code = front_factor_create(c->tree, &c->factor);
+    if (!code) code = multifrontal_tree_create(&c->part, &c->part_terms, 1.0, &c->tree);
+    if (!code) code = multifrontal_factor_create(c->tree, &c->factor);
   }
   memory_free(&number);
   if (code) sap_cg_destroy(&c);
@@ -167,7 +167,7 @@ PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite)
   PetscFunctionBegin;
   c->G         = G;
   *is_definite = true;
-  if (c->factor) PetscCall(front_factor_add(c->factor, &c->part, &c->part_terms, G, is_definite));
+  if (c->factor) PetscCall(multifrontal_factor_add(c->factor, &c->part, &c->part_terms, G, is_definite));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,14 +187,14 @@ static void sap_cg_precondition(sap_cg *c, const double *restrict r, double *res
   }
   if (!c->G || !c->factor) return;
   for (int64_t q = 0; q < c->n_touched; ++q) c->own[q] = r[c->touched[q]];
-  front_solve_late(c->factor, c->own);
+  multifrontal_solve_late(c->factor, c->own);
   for (int64_t q = 0; q < c->n_touched; ++q) z[c->touched[q]] = c->own[q];
 }
 
 /* Hp = Ap + J^T G J p. */
 static void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, double *Hp)
 {
-  const front_terms *t = c->t;
+  const multifrontal_terms *t = c->t;
   memcpy(Hp, Ap, (size_t)c->n * sizeof *Hp);
   if (!c->G || !c->factor) return;
   #pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)

@@ -21,7 +21,7 @@ typedef struct {
 
 typedef struct sap_cg sap_cg;
 /* o and t are borrowed; t NULL: no terms. */
-PetscErrorCode sap_cg_create(const sap_operator *o, const front_terms *t, sap_cg **out);
+PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t, sap_cg **out);
 void           sap_cg_destroy(sap_cg **c);
 /* Set G [t->n][9] (borrowed) and factor the preconditioner. *is_definite false: not positive definite; it must not be used. */
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);

@@ -13,7 +13,7 @@ void sap_hessian_destroy(sap_hessian *h)
 {
   sparse_rows_destroy(&h->H);
   mass_factor_destroy(&h->factor);
-  front_dual_destroy(&h->dual);
+  multifrontal_dual_destroy(&h->dual);
   sap_cg_destroy(&h->cg);
   memory_free(&h->mark), memory_free(&h->work);
 }
@@ -100,13 +100,13 @@ static PetscErrorCode factor_fronts(sap_hessian *h, const double *G, bool *is_de
   const sap_problem *p = h->s->problem;
   double             now, missing;
   PetscFunctionBegin;
-  if (!h->dual) PetscCall(front_dual_create(p->front, p->columns, &h->dual));
-  front_dual_work(h->dual, G, &now, &missing);
-  h->is_dual = now + missing / SERVED < front_factor_work_again(p->front);
-  if (h->is_dual) PetscCall(front_dual_set(h->dual, G, is_definite));
+  if (!h->dual) PetscCall(multifrontal_dual_create(p->front, p->columns, &h->dual));
+  multifrontal_dual_work(h->dual, G, &now, &missing);
+  h->is_dual = now + missing / SERVED < front_factor_work_late(p->front);
+  if (h->is_dual) PetscCall(multifrontal_dual_set(h->dual, G, is_definite));
   if (h->is_dual && *is_definite) PetscFunctionReturn(PETSC_SUCCESS);
   h->is_dual = false;
-  PetscCall(front_factor_add(p->front, p->A, p->columns, G, is_definite));
+  PetscCall(multifrontal_factor_add(p->front, p->A, p->columns, G, is_definite));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,8 +143,8 @@ void sap_hessian_solve(const sap_hessian *h, const double *b, double *x)
   const sap_system *s = h->s;
   if (s->problem->front) {
     for (int64_t i = 0; i < s->n; ++i) s->wide[s->own[i]] = b[i];
-    if (h->is_dual) front_dual_solve(h->dual, s->wide);
-    else front_solve_late(s->problem->front, s->wide);
+    if (h->is_dual) multifrontal_dual_solve(h->dual, s->wide);
+    else multifrontal_solve_late(s->problem->front, s->wide);
     for (int64_t i = 0; i < s->n; ++i) x[i] = s->wide[s->own[i]];
     return;
   }

@@ -9,7 +9,7 @@ typedef struct {
   const sap_system *s; /* borrowed */
   sparse_rows       H;
   mass_factor      *factor;
-  front_dual       *dual;    /* with a multifrontal factor: used when few terms act */
+  multifrontal_dual       *dual;    /* with a multifrontal factor: used when few terms act */
   sap_cg           *cg;      /* with an operator */
   bool              is_dual; /* the last factorisation used `dual` */
   int32_t          *mark;   /* [threads][n] slot of a column in the row being assembled */

@@ -92,7 +92,7 @@ static void contact_laws(const sap_terms *t, const double *u, double *cost, doub
   }
 }
 
-void sap_laws(const sap_terms *t, const double *u, double *cost, double *r, double *G)
+void sap_evaluate_terms(const sap_terms *t, const double *u, double *cost, double *r, double *G)
 {
   const int64_t first = t->n_contacts, n = t->n_constraints;
   contact_laws(t, u, cost, r, G);

@@ -65,7 +65,7 @@ typedef struct {
 } sap_terms;
 static inline int64_t sap_terms_size(const sap_terms *t) { return t->n_contacts + t->n_constraints; }
 /* Evaluate all n terms at u [n][3]: cost [n], r [n][3], G [n][9] or NULL. Threaded. */
-void sap_laws(const sap_terms *t, const double *u, double *cost, double *r, double *G);
+void sap_evaluate_terms(const sap_terms *t, const double *u, double *cost, double *r, double *G);
 /* True if |r_T| has reached the friction limit (slip). */
 int sap_law_slides(const sap_contact *c, const double r[3]);
 #endif

@@ -124,7 +124,7 @@ static PetscErrorCode select_late_unknowns(builder *b)
   bool *is_late;
   PetscFunctionBegin;
   PetscCall(memory_alloc("late unknowns", b->p->A->n_rows, sizeof *is_late, &is_late));
-  front_factor_late(b->p->front, is_late);
+  multifrontal_factor_late(b->p->front, is_late);
   for (int64_t i = 0; i < b->p->A->n_rows; ++i) b->index[i] = is_late[i] ? 0 : -1;
   memory_free(&is_late);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -239,7 +239,7 @@ static PetscErrorCode build_diagonal(builder *b)
   }
   PetscCall(memory_alloc("velocities", n, sizeof *s->wide, &s->wide));
   PetscCall(memory_alloc("velocities", n, sizeof *s->wide_too, &s->wide_too));
-  front_diagonal_late(b->p->front, s->wide);
+  multifrontal_diagonal_late(b->p->front, s->wide);
   for (int64_t i = 0; i < s->n; ++i) s->inverse[i] = 1.0 / sqrt(s->wide[s->own[i]]);
   for (int64_t i = 0; i < n; ++i) s->wide[i] = 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -345,6 +345,6 @@ void sap_system_product(const sap_system *s, const double *restrict x, double *r
   else if (!s->problem->front) sparse_rows_apply(&s->S, x, y);
   if (o || !s->problem->front) return;
   for (int64_t i = 0; i < s->n; ++i) s->wide[s->own[i]] = x[i];
-  front_product_late(s->problem->front, s->wide, s->wide_too);
+  multifrontal_product_late(s->problem->front, s->wide, s->wide_too);
   for (int64_t i = 0; i < s->n; ++i) y[i] = s->wide_too[s->own[i]];
 }

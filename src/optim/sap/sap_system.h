@@ -20,7 +20,7 @@ typedef struct {
 /* Create from J, which has 3 n rows. *out is empty after a failure. */
 PetscErrorCode     sap_columns_create(const sparse_rows *J, int64_t n, sap_columns *out);
 void               sap_columns_destroy(sap_columns *t);
-static inline front_terms sap_columns_view(const sap_columns *t) { return (front_terms){t->n, t->start, t->column, t->value}; }
+static inline multifrontal_terms sap_columns_view(const sap_columns *t) { return (multifrontal_terms){t->n, t->start, t->column, t->value}; }
 
 typedef struct {
   const sparse_rows *A, *J;  /* [n x n] symmetric positive definite, both triangles; [3 n_terms x n], of contacts normals first */
@@ -30,8 +30,8 @@ typedef struct {
   sap_terms          terms;
   /* For large components: a multifrontal factor of A created with the terms of J, and J by columns. Replaces `factor`, which may then
    * be NULL. */
-  front_factor      *front;
-  const front_terms *columns;
+  multifrontal_factor      *front;
+  const multifrontal_terms *columns;
   /* For conjugate gradients: products with A. Replaces both factors. */
   const sap_operator *operator;
   /* [n_contacts][3] predicted contact impulses, 0 where unknown; NULL: none. They predict stick and slip for the first search

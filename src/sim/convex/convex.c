@@ -65,7 +65,7 @@ static void outer_newton_destroy(outer_newton_work *w)
   step_operator_destroy(&w->products);
 }
 
-static PetscErrorCode outer_newton_create(outer_newton *c, const front_terms *columns, outer_newton_work *w)
+static PetscErrorCode outer_newton_create(outer_newton *c, const multifrontal_terms *columns, outer_newton_work *w)
 {
   const int64_t n = c->unknowns->n, m = sap_terms_size(&c->terms);
   double      **of_unknowns[] = {&w->best, &w->dv, &w->work}, **of_terms[] = {&w->u, &w->r};
@@ -90,7 +90,7 @@ static double outer_newton_residual(outer_newton *c, const double *r)
 }
 
 /* Evaluate the residual at v and the derivatives there. */
-static PetscErrorCode outer_newton_evaluate(outer_newton_work *w, double *norm, step_verdict *verdict, step_report *report)
+static PetscErrorCode outer_newton_evaluate(outer_newton_work *w, double *norm, step_status *verdict, step_report *report)
 {
   outer_newton *c     = w->c;
   const int64_t       first = 3 * c->terms.n_contacts;
@@ -102,7 +102,7 @@ static PetscErrorCode outer_newton_evaluate(outer_newton_work *w, double *norm, 
   sparse_rows_apply(c->J, c->motion->v, w->u);
   for (int64_t i = 0; i < 3 * sap_terms_size(&c->terms); ++i) w->u[i] += c->known[i];
   convex_constraints_linearise(c->layout, w->u + first, w->r + first, c->constraints);
-  sap_laws(&c->terms, w->u, w->cost, w->r, w->G);
+  sap_evaluate_terms(&c->terms, w->u, w->cost, w->r, w->G);
   *norm = outer_newton_residual(c, w->r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,7 +122,7 @@ static PetscErrorCode outer_newton_advance(outer_newton_work *w, bool *has_moved
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved, step_verdict *verdict, step_report *report)
+static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved, step_status *verdict, step_report *report)
 {
   outer_newton *c      = w->c;
   const double        target = TARGET * c->tolerance;
@@ -140,16 +140,16 @@ static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved
     if (is_decreasing) least = norm, *has_moved = true;
     else memcpy(v, w->best, (size_t)c->unknowns->n * sizeof *v);
   }
-  *verdict = (step_verdict){STEP_OK, NULL, -1}; /* in the worst case v is unchanged */
+  *verdict = (step_status){STEP_OK, NULL, -1}; /* in the worst case v is unchanged */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Move motion->v, the solution of the last problem, as long as the residual decreases. *has_moved false: it did not decrease.
  * Afterwards the tangents of the systems are definite again but not evaluated. Impulses are not kept; the next problem computes
  * them. */
-static PetscErrorCode outer_newton_improve(outer_newton *c, bool *has_moved, step_verdict *verdict, step_report *report)
+static PetscErrorCode outer_newton_improve(outer_newton *c, bool *has_moved, step_status *verdict, step_report *report)
 {
-  const front_terms columns = sap_columns_view(&c->motion->columns);
+  const multifrontal_terms columns = sap_columns_view(&c->motion->columns);
   outer_newton_work             w       = {.c = c};
   PetscFunctionBegin;
   *has_moved = false;
@@ -200,28 +200,28 @@ static void convex_finish(void *context)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static void record_solver_result(const convex_options *o, const sap_result *result, step_verdict *verdict, step_report *report)
+static void record_solver_result(const convex_options *o, const sap_result *result, step_status *verdict, step_report *report)
 {
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;
   if (result->verdict == SAP_OK) return;
   ++report->fallbacks;
-  if (result->verdict == SAP_STOPPED || stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!isfinite(result->error)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
-  else if (!(result->error <= o->stall_tolerance)) *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
+  if (result->verdict == SAP_STOPPED || stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
+  else if (!isfinite(result->error)) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
+  else if (!(result->error <= o->stall_tolerance)) *verdict = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
 }
 
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
  * Coulomb's law (coulomb_passes > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
  * [Cadoux2009], convex in each pass, until a pass needs no iteration. guess: impulses for the first pass, may be NULL. */
-static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step_status *verdict, step_report *report)
 {
   const convex_options *o = p->c->options;
   convex_contacts      *c = &p->contacts;
   sap_result            result;
   PetscFunctionBegin;
-  const front_terms columns = sap_columns_view(&p->motion.columns);
+  const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
                                p->whole.terms, p->motion.front, &columns,
                                p->motion.is_iterative ? &p->motion.by_products.operator : NULL, guess};
@@ -245,7 +245,7 @@ static void linearise_constraints(convex_attempt *p)
 }
 
 /* Residual norm |D^-1 (m - J^T r)| of the nonlinear problem at p->motion.v with the current impulses. */
-static PetscErrorCode evaluate_residual(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
+static PetscErrorCode evaluate_residual(convex_attempt *p, double *norm, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame *f = &p->c->frame;
@@ -272,7 +272,7 @@ enum { IDLE = 4, IDLE_FAR = 16 }; /* linearisations without progress after which
                                    * from it */
 
 /* Update the rotations at p->motion.v and evaluate the systems there. */
-static PetscErrorCode relinearise_and_evaluate(convex_attempt *p, double *norm, step_verdict *verdict, step_report *report)
+static PetscErrorCode relinearise_and_evaluate(convex_attempt *p, double *norm, step_status *verdict, step_report *report)
 {
   bool has_changed;
   PetscFunctionBegin;
@@ -283,7 +283,7 @@ static PetscErrorCode relinearise_and_evaluate(convex_attempt *p, double *norm, 
 
 /* Choose the next linearisation point by Anderson's combination in the norm of kinetic energy; if the systems are invalid there,
  * keep the solution of the last problem. */
-static PetscErrorCode apply_anderson(convex_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode apply_anderson(convex_attempt *p, step_status *verdict, step_report *report)
 {
   const int64_t      n = p->unknowns.n;
   const step_layout *l = &p->c->frame.layout;
@@ -299,15 +299,15 @@ static PetscErrorCode apply_anderson(convex_attempt *p, step_verdict *verdict, s
   anderson_step(&p->past, p->start, p->last_solution, p->weight, p->motion.v);
   PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
   if (verdict->code == STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  *verdict = (step_verdict){STEP_OK, NULL, -1};
-  anderson_forget(&p->past);
+  *verdict = (step_status){STEP_OK, NULL, -1};
+  anderson_reset(&p->past);
   memcpy(p->motion.v, p->last_solution, (size_t)n * sizeof *p->last_solution);
   PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* True if the step is solved or no further progress is possible. With one linearisation the step is accepted without a check. */
-static bool has_finished(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_verdict *verdict)
+static bool has_finished(const convex_attempt *p, int64_t k, double norm, double *best, int64_t *n_idle, step_status *verdict)
 {
   const newton_options *newton = p->c->newton;
   const int64_t     most = p->c->options->linearisations, patience = norm <= newton->stall_tolerance ? IDLE : IDLE_FAR;
@@ -316,13 +316,13 @@ static bool has_finished(const convex_attempt *p, int64_t k, double norm, double
   if (norm <= newton->tolerance) return true;
   if (k < most && !(*n_idle >= patience && norm <= *best)) return false;
   if (most > 1 && !(norm <= newton->stall_tolerance))
-    *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_largest_residual(&p->c->frame.layout, p->motion.full), -1};
+    *verdict = (step_status){STEP_NOT_CONVERGED, step_layout_largest_residual(&p->c->frame.layout, p->motion.full), -1};
   return true;
 }
 
 /* Choose the next linearisation point: by Newton's method on the nonlinear equation if bodies have exact tangents and this
  * reduces the residual; otherwise, if convergence is slow, by Anderson's combination. */
-static PetscErrorCode choose_linearisation_point(convex_attempt *p, double norm, double before, int64_t k, step_verdict *verdict, step_report *report)
+static PetscErrorCode choose_linearisation_point(convex_attempt *p, double norm, double before, int64_t k, step_status *verdict, step_report *report)
 {
   bool has_moved = false;
   PetscFunctionBegin;
@@ -331,13 +331,13 @@ static PetscErrorCode choose_linearisation_point(convex_attempt *p, double norm,
     PetscCall(relinearise_and_evaluate(p, &norm, verdict, report));
   }
   if (has_moved || verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (norm > before) anderson_forget(&p->past);
+  if (norm > before) anderson_reset(&p->past);
   else if (k > 1 && norm > SLOW * before) PetscCall(apply_anderson(p, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Outer Newton iteration: solve contact and linearise the bodies at the solution, until convergence. */
-static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame   *f = &p->c->frame;
@@ -364,7 +364,7 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_verdict *verd
 }
 
 /* Solve contact and constraints after free motion. */
-static PetscErrorCode solve_with_contact(convex_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_with_contact(convex_attempt *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame           *f = &p->c->frame;
@@ -387,7 +387,7 @@ static PetscErrorCode solve_with_contact(convex_attempt *p, step_verdict *verdic
 }
 
 /* Compute free motion. Without contact, materials that are linearised about rotations are linearised again at the solution. */
-static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode move_freely(convex_attempt *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_frame   *f    = &p->c->frame;
@@ -405,7 +405,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_verdict *verdict, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode accept_step(convex_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode accept_step(convex_attempt *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   const convex_options *o   = p->c->options;
@@ -419,7 +419,7 @@ static PetscErrorCode accept_step(convex_attempt *p, step_verdict *verdict, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_report *report)
+static PetscErrorCode convex_try(void *context, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   convex_attempt *p = context;
@@ -443,7 +443,7 @@ static PetscErrorCode convex_try(void *context, step_verdict *verdict, step_repo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode convex_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode convex_step(formulation *f, double t, double dt, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   convex_attempt now = {.c = (convex *)f};
@@ -497,9 +497,9 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   c->options = s->options->solver->convex;
   c->newton  = s->options->solver->newton;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
-  for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_is_projected(s->systems[i]);
+  for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_has_projected_tangent(s->systems[i]);
   if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
-  for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_is_projected(s->systems[i]);
+  for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_has_projected_tangent(s->systems[i]);
   convex_constraints_take_over(s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -217,7 +217,7 @@ static PetscErrorCode initialise_problem(exact *e, exact_problem *p)
 }
 
 /* p->right = P^T (g(v) - H^T r), p->full the same before P^T; *norm in units of acceleration_scale. */
-static PetscErrorCode evaluate_residual(exact *e, exact_problem *p, bool with_tangent, double *norm, step_verdict *verdict,
+static PetscErrorCode evaluate_residual(exact *e, exact_problem *p, bool with_tangent, double *norm, step_status *verdict,
                                step_report *report)
 {
   PetscFunctionBegin;
@@ -234,13 +234,13 @@ static PetscErrorCode evaluate_residual(exact *e, exact_problem *p, bool with_ta
     sum += x * x;
   }
   *norm = sqrt(sum);
-  if (!isfinite(sum)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  if (!isfinite(sum)) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Assemble and factorise M and W. The bodies guarantee a definite matrix; if it is not definite, the state is invalid, or, at
  * the start of a step, something has no mass. */
-static PetscErrorCode linearise_step(exact *e, exact_problem *p, bool is_start, step_verdict *verdict)
+static PetscErrorCode linearise_step(exact *e, exact_problem *p, bool is_start, step_status *verdict)
 {
   sparse_rows M, H;
   PetscFunctionBegin;
@@ -255,14 +255,14 @@ static PetscErrorCode linearise_step(exact *e, exact_problem *p, bool is_start, 
   if (!code) PetscCall(exact_line_search_create(p->W, &p->search));
   if (code == PETSC_ERR_MAT_CH_ZRPVT && !is_start) {
     error_clear();
-    *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+    *verdict = (step_status){STEP_NOT_CONVERGED, NULL, -1};
   } else PetscCall(code);
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
-static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_verdict *verdict, step_report *report)
+static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *verdict, step_report *report)
 {
   friction_report *f = &report->friction;
   f->iterations += result->iterations;
@@ -273,13 +273,13 @@ static void record_solver_result(const exact *e, const friction_result *result, 
   const bool is_short = result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED;
   if (result->verdict == FRICTION_OK || (!is_last && is_short)) return;
   ++report->fallbacks;
-  if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+  if (stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
   else if (!(friction_result_error(result, e->friction->error) <= e->friction_stall_tolerance))
-    *verdict = (step_verdict){STEP_FRICTION, NULL, -1};
+    *verdict = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
 }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. */
-static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout          *l = &e->frame.layout;
@@ -321,12 +321,12 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_verdict 
 }
 
 /* The state of Anderson's combination is invalid: continue from the solution of the last problem. */
-static PetscErrorCode discard_acceleration(exact *e, exact_problem *p, bool with_tangent, step_verdict *verdict, step_report *report)
+static PetscErrorCode discard_acceleration(exact *e, exact_problem *p, bool with_tangent, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   double norm;
-  *verdict = (step_verdict){STEP_OK, NULL, -1};
-  anderson_forget(&p->past);
+  *verdict = (step_status){STEP_OK, NULL, -1};
+  anderson_reset(&p->past);
   memcpy(p->y, p->last_solution, (size_t)p->n * sizeof *p->y);
   step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
   PetscCall(step_layout_update_poses(&e->frame.layout));
@@ -381,19 +381,19 @@ static double next_step_length(double low, double at_low, double high, double at
 
 /* Line search along start + share dy. The slope of work is `first` < 0 at the start and `last` at the end of the full step
  * (infinite: invalid state). The next linearisation point is where the slope is near 0, possibly beyond the full step. */
-static PetscErrorCode search_line(exact *e, exact_problem *p, double first, double last, step_verdict *verdict,
+static PetscErrorCode search_line(exact *e, exact_problem *p, double first, double last, step_status *verdict,
                                      step_report *report)
 {
   double low = 0.0, at_low = first, high = 1.0, at_high = last, norm;
   PetscFunctionBegin;
   if (last < 0.0) low = 1.0, at_low = last, high = INFINITY;
-  anderson_forget(&p->past);
+  anderson_reset(&p->past);
   for (int k = 0; k < TRIALS; ++k) {
     const double share = next_step_length(low, at_low, high, at_high, k);
     for (int64_t i = 0; i < p->n; ++i) p->y[i] = p->start[i] + share * p->dy[i];
     step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
     PetscCall(step_layout_update_poses(&e->frame.layout));
-    *verdict = (step_verdict){STEP_OK, NULL, -1};
+    *verdict = (step_status){STEP_OK, NULL, -1};
     PetscCall(evaluate_residual(e, p, false, &norm, verdict, report));
     const double slope = verdict->code == STEP_OK ? slope_along(p) : INFINITY;
     if (fabs(slope) <= -EXACT_SLOPE_FRACTION * first || (slope < 0.0 && share >= LONGEST_STEP)) break;
@@ -405,11 +405,11 @@ static PetscErrorCode search_line(exact *e, exact_problem *p, double first, doub
 }
 
 /* The same separately for every part that went too far; the other parts take the full step. */
-static PetscErrorCode search_lines_of_parts(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode search_lines_of_parts(exact *e, exact_problem *p, step_status *verdict, step_report *report)
 {
   double norm;
   PetscFunctionBegin;
-  anderson_forget(&p->past);
+  anderson_reset(&p->past);
   for (int k = 0; k < TRIALS && p->search.n_selected > 0 && verdict->code == STEP_OK; ++k) {
     exact_line_search_next(&p->search, k);
     exact_line_search_point(&p->search, p->start, p->dy, p->y);
@@ -417,7 +417,7 @@ static PetscErrorCode search_lines_of_parts(exact *e, exact_problem *p, step_ver
     PetscCall(step_layout_update_poses(&e->frame.layout));
     PetscCall(evaluate_residual(e, p, false, &norm, verdict, report));
     exact_line_search_update(&p->search, p->dy, verdict->code == STEP_OK ? p->right : NULL);
-    if (k + 1 < TRIALS && verdict->code != STEP_OK) *verdict = (step_verdict){STEP_OK, NULL, -1};
+    if (k + 1 < TRIALS && verdict->code != STEP_OK) *verdict = (step_status){STEP_OK, NULL, -1};
   }
   if (verdict->code == STEP_OK) PetscCall(evaluate_residual(e, p, true, &norm, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -441,11 +441,11 @@ static double tolerance_of_impulses(const exact *e, const exact_problem *p, doub
 
 /* Continue with added contacts: from the solution of the last problem, or from its linearisation point if only one linearisation
  * is allowed. */
-static PetscErrorCode restart_with_added_contacts(exact *e, exact_problem *p, bool is_only, step_verdict *verdict, step_report *report)
+static PetscErrorCode restart_with_added_contacts(exact *e, exact_problem *p, bool is_only, step_status *verdict, step_report *report)
 {
   double norm;
   PetscFunctionBegin;
-  anderson_forget(&p->past);
+  anderson_reset(&p->past);
   if (is_only) memcpy(p->y, p->start, (size_t)p->n * sizeof *p->y);
   step_unknowns_expand(&p->unknowns, p->y, e->frame.layout.v);
   PetscCall(step_layout_update_poses(&e->frame.layout));
@@ -454,7 +454,7 @@ static PetscErrorCode restart_with_added_contacts(exact *e, exact_problem *p, bo
 }
 
 /* Repeat the contact detection between fibres for the current trajectory, unless it has hardly changed since the last detection. */
-static PetscErrorCode repeat_contact_detection(exact *e, exact_problem *p, bool *is_more, step_verdict *verdict)
+static PetscErrorCode repeat_contact_detection(exact *e, exact_problem *p, bool *is_more, step_status *verdict)
 {
   step_contacts *c = &e->frame.contacts;
   step_layout   *l = &e->frame.layout;
@@ -479,7 +479,7 @@ static PetscErrorCode repeat_contact_detection(exact *e, exact_problem *p, bool 
 }
 
 /* Add excluded or newly detected contacts that the solution would violate to the next problem. */
-static PetscErrorCode extend_contacts(exact *e, exact_problem *p, bool needs_detection, bool *is_complete, step_verdict *verdict)
+static PetscErrorCode extend_contacts(exact *e, exact_problem *p, bool needs_detection, bool *is_complete, step_status *verdict)
 {
   const step_layout *l = &e->frame.layout;
   const double       speed = VIOLATION_SPEED * l->acceleration_scale * l->dt;
@@ -494,7 +494,7 @@ static PetscErrorCode extend_contacts(exact *e, exact_problem *p, bool needs_det
 
 /* Outer Newton iteration until the step is solved. An accepted state is always the solution of a linearised problem, which
  * satisfies the contact law. */
-static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   const newton_options *o      = e->newton;
@@ -508,7 +508,7 @@ static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_verd
   p->friction_tolerance = tolerance_of_impulses(e, p, INFINITY);
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     if (stop_is_urgent()) {
-      *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+      *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
       break;
     }
     if (is_renewed) PetscCall(linearise_step(e, p, k == 0, verdict));
@@ -536,7 +536,7 @@ static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_verd
     }
     if (!needs_line_search && !is_complete && k + 1 >= o->max_iterations && o->max_iterations > 1) { /* contacts are added without end: the
                                                                                            * state diverges */
-      *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_largest_residual(&e->frame.layout, p->full), -1};
+      *verdict = (step_status){STEP_NOT_CONVERGED, step_layout_largest_residual(&e->frame.layout, p->full), -1};
       break;
     }
     if (needs_line_search || !is_complete) {
@@ -554,12 +554,12 @@ static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_verd
     const int64_t patience = norm <= o->stall_tolerance ? IDLE : IDLE_FAR;
     if (k + 1 == o->max_iterations || (n_idle >= patience && norm <= best)) { /* no further progress possible */
       if (!(norm <= o->stall_tolerance))
-        *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_largest_residual(&e->frame.layout, p->full), -1};
+        *verdict = (step_status){STEP_NOT_CONVERGED, step_layout_largest_residual(&e->frame.layout, p->full), -1};
       if (!(norm <= o->stall_tolerance) || is_exact || k + 1 == o->max_iterations) break;
     }
     p->friction_tolerance  = norm <= o->tolerance || n_idle >= patience ? final : tolerance_of_impulses(e, p, norm);
     is_renewed = norm > SLOW * before;
-    if (norm > before) anderson_forget(&p->past);
+    if (norm > before) anderson_reset(&p->past);
     else if (k > 0) PetscCall(apply_anderson(e, p, p->start));
     PetscCall(evaluate_residual(e, p, is_renewed, &norm_at_start, verdict, report));
     if (verdict->code != STEP_OK && k > 0) PetscCall(discard_acceleration(e, p, is_renewed, verdict, report));
@@ -571,7 +571,7 @@ static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_verd
 
 /* The step is solved: make it permanent unless a body rejects it. For excluded contacts W is replaced by the identity; they
  * separate or stay apart for any W. */
-static PetscErrorCode accept_step(exact *e, exact_problem *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode accept_step(exact *e, exact_problem *p, step_status *verdict, step_report *report)
 {
   const int64_t n = step_contacts_size(&e->frame.contacts);
   double       *r = NULL, *u = NULL, *W = NULL;
@@ -598,7 +598,7 @@ typedef struct {
   exact_problem problem;
 } exact_attempt;
 
-static PetscErrorCode exact_try(void *context, step_verdict *verdict, step_report *report)
+static PetscErrorCode exact_try(void *context, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   exact         *e = ((exact_attempt *)context)->e;
@@ -617,7 +617,7 @@ static PetscErrorCode exact_try(void *context, step_verdict *verdict, step_repor
 
 static void exact_finish(void *context) { problem_destroy(&((exact_attempt *)context)->problem); }
 
-static PetscErrorCode exact_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode exact_step(formulation *f, double t, double dt, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   exact_attempt  now = {.e = (exact *)f};

@@ -242,7 +242,7 @@ static void clear_motion(hybrid_attempt *p)
 static void hybrid_finish(void *context) { clear_motion(context); }
 
 /* Solve the equations of the systems for l->v, starting from l->v with prescribed components set. */
-static PetscErrorCode solve_motion(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
@@ -259,7 +259,7 @@ static PetscErrorCode solve_motion(hybrid_attempt *p, step_verdict *verdict, ste
 
 /* Explicit step of the systems made of nodes: velocities from the forces at the start, mass damping at the end of the step,
  * without a solve. All their components become prescribed. */
-static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_verdict *verdict)
+static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *verdict)
 {
   step_layout *l = &p->h->layout;
   int64_t      n = 0;
@@ -284,7 +284,7 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_verdict *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode move_freely(hybrid_attempt *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
@@ -300,7 +300,7 @@ static PetscErrorCode move_freely(hybrid_attempt *p, step_verdict *verdict, step
 }
 
 /* Second solve with the velocities prescribed by contact. */
-static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_all, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_all, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
@@ -321,7 +321,7 @@ static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_
 /* If only the nodes changed by contact are prescribed, others follow the forces of their body and may collide; then contact is
  * repeated. When all nodes are prescribed this cannot happen. Forces of explicit steps do not depend on contact, so nothing else
  * moves. */
-static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *verdict, step_report *report)
 {
   const hybrid_options *o      = p->h->options;
   const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
@@ -335,7 +335,7 @@ static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_verdict *verdic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_report *report)
+static PetscErrorCode hybrid_try(void *context, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid_attempt *p = context;
@@ -362,7 +362,7 @@ static PetscErrorCode hybrid_try(void *context, step_verdict *verdict, step_repo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   hybrid_attempt now = {.h = (hybrid *)f};

@@ -28,7 +28,7 @@ static PetscErrorCode is_held_along(const nodal_body *b, int axis, bool *is)
   for (int i = 0; i < b->n_holds; ++i)
     if (b->holds[i].axis[axis] && (b->holds[i].motion || b->holds[i].displacement)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("held nodes", 3 * b->n_nodes, sizeof *is_held, &is_held));
-  nodal_holds_mark(b->n_holds, b->holds, is_held);
+  nodal_constraints_mark(b->n_holds, b->holds, is_held);
   *is = true;
   for (int64_t k = 0; k < b->n_nodes; ++k) *is = *is && is_held[3 * k + axis];
   memory_free(&is_held);

@@ -40,7 +40,7 @@ static PetscErrorCode hybrid_continuum_begin(hybrid_continuum *c, const step_lay
   PetscCall(memory_reserve("nodes of the continuum", n, sizeof *c->mass, &c->capacity[1], &c->mass));
   PetscCall(memory_reserve("nodes of the continuum", n, sizeof *c->outward, &c->capacity[2], &c->outward));
   PetscCall(memory_reserve("nodes of the continuum", 3 * n, sizeof *c->velocity, &c->capacity[3], &c->velocity));
-  PetscCall(mpm_nodes_get(l->scene->world.mpm->domain, c->node, c->mass, c->outward));
+  PetscCall(mpm_domain_get_nodes(l->scene->world.mpm->domain, c->node, c->mass, c->outward));
   hybrid_continuum_restore(c, l);
   c->view = (augury_continuum){n, (const int32_t(*)[3])c->node, c->mass, (const double(*)[3])c->outward, c->velocity};
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -436,14 +436,14 @@ static void store_velocities(hybrid_contact *c)
 }
 
 /* Contact uses the geometry of the start: active boundaries must not cross a cell in the step. */
-static void check_speed(const hybrid_contact *c, const step_layout *l, step_verdict *verdict)
+static void check_speed(const hybrid_contact *c, const step_layout *l, step_status *verdict)
 {
   const scene_surfaces *f = c->boundary.surfaces;
   for (int64_t t = 0; t < f->n_triangles; ++t)
     for (int k = 0; k < 3 && c->is_active[t]; ++k) {
       const int32_t at = f->triangle[3 * t + k];
       if (l->dt * v3_norm(c->boundary.v + 3 * (int64_t)at) < c->dx) continue;
-      *verdict = (step_verdict){STEP_CFL, l->scene->bodies[f->body[at]].name, f->node[at]};
+      *verdict = (step_status){STEP_CFL_VIOLATED, l->scene->bodies[f->body[at]].name, f->node[at]};
       return;
     }
 }
@@ -471,7 +471,7 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
 /* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that
  * gained more energy than the changes of their vertices contain (possible in sliding) get their effective mass for any
  * direction, and the transfer is repeated. */
-static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
                                     augury_result *done)
 {
   hybrid_boundary     *b   = &c->boundary;
@@ -501,7 +501,7 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
                                       step_report *report)
 {
   hybrid_boundary *b    = &c->boundary;
@@ -582,7 +582,7 @@ static PetscErrorCode append_impulse_contacts(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
                                  step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
@@ -620,7 +620,7 @@ static bool mark_changed_nodes(hybrid_contact *c, const double *before)
   return has_any;
 }
 
-PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
                                     step_report *report)
 {
   hybrid_boundary *b = &c->boundary;
@@ -650,7 +650,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_verdict *verdict,
+PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
                                     step_report *report, bool *has_changed)
 {
   hybrid_boundary      *b = &c->boundary;

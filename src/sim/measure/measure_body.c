@@ -72,7 +72,7 @@ PetscErrorCode measure_point(const measure_moment *now, measure *k, double *valu
   if (b->ops->nodes) {
     b->ops->nodes(b, &nodes);
     v3_copy(x, nodes.x + 3 * k->node);
-  } else rigid_body_follow(rigid_body_of(b), k->point, x);
+  } else rigid_body_current_point(rigid_body_of(b), k->point, x);
   *value = measure_along(k, x);
   return PETSC_SUCCESS;
 }

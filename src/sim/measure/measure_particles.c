@@ -153,7 +153,7 @@ static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, d
   }
   const double  at = fraction * (double)(n - 1);
   const int64_t lo = (int64_t)at;
-  const double  below = select_place(n, d, lo);
+  const double  below = select_kth_smallest(n, d, lo);
   double        above = lo + 1 < n ? d[lo + 1] : below; /* the smallest of the larger ones */
   for (int64_t i = lo + 2; i < n; ++i) above = d[i] < above ? d[i] : above;
   *value = below + (at - (double)lo) * (above - below);

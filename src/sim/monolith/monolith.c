@@ -216,7 +216,7 @@ static PetscErrorCode monolith_describe(const scene *s, FILE *out)
 /* Options of the job that a step needs. */
 typedef struct {
   const mac_options  *grid; /* NULL: there are only rigid bodies */
-  const flow_options *flow;
+  const granular_options *flow;
   double              overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: not given */
   double              frame;                        /* time between frames [s], at least a step */
 } monolith_options;
@@ -231,7 +231,7 @@ typedef struct {
   monolith_solids   solids;
   mac_system        system;
   mac_memory       *memory;
-  flow_work        *work;
+  granular_work        *work;
 } monolith;
 
 /* Temporary data of one step. */
@@ -255,7 +255,7 @@ static void free_step(monolith_step *p)
 
 /* A body that crosses more cells in a step than a particle may would move into material that has not been displaced. Bodies
  * outside the domain are not checked. */
-static void check_speed(const monolith *m, step_verdict *verdict)
+static void check_speed(const monolith *m, step_status *verdict)
 {
   const mac_options *o = m->options.grid;
   for (int k = 0; k < m->solids.n; ++k) {
@@ -266,7 +266,7 @@ static void check_speed(const monolith *m, step_verdict *verdict)
     for (int a = 0; a < 3; ++a)
       is_inside = is_inside && one->c[a] + one->radius > o->domain->min[a] && one->c[a] - one->radius < o->domain->max[a];
     if (!is_inside || v3_norm(m->bodies.v_free[b->body->first_block / 2]) * m->layout.dt <= o->cfl * o->spacing) continue;
-    *verdict = (step_verdict){STEP_CFL, b->name, -1};
+    *verdict = (step_status){STEP_CFL_VIOLATED, b->name, -1};
     return;
   }
 }
@@ -294,8 +294,8 @@ static PetscErrorCode set_up_problem(monolith *m, monolith_step *p)
   PetscCall(memory_alloc("moves of bodies", m->bodies.n, sizeof *p->move, &p->move));
   if (m->domain) {
     const mac_grid *grid = &mac_domain_state(m->domain)->grid;
-    mac_memory_guess(m->memory, grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
-    PetscCall(mac_hourglass_hold(grid, &m->system, m->options.grid->hourglass, f->x.p));
+    mac_memory_initial_guess(m->memory, grid, &m->system, f->x.p, f->x.s, f->x.multiplier);
+    PetscCall(mac_hourglass_apply(grid, &m->system, m->options.grid->hourglass, f->x.p));
     if (mac_domain_state(m->domain)->mu_i[0]) {
       PetscCall(monolith_rheology_create(&m->system, mac_domain_state(m->domain), &p->rheology));
       f->problem.update_alpha = monolith_rheology_alpha, f->problem.alpha_context = &p->rheology;
@@ -305,23 +305,23 @@ static PetscErrorCode set_up_problem(monolith *m, monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_status *verdict, step_report *report)
 {
-  flow_report result;
+  granular_report result;
   PetscFunctionBegin;
   timer_begin(TIMER_FLOW);
-  PetscCall(flow_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &result));
+  PetscCall(granular_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &result));
   timer_end(TIMER_FLOW);
   monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &result, report);
-  if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
-  else if (!result.is_finite) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  if (stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
+  else if (!result.is_finite) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- update ------------------------------------------------------------------------------------------------------------ */
 
 /* Apply the resulting forces to the bodies; set l->v and the poses at the end of the step. */
-static PetscErrorCode apply_forces_to_bodies(monolith *m, monolith_step *p, step_verdict *verdict)
+static PetscErrorCode apply_forces_to_bodies(monolith *m, monolith_step *p, step_status *verdict)
 {
   PetscFunctionBegin;
   step_layout *l = &m->layout;
@@ -364,9 +364,9 @@ static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
   double (*impulse)[6];
   PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
   PetscErrorCode code =
-      mac_domain_settle(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse);
+      mac_domain_correct_positions(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse);
   for (int k = 0; k < m->solids.n && !code; ++k)
-    if (m->solids.solid[k].is_unknown) rigid_body_hit(rigid_body_of(s->bodies[m->solids.solid[k].body].body), impulse[k]);
+    if (m->solids.solid[k].is_unknown) rigid_body_apply_impulse(rigid_body_of(s->bodies[m->solids.solid[k].body].body), impulse[k]);
   if (!code) code = monolith_record_hits(s, &m->solids, l->dt, (const double(*)[6])impulse, &m->contacts.record.forces);
   memory_free(&impulse);
   PetscCall(code);
@@ -374,7 +374,7 @@ static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
 }
 
 /* The step is solved: make it permanent unless a body rejects it. */
-static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout   *l = &m->layout;
@@ -388,7 +388,7 @@ static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_verdict *v
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
   PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
   if (m->domain)
-    PetscCall(mac_memory_remember(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
+    PetscCall(mac_memory_store(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscCall(separate_overlaps(m, p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,7 +399,7 @@ typedef struct {
   monolith_step step;
 } monolith_attempt;
 
-static PetscErrorCode monolith_try(void *context, step_verdict *verdict, step_report *report)
+static PetscErrorCode monolith_try(void *context, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   monolith      *m = ((monolith_attempt *)context)->m;
@@ -422,7 +422,7 @@ static PetscErrorCode monolith_try(void *context, step_verdict *verdict, step_re
 
 static void monolith_finish(void *context) { free_step(&((monolith_attempt *)context)->step); }
 
-static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   monolith_attempt now = {.m = (monolith *)f};
@@ -475,7 +475,7 @@ static void monolith_destroy(formulation *f)
   monolith_solids_destroy(&m->solids);
   mac_system_destroy(&m->system);
   mac_memory_destroy(&m->memory);
-  flow_work_destroy(&m->work);
+  granular_work_destroy(&m->work);
 }
 
 static PetscErrorCode monolith_create(scene *s, formulation *f)
@@ -492,7 +492,7 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
   PetscCall(step_layout_create(s, &m->layout));
   PetscCall(monolith_contacts_create(s, &m->contacts));
   PetscCall(monolith_solids_create(s, &m->solids));
-  PetscCall(flow_work_create(&m->work));
+  PetscCall(granular_work_create(&m->work));
   for (int i = 0; i < s->n_systems; ++i)
     if (mac_domain_of(s->systems[i])) m->domain = mac_domain_of(s->systems[i]);
   if (m->domain) PetscCall(mac_memory_create(&m->memory));

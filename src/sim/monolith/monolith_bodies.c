@@ -49,7 +49,7 @@ static PetscErrorCode tangent_of(const body *b, double H[36])
 }
 
 /* Newton's method for g(v) = impulse down to rounding errors; |g| is measured as kinetic energy. */
-static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[SIZE], step_verdict *verdict)
+static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[SIZE], step_status *verdict)
 {
   double mass[SIZE], g[SIZE], H[36], inverse[36], best[SIZE], least = INFINITY, scale = 0.0;
   PetscFunctionBegin;
@@ -73,7 +73,7 @@ static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[S
       for (int j = 0; j < SIZE; ++j) v[i] -= inverse[SIZE * i + j] * g[j];
   }
   for (int i = 0; i < SIZE; ++i) v[i] = best[i];
-  if (!(least <= 1e-20 * scale)) *verdict = (step_verdict){isfinite(least) ? STEP_NOT_CONVERGED : STEP_NOT_FINITE, b->name, -1};
+  if (!(least <= 1e-20 * scale)) *verdict = (step_status){isfinite(least) ? STEP_NOT_CONVERGED : STEP_NOT_FINITE, b->name, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +106,7 @@ static PetscErrorCode collect_bodies(monolith_bodies *b, const step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_verdict *verdict)
+PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_status *verdict)
 {
   static const double nothing[SIZE];
   PetscFunctionBegin;
@@ -132,7 +132,7 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
 }
 
 PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6],
-                                    step_verdict *verdict)
+                                    step_status *verdict)
 {
   PetscFunctionBegin;
   for (int64_t r = 0; r < b->n && verdict->code == STEP_OK; ++r) {
@@ -149,7 +149,7 @@ PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[
   PetscFunctionBegin;
   for (int64_t r = 0; r < b->n; ++r) {
     double       impulse[SIZE], moved[SIZE] = {0.0}, v[SIZE];
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     for (int i = 0; i < SIZE; ++i) {
       impulse[i] = b->dt * wrench[r][i];
       for (int j = 0; j < SIZE; ++j) moved[i] += b->inverse_mass[r][SIZE * i + j] * wrench[r][j];

@@ -44,9 +44,9 @@ static PetscErrorCode reserve(monolith_contacts *c, int64_t n)
 }
 
 /* The row of contact i over its one or two unknown bodies. */
-static void copy_row(const contact_jacobian *rows, int64_t i, double shift, double mu, flow_contact *out)
+static void copy_row(const contact_jacobian *rows, int64_t i, double shift, double mu, granular_contact *out)
 {
-  *out = (flow_contact){.body = {-1, -1}, .mu = mu};
+  *out = (granular_contact){.body = {-1, -1}, .mu = mu};
   for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) {
     const int32_t r    = rows->block[e] / 2;
     const int     half = rows->block[e] % 2, side = out->body[0] < 0 || out->body[0] == r ? 0 : 1;
@@ -68,7 +68,7 @@ static void multiply_6x6(double y[6], double scale, const double matrix[36], con
 
 static double dot(const double a[6], const double b[6]) { return v3_dot(a, b) + v3_dot(a + 3, b + 3); }
 
-static void diagonal_of(const flow_contact *f, const monolith_bodies *bodies, double dt, double W[9])
+static void diagonal_of(const granular_contact *f, const monolith_bodies *bodies, double dt, double W[9])
 {
   m3_zero(W);
   for (int side = 0; side < 2; ++side)
@@ -80,7 +80,7 @@ static void diagonal_of(const flow_contact *f, const monolith_bodies *bodies, do
 }
 
 PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies,
-                                      step_verdict *verdict)
+                                      step_status *verdict)
 {
   step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* all components of rigid bodies are
                                                                                           * free */
@@ -154,7 +154,7 @@ static void apply(void *context, const double *restrict x, double *restrict y)
   const parting *p = context;
   displacements_of(p, x);
   for (int64_t i = 0; i < p->c->n; ++i) {
-    const flow_contact *f = &p->c->contact[i];
+    const granular_contact *f = &p->c->contact[i];
     y[i]                  = 0.0;
     for (int side = 0; side < 2 && f->body[side] >= 0; ++side) y[i] += dot(f->row[0][side], p->move[f->body[side]]);
   }
@@ -177,11 +177,11 @@ static PetscErrorCode solve_separation(const parting *p, const step_layout *l, d
     b[i]             = gap < 0.0 ? -share * gap : -gap;
     diagonal[i]      = p->c->W[9 * i];
   }
-  const box_qp      q       = {.n = n, .apply = apply, .context = (void *)p, .diagonal = diagonal, .b = b, .lo = lo};
-  const box_options options = {
-      .method = BOX_METHOD_MPRGP, .preconditioner = BOX_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
-  box_result        result  = {0};
-  const PetscErrorCode code = box_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
+  const bounds_qp      q       = {.n = n, .apply = apply, .context = (void *)p, .diagonal = diagonal, .b = b, .lo = lo};
+  const bounds_options options = {
+      .method = BOUNDS_METHOD_MPRGP, .preconditioner = BOUNDS_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
+  bounds_result        result  = {0};
+  const PetscErrorCode code = bounds_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
                                                                     * separates */
   if (!code) {
     displacements_of(p, x);

@@ -32,7 +32,7 @@ static PetscErrorCode divide_couplings(const mac_coupling *all, const monolith_s
     for (int j = 0; j < 6; ++j) own->wrench[n][j] = all->wrench[e][j];
     ++n;
   }
-  own->view = (flow_coupling){n, own->sample, own->body, (const double(*)[6])own->wrench};
+  own->view = (granular_coupling){n, own->sample, own->body, (const double(*)[6])own->wrench};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,7 +46,7 @@ static void add_coupling(int64_t n, const int32_t *sample, const int32_t *to, co
 
 void monolith_flow_wrench(const monolith_flow *f, const monolith_contacts *contacts, double (*wrench)[6])
 {
-  const flow_coupling *p = &f->F_p.view, *s = &f->F_s.view;
+  const granular_coupling *p = &f->F_p.view, *s = &f->F_s.view;
   for (int64_t r = 0; r < f->problem.n_bodies; ++r)
     for (int j = 0; j < 6; ++j) wrench[r][j] = 0.0;
   add_coupling(p->n, p->sample, p->body, p->wrench, f->x.p, wrench);
@@ -58,7 +58,7 @@ void monolith_flow_wrench(const monolith_flow *f, const monolith_contacts *conta
 
 static PetscErrorCode allocate(monolith_flow *f)
 {
-  const flow_problem *q = &f->problem;
+  const granular_problem *q = &f->problem;
   PetscFunctionBegin;
   PetscCall(memory_alloc("pressure", q->n_cells, sizeof(double), &f->x.p));
   PetscCall(memory_alloc("pressure", q->n_cells, sizeof(double), &f->p_known));
@@ -90,7 +90,7 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
 {
   PetscFunctionBegin;
   f->system  = y;
-  f->problem = (flow_problem){.n_faces        = y->n_faces,
+  f->problem = (granular_problem){.n_faces        = y->n_faces,
                               .n_cells        = y->n_cells,
                               .n_stress       = y->n_stress,
                               .n_bodies       = bodies->n,
@@ -343,7 +343,7 @@ static double excess_of(const monolith_flow *f, const mac_state *state)
   return all > 0.0 ? sum / all : 0.0;
 }
 
-void monolith_record_report(const monolith_flow *f, const mac_state *state, const flow_report *flow, step_report *out)
+void monolith_record_report(const monolith_flow *f, const mac_state *state, const granular_report *flow, step_report *out)
 {
   continuum_report *c = &out->continuum;
   out->newton_iterations = flow->outer;

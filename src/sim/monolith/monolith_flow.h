@@ -24,7 +24,7 @@ void monolith_solids_place(monolith_solids *s, const scene *of, const rigid_fram
 
 /* Coupling with the unknown bodies. */
 typedef struct {
-  flow_coupling view; /* borrows from the other members */
+  granular_coupling view; /* borrows from the other members */
   int32_t      *sample, *body;
   double      (*wrench)[6];
 } monolith_coupling;
@@ -34,8 +34,8 @@ typedef struct {
   monolith_coupling F_p, F_s;
   double           *p_known, *s_known; /* contribution of solids with prescribed motion to volume and shear rates [m^3/s] */
   double           *alpha;             /* [n_cells] sqrt(2) M */
-  flow_problem      problem;           /* borrows from all of these */
-  flow_state        x;                 /* owned */
+  granular_problem      problem;           /* borrows from all of these */
+  granular_state        x;                 /* owned */
 } monolith_flow;
 
 /* Fill in *f, which is zero. Borrows the system, the contacts and the bodies; the solution modifies the v_free of the bodies. */
@@ -52,5 +52,5 @@ PetscErrorCode monolith_record_forces(const monolith_flow *f, const mac_state *s
  * forces of the first such body that may touch the solid. */
 PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solids, double dt, const double (*impulse)[6], contact_forces *forces);
 /* Fill in the report; to be called before the state is overwritten. */
-void monolith_record_report(const monolith_flow *f, const mac_state *state, const flow_report *flow, step_report *out);
+void monolith_record_report(const monolith_flow *f, const mac_state *state, const granular_report *flow, step_report *out);
 #endif

@@ -28,6 +28,6 @@ PetscErrorCode monolith_rheology_create(const mac_system *y, const mac_state *st
 void           monolith_rheology_destroy(monolith_rheology *r);
 /* rate [n_cells] of shear [1/s] for face velocities u. */
 void monolith_rheology_rate(const monolith_rheology *r, const double *u, double *rate);
-/* flow_problem.update_alpha; context is a monolith_rheology; alpha contains the result of the previous call. */
+/* granular_problem.update_alpha; context is a monolith_rheology; alpha contains the result of the previous call. */
 void monolith_rheology_alpha(void *context, const double *p, const double *u, double *alpha);
 #endif

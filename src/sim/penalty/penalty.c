@@ -42,7 +42,7 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
     PetscCall(SNESSetFunctionDomainError(snes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(SNESStabilizedWantsTangent(snes, &needs_tangent));
+  PetscCall(SNESStabilizedExpectsTangent(snes, &needs_tangent));
   PetscCall(VecGetArrayRead(z, &z_array));
   PetscCall(VecGetArray(g, &g_array));
   PetscCall(penalty_system_evaluate(&p->system, z_array, g_array, needs_tangent));
@@ -248,7 +248,7 @@ static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_newton(penalty *p, step_verdict *verdict, step_report *report)
+static PetscErrorCode solve_newton(penalty *p, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   if (p->n_petsc != p->system.layout.n_blocks) {
@@ -277,22 +277,22 @@ static PetscErrorCode solve_newton(penalty *p, step_verdict *verdict, step_repor
   report->gradient          = count.gradient_norm;
   report->is_unsolved       = !(count.norm <= p->newton.tolerance);
   if (stop_is_urgent()) {
-    *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+    *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
-    *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_verdict){STEP_NOT_FINITE, NULL, -1};
+    *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_status){STEP_NOT_FINITE, NULL, -1};
   } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
     /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. */
-    *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+    *verdict = (step_status){STEP_NOT_CONVERGED, NULL, -1};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_verdict *verdict, step_report *report)
+static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   penalty           *p = (penalty *)f;
   const PetscScalar *z = NULL;
-  *verdict             = (step_verdict){STEP_OK, NULL, -1};
+  *verdict             = (step_status){STEP_OK, NULL, -1};
   memset(report, 0, sizeof *report);
   PetscCall(penalty_system_begin(&p->system, t, dt, verdict));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);

@@ -70,7 +70,7 @@ static void fold_followers(const penalty_system *p, const double *x, double *y)
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent)
 {
   PetscFunctionBegin;
-  p->verdict     = (step_verdict){STEP_OK, NULL, -1};
+  p->verdict     = (step_status){STEP_OK, NULL, -1};
   p->has_tangent = with_tangent;
   PetscCall(step_layout_try(&p->layout, z));
   PetscCall(step_layout_residual(&p->layout, g, with_tangent, &p->verdict));
@@ -163,7 +163,7 @@ static PetscErrorCode predict_contacts(penalty_system *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict)
+PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_status *verdict)
 {
   PetscFunctionBegin;
   step_layout *l = &p->layout;
@@ -180,7 +180,7 @@ PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out)
+PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *verdict, contact_summary *out)
 {
   PetscFunctionBegin;
   step_layout *l = &p->layout;

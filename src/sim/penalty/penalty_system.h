@@ -15,7 +15,7 @@ typedef struct {
   bool             detects_by_step; /* contact.detection: step */
   double          *masked;      /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
   bool             has_tangent; /* the tangent belongs to the last evaluation */
-  step_verdict     verdict;     /* of the last evaluation */
+  step_status     verdict;     /* of the last evaluation */
 } penalty_system;
 
 /* Fill in *p; destroy accepts zeros. */
@@ -24,7 +24,7 @@ void           penalty_system_destroy(penalty_system *p);
 /* To be called before the first step if products in single precision will be used. */
 void           penalty_system_want_single(penalty_system *p);
 /* Lay out the global vector for the step from t to t + dt, set v0 and the scaling, detect candidate contacts. */
-PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_verdict *verdict);
+PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_status *verdict);
 /* g(z), and the data of the tangent if requested; p->verdict is OK if g is valid. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */
@@ -34,7 +34,7 @@ PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x,
 /* d [n_blocks][9] = diagonal blocks of H. */
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
 /* Make the step with solution z permanent. If the status is negative, nothing has changed. */
-PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_verdict *verdict, contact_summary *out);
+PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *verdict, contact_summary *out);
 
 /* The tangent as a matrix of type block3, for preconditioners. To be called after begin: give *P the sparsity pattern of this
  * step. If *P has this pattern already, it is unchanged, so that data derived from it stays valid; otherwise *P is created

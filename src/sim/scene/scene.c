@@ -564,7 +564,7 @@ static int count_level_sets(const body *b)
 static void check_detector(const scene *s, int i, int j, const document_node *where, diagnostics *d)
 {
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
-  if (!a->body || !b->body || contact_finders_of(a->body, b->body)) return;
+  if (!a->body || !b->body || contact_detectors_of(a->body, b->body)) return;
   if (touch_on_grid(s, i, j)) {
     const scene_body *solid = a->kind->ops->carrier ? b : a;
     if (count_level_sets(solid->body) == 0)

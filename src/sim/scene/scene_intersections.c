@@ -59,7 +59,7 @@ static int64_t count_vertices_beyond(const scene_intersections *f, int i, const 
   const scene_surfaces *all = f->surfaces;
   int64_t               n   = 0;
   for (int64_t k = 0; k < all->n_vertices; ++k) {
-    if (!f->meets[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_ahead(normal, point, f->x + 3 * k) >= 0) continue;
+    if (!f->meets[(int64_t)all->body[k] * all->n_bodies + i] || orient3d_plane_side(normal, point, f->x + 3 * k) >= 0) continue;
     if (out) out[n] = (scene_vertex_beyond){(int32_t)k, i};
     ++n;
   }

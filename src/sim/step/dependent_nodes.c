@@ -14,12 +14,12 @@ PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *c
   f->n = 0;
   for (int i = 0; i < n_systems; ++i) {
     const body          *b = systems[i];
-    const body_follower *own;
+    const body_dependent_block *own;
     const int64_t        n = b->ops->followers ? b->ops->followers(b, &own) : 0;
     PetscCall(memory_reserve("dependent nodes", f->n + n, sizeof *f->entry, &f->capacity, &f->entry));
     for (int64_t k = 0; k < n; ++k)
       f->entry[f->n++] =
-          (body_follower){(int32_t)(b->first_block + own[k].block), (int32_t)(b->first_block + own[k].leader), own[k].weight};
+          (body_dependent_block){(int32_t)(b->first_block + own[k].block), (int32_t)(b->first_block + own[k].leader), own[k].weight};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

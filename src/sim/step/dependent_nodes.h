@@ -11,7 +11,7 @@
 
 typedef struct {
   int64_t        n, capacity;
-  body_follower *entry; /* block and leader in the global vector; the entries of one block are consecutive */
+  body_dependent_block *entry; /* block and leader in the global vector; the entries of one block are consecutive */
 } dependent_nodes;
 
 void           dependent_nodes_free(dependent_nodes *f);

@@ -63,8 +63,8 @@ typedef struct {
   /* Fill in f, which is zero except for ops. After a failure f->ops->destroy must accept what was built. */
   PetscErrorCode (*create)(scene *s, formulation *f);
   /* Advance the scene from t to t + dt. If the status is negative, nothing has changed. Calls stop_is_urgent() often and returns
-   * STEP_DROPPED when it is true. */
-  PetscErrorCode (*step)(formulation *f, double t, double dt, step_verdict *verdict, step_report *report);
+   * STEP_INTERRUPTED when it is true. */
+  PetscErrorCode (*step)(formulation *f, double t, double dt, step_status *verdict, step_report *report);
   /* Pressure [Pa] of the continuum at x in the last accepted step. NULL: the formulation has no continuum. */
   double (*pressure)(const formulation *f, const double x[3]);
   PetscErrorCode (*fields)(formulation *f, field_table *table);

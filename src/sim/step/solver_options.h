@@ -24,7 +24,7 @@ typedef struct solver_options {
   const newton_options    *newton;
   const linear_options    *linear;
   const friction_options *friction;
-  const flow_options  *flow;
+  const granular_options  *flow;
   const struct convex_options *convex;
   const struct hybrid_options *hybrid;
   double               friction_stall_tolerance;

@@ -8,13 +8,13 @@
 
 static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 {
-  const unsigned surface_detectors = 1u << FINDER_SURFACE_POINT | 1u << FINDER_SURFACE_EDGE;
+  const unsigned surface_detectors = 1u << DETECTOR_SURFACE_POINT | 1u << DETECTOR_SURFACE_EDGE;
   bool          *meets;
   PetscFunctionBegin;
   PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *meets, &meets));
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies; ++j)
-      meets[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && contact_finders_of(c->body[i], c->body[j]) & surface_detectors;
+      meets[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && contact_detectors_of(c->body[i], c->body[j]) & surface_detectors;
   const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, meets, &c->surfaces);
   memory_free(&meets);
   PetscCall(code);
@@ -35,7 +35,7 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contact
     c->frame[i] = s->bodies[i].frame;
     for (int j = 0; j < s->n_bodies; ++j)
       c->by_points[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && !s->bodies[i].body->ops->segments &&
-                                          (contact_finders_of(s->bodies[i].body, s->bodies[j].body) & 1u << FINDER_POINT);
+                                          (contact_detectors_of(s->bodies[i].body, s->bodies[j].body) & 1u << DETECTOR_POINT);
   }
   PetscCall(point_contact_create(&c->points));
   PetscCall(convex_contact_create(s->n_bodies, c->body, &c->convex));
@@ -108,7 +108,7 @@ static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
+static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *verdict)
 {
   scene              *s  = c->scene;
   const contact_scene in = scene_of(c, l, NULL);
@@ -147,7 +147,7 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_verdict *verdict)
+PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *verdict)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_CONTACT_SEARCH);
@@ -173,7 +173,7 @@ static PetscErrorCode append_new(step_contacts *c)
 }
 
 PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more,
-                                       step_verdict *verdict)
+                                       step_status *verdict)
 {
   const scene        *s  = c->scene;
   const contact_scene in = scene_of(c, l, l->v);
@@ -199,14 +199,14 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
 enum { NAMED = 3 }; /* pairs named per detector */
 
 /* Print the pairs of one detector: all are counted, the first ones are named. */
-static void describe_detector(const scene *s, contact_finder finder, FILE *out)
+static void describe_detector(const scene *s, contact_detector finder, FILE *out)
 {
   int64_t n = 0;
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
       const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
-      if (s->laws[i * s->n_bodies + j].never_touch || !(contact_finders_of(a->body, b->body) & 1u << finder)) continue;
-      if (++n == 1) fprintf(out, "  %-27s %s and %s", contact_finder_text(finder), a->name, i == j ? "itself" : b->name);
+      if (s->laws[i * s->n_bodies + j].never_touch || !(contact_detectors_of(a->body, b->body) & 1u << finder)) continue;
+      if (++n == 1) fprintf(out, "  %-27s %s and %s", contact_detector_text(finder), a->name, i == j ? "itself" : b->name);
       else if (n <= NAMED) fprintf(out, ", %s and %s", a->name, i == j ? "itself" : b->name);
     }
   if (n > NAMED) fprintf(out, ", %lld more", (long long)n - NAMED);
@@ -216,6 +216,6 @@ static void describe_detector(const scene *s, contact_finder finder, FILE *out)
 PetscErrorCode step_contacts_describe(const scene *s, FILE *out)
 {
   PetscFunctionBegin;
-  for (int finder = 0; finder < CONTACT_N_FINDERS; ++finder) describe_detector(s, (contact_finder)finder, out);
+  for (int finder = 0; finder < CONTACT_N_DETECTORS; ++finder) describe_detector(s, (contact_detector)finder, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,10 +2,10 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_verdict *verdict, step_report *report)
+PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  *verdict = (step_verdict){STEP_OK, NULL, -1};
+  *verdict = (step_status){STEP_OK, NULL, -1};
   memset(report, 0, sizeof *report);
   report->friction.method = -1;
   PetscCall(step_layout_begin(l, t, dt, verdict));
@@ -42,7 +42,7 @@ PetscErrorCode step_frame_fields(step_frame *f, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *verdict)
+PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_status *verdict)
 {
   PetscFunctionBegin;
   step_layout *l = &f->layout;
@@ -53,7 +53,7 @@ PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_verdict *v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_verdict *verdict, step_report *report)
+PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &f->layout;

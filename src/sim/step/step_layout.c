@@ -44,7 +44,7 @@ PetscErrorCode step_layout_update_poses(step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_verdict *verdict)
+PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_status *verdict)
 {
   PetscFunctionBegin;
   memset(g, 0, (size_t)(3 * l->n_blocks) * sizeof *g);
@@ -114,7 +114,7 @@ PetscErrorCode step_layout_release(step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
+static PetscErrorCode begin_systems(step_layout *l, step_status *verdict)
 {
   PetscFunctionBegin;
   scene  *s = l->scene;
@@ -153,7 +153,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_verdict *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_verdict *verdict)
+PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_status *verdict)
 {
   PetscFunctionBegin;
   l->t = t, l->dt = dt;
@@ -204,7 +204,7 @@ void step_layout_free_fall(const step_layout *l, double *z)
 
 /* ---- end of the step ------------------------------------------------------------------------------------------------- */
 
-PetscErrorCode step_layout_end(step_layout *l, step_verdict *verdict)
+PetscErrorCode step_layout_end(step_layout *l, step_status *verdict)
 {
   PetscFunctionBegin;
   /* The grid is first in the list. Only the grid may reject the step (CFL), before any body has changed. */

@@ -36,8 +36,8 @@ void step_motion_destroy(step_motion *m)
 {
   sparse_rows_destroy(&m->A);
   mass_factor_destroy(&m->factor);
-  front_factor_destroy(&m->front);
-  front_tree_destroy(&m->tree);
+  multifrontal_factor_destroy(&m->front);
+  multifrontal_tree_destroy(&m->tree);
   sap_columns_destroy(&m->columns);
   sap_cg_destroy(&m->cg);
   step_operator_destroy(&m->by_products);
@@ -69,7 +69,7 @@ double step_motion_norm(const step_layout *l, const step_unknowns *u, const doub
   return sqrt(sum);
 }
 
-static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, double *norm, step_verdict *verdict,
+static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, double *norm, step_status *verdict,
                                step_report *report)
 {
   PetscFunctionBegin;
@@ -81,11 +81,11 @@ static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const st
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   step_unknowns_fold(u, m->full, m->g);
   *norm = step_motion_norm(l, u, m->g);
-  if (!isfinite(*norm)) *verdict = (step_verdict){STEP_NOT_FINITE, NULL, -1};
+  if (!isfinite(*norm)) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_status *verdict,
                                       step_report *report)
 {
   PetscFunctionBegin;
@@ -97,8 +97,8 @@ PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_u
 static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
 {
   PetscFunctionBegin;
-  if (!m->front) PetscCall(front_factor_create(m->tree, &m->front));
-  PetscCall(front_factor_set(m->front, &m->A, is_definite));
+  if (!m->front) PetscCall(multifrontal_factor_create(m->tree, &m->front));
+  PetscCall(multifrontal_factor_set(m->front, &m->A, is_definite));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,7 +167,7 @@ static PetscErrorCode choose_factorisation(step_motion *m, const step_layout *l)
 {
   const int         requested     = m->options.linear;
   const double      n_entries = (double)m->A.start[m->A.n_rows];
-  const front_terms terms     = sap_columns_view(&m->columns);
+  const multifrontal_terms terms     = sap_columns_view(&m->columns);
   const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.needs_tangent; /* each factor serves a
                                                                                                        * single solve */
   const bool        may_iterate = requested == MOTION_ITERATIVE || (requested == MOTION_AUTO && is_dense);
@@ -177,11 +177,11 @@ static PetscErrorCode choose_factorisation(step_motion *m, const step_layout *l)
   m->is_iterative = can && (requested == MOTION_ITERATIVE || n_entries > MOST_ENTRIES ||
                              (!m->options.needs_tangent && m->A.n_rows > MOST_ONCE));
   if (m->is_iterative) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(mass_factor_wants_package(&m->A, &is_wide));
+  PetscCall(mass_factor_needs_package(&m->A, &is_wide));
   if (!is_wide) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(front_tree_create(&m->A, &terms, SOLVES, &m->tree));
-  m->is_iterative = can && front_tree_work(m->tree) > MOST_WORK;
-  if (m->is_iterative) front_tree_destroy(&m->tree);
+  PetscCall(multifrontal_tree_create(&m->A, &terms, SOLVES, &m->tree));
+  m->is_iterative = can && multifrontal_tree_work(m->tree) > MOST_WORK;
+  if (m->is_iterative) multifrontal_tree_destroy(&m->tree);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,7 +200,7 @@ static PetscErrorCode factor(step_motion *m, const step_layout *l, const step_un
 }
 
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
-                                       step_verdict *verdict)
+                                       step_status *verdict)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
@@ -216,7 +216,7 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
   } else PetscCall(code);
   PetscCheck(is_definite || !is_start, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
              "the matrix of the step is not positive definite at the start of the step; check that every body has mass");
-  if (!is_definite) *verdict = (step_verdict){STEP_NOT_CONVERGED, NULL, -1};
+  if (!is_definite) *verdict = (step_status){STEP_NOT_CONVERGED, NULL, -1};
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -258,7 +258,7 @@ PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (m->front) {
-    front_solve(m->front, x);
+    multifrontal_solve(m->front, x);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int32_t *dof = mass_factor_dof(m->factor);
@@ -302,7 +302,7 @@ static double slope_along(const step_motion *m, int64_t n)
 
 /* Line search along m->dv by bisection: the full step, or the part of it on which work decreases and the state is valid. */
 static PetscErrorCode search_line(step_motion *m, step_layout *l, const step_unknowns *u, double slope, bool with_tangent, double *norm,
-                               step_verdict *verdict, step_report *report)
+                               step_status *verdict, step_report *report)
 {
   double share = 0.0, low = 0.0, high = 1.0;
   PetscFunctionBegin;
@@ -310,7 +310,7 @@ static PetscErrorCode search_line(step_motion *m, step_layout *l, const step_unk
     const double next = k == 0 ? 1.0 : 0.5 * (low + high);
     for (int64_t i = 0; i < u->n; ++i) m->v[i] += (next - share) * m->dv[i];
     share    = next;
-    *verdict = (step_verdict){STEP_OK, NULL, -1};
+    *verdict = (step_status){STEP_OK, NULL, -1};
     PetscCall(evaluate_residual(m, l, u, with_tangent, norm, verdict, report));
     const double there = verdict->code == STEP_OK ? slope_along(m, u->n) : INFINITY;
     if (there <= -OFF * slope) { /* still decreasing, or nearly level */
@@ -333,7 +333,7 @@ void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
 }
 
 /* Linearise at m->v, where m->g was evaluated. */
-static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_verdict *verdict, step_report *report)
+static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_status *verdict, step_report *report)
 {
   double norm;
   PetscFunctionBegin;
@@ -351,7 +351,7 @@ static double tolerance_of(const step_motion *m, double norm)
 
 /* Newton direction. If an exact tangent gives no descent direction or takes too long, the definite tangent replaces it. */
 static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_unknowns *u, double norm, bool is_start, double *slope,
-                                     step_verdict *verdict, step_report *report)
+                                     step_status *verdict, step_report *report)
 {
   int64_t inner = m->n_inner;
   PetscFunctionBegin;
@@ -370,7 +370,7 @@ static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_verdict *verdict,
+PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *verdict,
                                    step_report *report)
 {
   PetscFunctionBegin;
@@ -382,12 +382,12 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
   for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
     const bool is_there = k > 0 && norm <= o->tolerance;
     if (m->is_exact && (k == TRIES || (is_there && m->options.needs_tangent))) step_motion_set_exact(m, l, false);
-    if (stop_is_urgent()) *verdict = (step_verdict){STEP_DROPPED, NULL, -1};
+    if (stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
     else if (!is_known && (needs_tangent(m) || !is_there)) /* also after convergence: the contact problem needs A there */
       PetscCall(linearise_at_state(m, l, u, k == 0, verdict, report));
     if (verdict->code != STEP_OK || is_known || is_there) break;
     if (k == o->max_iterations) {
-      if (!(norm <= o->stall_tolerance)) *verdict = (step_verdict){STEP_NOT_CONVERGED, step_layout_largest_residual(l, m->full), -1};
+      if (!(norm <= o->stall_tolerance)) *verdict = (step_status){STEP_NOT_CONVERGED, step_layout_largest_residual(l, m->full), -1};
       break;
     }
     before = norm;

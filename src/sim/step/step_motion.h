@@ -23,8 +23,8 @@ typedef struct {
   step_motion_options options;
   sparse_rows  A;      /* tangent at v in the unknowns of the step */
   mass_factor *factor; /* Cholesky factor of A, for small components */
-  front_tree   *tree;  /* for large components: elimination tree and multifrontal factor */
-  front_factor *front;
+  multifrontal_tree   *tree;  /* for large components: elimination tree and multifrontal factor */
+  multifrontal_factor *front;
   sap_columns   columns; /* columns of J, for the terms of the step */
   bool            is_chosen, is_iterative; /* method chosen; conjugate gradients on products instead of a factor */
   bool            is_matrix_free;          /* products without assembling A */
@@ -46,16 +46,16 @@ PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, 
                                   step_motion *m);
 void           step_motion_destroy(step_motion *m);
 /* Evaluate m->g at m->v and update l->v and the poses. *norm = |D^-1 g| in units of acceleration_scale. */
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_verdict *verdict,
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_status *verdict,
                                       step_report *report);
 /* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_motion_norm. */
 PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x);
 /* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
  * has no mass. */
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
-                                       step_verdict *verdict);
+                                       step_status *verdict);
 /* Iterate m->v to free motion. A is computed there if options.wants_tangent. */
-PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_verdict *verdict,
+PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *verdict,
                                    step_report *report);
 /* From the next evaluation on, use exact tangents for the systems that allow them, or definite ones for all. */
 void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact);

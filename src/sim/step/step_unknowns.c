@@ -49,7 +49,7 @@ static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step
     if (index[i] >= 0) row[n] = (int32_t)i, col[n] = index[i], value[n++] = 1.0;
   for (int64_t i = 0; i < l->dependent.n; ++i)
     for (int k = 0; k < 3; ++k) {
-      const body_follower *e = &l->dependent.entry[i];
+      const body_dependent_block *e = &l->dependent.entry[i];
       const int32_t        to = index[3 * (int64_t)e->leader + k];
       if (to >= 0) row[n] = 3 * e->block + k, col[n] = to, value[n++] = e->weight;
     }

@@ -176,7 +176,7 @@ static void what_grows_has_more_points(void **state)
   two_spheres(&s, 0.1);
   random_state(&s, 8);
   const double dx = 6.0 * edge();
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   augury      *a       = begin(&s, dx, NULL);
   assert_int_equal(augury_n_points(a), 2 * NODES);
   for (int i = 3 * NODES; i < 6 * NODES; ++i) s.x[i] *= 4.0;
@@ -210,7 +210,7 @@ static void what_is_out_of_reach_is_said(void **state)
     random_state(&s, 8);
     before = s;
     augury      *a       = begin(&s, 1.0, NULL);
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     for (int e = 0; e < 2 * TRIANGLES; ++e)
       active[e] = cases[c].is_active || (s.element[3 * e] != 11 && s.element[3 * e + 1] != 11 && s.element[3 * e + 2] != 11);
     s.x[3 * cases[c].where + 1] = cases[c].x;

@@ -319,7 +319,7 @@ static void the_operator_is_its_definition(void **state)
     assert_ok(boundary_samples_create(&s.b, s.x, dx, 0, &p));
     plain_operator(&t, &p, dx, active, &g);
     augury      *a;
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
     assert_ok(augury_begin(a, s.x, active, &verdict));
@@ -357,7 +357,7 @@ static void momentum_with_a_continuum_is_conserved(void **state)
     full_grid g = cover(&s, dx);
     continuum o = rough_continuum(&g, c);
     augury   *a;
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
     assert_ok(augury_begin(a, s.x, active, &verdict));
@@ -404,7 +404,7 @@ static void a_continuum_beyond_reach_is_untouched(void **state)
   full_grid g = cover(&s, dx);
   continuum o = rough_continuum(&g, 5);
   augury   *a;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(augury_create(&s.b, s.x, dx, &a));
   augury_set_continuum(a, &o.c);
   assert_ok(augury_begin(a, s.x, active, &verdict));
@@ -499,7 +499,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
       augury_result        r;
       augury_near         *near;
       augury              *a;
-      step_verdict         verdict = {STEP_OK, NULL, -1};
+      step_status         verdict = {STEP_OK, NULL, -1};
       int64_t              n;
       continuum            o = half_space(dx, 3000.0);
       if (!is_known) memset(o.outward, 0, (size_t)o.c.n * sizeof *o.outward);

@@ -54,7 +54,7 @@ static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
   const augury_options o = {.accepts_sliding_change = accepts, .max_iterations = iterations, .tolerance = 1e-12, .side = s->side};
   augury_result        r;
   augury              *a;
-  step_verdict         verdict = {STEP_OK, NULL, -1};
+  step_status         verdict = {STEP_OK, NULL, -1};
   double               P[2][3], L[2][3];
   assert_ok(augury_create(&s->b, s->x, dx, &a));
   assert_ok(augury_begin(a, s->x, s->active, &verdict));
@@ -229,7 +229,7 @@ static void a_sheet_meets_a_continuum(void **state)
       const augury_options o = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12, .side = s.side};
       augury_result        r;
       augury              *a;
-      step_verdict         verdict = {STEP_OK, NULL, -1};
+      step_status         verdict = {STEP_OK, NULL, -1};
       assert_ok(augury_create(&s.b, s.x, dx, &a));
       augury_set_continuum(a, &there);
       assert_ok(augury_begin(a, s.x, s.active, &verdict));
@@ -267,7 +267,7 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
     augury_result        r;
     augury_near         *near;
     augury              *a;
-    step_verdict         verdict = {STEP_OK, NULL, -1};
+    step_status         verdict = {STEP_OK, NULL, -1};
     lay(&s, 1, z, w, n);
     memset(u, 0, sizeof u);
     assert_ok(augury_near_create(&s.b, s.body, dx, &near));

@@ -115,7 +115,7 @@ static double leaves(pair *s, bool is_towards, bool accepts)
 {
   augury_options o = {.accepts_sliding_change = accepts, .max_iterations = 30, .towards = is_towards ? s->towards : NULL};
   augury_result  done;
-  step_verdict   verdict = {STEP_OK, NULL, -1};
+  step_status   verdict = {STEP_OK, NULL, -1};
   augury        *a;
   double         P0[3], L0[3], P[3], L[3], mean = 0.0;
   bar_and_wall(s, 1.0);

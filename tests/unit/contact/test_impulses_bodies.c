@@ -257,7 +257,7 @@ static void zones_with_a_rigid_body(void **state)
                         .inverse_inertia = {1.0, 0.1, 0, 0.1, 0.7, 0.2, 0, 0.2, 0.4},
                         .v = {0.1, 0.2, 0.3}, .w = {0.5, -0.4, 0.3}, .is_cayley = has_wall};
     const impulse_step step = {.dt = dt, .x0 = x, .v = v, .rigid = &b, .wall = &wall};
-    step_verdict       verdict = {STEP_OK, NULL, -1};
+    step_status       verdict = {STEP_OK, NULL, -1};
     impulse_report     report;
     impulses          *a;
     int64_t            n;
@@ -273,7 +273,7 @@ static void zones_with_a_rigid_body(void **state)
     assert_int_equal(verdict.code, STEP_OK);
     assert_int_equal(report.n_zones, 1);
     assert_int_equal(report.n_zone_nodes, has_wall ? 3 : 2);
-    assert_ok(impulses_count_meetings(a, x, impulses_ends(a), &n));
+    assert_ok(impulses_count_collisions(a, x, impulses_ends(a), &n));
     assert_int_equal(n, 0);
     impulses_destroy(&a);
     for (int k = 0; k < 3 && has_wall; ++k) {
@@ -312,7 +312,7 @@ static void a_round_settles_what_friction_turns(void **state)
     int                   corner = 0;
     impulses             *a;
     impulse_report        r;
-    step_verdict          verdict = {STEP_OK, NULL, -1};
+    step_status          verdict = {STEP_OK, NULL, -1};
     throw(&w, 1, 0.0, 500 + c);
     all_laws(0.8, 0.0);
     make_rigid(0, 0.0, 500 + c, false);

@@ -112,7 +112,7 @@ static void pose(world *w)
 }
 static void residual(world *w, bool with_tangent, double *g)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)w->n_blocks * 3 * sizeof *g);
   pose(w);
   assert_ok(penalty_contact_residual(w->contact, w->v, w->frames, g, with_tangent, &verdict));
@@ -429,7 +429,7 @@ static void not_finite_is_named(void **unused)
   world w;
   world_create(&w, 40, 1, CLOUD, BALL, 0.4, 8);
   world_settle(&w, 4);
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   w.v[3 * 17] = w.v[3 * 29 + 1] = NAN;
   pose(&w);
   assert_ok(penalty_contact_residual(w.contact, w.v, w.frames, w.g, true, &verdict));

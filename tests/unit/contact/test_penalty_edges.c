@@ -85,7 +85,7 @@ static void move_frames(world *w, const double *v)
 
 static void residual(world *w, const double *v, double *g, bool with_tangent)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)w->n * sizeof *g);
   move_frames(w, v);
   assert_ok(penalty_contact_residual(w->contact, v, w->frames, g, with_tangent, &verdict));

@@ -69,7 +69,7 @@ static void slope_destroy(slope *s)
 static double gradient(slope *s, double dt, const double *v0, double *g)
 {
   const double diagonal[2] = {MASS, MASS * SIDE * SIDE / 6.0};
-  step_verdict verdict     = {STEP_OK, NULL, -1};
+  step_status verdict     = {STEP_OK, NULL, -1};
   double       sum         = 0.0;
   for (int f = 0; f < 2; ++f) mock_move_frame(&s->frames0[f], dt, s->v, &s->frames[f]);
   v3_copy(s->frames[1].v, s->belt);

@@ -7,7 +7,7 @@ static void test_whole_texts_are_numbers_or_not(void **state)
 {
   static const struct {
     const char      *text;
-    key_text_verdict verdict;
+    key_text_status verdict;
     double           value;
   } reals[] = {
     {"0", KEY_TEXT_OK, 0}, {"-0", KEY_TEXT_OK, -0.0}, {"+1", KEY_TEXT_OK, 1}, {".5", KEY_TEXT_OK, 0.5}, {"5.", KEY_TEXT_OK, 5}, {"-1.5e-3", KEY_TEXT_OK, -1.5e-3},
@@ -29,7 +29,7 @@ static void test_whole_numbers_lose_no_digit(void **state)
 {
   static const struct {
     const char      *text;
-    key_text_verdict verdict;
+    key_text_status verdict;
     int64_t          value;
   } ints[] = {
     {"0", KEY_TEXT_OK, 0}, {"-12", KEY_TEXT_OK, -12}, {"010", KEY_TEXT_OK, 10}, {"1e6", KEY_TEXT_OK, 1000000}, {"2.0", KEY_TEXT_OK, 2}, {"2.5e1", KEY_TEXT_OK, 25},

@@ -101,7 +101,7 @@ static void check_selection(int64_t n, int shape, int64_t k)
   assert_ok(memory_alloc("sorted", n, sizeof *sorted, &sorted));
   for (int64_t i = 0; i < n; ++i) x[i] = sorted[i] = number(shape, i, n);
   qsort(sorted, (size_t)n, sizeof *sorted, upwards);
-  const double found = select_place(n, x, k);
+  const double found = select_kth_smallest(n, x, k);
   assert_true(found == sorted[k] && x[k] == found);
   for (int64_t i = 0; i < n; ++i) assert_true(i < k ? x[i] <= found : x[i] >= found);
   qsort(x, (size_t)n, sizeof *x, upwards); /* the same numbers as before */

@@ -33,7 +33,7 @@ static int step(articulated_body *b, double t, double dt)
   const int64_t *dof;
   const double  *to;
   int64_t        n_blocks;
-  step_verdict   ok   = {STEP_OK, NULL, -1};
+  step_status   ok   = {STEP_OK, NULL, -1};
   const int      n    = b->tree.n_v;
   int            k    = 0;
   const body_ops *ops = b->base.ops;
@@ -293,16 +293,16 @@ static void test_links(void **state)
   int64_t           n;
   int               n_parts;
   body_totals       whole = sums(b), one, all = {0};
-  step_verdict      ok = {STEP_OK, NULL, -1};
+  step_status      ok = {STEP_OK, NULL, -1};
   body *const      *part = b->base.ops->parts(&b->base, &n_parts);
   assert_int_equal(n_parts, 3);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, h, &n, &ok));
   assert_ok(b->base.ops->velocity(&b->base, v));
   for (int i = 0; i < 3; ++i) {
-    body_spot   spot = {.kind = FEATURE_FRAME, .x = {0.3, 0.7, -0.4}};
+    body_contact_location   spot = {.kind = FEATURE_FRAME, .x = {0.3, 0.7, -0.4}};
     rigid_frame f0, f1;
-    int32_t     block[SPOT_MAX_BLOCKS];
-    double      J[SPOT_MAX_BLOCKS][9], u[3] = {0.0}, term[3], arm[3], X[3], x1[3];
+    int32_t     block[LOCATION_MAX_BLOCKS];
+    double      J[LOCATION_MAX_BLOCKS][9], u[3] = {0.0}, term[3], arm[3], X[3], x1[3];
     assert_ptr_equal(part[i]->ops->carrier(part[i]), &b->base);
     part[i]->ops->frame(part[i], 0.0, 0.0, NULL, &f0);
     part[i]->ops->frame(part[i], 0.0, h, v, &f1);
@@ -310,7 +310,7 @@ static void test_links(void **state)
     m3_mulv_t(X, f0.R, arm);
     m3_mulv(x1, f1.R, X);
     v3_add(x1, x1, f1.c);
-    for (int k = part[i]->ops->spot_jacobian(part[i], &spot, block, J); k-- > 0;) {
+    for (int k = part[i]->ops->location_jacobian(part[i], &spot, block, J); k-- > 0;) {
       m3_mulv(term, J[k], v + 3 * block[k]);
       v3_axpy(u, 1.0, term);
     }

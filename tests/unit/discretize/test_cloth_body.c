@@ -74,7 +74,7 @@ static void test_derivatives(void **unused)
 static void begin(nodal_body *b, double dt)
 {
   int64_t      n_blocks;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &verdict));
 }
 
@@ -247,7 +247,7 @@ static void test_collapse(void **unused)
   for (int kind = 0; kind < 2; ++kind) {
     nodal_body  *b = make(1, 1, 0.0, kind ? (stiffnesses){.bending = 1.0} : (stiffnesses){.stretch = 1.0});
     double       g[12], v[12] = {0.0};
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     begin(b, 1.0);
     for (int k = 0; k < 3; ++k) v[3 + k] = b->x[k] - b->x[3 + k]; /* node 1 to node 0 */
     assert_ok(b->base.ops->residual(&b->base, v, g, false, &verdict));

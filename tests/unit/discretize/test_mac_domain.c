@@ -276,7 +276,7 @@ static double *some_steps(int threads, int64_t *n)
   for (int s = 0; s < 6; ++s) {
     assert_int_equal(fixture_begin(d, 0.01).code, STEP_OK);
     assert_int_equal(fixture_end(d).code, STEP_OK);
-    assert_ok(mac_domain_settle(d, 0, NULL, s % 2 == 1, NULL));
+    assert_ok(mac_domain_correct_positions(d, 0, NULL, s % 2 == 1, NULL));
   }
   *n = 15 * (d->bodies.particles[0]->n + d->bodies.particles[1]->n);
   assert_ok(memory_alloc("state", *n, sizeof *out, &out));
@@ -319,8 +319,8 @@ static void cfl_is_refused(void **state)
   assert_ok(mac_domain_create(&o, nothing, &d));
   particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 0.0, v0, 0.0));
   p->v[2][5]   = 20.1;
-  step_verdict v = fixture_begin(d, dt);
-  assert_int_equal(v.code, STEP_CFL);
+  step_status v = fixture_begin(d, dt);
+  assert_int_equal(v.code, STEP_CFL_VIOLATED);
   assert_string_equal(v.body, "one");
   assert_int_equal(v.where, 5);
   p->v[2][5] = 19.0;
@@ -329,7 +329,7 @@ static void cfl_is_refused(void **state)
   const double x5 = p->x[2][5];
   for (int64_t i = 0; i < s->grid.n_slots; ++i) s->u[2][i] = 19.99;
   s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = 25.0;
-  assert_int_equal(fixture_end(d).code, STEP_CFL);
+  assert_int_equal(fixture_end(d).code, STEP_CFL_VIOLATED);
   assert_true(p->x[2][5] == x5 && p->v[2][5] == 19.0);
   s->u[2][mac_grid_slot(&s->grid, 3, 3, 3)] = NAN;
   assert_int_equal(fixture_end(d).code, STEP_NOT_FINITE);

@@ -48,7 +48,7 @@ static void alternating_rows_are_held(void **unused)
       mac_grid_cell(&c.s.grid, y.face_slot[f], at);
       y.u[f] = y.face_axis[f] == 0 ? 0.3 + (at[1] % 2 ? -a : a) : -0.2;
     }
-    assert_ok(mac_hourglass_hold(&c.s.grid, &y, share, pressure));
+    assert_ok(mac_hourglass_apply(&c.s.grid, &y, share, pressure));
     const double lost = is_bounded ? 2.0 * share * FRICTION * p * DT / (DENSITY * y.h) : 0.25 * a;
     assert_true(lost < 0.3 * a);
     for (int64_t f = 0; f < y.n_faces; ++f) {
@@ -78,7 +78,7 @@ static void smooth_flow_is_not_felt(void **unused)
       y.u[f] = u[f] = kind ? random_range(2, (uint64_t)f, 0, -1.0, 1.0) : v3_dot(L[y.face_axis[f]], x);
     }
     for (int64_t i = 0; i < y.n_cells; ++i) p[i] = kind == 1 ? -1.0 : 1e6;
-    assert_ok(mac_hourglass_hold(&c.s.grid, &y, kind == 2 ? 0.0 : 1.0, p));
+    assert_ok(mac_hourglass_apply(&c.s.grid, &y, kind == 2 ? 0.0 : 1.0, p));
     for (int64_t f = 0; f < y.n_faces; ++f) assert_close(y.u[f], u[f], 1e-13);
   }
   memory_free(&p), memory_free(&u), done(&c, &y);
@@ -124,7 +124,7 @@ static void nothing_is_lost_but_energy(void **unused)
     for (int64_t i = 0; i < y.n_cells; ++i) p[i] = random_range(3, (uint64_t)i, 1, 0.0, 2000.0);
     for (int64_t f = 0; f < y.n_faces; ++f) y.u[f] = u[f] = 2.0 + random_range(3, (uint64_t)f, 0, -1.0, 1.0);
     sums(&c, &y, before);
-    assert_ok(mac_hourglass_hold(&c.s.grid, &y, 0.5, p));
+    assert_ok(mac_hourglass_apply(&c.s.grid, &y, 0.5, p));
     sums(&c, &y, after);
     const double scale = 1e-13 * before[6];
     for (int k = 0; k < 6; ++k) assert_close(after[k], before[k], scale);

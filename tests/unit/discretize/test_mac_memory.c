@@ -43,9 +43,9 @@ static void found_again_at_the_same_place(void **unused)
     for (int64_t i = 0; i < old.n_stress; ++i) value[1][i] = mark(&before.s.grid, old.stress_slot[i], old.component[i]);
     assert_ok(mac_memory_create(&m));
     assert_ok(mac_memory_create(&copy));
-    mac_memory_guess(m, &after.s.grid, &new, value[3], value[4], value[5]);
+    mac_memory_initial_guess(m, &after.s.grid, &new, value[3], value[4], value[5]);
     for (int64_t i = 0; i < new.n_cells; ++i) assert_true(value[3][i] == 0.0 && value[5][i] == 0.0);
-    assert_ok(mac_memory_remember(m, &before.s.grid, &old, value[0], value[1], value[2]));
+    assert_ok(mac_memory_store(m, &before.s.grid, &old, value[0], value[1], value[2]));
     /* through a checkpoint's table */
     assert_ok(field_table_create(&table));
     assert_ok(mac_memory_fields(copy, table));
@@ -57,7 +57,7 @@ static void found_again_at_the_same_place(void **unused)
     memcpy(copy->stress, m->stress, 5 * (size_t)m->n * sizeof *m->stress),
         memcpy(copy->multiplier, m->multiplier, (size_t)m->n * sizeof *m->multiplier);
     assert_ok(group->restored(group->context));
-    mac_memory_guess(copy, &after.s.grid, &new, value[3], value[4], value[5]);
+    mac_memory_initial_guess(copy, &after.s.grid, &new, value[3], value[4], value[5]);
     int64_t n_found = 0, n_lost = 0;
     for (int64_t i = 0; i < new.n_cells; ++i) {
       int32_t at[3];

@@ -37,7 +37,7 @@ static void lattices_rest(void **state)
     mac_options o;
     mac_domain *d = domain_of_cells(lo[c], hi[c], 0.0, &o, sand);
     double     *x = positions(d->bodies.particles[0]);
-    assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
+    assert_ok(mac_domain_correct_positions(d, 0, NULL, true, NULL));
     double *y = positions(d->bodies.particles[0]);
     assert_memory_equal(x, y, (size_t)(3 * d->bodies.particles[0]->n) * sizeof *x);
     memory_free(&x), memory_free(&y);
@@ -72,7 +72,7 @@ static void a_squeezed_blob_spreads(void **state)
         p->x[a][i] = on_floor && a == 1 ? 0.5 * (p->x[a][i] - 0.3) : 0.5 + (on_floor ? 1.0 : 0.7937) * (p->x[a][i] - 0.5),
         p->v[a][i] = 0.25 * a;
     double *x = positions(p);
-    for (int frame = 0; frame < 10; ++frame) assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
+    for (int frame = 0; frame < 10; ++frame) assert_ok(mac_domain_correct_positions(d, 0, NULL, true, NULL));
     double *y = positions(p);
     assert_true(volume_of(x, p->n) < 0.56 * volume_of(full, p->n));
     assert_close(volume_of(y, p->n) / volume_of(full, p->n), 1.0, 0.25);
@@ -115,7 +115,7 @@ static void thin_grains_rest(void **state)
     for (int q = 0; q < 9; ++q) p->C[q][i] = 1.0 + q;
   }
   double *x = positions(p);
-  assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
+  assert_ok(mac_domain_correct_positions(d, 0, NULL, true, NULL));
   for (int64_t i = 0; i < p->n; ++i)
     for (int a = 0; a < 3; ++a) {
       const bool is_pushed_back = (p->x[a][i] - x[3 * p->id[i] + a]) * p->v[a][i] < 0.0, forgets = is_pushed_back && p->id[i] % 2;
@@ -144,7 +144,7 @@ static void a_settled_column_stays(void **state)
   for (int frame = 0; frame < 20; ++frame) {
     memory_free(&before);
     before = positions(p);
-    assert_ok(mac_domain_settle(d, 0, NULL, true, NULL));
+    assert_ok(mac_domain_correct_positions(d, 0, NULL, true, NULL));
     double *now = positions(p), sum = 0.0;
     for (int64_t i = 0; i < 3 * p->n; ++i) sum += pow(now[i] - before[i], 2);
     drift = sqrt(sum / (double)p->n) / h;
@@ -175,7 +175,7 @@ static void out_of_solids(void **state)
   mac_solid solid = {
       .n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
   double   *x = positions(d->bodies.particles[0]);
-  assert_ok(mac_domain_settle(d, 1, &solid, false, NULL));
+  assert_ok(mac_domain_correct_positions(d, 1, &solid, false, NULL));
   double       *y = positions(d->bodies.particles[0]);
   const double  center[3] = {at[0], at[1] + 0.05, at[2]};
   int           n_moved = 0;
@@ -225,7 +225,7 @@ static void solids_are_hit(void **state)
     assert_ok(memory_alloc("v", 3 * p->n, sizeof *v, &v));
     for (int64_t i = 0; i < p->n; ++i)
       for (int a = 0; a < 3; ++a) v[3 * i + a] = p->v[a][i];
-    assert_ok(mac_domain_settle(d, 1, &solid, false, impulse));
+    assert_ok(mac_domain_correct_positions(d, 1, &solid, false, impulse));
     for (int64_t i = 0; i < p->n; ++i) {
       const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, after[3] = {p->v[0][i], p->v[1][i], p->v[2][i]},
                    out[3] = {x[0] - 0.5, x[1] - 0.55, x[2] - 0.5};
@@ -289,7 +289,7 @@ static void thin_solids_hold(void **state)
       n_beyond += before[i] * now < 0.0 && fabs(now) < 0.02, n_through += before[i] * now < 0.0 && fabs(now) >= 0.02;
     }
     assert_true(n_beyond > 50 && n_through > 3);
-    assert_ok(mac_domain_settle(d, 1, &solid, false, NULL));
+    assert_ok(mac_domain_correct_positions(d, 1, &solid, false, NULL));
     for (int64_t i = 0; i < p->n; ++i) {
       const double now = p->x[2][i] - 0.5 - rise;
       assert_true(before[i] * now > 0.0 && fabs(now) >= 0.02);

@@ -127,7 +127,7 @@ static void lagged_and_current(void **state)
   assert_close(r.P[0], 2.0 * MU * e + 2.0 * LAMBDA * e, 1e-13 * E);
   assert_close(r.P[8], 2.0 * LAMBDA * e, 1e-13 * E);
   double         F[9];
-  material_marks marks = {0.0, 0.0};
+  material_step_maxima marks = {0.0, 0.0};
   memcpy(F, R, sizeof F);
   assert_int_equal(material_accept(lagged, 1, 1, one, F, NULL, &marks), 1);
   assert_memory_equal(F, R, sizeof F);
@@ -176,7 +176,7 @@ static void von_mises_returns(void **state)
   assert_false(material_is_elastic(m));
   for (int repeat = 0; repeat < 400; ++repeat) {
     double         start[9], F[9], R0[9], R[9], B[9], wanted[9], got[9], S[9], least[9], strain = 0.25, before[9], trial[9];
-    material_marks marks = {0.0, 0.0};
+    material_step_maxima marks = {0.0, 0.0};
     random_step(repeat % 4 == 0 ? 0.01 : 0.4, start, F);
     polar3(start, R0, NULL), polar3(F, R, NULL);
     strain_of(F, R0, B), return_by_eigenvalues(B, wanted);
@@ -234,7 +234,7 @@ static void von_mises_turns(void **state)
     for (int i = 0; i < N; ++i) /* only the second of three turns */
       for (int k = 0; k < 9; ++k) start[k * N + i] = k % 4 == 0, step[k * N + i] = i == 1 ? F[k] : S[k];
     memcpy(kept, step, sizeof kept);
-    material_marks marks = {0.0, 0.0};
+    material_step_maxima marks = {0.0, 0.0};
     const int64_t  n     = material_accept(m, N, N, start, step, history, &marks);
     if (w > 80.0 * M_PI / 180.0) {
       assert_int_equal(n, 1);
@@ -303,7 +303,7 @@ static void von_mises_is_drawn(void **state)
   for (int above = 0; above < 2; ++above) {
     const double   e = 5e3 / E * (above ? 1.0 + 1e-9 : 1.0 - 1e-9), one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     double         bar[9] = {1.0 + e, 0, 0, 0, 1.0 - 0.3 * e, 0, 0, 0, 1.0 - 0.3 * e}, q = 0.0;
-    material_marks marks = {0.0, 0.0};
+    material_step_maxima marks = {0.0, 0.0};
     assert_int_equal(material_accept(m, 1, 1, one, bar, &q, &marks), 1);
     assert_true((q > 0.0) == above && (marks.overshoot > 1.0) == above);
     assert_close(marks.overshoot, 1.0, 1e-8);

@@ -213,7 +213,7 @@ static void test_prescribed_bodies(void **state)
   assert_close(f.v[2], 2.0, 0.0);
   rigid_body_move_to(b, 0.25);
   assert_close(b->c[2], 0.5, 1e-16);
-  rigid_body_follow(b, (const double[3]){1, 1, 0}, d);
+  rigid_body_current_point(b, (const double[3]){1, 1, 0}, d);
   assert_close(d[2], 0.5, 1e-16);
   rigid_body_destroy(&b);
   b = rigid_from_text(RIGID_STATIC, "{shape: {container: {min: [0, 0, 0], max: [1, 1, 1]}}}", 0.0, doc, NULL);

@@ -172,7 +172,7 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
 static void two_rough_steps(mpm_domain *d)
 {
   body        *b = mpm_domain_body(d);
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   for (int s = 0; s < 2; ++s) {
     const int64_t n = 3 * fixture_begin(b, 0.0, 1e-3);
     double       *v = fixture_vector(n), *g = fixture_vector(n), *y = fixture_vector(n), *m = fixture_vector(n), *blocks = fixture_vector(3 * n);
@@ -290,7 +290,7 @@ static void contact_points_are_the_particles(void **state)
     mpm_domain_body(d)->first_block = 17;
     fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     for (int i = 0; i < 2; ++i) {
-      const body   *b     = mpm_domain_point_body(d, i);
+      const body   *b     = mpm_domain_adapter(d, i);
       const int64_t n     = b->ops->n_clusters(b);
       int64_t       next  = 0;
       assert_int_equal(b->first_block, 17);
@@ -331,9 +331,9 @@ static void refused_steps_change_nothing(void **state)
   double       *v      = fixture_vector(3 * n);
   for (int64_t i = 0; i < n; ++i) v[3 * i] = 101.0;
   for (int kind = 0; kind < 2; ++kind) {
-    step_verdict verdict = {STEP_OK, NULL, -1};
+    step_status verdict = {STEP_OK, NULL, -1};
     assert_ok(b->ops->end_step(b, v, &verdict));
-    assert_int_equal(verdict.code, kind ? STEP_INVERTED : STEP_CFL);
+    assert_int_equal(verdict.code, kind ? STEP_INVERTED : STEP_CFL_VIOLATED);
     assert_non_null(verdict.body);
     void *after = snapshot(d, &bytes);
     assert_memory_equal(before, after, (size_t)bytes);
@@ -347,7 +347,7 @@ static void refused_steps_change_nothing(void **state)
   memory_free(&before);
   memory_free(&v);
   d->bodies.particles[0]->x[1][42] = 1e9;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   int64_t      blocks;
   assert_ok(b->ops->begin_step(b, 0.0, 1e-3, &blocks, &verdict));
   assert_int_equal(verdict.code, STEP_OUT_OF_GRID);
@@ -379,7 +379,7 @@ static void forces_and_sources(void **state)
   const particle_seed drop = {.n = 1, .x = far, .v = fast, .volume_each = 1e-4};
   assert_ok(particle_bodies_emit(&d->bodies, 0, &drop));
   body_totals sums;
-  assert_ok(mpm_domain_point_body(d, 0)->ops->totals(mpm_domain_point_body(d, 0), no_gravity, &sums));
+  assert_ok(mpm_domain_adapter(d, 0)->ops->totals(mpm_domain_adapter(d, 0), no_gravity, &sums));
   assert_close(sums.mass, 1000.0 * (24 * 1e-3 / 8 + 1e-4), 1e-12);
   run_step(mpm_domain_body(d), 0.0, 1e-2);
   const particles *p = mpm_domain_particles(d, 0);
@@ -408,7 +408,7 @@ static void sand_tangent_is_the_derivative(void **state)
     for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 ? (i % 3 == 1 ? 0.1 * p->F[k][i] : 0.0) : i % 3 == 2 ? 1.05 : 0.95;
   double *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *plus = fixture_vector(n), *minus = fixture_vector(n);
   fixture_random(n, x, 2, 1.0);
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   const double eps = 1e-5;
   assert_ok(b->ops->residual(b, v, y, true, &verdict));
   memset(y, 0, (size_t)n * sizeof *y);

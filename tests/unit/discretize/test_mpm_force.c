@@ -19,7 +19,7 @@ static int setup(void **state)
 
 static void residual(mpm_domain *d, const double *v, double *g, bool with_tangent)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)(3 * d->grid->n_dofs) * sizeof *g);
   assert_ok(d->base.ops->residual(&d->base, v, g, with_tangent, &verdict));
   assert_int_equal(verdict.code, STEP_OK);
@@ -224,7 +224,7 @@ static void internal_forces_balance(void **state)
     mpm_domain_set_affine_gradient(d, c >= 2);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *f = fixture_vector(3 * n), sum[3] = {0}, moment[3] = {0}, size = 0.0;
-    step_verdict  verdict = {STEP_OK, NULL, -1};
+    step_status  verdict = {STEP_OK, NULL, -1};
     fixture_random(3 * n, v, 1, 0.5);
     assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &verdict));
     for (int64_t i = 0; i < n; ++i) {
@@ -263,7 +263,7 @@ static void bad_particles_are_named(void **state)
     mpm_domain   *d = fixture_cloud(&elastic, 2, N, 0.1, MPM_QUADRATIC, apic, no_gravity);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *g = fixture_vector(3 * n);
-    step_verdict  verdict = {STEP_OK, NULL, -1};
+    step_status  verdict = {STEP_OK, NULL, -1};
     d->bodies.particles[1]->F[4][250] = -1.0;
     d->bodies.particles[1]->F[4][77]  = -1.0;
     assert_ok(d->base.ops->residual(&d->base, v, g, true, &verdict));
@@ -271,7 +271,7 @@ static void bad_particles_are_named(void **state)
     assert_int_equal(verdict.where, 77);
     assert_string_equal(verdict.body, "block");
     d->bodies.particles[0]->F[4][123] = NAN;
-    verdict                    = (step_verdict){STEP_OK, NULL, -1};
+    verdict                    = (step_status){STEP_OK, NULL, -1};
     assert_ok(d->base.ops->residual(&d->base, v, g, false, &verdict));
     assert_int_equal(verdict.code, STEP_NOT_FINITE);
     assert_int_equal(verdict.where, 123);

@@ -45,7 +45,7 @@ static void the_light_follow_the_heavy(void **state)
   for (int c = 0; c < 2; ++c) {
     mpm_domain          *d = cloud(c, SHARE);
     const mpm_grid      *g = d->grid;
-    const body_follower *f;
+    const body_dependent_block *f;
     const int64_t        n = d->base.ops->followers(&d->base, &f);
     double              *sum = fixture_vector(g->n_dofs);
     int64_t              n_light = 0, n_follow = 0;
@@ -73,7 +73,7 @@ static void linear_velocities_survive(void **state)
   for (int c = 0; c < 2; ++c) {
     mpm_domain          *d = cloud(c, SHARE);
     const mpm_grid      *g = d->grid;
-    const body_follower *f;
+    const body_dependent_block *f;
     const int64_t        n = d->base.ops->followers(&d->base, &f);
     int64_t              n_pairs = 0;
     for (int64_t k = 0; k < n; ++k) {
@@ -101,7 +101,7 @@ static void mirrors_are_obeyed(void **state)
   (void)state;
   for (int c = 0; c < 2; ++c) {
     mpm_domain          *d = fixture_cloud(&stuff, 2, N, 0.1, kernels[c], apic, no_gravity);
-    const body_follower *f;
+    const body_dependent_block *f;
     double               low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     int64_t              n_follow_on_plane = 0;
     for (int b = 0; b < d->bodies.n; ++b)
@@ -133,7 +133,7 @@ static int64_t light_in_bar(bool is_half)
   int          index;
   int64_t      m = 0, n_light = 0;
   mpm_domain  *d;
-  const body_follower *f;
+  const body_dependent_block *f;
   assert_ok(memory_alloc("x", 3 * 2 * SIDE * 4, sizeof *x, &x));
   for (int i = is_half ? 0 : -SIDE; i < SIDE; ++i)
     for (int k = 0; k < 4; ++k, ++m) v3_set(x + 3 * m, gap * (i + 0.5), gap * (k % 2 + 0.6), gap * (k / 2 + 0.6));
@@ -165,7 +165,7 @@ static void half_a_bar_is_as_light_as_the_whole(void **state)
 static void nobody_follows_unless_asked(void **state)
 {
   (void)state;
-  const body_follower *f;
+  const body_dependent_block *f;
   mpm_domain          *d = cloud(0, 0.0);
   assert_int_equal(d->base.ops->followers(&d->base, &f), 0);
   mpm_domain_destroy(&d);
@@ -178,13 +178,13 @@ static void what_moves_is_left_alone(void **state)
   (void)state;
   const double gravity[3] = {0, 6.0, -8.0}, h = 0.1, dt = 2e-2, rest = 0.8 * sqrt(10.0 * h), own = rest + 2.0 * 10.0 * dt;
   for (int c = 0; c < 2; ++c) {
-    const body_follower *all, *f;
+    const body_dependent_block *all, *f;
     mpm_domain          *d       = fixture_cloud(&stuff, 2, N, h, kernels[c], apic, gravity);
     int64_t              m = 0, count[3] = {0, 0, 0}; /* who follow, are too fast themselves, have leaders that are */
     mpm_domain_set_light_nodes(d, SHARE, INFINITY);
     fixture_begin(&d->base, 0.0, dt);
     const int64_t n = d->base.ops->followers(&d->base, &all);
-    body_follower *before;
+    body_dependent_block *before;
     assert_ok(memory_alloc("followers", n, sizeof *before, &before));
     memcpy(before, all, (size_t)n * sizeof *all);
     mpm_domain_set_light_nodes(d, SHARE, 0.8);
@@ -214,7 +214,7 @@ static void threads_change_nothing(void **state)
 {
   (void)state;
   mpm_domain          *one, *three;
-  const body_follower *a, *b;
+  const body_dependent_block *a, *b;
   team_set_threads(1);
   one = cloud(0, SHARE);
   team_set_threads(3);

@@ -15,7 +15,7 @@ static handed get(mpm_domain *d, int64_t n)
   assert_ok(memory_alloc("nodes", n, sizeof *o.node, &o.node));
   assert_ok(memory_alloc("nodes", n, sizeof *o.mass, &o.mass));
   assert_ok(memory_alloc("nodes", n, sizeof *o.outward, &o.outward));
-  assert_ok(mpm_nodes_get(d, o.node, o.mass, o.outward));
+  assert_ok(mpm_domain_get_nodes(d, o.node, o.mass, o.outward));
   return o;
 }
 static void put_away(handed *o) { memory_free(&o->node), memory_free(&o->mass), memory_free(&o->outward); }

@@ -91,7 +91,7 @@ static void test_forces(void **unused)
   material    *mat;
   nodal_body  *b;
   int64_t      n_blocks;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   state = 2;
   make(&material_law_neo_hookean, 3, 0.1, 0.0, &mat, &b);
   assert_ok(nodal_body_finish(b));
@@ -129,7 +129,7 @@ static void test_damping(void **unused)
   material    *mat;
   nodal_body  *b;
   int64_t      n_blocks;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   state = 3;
   make(&material_law_fixed_corotated, 2, 0.1, 0.05, &mat, &b);
   assert_ok(nodal_body_finish(b));
@@ -171,15 +171,15 @@ static void test_holds_colors_threads(void **unused)
   material      *mat;
   nodal_body    *b;
   int64_t        n_blocks;
-  step_verdict   verdict = {STEP_OK, NULL, -1};
-  nodal_hold     held = {.n = 2, .axis = {true, false, true}};
+  step_status   verdict = {STEP_OK, NULL, -1};
+  nodal_constraint     held = {.n = 2, .axis = {true, false, true}};
   const int64_t *dof;
   const double  *velocity;
   state = 4;
   make(&material_law_fixed_corotated, 4, 0.1, 0.01, &mat, &b);
   assert_ok(memory_alloc("held", 2, sizeof *held.node, &held.node));
   held.node[0] = 7, held.node[1] = 3;
-  assert_ok(nodal_body_add_hold(b, &held));
+  assert_ok(nodal_body_add_constraint(b, &held));
   assert_ok(nodal_body_finish(b));
   random_state(b, 0.02, 1.0);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &verdict));

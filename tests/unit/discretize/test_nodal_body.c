@@ -44,7 +44,7 @@ static void destroy(body *b)
 static void begin(body *b, double t, double dt)
 {
   int64_t      n_blocks;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(b->ops->begin_step(b, t, dt, &n_blocks, &verdict));
   assert_int_equal(n_blocks, 512);
   assert_int_equal(verdict.code, STEP_OK);
@@ -147,7 +147,7 @@ static void test_moving_holds(void **unused)
   const motion_spec turn = {.pivot = {0.5, 0.5, 0.0}, .velocity = {0.0, 0.0, 0.3}, .angular_velocity = {0.0, 0.0, 2.0}};
   const double      dt = 0.1;
   diagnostics      *d;
-  nodal_hold        held = {.n = 3, .axis = {true, true, true}}, pinned = {.n = 1, .axis = {false, false, true}}, pushed = {.n = 1, .axis = {true, false, false}};
+  nodal_constraint        held = {.n = 3, .axis = {true, true, true}}, pinned = {.n = 1, .axis = {false, false, true}}, pushed = {.n = 1, .axis = {true, false, false}};
   static double     v[1536];
   assert_ok(diagnostics_create(&d));
   assert_ok(motion_create(&turn, NULL, "motion", d, &held.motion));
@@ -160,14 +160,14 @@ static void test_moving_holds(void **unused)
   held.node[0] = 7, held.node[1] = 400, held.node[2] = 63;
   pinned.node[0] = 400;
   pushed.node[0] = 100;
-  assert_ok(nodal_body_add_hold(n, &held));
-  assert_ok(nodal_body_add_hold(n, &pinned));
-  assert_ok(nodal_body_add_hold(n, &pushed));
+  assert_ok(nodal_body_add_constraint(n, &held));
+  assert_ok(nodal_body_add_constraint(n, &pinned));
+  assert_ok(nodal_body_add_constraint(n, &pushed));
   assert_ok(nodal_body_finish(n));
   for (int step = 0; step < 3; ++step) {
     const int64_t *dof;
     const double  *wanted;
-    step_verdict   verdict = {STEP_OK, NULL, -1};
+    step_status   verdict = {STEP_OK, NULL, -1};
     begin(b, step * dt, dt);
     assert_int_equal(b->ops->prescribed(b, &dof, &wanted), 10);
     const double before = n->x[300] - n->rest[300], now = dt * (step + 1);
@@ -199,7 +199,7 @@ static void test_totals_and_step(void **unused)
   const double  w[3] = {0.0, 0.0, 3.0}, u[3] = {1.0, -2.0, 0.5}, gravity[3] = {0.0, 0.0, -9.81};
   static double v[1536], scale[1536];
   body_totals   sum;
-  step_verdict  verdict = {STEP_OK, NULL, -1};
+  step_status  verdict = {STEP_OK, NULL, -1};
   assert_ok(nodal_body_finish(n));
   for (int i = 0; i < 512; ++i) {
     const double arm[3] = {n->x[3 * i] - 0.5, n->x[3 * i + 1] - 0.5, n->x[3 * i + 2] - 0.5};
@@ -254,7 +254,7 @@ static void test_free_fall(void **unused)
   v[3] += 1e-3;
   residual(n, v, g, false);
   assert_true(fabs(g[3]) > 1e-4);
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   v[3 * 77 + 1]        = NAN;
   assert_ok(b->ops->residual(b, v, g, false, &verdict));
   assert_int_equal(verdict.code, STEP_NOT_FINITE);
@@ -265,10 +265,10 @@ static void test_free_fall(void **unused)
 
 static void hold_node(nodal_body *n, int32_t node)
 {
-  nodal_hold held = {.n = 1, .axis = {false, true, false}};
+  nodal_constraint held = {.n = 1, .axis = {false, true, false}};
   assert_ok(memory_alloc("held", 1, sizeof *held.node, &held.node));
   held.node[0] = node;
-  assert_ok(nodal_body_add_hold(n, &held));
+  assert_ok(nodal_body_add_constraint(n, &held));
 }
 
 /* V and W from wanted changes of momenta and the inertia about the centre of mass: the totals then change by those, to rounding, about any

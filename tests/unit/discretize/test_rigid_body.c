@@ -142,7 +142,7 @@ static void test_tangent(void **state)
   for (int rotation = 0; rotation < 2; ++rotation)
     for (int has_anchors = 0; has_anchors < 2; ++has_anchors) {
       document       *doc = NULL;
-      step_verdict    verdict = {0};
+      step_status    verdict = {0};
       int64_t         n;
       double          v[6], H[6][6], error[2] = {0}, size = 0.0, diagonal[18] = {0};
       assert_ok(document_create(&doc));
@@ -210,7 +210,7 @@ static void test_frame(void **state)
       assert_close(turn[2], f.Jl[3 + j], 1e-8);
       assert_close(turn[3], f.Jl[6 + j], 1e-8);
     }
-    step_verdict verdict = {0};
+    step_status verdict = {0};
     int64_t      n;
     assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n, &verdict));
     assert_ok(b->base.ops->end_step(&b->base, vu, &verdict));
@@ -365,7 +365,7 @@ static void test_points_and_fields(void **state)
   (void)state;
   document    *doc = NULL;
   field_table *table = NULL;
-  step_verdict verdict = {0};
+  step_status verdict = {0};
   int64_t      n, at = 0;
   double       mean_radius = 0.0;
   assert_ok(document_create(&doc));
@@ -390,7 +390,7 @@ static void test_points_and_fields(void **state)
       assert_true(v3_norm(d) <= radius * (1.0 + 1e-12));
       for (int k = 0; k < 3; ++k) assert_close(b->position[3 * at + k], x[k], 1e-15);
       double  back[3], local[3], R[9];
-      rigid_body_follow(b, (const double[3]){b->surface->x[3 * at] + 1, b->surface->x[3 * at + 1] + 2, b->surface->x[3 * at + 2] + 3}, back);
+      rigid_body_current_point(b, (const double[3]){b->surface->x[3 * at] + 1, b->surface->x[3 * at + 1] + 2, b->surface->x[3 * at + 2] + 3}, back);
       for (int k = 0; k < 3; ++k) assert_close(back[k], x[k], 1e-14);
       v3_sub(d, x, b->c);
       quaternion_to_matrix(R, b->q);
@@ -421,7 +421,7 @@ static void test_displace(void **state)
   const double move[6] = {10, 20, 30, 0, 0, M_PI / 2}, from[3] = {2, 2, 3};
   double       x[3];
   rigid_body_displace(b, move);
-  rigid_body_follow(b, from, x); /* (1, 0, 0) off the centre (1, 2, 3) */
+  rigid_body_current_point(b, from, x); /* (1, 0, 0) off the centre (1, 2, 3) */
   assert_close(x[0], 11.0, 1e-14);
   assert_close(x[1], 23.0, 1e-14);
   assert_close(x[2], 33.0, 1e-14);
@@ -430,7 +430,7 @@ static void test_displace(void **state)
     assert_close(b->w[k], 3.0 - k, 0.0);
   }
   /* hit: a brick of 2 x 4 x 6 (48 kg), by now 4 x 2 x 6, with 48 N s along y and a moment about x: 48 (2^2 + 6^2)/12 = 160 kg m^2 */
-  rigid_body_hit(b, (const double[6]){0, 48, 0, 160, 0, 0});
+  rigid_body_apply_impulse(b, (const double[6]){0, 48, 0, 160, 0, 0});
   assert_close(b->v[1], 3.0, 1e-13);
   assert_close(b->w[0], 4.0, 1e-13);
   assert_close(b->w[1], 2.0, 1e-13);

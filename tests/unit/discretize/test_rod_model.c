@@ -343,9 +343,9 @@ static void test_spots(void **unused)
   rod_random_state = 21;
   for (int m = 0; m < 2; ++m) {
     rod_case  c;
-    double    u[300], before[300], J[SPOT_MAX_BLOCKS][9];
-    int32_t   block[SPOT_MAX_BLOCKS];
-    body_spot spot = {.kind = FEATURE_POINT};
+    double    u[300], before[300], J[LOCATION_MAX_BLOCKS][9];
+    int32_t   block[LOCATION_MAX_BLOCKS];
+    body_contact_location spot = {.kind = FEATURE_POINT};
     open_rod(models[m].name, rods[3], NULL, &c);
     rod_begin(c.b, 0.0, 1e-7);
     random_rates(c.b, 1.0, u);
@@ -353,9 +353,9 @@ static void test_spots(void **unused)
     double v[20][3] = {{0.0}}, w[20][3] = {{0.0}};
     const int n = (int)c.b->strands.n_nodes;
     for (int i = 0; i < n; ++i) {
-      spot = (body_spot){.kind = FEATURE_POINT, .index = i};
+      spot = (body_contact_location){.kind = FEATURE_POINT, .index = i};
       v3_copy(spot.x, before + 3 * i);
-      const int count = c.base->ops->spot_jacobian(c.base, &spot, block, J);
+      const int count = c.base->ops->location_jacobian(c.base, &spot, block, J);
       for (int k = 0; k < count; ++k) {
         double term[3];
         m3_mulv(term, J[k], u + 3 * block[k]);
@@ -363,9 +363,9 @@ static void test_spots(void **unused)
       }
       /* Half way along a segment, and a rigid motion. */
       if (i == n - 1) continue;
-      spot = (body_spot){.kind = FEATURE_SEGMENT, .index = i, .w = {0.5}};
+      spot = (body_contact_location){.kind = FEATURE_SEGMENT, .index = i, .w = {0.5}};
       for (int k = 0; k < 3; ++k) spot.x[k] = 0.5 * (before[3 * i + k] + before[3 * i + 3 + k]) + 0.01 * rod_uniform(-1.0, 1.0);
-      const int      links = c.base->ops->spot_jacobian(c.base, &spot, block, J);
+      const int      links = c.base->ops->location_jacobian(c.base, &spot, block, J);
       const double   spin[3] = {1.0, -2.0, 0.5};
       double         expected[3], arm[3], shift[3] = {0.3, 0.1, 0.2};
       v3_sub(arm, spot.x, before);

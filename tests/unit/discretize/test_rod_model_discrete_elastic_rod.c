@@ -207,15 +207,15 @@ static void spots(void **unused)
   rod_random_state = 17;
   for (int64_t j = 0; j < 7; ++j) {
     rod_case c;
-    double   u[300], v[3] = {0.0}, x[2][3], J[SPOT_MAX_BLOCKS][9];
-    int32_t  block[SPOT_MAX_BLOCKS];
+    double   u[300], v[3] = {0.0}, x[2][3], J[LOCATION_MAX_BLOCKS][9];
+    int32_t  block[LOCATION_MAX_BLOCKS];
     rod_case_open(rods[0], NULL, &c);
     rod_begin(c.b, 0.0, 0.01);
     random_rates(c.b, 1.0, u);
     rod_accept(c.b, u);
-    body_spot spot = {.kind = FEATURE_SEGMENT, .index = j, .w = {0.3}};
+    body_contact_location spot = {.kind = FEATURE_SEGMENT, .index = j, .w = {0.3}};
     surface_point(c.b, j, 0.3, local, spot.x);
-    const int n = c.base->ops->spot_jacobian(c.base, &spot, block, J);
+    const int n = c.base->ops->location_jacobian(c.base, &spot, block, J);
     assert_int_equal(n, 3);
     random_rates(c.b, 1.0, u);
     for (int k = 0; k < n; ++k) {

@@ -57,7 +57,7 @@ static void cube_destroy(cube *c)
 static void internal(cube *c, double *g)
 {
   int64_t      n_blocks;
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(c->b->base.ops->begin_step(&c->b->base, 0.0, 1.0, &n_blocks, &verdict));
   residual(c->b, c->b->v, g, true); /* v is zero */
 }

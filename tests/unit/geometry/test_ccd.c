@@ -80,7 +80,7 @@ static const known_case CASES[] = {
 };
 
 static ccd_query query_of(bool is_edges) { return is_edges ? ccd_edge_edge : ccd_point_triangle; }
-static ccd_query lenient_of(bool is_edges) { return is_edges ? ccd_edge_edge_near : ccd_point_triangle_near; }
+static ccd_query lenient_of(bool is_edges) { return is_edges ? ccd_edge_edge_conservative : ccd_point_triangle_conservative; }
 
 static void closed_forms(void **unused)
 {

@@ -54,7 +54,7 @@ static void test_integers(void **state)
     if (orient3d(y[0], y[1], y[2], y[3]) != expected) fail_msg("%lld: the determinant's sign is %d", (long long)i, expected);
     wide height = 0; /* for the normal x[1]: the same kind of numbers */
     for (int k = 0; k < 3; ++k) height += (wide)x[1][k] * (x[3][k] - x[0][k]);
-    if (orient3d_ahead(y[1], y[0], y[3]) != sign(height)) fail_msg("%lld: the height's sign is %d", (long long)i, sign(height));
+    if (orient3d_plane_side(y[1], y[0], y[3]) != sign(height)) fail_msg("%lld: the height's sign is %d", (long long)i, sign(height));
     /* Odd permutations change it, even ones do not. */
     assert_int_equal(orient3d(y[1], y[0], y[2], y[3]), -expected);
     assert_int_equal(orient3d(y[3], y[1], y[0], y[2]), expected);
@@ -108,7 +108,7 @@ static void test_rounded_differences(void **state)
     const int64_t normal[3] = {1, -1, (int64_t)(i % 3) - 1};
     wide          height    = 0;
     for (int k = 0; k < 3; ++k) height += (wide)normal[k] * (x[1][k] - x[0][k]);
-    assert_int_equal(orient3d_ahead((const double[3]){1.0, -1.0, (double)normal[2]}, y[0], y[1]), sign(height));
+    assert_int_equal(orient3d_plane_side((const double[3]){1.0, -1.0, (double)normal[2]}, y[0], y[1]), sign(height));
   }
   for (int k = 0; k < 3; ++k) assert_true(seen[k] > 1000);
 }

@@ -104,7 +104,7 @@ static void tells_along(void **unused)
     segment_nearest near, rim[4];
     segment_pair_nearest(a, rows[k].b, &near, rim);
     assert_true(near.s > 0.0 && near.s < 1.0 && near.t > 0.0 && near.t < 1.0);
-    assert_int_equal(segment_pair_is_along(a, rows[k].b, &near, rim, near.distance + 0.01), rows[k].is_along);
+    assert_int_equal(segment_pair_overlaps_lengthwise(a, rows[k].b, &near, rim, near.distance + 0.01), rows[k].is_along);
   }
 }
 

@@ -41,7 +41,7 @@ static void the_bytes_are_those_of_the_moment(void **state)
   assert_ok(checkpoint_beside_start(folder, &head, s->table, 3, &b));
   assert_non_null(b);
   fixture_fill(s, 5.0); /* the computation goes on */
-  do assert_ok(checkpoint_beside_look(&b, false, &end)); /* how often depends on who has the processor */
+  do assert_ok(checkpoint_beside_poll(&b, false, &end)); /* how often depends on who has the processor */
   while (end.is_running);
   assert_true(end.is_written && end.step == 7 && end.seconds > 0 && !b);
   char *beside = bytes_of(path, &n_beside);
@@ -76,7 +76,7 @@ static void failures_are_told(void **state)
     setrlimit(RLIMIT_FSIZE, &usual);
     FILE *log = open_memstream(&said, &n);
     log_redirect(log, false);
-    assert_ok(checkpoint_beside_look(&b, true, &end));
+    assert_ok(checkpoint_beside_poll(&b, true, &end));
     log_redirect(NULL, false);
     fclose(log);
     assert_true(!end.is_running && !end.is_written && !b);

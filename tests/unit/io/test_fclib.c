@@ -420,9 +420,9 @@ static void test_vet(void **state)
   fclib_problem p;
   begin();
   write_local(&p);
-  assert_ok(fclib_vet(path, 20));
+  assert_ok(fclib_check_readable(path, 20));
   spoil_number(path, "fclib_local/spacedim", 7);
-  assert_ok(fclib_vet(path, 20)); /* wrong, but it does no harm to read */
+  assert_ok(fclib_check_readable(path, 20)); /* wrong, but it does no harm to read */
   fclib_clear(&p);
   folder_remove(folder);
   assert_no_leak();
@@ -441,7 +441,7 @@ static void test_collection(void **state)
   begin();
   for (size_t i = 0; i < files.gl_pathc; ++i) {
     fclib_problem p, back;
-    assert_ok(fclib_vet(files.gl_pathv[i], 20));
+    assert_ok(fclib_check_readable(files.gl_pathv[i], 20));
     if (fclib_read(files.gl_pathv[i], &p)) {
       expect_message(PETSC_ERR_USER_INPUT, "rolling friction");
       continue;

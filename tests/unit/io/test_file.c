@@ -70,7 +70,7 @@ static void test_put_off(void **state)
   snprintf(below, sizeof below, "%s/below", folder);
   assert_int_equal(mkdir(below, 0777), 0);
   n_files = n_folders = 0;
-  flush_put_off(1e6);
+  flush_defer(1e6);
   for (int i = 0; i < 5; ++i) write_text(folder, "a", "x");
   write_sealed(below, "frame", "frame");
   write_sealed(below, "one", "checkpoint");
@@ -83,7 +83,7 @@ static void test_put_off(void **state)
   write_text(folder, "a", "y");
   expect_flushes(1, 1); /* no longer put off */
 
-  flush_put_off(1e6);
+  flush_defer(1e6);
   write_text(folder, "a", "x");
   write_text(folder, "b", "x");
   write_sealed(below, "frame", "frame");
@@ -92,7 +92,7 @@ static void test_put_off(void **state)
   assert_ok(flush_now(true));
   expect_flushes(1, 1);
 
-  flush_put_off(1e6);
+  flush_defer(1e6);
   write_text(folder, "a", "x");
   write_text(folder, "b", "x");
   write_sealed(below, "frame", "frame");
@@ -112,7 +112,7 @@ static void test_time_is_up(void **state)
   folder_make(folder);
   snprintf(path, sizeof path, "%s/h.csv", folder);
   n_files = n_folders = 0;
-  flush_put_off(0.05);
+  flush_defer(0.05);
   assert_ok(history_open(path, 1, &name, &unit, -1, &h));
   assert_ok(history_row(h, &value));
   assert_ok(history_flush(h));

@@ -79,7 +79,7 @@ static void drawings_get_ids_of_their_own(void **state)
 {
   (void)state;
   text_buffer a = {0};
-  assert_ok(svg_adopt(drawing, strlen(drawing), "d3-", "x & y", &a));
+  assert_ok(svg_prepare_for_page(drawing, strlen(drawing), "d3-", "x & y", &a));
   assert_string_equal(a.data,
                       "<svg class=\"plot\" role=\"img\" aria-label=\"x &amp; y\" viewBox=\"0 0 48 26\" xmlns=\"http://www.w3.org/2000/svg\">\n"
                       "<g id=\"d3-canvas\">\n<defs>\n<path id='d3-gpPt1' d='M-1,-1'/>\n<use href='#d3-gpPt1' id='d3-gpPt2'/>\n</defs>\n"
@@ -95,7 +95,7 @@ static void damaged_drawings_do_no_harm(void **state)
   (void)state;
   for (size_t n = 0; n <= strlen(drawing); ++n) {
     text_buffer          a    = {0};
-    const PetscErrorCode code = svg_adopt(drawing, n, "d-", "", &a);
+    const PetscErrorCode code = svg_prepare_for_page(drawing, n, "d-", "", &a);
     if (n + 1 < strlen(drawing)) assert_int_equal(code, PETSC_ERR_LIB);
     error_clear();
     memory_free(&a.data);

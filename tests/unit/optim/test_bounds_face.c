@@ -8,7 +8,7 @@ static bool in_ball(int i, int j, int k) { return (i - 5) * (i - 5) + (j - 6) * 
 
 typedef struct {
   grid_matrix a;
-  box_qp      q;
+  bounds_qp      q;
   uint8_t    *is_free;
   double     *x, *y, *mx, *my;
 } face_case;
@@ -18,7 +18,7 @@ static void open_case(face_case *s, int which)
   if (which == 0) lattice_fill(19, 17, 21, 0, true, true, NULL, &s->a);
   else if (which == 1) lattice_fill(11, 13, 15, 7, true, true, in_ball, &s->a);
   else lattice_fill(16, 16, 16, 3, false, false, NULL, &s->a); /* singular when all are free */
-  s->q = (box_qp){.n = s->a.n, .diagonal = s->a.diagonal, .apply = grid_matrix_apply, .context = &s->a, .grid = &s->a};
+  s->q = (bounds_qp){.n = s->a.n, .diagonal = s->a.diagonal, .apply = grid_matrix_apply, .context = &s->a, .grid = &s->a};
   double **const vectors[] = {&s->x, &s->y, &s->mx, &s->my};
   for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("test", s->a.n, sizeof(double), vectors[k]));
   assert_ok(memory_alloc("test", s->a.n, 1, &s->is_free));
@@ -41,26 +41,26 @@ static void symmetric_positive_and_bits(void **state)
 {
   (void)state;
   for (int which = 0; which < 3; ++which)
-    for (int kind = 0; kind < BOX_N_PRECONDITIONERS; ++kind) {
+    for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS; ++kind) {
       face_case s;
       double   *first;
       open_case(&s, which);
       assert_ok(memory_alloc("test", s.a.n, sizeof(double), &first));
       for (int threads = 1; threads <= 3; ++threads) {
-        box_face *f = NULL;
+        bounds_face *f = NULL;
         team_set_threads(threads);
-        assert_ok(box_face_create(&s.q, kind, &f));
-        box_face_update(f, s.is_free);
-        box_face_apply(f, s.x, s.mx);
-        box_face_apply(f, s.y, s.my);
+        assert_ok(bounds_face_create(&s.q, kind, &f));
+        bounds_face_update(f, s.is_free);
+        bounds_face_apply(f, s.x, s.mx);
+        bounds_face_apply(f, s.y, s.my);
         if (threads == 1) memcpy(first, s.mx, (size_t)s.a.n * sizeof *first);
         assert_int_equal(memcmp(first, s.mx, (size_t)s.a.n * sizeof *first), 0);
         const double scale = sqrt(team_dot(s.a.n, s.x, s.x) * team_dot(s.a.n, s.my, s.my));
         assert_close(team_dot(s.a.n, s.y, s.mx) / scale, team_dot(s.a.n, s.x, s.my) / scale,
-                     kind == BOX_PRECONDITIONER_MULTIGRID ? 2e-6 : 1e-13);
+                     kind == BOUNDS_PRECONDITIONER_MULTIGRID ? 2e-6 : 1e-13);
         assert_true(team_dot(s.a.n, s.x, s.mx) > 0.0);
         for (int64_t i = 0; i < s.a.n; ++i) assert_true(s.is_free[i] || s.mx[i] == 0.0);
-        box_face_destroy(&f);
+        bounds_face_destroy(&f);
       }
       memory_free(&first);
       close_case(&s);
@@ -76,12 +76,12 @@ static void sweeps_invert_their_factors(void **state)
   (void)state;
   for (int which = 0; which < 2; ++which) {
     face_case   s;
-    box_sweeps *w = NULL;
+    bounds_sweeps *w = NULL;
     open_case(&s, which);
-    assert_ok(box_sweeps_create(&s.a, &w));
+    assert_ok(bounds_sweeps_create(&s.a, &w));
     assert_int_equal(w->to[1] != NULL, which == 0);
-    box_sweeps_mic(w, &s.a, s.is_free);
-    box_sweeps_apply(w, &s.a, s.x, s.mx);
+    bounds_sweeps_mic(w, &s.a, s.is_free);
+    bounds_sweeps_apply(w, &s.a, s.x, s.mx);
     for (int pass = 0; pass < 2; ++pass) /* mx -> my = E^-1 (E + L^T) mx -> mx = (E + L) my */
       for (int64_t i = 0; i < s.a.n; ++i) {
         const double e   = w->inverse[i] > 0.0 ? w->unit / w->inverse[i] : 0.0, *from = pass ? s.my : s.mx;
@@ -94,7 +94,7 @@ static void sweeps_invert_their_factors(void **state)
         else s.my[i] = e > 0.0 ? sum / e : 0.0;
       }
     for (int64_t i = 0; i < s.a.n; ++i) assert_close(s.mx[i], s.x[i], which == 0 ? 1e-5 : 1e-12);
-    box_sweeps_destroy(&w);
+    bounds_sweeps_destroy(&w);
     close_case(&s);
   }
   assert_no_leak();
@@ -104,24 +104,24 @@ static void sweeps_invert_their_factors(void **state)
 static void an_update_forgets(void **state)
 {
   (void)state;
-  for (int kind = 0; kind < BOX_N_PRECONDITIONERS; ++kind) {
+  for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS; ++kind) {
     face_case s;
-    box_face *f = NULL, *fresh = NULL;
+    bounds_face *f = NULL, *fresh = NULL;
     open_case(&s, 0);
-    assert_ok(box_face_create(&s.q, kind, &f));
-    box_face_update(f, s.is_free);
-    box_face_apply(f, s.x, s.mx);
+    assert_ok(bounds_face_create(&s.q, kind, &f));
+    bounds_face_update(f, s.is_free);
+    bounds_face_apply(f, s.x, s.mx);
     for (int64_t i = 5; i < s.a.n; i += s.a.n / 3) s.is_free[i] ^= 1; /* few: most of the coarse cells stay as they are */
     for (int64_t i = 0; i < s.a.n; ++i) s.x[i] = s.is_free[i] ? cos((double)i) : 0.0;
-    box_face_update(f, s.is_free);
-    box_face_apply(f, s.x, s.mx);
-    box_face_destroy(&f);
-    box_levels_destroy(&s.a.levels); /* which faces of one matrix share */
-    assert_ok(box_face_create(&s.q, kind, &fresh));
-    box_face_update(fresh, s.is_free);
-    box_face_apply(fresh, s.x, s.my);
+    bounds_face_update(f, s.is_free);
+    bounds_face_apply(f, s.x, s.mx);
+    bounds_face_destroy(&f);
+    bounds_levels_destroy(&s.a.levels); /* which faces of one matrix share */
+    assert_ok(bounds_face_create(&s.q, kind, &fresh));
+    bounds_face_update(fresh, s.is_free);
+    bounds_face_apply(fresh, s.x, s.my);
     assert_int_equal(memcmp(s.mx, s.my, (size_t)s.a.n * sizeof *s.mx), 0);
-    box_face_destroy(&fresh);
+    bounds_face_destroy(&fresh);
     close_case(&s);
   }
   assert_no_leak();
@@ -137,15 +137,15 @@ static void multigrid_takes_as_many_steps_on_all_sizes(void **state)
     for (int which = 0; which < 2; ++which) {
       grid_matrix a;
       double     *x, *b;
-      box_result  r = {0};
+      bounds_result  r = {0};
       lattice_fill(n, n, n, 0, true, false, NULL, &a);
-      const box_options o = box_defaults(BOX_METHOD_CG, which ? BOX_PRECONDITIONER_JACOBI : BOX_PRECONDITIONER_MULTIGRID, 1e-6);
+      const bounds_options o = box_defaults(BOUNDS_METHOD_CG, which ? BOUNDS_PRECONDITIONER_JACOBI : BOUNDS_PRECONDITIONER_MULTIGRID, 1e-6);
       assert_ok(memory_alloc("test", a.n, sizeof *x, &x));
       assert_ok(memory_alloc("test", a.n, sizeof *b, &b));
       for (int64_t i = 0; i < a.n; ++i) b[i] = random_range(2, (uint64_t)i, 0, 0, 1);
-      const box_qp q = {.n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .grid = &a};
-      assert_ok(box_solve(&q, &o, x, &r));
-      assert_int_equal(r.verdict, BOX_OK);
+      const bounds_qp q = {.n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .grid = &a};
+      assert_ok(bounds_solve(&q, &o, x, &r));
+      assert_int_equal(r.verdict, BOUNDS_OK);
       steps[level][which] = r.iterations;
       grid_matrix_destroy(&a);
       memory_free(&x), memory_free(&b);

@@ -31,19 +31,19 @@ static void against_enumeration(void **state)
   for (uint64_t seed = 0; seed < 40; ++seed) {
     const int64_t n = seed == 39 ? DENSE_MAX : 1 + (int64_t)(seed % 8);
     dense         a = dense_random(seed, n, n, 0.05, seed % 4 == 3);
-    const box_qp  q = dense_qp(&a);
+    const bounds_qp  q = dense_qp(&a);
     double        exact[DENSE_MAX], x[DENSE_MAX];
     assert_true(dense_enumerate(&a, exact));
-    for (int method = 0; method < BOX_N_METHODS; ++method)
-      for (int kind = 0; kind < BOX_N_PRECONDITIONERS && method != BOX_METHOD_CG; ++kind) {
-        box_options o    = box_defaults(method, kind, 1e-13);
-        box_result  r    = {0};
+    for (int method = 0; method < BOUNDS_N_METHODS; ++method)
+      for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS && method != BOUNDS_METHOD_CG; ++kind) {
+        bounds_options o    = box_defaults(method, kind, 1e-13);
+        bounds_result  r    = {0};
         o.max_iterations = 1000000;
         o.trials         = seed % 2 ? 5 : 1;
         for (int64_t i = 0; i < n; ++i) x[i] = random_range(seed, (uint64_t)i, 5, -1, 1);
-        assert_ok(box_solve(&q, &o, x, &r));
-        if (r.verdict != BOX_OK)
-          fail_msg("seed %d, %s, %d: %s, residual %g of %g", (int)seed, box_solvers[method].name, kind, box_verdict_text(r.verdict),
+        assert_ok(bounds_solve(&q, &o, x, &r));
+        if (r.verdict != BOUNDS_OK)
+          fail_msg("seed %d, %s, %d: %s, residual %g of %g", (int)seed, bounds_solvers[method].name, kind, bounds_status_text(r.verdict),
                    r.residual, r.target);
         assert_close(r.residual, dense_residual(&a, x), 1e-12);
         for (int64_t i = 0; i < n; ++i) assert_close(x[i] * sqrt(a.d[i]), exact[i] * sqrt(a.d[i]), 1e-10);
@@ -57,16 +57,16 @@ static void objective_falls_at_every_step(void **state)
 {
   (void)state;
   for (uint64_t seed = 0; seed < 30; ++seed)
-    for (int method = BOX_METHOD_MPRGP; method <= BOX_METHOD_MPRGP_ORIGINAL; ++method) {
+    for (int method = BOUNDS_METHOD_MPRGP; method <= BOUNDS_METHOD_MPRGP_ORIGINAL; ++method) {
       dense        a = dense_random(100 + seed, DENSE_MAX, DENSE_MAX - (int64_t)(seed % 3), 0.0, seed % 2);
-      const box_qp q = dense_qp(&a);
+      const bounds_qp q = dense_qp(&a);
       double       before = INFINITY;
       for (int k = 1; k < 40; ++k) {
         double      x[DENSE_MAX] = {0};
-        box_result  r            = {0};
-        box_options o            = box_defaults(method, BOX_PRECONDITIONER_JACOBI, 1e-12);
+        bounds_result  r            = {0};
+        bounds_options o            = box_defaults(method, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
         o.max_iterations         = k;
-        assert_ok(box_solve(&q, &o, x, &r));
+        assert_ok(bounds_solve(&q, &o, x, &r));
         assert_true(r.iterations <= k);
         dense_residual(&a, x); /* feasible */
         const double now = dense_objective(&a, x);
@@ -82,15 +82,15 @@ static void objective_falls_at_every_step(void **state)
 static void cut_steps_that_go_uphill_are_not_taken(void **state)
 {
   dense        a = {.n = 2, .A = {1, 0.99, 0.99, 1}, .d = {1, 1}, .b = {0.98, 1.01}, .lo = {0, 0}, .hi = {INFINITY, INFINITY}};
-  const box_qp q = dense_qp(&a);
+  const bounds_qp q = dense_qp(&a);
   double       before = INFINITY;
   (void)state;
   for (int k = 1; k < 12; ++k) {
     double      x[DENSE_MAX] = {0.1, 0.95};
-    box_result  r            = {.alpha_bar = 0.9};
-    box_options o            = box_defaults(BOX_METHOD_MPRGP, BOX_PRECONDITIONER_JACOBI, 1e-9);
+    bounds_result  r            = {.alpha_bar = 0.9};
+    bounds_options o            = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-9);
     o.max_iterations         = k;
-    assert_ok(box_solve(&q, &o, x, &r));
+    assert_ok(bounds_solve(&q, &o, x, &r));
     const double now = dense_objective(&a, x);
     if (!(now <= before + 1e-14)) fail_msg("%.17g after %.17g at step %d", now, before, k);
     before = now;
@@ -106,9 +106,9 @@ static void order_and_units_do_not_matter(void **state)
   (void)state;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     dense         a = dense_random(200 + seed, 11, 11, 0.1, false), b = {.n = 11}, c = a;
-    const box_options o = box_defaults(seed % 2 ? BOX_METHOD_MPRGP : BOX_METHOD_ACTIVE_SET, BOX_PRECONDITIONER_JACOBI, 1e-12);
+    const bounds_options o = box_defaults(seed % 2 ? BOUNDS_METHOD_MPRGP : BOUNDS_METHOD_ACTIVE_SET, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
     double        x[DENSE_MAX] = {0}, y[DENSE_MAX] = {0}, z[DENSE_MAX] = {0};
-    box_result    r = {0}, s = {0}, t = {0};
+    bounds_result    r = {0}, s = {0}, t = {0};
     for (int i = 0; i < 11; ++i) {
       const int p = i * 4 % 11;
       for (int j = 0; j < 11; ++j) b.A[i * 11 + j] = a.A[p * 11 + j * 4 % 11];
@@ -119,11 +119,11 @@ static void order_and_units_do_not_matter(void **state)
       for (int j = 0; j < 11; ++j) c.A[i * 11 + j] *= u * ldexp(1.0, j % 5 * 7 - 14);
       c.d[i] *= u * u, c.b[i] *= u, c.lo[i] /= u, c.hi[i] /= u;
     }
-    const box_qp qa = dense_qp(&a), qb = dense_qp(&b), qc = dense_qp(&c);
+    const bounds_qp qa = dense_qp(&a), qb = dense_qp(&b), qc = dense_qp(&c);
     r.alpha_bar = s.alpha_bar = t.alpha_bar = 0.1; /* its estimate starts from something rough that knows the order */
-    assert_ok(box_solve(&qa, &o, x, &r));
-    assert_ok(box_solve(&qb, &o, y, &s));
-    assert_ok(box_solve(&qc, &o, z, &t));
+    assert_ok(bounds_solve(&qa, &o, x, &r));
+    assert_ok(bounds_solve(&qb, &o, y, &s));
+    assert_ok(bounds_solve(&qc, &o, z, &t));
     assert_int_equal(r.iterations, s.iterations);
     assert_int_equal(r.iterations, t.iterations);
     for (int i = 0; i < 11; ++i) assert_close(y[i], x[i * 4 % 11], 1e-10);
@@ -135,21 +135,21 @@ static void order_and_units_do_not_matter(void **state)
 /* Rank 5 of 10: answers are many, A x and the objective are not. */
 static void semidefinite(void **state)
 {
-  static const int methods[] = {BOX_METHOD_MPRGP, BOX_METHOD_MPRGP_ORIGINAL, BOX_METHOD_ACTIVE_SET, BOX_METHOD_ADMM};
+  static const int methods[] = {BOUNDS_METHOD_MPRGP, BOUNDS_METHOD_MPRGP_ORIGINAL, BOUNDS_METHOD_ACTIVE_SET, BOUNDS_METHOD_ADMM};
   (void)state;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     dense        a = dense_random(300 + seed, 10, 5, 0.0, false);
-    const box_qp q = dense_qp(&a);
+    const bounds_qp q = dense_qp(&a);
     double       first[DENSE_MAX] = {0};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
-      box_options o = box_defaults(methods[m], BOX_PRECONDITIONER_JACOBI, 1e-11);
+      bounds_options o = box_defaults(methods[m], BOUNDS_PRECONDITIONER_JACOBI, 1e-11);
       double      x[DENSE_MAX], y[DENSE_MAX];
-      box_result  r = {0};
+      bounds_result  r = {0};
       o.max_iterations = 20000;
       for (int i = 0; i < 10; ++i) x[i] = random_range(seed, (uint64_t)i, 9, -1, 1);
-      assert_ok(box_solve(&q, &o, x, &r));
-      if (r.verdict != BOX_OK)
-        fail_msg("seed %d, %s: %s, %g of %g", (int)seed, box_solvers[methods[m]].name, box_verdict_text(r.verdict), r.residual,
+      assert_ok(bounds_solve(&q, &o, x, &r));
+      if (r.verdict != BOUNDS_OK)
+        fail_msg("seed %d, %s: %s, %g of %g", (int)seed, bounds_solvers[methods[m]].name, bounds_status_text(r.verdict), r.residual,
                  r.target);
       assert_true(dense_residual(&a, x) <= r.target);
       dense_apply(&a, x, m == 0 ? first : y);
@@ -162,42 +162,42 @@ static void semidefinite(void **state)
 static void nothing_free_everything_free_and_warm(void **state)
 {
   (void)state;
-  for (int method = 0; method < BOX_N_METHODS; ++method) {
+  for (int method = 0; method < BOUNDS_N_METHODS; ++method) {
     dense       a = dense_random(7, 9, 9, 0.5, false);
-    box_qp      q = dense_qp(&a);
-    box_options o = box_defaults(method, BOX_PRECONDITIONER_JACOBI, 1e-12);
-    box_result  r = {0};
+    bounds_qp      q = dense_qp(&a);
+    bounds_options o = box_defaults(method, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
+    bounds_result  r = {0};
     double      x[DENSE_MAX] = {0}, y[DENSE_MAX];
     o.max_iterations = 100000;
     /* no bounds: the solution of A x = b */
     q.lo = q.hi = NULL;
-    assert_ok(box_solve(&q, &o, x, &r));
-    assert_int_equal(r.verdict, BOX_OK);
+    assert_ok(bounds_solve(&q, &o, x, &r));
+    assert_int_equal(r.verdict, BOUNDS_OK);
     assert_int_equal(r.n_bound, 0);
     dense_apply(&a, x, y);
     for (int i = 0; i < 9; ++i) assert_close(y[i], a.b[i], 1e-10);
     /* from the answer: nothing is left to do */
     memcpy(y, x, sizeof y);
-    assert_ok(box_solve(
+    assert_ok(bounds_solve(
         &q,
-        &(box_options){
+        &(bounds_options){
             .method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .gamma = 1, .trials = 1, .prefix = ""},
         x, &r));
-    assert_int_equal(r.verdict, BOX_OK);
+    assert_int_equal(r.verdict, BOUNDS_OK);
     assert_true(r.iterations == 0);
-    if (method != BOX_METHOD_INTERIOR_POINT) assert_memory_equal(x, y, 9 * sizeof *x);
-    if (method == BOX_METHOD_CG) continue;
+    if (method != BOUNDS_METHOD_INTERIOR_POINT) assert_memory_equal(x, y, 9 * sizeof *x);
+    if (method == BOUNDS_METHOD_CG) continue;
     /* no room at all: the bounds, at once */
     for (int i = 0; i < 9; ++i) a.lo[i] = a.hi[i] = 0.1 * i - 0.4;
     q.lo = a.lo, q.hi = a.hi;
-    assert_ok(box_solve(&q, &o, x, &r));
-    assert_int_equal(r.verdict, BOX_OK);
+    assert_ok(bounds_solve(&q, &o, x, &r));
+    assert_int_equal(r.verdict, BOUNDS_OK);
     assert_int_equal(r.n_bound, 9);
     assert_memory_equal(x, a.lo, 9 * sizeof *x);
     /* and no unknowns at all */
     q.n = 0;
-    assert_ok(box_solve(&q, &o, x, &r));
-    assert_int_equal(r.verdict, BOX_OK);
+    assert_ok(bounds_solve(&q, &o, x, &r));
+    assert_int_equal(r.verdict, BOUNDS_OK);
   }
   assert_no_leak();
 }
@@ -214,16 +214,16 @@ static void bits_do_not_depend_on_threads(void **state)
   double **const vectors[] = {&b, &lo, &x, &first};
   for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("test", a.n, sizeof(double), vectors[k]));
   for (int64_t i = 0; i < a.n; ++i) b[i] = sin(0.3 * a.ijk[i][0]) * sin(0.4 * a.ijk[i][1]) * cos(0.2 * a.ijk[i][2]) - 0.1;
-  const box_qp q = {.n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .lo = lo, .grid = &a};
-  for (int method = 0; method <= BOX_METHOD_ACTIVE_SET; ++method)
-    for (int kind = 0; kind < BOX_N_PRECONDITIONERS; ++kind)
+  const bounds_qp q = {.n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .lo = lo, .grid = &a};
+  for (int method = 0; method <= BOUNDS_METHOD_ACTIVE_SET; ++method)
+    for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS; ++kind)
       for (int threads = 1; threads <= 3; ++threads) {
-        const box_options o = box_defaults(method, kind, 1e-3);
-        box_result        r = {0};
+        const bounds_options o = box_defaults(method, kind, 1e-3);
+        bounds_result        r = {0};
         team_set_threads(threads);
         for (int64_t i = 0; i < a.n; ++i) x[i] = kind % 2 ? 1e-3 * fabs(sin((double)i)) : 0.0;
-        assert_ok(box_solve(&q, &o, x, &r));
-        assert_int_equal(r.verdict, BOX_OK);
+        assert_ok(bounds_solve(&q, &o, x, &r));
+        assert_int_equal(r.verdict, BOUNDS_OK);
         assert_true(r.n_bound > a.n / 10 && r.n_bound < a.n);
         if (threads == 1) memcpy(first, x, (size_t)a.n * sizeof *x);
         assert_memory_equal(first, x, (size_t)a.n * sizeof *x);
@@ -264,15 +264,15 @@ static void more_than_the_grid(void **state)
     d[i]   = (i < n - 1 ? f.a.diagonal[i] : 0.5) + f.c[i] * f.c[i];
     b[i]   = i < n - 1 ? cos(0.7 * f.a.ijk[i][0]) * cos(0.5 * f.a.ijk[i][1]) - 0.1 : 1.0;
   }
-  const box_qp q = {.n = n, .apply = floating_apply, .context = &f, .diagonal = d, .b = b, .lo = lo, .grid = &f.a};
-  for (int method = 0; method <= BOX_METHOD_ACTIVE_SET; ++method)
-    for (int kind = 0; kind < BOX_N_PRECONDITIONERS; ++kind) {
-      const box_options o = box_defaults(method, kind, 1e-10);
-      box_result        r = {0};
+  const bounds_qp q = {.n = n, .apply = floating_apply, .context = &f, .diagonal = d, .b = b, .lo = lo, .grid = &f.a};
+  for (int method = 0; method <= BOUNDS_METHOD_ACTIVE_SET; ++method)
+    for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS; ++kind) {
+      const bounds_options o = box_defaults(method, kind, 1e-10);
+      bounds_result        r = {0};
       memset(x, 0, (size_t)n * sizeof *x);
-      assert_ok(box_solve(&q, &o, x, &r));
-      assert_int_equal(r.verdict, BOX_OK);
-      assert_close(r.residual, box_residual(&q, x, y, NULL), 1e-16);
+      assert_ok(bounds_solve(&q, &o, x, &r));
+      assert_int_equal(r.verdict, BOUNDS_OK);
+      assert_close(r.residual, bounds_residual(&q, x, y, NULL), 1e-16);
       if (method + kind == 0) memcpy(first, x, (size_t)n * sizeof *x);
       for (int64_t i = 0; i < n; ++i) assert_close(x[i] * sqrt(d[i]), first[i] * sqrt(d[i]), 1e-6);
     }
@@ -298,23 +298,23 @@ static void nested_start_finds_the_bounds(void **state)
       b[i]  = sin(0.2 * a.ijk[i][0]) * sin(0.2 * a.ijk[i][1]) * cos(0.1 * a.ijk[i][2]) - 0.08;
       hi[i] = which ? 0.02 : INFINITY;
     }
-    const box_qp q = {
+    const bounds_qp q = {
         .n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .lo = lo, .hi = hi, .grid = &a};
-    for (int method = BOX_METHOD_MPRGP; method <= BOX_METHOD_ACTIVE_SET; method += BOX_METHOD_ACTIVE_SET - BOX_METHOD_MPRGP) {
+    for (int method = BOUNDS_METHOD_MPRGP; method <= BOUNDS_METHOD_ACTIVE_SET; method += BOUNDS_METHOD_ACTIVE_SET - BOUNDS_METHOD_MPRGP) {
       for (int is_nested = 0; is_nested < 2; ++is_nested) {
-        box_options o = box_defaults(method, BOX_PRECONDITIONER_MULTIGRID, 1e-8);
-        box_result  r = {0};
+        bounds_options o = box_defaults(method, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-8);
+        bounds_result  r = {0};
         o.is_nested   = is_nested;
         double *to    = is_nested ? x : y;
         memset(to, 0, (size_t)a.n * sizeof *x);
-        assert_ok(box_solve(&q, &o, to, &r));
-        assert_int_equal(r.verdict, BOX_OK);
+        assert_ok(bounds_solve(&q, &o, to, &r));
+        assert_int_equal(r.verdict, BOUNDS_OK);
         assert_true(is_nested == (r.coarse_products > 0));
         assert_true(r.n_bound > a.n / 10);
         steps[is_nested] = r.iterations;
         if (!is_nested) continue;
-        o.tolerance = 1e-7, r = (box_result){0};
-        assert_ok(box_solve(&q, &o, to, &r));
+        o.tolerance = 1e-7, r = (bounds_result){0};
+        assert_ok(bounds_solve(&q, &o, to, &r));
         assert_true(r.iterations == 0 && r.coarse_products == 0);
       }
       if (!(3 * steps[1] <= 2 * steps[0])) fail_msg("%d steps instead of %d", (int)steps[1], (int)steps[0]);
@@ -326,11 +326,11 @@ static void nested_start_finds_the_bounds(void **state)
   assert_no_leak();
 }
 
-static void refused(const box_qp *q, double *x, const char *text)
+static void refused(const bounds_qp *q, double *x, const char *text)
 {
-  const box_options o = box_defaults(BOX_METHOD_MPRGP, BOX_PRECONDITIONER_JACOBI, 1e-6);
-  box_result        r = {0};
-  assert_int_equal(box_solve(q, &o, x, &r), PETSC_ERR_USER_INPUT);
+  const bounds_options o = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-6);
+  bounds_result        r = {0};
+  assert_int_equal(bounds_solve(q, &o, x, &r), PETSC_ERR_USER_INPUT);
   if (!strstr(error_message(), text)) fail_msg("\"%s\" does not say \"%s\"", error_message(), text);
   error_clear();
 }
@@ -338,7 +338,7 @@ static void refused(const box_qp *q, double *x, const char *text)
 static void bad_input_and_bad_ends(void **state)
 {
   dense        a = dense_random(5, 4, 4, 0.5, false), good = a;
-  const box_qp q = dense_qp(&a);
+  const bounds_qp q = dense_qp(&a);
   double       x[DENSE_MAX] = {0};
   (void)state;
   a.lo[2] = 1.0, a.hi[2] = 0.5;
@@ -351,21 +351,21 @@ static void bad_input_and_bad_ends(void **state)
   refused(&q, x, "unknown 0 of a quadratic program: the value it starts from");
   /* 1/2 (x - y)^2 - x - y falls for ever along (1, 1) */
   dense             down = {.n = 2, .A = {1, -1, -1, 1}, .d = {1, 1}, .b = {1, 1}, .lo = {-1, -1}, .hi = {INFINITY, INFINITY}};
-  const box_qp      p = dense_qp(&down);
-  const box_options o = box_defaults(BOX_METHOD_MPRGP, BOX_PRECONDITIONER_JACOBI, 1e-6);
-  box_result        r = {0};
+  const bounds_qp      p = dense_qp(&down);
+  const bounds_options o = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-6);
+  bounds_result        r = {0};
   double            y[2] = {0};
-  assert_ok(box_solve(&p, &o, y, &r));
-  assert_int_equal(r.verdict, BOX_UNBOUNDED);
+  assert_ok(bounds_solve(&p, &o, y, &r));
+  assert_int_equal(r.verdict, BOUNDS_UNBOUNDED);
   down.hi[0] = down.hi[1] = 3.0; /* now there is an end to it */
-  assert_ok(box_solve(&p, &o, y, &r));
-  assert_int_equal(r.verdict, BOX_OK);
+  assert_ok(bounds_solve(&p, &o, y, &r));
+  assert_int_equal(r.verdict, BOUNDS_OK);
   assert_true(y[0] == 3.0 && y[1] == 3.0);
   down.A[0] = NAN;
-  r         = (box_result){0};
+  r         = (bounds_result){0};
   y[0]      = 1.0;
-  assert_ok(box_solve(&p, &o, y, &r));
-  assert_int_equal(r.verdict, BOX_NOT_FINITE);
+  assert_ok(bounds_solve(&p, &o, y, &r));
+  assert_int_equal(r.verdict, BOUNDS_NOT_FINITE);
   assert_no_leak();
 }
 
@@ -374,11 +374,11 @@ static void keys_are_sound(void **state)
   diagnostics *d = NULL;
   (void)state;
   assert_ok(diagnostics_create(&d));
-  assert_ok(key_table_validate(&box_options_table, d));
+  assert_ok(key_table_validate(&bounds_options_table, d));
   assert_int_equal(diagnostics_count(d), 0);
   diagnostics_destroy(&d);
-  for (int m = 0; m < BOX_N_METHODS; ++m) assert_true(box_solvers[m].name && box_solvers[m].solve && box_solvers[m].help);
-  assert_null(box_solvers[BOX_N_METHODS].name);
+  for (int m = 0; m < BOUNDS_N_METHODS; ++m) assert_true(bounds_solvers[m].name && bounds_solvers[m].solve && bounds_solvers[m].help);
+  assert_null(bounds_solvers[BOUNDS_N_METHODS].name);
   assert_no_leak();
 }
 

@@ -95,17 +95,17 @@ static void close_case(tao_case *s)
   grid_matrix_destroy(&s->a);
 }
 
-static box_qp qp_of(tao_case *s)
+static bounds_qp qp_of(tao_case *s)
 {
-  return (box_qp){
+  return (bounds_qp){
       .n = s->a.n, .apply = grid_matrix_apply, .context = &s->a, .diagonal = s->a.diagonal, .b = s->b, .lo = s->lo, .grid = &s->a};
 }
 
-/* A Tao of these types goes through the iterates of box_solve, bit for bit: compared after 1, 2, 5, 13 steps and at the end. */
+/* A Tao of these types goes through the iterates of bounds_solve, bit for bit: compared after 1, 2, 5, 13 steps and at the end. */
 static void same_iterates_as_the_direct_call(void **state)
 {
   static const char *const types[]   = {TAOMPRGP, TAOMPRGPORIGINAL, TAOACTIVESET};
-  static const int         methods[] = {BOX_METHOD_MPRGP, BOX_METHOD_MPRGP_ORIGINAL, BOX_METHOD_ACTIVE_SET};
+  static const int         methods[] = {BOUNDS_METHOD_MPRGP, BOUNDS_METHOD_MPRGP_ORIGINAL, BOUNDS_METHOD_ACTIVE_SET};
   static const int         steps[]   = {1, 2, 5, 13, 5000};
   tao_case                 s         = {0};
   TaoConvergedReason       reason;
@@ -118,15 +118,15 @@ static void same_iterates_as_the_direct_call(void **state)
   for (int t = 0; t < 3; ++t)
     for (int with_grid = 0; with_grid < 2; ++with_grid)
       for (int k = 0; k < 5; ++k) {
-        box_qp      q = qp_of(&s);
-        box_options o = box_defaults(methods[t], BOX_PRECONDITIONER_MIC, 1e-6);
-        box_result  r = {0}, got;
+        bounds_qp      q = qp_of(&s);
+        bounds_options o = box_defaults(methods[t], BOUNDS_PRECONDITIONER_MIC, 1e-6);
+        bounds_result  r = {0}, got;
         o.max_iterations = steps[k], o.gamma = 0.7;
         if (!with_grid) q.grid = NULL;
         assert_ok(PetscObjectCompose((PetscObject)s.H, "SSGridMatrix", NULL));
-        if (with_grid) assert_ok(box_tao_set_grid(s.H, &s.a));
+        if (with_grid) assert_ok(bounds_tao_set_grid(s.H, &s.a));
         for (int64_t i = 0; i < q.n; ++i) s.x[i] = i % 3 ? 0.0 : 1e-3; /* b is not -g there */
-        assert_ok(box_solve(&q, &o, s.x, &r));
+        assert_ok(bounds_solve(&q, &o, s.x, &r));
         assert_ok(TaoSetType(s.tao, TAOBNLS)); /* and back: a fresh one, without a step length of the last solve */
         assert_ok(TaoSetType(s.tao, types[t]));
         assert_ok(TaoSetTolerances(s.tao, 0.0, 1e-6, 0.0));
@@ -139,8 +139,8 @@ static void same_iterates_as_the_direct_call(void **state)
         assert_ok(TaoSolve(s.tao));
         assert_ok(TaoGetConvergedReason(s.tao, &reason));
         assert_ok(TaoGetIterationNumber(s.tao, &n_steps));
-        assert_ok(box_tao_result(s.tao, &got));
-        assert_int_equal(reason, r.verdict == BOX_OK ? TAO_CONVERGED_GRTOL : TAO_DIVERGED_MAXITS);
+        assert_ok(bounds_tao_result(s.tao, &got));
+        assert_int_equal(reason, r.verdict == BOUNDS_OK ? TAO_CONVERGED_GRTOL : TAO_DIVERGED_MAXITS);
         assert_int_equal(n_steps, r.iterations);
         assert_int_equal(got.n_bound, r.n_bound);
         assert_memory_equal(s.x, s.y, (size_t)s.a.n * sizeof *s.x);
@@ -159,19 +159,19 @@ static void methods_tao_and_snesvi(void **state)
   tao_case                 s       = {0};
   (void)state;
   open_case(&s);
-  const box_qp      q     = qp_of(&s);
-  const box_options exact = box_defaults(BOX_METHOD_MPRGP, BOX_PRECONDITIONER_MULTIGRID, 1e-11);
-  box_result        r     = {0};
-  assert_ok(box_solve(&q, &exact, s.x, &r));
-  assert_int_equal(r.verdict, BOX_OK);
+  const bounds_qp      q     = qp_of(&s);
+  const bounds_options exact = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-11);
+  bounds_result        r     = {0};
+  assert_ok(bounds_solve(&q, &exact, s.x, &r));
+  assert_int_equal(r.verdict, BOUNDS_OK);
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
     const bool  is_tao = t + 1 < sizeof types / sizeof *types;
     const char *key    = is_tao ? "-pressure_tao_type" : "-pressure_snes_type";
-    box_options o      = box_defaults(is_tao ? BOX_METHOD_TAO : BOX_METHOD_SNESVI, BOX_PRECONDITIONER_MULTIGRID, 1e-9);
+    bounds_options o      = box_defaults(is_tao ? BOUNDS_METHOD_TAO : BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
     assert_ok(PetscOptionsSetValue(NULL, key, types[t]));
     memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
-    assert_ok(box_solve(&q, &o, s.y, &r));
-    if (r.verdict != BOX_OK) fail_msg("%s: %s, %g of %g", types[t], box_verdict_text(r.verdict), r.residual, r.target);
+    assert_ok(bounds_solve(&q, &o, s.y, &r));
+    if (r.verdict != BOUNDS_OK) fail_msg("%s: %s, %g of %g", types[t], bounds_status_text(r.verdict), r.residual, r.target);
     assert_true(r.iterations > 0 && r.products > 0);
     double apart = 0.0, size = 0.0;
     for (int64_t i = 0; i < q.n; ++i) apart = fmax(apart, fabs(s.y[i] - s.x[i])), size = fmax(size, fabs(s.x[i]));
@@ -197,11 +197,11 @@ static void what_they_want_is_said(void **state)
   assert_non_null(strstr(error_message(), "needs a Hessian"));
   error_clear();
   assert_ok(TaoDestroy(&bare));
-  box_qp            q = qp_of(&s);
-  const box_options o = box_defaults(BOX_METHOD_SNESVI, BOX_PRECONDITIONER_MULTIGRID, 1e-6);
-  box_result        r = {0};
+  bounds_qp            q = qp_of(&s);
+  const bounds_options o = box_defaults(BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-6);
+  bounds_result        r = {0};
   q.grid              = NULL;
-  assert_int_equal(box_solve(&q, &o, s.x, &r), PETSC_ERR_USER_INPUT);
+  assert_int_equal(bounds_solve(&q, &o, s.x, &r), PETSC_ERR_USER_INPUT);
   assert_non_null(strstr(error_message(), "method snesvi needs an assembled matrix"));
   error_clear();
   close_case(&s);

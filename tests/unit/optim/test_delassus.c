@@ -266,7 +266,7 @@ static void contacts_on_wide_components(void **state)
   assert_ok(contact_groups_create(w, &g));
   assert_ok(memory_alloc("state", g.n_state, sizeof *moved, &moved));
   for (int64_t a = 0; a < N; ++a)
-    for (int64_t e = g.side_start[a]; e < g.side_start[a + 1]; ++e) group_side_push(&g, g.side + e, moved, r + 3 * a);
+    for (int64_t e = g.side_start[a]; e < g.side_start[a + 1]; ++e) group_side_add_impulse(&g, g.side + e, moved, r + 3 * a);
   memset(v, 0, sizeof v);
   for (int64_t a = 0; a < N; ++a)
     for (int64_t e = g.side_start[a]; e < g.side_start[a + 1]; ++e) group_side_gather(&g, g.side + e, moved, v + 3 * a);

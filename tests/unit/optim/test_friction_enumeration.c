@@ -167,7 +167,7 @@ static void every_answer_is_one_of_all(void **state)
       assert_ok(friction_solve(&p, &o, r, u, &out));
       if (methods[k] == FRICTION_METHOD_NEWTON && out.verdict != FRICTION_OK) continue; /* it promises nothing from afar */
       if (out.verdict != FRICTION_OK)
-        fail_msg("problem %d, %s: %s, error %g", (int)seed, friction_solvers[o.method].name, friction_verdict_text(out.verdict),
+        fail_msg("problem %d, %s: %s, error %g", (int)seed, friction_solvers[o.method].name, friction_status_text(out.verdict),
                  out.scaled);
       n_newton += methods[k] == FRICTION_METHOD_NEWTON;
       for (int f = 0; f < n_found; ++f) {

@@ -74,7 +74,7 @@ static void all_find_the_solution(void **state)
       memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
       assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
       if (out.verdict != FRICTION_OK)
-        fail_msg("%s: %s after %d iterations, error %g", name, friction_verdict_text(out.verdict), (int)out.iterations, out.scaled);
+        fail_msg("%s: %s after %d iterations, error %g", name, friction_status_text(out.verdict), (int)out.iterations, out.scaled);
       assert_true(out.scaled <= o.tolerance);
       law_holds(name, &b, 1e-6);
       if (o.method == 0) memcpy(b.other, b.u, (size_t)p.n * 3 * sizeof *b.u);
@@ -103,7 +103,7 @@ static void all_solve_unsymmetric_blocks(void **state)
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
     if (out.verdict != FRICTION_OK)
-      fail_msg("%s: %s, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict), out.scaled);
+      fail_msg("%s: %s, error %g", friction_solvers[o.method].name, friction_status_text(out.verdict), out.scaled);
     law_holds(friction_solvers[o.method].name, &b, 1e-6);
   }
   delassus_destroy(&skew);
@@ -162,7 +162,7 @@ static void all_start_from_a_guess_and_keep_limits(void **state)
     o.max_iterations = 1, o.tolerance = 1e-300;
     assert_ok(friction_solve(&p, &o, b.r, b.u, &cold));
     if (cold.verdict == FRICTION_OK || cold.iterations > 1)
-      fail_msg("%s: limit of one iteration: %s after %d", name, friction_verdict_text(cold.verdict), (int)cold.iterations);
+      fail_msg("%s: limit of one iteration: %s after %d", name, friction_status_text(cold.verdict), (int)cold.iterations);
     for (int64_t a = 0; a < p.n; ++a)
       assert_true(isfinite(b.r[3 * a]) && hypot(b.r[3 * a + 1], b.r[3 * a + 2]) <= p.mu[a] * b.r[3 * a] * (1.0 + 1e-9) + 1e-300);
   }

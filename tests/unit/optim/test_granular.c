@@ -5,7 +5,7 @@ static void the_table_is_sound(void **state)
   diagnostics *d;
   (void)state;
   assert_ok(diagnostics_create(&d));
-  assert_ok(key_table_validate(&flow_options_table, d));
+  assert_ok(key_table_validate(&granular_options_table, d));
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   diagnostics_destroy(&d);
   assert_no_leak();
@@ -22,7 +22,7 @@ static void a_hydrostatic_column_is_exact(void **state)
   fixture w;
   fixture_create(&w, &spec);
   fixture_tighten(&w, 1e-12);
-  const flow_report r = fixture_solve(&w);
+  const granular_report r = fixture_solve(&w);
   assert_true(r.is_converged);
   for (int64_t c = 0; c < w.f.n_cells;
        ++c) /* the surface lies half a cell above the last one's centre, where p = 0 is one cell up */
@@ -53,7 +53,7 @@ static void cohesion_lets_a_liquid_hang(void **state)
     for (int c = 0; c < 36; ++c) cohesion[c] = is_cohesive ? 1e4 : 0.0;
     assert_int_equal(w.f.n_cells, 36);
     w.f.cohesion = cohesion;
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-10);
     for (int64_t c = 0; c < w.f.n_cells; ++c)
       assert_close(w.x.p[c], is_cohesive ? -spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]) : 0.0,
@@ -80,7 +80,7 @@ static void sand_is_solved_to_the_tolerance(void **state)
     fixture w;
     fixture_create(&w, &spec);
     fixture_tighten(&w, 1e-8);
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged);
     assert_true(r.kkt.kkt < 1e-7 && r.kkt.energy < 0.0);
     assert_true(r.kkt.yield < 1.0 + 1e-6);
@@ -108,13 +108,13 @@ static void yield_is_reported_where_there_is_pressure(void **state)
   (void)state;
   fixture w;
   fixture_create(&w, &column);
-  flow_kkt_report r;
+  granular_kkt_report r;
   for (int64_t c = 0; c < w.f.n_cells; ++c) w.x.p[c] = 1000.0;
   w.x.p[0] = 40.0, w.x.s[2] = 1e4;
-  assert_ok(flow_kkt(&w.f, &w.x, &r));
+  assert_ok(granular_kkt(&w.f, &w.x, &r));
   assert_close(r.yield, 0.0, 1e-12);
   w.x.p[1] = 60.0, w.x.s[5 + 3] = 2.0 * w.alpha[1] * 60.0;
-  assert_ok(flow_kkt(&w.f, &w.x, &r));
+  assert_ok(granular_kkt(&w.f, &w.x, &r));
   assert_close(r.yield, 2.0, 1e-12);
   fixture_destroy(&w);
   assert_no_leak();
@@ -131,7 +131,7 @@ static void what_counts_as_solved_is_in_the_cone(void **state)
     spec.tilt = 0.9, spec.M = k % 2 ? 0.7 : 1.0; /* steep and rough: small changes alone would end outside */
     fixture_create(&w, &spec);
     w.o.tolerance = tolerance, w.o.max_outer = 500;
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged);
     assert_true(r.kkt.yield <= 1.0 + 2.0 * tolerance + 1e-9);
     fixture_destroy(&w);
@@ -151,7 +151,7 @@ static void cohesion_holds_what_friction_cannot(void **state)
     assert_ok(memory_alloc("cohesion", w.f.n_cells, sizeof *cohesion, &cohesion));
     for (int64_t c = 0; c < w.f.n_cells; ++c) cohesion[c] = is_cohesive ? 8.0 * column.rho * FIXTURE_G * 0.3 : 0.0;
     w.f.cohesion = cohesion;
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-7 && r.kkt.energy < 0.0);
     for (int64_t i = 0; i < w.f.n_faces; ++i) fastest = fmax(fastest, fabs(w.x.u[i]));
     for (int64_t c = 0; c < w.f.n_cells; ++c) lowest = fmin(lowest, w.x.p[c] + cohesion[c]);
@@ -174,7 +174,7 @@ static void sand_in_a_box_rests(void **state)
   fixture w;
   fixture_create(&w, &spec);
   fixture_tighten(&w, 1e-9);
-  flow_report r = fixture_solve(&w);
+  granular_report r = fixture_solve(&w);
   assert_true(r.is_converged && r.outer > 1);
   for (int64_t i = 0; i < w.f.n_faces; ++i) assert_close(w.x.u[i], 0.0, 1e-8);
   r = fixture_solve(&w);
@@ -196,7 +196,7 @@ static void a_silo_settles(void **state)
   assert_ok(memory_alloc("known", w.f.n_cells, sizeof *known, &known));
   for (int64_t c = 0; c < w.f.n_cells; ++c) known[c] = w.ijk[c][1] == 0 ? 0.02 * spec.h * spec.h : 0.0;
   w.f.p_known         = known;
-  const flow_report r = fixture_solve(&w);
+  const granular_report r = fixture_solve(&w);
   assert_true(r.is_converged && r.kkt.kkt < 1e-3 && r.kkt.yield < 1.0 + 1e-3);
   memory_free(&known);
   fixture_destroy(&w);
@@ -208,20 +208,20 @@ static void kept_memory_changes_nothing(void **state)
 {
   (void)state;
   fixture     w;
-  flow_work  *kept;
-  flow_report r;
+  granular_work  *kept;
+  granular_report r;
   double     *s = NULL;
   fixture_create(&w, &column);
-  assert_ok(flow_work_create(&kept));
+  assert_ok(granular_work_create(&kept));
   assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
   for (int round = 0; round < 3; ++round) {
     fixture_forget(&w);
-    assert_ok(flow_solve(&w.f, &w.o, round ? kept : NULL, &w.x, &r));
+    assert_ok(granular_solve(&w.f, &w.o, round ? kept : NULL, &w.x, &r));
     if (round == 0) memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
     assert_memory_equal(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
   }
   memory_free(&s);
-  flow_work_destroy(&kept);
+  granular_work_destroy(&kept);
   fixture_destroy(&w);
   assert_no_leak();
 }
@@ -242,7 +242,7 @@ static void friction_may_depend_on_the_flow(void **state)
   fixture_tighten(&w, 1e-8);
   w.f.update_alpha = halve_alpha, w.f.alpha_context = &w;
   const int64_t before = w.friction.max_iterations;
-  const flow_report r = fixture_solve(&w);
+  const granular_report r = fixture_solve(&w);
   assert_true(r.is_converged && r.kkt.kkt < 1e-6);
   assert_int_equal(w.friction.max_iterations - before, r.outer);
   int64_t n_yielding = 0;
@@ -263,18 +263,18 @@ static void friction_may_depend_on_the_flow(void **state)
 static void staggered_stress_is_solved(void **state)
 {
   (void)state;
-  for (int method = FLOW_STRESS_GRADIENT; method <= FLOW_STRESS_SP; ++method) {
+  for (int method = GRANULAR_STRESS_GRADIENT; method <= GRANULAR_STRESS_SP; ++method) {
     fixture_spec spec = column;
     spec.is_staggered = true;
     fixture w;
     fixture_create(&w, &spec);
     w.o.stress = method, w.o.max_outer = 60, w.o.tolerance = 2e-2;
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.kkt.energy < 0.0 && r.is_finite);
-    if (method != FLOW_STRESS_LAGRANGIAN) assert_true(r.is_converged);
-    if (method == FLOW_STRESS_GRADIENT) assert_true(r.kkt.yield < 1.05);
+    if (method != GRANULAR_STRESS_LAGRANGIAN) assert_true(r.is_converged);
+    if (method == GRANULAR_STRESS_GRADIENT) assert_true(r.kkt.yield < 1.05);
     double most = 0.0;
-    for (int64_t i = 0; i < w.f.n_stress && method >= FLOW_STRESS_PYRAMID; ++i) {
+    for (int64_t i = 0; i < w.f.n_stress && method >= GRANULAR_STRESS_PYRAMID; ++i) {
       double bound = 0.0;
       int    n     = 0;
       for (int q = 0; q < 4; ++q)
@@ -282,17 +282,17 @@ static void staggered_stress_is_solved(void **state)
       if (bound / n > 500.0) most = fmax(most, fabs(w.x.s[i]) / (bound / n));
     }
     assert_true(most < 1.2);
-    if (method >= FLOW_STRESS_PYRAMID) assert_true(most > 0.9);
+    if (method >= GRANULAR_STRESS_PYRAMID) assert_true(most > 0.9);
     fixture_destroy(&w);
   }
   assert_no_leak();
 }
 
-static void expect(const flow_problem *f, const fixture *w, const char *words)
+static void expect(const granular_problem *f, const fixture *w, const char *words)
 {
-  flow_report r;
-  flow_state  x = w->x;
-  assert_int_equal(flow_solve(f, &w->o, NULL, &x, &r), PETSC_ERR_USER_INPUT);
+  granular_report r;
+  granular_state  x = w->x;
+  assert_int_equal(granular_solve(f, &w->o, NULL, &x, &r), PETSC_ERR_USER_INPUT);
   if (!strstr(error_message(), words)) fail_msg("\"%s\" does not say \"%s\"", error_message(), words);
   error_clear();
 }
@@ -304,18 +304,18 @@ static void bad_input_is_refused(void **state)
   fixture_add_body(&w, 1.0, 0.1);
   const int32_t samples[2] = {5, 3}, outside[1] = {7};
   const double  wrench[2][6] = {{0}};
-  flow_problem  f = w.f;
+  granular_problem  f = w.f;
   w.u_star[17] = NAN;
   expect(&f, &w, "u*[17] is not a finite number");
   w.u_star[17] = 0.0, w.mobility[3] = 0.0;
   expect(&f, &w, "face 3 has mobility 0");
   w.mobility[3] = 1e-5;
-  f.F_p = (flow_coupling){1, samples, outside, wrench};
+  f.F_p = (granular_coupling){1, samples, outside, wrench};
   expect(&f, &w, "with body 7 of 1");
-  f.F_p = (flow_coupling){2, samples, (const int32_t[2]){0, 0}, wrench};
+  f.F_p = (granular_coupling){2, samples, (const int32_t[2]){0, 0}, wrench};
   expect(&f, &w, "samples must be in ascending order");
-  f.F_p = (flow_coupling){0}, f.n_contacts = 1;
-  w.contact[0] = (flow_contact){.body = {-1, -1}, .mu = 0.1};
+  f.F_p = (granular_coupling){0}, f.n_contacts = 1;
+  w.contact[0] = (granular_contact){.body = {-1, -1}, .mu = 0.1};
   expect(&f, &w, "is between two prescribed bodies");
   f.n_contacts = 0, f.n_stress -= 5;
   expect(&f, &w, "D does not fit");

@@ -13,8 +13,8 @@ static bool is_nothing(const int p[3], const int n[3])
 static void add_contact(fixture *w, int upper, int lower, const double arm[3], double below, double mu)
 {
   static const double direction[3][3] = {{0, 1, 0}, {1, 0, 0}, {0, 0, 1}};
-  flow_contact *c = &w->contact[w->f.n_contacts++];
-  *c = (flow_contact){.body = {upper, lower}, .mu = mu};
+  granular_contact *c = &w->contact[w->f.n_contacts++];
+  *c = (granular_contact){.body = {upper, lower}, .mu = mu};
   for (int k = 0; k < 3; ++k) {
     const double *d = direction[k], under[3] = {arm[0], below, arm[2]};
     for (int i = 0; i < 3; ++i) c->row[k][0][i] = d[i], c->row[k][1][i] = -d[i];
@@ -56,7 +56,7 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
       const double g[2] = {FIXTURE_G * sin(angles[k]), -FIXTURE_G * cos(angles[k])};
       w.v_star[body][0] = spec.dt * g[0], w.v_star[body][1] = spec.dt * g[1];
       add_corners(&w, body, -1, 0.1, 0.02, 0.0, mu);
-      const flow_report r = fixture_solve(&w);
+      const granular_report r = fixture_solve(&w);
       double z[2] = {0.0};
       for (int j = 0; j < 4; ++j) {
         z[0] += w.x.z[2 * j], z[1] += w.x.z[2 * j + 1];
@@ -80,17 +80,17 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
 static void known_rates_of_a_contact_are_met(void **state)
 {
   (void)state;
-  for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_C_P; ++coupling) {
+  for (int coupling = GRANULAR_MONOLITHIC; coupling <= GRANULAR_C_P; ++coupling) {
     fixture w;
     fixture_create(&w, &box_of_water);
     fixture_tighten(&w, 1e-10);
     fixture_add_body(&w, 2.0, 0.1);
-    flow_contact *c = &w.contact[0];
-    *c = (flow_contact){.body = {0, -1}, .mu = 0.9, .known = {-0.3, 0.05, -0.02}};
+    granular_contact *c = &w.contact[0];
+    *c = (granular_contact){.body = {0, -1}, .mu = 0.9, .known = {-0.3, 0.05, -0.02}};
     for (int k = 0; k < 3; ++k) c->row[k][0][(k + 1) % 3] = 1.0; /* normal y, tangents z and x */
     w.f.n_contacts = 1, w.f.contact_scale = 2.0 * FIXTURE_G;
     w.o.coupling = coupling;
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-7);
     assert_close(w.x.v[1], 0.3, 1e-8);
     assert_close(w.x.v[2], -0.05, 1e-8);
@@ -118,7 +118,7 @@ static void lid_and_block(fixture *w, double mass_of_lid, double mass_of_block)
       w->coupled_sample[0][n] = (int32_t)c, w->coupled_body[0][n] = lid;
       memcpy(w->coupled_wrench[0][n++], wrench, sizeof wrench);
     }
-  w->f.F_p = (flow_coupling){n, w->coupled_sample[0], w->coupled_body[0], (const double(*)[6])w->coupled_wrench[0]};
+  w->f.F_p = (granular_coupling){n, w->coupled_sample[0], w->coupled_body[0], (const double(*)[6])w->coupled_wrench[0]};
   if (mass_of_block > 0.0) {
     const int block = fixture_add_body(w, mass_of_block, 0.1);
     add_corners(w, block, lid, 0.05, 0.05, 0.0, 0.3);
@@ -145,14 +145,14 @@ static void expect_rest(const fixture *w)
 static void water_carries_a_lid_and_a_block(void **state)
 {
   (void)state;
-  for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_UNIFIED; ++coupling)
+  for (int coupling = GRANULAR_MONOLITHIC; coupling <= GRANULAR_UNIFIED; ++coupling)
     for (int has_block = 0; has_block < 2; ++has_block) {
       fixture w;
       lid_and_block(&w, 20.0, has_block ? 15.0 : 0.0);
       w.o.coupling = coupling;
-      const flow_report r = fixture_solve(&w);
+      const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged && r.kkt.kkt < 1e-7);
-      assert_true((r.pn_iterations > 0) == (coupling == FLOW_UNIFIED && has_block));
+      assert_true((r.pn_iterations > 0) == (coupling == GRANULAR_UNIFIED && has_block));
       expect_rest(&w);
       if (has_block) assert_close(sum_lambda(&w), 15.0 * FIXTURE_G, 1e-5 * 15.0 * FIXTURE_G);
       fixture_destroy(&w);
@@ -166,7 +166,7 @@ static void slow_sweeps_become_one_solve(void **state)
   (void)state;
   fixture w;
   lid_and_block(&w, 0.05, 40.0);
-  const flow_report r = fixture_solve(&w);
+  const granular_report r = fixture_solve(&w);
   assert_true(r.became_unified && r.is_converged && r.kkt.kkt < 1e-7);
   expect_rest(&w);
   fixture_destroy(&w);
@@ -177,14 +177,14 @@ static void slow_sweeps_become_one_solve(void **state)
 static void contacts_obey_the_law_at_any_tolerance(void **state)
 {
   (void)state;
-  for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_UNIFIED; ++coupling)
+  for (int coupling = GRANULAR_MONOLITHIC; coupling <= GRANULAR_UNIFIED; ++coupling)
     for (int is_fast = 0; is_fast < 2; ++is_fast) {
       fixture w;
       lid_and_block(&w, 20.0, 15.0);
       fixture_tighten(&w, 1e-2);
       w.o.coupling = coupling;
       w.v_star[1][0] = is_fast ? 0.3 : 0.02, w.v_star[1][4] = 0.5; /* block: along x, about y */
-      const flow_report r = fixture_solve(&w);
+      const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged && r.kkt.p > 1e-9);
       assert_true(r.kkt.lambda < 1e-10 && r.kkt.z < 1e-10);
       for (int64_t j = 0; j < w.f.n_contacts; ++j)
@@ -201,7 +201,7 @@ static void those_that_come_near_take_no_part(void **state)
   (void)state;
   enum { NEAR = 3000, BEAR = 4 };
   double        v[2][12];
-  flow_contact *all;
+  granular_contact *all;
   assert_ok(memory_alloc("contacts", NEAR, sizeof *all, &all));
   for (int is_near = 0; is_near < 2; ++is_near) {
     fixture w;
@@ -218,7 +218,7 @@ static void those_that_come_near_take_no_part(void **state)
       assert_ok(memory_alloc("z", 2 * NEAR, sizeof(double), &w.x.z));
       w.f.contact = all, w.f.n_contacts = NEAR;
     }
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
     memcpy(v[is_near], w.x.v, sizeof v[is_near]);
     for (int64_t j = BEAR; j < w.f.n_contacts; ++j)
@@ -240,7 +240,7 @@ static void a_blow_compresses_nothing(void **state)
   lid_and_block(&w, 20.0, 15.0);
   fixture_tighten(&w, 3e-2);
   w.v_star[1][1] = -2.0;
-  const flow_report r    = fixture_solve(&w);
+  const granular_report r    = fixture_solve(&w);
   const double      area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
   assert_true(r.is_converged && r.kkt.lambda < 1e-8);
   assert_true(r.kkt.volume_rate < 1e-3 * area * 2.0 * 15.0 / 35.0);
@@ -253,12 +253,12 @@ static void a_blow_compresses_nothing(void **state)
 static void weak_couplings_lose_what_they_do_not_know(void **state)
 {
   (void)state;
-  for (int coupling = FLOW_P_C; coupling <= FLOW_C_PF; ++coupling) {
+  for (int coupling = GRANULAR_P_C; coupling <= GRANULAR_C_PF; ++coupling) {
     fixture w;
     lid_and_block(&w, 20.0, 15.0);
     w.o.coupling = coupling;
-    const bool is_pressure_first = coupling == FLOW_P_C || coupling == FLOW_PF_C;
-    const flow_report r = fixture_solve(&w);
+    const bool is_pressure_first = coupling == GRANULAR_P_C || coupling == GRANULAR_PF_C;
+    const granular_report r = fixture_solve(&w);
     const double      free_fall         = box_of_water.dt * FIXTURE_G,
                  area                   = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
     if (is_pressure_first) { /* the lid was at rest, then shares the block's momentum */
@@ -301,9 +301,9 @@ static void everything_at_once(void **state)
     fixture_forget(&w);
     fixture_tighten(&w, kind & 2 ? 1e-8 : 1e-9);
     w.lagrangian.damping = 0.2; /* bodies couple all components: five blocks at once need less than the published 0.5 */
-    w.o.stress = kind & 2 ? FLOW_STRESS_LAGRANGIAN : FLOW_STRESS_GRADIENT;
-    w.o.coupling = kind & 4 ? FLOW_UNIFIED : FLOW_MONOLITHIC;
-    const flow_report r = fixture_solve(&w);
+    w.o.stress = kind & 2 ? GRANULAR_STRESS_LAGRANGIAN : GRANULAR_STRESS_GRADIENT;
+    w.o.coupling = kind & 4 ? GRANULAR_UNIFIED : GRANULAR_MONOLITHIC;
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged);
     if (!(r.kkt.kkt < 1e-6))
       fail_msg("kind %d: residual %g (p %g, s %g, lambda %g, z %g)", kind, r.kkt.kkt, r.kkt.p, r.kkt.s, r.kkt.lambda, r.kkt.z);
@@ -344,7 +344,7 @@ static void settled_contacts_leave_stress_in_its_cone(void **state)
     fixture_forget(&w);
     fixture_tighten(&w, tolerance);
     w.o.max_outer       = 200;
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
     if (!(r.kkt.yield <= 1.0 + 2.0 * tolerance)) fail_msg("scene %d: |s| is %g of its bound", (int)scene, r.kkt.yield);
     fixture_destroy(&w);

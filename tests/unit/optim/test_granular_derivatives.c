@@ -7,8 +7,8 @@ static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0
 
 static double energy(const fixture *w)
 {
-  flow_kkt_report r;
-  assert_ok(flow_kkt(&w->f, &w->x, &r));
+  granular_kkt_report r;
+  assert_ok(granular_kkt(&w->f, &w->x, &r));
   return r.energy;
 }
 /* J is quadratic: central differences are exact but for rounding. */
@@ -32,8 +32,8 @@ typedef struct {
   fixture     w;
   double      p_known[64], s_known[400];
   arena      *memory;
-  flow_solver S;
-  flow_report r;
+  granular_solver S;
+  granular_report r;
 } scene;
 static void scene_create(scene *c, bool is_staggered, bool is_orthonormal)
 {
@@ -51,12 +51,12 @@ static void scene_create(scene *c, bool is_staggered, bool is_orthonormal)
   assert_true(c->w.f.n_cells <= 64 && c->w.f.n_stress <= 400);
   fixture_complicate(&c->w, c->p_known, c->s_known, &count);
   assert_ok(arena_create(1 << 16, &c->memory));
-  assert_ok(flow_solver_create(&c->S, &c->w.f, &c->w.o, c->memory, &c->w.x, &c->r));
-  flow_velocities(&c->S);
+  assert_ok(granular_solver_create(&c->S, &c->w.f, &c->w.o, c->memory, &c->w.x, &c->r));
+  granular_velocities(&c->S);
 }
 static void scene_destroy(scene *c)
 {
-  flow_solver_destroy(&c->S);
+  granular_solver_destroy(&c->S);
   arena_destroy(&c->memory);
   fixture_destroy(&c->w);
 }
@@ -69,9 +69,9 @@ static void gradients_are_those_of_the_energy(void **state)
     double g_p[64], g_lambda[3], g_z[6], *g_s = NULL;
     scene_create(&c, kind & 1, kind & 2);
     assert_ok(memory_alloc("gradient", c.w.f.n_stress, sizeof *g_s, &g_s));
-    flow_gradient_p(&c.S, g_p);
-    flow_gradient_s(&c.S, g_s);
-    flow_gradient_contacts(&c.w.f, c.S.v, g_lambda, g_z);
+    granular_gradient_p(&c.S, g_p);
+    granular_gradient_s(&c.S, g_s);
+    granular_gradient_contacts(&c.w.f, c.S.v, g_lambda, g_z);
     compare_gradient("p", &c.w, c.w.f.n_cells, c.w.x.p, g_p, 100.0);
     compare_gradient("s", &c.w, c.w.f.n_stress, c.w.x.s, g_s, 100.0);
     compare_gradient("lambda", &c.w, 3, c.w.x.lambda, g_lambda, 1.0);
@@ -92,18 +92,18 @@ static void velocities_follow_changes(void **state)
   scene_create(&c, false, true);
   for (int round = 0; round < 5; ++round) {
     for (int64_t i = 0; i < c.w.f.n_cells; ++i) d[i] = 300 * fixture_draw(&count), c.w.x.p[i] += 0.5 * d[i];
-    flow_change_p(&c.S, 0.5, d);
+    granular_change_p(&c.S, 0.5, d);
     for (int64_t i = 0; i < c.w.f.n_stress; ++i) d[i] = 300 * fixture_draw(&count), c.w.x.s[i] -= d[i];
-    flow_change_s(&c.S, -1.0, d);
+    granular_change_s(&c.S, -1.0, d);
     for (int64_t i = 0; i < 9; ++i) d[i] = fixture_draw(&count);
     for (int64_t i = 0; i < 3; ++i) c.w.x.lambda[i] += d[i];
     for (int64_t i = 0; i < 6; ++i) c.w.x.z[i] += d[3 + i];
-    flow_change_contacts(&c.S, 1.0, d, NULL);
-    flow_change_contacts(&c.S, 1.0, NULL, d + 3);
+    granular_change_contacts(&c.S, 1.0, d, NULL);
+    granular_change_contacts(&c.S, 1.0, NULL, d + 3);
   }
   assert_ok(memory_alloc("velocities", c.w.f.n_faces, sizeof *u, &u));
   memcpy(u, c.S.u, (size_t)c.w.f.n_faces * sizeof *u), memcpy(v, c.S.v, sizeof v);
-  flow_velocities(&c.S);
+  granular_velocities(&c.S);
   for (int64_t i = 0; i < c.w.f.n_faces; ++i) assert_close(u[i], c.S.u[i], 1e-13);
   for (int i = 0; i < 12; ++i) assert_close(v[i], c.S.v[i], 1e-12);
   memory_free(&u);
@@ -118,10 +118,10 @@ static void the_penalty_of_the_cone_has_its_derivatives(void **state)
   for (int basis = 0; basis < 2; ++basis) {
     scene c;
     scene_create(&c, false, basis);
-    c.w.o.stress = FLOW_STRESS_LAGRANGIAN;
-    assert_ok(flow_stress_lagrangian.create(&c.S));
-    flow_lagrangian *w = c.S.stress;
-    flow_radii(&c.S);
+    c.w.o.stress = GRANULAR_STRESS_LAGRANGIAN;
+    assert_ok(granular_stress_lagrangian.create(&c.S));
+    granular_lagrangian *w = c.S.stress;
+    granular_radii(&c.S);
     for (int64_t i = 0; i < c.w.f.n_cells; ++i)
       w->multiplier[i] = i % 2 ? 0.1 * w->stiffness[i] * c.S.radius[i] * c.S.radius[i] : 0.0;
     double  *s = c.w.x.s;
@@ -132,14 +132,14 @@ static void the_penalty_of_the_cone_has_its_derivatives(void **state)
       double       error[2], slope_up, slope_down, slope, hessian;
       for (int half = 0; half < 2; ++half) {
         const double d = half ? 0.5 * step : step;
-        s[i] = at + d, flow_lagrangian_gather(&c.S, s);
-        const double up = flow_lagrangian_energy(&c.S);
-        flow_lagrangian_derivatives(&c.S), slope_up = w->gradient[i % 5][i / 5];
-        s[i] = at - d, flow_lagrangian_gather(&c.S, s);
-        const double down = flow_lagrangian_energy(&c.S);
-        flow_lagrangian_derivatives(&c.S), slope_down = w->gradient[i % 5][i / 5];
-        s[i] = at, flow_lagrangian_gather(&c.S, s);
-        flow_lagrangian_derivatives(&c.S), slope = w->gradient[i % 5][i / 5], hessian = w->part[i % 5].hessian[i / 5];
+        s[i] = at + d, granular_lagrangian_gather(&c.S, s);
+        const double up = granular_lagrangian_energy(&c.S);
+        granular_lagrangian_derivatives(&c.S), slope_up = w->gradient[i % 5][i / 5];
+        s[i] = at - d, granular_lagrangian_gather(&c.S, s);
+        const double down = granular_lagrangian_energy(&c.S);
+        granular_lagrangian_derivatives(&c.S), slope_down = w->gradient[i % 5][i / 5];
+        s[i] = at, granular_lagrangian_gather(&c.S, s);
+        granular_lagrangian_derivatives(&c.S), slope = w->gradient[i % 5][i / 5], hessian = w->part[i % 5].hessian[i / 5];
         error[half] = fabs((up - down) / (2.0 * d) - slope);
       }
       const double scale = w->stiffness[i / 5] * c.S.radius[i / 5];
@@ -150,7 +150,7 @@ static void the_penalty_of_the_cone_has_its_derivatives(void **state)
       n_violated += slope != 0.0;
     }
     assert_true(n_violated > 10);
-    flow_stress_lagrangian.destroy(&c.S);
+    granular_stress_lagrangian.destroy(&c.S);
     scene_destroy(&c);
   }
   assert_no_leak();
@@ -161,16 +161,16 @@ static void the_product_of_friction_is_the_hessian(void **state)
 {
   (void)state;
   scene         c;
-  flow_friction t;
+  granular_friction t;
   double        before[6], after[6], x[6], y[6];
   uint64_t      count = 50;
   scene_create(&c, false, true);
-  assert_ok(flow_friction_create(&c.S, &t));
-  flow_gradient_contacts(&c.w.f, c.S.v, NULL, before);
+  assert_ok(granular_friction_create(&c.S, &t));
+  granular_gradient_contacts(&c.w.f, c.S.v, NULL, before);
   for (int i = 0; i < 6; ++i) x[i] = fixture_draw(&count);
-  flow_friction_product(&t, x, y);
-  flow_change_contacts(&c.S, 1.0, NULL, x);
-  flow_gradient_contacts(&c.w.f, c.S.v, NULL, after);
+  granular_friction_product(&t, x, y);
+  granular_change_contacts(&c.S, 1.0, NULL, x);
+  granular_gradient_contacts(&c.w.f, c.S.v, NULL, after);
   for (int i = 0; i < 6; ++i) assert_close(after[i] - before[i], y[i], 1e-13);
   scene_destroy(&c);
   assert_no_leak();

@@ -11,8 +11,8 @@ typedef struct {
   fixture     w;
   double     *p_known, *s_known;
   arena      *memory;
-  flow_solver S;
-  flow_report r;
+  granular_solver S;
+  granular_report r;
 } scene;
 
 /* But for its last cell the first chunk has no friction: what only a first chunk, or all but its end, is asked about is not
@@ -32,25 +32,25 @@ static void scene_create(scene *t, bool is_orthonormal, int64_t iterations)
   *t = (scene){0};
   fixture_create(&t->w, &spec);
   const int64_t n = t->w.f.n_cells;
-  assert_true(n > FLOW_CHUNK + 100 && n % FLOW_CHUNK != 0);
+  assert_true(n > GRANULAR_CHUNK + 100 && n % GRANULAR_CHUNK != 0);
   assert_ok(memory_alloc("test", n, sizeof(double), &t->p_known));
   assert_ok(memory_alloc("test", t->w.f.n_stress, sizeof(double), &t->s_known));
   fixture_complicate(&t->w, t->p_known, t->s_known, &count);
-  for (int64_t c = 0; c < FLOW_CHUNK - 1; ++c) t->w.alpha[c] = 0.0;
+  for (int64_t c = 0; c < GRANULAR_CHUNK - 1; ++c) t->w.alpha[c] = 0.0;
   for (int b = 0; b < 2; ++b) /* so heavy that L is not theirs alone to say */
     for (int i = 0; i < 36; ++i) t->w.inverse_mass[b][i] *= 1e-4;
   t->w.gradient.max_iterations = iterations, t->w.o.tolerance = 1e-12;
   assert_ok(arena_create(1 << 16, &t->memory));
-  assert_ok(flow_solver_create(&t->S, &t->w.f, &t->w.o, t->memory, &t->w.x, &t->r));
+  assert_ok(granular_solver_create(&t->S, &t->w.f, &t->w.o, t->memory, &t->w.x, &t->r));
   t->r.is_finite = true, t->S.p_ref = t->w.f.pressure_scale, t->S.alpha_max = sqrt(2.0) * spec.M;
-  flow_velocities(&t->S);
-  flow_radii(&t->S);
-  assert_ok(flow_stress_gradient.create(&t->S));
+  granular_velocities(&t->S);
+  granular_radii(&t->S);
+  assert_ok(granular_stress_gradient.create(&t->S));
 }
 static void scene_destroy(scene *t)
 {
-  flow_stress_gradient.destroy(&t->S);
-  flow_solver_destroy(&t->S);
+  granular_stress_gradient.destroy(&t->S);
+  granular_solver_destroy(&t->S);
   arena_destroy(&t->memory);
   memory_free(&t->p_known), memory_free(&t->s_known);
   fixture_destroy(&t->w);
@@ -60,12 +60,12 @@ static double in_norm(bool is_orthonormal, const double *a, const double *b) /* 
 {
   double sum[5];
   for (int e = 0; e < 5; ++e) sum[e] = a[e] + b[e];
-  return 0.5 * (flow_norm2(is_orthonormal, sum) - flow_norm2(is_orthonormal, a) - flow_norm2(is_orthonormal, b));
+  return 0.5 * (granular_norm2(is_orthonormal, sum) - granular_norm2(is_orthonormal, a) - granular_norm2(is_orthonormal, b));
 }
 static void project(const scene *t, double *s)
 {
   for (int64_t c = 0; c < t->w.f.n_cells; ++c) {
-    const double size   = sqrt(flow_norm2(t->w.f.is_orthonormal, s + 5 * c)),
+    const double size   = sqrt(granular_norm2(t->w.f.is_orthonormal, s + 5 * c)),
                  shrink = size > t->S.radius[c] ? t->S.radius[c] / size : 1.0;
     for (int e = 0; e < 5; ++e) s[5 * c + e] *= shrink;
   }
@@ -73,8 +73,8 @@ static void project(const scene *t, double *s)
 static void gradient_at(scene *t, const double *s, double *g)
 {
   memcpy(t->w.x.s, s, (size_t)t->w.f.n_stress * sizeof *s);
-  flow_velocities(&t->S);
-  flow_gradient_s(&t->S, g);
+  granular_velocities(&t->S);
+  granular_gradient_s(&t->S, g);
 }
 
 /* The method, step by step; returns how often L was too small. s in: start, out: answer. */
@@ -96,7 +96,7 @@ static int written_out(scene *t, const double *metric, int64_t iterations, doubl
       uphill = 0.0;
       for (int64_t c = 0; c < n / 5; ++c) {
         double raised[5];
-        flow_raise(ortho, v[G] + 5 * c, raised);
+        flow_apply_norm_inverse(ortho, v[G] + 5 * c, raised);
         for (int e = 0; e < 5; ++e) v[NEXT][5 * c + e] = v[Y][5 * c + e] - raised[e] / (L * metric[c]);
       }
       project(t, v[NEXT]);
@@ -138,15 +138,15 @@ static void the_method_is_what_it_says(void **state)
     assert_ok(memory_alloc("test", n, sizeof *mine, &mine));
     assert_ok(memory_alloc("test", n_faces, sizeof *u, &u));
     memcpy(mine, t.w.x.s, (size_t)n * sizeof *mine);
-    ((flow_gradient *)t.S.stress)->L = TOO_SMALL;
-    assert_ok(flow_stress_gradient.solve(&t.S, &undamped));
+    ((granular_gradient *)t.S.stress)->L = TOO_SMALL;
+    assert_ok(granular_stress_gradient.solve(&t.S, &undamped));
     assert_int_equal(t.r.s_iterations, counts[kind / 2]);
     memcpy(s, t.w.x.s, (size_t)n * sizeof *s), memcpy(u, t.S.u, (size_t)n_faces * sizeof *u);
     memcpy(v, t.S.v, sizeof v);
-    flow_velocities(&t.S); /* the velocities it leaves are those of the stress it leaves */
+    granular_velocities(&t.S); /* the velocities it leaves are those of the stress it leaves */
     for (int64_t i = 0; i < n_faces; ++i) assert_close(u[i], t.S.u[i], 1e-9);
     for (int i = 0; i < 12; ++i) assert_close(v[i], t.S.v[i], 1e-9);
-    const int n_short = written_out(&t, ((flow_gradient *)t.S.stress)->metric, counts[kind / 2], mine);
+    const int n_short = written_out(&t, ((granular_gradient *)t.S.stress)->metric, counts[kind / 2], mine);
     for (int64_t i = 0; i < n; ++i) most = fmax(most, fabs(s[i]));
     for (int64_t i = 0; i < n; ++i)
       if (!(fabs(s[i] - mine[i]) <= 1e-7 * most))
@@ -164,9 +164,9 @@ static void chunks_of_coupled_samples_add_up(void **state)
   scene t;
   (void)state;
   scene_create(&t, true, 1);
-  const flow_coupling *F = &t.w.f.F_s;
+  const granular_coupling *F = &t.w.f.F_s;
   double wrench[FIXTURE_BODIES][6] = {{0}}, sum[FIXTURE_BODIES][6] = {{0}}, size[FIXTURE_BODIES][6] = {{0}};
-  flow_coupled_force(&t.S.F_s, t.w.x.s, wrench);
+  granular_coupled_force(&t.S.F_s, t.w.x.s, wrench);
   for (int64_t k = 0; k < F->n; ++k)
     for (int d = 0; d < 6; ++d) {
       const double part = F->wrench[k][d] * t.w.x.s[F->sample[k]];
@@ -182,7 +182,7 @@ static void chunks_of_coupled_samples_add_up(void **state)
 static void options_of_another_method_change_nothing(void **state)
 {
   (void)state;
-  for (int stress = FLOW_STRESS_PYRAMID; stress <= FLOW_STRESS_SP; ++stress) {
+  for (int stress = GRANULAR_STRESS_PYRAMID; stress <= GRANULAR_STRESS_SP; ++stress) {
     double *s = NULL;
     for (int round = 0; round < 2; ++round) {
       const fixture_spec spec = {.n            = {4, 6, 4},
@@ -196,8 +196,8 @@ static void options_of_another_method_change_nothing(void **state)
       fixture w;
       fixture_create(&w, &spec);
       w.o.stress = stress, w.o.max_outer = 3;
-      if (round && stress == FLOW_STRESS_PYRAMID) w.pyramid.shift = 0.5;
-      if (round && stress == FLOW_STRESS_SP) w.pyramid.damping = 0.25;
+      if (round && stress == GRANULAR_STRESS_PYRAMID) w.pyramid.shift = 0.5;
+      if (round && stress == GRANULAR_STRESS_SP) w.pyramid.damping = 0.25;
       fixture_solve(&w);
       if (!s) {
         assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));

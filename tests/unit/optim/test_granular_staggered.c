@@ -7,8 +7,8 @@ static const double huge = 1e6; /* Pa: stress far outside of all cones */
 typedef struct {
   fixture     w;
   arena      *memory;
-  flow_solver S;
-  flow_report r;
+  granular_solver S;
+  granular_report r;
 } scene;
 
 static const fixture_spec full_box = {.n = {3, 8, 4}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.4, .is_staggered = true};
@@ -20,21 +20,21 @@ static void scene_create(scene *t, bool is_orthonormal)
   *t = (scene){0};
   fixture_create(&t->w, &spec);
   assert_ok(arena_create(1 << 16, &t->memory));
-  assert_ok(flow_solver_create(&t->S, &t->w.f, &t->w.o, t->memory, &t->w.x, &t->r));
-  assert_ok(flow_stress_gradient.create(&t->S));
+  assert_ok(granular_solver_create(&t->S, &t->w.f, &t->w.o, t->memory, &t->w.x, &t->r));
+  assert_ok(granular_stress_gradient.create(&t->S));
 }
 static void scene_destroy(scene *t)
 {
-  flow_stress_gradient.destroy(&t->S);
-  flow_solver_destroy(&t->S);
+  granular_stress_gradient.destroy(&t->S);
+  granular_solver_destroy(&t->S);
   arena_destroy(&t->memory);
   fixture_destroy(&t->w);
 }
 static void shorten(scene *t)
 {
-  assert_ok(flow_support_begin(&t->S, false));
-  flow_radii(&t->S);
-  flow_gradient_staggered_shorten(&t->S, t->S.stress, t->w.x.s);
+  assert_ok(flow_support_start(&t->S, false));
+  granular_radii(&t->S);
+  granular_gradient_staggered_shorten(&t->S, t->S.stress, t->w.x.s);
 }
 
 /* One stress everywhere under one pressure: its length is sqrt(2) M p, its direction stays, at walls and in corners, too. What is
@@ -120,10 +120,10 @@ static void cells_slide_on_each_other_by_m_times_p(void **state)
     sparse_rows  G, GT, D, DT;
     triplets     g = {0}, d = {0};
     fixture      options;
-    flow_report  r;
+    granular_report  r;
     fixture_options(&options);
     fixture_tighten(&options, 1e-10);
-    options.o.stress = FLOW_STRESS_GRADIENT + kind / 6, options.pyramid.shift = 0.0;
+    options.o.stress = GRANULAR_STRESS_GRADIENT + kind / 6, options.pyramid.shift = 0.0;
     for (int c = 0; c < N_CELLS; ++c) {
       const int below = c == 0 ? -1 : Y1, above = c == 0 ? Y1 : Y2;
       triplet(&g, c, below, 1.0 / h), triplet(&g, c, above, -1.0 / h);
@@ -131,7 +131,7 @@ static void cells_slide_on_each_other_by_m_times_p(void **state)
     }
     triplet(&d, EDGE, X1, shear / h), triplet(&d, EDGE, X0, -shear / h);
     triplets_become(&g, N_CELLS, N_FACES, &G, &GT), triplets_become(&d, N_STRESS, N_FACES, &D, &DT);
-    const flow_problem f = {.n_faces        = N_FACES,
+    const granular_problem f = {.n_faces        = N_FACES,
                             .n_cells        = N_CELLS,
                             .n_stress       = N_STRESS,
                             .u_star         = u_star,
@@ -148,8 +148,8 @@ static void cells_slide_on_each_other_by_m_times_p(void **state)
                             .sample_cells   = cells,
                             .alpha          = alpha,
                             .pressure_scale = p};
-    flow_state         x = {at_p, s, none, none, multiplier, u, none};
-    assert_ok(flow_solve(&f, &options.o, NULL, &x, &r));
+    granular_state         x = {at_p, s, none, none, multiplier, u, none};
+    assert_ok(granular_solve(&f, &options.o, NULL, &x, &r));
     assert_true(r.is_converged);
     for (int c = 0; c < N_CELLS; ++c) assert_close(at_p[c], p, 1e-8 * p);
     assert_close(fabs(s[EDGE]) * shear, slowed / (M * V) * M * p, 1e-6 * M * p);

@@ -31,13 +31,13 @@ static void methods_and_bases_agree_on_the_cone(void **state)
   (void)state;
   double *u = NULL, scale = 0.0;
   for (int basis = 0; basis < 2; ++basis)
-    for (int method = FLOW_STRESS_GRADIENT; method <= FLOW_STRESS_LAGRANGIAN; ++method) {
+    for (int method = GRANULAR_STRESS_GRADIENT; method <= GRANULAR_STRESS_LAGRANGIAN; ++method) {
       const fixture_spec spec = heap(false, basis == 0);
       fixture            w;
       fixture_create(&w, &spec);
       fixture_tighten(&w, 1e-9);
       w.o.stress = method;
-      const flow_report r = fixture_solve(&w);
+      const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged);
       assert_true(r.kkt.energy < 0.0 && r.kkt.kkt < 1e-6);
       assert_close(r.kkt.yield, 1.0, 1e-6);
@@ -56,7 +56,7 @@ static void methods_and_bases_agree_on_the_cone(void **state)
 /* The published variants: each is another iteration than the default, none is lost on the way. */
 static void change_variant(fixture *w, int variant)
 {
-  flow_lagrangian_options *o = &w->lagrangian;
+  granular_lagrangian_options *o = &w->lagrangian;
   if (variant == 1) o->has_pyramid = false;
   if (variant == 2) o->kappa = 0.5;
   if (variant == 3) o->iterations = 4;
@@ -75,12 +75,12 @@ static void variants_of_the_published_method_differ(void **state)
     const fixture_spec spec = heap(false, false);
     fixture            w;
     fixture_create(&w, &spec);
-    w.o.stress = FLOW_STRESS_LAGRANGIAN, w.o.max_outer = 3;
+    w.o.stress = GRANULAR_STRESS_LAGRANGIAN, w.o.max_outer = 3;
     change_variant(&w, variant);
     for (int64_t c = 0; c < w.f.n_cells; ++c) w.x.p[c] = 1000.0, w.x.multiplier[c] = 1e-3;
     for (int64_t i = 0; i < w.f.n_stress; ++i)
       w.x.s[i] = i % 2 ? 3000.0 : -2000.0; /* far outside of the cones: the pyramid has something to do */
-    const flow_report r = fixture_solve(&w);
+    const granular_report r = fixture_solve(&w);
     assert_true(r.is_finite && r.s_iterations > 0);
     if (!s) {
       iterations = r.s_iterations;
@@ -252,15 +252,15 @@ static void twelve_unknowns_agree_with_references(void **state)
   (void)state;
   static const double none[2] = {0.0, 0.0}, infinite[2] = {INFINITY, INFINITY};
   for (int basis = 0; basis < 2; ++basis)
-    for (int method = FLOW_STRESS_GRADIENT; method <= FLOW_STRESS_SP; ++method) {
+    for (int method = GRANULAR_STRESS_GRADIENT; method <= GRANULAR_STRESS_SP; ++method) {
       fixture w;
       dense   d;
       double  x[N], reference[N], radius[N_P], lo[N_S], hi[N_S];
       int     n_bound = 0;
       pair_create(&w, &d, basis == 1);
       fixture_tighten(&w, 1e-12);
-      w.o.stress = method, w.pyramid.shift = method == FLOW_STRESS_SP && basis == 1 ? 0.2 : 0.0;
-      const flow_report r = fixture_solve(&w);
+      w.o.stress = method, w.pyramid.shift = method == GRANULAR_STRESS_SP && basis == 1 ? 0.2 : 0.0;
+      const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged);
       gather(&w, x);
       for (int c = 0; c < N_P; ++c) radius[c] = w.alpha[c] * x[c];
@@ -272,14 +272,14 @@ static void twelve_unknowns_agree_with_references(void **state)
       for (int i = 0; i < N_S; ++i)
         hi[i] = radius[i / 5] * (basis == 1 ? 1.0 : sqrt(0.5)), lo[i] = -hi[i],
         n_bound += fabs(fabs(x[N_P + i]) - hi[i]) < 1e-9 * hi[i];
-      if (method >= FLOW_STRESS_PYRAMID) {
+      if (method >= GRANULAR_STRESS_PYRAMID) {
         assert_true(n_bound > 0 && n_bound < N_S); /* else this would be no test */
         for (int i = N_P; i < N; ++i) d.A[i][i] *= 1.0 + w.pyramid.shift; /* what SP minimises */
         assert_true(enumerate(&d, N_P, N, lo, hi, reference));
       } else descend_in_cones(&d, basis == 1, radius, reference);
       expect_same(&w, &d,
-                  method == FLOW_STRESS_GRADIENT     ? "projected gradient"
-                  : method == FLOW_STRESS_LAGRANGIAN ? "lagrangian"
+                  method == GRANULAR_STRESS_GRADIENT     ? "projected gradient"
+                  : method == GRANULAR_STRESS_LAGRANGIAN ? "lagrangian"
                                                      : "pyramid",
                   x, reference);
       fixture_destroy(&w);

@@ -55,13 +55,13 @@ static void expect_same_bits(scene *t, const char *what, int which)
 {
   fixture *w = &t->w;
   for (int threads = 1; threads <= 3; ++threads) {
-    flow_report r;
+    granular_report r;
     fixture_forget(w);
     memcpy(w->x.p, t->p, (size_t)w->f.n_cells * sizeof(double));
     memcpy(w->x.s, t->s, (size_t)w->f.n_stress * sizeof(double));
     memcpy(w->x.lambda, t->lambda, sizeof t->lambda), memcpy(w->x.z, t->z, sizeof t->z);
     team_set_threads(threads);
-    assert_ok(flow_solve(&w->f, &w->o, NULL, &w->x, &r));
+    assert_ok(granular_solve(&w->f, &w->o, NULL, &w->x, &r));
     team_set_threads(1);
     assert_true(r.is_finite && r.outer > 0);
     const struct {
@@ -86,14 +86,14 @@ static void stresses_and_couplings(void **state)
   for (int is_staggered = 0; is_staggered < 2; ++is_staggered) {
     scene t;
     scene_create(&t, is_staggered);
-    for (int stress = FLOW_STRESS_GRADIENT; stress <= FLOW_STRESS_SP; ++stress) {
+    for (int stress = GRANULAR_STRESS_GRADIENT; stress <= GRANULAR_STRESS_SP; ++stress) {
       t.w.o.stress = stress;
       expect_same_bits(&t, is_staggered ? "staggered stress" : "stress", stress);
     }
-    t.w.o.stress = FLOW_STRESS_LAGRANGIAN, t.w.lagrangian.has_line_search = true;
+    t.w.o.stress = GRANULAR_STRESS_LAGRANGIAN, t.w.lagrangian.has_line_search = true;
     expect_same_bits(&t, "line search", is_staggered);
-    t.w.o.stress = FLOW_STRESS_GRADIENT, t.w.friction.method = FLOW_FRICTION_NEWTON;
-    for (int coupling = FLOW_MONOLITHIC; coupling <= FLOW_C_PF && !is_staggered; ++coupling) {
+    t.w.o.stress = GRANULAR_STRESS_GRADIENT, t.w.friction.method = GRANULAR_FRICTION_NEWTON;
+    for (int coupling = GRANULAR_MONOLITHIC; coupling <= GRANULAR_C_PF && !is_staggered; ++coupling) {
       t.w.o.coupling = coupling;
       expect_same_bits(&t, "coupling", coupling);
     }
@@ -105,22 +105,22 @@ static void stresses_and_couplings(void **state)
 /* One step of stress that is far too long to begin with: its curvature, a sum over chunks, says how long it may be. */
 static void step_of_stress(scene *t, int try)
 {
-  flow_solver S;
-  flow_report r = {.is_finite = true};
+  granular_solver S;
+  granular_report r = {.is_finite = true};
   arena      *memory;
   double      undamped;
   assert_ok(arena_create(1 << 20, &memory));
   memcpy(t->w.x.p, t->p, (size_t)t->w.f.n_cells * sizeof(double));
   for (int64_t i = 0; i < t->w.f.n_stress; ++i) t->w.x.s[i] = (1.0 - 0.01 * try) * t->s[i];
-  assert_ok(flow_solver_create(&S, &t->w.f, &t->w.o, memory, &t->w.x, &r));
+  assert_ok(granular_solver_create(&S, &t->w.f, &t->w.o, memory, &t->w.x, &r));
   S.p_ref = t->w.f.pressure_scale, S.alpha_max = 1.0;
-  flow_velocities(&S), flow_radii(&S);
-  assert_ok(flow_stress_gradient.create(&S));
-  ((flow_gradient *)S.stress)->L = 1e-3;
-  assert_ok(flow_stress_gradient.solve(&S, &undamped));
+  granular_velocities(&S), granular_radii(&S);
+  assert_ok(granular_stress_gradient.create(&S));
+  ((granular_gradient *)S.stress)->L = 1e-3;
+  assert_ok(granular_stress_gradient.solve(&S, &undamped));
   assert_true(r.products > r.s_iterations);
-  flow_stress_gradient.destroy(&S);
-  flow_solver_destroy(&S);
+  granular_stress_gradient.destroy(&S);
+  granular_solver_destroy(&S);
   arena_destroy(&memory);
 }
 static void lengths_of_steps(void **state)
@@ -149,13 +149,13 @@ static void pressures(void **state)
   assert_ok(optim_register_all());
   scene_create(&t, false);
   t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0; /* snesvi needs an assembled matrix: no floating bodies */
-  t.w.o.coupling = FLOW_P_C;                                         /* no stress */
-  for (int method = 0; method < BOX_N_METHODS; ++method) {
+  t.w.o.coupling = GRANULAR_P_C;                                         /* no stress */
+  for (int method = 0; method < BOUNDS_N_METHODS; ++method) {
     t.w.pressure.method = method;
     expect_same_bits(&t, "pressure", method);
   }
-  t.w.pressure.method = BOX_METHOD_MPRGP;
-  for (int kind = 0; kind < BOX_N_PRECONDITIONERS; ++kind) {
+  t.w.pressure.method = BOUNDS_METHOD_MPRGP;
+  for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS; ++kind) {
     t.w.pressure.preconditioner = kind;
     expect_same_bits(&t, "preconditioner", kind);
   }

@@ -73,7 +73,7 @@ static void solves_what_is_redundant(void **state)
     o.method = FRICTION_METHOD_INTERIOR_POINT;
     memset(r, 0, sizeof r);
     assert_ok(friction_solve(&p, &o, r, u, &out));
-    if (out.verdict != FRICTION_OK) fail_msg("%d: %s, error %g", k, friction_verdict_text(out.verdict), out.scaled);
+    if (out.verdict != FRICTION_OK) fail_msg("%d: %s, error %g", k, friction_status_text(out.verdict), out.scaled);
     if (out.iterations >= 40) fail_msg("%d: %d iterations", k, (int)out.iterations);
     scene_destroy(&s), delassus_destroy(&w), document_destroy(&doc);
   }
@@ -189,7 +189,7 @@ static void a_wall_at_rest(void **state)
   o.method = FRICTION_METHOD_INTERIOR_POINT;
   assert_ok(friction_solve(&p, &o, r, u, &out));
   if (out.verdict != FRICTION_OK)
-    fail_msg("%d contacts: %s after %d steps, error %g", (int)w.n, friction_verdict_text(out.verdict), (int)out.iterations,
+    fail_msg("%d contacts: %s after %d steps, error %g", (int)w.n, friction_status_text(out.verdict), (int)out.iterations,
              out.scaled);
   double weight = 0.0;
   for (int64_t a = 0; a < w.n; ++a) /* what the floor carries */

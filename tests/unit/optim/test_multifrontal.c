@@ -15,7 +15,7 @@ typedef struct {
   int64_t     *start;
   int32_t     *column;
   double      *value, *G;
-  front_terms  terms;
+  multifrontal_terms  terms;
 } problem;
 
 static double any(uint64_t a, uint64_t b) { return random_range(17, a, b, -1.0, 1.0); }
@@ -76,7 +76,7 @@ static void make_terms(problem *p, const int side[3], int64_t n_groups)
       for (int c = 0; c < 3; ++c)
         for (int k = 0; k < 3; ++k) p->G[9 * a + 3 * r + c] += 100.0 * B[3 * r + k] * B[3 * c + k];
   }
-  p->terms = (front_terms){p->n_terms, p->start, p->column, p->value};
+  p->terms = (multifrontal_terms){p->n_terms, p->start, p->column, p->value};
 }
 
 static void problem_create(problem *p, const int side[3], int reach, int64_t n_groups)
@@ -117,55 +117,55 @@ static void solves_are_inverses(void **state)
   (void)state;
   for (size_t q = 0; q < sizeof kinds / sizeof *kinds; ++q) {
     problem       p;
-    front_tree   *t;
-    front_factor *f;
+    multifrontal_tree   *t;
+    multifrontal_factor *f;
     double       *x, *b, *y;
     bool          is_definite, *is_late;
     problem_create(&p, kinds[q].side, kinds[q].reach, kinds[q].n_groups);
-    assert_ok(front_tree_create(&p.A, kinds[q].n_groups ? &p.terms : NULL, 10.0, &t));
-    assert_ok(front_factor_create(t, &f));
-    assert_ok(front_factor_set(f, &p.A, &is_definite));
+    assert_ok(multifrontal_tree_create(&p.A, kinds[q].n_groups ? &p.terms : NULL, 10.0, &t));
+    assert_ok(multifrontal_factor_create(t, &f));
+    assert_ok(multifrontal_factor_set(f, &p.A, &is_definite));
     assert_true(is_definite);
     double **arrays[] = {&x, &b, &y};
     for (int k = 0; k < 3; ++k) assert_ok(memory_alloc("x", p.n, sizeof(double), arrays[k]));
     assert_ok(memory_alloc("late", p.n, sizeof *is_late, &is_late));
     for (int64_t i = 0; i < p.n; ++i) x[i] = b[i] = any((uint64_t)i, 77);
-    front_solve(f, x);
+    multifrontal_solve(f, x);
     product(&p, NULL, x, y);
     for (int64_t i = 0; i < p.n; ++i) assert_close(y[i], b[i], 1e-12);
-    front_tree_late(t, is_late);
+    multifrontal_tree_late(t, is_late);
     for (int64_t e = 0; e < p.start[p.n_terms]; ++e) assert_true(is_late[p.column[e]]);
     if (kinds[q].n_groups > 0) {
-      assert_true(t->work_again <= front_tree_work(t));
-      assert_ok(front_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
+      assert_true(t->work_again <= multifrontal_tree_work(t));
+      assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
       assert_true(is_definite);
       /* late part of (A + terms) x = b with b = 0 elsewhere, the rest by A; */
       for (int64_t i = 0; i < p.n; ++i) b[i] = x[i] = is_late[i] ? any((uint64_t)i, 78) : 0.0;
-      front_solve_late(f, x);
+      multifrontal_solve_late(f, x);
       /* S x is what the terms leave of b there, S the complement: of (A z = c, c 0 at early ones, z = x at late ones) c */
-      front_product_late(f, x, y);
+      multifrontal_product_late(f, x, y);
       double *c, *z;
       assert_ok(memory_alloc("c", p.n, sizeof *c, &c));
       assert_ok(memory_alloc("z", p.n, sizeof *z, &z));
       for (int64_t i = 0; i < p.n; ++i) z[i] = is_late[i] ? y[i] : 0.0;
-      front_solve(f, z);
+      multifrontal_solve(f, z);
       for (int64_t i = 0; i < p.n; ++i)
         if (is_late[i]) assert_close(z[i], x[i], 1e-12);
       product(&p, p.G, z, c);
       for (int64_t i = 0; i < p.n; ++i) assert_close(c[i], b[i], 1e-11);
-      front_diagonal_late(f, c);
+      multifrontal_diagonal_late(f, c);
       for (int64_t i = 0; i < p.n; i += 5) {
         if (!is_late[i]) continue;
         memset(z, 0, (size_t)p.n * sizeof *z);
         z[i] = 1.0;
-        front_product_late(f, z, y);
+        multifrontal_product_late(f, z, y);
         assert_close(c[i], y[i], 1e-12 * c[i]);
       }
       memory_free(&c), memory_free(&z);
     }
     memory_free(&x), memory_free(&b), memory_free(&y), memory_free(&is_late);
-    front_factor_destroy(&f);
-    front_tree_destroy(&t);
+    multifrontal_factor_destroy(&f);
+    multifrontal_tree_destroy(&t);
     problem_destroy(&p);
   }
   assert_no_leak();
@@ -175,44 +175,44 @@ static void solves_are_inverses(void **state)
 static void terms_by_themselves_say_the_same(void **state)
 {
   problem       p;
-  front_tree   *t;
-  front_factor *f;
-  front_dual   *d;
+  multifrontal_tree   *t;
+  multifrontal_factor *f;
+  multifrontal_dual   *d;
   double       *x, *y, *G, now, missing;
   bool         *is_late, is_definite;
   const int     side[3] = {8, 7, 5};
   (void)state;
   problem_create(&p, side, 1, 12);
-  assert_ok(front_tree_create(&p.A, &p.terms, 10.0, &t));
-  assert_ok(front_factor_create(t, &f));
-  assert_ok(front_factor_set(f, &p.A, &is_definite));
-  assert_ok(front_dual_create(f, &p.terms, &d));
+  assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
+  assert_ok(multifrontal_factor_create(t, &f));
+  assert_ok(multifrontal_factor_set(f, &p.A, &is_definite));
+  assert_ok(multifrontal_dual_create(f, &p.terms, &d));
   assert_ok(memory_alloc("x", p.n, sizeof *x, &x));
   assert_ok(memory_alloc("y", p.n, sizeof *y, &y));
   assert_ok(memory_alloc("G", 9 * p.n_terms, sizeof *G, &G));
   assert_ok(memory_alloc("late", p.n, sizeof *is_late, &is_late));
-  front_tree_late(t, is_late);
+  multifrontal_tree_late(t, is_late);
   for (int k = 0; k < 4; ++k) {
     for (int64_t a = 0; a < p.n_terms; ++a) /* none, some, others, all; some of rank one, along their normal */
       for (int i = 0; i < 9; ++i)
         G[9 * a + i] = k == 0 || (k < 3 && a % 3 == k) ? 0.0 : a % 4 ? p.G[9 * a + i] : i == 0 ? 50.0 : 0.0;
-    front_dual_work(d, G, &now, &missing);
+    multifrontal_dual_work(d, G, &now, &missing);
     assert_true(isfinite(now) && (k == 0) == (now == 0.0) && (k == 1 || k == 2) == (missing > 0.0));
-    assert_ok(front_dual_set(d, G, &is_definite));
+    assert_ok(multifrontal_dual_set(d, G, &is_definite));
     assert_true(is_definite);
-    front_dual_work(d, G, &now, &missing);
+    multifrontal_dual_work(d, G, &now, &missing);
     assert_close(missing, 0.0, 0.0);
-    assert_ok(front_factor_add(f, &p.A, &p.terms, G, &is_definite));
+    assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, G, &is_definite));
     assert_true(is_definite);
     for (int64_t i = 0; i < p.n; ++i) x[i] = y[i] = is_late[i] ? any((uint64_t)(i + k), 79) : 0.0;
-    front_dual_solve(d, x);
-    front_solve_late(f, y);
+    multifrontal_dual_solve(d, x);
+    multifrontal_solve_late(f, y);
     for (int64_t i = 0; i < p.n; ++i) assert_close(x[i], y[i], 1e-12);
   }
   memory_free(&x), memory_free(&y), memory_free(&G), memory_free(&is_late);
-  front_dual_destroy(&d);
-  front_factor_destroy(&f);
-  front_tree_destroy(&t);
+  multifrontal_dual_destroy(&d);
+  multifrontal_factor_destroy(&f);
+  multifrontal_tree_destroy(&t);
   problem_destroy(&p);
   assert_no_leak();
 }
@@ -221,14 +221,14 @@ static void terms_by_themselves_say_the_same(void **state)
 static void little_is_done_again(void **state)
 {
   problem     p;
-  front_tree *t;
+  multifrontal_tree *t;
   const int   side[3] = {12, 3, 14};
   (void)state;
   problem_create(&p, side, 1, 4);
-  assert_ok(front_tree_create(&p.A, &p.terms, 20.0, &t));
-  assert_true(t->work_again < 0.2 * front_tree_work(t));
+  assert_ok(multifrontal_tree_create(&p.A, &p.terms, 20.0, &t));
+  assert_true(t->work_again < 0.2 * multifrontal_tree_work(t));
   assert_true(t->entries > (double)p.n);
-  front_tree_destroy(&t);
+  multifrontal_tree_destroy(&t);
   problem_destroy(&p);
   assert_no_leak();
 }
@@ -236,30 +236,30 @@ static void little_is_done_again(void **state)
 static void indefinite_is_an_answer(void **state)
 {
   problem       p;
-  front_tree   *t;
-  front_factor *f;
+  multifrontal_tree   *t;
+  multifrontal_factor *f;
   bool          is_definite;
   const int     side[3] = {5, 4, 6};
   (void)state;
   problem_create(&p, side, 1, 5);
-  assert_ok(front_tree_create(&p.A, &p.terms, 10.0, &t));
-  assert_ok(front_factor_create(t, &f));
+  assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
+  assert_ok(multifrontal_factor_create(t, &f));
   for (int64_t k = p.A.start[p.n / 2]; k < p.A.start[p.n / 2 + 1]; ++k)
     if (p.A.col[k] == p.n / 2) p.A.value[k] = -p.A.value[k];
-  assert_ok(front_factor_set(f, &p.A, &is_definite));
+  assert_ok(multifrontal_factor_set(f, &p.A, &is_definite));
   assert_false(is_definite);
   for (int64_t k = p.A.start[p.n / 2]; k < p.A.start[p.n / 2 + 1]; ++k)
     if (p.A.col[k] == p.n / 2) p.A.value[k] = -p.A.value[k];
-  assert_ok(front_factor_set(f, &p.A, &is_definite));
+  assert_ok(multifrontal_factor_set(f, &p.A, &is_definite));
   assert_true(is_definite);
   for (int64_t k = 0; k < 9 * p.n_terms; ++k) p.G[k] = -p.G[k];
-  assert_ok(front_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
+  assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
   assert_false(is_definite);
   for (int64_t k = 0; k < 9 * p.n_terms; ++k) p.G[k] = -p.G[k];
-  assert_ok(front_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
+  assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
   assert_true(is_definite);
-  front_factor_destroy(&f);
-  front_tree_destroy(&t);
+  multifrontal_factor_destroy(&f);
+  multifrontal_tree_destroy(&t);
   problem_destroy(&p);
   assert_no_leak();
 }
@@ -271,26 +271,26 @@ static void threads_change_no_bit(void **state)
   for (int k = 0; k < 3; ++k) {
     const int     side[3] = {9, 8, 9};
     problem       p;
-    front_tree   *t;
-    front_factor *f;
+    multifrontal_tree   *t;
+    multifrontal_factor *f;
     bool          is_definite;
     team_set_threads(k + 1);
     problem_create(&p, side, 1, 12);
-    assert_ok(front_tree_create(&p.A, &p.terms, 10.0, &t));
-    assert_ok(front_factor_create(t, &f));
-    assert_ok(front_factor_set(f, &p.A, &is_definite));
-    assert_ok(front_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
+    assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
+    assert_ok(multifrontal_factor_create(t, &f));
+    assert_ok(multifrontal_factor_set(f, &p.A, &is_definite));
+    assert_ok(multifrontal_factor_add(f, &p.A, &p.terms, p.G, &is_definite));
     assert_ok(memory_alloc("x", p.n, sizeof *x, &x));
     for (int64_t i = 0; i < p.n; ++i) x[i] = any((uint64_t)i, 5);
-    front_solve(f, x);
-    front_solve_late(f, x);
+    multifrontal_solve(f, x);
+    multifrontal_solve_late(f, x);
     if (k == 0) first = x;
     else {
       assert_memory_equal(first, x, (size_t)p.n * sizeof *x);
       memory_free(&x);
     }
-    front_factor_destroy(&f);
-    front_tree_destroy(&t);
+    multifrontal_factor_destroy(&f);
+    multifrontal_tree_destroy(&t);
     problem_destroy(&p);
   }
   team_set_threads(0);
@@ -317,7 +317,7 @@ static void tiles_are_a_factor(void **state)
       for (int64_t i = j; i < R; ++i) update[j * R + i] = any((uint64_t)i, (uint64_t)(7000 + j));
     #pragma omp parallel num_threads(n_threads)
     #pragma omp single
-    is_definite = front_dense_factor(K, R, columns, update);
+    is_definite = multifrontal_dense_factor(K, R, columns, update);
     assert_true(is_definite);
     if (n_threads == 1) first = columns;
     else {
@@ -335,7 +335,7 @@ static void tiles_are_a_factor(void **state)
     }
   memcpy(first, given, K * M * sizeof *first);
   first[250 * M + 250] = 1e-3;
-  assert_false(front_dense_factor(K, R, first, update));
+  assert_false(multifrontal_dense_factor(K, R, first, update));
   memory_free(&first), memory_free(&given);
   assert_no_leak();
 }

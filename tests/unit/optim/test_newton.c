@@ -152,7 +152,7 @@ static void every_line_search_solves(void **state)
     case_create(11, 20, 12, 60, 0.4, c); /* 3 n_c / n = 0.75 */
     c->o.newton = &own;
     assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
-    if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_verdict_text(out.verdict), out.scaled);
+    if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_status_text(out.verdict), out.scaled);
     assert_true(out.iterations < 40);
     assert_true(out.scaled <= c->o.tolerance);
     for (int64_t a = 0; a < c->p.n; ++a)
@@ -290,7 +290,7 @@ static void a_wall_of_bricks_is_solved(void **state)
     memset(r, 0, sizeof r);
     assert_ok(friction_solve(&p, &o, r, u, &out));
     if (out.verdict != FRICTION_OK)
-      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_verdict_text(out.verdict),
+      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_status_text(out.verdict),
                (int)out.inner_iterations, out.scaled);
   }
   sparse_rows_destroy(&M), sparse_rows_destroy(&H);

@@ -510,7 +510,7 @@ static void always_converges(void **state)
     sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
     if (out.verdict != SAP_OK)
-      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations,
+      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_status_text(out.verdict), (int)out.iterations,
                out.error);
     if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
@@ -606,8 +606,8 @@ static void fronts_change_nothing(void **state)
     sap_case      c;
     sap_result    out;
     sap_columns   J;
-    front_tree   *tree;
-    front_factor *front;
+    multifrontal_tree   *tree;
+    multifrontal_factor *front;
     double       *v, *r, size = 0.0;
     bool          is_definite;
     const bool    is_chain = seed % 2;
@@ -620,10 +620,10 @@ static void fronts_change_nothing(void **state)
     assert_ok(memory_alloc("r", 3 * m, sizeof *r, &r));
     memcpy(v, c.v, (size_t)n * sizeof *v), memcpy(r, c.r, (size_t)(3 * m) * sizeof *r);
     assert_ok(sap_columns_create(&c.scene.H, m, &J));
-    const front_terms terms = sap_columns_view(&J);
-    assert_ok(front_tree_create(&c.scene.M, &terms, 10.0, &tree));
-    assert_ok(front_factor_create(tree, &front));
-    assert_ok(front_factor_set(front, &c.scene.M, &is_definite));
+    const multifrontal_terms terms = sap_columns_view(&J);
+    assert_ok(multifrontal_tree_create(&c.scene.M, &terms, 10.0, &tree));
+    assert_ok(multifrontal_factor_create(tree, &front));
+    assert_ok(multifrontal_factor_set(front, &c.scene.M, &is_definite));
     assert_true(is_definite);
     c.p.factor = NULL, c.p.front = front, c.p.columns = &terms;
     memset(c.v, 0, (size_t)n * sizeof *c.v);
@@ -644,8 +644,8 @@ static void fronts_change_nothing(void **state)
         for (int k = 0; k < 3; ++k) y[J.column[e]] -= J.value[3 * e + k] * c.r[3 * a + k];
     for (int64_t i = 0; i < n; ++i) assert_close(y[i], 0.0, 1e-12);
     memory_free(&v), memory_free(&r), memory_free(&x), memory_free(&y);
-    front_factor_destroy(&front);
-    front_tree_destroy(&tree);
+    multifrontal_factor_destroy(&front);
+    multifrontal_tree_destroy(&tree);
     sap_columns_destroy(&J);
     sap_case_destroy(&c);
   }
@@ -699,8 +699,8 @@ static void what_was_carried_along_is_checked(void **state)
     sap_result    out;
     sap_columns   J;
     sparse_rows   rough;
-    front_tree   *tree;
-    front_factor *front;
+    multifrontal_tree   *tree;
+    multifrontal_factor *front;
     double       *v, *value;
     bool          is_definite;
     sap_case_create(&c, 700 + seed, 9, 6, 5, 30, SAP_REGULARISED, 2.0);
@@ -710,10 +710,10 @@ static void what_was_carried_along_is_checked(void **state)
     assert_ok(memory_alloc("v", n, sizeof *v, &v));
     memcpy(v, c.v, (size_t)n * sizeof *v);
     assert_ok(sap_columns_create(&c.scene.H, c.scene.n, &J));
-    const front_terms terms = sap_columns_view(&J);
-    assert_ok(front_tree_create(&c.scene.M, &terms, 10.0, &tree));
-    assert_ok(front_factor_create(tree, &front));
-    assert_ok(front_factor_set(front, &c.scene.M, &is_definite));
+    const multifrontal_terms terms = sap_columns_view(&J);
+    assert_ok(multifrontal_tree_create(&c.scene.M, &terms, 10.0, &tree));
+    assert_ok(multifrontal_factor_create(tree, &front));
+    assert_ok(multifrontal_factor_set(front, &c.scene.M, &is_definite));
     assert_true(is_definite);
     rough = c.scene.M;
     assert_ok(memory_alloc("values", rough.start[n], sizeof *value, &value));
@@ -725,8 +725,8 @@ static void what_was_carried_along_is_checked(void **state)
     assert_int_equal(out.verdict, SAP_OK);
     for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], v[i], 1e-7);
     memory_free(&v), memory_free(&value);
-    front_factor_destroy(&front);
-    front_tree_destroy(&tree);
+    multifrontal_factor_destroy(&front);
+    multifrontal_tree_destroy(&tree);
     sap_columns_destroy(&J);
     sap_case_destroy(&c);
   }
@@ -743,7 +743,7 @@ static PetscErrorCode product_of(void *context, const double *x, double *y)
 /* A case for conjugate gradients. */
 typedef struct {
   sap_columns  J;
-  front_terms  columns;
+  multifrontal_terms  columns;
   sap_operator o;
 } by_products;
 
@@ -899,7 +899,7 @@ static void gradients_find_the_minimum(void **state)
     take_products(&b, &c);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
     if (out.verdict != SAP_OK)
-      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_verdict_text(out.verdict), (int)out.iterations, out.error);
+      fail_msg("problem %d: %s after %d iterations, error %g", (int)seed, sap_status_text(out.verdict), (int)out.iterations, out.error);
     if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, inner += out.inner;

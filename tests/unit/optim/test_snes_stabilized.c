@@ -28,7 +28,7 @@ static PetscErrorCode form_residual(SNES snes, Vec z, Vec g, void *ctx)
   PetscBool          wants;
   PetscFunctionBegin;
   PetscCall(VecCopy(z, p->last));
-  PetscCall(SNESStabilizedWantsTangent(snes, &wants));
+  PetscCall(SNESStabilizedExpectsTangent(snes, &wants));
   p->n_wanted += wants;
   p->has_domain_error = false;
   PetscCall(VecGetArrayRead(z, &za));

@@ -28,8 +28,8 @@ static void check_state(const friction_problem *p, const friction_splitting_opti
   assert_ok(memory_alloc("back", 3 * p->n, sizeof *u, &back));
   for (int64_t i = 0; i < 3 * p->n; ++i) r[i] = i % 7 == 0 ? 0.0 : scene_random(5, 9, (uint64_t)i);
   assert_ok(sweeper_create(p, o, &s));
-  sweeper_put(&s, r);
-  sweeper_take(&s, back, u);
+  sweeper_set_impulses(&s, r);
+  sweeper_get_solution(&s, back, u);
   delassus_apply(p->W, r, wanted);
   for (int64_t i = 0; i < 3 * p->n; ++i) {
     assert_close(u[i], wanted[i] + p->q[i], 1e-12 * (double)p->n);

@@ -415,7 +415,7 @@ static void test_rows(void **state)
   step_layout    l;
   step_unknowns u;
   step_contacts c;
-  step_verdict   verdict = {STEP_OK, NULL, -1};
+  step_status   verdict = {STEP_OK, NULL, -1};
   const double   dt = 1e-6;
   int64_t        n_rigid = 0, n_soft = 0, n_floor = 0;
   double        *rows, *r, *y, force[3] = {0}, moment[3] = {0};
@@ -503,7 +503,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   step_layout    l;
   step_unknowns u;
   sparse_rows    M;
-  step_verdict   verdict = {STEP_OK, NULL, -1};
+  step_status   verdict = {STEP_OK, NULL, -1};
   open_world(text, &w);
   const double dt = w.j->scene.time->step;
   assert_ok(step_layout_create(w.s, &l));

@@ -58,7 +58,7 @@ static void see(world *w, witness *e, double t)
 {
   int64_t n;
   assert_ok(scene_surfaces_place(e->f, w->s, t, e->x1));
-  assert_ok(impulses_count_meetings(e->way, e->x0, e->x1, &n));
+  assert_ok(impulses_count_collisions(e->way, e->x0, e->x1, &n));
   assert_int_equal(n, 0);
   memcpy(e->x0, e->x1, (size_t)(3 * e->f->n_vertices) * sizeof(double));
 }

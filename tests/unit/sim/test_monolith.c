@@ -17,7 +17,7 @@ static void test_momentum(void **state)
   world           w;
   step_layout     l;
   monolith_bodies b       = {0};
-  step_verdict    verdict = {STEP_OK, NULL, -1};
+  step_status    verdict = {STEP_OK, NULL, -1};
   const double    dt = 0.01, wrench[1][6] = {{3, -2, 1, 0.02, 0.01, -0.03}};
   double          v[1][6], moment[3], arm[3];
   open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
@@ -55,7 +55,7 @@ static void test_mobility(void **state)
   world           w;
   step_layout     l;
   monolith_bodies b       = {0};
-  step_verdict    verdict = {STEP_OK, NULL, -1};
+  step_status    verdict = {STEP_OK, NULL, -1};
   open_world(HEAD
              "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
              "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",

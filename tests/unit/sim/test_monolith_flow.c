@@ -12,13 +12,13 @@ typedef struct {
   monolith_solids   solids;
   mac_system        system;
   monolith_flow     flow;
-  flow_report       report;
+  granular_report       report;
   mac_state        *state;
 } parts;
 
 static void parts_solve(world *w, parts *p)
 {
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   memset(p, 0, sizeof *p);
   assert_ok(step_layout_create(w->s, &p->l));
   assert_ok(monolith_contacts_create(w->s, &p->contacts));
@@ -33,7 +33,7 @@ static void parts_solve(world *w, parts *p)
   monolith_solids_place(&p->solids, w->s, p->l.frames0);
   assert_ok(mac_system_assemble(p->state, w->j->scene.mac, p->solids.n, p->solids.solid, p->l.dt, &p->system));
   assert_ok(monolith_flow_set_up(&p->flow, &p->system, &p->l, &p->bodies, &p->contacts, &p->solids));
-  assert_ok(flow_solve(&p->flow.problem, w->j->scene.solver->flow, NULL, &p->flow.x, &p->report));
+  assert_ok(granular_solve(&p->flow.problem, w->j->scene.solver->flow, NULL, &p->flow.x, &p->report));
   assert_int_equal(verdict.code, STEP_OK);
 }
 
@@ -96,7 +96,7 @@ static void velocities_agree(void **unused)
   world        w;
   parts        p;
   double       wrench[2][6], v[2][6];
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   open_world(lump, &w);
   parts_solve(&w, &p);
   monolith_flow_wrench(&p.flow, &p.contacts, wrench);

@@ -29,7 +29,7 @@ static void write_job(const char *model, const char *extra, char *text, size_t s
 /* One step into everything nearby, so that there are attachments and plastic strain; then to the middle of the next. */
 static void open_world(const char *text, world *w)
 {
-  step_verdict    verdict = {STEP_OK, NULL, -1};
+  step_status    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {-1.5, -0.5, -2.5}, on[3] = {1.5, 0.4, 6.0};
   read_world(text, w);
@@ -224,7 +224,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   assert_ok(formulation_create(&penalty_formulation, s, &f));
   for (int step = 0; step < 3; ++step) {
-    step_verdict verdict;
+    step_status verdict;
     step_report  report;
     assert_ok(f->ops->step(f, 1.0e-3 * step, 1.0e-3, &verdict, &report));
     assert_int_equal(verdict.code, STEP_OK);

@@ -39,7 +39,7 @@ static const contact_law plain = {0}, damped = {.damping = 0.7}, elliptical = {.
 
 static void open_world(const char *text, contact_scheme scheme, const contact_law *more, world *w)
 {
-  step_verdict    verdict = {STEP_OK, NULL, -1};
+  step_status    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
   read_world(text, w);
@@ -105,7 +105,7 @@ static void test_mesh_statistics(void **state)
 {
   (void)state;
   world           w;
-  step_verdict    verdict = {STEP_OK, NULL, -1};
+  step_status    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   open_world(mesh_job, CONTACT_IMPLICIT, &plain, &w);
   const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
@@ -139,7 +139,7 @@ static void check_mesh_momentum(const contact_law *more)
   open_world(mesh_job, CONTACT_IMPLICIT, more, &w);
   const penalty_contact *c = w.p.contact;
   double                *g = numbers(w.n);
-  step_verdict           verdict = {STEP_OK, NULL, -1};
+  step_status           verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
   for (int64_t i = 0; i < w.n; ++i) size += fabs(g[i]);
   for (int k = 0; k < w.s->n_systems; ++k) {
@@ -207,7 +207,7 @@ static ball_pairs pairs_of_ball(double z, double start, double speed, double gra
 {
   world           w;
   ball_pairs      n;
-  step_verdict    verdict = {STEP_OK, NULL, -1};
+  step_status    verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   open_ball_world(z, start, gravity, detection, &w);
   w.z[3 * w.s->bodies[1].body->first_block + 2] = speed - start;
@@ -353,7 +353,7 @@ static void test_rigid_momentum(void **state)
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &damped, &w);
   double      *g = numbers(w.n);
-  step_verdict verdict = {STEP_OK, NULL, -1};
+  step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
   for (int k = 0; k < w.s->n_bodies; ++k) {
     const body  *b = w.s->bodies[k].body;
@@ -395,7 +395,7 @@ static void check_swept(const char *text)
   read_world(text, &listed);
   read_world(text, &swept);
   for (int step = 0; step < 2; ++step) {
-    step_verdict    verdict = {STEP_OK, NULL, -1};
+    step_status    verdict = {STEP_OK, NULL, -1};
     contact_summary summary;
     begin(&listed, step * DT);
     begin(&swept, step * DT);

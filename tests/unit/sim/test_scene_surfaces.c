@@ -127,7 +127,7 @@ static void test_places(void **state)
   assert_close(m[0] - m0[0], 0.01, 1e-4); /* the middle of the vertices is not quite that of the ball */
   for (int64_t k = f->first_vertex[ball]; k < f->first_vertex[ball + 1]; ++k) {
     double want[3];
-    rigid_body_follow(b, x0 + 3 * k, want);
+    rigid_body_current_point(b, x0 + 3 * k, want);
     for (int c = 0; c < 3; ++c) assert_close(x[3 * k + c], want[c], 1e-12);
   }
   const int  block = of(&w, "block");

@@ -17,7 +17,7 @@ static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",  
 /* As the time loop does: what fails is taken in halves. */
 static PetscErrorCode advance(formulation *f, double t, double dt, int halvings)
 {
-  step_verdict verdict;
+  step_status verdict;
   step_report  report;
   PetscFunctionBegin;
   PetscCall(f->ops->step(f, t, dt, &verdict, &report));
