@@ -12,7 +12,6 @@
 #include "app/report/page.h"
 #include "app/report/report_run.h"
 #include "app/run/allocation.h"
-#include "app/run/allocation.h"
 #include "app/run/run.h"
 #include "sim/scene/scene.h"
 

@@ -7,7 +7,6 @@
 #include "discretize/fem/tetrahedra_error.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/particles/particles.h"
-#include "discretize/particles/particles.h"
 #include "discretize/rigid/rigid_body.h"
 #include "sim/measure/measure_quantity.h"
 #include "sim/scene/scene.h"
