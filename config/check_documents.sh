@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks the documents against the tree and the program: sh config/check_documents.sh PROGRAM
 #   links to files and sections that do not exist; documents that no chain of links from README.md reaches;
-#   files of this repository, job keys, sweep keys and history columns that a document names and that do not exist
+#   files of this repository and job keys in backquotes that do not exist (keys: those of the blocks listed in part 4)
 program=${1:?usage: check_documents.sh PROGRAM}
 cd "$(dirname "$0")/.." || exit 1
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT

@@ -491,7 +491,7 @@ static PetscErrorCode check_contacts(const char *path, const fclib_problem *p)
   for (int64_t a = 0; a < p->n_contacts; ++a) {
     double diagonal = 0;
     if (A->start[d * a + d] == A->start[d * a])
-      REFUSE(path, "contact %lld acts on no degree of freedom: its columns of %s are zero; leave it out", (long long)a,
+      REFUSE(path, "contact %lld acts on no degree of freedom: its columns of %s are zero; remove it", (long long)a,
              p->is_global ? "H" : "W");
     if (p->is_global) {
       if (A->start[d * a + 1] == A->start[d * a])

@@ -141,10 +141,10 @@ sheet | expected one of `sheet` and `shape` | sheet: {corner: [0, 0, 0], u: [1, 
 sheet.v | spans no area with u | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [2, 0, 0], cells: [2, 2]}
 sheet.cells | expected two whole numbers, at most 1e+07 cells in all, got 1.5 and 2 | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [1.5, 2]}
 sheet.cells | got 1e+07 and 1e+07 | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [1.0e7, 1.0e7]}
-spacing | leave it out | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, spacing: 1
+spacing | remove it | sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, 2]}, spacing: 1
 shear | other surfaces have no cells with diagonals | shear: 3, shape: {mesh: {file: open.obj}}
-spacing | taken as it is; leave it out | shape: {mesh: {file: open.obj}}, spacing: 0.1
-shape.mesh.spacing | leave it out | shape: {mesh: {file: open.obj, spacing: 0.1}}
+spacing | taken as it is; remove it | shape: {mesh: {file: open.obj}}, spacing: 0.1
+shape.mesh.spacing | remove it | shape: {mesh: {file: open.obj, spacing: 0.1}}
 shape.axis | is the zero vector | shape: {mesh: {file: open.obj}, rotate_deg: 3, axis: [0, 0, 0]}
 shape | has no closed surface to make cloth of | shape: {plane: {}}
 shape.mesh.file | have opposite orientations | shape: {mesh: {file: turned.obj}}
@@ -189,8 +189,8 @@ damping.frequency | expected either `stiffness` (a time) or `ratio` and `frequen
 damping.ratio | needs `frequency` | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {ratio: 0.1}
 damping.frequency | needs `ratio` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {frequency: 2}
 damping.form | there is none: give `stiffness`, or `ratio` and `frequency` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {mass: 1, form: green}
-damping.form | is of kind fem: kind cloth has one form of damping; leave it out | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0.1, form: spatial}
-damping.form | is of kind fem: kind rod has one form of damping; leave it out | kind: rod, material: rubber, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 4, section: {circle: 0.01}, damping: {stiffness: 0.1, form: green}
+damping.form | is of kind fem: kind cloth has one form of damping; remove it | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0.1, form: spatial}
+damping.form | is of kind fem: kind rod has one form of damping; remove it | kind: rod, material: rubber, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 4, section: {circle: 0.01}, damping: {stiffness: 0.1, form: green}
 E2
 
 # What the key tables alone refuse stops a job before its bodies are built.

@@ -267,7 +267,7 @@ static inline bool face(const augury_near *a, int64_t e, int64_t f)
   return is_in_view(p, 1.0, d, square) && is_in_view(q, -1.0, d, square);
 }
 
-/* Does any corner of one come nearer to any of the other? */
+/* True if any corner of one triangle approaches any corner of the other. */
 static bool close_in(const double *x, const double *v, const int32_t *p, const int32_t *q)
 {
   for (int i = 0; i < 3; ++i)

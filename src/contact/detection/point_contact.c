@@ -4,15 +4,16 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* ---- the way of a point against a level set ---- */
+/* ---- trajectory of a point against a level set: conservative advancement along x0 + s d, 0 <= s <= 1 ---- */
 
+/* Advance by at least this many tolerances, so that a trajectory along the surface ends. */
 enum { STRIDE = 4 };
-/* Of the way: nearer than this is there; what is left is told by value and normal. */
+/* Tolerance of the distance, as a fraction of the length of the trajectory. The remaining gap follows from value and normal. */
 static const double near_enough = 1e-3;
-/* Cosine: within this it is still the side that was nearest. */
+/* Cosine between two normals above which both belong to the same side of the solid. */
 static const double same_side = 0.9;
 
-/* The part of the way inside the box around the solid: values outside that are no bounds. */
+/* Clip the trajectory to the bounding box of the solid: level set values outside it are no bounds of the distance. */
 static bool clip(const level_set *s, const double x0[3], const double d[3], double *first, double *last)
 {
   double min[3], max[3];

@@ -778,7 +778,7 @@ static PetscErrorCode list_pairs(impulses *a, const double *x0, const double *x1
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All pairs that come nearer than `separation` from x0 to x1 to a->found; *bad: a vertex that is not finite, or -1. */
+/* Append to a->found all pairs whose distance falls below `separation` between x0 and x1. *bad: a vertex that is not finite, or -1. */
 static PetscErrorCode impulse_search_all(impulses *a, const double *x0, const double *x1, double separation, int64_t *bad)
 {
   search s = {.a = a, .x0 = x0, .x1 = x1, .limits = {separation, CERTAINTY * separation}, .is_first = true};
@@ -926,7 +926,7 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
 
 /* Impulses of pairs, one after the other: each sees what those before it did. */
 
-#define OVERLAP_SPEED 0.1 /* of the overlap, that the spring may take back in a step [BridsonEtAl2002, sec. 7.1] */
+#define OVERLAP_SPEED 0.1 /* largest fraction of the overlap that the spring corrects in one step [BridsonEtAl2002, sec. 7.1] */
 #define SETTLED 1e-3      /* of the speed at first: friction on rigid bodies changes the normal velocity, which is pushed again */
 enum { SWEEPS = 8, FEW = 256 /* are not worth a team */, FEW_OF_A_COLOUR = 64 };
 
@@ -1067,7 +1067,7 @@ static void rub(impulses *a, meeting *m, double friction)
   push(a, m, -f, d);
 }
 
-/* One pair within the thickness: it stops closing, and a spring takes back at most part of the overlap. */
+/* One pair within the thickness: stop its approach, and correct at most a fraction of the overlap by a spring. */
 static void keep_off(impulses *a, meeting *m)
 {
   const impulse_options *o         = a->options;

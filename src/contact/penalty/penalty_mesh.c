@@ -485,7 +485,7 @@ static void surface_bounds(const contact_surface *s, double min[3], double max[3
     }
 }
 
-/* Might a sphere around a source's points come near a surface that it meets? */
+/* True if a sphere around the points of a source may touch a surface for which contact is enabled. */
 static bool may_meet(const mesh_contact *c, int i_source, const double center[3], double radius, const double (*bounds)[6])
 {
   for (int m = 0; m < c->n_meshes; ++m) {

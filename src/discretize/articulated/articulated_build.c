@@ -870,8 +870,7 @@ PetscErrorCode articulated_body_create(const body_request *r, const body_world *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- row of the registry of kinds
- * ---------------------------------------------------------------------------------------------- */
+/* ---- row of the registry of kinds ---- */
 
 static PetscErrorCode create(const body_request *r, body_world *w, diagnostics *d, body **out)
 {

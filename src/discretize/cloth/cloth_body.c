@@ -240,13 +240,13 @@ static bool check_keys(const cloth_body_spec *spec, const body_request *r, diagn
     return false;
   }
   if (spec->shape && !isnan(spec->shear))
-    diagnostics_add_under(d, r->node, r->path, "shear", "is for a `sheet`: other surfaces have no cells with diagonals; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "shear", "is for a `sheet`: other surfaces have no cells with diagonals; remove it");
   if (spec->sheet && !isnan(spec->spacing))
-    diagnostics_add_under(d, r->node, r->path, "spacing", "is for a `shape`: the cells of a sheet say how long its edges are; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "spacing", "is for a `shape`: the cells of a sheet say how long its edges are; remove it");
   if (is_mesh && !isnan(spec->spacing))
-    diagnostics_add_under(d, r->node, r->path, "spacing", "a mesh from a file is taken as it is; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "spacing", "a mesh from a file is taken as it is; remove it");
   if (is_mesh && !isnan(spec->shape->mesh->spacing))
-    diagnostics_add_under(d, r->node, r->path, "shape.mesh.spacing", "cloth has no distance to sample; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "shape.mesh.spacing", "cloth has no distance to sample; remove it");
   return diagnostics_count(d) == before;
 }
 

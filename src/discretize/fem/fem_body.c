@@ -126,13 +126,13 @@ static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnos
   else if (spec->mesh) {
     const char *astray = !isnan(spec->spacing) ? "spacing" : "mesher";
     if (!isnan(spec->spacing) || spec->mesher != MESHER_AUTO)
-      diagnostics_add_under(d, r->node, r->path, astray, "is for a `shape`: a mesh from a file is taken as it is; leave it out");
+      diagnostics_add_under(d, r->node, r->path, astray, "is for a `shape`: a mesh from a file is taken as it is; remove it");
     if (spec->mesh->rotate_deg != 0.0 && !(v3_norm(spec->mesh->axis) > 0.0))
       diagnostics_add_under(d, r->node, r->path, "mesh.axis", "is the zero vector: there is no direction to turn about");
   } else if (isnan(spec->spacing))
     diagnostics_add_under(d, r->node, r->path, NULL, "missing required key \"spacing\" (a number in m): the length of edges of a meshed shape");
   if (spec->grading && (!spec->shape || !spec->shape->sphere || spec->mesher == MESHER_STUFFING))
-    diagnostics_add_under(d, r->node, r->path, "grading", "is for a `shape` that is a sphere, and not for mesher: stuffing; leave it out");
+    diagnostics_add_under(d, r->node, r->path, "grading", "is for a `shape` that is a sphere, and not for mesher: stuffing; remove it");
   else if (spec->grading && !(v3_norm(spec->grading->direction) > 0.0))
     diagnostics_add_under(d, r->node, r->path, "grading.direction", "is the zero vector: there is no side with short edges");
   return diagnostics_count(d) == before;

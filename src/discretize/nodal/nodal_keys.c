@@ -63,7 +63,7 @@ double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, 
 {
   const bool has_stiffness = !isnan(spec->stiffness), has_ratio = !isnan(spec->ratio), has_frequency = !isnan(spec->frequency);
   if (spec->form >= 0 && formless)
-    diagnostics_add_under(d, node, path, "damping.form", "is of kind fem: kind %s has one form of damping; leave it out", formless);
+    diagnostics_add_under(d, node, path, "damping.form", "is of kind fem: kind %s has one form of damping; remove it", formless);
   else if (spec->form >= 0 && !has_stiffness && !has_ratio)
     diagnostics_add_under(d, node, path, "damping.form",
                           "is of damping by stiffness, and there is none: give `stiffness`, or `ratio` and `frequency`");

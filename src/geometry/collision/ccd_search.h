@@ -143,8 +143,8 @@ static void CCD(nearest_point)(const CCD(shape) *s, bool is_square, CCD(nearest)
   for (int k = 0; k < 3; ++k) out->n[k] = scale * N[k];
 }
 
-/* ---- proofs: the part of a time interval [a, b] that is not proved free, as fractions [lo, hi] of it; lo > hi: all of it is free
- * ---- */
+/* ---- proofs: the part of a time interval [a, b] that is not proved free, as fractions [lo, hi] of it; lo > hi: all of
+ * it is free ---- */
 
 /* Separating plane with unit normal n at distance `separation`: the heights of the corners above it are linear in t. */
 static void CCD(clip_by_plane)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo,
