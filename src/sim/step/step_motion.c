@@ -1,10 +1,10 @@
-/* Newton's method with a bisection line search on the work along the direction. Linear systems are solved by a simple factor, a
- * multifrontal factor, or conjugate gradients on products; the choice is made once per step. */
+/* Functions of the nonlinear driver for free motion. Linear systems are solved by a simple factor, a multifrontal factor, or
+ * conjugate gradients on products; the choice is made once per step. */
 #include "sim/step/step_motion.h"
 #include "core/memory.h"
-#include "core/stop.h"
 #include "discretize/body/body_stages.h"
 #include "core/timer.h"
+#include "sim/step/nonlinear.h"
 #include "sim/step/step_unknowns.h"
 #include <string.h>
 
@@ -14,11 +14,10 @@ static const double LINEAR = 1e-9;
  * residual before, and the step is solved, the tangent is accurate enough. The step of the contact problem moves farther than
  * that. */
 static const double KNOWN  = 1e-4;
-static const double OFF    = 0.5; /* the line search stops where the slope of work is at most this fraction of its initial value */
 /* Exact tangents are abandoned for the rest of the motion after TRIES iterations, or if a linear system needs SLOW_EXACT.
  * Flowing sand has an unsymmetric tangent: 4 iterations with it, 14 with its symmetric definite part; landing rabbits need 6,
  * and 12 to 15. */
-enum { TRIALS = 20, SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
+enum { SLOW = 1000, TRIES = 8, SLOW_EXACT = 100 };
 /* linear: auto. Matrices with more than DENSE entries per row (MPM grids, not meshes) are solved by conjugate gradients if a
  * factorisation would take more than MOST_WORK multiplications, or if A has more than MOST_ENTRIES entries, for which the work
  * is not even counted. Measured on beds of sand, docs/convex.md. */
@@ -59,37 +58,23 @@ PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double step_motion_norm(const step_layout *l, const step_unknowns *u, const double *x)
-{
-  double sum = 0.0;
-  for (int64_t i = 0; i < u->n; ++i) {
-    const double y = x[i] * l->inverse_scale[u->is_all ? i : u->own[i]];
-    sum += y * y;
-  }
-  return sqrt(sum);
-}
-
-static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, double *norm, step_status *verdict,
-                               step_report *report)
+static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, step_status *status,
+                                        step_report *report)
 {
   PetscFunctionBegin;
   m->has_tangent = with_tangent;
   ++report->evaluations;
   step_unknowns_expand(u, m->v, l->v);
   PetscCall(step_layout_update_poses(l));
-  PetscCall(step_layout_residual(l, m->full, with_tangent, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  step_unknowns_fold(u, m->full, m->g);
-  *norm = step_motion_norm(l, u, m->g);
-  if (!isfinite(*norm)) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
+  PetscCall(step_layout_residual(l, m->full, with_tangent, status));
+  if (status->code == STEP_OK) step_unknowns_fold(u, m->full, m->g);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_status *verdict,
-                                      step_report *report)
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  PetscCall(evaluate_residual(m, l, u, true, norm, verdict, report));
+  PetscCall(evaluate_residual(m, l, u, true, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,7 +185,7 @@ static PetscErrorCode factor(step_motion *m, const step_layout *l, const step_un
 }
 
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
-                                       step_status *verdict)
+                                       step_status *status)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
@@ -216,7 +201,7 @@ PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const
   } else PetscCall(code);
   PetscCheck(is_definite || !is_start, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
              "the matrix of the step is not positive definite at the start of the step; check that every body has mass");
-  if (!is_definite) *verdict = (step_status){STEP_NOT_CONVERGED, NULL, -1};
+  if (!is_definite) *status = (step_status){STEP_NOT_CONVERGED, NULL, -1};
   timer_end(TIMER_PRECONDITIONER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,34 +278,6 @@ static PetscErrorCode newton_direction(step_motion *m, int64_t n, double toleran
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double slope_along(const step_motion *m, int64_t n)
-{
-  double sum = 0.0;
-  for (int64_t i = 0; i < n; ++i) sum += m->dv[i] * m->g[i];
-  return sum;
-}
-
-/* Line search along m->dv by bisection: the full step, or the part of it on which work decreases and the state is valid. */
-static PetscErrorCode search_line(step_motion *m, step_layout *l, const step_unknowns *u, double slope, bool with_tangent, double *norm,
-                               step_status *verdict, step_report *report)
-{
-  double share = 0.0, low = 0.0, high = 1.0;
-  PetscFunctionBegin;
-  for (int k = 0; k < TRIALS; ++k) {
-    const double next = k == 0 ? 1.0 : 0.5 * (low + high);
-    for (int64_t i = 0; i < u->n; ++i) m->v[i] += (next - share) * m->dv[i];
-    share    = next;
-    *verdict = (step_status){STEP_OK, NULL, -1};
-    PetscCall(evaluate_residual(m, l, u, with_tangent, norm, verdict, report));
-    const double there = verdict->code == STEP_OK ? slope_along(m, u->n) : INFINITY;
-    if (there <= -OFF * slope) { /* still decreasing, or nearly level */
-      if (share == 1.0 || there >= OFF * slope) break;
-      low = share;
-    } else high = share;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
 {
   m->is_exact = is_exact;
@@ -333,73 +290,87 @@ void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
 }
 
 /* Linearise at m->v, where m->g was evaluated. */
-static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_status *verdict, step_report *report)
+static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_status *status, step_report *report)
 {
-  double norm;
   PetscFunctionBegin;
-  if (!m->has_tangent) PetscCall(evaluate_residual(m, l, u, true, &norm, verdict, report));
-  if (verdict->code == STEP_OK) PetscCall(step_motion_linearise(m, l, u, is_start, verdict));
+  if (!m->has_tangent) PetscCall(evaluate_residual(m, l, u, true, status, report));
+  if (status->code == STEP_OK) PetscCall(step_motion_linearise(m, l, u, is_start, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Tolerance of a linear system when the residual is `norm`. */
-static double tolerance_of(const step_motion *m, double norm)
+/* A problem of the nonlinear driver. */
+typedef struct {
+  step_motion         *m;
+  step_layout         *l;
+  const step_unknowns *u;
+  step_report         *report;
+} free_motion;
+
+static PetscErrorCode evaluate_free_motion(void *context, const nonlinear_state *now, bool with_tangent, step_status *status)
 {
-  const double newton = m->options.newton->tolerance;
-  return needs_tangent(m) ? EXACT * newton : fmax(LOOSE * newton, INEXACT * norm);
+  const free_motion *f = context;
+  PetscFunctionBegin;
+  (void)now;
+  PetscCall(evaluate_residual(f->m, f->l, f->u, with_tangent, status, f->report));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Newton direction. If an exact tangent gives no descent direction or takes too long, the definite tangent replaces it. */
-static PetscErrorCode find_direction(step_motion *m, step_layout *l, const step_unknowns *u, double norm, bool is_start, double *slope,
-                                     step_status *verdict, step_report *report)
+/* Exact tangents are abandoned when they converge badly. */
+static PetscErrorCode linearise_free_motion(void *context, const nonlinear_state *now, step_status *status)
 {
-  int64_t inner = m->n_inner;
+  const free_motion *f = context;
   PetscFunctionBegin;
-  PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
-  if (m->is_exact && (!(*slope < 0.0) || m->n_inner - inner >= SLOW_EXACT)) {
-    step_motion_set_exact(m, l, false);
-    PetscCall(linearise_at_state(m, l, u, is_start, verdict, report));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f->m->is_exact && (now->k == TRIES || (now->k > 0 && !(now->norm < now->before)))) step_motion_set_exact(f->m, f->l, false);
+  PetscCall(linearise_at_state(f->m, f->l, f->u, now->k == 0, status, f->report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Newton step. If an exact tangent gives no descent direction or takes too long, the definite tangent replaces it. */
+static PetscErrorCode solve_free_motion(void *context, nonlinear_state *now, step_status *status)
+{
+  const free_motion *f = context;
+  step_motion       *m = f->m;
+  const double       newton = m->options.newton->tolerance, accurate = EXACT * newton;
+  int64_t            inner = m->n_inner;
+  double             slope;
+  PetscFunctionBegin;
+  PetscCall(newton_direction(m, f->u->n, needs_tangent(m) ? accurate : now->tolerance, &slope));
+  if (m->is_exact && (!(slope < 0.0) || m->n_inner - inner >= SLOW_EXACT)) {
+    step_motion_set_exact(m, f->l, false);
+    PetscCall(linearise_at_state(m, f->l, f->u, now->k == 0, status, f->report));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     inner = m->n_inner;
-    PetscCall(newton_direction(m, u->n, tolerance_of(m, norm), slope));
+    PetscCall(newton_direction(m, f->u->n, needs_tangent(m) ? accurate : now->tolerance, &slope));
   }
   if (m->is_matrix_free && m->options.linear == MOTION_AUTO && m->n_inner - inner > SLOW) { /* conjugate gradients take too long */
     m->was_slow = true;
     abandon_matrix_free(m);
   }
+  now->expects_tangent = needs_tangent(m) || now->tolerance > newton; /* otherwise this is probably the last iteration */
+  for (int64_t i = 0; i < f->u->n; ++i) m->v[i] += m->dv[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *verdict,
-                                   step_report *report)
+PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report)
 {
+  free_motion             context = {m, l, u, report};
+  const nonlinear_problem problem = {&context, l, u, m->v, m->dv, m->g, m->full,
+                                     .evaluate = evaluate_free_motion, .linearise = linearise_free_motion, .solve = solve_free_motion};
+  nonlinear_options       o = nonlinear_defaults(m->options.newton);
+  nonlinear_result        result;
   PetscFunctionBegin;
-  const newton_options *o = m->options.newton;
-  double            norm = INFINITY, before, slope;
-  bool              is_known = false;
+  o.is_smooth = true;
+  o.linear    = LINEAR;
+  o.forcing   = INEXACT;
+  o.least     = LOOSE * o.tolerance;
   if (m->options.tries_exact) step_motion_set_exact(m, l, m->options.linear != MOTION_DIRECT && step_operator_exists(l));
-  PetscCall(evaluate_residual(m, l, u, true, &norm, verdict, report));
-  for (int64_t k = 0; verdict->code == STEP_OK; ++k) {
-    const bool is_there = k > 0 && norm <= o->tolerance;
-    if (m->is_exact && (k == TRIES || (is_there && m->options.needs_tangent))) step_motion_set_exact(m, l, false);
-    if (stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
-    else if (!is_known && (needs_tangent(m) || !is_there)) /* also after convergence: the contact problem needs A there */
-      PetscCall(linearise_at_state(m, l, u, k == 0, verdict, report));
-    if (verdict->code != STEP_OK || is_known || is_there) break;
-    if (k == o->max_iterations) {
-      if (!(norm <= o->stall_tolerance)) *verdict = (step_status){STEP_NOT_CONVERGED, step_layout_largest_residual(l, m->full), -1};
-      break;
-    }
-    before = norm;
-    const bool may_end = !needs_tangent(m) && tolerance_of(m, norm) <= o->tolerance; /* a tangent at the new state is most likely
-                                                                                      * not needed */
-    PetscCall(find_direction(m, l, u, norm, k == 0, &slope, verdict, report));
-    if (verdict->code != STEP_OK) break;
-    PetscCall(search_line(m, l, u, slope, !may_end, &norm, verdict, report));
-    ++report->newton_iterations;
-    is_known = !(m->is_exact && m->options.needs_tangent) && norm <= (norm <= o->tolerance ? KNOWN : LINEAR) * before;
-    if (m->is_exact && !(norm < before)) step_motion_set_exact(m, l, false);
-  }
-  report->residual = norm;
+  PetscCall(nonlinear_solve(&problem, &o, &result, status));
+  report->newton_iterations += result.n_iterations;
+  nonlinear_record(&result, o.tolerance, report);
+  if (status->code != STEP_OK || !m->options.needs_tangent) PetscFunctionReturn(PETSC_SUCCESS);
+  /* The contact problem needs a definite A at the solution. */
+  const bool is_known = !m->is_exact && result.norm <= (result.norm <= o.tolerance ? KNOWN : LINEAR) * result.before;
+  if (m->is_exact) step_motion_set_exact(m, l, false);
+  if (!is_known) PetscCall(linearise_at_state(m, l, u, false, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,7 @@
 /* Free motion: the velocities of a step without contact. Solves m(v) = 0, with m the residuals of the systems, by Newton's
  * method with symmetric positive definite tangents. Exact tangents are used for selected systems while they converge well. One
- * linear solve suffices where the systems are linear [ZongJiangHan2024]. Used by formulations convex and hybrid. */
+ * linear solve suffices where the systems are linear [ZongJiangHan2024]. Used by formulations convex and hybrid.
+ * A problem of the nonlinear driver (nonlinear.h). */
 #ifndef SS_SIM_STEP_STEP_MOTION_H
 #define SS_SIM_STEP_STEP_MOTION_H
 #include "optim/friction/mass_factor.h"
@@ -45,22 +46,19 @@ typedef struct {
 PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
                                   step_motion *m);
 void           step_motion_destroy(step_motion *m);
-/* Evaluate m->g at m->v and update l->v and the poses. *norm = |D^-1 g| in units of acceleration_scale. */
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, double *norm, step_status *verdict,
-                                      step_report *report);
-/* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_motion_norm. */
+/* Evaluate m->g at m->v with tangents, and update l->v and the poses. */
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report);
+/* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_unknowns_norm. */
 PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x);
 /* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
  * has no mass. */
 PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
-                                       step_status *verdict);
+                                       step_status *status);
 /* Iterate m->v to free motion. A is computed there if options.wants_tangent. */
-PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *verdict,
+PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status,
                                    step_report *report);
 /* From the next evaluation on, use exact tangents for the systems that allow them, or definite ones for all. */
 void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact);
-/* |D^-1 x| of x [n]. */
-double step_motion_norm(const step_layout *l, const step_unknowns *u, const double *x);
 /* Update the rotations about which corotated materials are linearised to those at m->v; see body_ops.relinearise. */
 PetscErrorCode step_motion_relinearise(const step_motion *m, step_layout *l, const step_unknowns *u, bool *has_changed);
 #endif

@@ -142,6 +142,16 @@ void step_unknowns_select(const step_unknowns *u, const double *v, double *y)
   for (int64_t i = 0; i < u->n; ++i) y[i] = v[u->own[i]];
 }
 
+double step_unknowns_norm(const step_unknowns *u, const step_layout *l, const double *x)
+{
+  double sum = 0.0;
+  for (int64_t i = 0; i < u->n; ++i) {
+    const double y = x[i] * l->inverse_scale[u->is_all ? i : u->own[i]];
+    sum += y * y;
+  }
+  return sqrt(sum);
+}
+
 /* ---- assembled matrices ---------------------------------------------------------------------------------------------- */
 
 /* Convert a block matrix to scalar rows; the sparsity pattern is kept, including zeros. */

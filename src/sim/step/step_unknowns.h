@@ -26,6 +26,8 @@ void step_unknowns_expand(const step_unknowns *u, const double *y, double *v);
 void step_unknowns_fold(const step_unknowns *u, const double *x, double *y);
 /* y [n]: the free components of v. */
 void step_unknowns_select(const step_unknowns *u, const double *v, double *y);
+/* Residual norm |D^-1 x| of x [n], see step_layout.h. */
+double step_unknowns_norm(const step_unknowns *u, const step_layout *l, const double *x);
 /* M = P^T A P, with A assembled by the systems at their last residual with tangent. keep: as in step_pattern. */
 PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, const bool *keep, sparse_rows *M);
 /* H = (contact rows) P. Then u = H y + known_u, with known_u the contact velocities at v = known. */
@@ -50,7 +52,7 @@ typedef struct {
 } step_operator;
 
 /* A: assembled entries for preconditioning; NULL: the diagonal blocks of the systems are used, and residuals are weighted as in
- * step_motion_norm. Everything is borrowed; *o must not move. */
+ * step_unknowns_norm. Everything is borrowed; *o must not move. */
 PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o);
 void           step_operator_destroy(step_operator *o);
 /* True if all systems provide products and diagonal blocks. */

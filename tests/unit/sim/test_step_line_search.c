@@ -1,6 +1,6 @@
 /* Line search by parts of a scene: which parts exist, which went too far, and their step lengths. */
 #include "test.h"
-#include "sim/exact/exact_line_search.h"
+#include "sim/step/step_line_search.h"
 
 enum { LONG = 8, N = 3 * LONG + 4 }; /* three strands, and four single unknowns */
 
@@ -30,9 +30,9 @@ static void parts(void **state)
   (void)state;
   for (int with_single = 0; with_single < 2; ++with_single) {
     delassus  *W;
-    exact_line_search w;
+    step_line_search w;
     make(&W, with_single);
-    assert_ok(exact_line_search_create(W, &w));
+    assert_ok(step_line_search_create_parts(W, &w));
     assert_int_equal(w.n_parts, 3 + with_single);
     for (int i = 0; i < w.n; ++i) {
       assert_in_range(w.part[i], 0, w.n_parts - 1);
@@ -41,7 +41,7 @@ static void parts(void **state)
         assert_int_equal(w.part[i] == w.part[j], a == b);
       }
     }
-    exact_line_search_destroy(&w);
+    step_line_search_destroy(&w);
     delassus_destroy(&W);
   }
   assert_no_leak();
@@ -50,7 +50,7 @@ static void parts(void **state)
 /* Residual when every unknown of part p has moved by the share s of a direction of length 1: s - 1 + hard[p] s^3, like a spring
  * stretched sideways. */
 static const double hard[4] = {0.0, 40.0, 0.1, 0.0};
-static void left_at(const exact_line_search *w, const int *strand, const double *y, double *left)
+static void left_at(const step_line_search *w, const int *strand, const double *y, double *left)
 {
   for (int i = 0; i < w->n; ++i) left[i] = y[i] - 1.0 + hard[strand[i]] * y[i] * y[i] * y[i];
 }
@@ -59,32 +59,32 @@ static void each_for_itself(void **state)
 {
   (void)state;
   delassus  *W;
-  exact_line_search w;
+  step_line_search w;
   double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
   int        strand[N];
   make(&W, true);
-  assert_ok(exact_line_search_create(W, &w));
+  assert_ok(step_line_search_create_parts(W, &w));
   for (int i = 0; i < N; ++i) strand[i] = i < 3 * LONG ? i / LONG : 3, dy[i] = scale[i] = 1.0;
   left_at(&w, strand, start, left);
-  exact_line_search_start(&w, dy, left);
+  step_line_search_start(&w, dy, left);
   for (int i = 0; i < N; ++i) y[i] = 1.0;
   left_at(&w, strand, y, left);
-  assert_int_equal(exact_line_search_select(&w, dy, left, scale), 1);
+  assert_int_equal(step_line_search_select(&w, dy, left, scale), 1);
   int trials = 0;
   while (w.n_selected > 0 && trials < 20) {
-    exact_line_search_next(&w, trials++);
-    exact_line_search_point(&w, start, dy, y);
+    step_line_search_next(&w, trials++);
+    step_line_search_point(&w, start, dy, y);
     for (int i = 0; i < N; ++i)
       if (strand[i] != 1) assert_true(y[i] == 1.0); /* parts that did not go too far take the full step */
     left_at(&w, strand, y, left);
-    exact_line_search_update(&w, dy, left);
+    step_line_search_update(&w, dy, left);
   }
   assert_int_equal(w.n_selected, 0);
   for (int i = LONG; i < 2 * LONG; ++i) {
     assert_true(y[i] == y[LONG]);
-    assert_true(fabs(y[i] - 1.0 + 40.0 * y[i] * y[i] * y[i]) <= EXACT_SLOPE_FRACTION); /* the slope per unknown was -1 */
+    assert_true(fabs(y[i] - 1.0 + 40.0 * y[i] * y[i] * y[i]) <= STEP_SLOPE_FRACTION); /* the slope per unknown was -1 */
   }
-  exact_line_search_destroy(&w);
+  step_line_search_destroy(&w);
   delassus_destroy(&W);
   assert_no_leak();
 }
@@ -95,24 +95,24 @@ static void cannot_be(void **state)
 {
   (void)state;
   delassus  *W;
-  exact_line_search w;
+  step_line_search w;
   double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
   make(&W, true);
-  assert_ok(exact_line_search_create(W, &w));
+  assert_ok(step_line_search_create_parts(W, &w));
   for (int i = 0; i < N; ++i) dy[i] = 1.0, left[i] = -1.0, scale[i] = 1.0;
-  exact_line_search_start(&w, dy, left);
+  step_line_search_start(&w, dy, left);
   for (int i = 0; i < N; ++i) left[i] = i < LONG ? 100.0 : 1.0; /* all too far, one of them by a large factor */
-  assert_int_equal(exact_line_search_select(&w, dy, left, scale), 1);
+  assert_int_equal(step_line_search_select(&w, dy, left, scale), 1);
   for (int k = 0; k < 3; ++k) {
-    exact_line_search_next(&w, k);
-    exact_line_search_point(&w, start, dy, y);
+    step_line_search_next(&w, k);
+    step_line_search_point(&w, start, dy, y);
     assert_true(y[0] > 0.0 && y[0] <= pow(0.5, k) && y[LONG] == 1.0);
-    assert_int_equal(exact_line_search_update(&w, dy, NULL), 1);
+    assert_int_equal(step_line_search_update(&w, dy, NULL), 1);
   }
-  exact_line_search_next(&w, 3);
+  step_line_search_next(&w, 3);
   for (int i = 0; i < N; ++i) left[i] = 0.0;
-  assert_int_equal(exact_line_search_update(&w, dy, left), 0);
-  exact_line_search_destroy(&w);
+  assert_int_equal(step_line_search_update(&w, dy, left), 0);
+  step_line_search_destroy(&w);
   delassus_destroy(&W);
   assert_no_leak();
 }

@@ -1,0 +1,100 @@
+/* Nonlinear driver: the only loop that solves the nonlinear equations of a step, g(v) = H^T r with (H v + w, r) in a contact law.
+ *
+ *   repeat   linearise g at v_k, if the last matrix is outdated
+ *            solve the linearised problem, contact law included, to a tolerance that follows the residual (inexact Newton)
+ *            evaluate the residual x = g - H^T r at the solution, with norm |D^-1 x| (step_layout.h)
+ *   until    the norm is within `tolerance`, or no further progress is possible and it is within `stall_tolerance`
+ *
+ * The next linearisation point v_k+1 is the solution; the point of the line search if the full step went too far or not far
+ * enough (step_line_search.h); a point improved by the problem; or Anderson's combination of earlier solutions in the norm of
+ * kinetic energy [WalkerNi2011]. If the residual is not defined there, the solution itself is used.
+ *
+ * With a contact law the residual is defined only at solutions of linearised problems, which satisfy the law; only these are
+ * accepted. Without one (is_smooth) every state has a residual, and points of the line search are accepted too.
+ *
+ * Tolerances are root-mean-square acceleration errors of a body in units of acceleration_scale, in all formulations.
+ * Clients: exact.c, convex.c (contact, and Newton's method between two contact problems), step_motion.c (free motion of convex
+ * and hybrid). */
+#ifndef SS_SIM_STEP_NONLINEAR_H
+#define SS_SIM_STEP_NONLINEAR_H
+#include "sim/step/formulation.h"
+#include "sim/step/solver_options.h"
+#include "sim/step/step_line_search.h"
+#include "sim/step/step_unknowns.h"
+
+/* Tuning constants. nonlinear_defaults sets the common values; clients change members where their problem differs, with the
+ * reason. */
+typedef struct {
+  double  tolerance;       /* of the residual norm */
+  double  stall_tolerance; /* the same, where no further progress is possible */
+  int64_t max_iterations;
+  bool    is_smooth;       /* no contact law: the residual is defined at every state */
+  bool    is_linearised;   /* the problem is linearised at the initial state already, and its residual need not be evaluated */
+  bool    checks_start;    /* a start within the tolerance needs no iteration */
+  bool    accepts_first;   /* max_iterations 1: the first solution is accepted without a check */
+  bool    is_monotone;     /* stop at the best state, without failure, when an iteration does not reduce the residual */
+  int     idle, idle_far;  /* iterations without progress after which the iteration has stalled: within stall_tolerance, and
+                            * farther away, where convergence is not monotone */
+  double  progress;        /* of the smallest residual so far: a residual below this is progress */
+  double  linear;          /* a residual reduced by this factor in one iteration shows that the problem is linear: solved */
+  double  renew;           /* linearise again if the residual was not reduced by this factor */
+  double  accelerate;      /* use Anderson's combination if it was not reduced by this factor; INFINITY: never */
+  int     memory;          /* differences in Anderson's combination */
+  double  forcing, least, loosest; /* tolerance of the linearised problem: forcing * norm, between `least` and `loosest`;
+                                    * forcing 0: least. A solution is accepted if its error is at most `least` */
+  int     trials;          /* trial points of a line search; 0: no line search */
+  double  longest;         /* step length of a line search, in full steps */
+} nonlinear_options;
+/* newton: borrowed for the call. */
+nonlinear_options nonlinear_defaults(const newton_options *newton);
+
+/* State of the iteration, for the functions of a problem. */
+typedef struct {
+  int64_t k;               /* iterations before this one */
+  double  norm, before;    /* residual norm at the last solution and at the one before; infinite: none */
+  double  tolerance;       /* of the linearised problem, in the unit of `least` */
+  double  error;           /* set by solve: error of its solution, compared with `least` */
+  bool    expects_tangent; /* set by solve: tangents are evaluated at the solution, because they will probably be needed */
+} nonlinear_state;
+
+/* The equations of a step in free unknowns. Everything is borrowed. Functions whose status becomes negative end the iteration, or
+ * the trial point of a line search. */
+typedef struct {
+  void                *context;
+  step_layout         *layout;   /* scaling; bodies that are named in a negative status */
+  const step_unknowns *unknowns;
+  double       *v, *direction;   /* [n] current state; change from the linearisation point to the solution, for line searches */
+  const double *residual;        /* [n] of the last evaluation */
+  const double *full;            /* [n_full] the same for the global vector */
+  step_line_search *parts;       /* independent parts at the last linearisation; NULL: none */
+  /* Evaluate `residual` and `full` at v with the impulses of the last solve. With tangent: linearise may follow here. */
+  PetscErrorCode (*evaluate)(void *context, const nonlinear_state *now, bool with_tangent, step_status *status);
+  /* Linearise at v, where evaluate was called last, perhaps without tangent (then it must be evaluated with it). */
+  PetscErrorCode (*linearise)(void *context, const nonlinear_state *now, step_status *status);
+  /* Solve the linearised problem, with the residual of the last evaluation, which was at v; set v to the solution. */
+  PetscErrorCode (*solve)(void *context, nonlinear_state *now, step_status *status);
+  /* Set `residual` to that of the linearisation point with the new impulses, for the slope at the start of a line search. NULL:
+   * the residual does not depend on the last solve. */
+  void (*combine_start)(void *context);
+  /* Add contacts that the solution v would violate; *is_complete false: the problem has changed and is solved again. is_end: the
+   * solution will be accepted if it is complete. NULL: contacts are fixed. */
+  PetscErrorCode (*extend)(void *context, const nonlinear_state *now, bool is_end, bool *is_complete, step_status *status);
+  /* Improve v, the solution, as the next linearisation point. *has_moved false: v is unchanged. NULL: none. */
+  PetscErrorCode (*improve)(void *context, bool *has_moved, step_status *status);
+} nonlinear_problem;
+
+typedef struct {
+  double  first, norm, before; /* residual norms: initial (infinite: not evaluated), of the result, before the last iteration */
+  int64_t n_iterations;
+} nonlinear_result;
+
+/* Iterate p->v to the solution. Negative status: not converged (with the body of the largest residual), interrupted, or what a
+ * function of the problem reported. Error: out of memory, or that of a function. */
+PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_options *o, nonlinear_result *out, step_status *status);
+/* Record the residual of an accepted or rejected step. */
+void nonlinear_record(const nonlinear_result *result, double tolerance, step_report *report);
+/* Record the result of a solver for impulses. is_short: another linearisation follows, so an unfinished solution is no failure.
+ * An unfinished solution is accepted if its error is at most `stall_tolerance`. */
+void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, step_status *status,
+                             step_report *report);
+#endif

@@ -1,0 +1,54 @@
+/* Line search of a linearised step on the slope of work, for the whole scene or separately for independent parts of it.
+ *
+ * A linearised step M (v - v_k) + g(v_k) = H^T r goes from v_k along d = v - v_k. The slope of work d . (g - H^T r) is negative at
+ * v_k and should be near 0 at the end of the step. For given impulses r the connected components of M (strands, meshes,
+ * super-helices) are independent, so that each can have its own step length: one strand that snaps through does not shorten the
+ * steps of thousands of others. All components smaller than a strand (rigid bodies, free nodes) together are one part.
+ *
+ * Step lengths are found by safeguarded interpolation of the slope, every third time by bisection. Used by nonlinear.c. */
+#ifndef SS_SIM_STEP_STEP_LINE_SEARCH_H
+#define SS_SIM_STEP_STEP_LINE_SEARCH_H
+#include "optim/friction/delassus.h"
+
+#define STEP_SLOPE_FRACTION 0.5 /* fraction of the initial slope below which a slope counts as zero */
+
+typedef struct {
+  int64_t  n, n_parts;
+  int32_t *part;            /* [n] part of each unknown; NULL: there is one part */
+  double   longest;         /* longest step length, in full steps; 1: none beyond the full step */
+  double  *first, *slope;   /* [n_parts] slope of work at the start, and at the last trial point */
+  double  *residual;        /* [n_parts] squared residual norms */
+  double  *share;           /* [n_parts] step length: 1 is the full step */
+  double  *low, *at_low, *high, *at_high; /* [n_parts] step lengths that are too short and too long (infinite: none known), and
+                                           * the slopes there */
+  bool    *is_selected;       /* [n_parts] parts whose line search is not finished */
+  int64_t  n_selected;
+} step_line_search;
+
+/* One part of n unknowns. destroy accepts zeros. */
+PetscErrorCode step_line_search_create(int64_t n, double longest, step_line_search *w);
+void           step_line_search_destroy(step_line_search *w);
+/* Find the parts of W's mass matrix; their longest step is the full step. */
+PetscErrorCode step_line_search_create_parts(const delassus *W, step_line_search *w);
+/* Set the initial slopes: dy is the search direction, gradient the residual g - H^T r at the start, both [n]. */
+void step_line_search_start(step_line_search *w, const double *dy, const double *gradient);
+/* Check the full step, where the residual is `gradient` with weights `scale` [n]. Select the parts that went too far, among
+ * those with at least an average share of the residual, and return their number. All step lengths are 1 until
+ * step_line_search_next. Parts that did not go far enough are not selected: their stiff components have converged, and the next
+ * linearisation advances the others. */
+int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale);
+/* Slope of the only part at the full step; infinite if the state there is invalid (gradient NULL). */
+double step_line_search_slope(step_line_search *w, const double *dy, const double *gradient);
+/* The only part must be searched if the full step went too far, or, if longer steps are allowed and `extends`, not far enough.
+ * After step_line_search_slope. */
+bool step_line_search_is_needed(const step_line_search *w, bool extends);
+/* Select the only part. After step_line_search_slope. */
+void step_line_search_select_all(step_line_search *w);
+/* Choose the next step length of every selected part; `step` counts from 0. */
+void step_line_search_next(step_line_search *w, int step);
+/* Evaluate the residual at these step lengths; NULL: the state is invalid, all selected parts went too far. Returns the number
+ * of parts still selected. */
+int64_t step_line_search_update(step_line_search *w, const double *dy, const double *gradient);
+/* y = start + share dy. */
+void step_line_search_point(const step_line_search *w, const double *start, const double *dy, double *y);
+#endif
