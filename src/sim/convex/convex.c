@@ -26,31 +26,55 @@
 #include <math.h>
 #include <string.h>
 
+typedef struct {
+  step_frame frame;
+  const convex_options *options;
+  const newton_options *newton;
+  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
+} convex;
+
+/* Temporary data of one step: a problem of the nonlinear driver. */
+typedef struct {
+  convex            *c;
+  step_unknowns      unknowns;
+  step_motion        motion;
+  convex_contacts    contacts;
+  convex_constraints constraints;
+  sap_terms          terms;  /* laws of contacts and constraints */
+  sparse_rows        J;      /* rows of contacts, then of constraints */
+  double            *v_free; /* [n] */
+  step_report       *report;
+} convex_attempt;
+
+static void convex_finish(void *context)
+{
+  convex_attempt *p = context;
+  step_unknowns_destroy(&p->unknowns);
+  step_motion_destroy(&p->motion);
+  convex_contacts_destroy(&p->contacts);
+  convex_constraints_destroy(&p->constraints);
+  sparse_rows_destroy(&p->J);
+  memory_free(&p->v_free);
+}
+
+/* motion.right = m - J^T r with these impulses [n_terms][3], at the last evaluation of motion. */
+static void subtract_impulses(convex_attempt *p, const double *r)
+{
+  contact_jacobian_scatter(&p->c->frame.contacts.rows, -1.0, r, p->motion.full);
+  convex_constraints_subtract(&p->constraints, r + 3 * p->contacts.n, p->motion.full);
+  step_unknowns_fold(&p->unknowns, p->motion.full, p->motion.right);
+}
+
 /* ==== Newton's method on the nonlinear equation ==== */
 
 /* Improves the next linearisation point: Newton's method on the nonlinear equation of a step, m(v) = J^T r(J v), with the exact
  * tangents of the bodies. The nonlinear driver runs it as a problem of its own, inside that of the contact problems. */
-/* Everything is borrowed. */
-typedef struct {
-  const newton_options *newton;
-  step_motion        *motion;      /* its A is that of the last problem; its options define which tangents may be exact */
-  step_layout        *layout;
-  const step_unknowns *unknowns;
-  const sparse_rows  *J;
-  const contact_jacobian *rows; /* contact rows of the global vector */
-  sap_terms           terms;       /* in their current state */
-  const double       *known;       /* [n_terms][3] */
-  convex_constraints *constraints; /* their laws are linearised at v */
-} outer_newton;
-
-
 enum { MOST = 12, MOST_INNER = 200 };
 static const double INEXACT = 1e-2; /* relative tolerance of linear systems */
 static const double TARGET  = 0.1;  /* of the Newton tolerance: from such a point one more linearised problem suffices */
 
 typedef struct {
-  outer_newton       *c;
-  step_report        *report;
+  convex_attempt     *p;
   step_operator       products;
   sap_cg             *cg;
   double             *dv, *work; /* [n] */
@@ -65,43 +89,35 @@ static void outer_newton_destroy(outer_newton_work *w)
   step_operator_destroy(&w->products);
 }
 
-static PetscErrorCode outer_newton_create(outer_newton *c, const multifrontal_terms *columns, outer_newton_work *w)
+static PetscErrorCode outer_newton_create(convex_attempt *p, const multifrontal_terms *columns, outer_newton_work *w)
 {
-  const int64_t n = c->unknowns->n, m = sap_terms_size(&c->terms);
+  const int64_t n = p->unknowns.n, m = sap_terms_size(&p->terms);
   double      **of_unknowns[] = {&w->dv, &w->work}, **of_terms[] = {&w->u, &w->r};
   PetscFunctionBegin;
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", n, sizeof(double), of_unknowns[k]));
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities of contacts", 3 * m, sizeof(double), of_terms[k]));
   PetscCall(memory_alloc("costs of contacts", m, sizeof *w->cost, &w->cost));
   PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
-  PetscCall(step_operator_create(c->layout, c->unknowns, &c->motion->A, &w->products));
+  PetscCall(step_operator_create(&p->c->frame.layout, &p->unknowns, &p->motion.A, &w->products));
   PetscCall(sap_cg_create(&w->products.operator, columns, &w->cg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* motion->right = m - J^T r with these impulses [n_terms][3], at the last evaluation of motion. */
-static void outer_newton_residual(outer_newton *c, const double *r)
-{
-  contact_jacobian_scatter(c->rows, -1.0, r, c->motion->full);
-  convex_constraints_subtract(c->constraints, r + 3 * c->terms.n_contacts, c->motion->full);
-  step_unknowns_fold(c->unknowns, c->motion->full, c->motion->right);
-}
-
-/* Evaluate the residual at v and the derivatives there. */
+/* Evaluate m - J^T r and the derivatives at v. */
 static PetscErrorCode outer_newton_evaluate(void *context, const nonlinear_state *now, bool with_tangent, step_status *status)
 {
   outer_newton_work *w     = context;
-  outer_newton      *c     = w->c;
-  const int64_t      first = 3 * c->terms.n_contacts;
+  convex_attempt    *p     = w->p;
+  const int64_t      first = 3 * p->terms.n_contacts;
   PetscFunctionBegin;
-  (void)now, (void)with_tangent; /* always */
-  PetscCall(step_motion_evaluate(c->motion, c->layout, c->unknowns, status, w->report));
+  (void)now;
+  PetscCall(step_motion_evaluate(&p->motion, &p->c->frame.layout, &p->unknowns, with_tangent, status, p->report));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  sparse_rows_apply(c->J, c->motion->v, w->u);
-  for (int64_t i = 0; i < 3 * sap_terms_size(&c->terms); ++i) w->u[i] += c->known[i];
-  convex_constraints_linearise(c->layout, w->u + first, w->r + first, c->constraints);
-  sap_evaluate_terms(&c->terms, w->u, w->cost, w->r, w->G);
-  outer_newton_residual(c, w->r);
+  sparse_rows_apply(&p->J, p->motion.v, w->u);
+  for (int64_t i = 0; i < 3 * sap_terms_size(&p->terms); ++i) w->u[i] += p->contacts.known[i];
+  convex_constraints_linearise(&p->c->frame.layout, w->u + first, w->r + first, &p->constraints);
+  sap_evaluate_terms(&p->terms, w->u, w->cost, w->r, w->G);
+  subtract_impulses(p, w->r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,32 +137,33 @@ static PetscErrorCode outer_newton_linearise(void *context, const nonlinear_stat
 static PetscErrorCode outer_newton_advance(void *context, nonlinear_state *now, step_status *status)
 {
   outer_newton_work *w          = context;
-  const double      *left       = w->c->motion->right;
+  step_motion       *m          = &w->p->motion;
   int64_t            iterations = 0;
   PetscFunctionBegin;
-  (void)now, (void)status;
-  PetscCall(sap_gmres_solve(w->cg, left, INEXACT * sap_cg_size(w->cg, left), MOST_INNER, w->dv, w->work, &iterations));
-  w->report->inner_iterations += iterations;
-  for (int64_t i = 0; i < w->c->unknowns->n; ++i) w->c->motion->v[i] -= w->dv[i];
+  (void)status;
+  now->expects_tangent = true;
+  PetscCall(sap_gmres_solve(w->cg, m->right, INEXACT * sap_cg_size(w->cg, m->right), MOST_INNER, w->dv, w->work, &iterations));
+  w->p->report->inner_iterations += iterations;
+  for (int64_t i = 0; i < w->p->unknowns.n; ++i) m->v[i] -= w->dv[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved, step_status *status, step_report *report)
+static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved, step_status *status)
 {
-  const outer_newton     *c       = w->c;
-  const nonlinear_problem problem = {w, c->layout, c->unknowns, c->motion->v, NULL, c->motion->right, c->motion->full,
+  convex_attempt         *p       = w->p;
+  const nonlinear_problem problem = {w, &p->c->frame.layout, &p->unknowns, p->motion.v, NULL, p->motion.right, p->motion.full,
                                      .evaluate = outer_newton_evaluate, .linearise = outer_newton_linearise,
                                      .solve = outer_newton_advance};
-  nonlinear_options       o = nonlinear_defaults(c->newton);
+  nonlinear_options       o = nonlinear_defaults(p->c->newton);
   nonlinear_result        result;
   PetscFunctionBegin;
-  o.tolerance       = TARGET * c->newton->tolerance;
+  o.tolerance       = TARGET * o.tolerance;
   o.stall_tolerance = INFINITY;
   o.max_iterations  = MOST;
   o.is_smooth = o.checks_start = o.is_monotone = true;
   o.trials    = 0;
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
-  report->newton_iterations += result.n_iterations;
+  p->report->newton_iterations += result.n_iterations;
   *has_moved = result.norm < result.first;
   *status    = (step_status){STEP_OK, NULL, -1}; /* in the worst case v is unchanged */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,55 +172,26 @@ static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved
 /* Move motion->v, the solution of the last problem, as long as the residual decreases. *has_moved false: it did not decrease.
  * Afterwards the tangents of the systems are definite again but not evaluated. Impulses are not kept; the next problem computes
  * them. */
-static PetscErrorCode outer_newton_improve(outer_newton *c, bool *has_moved, step_status *status, step_report *report)
+static PetscErrorCode outer_newton_improve(void *context, bool *has_moved, step_status *status)
 {
-  const multifrontal_terms columns = sap_columns_view(&c->motion->columns);
-  outer_newton_work             w       = {.c = c, .report = report};
+  convex_attempt          *p       = context;
+  const step_layout       *l       = &p->c->frame.layout;
+  const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
+  outer_newton_work        w       = {.p = p};
   PetscFunctionBegin;
   *has_moved = false;
   timer_begin(TIMER_FRICTION);
-  step_motion_set_exact(c->motion, c->layout, true);
-  PetscErrorCode code = outer_newton_create(c, &columns, &w);
-  if (!code) code = outer_newton_iterate(&w, has_moved, status, report);
+  step_motion_set_exact(&p->motion, l, true);
+  PetscErrorCode code = outer_newton_create(p, &columns, &w);
+  if (!code) code = outer_newton_iterate(&w, has_moved, status);
   outer_newton_destroy(&w);
-  step_motion_set_exact(c->motion, c->layout, false);
+  step_motion_set_exact(&p->motion, l, false);
   timer_end(TIMER_FRICTION);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ==== formulation ==== */
-
-typedef struct {
-  step_frame frame;
-  const convex_options *options;
-  const newton_options *newton;
-  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
-} convex;
-
-/* Temporary data of one step. */
-typedef struct {
-  convex            *c;
-  step_unknowns      unknowns;
-  step_motion        motion;
-  convex_contacts    contacts;
-  convex_constraints constraints;
-  outer_newton       whole;
-  sparse_rows        J;      /* rows of contacts, then of constraints */
-  double            *v_free; /* [n] */
-  step_report       *report;
-} convex_attempt;
-
-static void convex_finish(void *context)
-{
-  convex_attempt *p = context;
-  step_unknowns_destroy(&p->unknowns);
-  step_motion_destroy(&p->motion);
-  convex_contacts_destroy(&p->contacts);
-  convex_constraints_destroy(&p->constraints);
-  sparse_rows_destroy(&p->J);
-  memory_free(&p->v_free);
-}
+/* ==== contact problems ==== */
 
 static void record_solver_result(const convex_options *o, const sap_result *result, step_status *status, step_report *report)
 {
@@ -225,7 +213,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   PetscFunctionBegin;
   const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
-                               p->whole.terms, p->motion.front, &columns,
+                               p->terms, p->motion.front, &columns,
                                p->motion.is_iterative ? &p->motion.by_products.operator : NULL, guess};
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
@@ -254,12 +242,11 @@ static PetscErrorCode evaluate_residual(void *context, const nonlinear_state *no
   step_layout    *l = &p->c->frame.layout;
   bool            has_changed;
   PetscFunctionBegin;
-  (void)with_tangent; /* always: products of the bodies' tangents belong to the last evaluation */
   if (now->k + 1 < p->c->options->linearisations) PetscCall(step_motion_relinearise(&p->motion, l, &p->unknowns, &has_changed));
-  PetscCall(step_motion_evaluate(&p->motion, l, &p->unknowns, status, p->report));
+  PetscCall(step_motion_evaluate(&p->motion, l, &p->unknowns, with_tangent, status, p->report));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   linearise_constraints(p);
-  outer_newton_residual(&p->whole, p->contacts.r);
+  subtract_impulses(p, p->contacts.r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -287,17 +274,9 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
 {
   convex_attempt *p = context;
   PetscFunctionBegin;
+  now->expects_tangent = true; /* products of the bodies' tangents belong to the last evaluation */
   if (now->k > 0) PetscCall(compute_free_velocity(&p->motion, p->unknowns.n, now->tolerance, p->v_free));
   PetscCall(solve_contact(p, now->k == 0 ? p->contacts.r_previous : NULL, status, p->report));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Newton's method on the nonlinear equation, with the exact tangents of the bodies. */
-static PetscErrorCode improve_point(void *context, bool *has_moved, step_status *status)
-{
-  convex_attempt *p = context;
-  PetscFunctionBegin;
-  PetscCall(outer_newton_improve(&p->whole, has_moved, status, p->report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,7 +287,7 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *statu
   const bool              is_any  = p->c->tries_exact && step_operator_exists(l);
   const nonlinear_problem problem = {p, l, &p->unknowns, p->motion.v, NULL, p->motion.right, p->motion.full,
                                      .evaluate = evaluate_residual, .linearise = linearise_step, .solve = solve_linearised,
-                                     .improve = is_any ? improve_point : NULL};
+                                     .improve = is_any ? outer_newton_improve : NULL};
   nonlinear_options       o = nonlinear_defaults(p->c->newton);
   nonlinear_result        result;
   PetscFunctionBegin;
@@ -330,10 +309,8 @@ static PetscErrorCode solve_with_contact(convex_attempt *p, step_status *status)
   convex_constraints   *c = &p->constraints;
   PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
-  p->whole = (outer_newton){p->c->newton, &p->motion, &f->layout, &p->unknowns, &p->J, &f->contacts.rows,
-                            {.model = (sap_model)p->c->options->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
-                             .n_constraints = c->n, .constraint = c->law},
-                            p->contacts.known, c};
+  p->terms = (sap_terms){.model = (sap_model)p->c->options->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
+                         .n_constraints = c->n, .constraint = c->law};
   linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
   memcpy(p->v_free, p->motion.v, (size_t)p->unknowns.n * sizeof *p->v_free);
@@ -353,7 +330,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_status *status, step_r
     bool has_changed;
     PetscCall(step_motion_relinearise(&p->motion, &f->layout, &p->unknowns, &has_changed));
     if (!has_changed) break;
-    PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, status, report));
+    PetscCall(step_motion_evaluate(&p->motion, &f->layout, &p->unknowns, true, status, report));
     if (status->code != STEP_OK) break;
     if (step_unknowns_norm(&p->unknowns, &f->layout, p->motion.g) <= p->c->newton->tolerance) break;
     PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, status, report));

@@ -46,9 +46,11 @@ enum {
   INEXACT_ITERATIONS = 400 /* friction iterations if another linearisation follows */
 };
 
-/* Temporary data of one step. */
+/* Temporary data of one step: a problem of the nonlinear driver. */
 typedef struct {
-  step_unknowns unknowns;
+  exact         *e;
+  step_report   *report;
+  step_unknowns  unknowns;
   delassus      *W;           /* for the current matrix; NULL: none yet */
   int64_t        n;
   double        *g, *full;    /* [n_full] residual of the systems; work */
@@ -58,17 +60,11 @@ typedef struct {
   step_line_search  search;   /* parts of the current matrix */
   double        *v_detected;  /* [n_full] velocities at the last contact detection */
   int            n_detections;
-} exact_problem;
-
-/* A problem of the nonlinear driver. */
-typedef struct {
-  exact        *e;
-  exact_problem problem;
-  step_report  *report;
 } exact_attempt;
 
-static void problem_destroy(exact_problem *p)
+static void exact_finish(void *context)
 {
+  exact_attempt *p = context;
   delassus_destroy(&p->W);
   step_unknowns_destroy(&p->unknowns);
   exact_working_set_destroy(&p->set);
@@ -78,8 +74,9 @@ static void problem_destroy(exact_problem *p)
 }
 
 /* Initialise a step whose contacts have been detected: velocities of its start, impulses of the last step. */
-static PetscErrorCode initialise_problem(exact *e, exact_problem *p)
+static PetscErrorCode initialise_problem(exact_attempt *p)
 {
+  exact *e = p->e;
   PetscFunctionBegin;
   step_layout *l = &e->frame.layout;
   p->n           = p->unknowns.n;
@@ -99,7 +96,7 @@ static PetscErrorCode initialise_problem(exact *e, exact_problem *p)
 /* p->right = P^T (g - H^T r), p->full the same before P^T. */
 static void combine_residual(void *context)
 {
-  exact_problem *p = &((exact_attempt *)context)->problem;
+  exact_attempt *p = context;
   memcpy(p->full, p->g, (size_t)p->unknowns.n_full * sizeof *p->full);
   contact_jacobian_scatter(&p->set.rows, -1.0, p->set.r, p->full);
   step_unknowns_fold(&p->unknowns, p->full, p->right);
@@ -108,12 +105,11 @@ static void combine_residual(void *context)
 /* p->right at p->y with the current impulses. */
 static PetscErrorCode evaluate_residual(void *context, const nonlinear_state *now, bool with_tangent, step_status *status)
 {
-  exact_attempt *a = context;
-  exact_problem *p = &a->problem;
-  step_layout   *l = &a->e->frame.layout;
+  exact_attempt *p = context;
+  step_layout   *l = &p->e->frame.layout;
   PetscFunctionBegin;
   (void)now;
-  ++a->report->evaluations;
+  ++p->report->evaluations;
   p->has_tangent = with_tangent;
   step_unknowns_expand(&p->unknowns, p->y, l->v);
   PetscCall(step_layout_update_poses(l));
@@ -126,14 +122,14 @@ static PetscErrorCode evaluate_residual(void *context, const nonlinear_state *no
  * the start of a step, something has no mass. */
 static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, step_status *status)
 {
-  exact_problem *p = &((exact_attempt *)context)->problem;
+  exact_attempt *p = context;
   sparse_rows    M, H;
   PetscFunctionBegin;
   if (!p->has_tangent) PetscCall(evaluate_residual(context, now, true, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   timer_begin(TIMER_PRECONDITIONER);
   delassus_destroy(&p->W);
-  PetscCall(step_unknowns_mass(&p->unknowns, &((exact_attempt *)context)->e->frame.layout, NULL, &M));
+  PetscCall(step_unknowns_mass(&p->unknowns, &p->e->frame.layout, NULL, &M));
   PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
   sparse_rows_destroy(&M);
@@ -166,9 +162,8 @@ static void record_solver_result(const exact *e, const friction_result *result, 
  * tolerance at once. */
 static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step_status *status)
 {
-  exact_attempt     *a = context;
-  exact             *e = a->e;
-  exact_problem     *p = &a->problem;
+  exact_attempt     *p = context;
+  exact             *e = p->e;
   exact_working_set *s = &p->set;
   PetscFunctionBegin;
   if (s->n <= EXACT_FEW) now->tolerance = e->friction->tolerance;
@@ -192,7 +187,7 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     timer_begin(TIMER_FRICTION);
     PetscCall(friction_solve(&problem, &options, s->r, s->u, &result));
     timer_end(TIMER_FRICTION);
-    record_solver_result(e, &result, is_last, status, a->report);
+    record_solver_result(e, &result, is_last, status, p->report);
     now->error = friction_result_error(&result, options.error);
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
     contact_jacobian_scatter(&s->rows, 1.0, s->r, p->full);
@@ -214,10 +209,10 @@ static bool has_only_rigid(const exact *e)
 }
 
 /* Repeat the contact detection between fibres for the current trajectory, unless it has hardly changed since the last detection. */
-static PetscErrorCode repeat_contact_detection(exact *e, exact_problem *p, bool *is_more, step_status *status)
+static PetscErrorCode repeat_contact_detection(exact_attempt *p, bool *is_more, step_status *status)
 {
-  step_contacts *c = &e->frame.contacts;
-  step_layout   *l = &e->frame.layout;
+  step_contacts *c = &p->e->frame.contacts;
+  step_layout   *l = &p->e->frame.layout;
   const int64_t  n = step_contacts_size(c);
   double         moved = 0.0;
   uint64_t      *key;
@@ -242,16 +237,15 @@ static PetscErrorCode repeat_contact_detection(exact *e, exact_problem *p, bool 
  * first solution, where the residual is small, and at the end. */
 static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now, bool is_end, bool *is_complete, step_status *status)
 {
-  exact             *e = ((exact_attempt *)context)->e;
-  exact_problem     *p = &((exact_attempt *)context)->problem;
-  const step_layout *l = &e->frame.layout;
+  exact_attempt     *p = context;
+  const step_layout *l = &p->e->frame.layout;
   const double       speed = VIOLATION_SPEED * l->acceleration_scale * l->dt;
   int64_t            n_added;
   bool               is_more = false;
   PetscFunctionBegin;
-  const bool is_near = p->n_detections == 1 && now->norm < EARLY_DETECTION * e->newton->tolerance;
-  PetscCall(exact_working_set_join(&p->set, &e->frame.contacts, l->v, speed, &n_added));
-  if (is_end || now->k == 0 || is_near) PetscCall(repeat_contact_detection(e, p, &is_more, status));
+  const bool is_near = p->n_detections == 1 && now->norm < EARLY_DETECTION * p->e->newton->tolerance;
+  PetscCall(exact_working_set_join(&p->set, &p->e->frame.contacts, l->v, speed, &n_added));
+  if (is_end || now->k == 0 || is_near) PetscCall(repeat_contact_detection(p, &is_more, status));
   *is_complete = n_added == 0 && !is_more;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,25 +265,25 @@ static nonlinear_options options_of(const exact *e)
 
 /* Solve the nonlinear equations of the step. An accepted state is always the solution of a linearised problem, which satisfies
  * the contact law. */
-static PetscErrorCode solve_nonlinear_step(exact_attempt *a, step_status *status)
+static PetscErrorCode solve_nonlinear_step(exact_attempt *p, step_status *status)
 {
-  exact_problem          *p       = &a->problem;
-  const nonlinear_options o       = options_of(a->e);
-  const nonlinear_problem problem = {a, &a->e->frame.layout, &p->unknowns, p->y, p->dy, p->right, p->full, &p->search,
+  const nonlinear_options o       = options_of(p->e);
+  const nonlinear_problem problem = {p, &p->e->frame.layout, &p->unknowns, p->y, p->dy, p->right, p->full, &p->search,
                                      .evaluate = evaluate_residual, .linearise = linearise_step, .solve = solve_linearised,
                                      .combine_start = combine_residual, .extend = extend_contacts};
   nonlinear_result        result;
   PetscFunctionBegin;
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
-  a->report->newton_iterations += result.n_iterations;
-  nonlinear_record(&result, o.tolerance, a->report);
+  p->report->newton_iterations += result.n_iterations;
+  nonlinear_record(&result, o.tolerance, p->report);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The step is solved: make it permanent unless a body rejects it. For excluded contacts W is replaced by the identity; they
  * separate or stay apart for any W. */
-static PetscErrorCode accept_step(exact *e, exact_problem *p, step_status *status, step_report *report)
+static PetscErrorCode accept_step(exact_attempt *p, step_status *status)
 {
+  exact        *e = p->e;
   const int64_t n = step_contacts_size(&e->frame.contacts);
   double       *r = NULL, *u = NULL, *W = NULL;
   PetscFunctionBegin;
@@ -301,35 +295,32 @@ static PetscErrorCode accept_step(exact *e, exact_problem *p, step_status *statu
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
     for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
     const step_outcome law = {.r = r, .u = u, .scale = W};
-    code = step_frame_accept(&e->frame, &law, status, report);
+    code = step_frame_accept(&e->frame, &law, status, p->report);
   }
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);
-  report->friction.n_contacts      = p->set.n;
-  report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
+  p->report->friction.n_contacts      = p->set.n;
+  p->report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode exact_try(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  exact_attempt *a = context;
-  exact         *e = a->e;
-  exact_problem *p = &a->problem;
-  a->report          = report;
+  exact_attempt *p = context;
+  exact         *e = p->e;
+  p->report          = report;
   e->last.n_contacts = 0;
   PetscCall(step_frame_start(&e->frame, &p->unknowns, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(initialise_problem(e, p));
+  PetscCall(initialise_problem(p));
   if (p->unknowns.n_full > 0) {
-    PetscCall(solve_nonlinear_step(a, status));
+    PetscCall(solve_nonlinear_step(p, status));
     if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(accept_step(e, p, status, report));
+  PetscCall(accept_step(p, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static void exact_finish(void *context) { problem_destroy(&((exact_attempt *)context)->problem); }
 
 static PetscErrorCode exact_step(formulation *f, double t, double dt, step_status *status, step_report *report)
 {

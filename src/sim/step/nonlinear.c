@@ -91,11 +91,9 @@ static step_line_search *select_line_search(nonlinear_work *w, bool is_valid, bo
   const nonlinear_problem *p = w->p;
   if (w->o->trials == 0 || (!w->o->is_smooth && w->now.k + 1 >= w->o->max_iterations)) return NULL;
   const bool has_parts = p->parts && p->parts->n_parts > 1 && is_valid && !is_end;
-  if (has_parts && step_line_search_select(p->parts, p->direction, p->residual, w->inverse_scale) > 0) return p->parts;
-  step_line_search_slope(&w->whole, p->direction, is_valid ? p->residual : NULL);
-  if (!step_line_search_is_needed(&w->whole, w->now.k > 0 && !has_parts)) return NULL;
-  step_line_search_select_all(&w->whole);
-  return &w->whole;
+  if (has_parts && step_line_search_select(p->parts, p->direction, p->residual, w->inverse_scale, false) > 0) return p->parts;
+  const bool extends = w->now.k > 0 && !has_parts;
+  return step_line_search_select(&w->whole, p->direction, is_valid ? p->residual : NULL, NULL, extends) > 0 ? &w->whole : NULL;
 }
 
 /* ==== next linearisation point ==== */

@@ -25,6 +25,8 @@ static PetscErrorCode allocate_parts(step_line_search *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int64_t part_of(const step_line_search *w, int64_t i) { return w->part ? w->part[i] : 0; }
+
 PetscErrorCode step_line_search_create(int64_t n, double longest, step_line_search *w)
 {
   PetscFunctionBegin;
@@ -55,8 +57,6 @@ PetscErrorCode step_line_search_create_parts(const delassus *W, step_line_search
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int64_t part_of(const step_line_search *w, int64_t i) { return w->part ? w->part[i] : 0; }
-
 static void add_slopes(const step_line_search *w, const double *dy, const double *gradient, double *slope)
 {
   memset(slope, 0, (size_t)w->n_parts * sizeof *slope);
@@ -73,43 +73,25 @@ static void bracket(step_line_search *w, int64_t p)
 
 static bool is_too_far(const step_line_search *w, int64_t p) { return w->slope[p] > -STEP_SLOPE_FRACTION * w->first[p]; }
 
-int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale)
+int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale, bool extends)
 {
-  double all  = 0.0;
+  double all    = 0.0;
   w->n_selected = 0;
-  add_slopes(w, dy, gradient, w->slope);
+  if (gradient) add_slopes(w, dy, gradient, w->slope);
   memset(w->residual, 0, (size_t)w->n_parts * sizeof *w->residual);
-  for (int64_t i = 0; i < w->n; ++i) w->residual[part_of(w, i)] += gradient[i] * scale[i] * gradient[i] * scale[i];
+  for (int64_t i = 0; i < w->n && w->part; ++i) w->residual[w->part[i]] += gradient[i] * scale[i] * gradient[i] * scale[i];
   for (int64_t p = 0; p < w->n_parts; ++p) all += w->residual[p];
   for (int64_t p = 0; p < w->n_parts; ++p) {
-    w->share[p]     = 1.0;
-    w->is_selected[p] = (double)w->n_parts * w->residual[p] >= all && is_too_far(w, p);
+    w->share[p] = 1.0;
+    if (!gradient) w->slope[p] = INFINITY;
+    const bool is_short = extends && w->longest > 1.0 && w->slope[p] < STEP_SLOPE_FRACTION * w->first[p];
+    w->is_selected[p]   = (double)w->n_parts * w->residual[p] >= all && (is_too_far(w, p) || is_short);
     if (!w->is_selected[p]) continue;
     ++w->n_selected;
-    w->low[p] = 0.0, w->at_low[p] = w->first[p];
+    w->low[p] = 0.0, w->at_low[p] = w->first[p], w->high[p] = INFINITY;
     bracket(w, p);
   }
   return w->n_selected;
-}
-
-double step_line_search_slope(step_line_search *w, const double *dy, const double *gradient)
-{
-  if (gradient) add_slopes(w, dy, gradient, w->slope);
-  else w->slope[0] = INFINITY;
-  return w->slope[0];
-}
-
-bool step_line_search_is_needed(const step_line_search *w, bool extends)
-{
-  return is_too_far(w, 0) || (extends && w->longest > 1.0 && w->slope[0] < STEP_SLOPE_FRACTION * w->first[0]);
-}
-
-void step_line_search_select_all(step_line_search *w)
-{
-  w->share[0] = 1.0, w->is_selected[0] = true, w->n_selected = 1;
-  w->low[0] = 0.0, w->at_low[0] = w->first[0];
-  w->high[0] = w->at_high[0] = INFINITY;
-  bracket(w, 0);
 }
 
 /* Step length between one that is too short and one that is too long. */

@@ -32,18 +32,12 @@ void           step_line_search_destroy(step_line_search *w);
 PetscErrorCode step_line_search_create_parts(const delassus *W, step_line_search *w);
 /* Set the initial slopes: dy is the search direction, gradient the residual g - H^T r at the start, both [n]. */
 void step_line_search_start(step_line_search *w, const double *dy, const double *gradient);
-/* Check the full step, where the residual is `gradient` with weights `scale` [n]. Select the parts that went too far, among
- * those with at least an average share of the residual, and return their number. All step lengths are 1 until
- * step_line_search_next. Parts that did not go far enough are not selected: their stiff components have converged, and the next
- * linearisation advances the others. */
-int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale);
-/* Slope of the only part at the full step; infinite if the state there is invalid (gradient NULL). */
-double step_line_search_slope(step_line_search *w, const double *dy, const double *gradient);
-/* The only part must be searched if the full step went too far, or, if longer steps are allowed and `extends`, not far enough.
- * After step_line_search_slope. */
-bool step_line_search_is_needed(const step_line_search *w, bool extends);
-/* Select the only part. After step_line_search_slope. */
-void step_line_search_select_all(step_line_search *w);
+/* Check the full step, where the residual is `gradient` with weights `scale` [n] (not used for one part). Select the parts that
+ * went too far, among those with at least an average share of the residual, and return their number. extends: also parts that did
+ * not go far enough, if they may be longer than the full step. A part that did not go far enough may have converged in its stiff
+ * components; then the next linearisation advances the others. gradient NULL, for one part: the state is invalid. All step lengths
+ * are 1 until step_line_search_next. */
+int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale, bool extends);
 /* Choose the next step length of every selected part; `step` counts from 0. */
 void step_line_search_next(step_line_search *w, int step);
 /* Evaluate the residual at these step lengths; NULL: the state is invalid, all selected parts went too far. Returns the number

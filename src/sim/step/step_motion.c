@@ -58,8 +58,8 @@ PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, step_status *status,
-                                        step_report *report)
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, step_status *status,
+                                    step_report *report)
 {
   PetscFunctionBegin;
   m->has_tangent = with_tangent;
@@ -68,13 +68,6 @@ static PetscErrorCode evaluate_residual(step_motion *m, step_layout *l, const st
   PetscCall(step_layout_update_poses(l));
   PetscCall(step_layout_residual(l, m->full, with_tangent, status));
   if (status->code == STEP_OK) step_unknowns_fold(u, m->full, m->g);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report)
-{
-  PetscFunctionBegin;
-  PetscCall(evaluate_residual(m, l, u, true, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,7 +286,7 @@ void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
 static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  if (!m->has_tangent) PetscCall(evaluate_residual(m, l, u, true, status, report));
+  if (!m->has_tangent) PetscCall(step_motion_evaluate(m, l, u, true, status, report));
   if (status->code == STEP_OK) PetscCall(step_motion_linearise(m, l, u, is_start, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -311,7 +304,7 @@ static PetscErrorCode evaluate_free_motion(void *context, const nonlinear_state 
   const free_motion *f = context;
   PetscFunctionBegin;
   (void)now;
-  PetscCall(evaluate_residual(f->m, f->l, f->u, with_tangent, status, f->report));
+  PetscCall(step_motion_evaluate(f->m, f->l, f->u, with_tangent, status, f->report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

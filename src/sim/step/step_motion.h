@@ -46,8 +46,9 @@ typedef struct {
 PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
                                   step_motion *m);
 void           step_motion_destroy(step_motion *m);
-/* Evaluate m->g at m->v with tangents, and update l->v and the poses. */
-PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report);
+/* Evaluate m->g at m->v, and update l->v and the poses. */
+PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, step_status *status,
+                                    step_report *report);
 /* x <- A^-1 x. With products: up to an error norm below `tolerance`, in the norm of step_unknowns_norm. */
 PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x);
 /* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
