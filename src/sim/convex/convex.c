@@ -198,8 +198,8 @@ static void record_solver_result(const convex_options *o, const sap_result *resu
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;
-  nonlinear_record_solver(result->verdict == SAP_OK, result->verdict == SAP_STOPPED, false, result->error, o->stall_tolerance, status,
-                          report);
+  nonlinear_record_solver(result->verdict == SAP_OK, result->verdict == SAP_STOPPED, false, result->error, o->stall_tolerance,
+                          &report->fallbacks, status);
 }
 
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For

@@ -155,7 +155,7 @@ static void record_solver_result(const exact *e, const friction_result *result, 
     if (strcmp(friction_solvers[k].name, result->method) == 0) f->method = k;
   const bool is_short = !is_last && (result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED);
   nonlinear_record_solver(result->verdict == FRICTION_OK, result->verdict == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, status, report);
+                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->fallbacks, status);
 }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final

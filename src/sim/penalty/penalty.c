@@ -10,7 +10,7 @@
 #include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"
 #include "optim/newton/snes_stabilized.h"
-#include "sim/step/formulation.h"
+#include "sim/step/step_frame.h"
 #include "sim/step/solver_options.h"
 #include "sim/penalty/penalty_system.h"
 
@@ -248,7 +248,7 @@ static PetscErrorCode copy_to(Vec to, const double *from, int64_t n_blocks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_newton(penalty *p, step_status *verdict, step_report *report)
+static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   if (p->n_petsc != p->system.layout.n_blocks) {
@@ -277,32 +277,37 @@ static PetscErrorCode solve_newton(penalty *p, step_status *verdict, step_report
   report->gradient          = count.gradient_norm;
   report->is_unsolved       = !(count.norm <= p->newton.tolerance);
   if (stop_is_urgent()) {
-    *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
+    *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
-    *verdict = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_status){STEP_NOT_FINITE, NULL, -1};
+    *status = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_status){STEP_NOT_FINITE, NULL, -1};
   } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
     /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. */
-    *verdict = (step_status){STEP_NOT_CONVERGED, NULL, -1};
+    *status = (step_status){STEP_NOT_CONVERGED, NULL, -1};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_status *verdict, step_report *report)
+static PetscErrorCode penalty_try(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  penalty           *p = (penalty *)f;
+  penalty           *p = context;
   const PetscScalar *z = NULL;
-  *verdict             = (step_status){STEP_OK, NULL, -1};
-  memset(report, 0, sizeof *report);
-  PetscCall(penalty_system_begin(&p->system, t, dt, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(penalty_system_begin(&p->system));
   if (p->system.layout.n_blocks > 0) {
-    PetscCall(solve_newton(p, verdict, report));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(solve_newton(p, status, report));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(VecGetArrayRead(p->z, &z));
   }
-  PetscCall(penalty_system_end(&p->system, z, verdict, &report->contact));
+  PetscCall(penalty_system_end(&p->system, z, status, &report->contact));
   if (z) PetscCall(VecRestoreArrayRead(p->z, &z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode penalty_step(formulation *f, double t, double dt, step_status *status, step_report *report)
+{
+  PetscFunctionBegin;
+  const step_attempt own = {.attempt = penalty_try, .context = f};
+  PetscCall(step_run_attempt(&((penalty *)f)->system.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -163,18 +163,16 @@ static PetscErrorCode predict_contacts(penalty_system *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_status *verdict)
+PetscErrorCode penalty_system_begin(penalty_system *p)
 {
   PetscFunctionBegin;
   step_layout *l = &p->layout;
   const scene *s = l->scene;
-  PetscCall(step_layout_begin(l, t, dt, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->n_prescribed > 0 || l->dependent.n > 0) {
     memory_free(&p->masked);
     PetscCall(memory_alloc("prescribed components", 3 * l->n_blocks, sizeof *p->masked, &p->masked));
   }
-  PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, dt,
+  PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, l->dt,
                                        step_layout_margin(l), l->n_blocks));
   if (p->detects_by_step) PetscCall(predict_contacts(p));
   PetscFunctionReturn(PETSC_SUCCESS);

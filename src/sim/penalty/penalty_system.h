@@ -23,8 +23,8 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
 void           penalty_system_destroy(penalty_system *p);
 /* To be called before the first step if products in single precision will be used. */
 void           penalty_system_want_single(penalty_system *p);
-/* Lay out the global vector for the step from t to t + dt, set v0 and the scaling, detect candidate contacts. */
-PetscErrorCode penalty_system_begin(penalty_system *p, double t, double dt, step_status *verdict);
+/* Detect candidate contacts for the step that p->layout has begun (step_layout_begin). */
+PetscErrorCode penalty_system_begin(penalty_system *p);
 /* g(z), and the data of the tangent if requested; p->verdict is OK if g is valid. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */

@@ -269,11 +269,11 @@ void nonlinear_record(const nonlinear_result *result, double tolerance, step_rep
   report->is_unsolved = !(result->norm <= tolerance);
 }
 
-void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, step_status *status,
-                             step_report *report)
+void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, int64_t *n_unfinished,
+                             step_status *status)
 {
   if (is_solved || is_short) return;
-  ++report->fallbacks;
+  ++*n_unfinished;
   if (is_stopped || stop_is_urgent()) *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   else if (!isfinite(error)) *status = (step_status){STEP_NOT_FINITE, NULL, -1};
   else if (!(error <= stall_tolerance)) *status = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};

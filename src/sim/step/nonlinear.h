@@ -94,7 +94,7 @@ PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_optio
 /* Record the residual of an accepted or rejected step. */
 void nonlinear_record(const nonlinear_result *result, double tolerance, step_report *report);
 /* Record the result of a solver for impulses. is_short: another linearisation follows, so an unfinished solution is no failure.
- * An unfinished solution is accepted if its error is at most `stall_tolerance`. */
-void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, step_status *status,
-                             step_report *report);
+ * Other unfinished solutions are counted, and accepted if their error is at most `stall_tolerance`. */
+void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, int64_t *n_unfinished,
+                             step_status *status);
 #endif

@@ -2,16 +2,16 @@
 #include "sim/step/step_frame.h"
 #include <string.h>
 
-PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *verdict, step_report *report)
+PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  *verdict = (step_status){STEP_OK, NULL, -1};
+  *status = (step_status){STEP_OK, NULL, -1};
   memset(report, 0, sizeof *report);
   report->friction.method = -1;
-  PetscCall(step_layout_begin(l, t, dt, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  const PetscErrorCode code = own->attempt(own->context, verdict, report);
-  own->finish(own->context);
+  PetscCall(step_layout_begin(l, t, dt, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  const PetscErrorCode code = own->attempt(own->context, status, report);
+  if (own->finish) own->finish(own->context);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -42,23 +42,23 @@ PetscErrorCode step_frame_fields(step_frame *f, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_status *verdict)
+PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_status *status)
 {
   PetscFunctionBegin;
   step_layout *l = &f->layout;
   PetscCall(step_unknowns_create(l, u));
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(step_layout_update_poses(l)); /* poses of obstacles at the end of the step */
-  PetscCall(step_contacts_find(&f->contacts, l, u, verdict));
+  PetscCall(step_contacts_find(&f->contacts, l, u, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_status *verdict, step_report *report)
+PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &f->layout;
-  PetscCall(step_layout_end(l, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(step_layout_end(l, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(step_contact_report(&f->contacts, l, law, &f->record, &report->contact));
   PetscCall(fibre_scene_accept(f->contacts.fibres));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));

@@ -1,6 +1,6 @@
 /* Common frame of a step: begin the layout, attempt the step, accept or reject it. step_frame adds what formulations with
- * contact rows share: unknowns, contact detection, and the record of an accepted step. Used by exact, convex, hybrid and
- * monolith. */
+ * contact rows share: unknowns, contact detection, and the record of an accepted step. All formulations use step_run_attempt;
+ * exact and convex use step_frame. */
 #ifndef SS_SIM_STEP_STEP_FRAME_H
 #define SS_SIM_STEP_STEP_FRAME_H
 #include "sim/step/formulation.h"
@@ -9,12 +9,12 @@
 /* One attempt at a step, implemented by a formulation. */
 typedef struct {
   /* Solve the step and make it permanent. If the status is negative, nothing has changed. */
-  PetscErrorCode (*attempt)(void *context, step_status *verdict, step_report *report);
-  void (*finish)(void *context); /* frees the temporary data of the attempt, whatever its outcome */
+  PetscErrorCode (*attempt)(void *context, step_status *status, step_report *report);
+  void (*finish)(void *context); /* frees the temporary data of the attempt, whatever its outcome; NULL: there is none */
   void *context;
 } step_attempt;
 /* Begin the step from t to t + dt with an empty report, then attempt it. */
-PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *verdict, step_report *report);
+PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_attempt *own, step_status *status, step_report *report);
 
 /* First member of the structs of formulations whose contacts are rows. */
 typedef struct {
@@ -32,7 +32,7 @@ void           step_frame_destroy(step_frame *f); /* accepts zeros */
 PetscErrorCode step_frame_fields(step_frame *f, field_table *table);
 /* Prepare the step that the layout has begun: create the unknowns, set l->v = v0 with the poses of obstacles at the end of the
  * step, and detect contacts. */
-PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_status *verdict);
+PetscErrorCode step_frame_start(step_frame *f, step_unknowns *u, step_status *status);
 /* l->v is the solution: make it permanent unless a body rejects the step. Fills report->contact. */
-PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_status *verdict, step_report *report);
+PetscErrorCode step_frame_accept(step_frame *f, const step_outcome *law, step_status *status, step_report *report);
 #endif
