@@ -242,14 +242,16 @@ static void clear_motion(hybrid_attempt *p)
 static void hybrid_finish(void *context) { clear_motion(context); }
 
 /* Solve the equations of the systems for l->v, starting from l->v with prescribed components set. */
-static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *verdict, step_report *report)
+static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
+  const bool   was_unsolved = report->is_unsolved; /* in the free motion of this step */
   PetscCall(step_unknowns_create(l, &p->unknowns));
   const step_motion_options own = {.linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton};
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
-  if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, verdict, report));
+  if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, status, report));
+  report->is_unsolved |= was_unsolved;
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
   PetscCall(step_layout_update_poses(l));
   report->inner_iterations += p->motion.n_inner;
@@ -259,7 +261,7 @@ static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *verdict, step
 
 /* Explicit step of the systems made of nodes: velocities from the forces at the start, mass damping at the end of the step,
  * without a solve. All their components become prescribed. */
-static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *verdict)
+static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *status)
 {
   step_layout *l = &p->h->layout;
   int64_t      n = 0;
@@ -268,7 +270,7 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *v
   PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->dof, &p->dof));
   PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->velocity, &p->velocity));
   PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *g, &g));
-  for (int i = 0; i < l->scene->n_systems && verdict->code == STEP_OK; ++i) {
+  for (int i = 0; i < l->scene->n_systems && status->code == STEP_OK; ++i) {
     body         *b     = l->scene->systems[i];
     const int64_t first = 3 * b->first_block;
     const nodal_body *nodal = nodal_body_of(b);
@@ -276,7 +278,7 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *v
     const double damping = 1.0 + l->dt * nodal->mass_damping;
     memset(l->v + first, 0,
            (size_t)(3 * b->n_blocks) * sizeof *l->v); /* at v = 0 forces are those of the start, g = -M v0 - dt f */
-    PetscCall(b->ops->residual(b, l->v + first, g + first, false, verdict));
+    PetscCall(b->ops->residual(b, l->v + first, g + first, false, status));
     for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / (damping * l->scale[k]);
   }
   memory_free(&g);
@@ -284,23 +286,23 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode move_freely(hybrid_attempt *p, step_status *verdict, step_report *report)
+static PetscErrorCode move_freely(hybrid_attempt *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
   step_layout *l = &h->layout;
-  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(advance_nodes_explicitly(p, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->options->integrator == HYBRID_SYMPLECTIC) PetscCall(advance_nodes_explicitly(p, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
-  PetscCall(solve_motion(p, verdict, report));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(solve_motion(p, status, report));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("free motion", 3 * l->n_blocks, sizeof *h->v_free, &h->capacity, &h->v_free));
   memcpy(h->v_free, l->v, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Second solve with the velocities prescribed by contact. */
-static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_all, step_status *verdict, step_report *report)
+static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_all, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   hybrid      *h = p->h;
@@ -314,42 +316,42 @@ static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(step_layout_prescribe(l, n, p->dof, p->velocity));
-  PetscCall(solve_motion(p, verdict, report));
+  PetscCall(solve_motion(p, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* If only the nodes changed by contact are prescribed, others follow the forces of their body and may collide; then contact is
  * repeated. When all nodes are prescribed this cannot happen. Forces of explicit steps do not depend on contact, so nothing else
  * moves. */
-static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *verdict, step_report *report)
+static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *status, step_report *report)
 {
   const hybrid_options *o      = p->h->options;
   const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
-  for (int k = is_all ? MOST_ROUNDS : 0; is_more && verdict->code == STEP_OK; ++k) {
-    PetscCall(solve_with_prescribed_boundary(p, k == MOST_ROUNDS, verdict, report));
-    if (verdict->code != STEP_OK || k == MOST_ROUNDS) break;
-    PetscCall(hybrid_contact_repeat(&p->h->contact, o, &p->h->layout, verdict, report, &is_more));
+  for (int k = is_all ? MOST_ROUNDS : 0; is_more && status->code == STEP_OK; ++k) {
+    PetscCall(solve_with_prescribed_boundary(p, k == MOST_ROUNDS, status, report));
+    if (status->code != STEP_OK || k == MOST_ROUNDS) break;
+    PetscCall(hybrid_contact_repeat(&p->h->contact, o, &p->h->layout, status, report, &is_more));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode hybrid_try(void *context, step_status *verdict, step_report *report)
+static PetscErrorCode hybrid_try(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   hybrid_attempt *p = context;
   hybrid         *h = p->h;
   step_layout    *l = &h->layout;
-  PetscCall(move_freely(p, verdict, report));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(move_freely(p, status, report));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   hybrid_momentum_begin(&h->momentum, l);
-  PetscCall(hybrid_contact_solve(&h->contact, h->options, l, verdict, report));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (h->contact.has_acted) PetscCall(solve_with_contact(p, verdict, report));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(step_layout_end(l, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(hybrid_contact_solve(&h->contact, h->options, l, status, report));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (h->contact.has_acted) PetscCall(solve_with_contact(p, status, report));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(step_layout_end(l, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_contact_accept(&h->contact, l, &h->record, report));
   if (h->contact.has_acted) {
     const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
@@ -362,12 +364,12 @@ static PetscErrorCode hybrid_try(void *context, step_status *verdict, step_repor
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_status *verdict, step_report *report)
+static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   hybrid_attempt now = {.h = (hybrid *)f};
   const step_attempt own = {hybrid_try, hybrid_finish, &now};
-  PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, verdict, report));
+  PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -421,5 +421,23 @@ static void test_plane(void **state)
   assert_no_leak();
 }
 
+/* A tolerance below rounding: Newton's method stalls at 1e-15. The step is accepted within stall_tolerance, and reported. */
+static void test_unsolved_steps_are_reported(void **state)
+{
+  static const char *const tolerances[] = {"1.0e-3", "1.0e-30"};
+  (void)state;
+  for (int k = 0; k < 2; ++k) {
+    world w;
+    char  text[3000];
+    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: %s}}\n", tolerances[k]);
+    open_world(text, &w);
+    step(&w);
+    assert_int_equal(w.report.is_unsolved, k);
+    assert_true(w.report.residual <= (k ? 1e-9 : 1e-3));
+    close_world(&w);
+  }
+  assert_no_leak();
+}
+
 TEST_MAIN(cmocka_unit_test(test_linear), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_energy), cmocka_unit_test(test_mass_damping), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
-          cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane))
+          cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane), cmocka_unit_test(test_unsolved_steps_are_reported))
