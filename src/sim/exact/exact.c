@@ -254,12 +254,13 @@ static nonlinear_options options_of(const exact *e)
 {
   nonlinear_options o = nonlinear_defaults(e->newton);
   o.accepts_first     = true;
-  o.renew             = 0.3; /* with Anderson's combination an older matrix suffices up to this ratio of residuals */
-  o.accelerate        = 0.0;
+  /* With Anderson's combination an older matrix suffices up to this ratio of residuals. Always renewing it takes 14 to 20 % fewer
+   * linearisations of brushes and wisps, but 5 to 14 % more CPU time. */
+  o.renew             = 0.3;
   o.least             = e->friction->tolerance;
+  /* Wisp: 9190 friction iterations; 11546 with loosest 1e-3; 11053 and 10232 with a fifth and five times the forcing. */
   o.loosest           = 1e-2;
   if (o.max_iterations > 1 && !has_only_rigid(e)) o.forcing = 0.05 * e->friction->tolerance / o.tolerance;
-  o.longest = 16.0;
   return o;
 }
 

@@ -5,8 +5,8 @@
  *            evaluate the residual x = g - H^T r at the solution, with norm |D^-1 x| (step_layout.h)
  *   until    the norm is within `tolerance`, or no further progress is possible and it is within `stall_tolerance`
  *
- * The next linearisation point v_k+1 is the solution; the point of the line search if the full step went too far or not far
- * enough (step_line_search.h); a point improved by the problem; or Anderson's combination of earlier solutions in the norm of
+ * The next linearisation point v_k+1 is the solution; the point of the line search if the full step went too far
+ * (step_line_search.h); a point improved by the problem; or Anderson's combination of earlier solutions in the norm of
  * kinetic energy [WalkerNi2011]. If the residual is not defined there, the solution itself is used.
  *
  * With a contact law the residual is defined only at solutions of linearised problems, which satisfy the law; only these are
@@ -22,8 +22,8 @@
 #include "sim/step/step_line_search.h"
 #include "sim/step/step_unknowns.h"
 
-/* Tuning constants. nonlinear_defaults sets the common values; clients change members where their problem differs, with the
- * reason. */
+/* Tuning constants. nonlinear_defaults sets the common values with the measurements that justify them; a client changes members
+ * where its problem differs, with the reason. */
 typedef struct {
   double  tolerance;       /* of the residual norm */
   double  stall_tolerance; /* the same, where no further progress is possible */
@@ -35,15 +35,15 @@ typedef struct {
   bool    is_monotone;     /* stop at the best state, without failure, when an iteration does not reduce the residual */
   int     idle, idle_far;  /* iterations without progress after which the iteration has stalled: within stall_tolerance, and
                             * farther away, where convergence is not monotone */
-  double  progress;        /* of the smallest residual so far: a residual below this is progress */
+  double  progress;        /* of the smallest residual so far: an iteration below this is progress */
   double  linear;          /* a residual reduced by this factor in one iteration shows that the problem is linear: solved */
   double  renew;           /* linearise again if the residual was not reduced by this factor */
-  double  accelerate;      /* use Anderson's combination if it was not reduced by this factor; INFINITY: never */
+  double  accelerate;      /* use Anderson's combination if it was not reduced by this factor; never if is_smooth */
   int     memory;          /* differences in Anderson's combination */
   double  forcing, least, loosest; /* tolerance of the linearised problem: forcing * norm, between `least` and `loosest`;
                                     * forcing 0: least. A solution is accepted if its error is at most `least` */
+  double  accurate;        /* residual tolerance of linear systems whose solution is an input of the contact problem */
   int     trials;          /* trial points of a line search; 0: no line search */
-  double  longest;         /* step length of a line search, in full steps */
 } nonlinear_options;
 /* newton: borrowed for the call. */
 nonlinear_options nonlinear_defaults(const newton_options *newton);

@@ -27,10 +27,10 @@ static PetscErrorCode allocate_parts(step_line_search *w)
 
 static int64_t part_of(const step_line_search *w, int64_t i) { return w->part ? w->part[i] : 0; }
 
-PetscErrorCode step_line_search_create(int64_t n, double longest, step_line_search *w)
+PetscErrorCode step_line_search_create(int64_t n, step_line_search *w)
 {
   PetscFunctionBegin;
-  *w = (step_line_search){.n = n, .n_parts = 1, .longest = longest};
+  *w = (step_line_search){.n = n, .n_parts = 1};
   PetscCall(allocate_parts(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -43,7 +43,7 @@ PetscErrorCode step_line_search_create_parts(const delassus *W, step_line_search
   int64_t            n_large = 0;
   bool               is_any_small = false;
   PetscFunctionBegin;
-  *w = (step_line_search){.n = delassus_n_dof(W), .longest = 1.0};
+  *w = (step_line_search){.n = delassus_n_dof(W)};
   PetscCall(memory_alloc("parts of a scene", w->n, sizeof *w->part, &w->part));
   for (int64_t c = 0; c < n_components; ++c) {
     const bool is_large = start[c + 1] - start[c] > SMALL;
@@ -73,7 +73,7 @@ static void bracket(step_line_search *w, int64_t p)
 
 static bool is_too_far(const step_line_search *w, int64_t p) { return w->slope[p] > -STEP_SLOPE_FRACTION * w->first[p]; }
 
-int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale, bool extends)
+int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale)
 {
   double all    = 0.0;
   w->n_selected = 0;
@@ -84,11 +84,10 @@ int64_t step_line_search_select(step_line_search *w, const double *dy, const dou
   for (int64_t p = 0; p < w->n_parts; ++p) {
     w->share[p] = 1.0;
     if (!gradient) w->slope[p] = INFINITY;
-    const bool is_short = extends && w->longest > 1.0 && w->slope[p] < STEP_SLOPE_FRACTION * w->first[p];
-    w->is_selected[p]   = (double)w->n_parts * w->residual[p] >= all && (is_too_far(w, p) || is_short);
+    w->is_selected[p] = (double)w->n_parts * w->residual[p] >= all && is_too_far(w, p);
     if (!w->is_selected[p]) continue;
     ++w->n_selected;
-    w->low[p] = 0.0, w->at_low[p] = w->first[p], w->high[p] = INFINITY;
+    w->low[p] = 0.0, w->at_low[p] = w->first[p];
     bracket(w, p);
   }
   return w->n_selected;
@@ -98,7 +97,6 @@ int64_t step_line_search_select(step_line_search *w, const double *dy, const dou
 static double next_share(const step_line_search *w, int64_t p, int step)
 {
   const double low = w->low[p], high = w->high[p], width = high - low;
-  if (isinf(high)) return 2.0 * low;
   if (isinf(w->at_high[p])) return low + 0.5 * width;
   const double straight = low + width * w->at_low[p] / (w->at_low[p] - w->at_high[p]);
   if (step % 3 == 2 || !(straight > low)) return low + 0.5 * width;
@@ -118,7 +116,7 @@ int64_t step_line_search_update(step_line_search *w, const double *dy, const dou
     if (!w->is_selected[p]) continue;
     if (!gradient) w->slope[p] = INFINITY;
     bracket(w, p);
-    if (fabs(w->slope[p]) <= -STEP_SLOPE_FRACTION * w->first[p] || (w->slope[p] < 0.0 && w->share[p] >= w->longest)) w->is_selected[p] = false, --w->n_selected;
+    if (fabs(w->slope[p]) <= -STEP_SLOPE_FRACTION * w->first[p]) w->is_selected[p] = false, --w->n_selected;
   }
   return w->n_selected;
 }

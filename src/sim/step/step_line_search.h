@@ -10,34 +10,33 @@
 #define SS_SIM_STEP_STEP_LINE_SEARCH_H
 #include "optim/friction/delassus.h"
 
-#define STEP_SLOPE_FRACTION 0.5 /* fraction of the initial slope below which a slope counts as zero */
+/* Fraction of the initial slope below which a slope counts as zero. Values from 0.1 to 0.9 change the number of linearisations of
+ * wisps, brushes, knots and plates by at most 8 %, without a trend. */
+#define STEP_SLOPE_FRACTION 0.5
 
 typedef struct {
   int64_t  n, n_parts;
   int32_t *part;            /* [n] part of each unknown; NULL: there is one part */
-  double   longest;         /* longest step length, in full steps; 1: none beyond the full step */
   double  *first, *slope;   /* [n_parts] slope of work at the start, and at the last trial point */
   double  *residual;        /* [n_parts] squared residual norms */
   double  *share;           /* [n_parts] step length: 1 is the full step */
-  double  *low, *at_low, *high, *at_high; /* [n_parts] step lengths that are too short and too long (infinite: none known), and
-                                           * the slopes there */
+  double  *low, *at_low, *high, *at_high; /* [n_parts] step lengths that are too short and too long, and the slopes there */
   bool    *is_selected;       /* [n_parts] parts whose line search is not finished */
   int64_t  n_selected;
 } step_line_search;
 
 /* One part of n unknowns. destroy accepts zeros. */
-PetscErrorCode step_line_search_create(int64_t n, double longest, step_line_search *w);
+PetscErrorCode step_line_search_create(int64_t n, step_line_search *w);
 void           step_line_search_destroy(step_line_search *w);
-/* Find the parts of W's mass matrix; their longest step is the full step. */
+/* Find the parts of W's mass matrix. */
 PetscErrorCode step_line_search_create_parts(const delassus *W, step_line_search *w);
 /* Set the initial slopes: dy is the search direction, gradient the residual g - H^T r at the start, both [n]. */
 void step_line_search_start(step_line_search *w, const double *dy, const double *gradient);
 /* Check the full step, where the residual is `gradient` with weights `scale` [n] (not used for one part). Select the parts that
- * went too far, among those with at least an average share of the residual, and return their number. extends: also parts that did
- * not go far enough, if they may be longer than the full step. A part that did not go far enough may have converged in its stiff
- * components; then the next linearisation advances the others. gradient NULL, for one part: the state is invalid. All step lengths
- * are 1 until step_line_search_next. */
-int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale, bool extends);
+ * went too far, among those with at least an average share of the residual, and return their number. Parts that did not go far
+ * enough are not selected: their stiff components have converged, and the next linearisation advances the others. gradient NULL,
+ * for one part: the state is invalid. All step lengths are 1 until step_line_search_next. */
+int64_t step_line_search_select(step_line_search *w, const double *dy, const double *gradient, const double *scale);
 /* Choose the next step length of every selected part; `step` counts from 0. */
 void step_line_search_next(step_line_search *w, int step);
 /* Evaluate the residual at these step lengths; NULL: the state is invalid, all selected parts went too far. Returns the number

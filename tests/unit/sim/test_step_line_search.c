@@ -69,7 +69,7 @@ static void each_for_itself(void **state)
   step_line_search_start(&w, dy, left);
   for (int i = 0; i < N; ++i) y[i] = 1.0;
   left_at(&w, strand, y, left);
-  assert_int_equal(step_line_search_select(&w, dy, left, scale, false), 1);
+  assert_int_equal(step_line_search_select(&w, dy, left, scale), 1);
   int trials = 0;
   while (w.n_selected > 0 && trials < 20) {
     step_line_search_next(&w, trials++);
@@ -102,7 +102,7 @@ static void cannot_be(void **state)
   for (int i = 0; i < N; ++i) dy[i] = 1.0, left[i] = -1.0, scale[i] = 1.0;
   step_line_search_start(&w, dy, left);
   for (int i = 0; i < N; ++i) left[i] = i < LONG ? 100.0 : 1.0; /* all too far, one of them by a large factor */
-  assert_int_equal(step_line_search_select(&w, dy, left, scale, false), 1);
+  assert_int_equal(step_line_search_select(&w, dy, left, scale), 1);
   for (int k = 0; k < 3; ++k) {
     step_line_search_next(&w, k);
     step_line_search_point(&w, start, dy, y);
