@@ -145,7 +145,8 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
 }
 
 /* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
-static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *status, step_report *report)
+static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *status,
+                                 step_report *report)
 {
   friction_report *f = &report->friction;
   f->iterations += result->iterations;
@@ -155,7 +156,8 @@ static void record_solver_result(const exact *e, const friction_result *result, 
     if (strcmp(friction_solvers[k].name, result->method) == 0) f->method = k;
   const bool is_short = !is_last && (result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED);
   nonlinear_record_solver(result->verdict == FRICTION_OK, result->verdict == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->fallbacks, status);
+                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->fallbacks,
+                          status);
 }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final
@@ -235,7 +237,8 @@ static PetscErrorCode repeat_contact_detection(exact_attempt *p, bool *is_more, 
 
 /* Add excluded or newly detected contacts that the solution would violate to the next problem. Contacts are detected again at the
  * first solution, where the residual is small, and at the end. */
-static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now, bool is_end, bool *is_complete, step_status *status)
+static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now, bool is_end, bool *is_complete,
+                                      step_status *status)
 {
   exact_attempt     *p = context;
   const step_layout *l = &p->e->frame.layout;

@@ -8,8 +8,8 @@
  * solution. */
 typedef struct {
   sparse_rows M, H;
-  int64_t     n_contacts;       /* 0: no problem stored */
-  double     *f, *w, *mu;       /* f with FCLIB's sign, M v = H^T r + f */
+  int64_t     n_contacts; /* 0: no problem stored */
+  double     *f, *w, *mu; /* f with FCLIB's sign, M v = H^T r + f */
   double     *guess, *guess_u, *r, *u, *v;
 } exact_export;
 

@@ -9,18 +9,21 @@
 nonlinear_options nonlinear_defaults(const newton_options *newton)
 {
   return (nonlinear_options){
-    .tolerance = newton->tolerance, .stall_tolerance = newton->stall_tolerance, .max_iterations = newton->max_iterations,
-    /* Far from the tolerance convergence is not monotone: the strand of EA = 1e4 N whose end jumps (test_exact) failed with 4
-     * when there was no line search. Near it, 2 to 8 are equivalent. progress 0.5 instead of 0.9 accepts steps of the knot with a
-     * residual of 0.028 that otherwise converge to 1e-4. */
-    .idle = 4, .idle_far = 16, .progress = 0.9,
-    /* exact, knot: 6816 linearisations without acceleration, 2901 with 0.1, 2892 with 0 (always), which needs up to 28 % more
-     * evaluations (brush, wisp). convex, sand: no difference between 0, 0.1 and 0.3. */
-    .accelerate = 0.1,
-    .memory     = 5, /* knot: 3250 linearisations with 2, 2892 with 5, 2869 with 10 */
-    .loosest    = INFINITY,
-    .accurate   = 1e-2 * newton->tolerance, /* convex, sand: 1e-1 to 1e-3 are equivalent; the rounding of momentum profits */
-    .trials     = 20, /* 2^-20 of a step; 8 suffice in all scenes. Without line search the jumping strand fails */
+      .tolerance       = newton->tolerance,
+      .stall_tolerance = newton->stall_tolerance,
+      .max_iterations  = newton->max_iterations,
+      /* Far from the tolerance convergence is not monotone. 2 to 8 and 8 to 32 are equivalent for wisps, brushes, knots, ropes and
+       * plates. progress 0.5 instead of 0.9 accepts steps of the knot with a residual of 0.028 that otherwise converge to 1e-4. */
+      .idle     = 4,
+      .idle_far = 16,
+      .progress = 0.9,
+      /* exact, knot: 6816 linearisations without acceleration, 2901 with 0.1, 2892 with 0 (always), which needs up to 25 % more
+       * evaluations (brush, wisp, articulated arm). convex, sand: no difference between 0, 0.1 and 0.3. */
+      .accelerate = 0.1,
+      .memory     = 5, /* knot: 3250 linearisations with 2, 2892 with 5, 2869 with 10 */
+      .loosest    = INFINITY,
+      .accurate   = 1e-2 * newton->tolerance, /* convex, sand: 1e-1 to 1e-3 are equivalent */
+      .trials     = 20, /* 8 suffice in the scenes above; with none the jumping strand of test_exact fails */
   };
 }
 
@@ -28,14 +31,14 @@ typedef struct {
   const nonlinear_problem *p;
   const nonlinear_options *o;
   nonlinear_state          now;
-  int64_t          n;
-  double          *start, *last_solution, *mass; /* [n] linearisation point and solution of the last problem; masses */
-  double          *inverse_scale;                /* [n] weights of the residual, if the problem has parts */
-  anderson         past;
-  step_line_search whole;
-  bool             is_renewed;               /* linearise again at v */
-  double           best;                     /* smallest residual norm */
-  int64_t          n_idle;                   /* iterations since then */
+  int64_t                  n;
+  double                  *start, *last_solution, *mass; /* [n] linearisation point and solution of the last problem; masses */
+  double                  *inverse_scale;                /* [n] weights of the residual, if the problem has parts */
+  anderson                 past;
+  step_line_search         whole;
+  bool                     is_renewed; /* linearise again at v */
+  double                   best;       /* smallest residual norm */
+  int64_t                  n_idle;     /* iterations since then */
 } nonlinear_work;
 
 static void free_work(nonlinear_work *w)
@@ -54,8 +57,10 @@ static PetscErrorCode evaluate_at_state(nonlinear_work *w, bool with_tangent, do
   PetscCall(p->evaluate(p->context, &w->now, with_tangent, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   const double here = step_unknowns_norm(p->unknowns, p->layout, p->residual);
-  if (isfinite(here)) *norm = here;
-  else *status = (step_status){STEP_NOT_FINITE, NULL, -1};
+  if (isfinite(here))
+    *norm = here;
+  else
+    *status = (step_status){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +112,7 @@ static step_line_search *select_line_search(nonlinear_work *w, bool is_valid, bo
 /* Anderson's combination of earlier solutions, or the last solution where the residual is not defined at the combination. */
 static PetscErrorCode apply_anderson(nonlinear_work *w, step_status *status)
 {
-  const nonlinear_problem *p = w->p;
+  const nonlinear_problem *p       = w->p;
   const size_t             n_bytes = (size_t)w->n * sizeof *p->v;
   double                   norm; /* not used: the law is not solved at this state */
   PetscFunctionBegin;
@@ -130,8 +135,8 @@ static PetscErrorCode apply_anderson(nonlinear_work *w, step_status *status)
 
 static PetscErrorCode choose_linearisation_point(nonlinear_work *w, step_status *status)
 {
-  const nonlinear_options *o   = w->o;
-  const nonlinear_state   *now = &w->now;
+  const nonlinear_options *o         = w->o;
+  const nonlinear_state   *now       = &w->now;
   bool                     has_moved = false;
   double                   norm; /* not used */
   PetscFunctionBegin;
@@ -141,8 +146,10 @@ static PetscErrorCode choose_linearisation_point(nonlinear_work *w, step_status 
     if (status->code == STEP_OK) PetscCall(evaluate_at_state(w, w->is_renewed, &norm, status));
   }
   if (has_moved || status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (now->norm > now->before) anderson_reset(&w->past);
-  else if (!o->is_smooth && now->k > 0 && !(now->norm <= o->accelerate * now->before)) PetscCall(apply_anderson(w, status));
+  if (now->norm > now->before)
+    anderson_reset(&w->past);
+  else if (!o->is_smooth && now->k > 0 && !(now->norm <= o->accelerate * now->before))
+    PetscCall(apply_anderson(w, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,7 +182,7 @@ static PetscErrorCode solve_linearised(nonlinear_work *w, nonlinear_result *out,
   if (status->code == STEP_OK && w->is_renewed) PetscCall(p->linearise(p->context, &w->now, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   memcpy(w->start, p->v, (size_t)w->n * sizeof *p->v);
-  w->now.error  = 0.0;
+  w->now.error = 0.0;
   PetscCall(p->solve(p->context, &w->now, status));
   ++out->n_iterations;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,9 +196,9 @@ static bool is_within_tolerance(const nonlinear_work *w)
 /* One iteration. *is_done: v is the result, or the status is negative. */
 static PetscErrorCode iterate(nonlinear_work *w, nonlinear_result *out, bool *is_done, step_status *status)
 {
-  const nonlinear_problem *p   = w->p;
-  const nonlinear_options *o   = w->o;
-  nonlinear_state         *now = &w->now;
+  const nonlinear_problem *p           = w->p;
+  const nonlinear_options *o           = w->o;
+  nonlinear_state         *now         = &w->now;
   bool                     is_complete = true;
   PetscFunctionBegin;
   *is_done = true;
@@ -201,8 +208,8 @@ static PetscErrorCode iterate(nonlinear_work *w, nonlinear_result *out, bool *is
   start_line_search(w);
   PetscCall(evaluate_at_state(w, now->expects_tangent, &now->norm, status));
   const bool is_valid = status->code == STEP_OK, is_single = o->accepts_first && o->max_iterations == 1,
-             is_last  = now->k + 1 >= o->max_iterations, is_accurate = now->tolerance <= o->least || now->error <= o->least,
-             is_end   = (is_valid && is_accurate && is_within_tolerance(w)) || is_single;
+             is_last = now->k + 1 >= o->max_iterations, is_accurate = now->tolerance <= o->least || now->error <= o->least,
+             is_end = (is_valid && is_accurate && is_within_tolerance(w)) || is_single;
   if (o->is_monotone && !(is_valid && now->norm < now->before)) {
     memcpy(p->v, w->start, (size_t)w->n * sizeof *p->v);
     now->norm = now->before;
@@ -216,16 +223,19 @@ static PetscErrorCode iterate(nonlinear_work *w, nonlinear_result *out, bool *is
     if (is_within_tolerance(w)) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (search || !is_complete) {
     double norm; /* not used: the law is not solved at points of the search */
-    if (!search && is_last && !is_single) set_not_converged(w, status); /* contacts are added without end: the state diverges */
-    else if (search) PetscCall(search_lines(w, search, &norm, status));
-    else if (is_single) memcpy(p->v, w->start, (size_t)w->n * sizeof *p->v);
+    if (!search && is_last && !is_single)
+      set_not_converged(w, status); /* contacts are added without end: the state diverges */
+    else if (search)
+      PetscCall(search_lines(w, search, &norm, status));
+    else if (is_single)
+      memcpy(p->v, w->start, (size_t)w->n * sizeof *p->v);
     PetscCall(restart(w, status));
     *is_done = false;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  w->n_idle = now->norm < o->progress * w->best ? 0 : w->n_idle + 1;
-  w->best   = fmin(w->best, now->norm);
+  w->n_idle          = now->norm < o->progress * w->best ? 0 : w->n_idle + 1;
+  w->best            = fmin(w->best, now->norm);
   const bool is_idle = w->n_idle >= (now->norm <= o->stall_tolerance ? o->idle : o->idle_far);
   if (is_last || (is_idle && now->norm <= w->best)) { /* no further progress possible */
     if (!(now->norm <= o->stall_tolerance)) set_not_converged(w, status);
@@ -250,18 +260,22 @@ static PetscErrorCode solve_with_work(nonlinear_work *w, nonlinear_result *out, 
   }
   if (!o->is_linearised) PetscCall(evaluate_at_state(w, true, &now->norm, status));
   now->tolerance = forced_tolerance(o, o->is_smooth ? now->norm : INFINITY);
-  out->first   = now->norm;
-  bool is_done = o->checks_start && now->norm <= o->tolerance;
+  out->first     = now->norm;
+  bool is_done   = o->checks_start && now->norm <= o->tolerance;
   for (; status->code == STEP_OK && !is_done; ++now->k) PetscCall(iterate(w, out, &is_done, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_options *o, nonlinear_result *out, step_status *status)
 {
-  nonlinear_work w = {.p = p, .o = o, .n = p->unknowns->n, .best = INFINITY, .is_renewed = !o->is_linearised,
-                      .now = {.norm = INFINITY, .before = INFINITY}};
+  nonlinear_work w = {.p          = p,
+                      .o          = o,
+                      .n          = p->unknowns->n,
+                      .best       = INFINITY,
+                      .is_renewed = !o->is_linearised,
+                      .now        = {.norm = INFINITY, .before = INFINITY}};
   PetscFunctionBegin;
-  *out = (nonlinear_result){.first = INFINITY, .norm = INFINITY, .before = INFINITY};
+  *out                      = (nonlinear_result){.first = INFINITY, .norm = INFINITY, .before = INFINITY};
   const PetscErrorCode code = solve_with_work(&w, out, status);
   out->norm = w.now.norm, out->before = w.now.before;
   free_work(&w);
@@ -275,12 +289,15 @@ void nonlinear_record(const nonlinear_result *result, double tolerance, step_rep
   report->is_unsolved = !(result->norm <= tolerance);
 }
 
-void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, int64_t *n_unfinished,
-                             step_status *status)
+void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance,
+                             int64_t *n_unfinished, step_status *status)
 {
   if (is_solved || is_short) return;
   ++*n_unfinished;
-  if (is_stopped || stop_is_urgent()) *status = (step_status){STEP_INTERRUPTED, NULL, -1};
-  else if (!isfinite(error)) *status = (step_status){STEP_NOT_FINITE, NULL, -1};
-  else if (!(error <= stall_tolerance)) *status = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
+  if (is_stopped || stop_is_urgent())
+    *status = (step_status){STEP_INTERRUPTED, NULL, -1};
+  else if (!isfinite(error))
+    *status = (step_status){STEP_NOT_FINITE, NULL, -1};
+  else if (!(error <= stall_tolerance))
+    *status = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
 }

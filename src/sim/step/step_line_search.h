@@ -16,12 +16,12 @@
 
 typedef struct {
   int64_t  n, n_parts;
-  int32_t *part;            /* [n] part of each unknown; NULL: there is one part */
-  double  *first, *slope;   /* [n_parts] slope of work at the start, and at the last trial point */
-  double  *residual;        /* [n_parts] squared residual norms */
-  double  *share;           /* [n_parts] step length: 1 is the full step */
+  int32_t *part;                          /* [n] part of each unknown; NULL: there is one part */
+  double  *first, *slope;                 /* [n_parts] slope of work at the start, and at the last trial point */
+  double  *residual;                      /* [n_parts] squared residual norms */
+  double  *share;                         /* [n_parts] step length: 1 is the full step */
   double  *low, *at_low, *high, *at_high; /* [n_parts] step lengths that are too short and too long, and the slopes there */
-  bool    *is_selected;       /* [n_parts] parts whose line search is not finished */
+  bool    *is_selected;                   /* [n_parts] parts whose line search is not finished */
   int64_t  n_selected;
 } step_line_search;
 

@@ -344,7 +344,8 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
 {
   free_motion             f       = {m, l, u, report, nonlinear_defaults(m->options.newton)};
   const nonlinear_problem problem = {&f, l, u, m->v, m->dv, m->g, m->full,
-                                     .evaluate = evaluate_free_motion, .linearise = linearise_free_motion, .solve = solve_free_motion};
+                                     .evaluate = evaluate_free_motion, .linearise = linearise_free_motion,
+                                     .solve = solve_free_motion};
   nonlinear_result        result;
   PetscFunctionBegin;
   f.o.is_smooth = true;

@@ -10,15 +10,15 @@ typedef void (*equation)(const double v[N], double g[N]);
 
 /* A problem whose linearised solve is v - g/slope, per component. */
 typedef struct {
-  equation g;
-  double   slope[N], v[N], direction[N], residual[N], scale[N], solution[N];
-  bool     follows;         /* slopes by finite differences at the linearisation point */
-  bool     needs_solution;  /* the equation is invalid except at solutions of linearised problems and at the start */
-  double   best_error;      /* the solve has this error, or its tolerance if that is larger; 0: exact */
-  int      n_evaluations, n_linearisations, n_incomplete, stops_after, n_solves;
-  double   improved;        /* improve sets all components to this */
-  double   tolerance[2000];  /* of the solves */
-  scene    s;
+  equation      g;
+  double        slope[N], v[N], direction[N], residual[N], scale[N], solution[N];
+  bool          follows;        /* slopes by finite differences at the linearisation point */
+  bool          needs_solution; /* the equation is invalid except at solutions of linearised problems and at the start */
+  double        best_error;     /* the solve has this error, or its tolerance if that is larger; 0: exact */
+  int           n_evaluations, n_linearisations, n_incomplete, stops_after, n_solves;
+  double        improved;        /* improve sets all components to this */
+  double        tolerance[2000]; /* of the solves */
+  scene         s;
   step_layout   l;
   step_unknowns u;
 } problem;
@@ -55,7 +55,7 @@ static PetscErrorCode solve(void *context, nonlinear_state *now, step_status *st
   problem *p = context;
   (void)status;
   p->tolerance[p->n_solves++] = now->tolerance;
-  now->error = p->best_error > 0.0 ? fmax(now->tolerance, p->best_error) : 0.0;
+  now->error                  = p->best_error > 0.0 ? fmax(now->tolerance, p->best_error) : 0.0;
   for (int i = 0; i < N; ++i) p->direction[i] = -p->residual[i] / p->slope[i] + now->error, p->v[i] += p->direction[i];
   memcpy(p->solution, p->v, sizeof p->v);
   if (p->n_solves == p->stops_after) stop_set_deadline(0.0);
@@ -81,7 +81,7 @@ static PetscErrorCode improve(void *context, bool *has_moved, step_status *statu
 
 static void set_up(equation g, problem *p)
 {
-  *p = (problem){.g = g, .slope = {1.0, 1.0, 1.0}, .scale = {1.0, 1.0, 1.0}, .improved = NAN};
+  *p   = (problem){.g = g, .slope = {1.0, 1.0, 1.0}, .scale = {1.0, 1.0, 1.0}, .improved = NAN};
   p->l = (step_layout){.scene = &p->s, .n_blocks = 1, .scale = p->scale, .inverse_scale = p->scale};
   p->u = (step_unknowns){.n = N, .n_full = N, .is_all = true};
 }
@@ -90,11 +90,20 @@ static const newton_options newton = {.tolerance = 1e-8, .stall_tolerance = 1e-8
 
 static nonlinear_result run(problem *p, const nonlinear_options *o, step_code expected)
 {
-  const nonlinear_problem driver = {p, &p->l, &p->u, p->v, p->direction, p->residual, p->residual,
-                                    .evaluate = evaluate, .linearise = linearise, .solve = solve,
-                                    .extend = p->n_incomplete > 0 ? extend : NULL, .improve = isnan(p->improved) ? NULL : improve};
-  nonlinear_result out;
-  step_status      status = {STEP_OK, NULL, -1};
+  const nonlinear_problem driver = {p,
+                                    &p->l,
+                                    &p->u,
+                                    p->v,
+                                    p->direction,
+                                    p->residual,
+                                    p->residual,
+                                    .evaluate  = evaluate,
+                                    .linearise = linearise,
+                                    .solve     = solve,
+                                    .extend    = p->n_incomplete > 0 ? extend : NULL,
+                                    .improve   = isnan(p->improved) ? NULL : improve};
+  nonlinear_result        out;
+  step_status             status = {STEP_OK, NULL, -1};
   assert_ok(nonlinear_solve(&driver, o, &out, &status));
   assert_int_equal(status.code, expected);
   assert_int_equal(out.n_iterations, p->n_solves);
@@ -148,7 +157,7 @@ static void test_line_search_finds_the_root(void **state)
     nonlinear_options o = nonlinear_defaults(&newton);
     o.is_smooth         = is_smooth;
     set_up(bend, &p);
-    p.follows = true;
+    p.follows                  = true;
     const nonlinear_result out = run(&p, &o, STEP_OK);
     assert_in_range(out.n_iterations, 2, 12);
     for (int i = 0; i < N; ++i) assert_close(p.v[i], 1.0, 1e-8);
@@ -171,11 +180,12 @@ static void test_stall(void **state)
     double    stall_tolerance;
     int       most, n;
     step_code code;
-  } cases[] = {{0.1, 200, 5, STEP_OK}, {0.001, 200, 17, STEP_NOT_CONVERGED}, {0.1, 3, 3, STEP_OK}, {0.001, 3, 3, STEP_NOT_CONVERGED}};
+  } cases[] = {
+      {0.1, 200, 5, STEP_OK}, {0.001, 200, 17, STEP_NOT_CONVERGED}, {0.1, 3, 3, STEP_OK}, {0.001, 3, 3, STEP_NOT_CONVERGED}};
   for (int k = 0; k < 4; ++k) {
     problem           p;
     step_report       report = {0};
-    nonlinear_options o = nonlinear_defaults(&newton);
+    nonlinear_options o      = nonlinear_defaults(&newton);
     o.stall_tolerance = cases[k].stall_tolerance, o.max_iterations = cases[k].most;
     set_up(stuck, &p);
     const nonlinear_result out = run(&p, &o, cases[k].code);
@@ -217,7 +227,7 @@ static void test_anderson(void **state)
     o.max_iterations = 1000, o.idle_far = 1000;
     p.needs_solution = k == 2;
     o.accelerate     = k == 0 ? INFINITY : 0.0;
-    n[k] = (int)run(&p, &o, STEP_OK).n_iterations;
+    n[k]             = (int)run(&p, &o, STEP_OK).n_iterations;
     for (int i = 0; i < N; ++i) assert_close(p.v[i], 1.0, 1e-6);
     assert_memory_equal(p.v, p.solution, sizeof p.v); /* combinations are not accepted */
   }
@@ -236,7 +246,7 @@ static void test_matrix_is_renewed(void **state)
     nonlinear_options o = nonlinear_defaults(&newton);
     set_up(stretched, &p);
     o.trials = 0, o.accelerate = 0.0;
-    o.renew  = k == 0 ? 0.0 : 1.0;
+    o.renew                    = k == 0 ? 0.0 : 1.0;
     const nonlinear_result out = run(&p, &o, STEP_OK);
     assert_int_equal(p.n_linearisations, k == 0 ? out.n_iterations : 1);
   }
@@ -307,13 +317,13 @@ static void test_monotone(void **state)
   (void)state;
   o.trials = 0, o.is_smooth = o.is_monotone = true;
   set_up(bend, &p);
-  p.follows = true;
+  p.follows                  = true;
   const nonlinear_result out = run(&p, &o, STEP_OK);
   assert_true(p.v[0] == 0.0 && out.norm == out.first && out.n_iterations == 1);
   set_up(bend, &p);
   p.follows = true;
   p.v[0] = p.v[1] = p.v[2] = 1.0;
-  o.checks_start = true;
+  o.checks_start           = true;
   assert_int_equal(run(&p, &o, STEP_OK).n_iterations, 0);
   assert_no_leak();
 }
@@ -324,7 +334,7 @@ static void test_interruption(void **state)
   nonlinear_options o = nonlinear_defaults(&newton);
   (void)state;
   set_up(stretched, &p);
-  p.stops_after = 2;
+  p.stops_after              = 2;
   const nonlinear_result out = run(&p, &o, STEP_INTERRUPTED);
   stop_reset();
   assert_int_equal(out.n_iterations, 2);
@@ -339,12 +349,9 @@ static void test_result_of_a_solver(void **state)
     double    error;
     int64_t   n;
     step_code code;
-  } cases[] = {{true, false, false, 1e-12, 0, STEP_OK},
-               {false, false, true, 1.0, 0, STEP_OK},
-               {false, false, false, 1e-3, 1, STEP_OK},
-               {false, false, false, 1e-1, 1, STEP_FRICTION_NOT_CONVERGED},
-               {false, false, false, NAN, 1, STEP_NOT_FINITE},
-               {false, true, false, 1e-3, 1, STEP_INTERRUPTED}};
+  } cases[] = {{true, false, false, 1e-12, 0, STEP_OK},        {false, false, true, 1.0, 0, STEP_OK},
+               {false, false, false, 1e-3, 1, STEP_OK},        {false, false, false, 1e-1, 1, STEP_FRICTION_NOT_CONVERGED},
+               {false, false, false, NAN, 1, STEP_NOT_FINITE}, {false, true, false, 1e-3, 1, STEP_INTERRUPTED}};
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     step_status status = {STEP_OK, NULL, -1};
     int64_t     n      = 0;
@@ -355,7 +362,7 @@ static void test_result_of_a_solver(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_linear_problems_take_one_iteration), cmocka_unit_test(test_line_search_finds_the_root),
-          cmocka_unit_test(test_stall), cmocka_unit_test(test_single_iteration),
-          cmocka_unit_test(test_anderson), cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
-          cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone),
-          cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))
+          cmocka_unit_test(test_stall), cmocka_unit_test(test_single_iteration), cmocka_unit_test(test_anderson),
+          cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
+          cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point),
+          cmocka_unit_test(test_monotone), cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))
