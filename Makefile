@@ -185,11 +185,10 @@ check-format:
 # Links, files, sections and keys that documents name
 check-documents: all
 	@sh config/check_documents.sh build/stickslip
-# Lines that the unit tests run, per folder of src (gcov); a build of its own
+# The unit tests under address and undefined behaviour sanitizers, and the share of lines that they execute, per folder of src (gcov)
 coverage: setup-test
 	@$(MAKE) --no-print-directory -j2 PROFILE=coverage unit
-	@find build/coverage -name '*.gcda' -delete; B=build/coverage ONLY=build/coverage/unit/ sh tests/run.sh | tail -n 1
-	@sh config/coverage.sh build/coverage
+	@find build/coverage -name '*.gcda' -delete; B=build/coverage ONLY=build/coverage/unit/ sh tests/run.sh; status=$$?; sh config/coverage.sh build/coverage; exit $$status
 lint: check-layers
 	@sh config/check_references.sh
 	@sh config/check_language.sh
@@ -221,6 +220,6 @@ help:
 	@echo "make matrix     what falls on what under which formulation; writes the table of the README (minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
 	@echo "make install, make uninstall   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); ARCH=x86-64-v3 for machines unlike this one"
-	@echo "make coverage   lines of each folder that the unit tests run"
+	@echo "make coverage   unit tests under sanitizers, and the share of lines that they execute, per folder"
 	@echo "make lint       layers, references, language counts, cppcheck, clang-tidy; QUICK=1: without the static analyzer"
 	@echo "make format, make check-format, make check-layers, make check-documents, make clean"
