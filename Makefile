@@ -185,7 +185,7 @@ check-format:
 # Links, files, sections and keys that documents name
 check-documents: all
 	@sh config/check_documents.sh build/stickslip
-# The unit tests under address and undefined behaviour sanitizers, and the share of lines that they execute, per folder of src (gcov)
+# Share of the lines of each folder of src that the unit tests execute (gcov); a build of its own
 coverage: setup-test
 	@$(MAKE) --no-print-directory -j2 PROFILE=coverage unit
 	@find build/coverage -name '*.gcda' -delete; B=build/coverage ONLY=build/coverage/unit/ sh tests/run.sh; status=$$?; sh config/coverage.sh build/coverage; exit $$status
@@ -220,6 +220,6 @@ help:
 	@echo "make matrix     what falls on what under which formulation; writes the table of the README (minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"
 	@echo "make install, make uninstall   PREFIX=$(PREFIX) DESTDIR=$(DESTDIR); ARCH=x86-64-v3 for machines unlike this one"
-	@echo "make coverage   unit tests under sanitizers, and the share of lines that they execute, per folder"
+	@echo "make coverage   share of the lines of each folder that the unit tests execute"
 	@echo "make lint       layers, references, language counts, cppcheck, clang-tidy; QUICK=1: without the static analyzer"
 	@echo "make format, make check-format, make check-layers, make check-documents, make clean"
