@@ -104,8 +104,10 @@ run: setup-build
 	@echo; if [ -e run/quickstart/report.html ]; then echo "Open run/quickstart/report.html in a browser: plots, stills, times, job and machine."; \
 	else echo "A report to open in a browser: sh config/setup.sh report && build/stickslip report run/quickstart"; fi
 	@echo "Look at run/quickstart/still.png; open run/quickstart/frames.xmf in ParaView."
+# By this name, so that `make -n test` runs no test
+BUILD_TESTS := $(MAKE) --no-print-directory -j2
 test: setup-test
-	@B=$(B) BUILD='$(MAKE) --no-print-directory -j2' LAST='$(READS_JOBS)' sh tests/run.sh
+	@B=$(B) BUILD='$(BUILD_TESTS)' LAST='$(READS_JOBS)' sh tests/run.sh
 # What the integration tests run
 integration: all $(B)/unit/write_fclib $(BENCH_BIN) $(B)/validate
 bench: setup-build
