@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the unit tests and the integration tests of the profile in $B, quietly; prints failures whole and ends with
-# "N passed, N failed". ONLY=name runs what matches; JOBS=n unit tests at a time (default: processors).
+# "N passed, N failed". ONLY=name runs what matches; JOBS=n unit tests at a time (default: processors); BUILD=make builds each
+# layer before its tests (`make test`); without it everything must have been built.
 B=${B:-build/release} JOBS=${JOBS:-$(nproc)}
 export B
 export GOMP_SPINCOUNT=1000 # other work may share the cores
@@ -19,26 +20,46 @@ report() { # name status log
      printf 'FAIL  %s (status %s)\n' "$1" "$2"; grep -vE '^\[ (RUN|      OK) ' "$3" | tail -n 60 ;;
   esac
 }
-wanted() { case $1 in *.d) false ;; *"${ONLY:-}"*) true ;; *) false ;; esac; }
+wanted() { case $1 in *"${ONLY:-}"*) true ;; *) false ;; esac; }
 log_of() { echo "$logs/$(echo "$1" | tr / _)"; } # name
 finish() { wait "$1"; report "$2" $? "$(log_of "$2")"; rm -f "$(log_of "$2")"; } # pid name
+build() { [ -z "${BUILD:-}" ] || $BUILD "$@" || { failed=$((failed + 1)); echo "FAIL  make $*"; false; }; }
+progress() { echo "== $1: $passed passed, $failed failed after $(($(date +%s) - start)) s"; }
+# Layers from the bottom to the top, each built before its tests run. LAST: tests that need the uppermost layer.
 # Unit tests run JOBS at a time and are reported in order; integration tests run alone, because they measure times and send signals.
-running= n=0
-for t in "$B"/unit/*/test_*; do
-  wanted "$t" || continue
-  name=${t#"$B"/unit/}
+start=$(date +%s)
+for layer in core io geometry optim discretize contact sim app; do
+  tests=
+  for t in tests/unit/$layer/test_*.c; do
+    name=$layer/$(basename "$t" .c)
+    case " ${LAST:-} " in *" $name "*) continue ;; esac
+    tests="$tests $name"
+  done
+  [ $layer != app ] || tests="$tests ${LAST:-}"
+  chosen=
+  for name in $tests; do ! wanted "$B/unit/$name" || chosen="$chosen $name"; done
+  [ -n "$chosen" ] || continue
+  build unit-$layer || break
+  running= n=0
+  for name in $chosen; do
+    set -- $running
+    [ $n -lt "$JOBS" ] || { finish "$1" "$2"; shift 2; n=$((n - 1)); }
+    "$B/unit/$name" >"$(log_of "$name")" 2>&1 &
+    running="$* $! $name" n=$((n + 1))
+  done
   set -- $running
-  [ $n -lt "$JOBS" ] || { finish "$1" "$2"; shift 2; n=$((n - 1)); }
-  "$t" >"$(log_of "$name")" 2>&1 &
-  running="$* $! $name" n=$((n + 1))
+  while [ $# -gt 0 ]; do finish "$1" "$2"; shift 2; done
+  progress "unit tests up to $layer"
 done
-set -- $running
-while [ $# -gt 0 ]; do finish "$1" "$2"; shift 2; done
-for t in tests/integration/test_*.sh; do
-  wanted "$t" || continue
-  sh "$t" >"$logs/script" 2>&1
-  report "$(basename "$t")" $? "$logs/script"
-done
+chosen=
+for t in tests/integration/test_*.sh; do ! wanted "$t" || chosen="$chosen $t"; done
+if [ -n "$chosen" ] && build integration; then
+  for t in $chosen; do
+    sh "$t" >"$logs/script" 2>&1
+    report "$(basename "$t")" $? "$logs/script"
+  done
+  progress "integration tests"
+fi
 rm -rf "$logs"
 [ "$skipped" = 0 ] || echo "$skipped skipped"
 echo "$passed passed, $failed failed"

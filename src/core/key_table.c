@@ -39,7 +39,7 @@ int key_table_names(const key_table *table, int variant, const char **names)
   if (table->variant_key) names[n++] = table->variant_key;
   for (const key_spec *k = table->keys; k && k->name && n < KEY_MAX_NAMES; ++k) names[n++] = k->name;
   for (int v = 0; v < key_table_n_variants(table); ++v)
-    if (variant < 0 || v == variant)
+    if (variant < 0 || v == variant) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every variant has a table */
       for (const key_spec *k = table->variants[v].table->keys; k && k->name && n < KEY_MAX_NAMES; ++k) names[n++] = k->name;
   return n;
 }
@@ -592,7 +592,7 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     bool        is_known = false;
     for (int k = 0; k < n && !is_known; ++k) is_known = !strcmp(names[k], key);
     if (is_known) continue;
-    for (int v = 0; v < key_table_n_variants(table) && !owner; ++v)
+    for (int v = 0; v < key_table_n_variants(table) && !owner; ++v) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): counted variants exist */
       if (key_table_find(table->variants[v].table, key)) owner = table->variants[v].name;
     const char *nearest = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS ? diagnostics_nearest(key, n, names) : NULL;
     if (owner)

@@ -209,7 +209,10 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
       /* option of PETSc, and its value if the next word is not an option */
       petsc_argv[(*petsc_argc)++] = argv[i];
       if (i + 1 < argc && argv[i + 1][0] != '-') petsc_argv[(*petsc_argc)++] = argv[++i];
-    } else if (line->n_positional < COMMAND_MAX_VALUES) {
+    } else if (line->n_positional == COMMAND_MAX_VALUES) {
+      fprintf(stderr, "stickslip %s: more than %d arguments; call it several times\n", c->name, COMMAND_MAX_VALUES);
+      return NULL;
+    } else {
       line->positional[line->n_positional++] = a;
     }
   }

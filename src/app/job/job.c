@@ -157,6 +157,7 @@ static void finish_scene_options(job *j, const document_node *root)
 {
   scene_options *o         = &j->scene;
   o->formulation           = &formulations[j->formulation]->scene;
+  /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without messages, all blocks of the job were read */
   o->has_assembled_tangent = o->solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ;
   o->keeps_problem         = j->output->fclib > 0;
   o->glass                 = &j->picture->glass;

@@ -253,7 +253,7 @@ static void place_all(impulses *a)
     double *placed = a->placed + 6 * (int64_t)r;
     double  motion[6];
     v3_copy(motion, s->rigid[r].v), v3_copy(motion + 3, s->rigid[r].w);
-    if (memcmp(placed, motion, sizeof motion) == 0) continue;
+    if (memcmp(placed, motion, sizeof motion) == 0) continue; /* NOLINT(bugprone-suspicious-memory-comparison): equal bits are wanted */
     memcpy(placed, motion, sizeof motion);
     c->place(c->context, r, motion, motion + 3, a->x1);
   }
@@ -304,6 +304,7 @@ typedef struct {
 
 static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
 {
+  static const double  zero[3] = {0.0, 0.0, 0.0};
   int64_t              i;
   const impulse_rigid *b;
   memset(w, 0, sizeof *w);
@@ -322,7 +323,7 @@ static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
       m3_mulv(w->spin, w->inertia, b->w);
     }
     break;
-  default: break;
+  default: w->x = w->v = zero;
   }
 }
 

@@ -80,7 +80,7 @@ LANES_INLINE void  row4_store(lanes_real *p, row4 x) { *(row4_unaligned *)p = x;
 LANES_INLINE lanes lanes_first(lanes x, int n)
 {
   typedef lanes_index mask __attribute__((vector_size(LANES_BYTES)));
-  mask lane;
+  mask                lane = {0};
 #pragma GCC unroll 16
   for (int l = 0; l < LANES; ++l) lane[l] = l;
   return (lanes)((mask)x & (lane < (lanes_index)n));

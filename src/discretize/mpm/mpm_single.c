@@ -25,7 +25,7 @@ LANES_INLINE lanes load_pair(const group_pair *pair, int k)
   const __m512 low = _mm512_castps256_ps512(_mm256_loadu_ps(pair->low + k * LANES_DOUBLE));
   return _mm512_insertf32x8(low, _mm256_loadu_ps(pair->high + k * pair->n_high), 1);
 #else
-  lanes x;
+  lanes x = {0};
   for (int l = 0; l < LANES_DOUBLE; ++l) {
     x[l]                = pair->low[k * LANES_DOUBLE + l];
     x[LANES_DOUBLE + l] = pair->high[k * pair->n_high + l];

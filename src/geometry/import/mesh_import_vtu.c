@@ -326,6 +326,7 @@ static PetscErrorCode next_tag(vtu_file *f, bool *is_there)
     if (name_end - open - 1 >= (int64_t)sizeof f->tag) PetscCall(report_bad_element(f, open, "not an element of a .vtu file", NULL));
     snprintf(f->tag, sizeof f->tag, "%.*s", (int)(name_end - open - 1), open + 1);
     f->attributes = name_end, f->attributes_end = close;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an end of the tag, report_bad_element returned */
     f->is_empty   = close[-1] == '/' && close - 1 > open;
     *is_there     = true;
     PetscFunctionReturn(PETSC_SUCCESS);

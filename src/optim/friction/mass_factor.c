@@ -65,6 +65,7 @@ static void band_lanes_solve(int64_t n, int64_t width, const double *restrict l,
   }
   for (int64_t i = n - 1; i > 0; --i) {
     const double *const row = l + i * stride + (width - i) * BAND_LANES, *const from = y + i * BAND_LANES;
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): y has n rows, all set by the caller */
     for (int64_t j = i > width ? i - width : 0; j < i; ++j) LANES y[j * BAND_LANES + v] -= row[j * BAND_LANES + v] * from[v];
   }
 }

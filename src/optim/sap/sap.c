@@ -81,16 +81,6 @@ const char *const sap_searches[]    = {[SAP_SEARCH_EXACT] = "exact", [SAP_SEARCH
 const char *const sap_search_help[] = {"to the minimum of the cost",
                                        "the first step length of 1.25, 1, 0.8 ... after which the cost increases"};
 
-const char *sap_status_text(sap_status v)
-{
-  static const char *const text[] = {
-#define X(name, words) words,
-      SAP_STATUS_TABLE(X)
-#undef X
-  };
-  return text[v];
-}
-
 static const double LEAST_ERROR = 1e-14;    /* sqrt(J): a smaller absolute error counts as 0 (everything is at rest) */
 static const double LEAST_GAIN = 1e-12;     /* relative decrease of the cost below which an iteration counts as stagnating */
 static const double LOOSE = 0.1;            /* largest relative tolerance of the conjugate gradients (inexact Newton) */

@@ -27,18 +27,13 @@ typedef struct sap_options {
    .choice_help = sap_search_help, .fallback = "exact", .help = "line search"}
 extern const char *const sap_searches[], *const sap_search_help[];
 
-#define SAP_STATUS_TABLE(X)                                               \
-  X(SAP_OK, "solved")                                                      \
-  X(SAP_ROUND_OFF, "converged to rounding error")                     \
-  X(SAP_ITERATIONS, "too many iterations")                                 \
-  X(SAP_ILL_CONDITIONED, "too ill-conditioned: no descent direction was found") \
-  X(SAP_STOPPED, "stopped by a signal")
 typedef enum {
-#define X(name, text) name,
-  SAP_STATUS_TABLE(X)
-#undef X
+  SAP_OK,
+  SAP_ROUND_OFF,       /* converged to rounding error */
+  SAP_ITERATIONS,      /* too many iterations */
+  SAP_ILL_CONDITIONED, /* no descent direction was found */
+  SAP_STOPPED          /* by a signal */
 } sap_status;
-const char *sap_status_text(sap_status v);
 
 typedef struct {
   sap_status verdict;

@@ -142,6 +142,7 @@ PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, dou
   for (int i = 0; i < f->n_bodies; ++i) {
     const body_surface one = surface_of(s, i);
     rigid_frame        pose;
+    if (one.n_nodes == 0) continue;
     if (f->is_rigid[i]) s->bodies[i].body->ops->frame(s->bodies[i].body, t, 0.0, NULL, &pose);
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
       const double *own = one.x + 3 * (int64_t)f->node[k];
@@ -159,6 +160,7 @@ PetscErrorCode scene_surfaces_rest(const scene_surfaces *f, const scene *s, doub
   PetscFunctionBegin;
   for (int i = 0; i < f->n_bodies; ++i) {
     const body_surface one = surface_of(s, i);
+    if (one.n_nodes == 0) continue;
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) v3_copy(x + 3 * k, one.rest + 3 * (int64_t)f->node[k]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,8 +1,6 @@
 /* FCLIB files are read, solved and written: one physical problem in all forms gives the known solution. */
 #include "fclib_scenes.h"
 #include "app/friction/friction_case.h"
-#include "app/friction/friction_profile.h"
-#include "io/sealed_file.h"
 
 static char folder[256], path[300], answer[300];
 
@@ -130,47 +128,4 @@ static void test_bad_mass(void **state)
   assert_no_leak();
 }
 
-static void add(friction_runs *runs, const char *problem, const char *solver, bool is_solved, double seconds)
-{
-  friction_run *r;
-  assert_ok(friction_runs_add(runs, &r));
-  snprintf(r->problem, sizeof r->problem, "%s", problem);
-  snprintf(r->solver, sizeof r->solver, "%s", solver);
-  r->is_solved = is_solved, r->seconds = seconds, r->scaled = is_solved ? 1e-9 : 3e-4, r->iterations = 7, r->nu = NAN;
-}
-
-/* Three problems, two solvers: fastest solver, failures, number of solved problems. */
-static void test_profile(void **state)
-{
-  (void)state;
-  friction_runs runs = {0};
-  int64_t       first[6];
-  char         *text = NULL, name[96];
-  size_t        n;
-  begin();
-  add(&runs, "a", "one", true, 1e-3), add(&runs, "a", "two", true, 2e-3);
-  add(&runs, "b", "one", false, 9), add(&runs, "b", "two", true, 3.5);
-  add(&runs, "c", "one", true, 5e-6), add(&runs, "c", "two", false, 1);
-  assert_int_equal(friction_runs_problems(&runs, first), 3);
-  assert_int_equal(first[1], 2);
-  assert_int_equal(friction_runs_solvers(&runs, first), 2);
-  FILE *out = fopen(path, "w");
-  assert_ok(friction_profile_print(&runs, 0, out));
-  fclose(out);
-  assert_ok(file_read_text(path, &text, &n));
-  assert_string_equal(text, "| problem | contacts | nu | one | two |\n|---|---|---|---|---|\n"
-                            "| a | 0 | ? | **1 ms (7)** | 2 ms (7) |\n| b | 0 | ? | no: 3e-04 | **3.5 s (7)** |\n| c | 0 | ? | **5 us (7)** | no: 3e-04 |\n"
-                            "| solved |  | | 2 of 3 | 2 of 3 |\n");
-  memory_free(&text);
-  assert_ok(friction_profile_csv(&runs, path));
-  assert_ok(file_read_text(path, &text, &n));
-  assert_non_null(strstr(text, "\nb,0,0,,one,,0,,7,0,0,9,0,"));
-  memory_free(&text);
-  friction_problem_name("/x/y.z/Box-1.hdf5", sizeof name, name);
-  assert_string_equal(name, "Box-1");
-  friction_runs_clear(&runs);
-  folder_remove(folder);
-  assert_no_leak();
-}
-
-TEST_MAIN(cmocka_unit_test(test_slope), cmocka_unit_test(test_unsymmetric), cmocka_unit_test(test_bad_mass), cmocka_unit_test(test_profile))
+TEST_MAIN(cmocka_unit_test(test_slope), cmocka_unit_test(test_unsymmetric), cmocka_unit_test(test_bad_mass))

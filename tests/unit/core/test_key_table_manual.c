@@ -198,7 +198,7 @@ static void test_texts_are_written_on_request(void **state)
   } texts[] = {{"manual.md", key_table_manual_markdown}, {"manual.man", key_table_man_page}, {"schema.json", key_table_json_schema}};
   const char *folder = getenv("STICKSLIP_SHOW");
   (void)state;
-  if (!folder) return;
+  if (!folder) skip();
   for (int i = 0; i < 3; ++i) {
     char *text;
     FILE *f = create(folder, texts[i].name);

@@ -231,7 +231,12 @@ static void solves_with_mumps(void **state)
 static void registers(void **state)
 {
   (void)state;
+  void (*create)(void) = NULL;
+  assert_ok(PetscFunctionListFind(MatList, MATBLOCK3, &create));
+  assert_true(create == NULL);
   assert_ok(optim_register_all());
+  assert_ok(PetscFunctionListFind(MatList, MATBLOCK3, &create));
+  assert_true(create != NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(same_as_baij), cmocka_unit_test(same_bits_on_any_team),

@@ -222,7 +222,12 @@ static void block_diagonal_sees_the_scaled_operator(void **state)
 static void registers(void **state)
 {
   (void)state;
+  void (*create)(void) = NULL;
+  assert_ok(PetscFunctionListFind(PCList, PCBLOCKDIAGONAL, &create));
+  assert_true(create == NULL);
   assert_ok(optim_register_all());
+  assert_ok(PetscFunctionListFind(PCList, PCBLOCKDIAGONAL, &create));
+  assert_true(create != NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(products), cmocka_unit_test(scaled_solve_is_solve_of_scaled),

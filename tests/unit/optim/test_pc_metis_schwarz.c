@@ -289,7 +289,12 @@ static void refuses_and_reports(void **state)
 static void registers(void **state)
 {
   (void)state;
+  void (*create)(void) = NULL;
+  assert_ok(PetscFunctionListFind(PCList, PCMETISSCHWARZ, &create));
+  assert_true(create == NULL);
   assert_ok(optim_register_all());
+  assert_ok(PetscFunctionListFind(PCList, PCMETISSCHWARZ, &create));
+  assert_true(create != NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(inverse_of_blocks), cmocka_unit_test(transposes_and_bits),

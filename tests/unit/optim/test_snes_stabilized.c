@@ -749,7 +749,12 @@ static void is_steered_by_options(void **state)
 static void registers(void **state)
 {
   (void)state;
+  void (*create)(void) = NULL;
+  assert_ok(PetscFunctionListFind(SNESList, SNESSTABILIZED, &create));
+  assert_true(create == NULL);
   assert_ok(optim_register_all());
+  assert_ok(PetscFunctionListFind(SNESList, SNESSTABILIZED, &create));
+  assert_true(create != NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically), cmocka_unit_test(same_bits_on_any_team),

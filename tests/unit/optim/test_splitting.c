@@ -1,7 +1,6 @@
 #include "friction_fixture.h"
 #include "core/math3.h"
 #include "core/team.h"
-#include "optim/friction/anderson.h"
 #include "optim/friction/splitting.h"
 #include <string.h>
 
@@ -287,26 +286,7 @@ static void more_sweeps_are_never_worse(void **state)
   assert_no_leak();
 }
 
-/* x <- D x + c with D diagonal: for as many points as there are different numbers in D the combination is exact. */
-static void anderson_solves_linear_iterations(void **state)
-{
-  enum { N = 60 };
-  anderson a;
-  double   x[N] = {0}, g[N], weight[N], error = 0.0;
-  (void)state;
-  assert_ok(anderson_create(N, 6, &a));
-  for (int i = 0; i < N; ++i) weight[i] = 1.0 + i % 3;
-  for (int step = 0; step < 7; ++step) {
-    for (int i = 0; i < N; ++i) g[i] = (0.9 - 0.15 * (i % 5)) * x[i] + i;
-    anderson_step(&a, x, g, weight, x);
-  }
-  for (int i = 0; i < N; ++i) error = fmax(error, fabs(x[i] - i / (1.0 - (0.9 - 0.15 * (i % 5)))));
-  assert_close(error, 0.0, 1e-8 * 600.0); /* plain iteration would have an error of 0.9^7 * 600 */
-  anderson_destroy(&a);
-  assert_no_leak();
-}
-
 TEST_MAIN(cmocka_unit_test(groups_add_up_to_W), cmocka_unit_test(what_has_no_groups_is_sparse),
           cmocka_unit_test(tasks_of_a_round_do_not_meet), cmocka_unit_test(every_variant_finds_the_solution),
           cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(limits_are_kept_and_the_best_comes_back),
-          cmocka_unit_test(more_sweeps_are_never_worse), cmocka_unit_test(anderson_solves_linear_iterations))
+          cmocka_unit_test(more_sweeps_are_never_worse))

@@ -1,0 +1,77 @@
+/* Anderson's acceleration: exact for linear iterations, plain iteration without memory, equal bits on any team. */
+#include "optim/friction/anderson.h"
+#include "core/team.h"
+#include "test.h"
+#include <string.h>
+
+/* x <- D x + c with D diagonal: for as many points as there are different numbers in D the combination is exact. */
+static void anderson_solves_linear_iterations(void **state)
+{
+  enum { N = 60 };
+  anderson a;
+  double   x[N] = {0}, g[N], weight[N], error = 0.0;
+  (void)state;
+  assert_ok(anderson_create(N, 6, &a));
+  for (int i = 0; i < N; ++i) weight[i] = 1.0 + i % 3;
+  for (int step = 0; step < 7; ++step) {
+    for (int i = 0; i < N; ++i) g[i] = (0.9 - 0.15 * (i % 5)) * x[i] + i;
+    anderson_step(&a, x, g, weight, x);
+  }
+  for (int i = 0; i < N; ++i) error = fmax(error, fabs(x[i] - i / (1.0 - (0.9 - 0.15 * (i % 5)))));
+  assert_close(error, 0.0, 1e-8 * 600.0); /* plain iteration would have an error of 0.9^7 * 600 */
+  anderson_destroy(&a);
+  assert_no_leak();
+}
+
+/* Without memory and after a reset the next point is g. */
+static void first_and_memoryless_steps_are_plain(void **state)
+{
+  enum { N = 5 };
+  anderson     a;
+  const double weight[N] = {1, 1, 1, 1, 1}, x[N] = {0, 1, 2, 3, 4}, g[N] = {5, -1, 2, 7, 0.5};
+  double       next[N];
+  (void)state;
+  for (int memory = 0; memory <= 2; memory += 2) {
+    assert_ok(anderson_create(N, memory, &a));
+    for (int k = 0; k < 3; ++k) {
+      if (memory) anderson_reset(&a);
+      anderson_step(&a, x, g, weight, next);
+      assert_memory_equal(next, g, sizeof g);
+    }
+    anderson_destroy(&a);
+  }
+}
+
+static void run_iteration(int n, const double *weight, double *x)
+{
+  anderson a;
+  double  *g;
+  assert_ok(memory_alloc("g", n, sizeof *g, &g));
+  assert_ok(anderson_create(n, 4, &a));
+  for (int step = 0; step < 6; ++step) {
+    for (int i = 0; i < n; ++i) g[i] = 0.5 * cos(x[i]) + 0.3 * x[(i + 1) % n];
+    anderson_step(&a, x, g, weight, x);
+  }
+  anderson_destroy(&a);
+  memory_free(&g);
+}
+
+static void equal_bits_on_any_team(void **state)
+{
+  enum { N = 100000 };
+  double *x[2], *weight;
+  (void)state;
+  assert_ok(memory_alloc("weight", N, sizeof *weight, &weight));
+  for (int i = 0; i < N; ++i) weight[i] = 1.0 + i % 7;
+  for (int k = 0; k < 2; ++k) {
+    assert_ok(memory_alloc("x", N, sizeof **x, &x[k]));
+    team_set_threads(k ? 3 : 1);
+    run_iteration(N, weight, x[k]);
+  }
+  team_set_threads(1);
+  assert_memory_equal(x[0], x[1], N * sizeof **x);
+  for (int k = 0; k < 2; ++k) memory_free(&x[k]);
+  memory_free(&weight);
+}
+
+TEST_MAIN(cmocka_unit_test(anderson_solves_linear_iterations), cmocka_unit_test(first_and_memoryless_steps_are_plain), cmocka_unit_test(equal_bits_on_any_team))
