@@ -155,3 +155,17 @@ PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, dou
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode sparse_direct_probe(sparse_direct_kind kind)
+{
+  int64_t           start[] = {0, 1, 2};
+  int32_t           col[]   = {0, 1};
+  double            value[] = {1.0, 1.0};
+  const sparse_rows unit    = {.n_rows = 2, .n_cols = 2, .start = start, .col = col, .value = value};
+  sparse_direct    *s;
+  bool              is_regular;
+  PetscFunctionBegin;
+  PetscCall(sparse_direct_create(kind, &unit, &is_regular, &s));
+  sparse_direct_destroy(&s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

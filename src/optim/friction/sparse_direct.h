@@ -18,4 +18,6 @@ PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x)
  * of one each. */
 PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x);
 void           sparse_direct_destroy(sparse_direct **s);
+/* Factor a unit matrix, so that all options of the package are read and its name is checked. */
+PetscErrorCode sparse_direct_probe(sparse_direct_kind kind);
 #endif

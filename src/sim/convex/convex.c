@@ -19,6 +19,7 @@
 #include "sim/step/step_stages.h"
 #include "discretize/mpm/mpm_domain.h"
 #include "optim/friction/anderson.h"
+#include "optim/friction/sparse_direct.h"
 #include "optim/sap/sap_law.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
@@ -504,6 +505,14 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode convex_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const formulation_ops convex_formulation = {
   .scene.name     = "convex",
   .scene.is_rigid = true,
@@ -512,6 +521,7 @@ const formulation_ops convex_formulation = {
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,
+  .probe         = convex_probe,
   .scene.check    = convex_check,
   .step     = convex_step,
   .fields   = convex_fields,

@@ -24,6 +24,7 @@
 #include "io/fclib.h"
 #include "optim/friction/anderson.h"
 #include "optim/friction/delassus.h"
+#include "optim/friction/sparse_direct.h"
 #include "sim/exact/exact_line_search.h"
 #include "sim/exact/exact_working_set.h"
 #include "sim/step/solver_options.h"
@@ -662,6 +663,15 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode exact_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_LU));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const formulation_ops exact_formulation = {
   .scene.name          = "exact",
   .scene.is_rigid      = true,
@@ -670,6 +680,7 @@ const formulation_ops exact_formulation = {
   .remedy        = "another solver.friction.method",
   .size          = sizeof(exact),
   .create        = exact_create,
+  .probe         = exact_probe,
   .step          = exact_step,
   .fields        = exact_fields,
   .scene.describe      = exact_describe,

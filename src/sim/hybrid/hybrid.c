@@ -20,6 +20,7 @@
 #include "discretize/mpm/mpm_grid.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/nodal/nodal_keys.h"
+#include "optim/friction/sparse_direct.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/hybrid/hybrid_momentum.h"
@@ -408,6 +409,14 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode hybrid_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  (void)s;
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const formulation_ops hybrid_formulation = {
     .scene.name     = "hybrid",
     .scene.is_rigid = true,
@@ -416,6 +425,7 @@ const formulation_ops hybrid_formulation = {
     .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
     .size     = sizeof(hybrid),
     .create   = hybrid_create,
+  .probe         = hybrid_probe,
     .scene.check    = hybrid_check,
     .step     = hybrid_step,
     .fields   = hybrid_fields,

@@ -17,6 +17,8 @@
 #include "discretize/mac/mac_memory.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
+#include "optim/bounds/bounds_petsc.h"
+#include "optim/bounds/bounds_qp.h"
 #include "sim/monolith/monolith_flow.h"
 #include "sim/monolith/monolith_rheology.h"
 #include "sim/scene/scene.h"
@@ -499,6 +501,16 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode monolith_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  const bounds_options *const all[] = {s->options->solver->flow->pressure, s->options->solver->flow->boxes};
+  for (int k = 0; k < 2; ++k)
+    if (all[k]->method == BOUNDS_METHOD_TAO || all[k]->method == BOUNDS_METHOD_SNESVI)
+      PetscCall(bounds_petsc_probe(all[k], all[k]->method == BOUNDS_METHOD_SNESVI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const formulation_ops monolith_formulation = {
   .scene.name          = "monolith",
   .scene.is_rigid      = true,
@@ -508,6 +520,7 @@ const formulation_ops monolith_formulation = {
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
   .size          = sizeof(monolith),
   .create        = monolith_create,
+  .probe         = monolith_probe,
   .scene.check         = monolith_check,
   .step          = monolith_advance,
   .pressure      = monolith_pressure,
