@@ -6,6 +6,7 @@
 #include "discretize/body/body_stages.h"
 #include "sim/step/step_stages.h"
 #include "discretize/particles/particles.h"
+#include "optim/linear/linear_solver.h"
 #include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"
@@ -134,41 +135,6 @@ static PetscErrorCode tangent_block_diagonal(Mat H, PetscScalar *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The convergence test selected by PETSc's options, extended by interruption of the step. */
-typedef struct {
-  PetscErrorCode (*test)(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context);
-  PetscErrorCode (*destroy)(void *context);
-  void *context;
-} linear_test;
-
-static PetscErrorCode linear_converged(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context)
-{
-  PetscFunctionBegin;
-  const linear_test *inner = context;
-  if (stop_is_urgent()) *reason = KSP_DIVERGED_BREAKDOWN;
-  else PetscCall(inner->test(ksp, i, norm, reason, inner->context));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode linear_test_destroy(void *context)
-{
-  PetscFunctionBegin;
-  linear_test *inner = context;
-  if (inner->destroy) PetscCall(inner->destroy(inner->context));
-  PetscCall(PetscFree(inner));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode make_linear_stoppable(KSP ksp)
-{
-  PetscFunctionBegin;
-  linear_test *inner;
-  PetscCall(PetscNew(&inner));
-  PetscCall(KSPGetAndClearConvergenceTest(ksp, &inner->test, &inner->context, &inner->destroy));
-  PetscCall(KSPSetConvergenceTest(ksp, linear_converged, inner, linear_test_destroy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode petsc_destroy(penalty *p)
 {
   PetscFunctionBegin;
@@ -236,7 +202,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscBool is_stabilized;
   PetscCall(PetscObjectTypeCompare((PetscObject)p->snes, SNESSTABILIZED, &is_stabilized));
   PetscCheck(is_stabilized, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "formulation penalty supports only SNES type " SNESSTABILIZED);
-  PetscCall(make_linear_stoppable(ksp));
+  PetscCall(linear_solver_make_stoppable(ksp));
   p->n_petsc = p->system.layout.n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
