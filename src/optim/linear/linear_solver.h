@@ -11,7 +11,9 @@
 #define PCMASSFACTOR   "massfactor"   /* optim/friction/mass_factor.h */
 #define PCMULTIFRONTAL "multifrontal" /* optim/multifrontal */
 #define PCSAPBLOCKS    "sapblocks"    /* optim/sap/sap_cg.h */
-#define LINEAR_PC_TABLE(X) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS)
+#define PCFRICTIONLU     "frictionlu"     /* optim/friction/newton_matrix.h */
+#define PCFRICTIONSADDLE "frictionsaddle" /* optim/friction/newton_matrix.h, with the unknowns of M */
+#define LINEAR_PC_TABLE(X) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS) X(PCFRICTIONLU) X(PCFRICTIONSADDLE)
 
 typedef struct {
   const char *ksp, *pc; /* default types; pc is one of LINEAR_PC_TABLE */

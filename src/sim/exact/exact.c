@@ -25,6 +25,7 @@
 #include "optim/friction/anderson.h"
 #include "optim/friction/delassus.h"
 #include "optim/friction/sparse_direct.h"
+#include "optim/optim.h"
 #include "sim/exact/exact_line_search.h"
 #include "sim/exact/exact_working_set.h"
 #include "sim/step/solver_options.h"
@@ -146,6 +147,7 @@ typedef struct {
   const char             *name; /* of the run, in files of contact problems */
   bool                    keeps_problem;
   exact_export              last; /* if keeps_problem */
+  linear_solver            *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
 } exact;
 
 /* A larger ratio of successive residuals triggers a new matrix; with Anderson's combination an older matrix suffices up to here. */
@@ -250,6 +252,7 @@ static PetscErrorCode linearise_step(exact *e, exact_problem *p, bool is_start, 
   PetscCall(step_unknowns_mass(&p->unknowns, &e->frame.layout, NULL, &M));
   PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
+  if (p->W) delassus_set_solvers(p->W, e->motion_solver, e->contact_solver);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
   exact_line_search_destroy(&p->search);
@@ -286,7 +289,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_status *
   step_layout          *l = &e->frame.layout;
   exact_working_set    *s = &p->set;
   step_unknowns_fold(&p->unknowns, p->g, p->right);
-  delassus_solve(p->W, p->right, p->dy);
+  PetscCall(delassus_solve(p->W, p->right, p->dy));
   for (int64_t i = 0; i < p->n; ++i) p->dy[i] = -p->dy[i];
   p->error = 0.0;
   if (s->n > 0) {
@@ -311,7 +314,7 @@ static PetscErrorCode solve_linearised(exact *e, exact_problem *p, step_status *
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
     contact_jacobian_scatter(&s->rows, 1.0, s->r, p->full);
     step_unknowns_fold(&p->unknowns, p->full, p->right);
-    delassus_solve(p->W, p->right, p->right);
+    PetscCall(delassus_solve(p->W, p->right, p->right));
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
@@ -647,7 +650,11 @@ static void exact_destroy(formulation *f)
   exact *e = (exact *)f;
   step_frame_destroy(&e->frame);
   exact_export_destroy(&e->last);
+  linear_solver_destroy(&e->motion_solver);
+  linear_solver_destroy(&e->contact_solver);
 }
+
+static const char MOTION[] = "exact_motion_", CONTACT[] = "exact_contact_"; /* prefixes of options */
 
 static PetscErrorCode exact_create(scene *s, formulation *f)
 {
@@ -659,6 +666,8 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
+  PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));
+  PetscCall(linear_solver_create(s->comm, CONTACT, &e->contact_solver));
   PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -667,6 +676,10 @@ static PetscErrorCode exact_probe(const scene *s)
 {
   PetscFunctionBegin;
   (void)s;
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_probe(MOTION, KSPPREONLY, PCMASSFACTOR, true));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONLU, false));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONSADDLE, true));
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_LU));
   PetscFunctionReturn(PETSC_SUCCESS);
