@@ -1,5 +1,6 @@
 #include "optim/optim.h"
 #include "core/error.h"
+#include "optim/bounds/bounds_cg.h"
 #include "optim/bounds/bounds_tao.h"
 #include "optim/linear/linear_solver.h"
 #include "optim/linear/mat_block3.h"
@@ -17,6 +18,7 @@ PetscErrorCode optim_register_all(void)
   PetscCall(SNESRegister(SNESSTABILIZED, SNESCreate_Stabilized));
   PetscCall(linear_solver_register());
   PetscCall(sap_cg_register());
+  PetscCall(bounds_cg_register());
   PetscCall(bounds_tao_register());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,6 +5,7 @@
 #include "core/stop.h"
 #include "optim/linear/petsc_private.h"
 #include "optim/linear/vec_threaded.h"
+#include <math.h>
 #include <string.h>
 
 static const double DIRECT = 1e-12; /* default tolerance of Krylov methods in the place of a factorisation */
@@ -18,6 +19,8 @@ struct linear_solver {
   KSP           ksp;
   Mat           A, P; /* P: entries for a PC of PETSc, or NULL */
   Vec           b, x;
+  double       *root, *scaled; /* [n] D, and D x or x / D, if the system is scaled */
+  bool          is_scaled, is_symmetric; /* scaled; on both sides */
   bool          has_options; /* the options database has some for this prefix */
   PetscBool     has_type, has_pc, has_relative, has_absolute, has_most;
 };
@@ -72,20 +75,46 @@ static void multiply_entries(const sparse_rows *A, const double *restrict x, dou
   }
 }
 
-/* y = A x (is_inverse: the factorisation applied to x). */
+enum { PARALLEL = 4096 };
+
+/* y = x * root^sign, [n]. */
+static void scale(const linear_solver *s, int sign, const double *x, double *y)
+{
+  const double *root = s->root;
+  #pragma omp parallel for schedule(static) if (s->system.n >= PARALLEL)
+  for (int64_t i = 0; i < s->system.n; ++i) y[i] = sign > 0 ? root[i] * x[i] : x[i] / root[i];
+}
+
+/* y = A x (is_inverse: the factorisation applied to x), scaled if the system is. */
 static PetscErrorCode apply_system(linear_solver *s, bool is_inverse, Vec x, Vec y)
 {
   const linear_system *l = &s->system;
-  const double        *from;
+  const double        *from, *array;
   double              *to;
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &from));
+  PetscCall(VecGetArrayRead(x, &array));
   PetscCall(VecGetArrayWrite(y, &to));
+  from = array;
+  if (s->is_scaled && (is_inverse || s->is_symmetric)) scale(s, is_inverse ? -1 : 1, array, s->scaled), from = s->scaled;
   if (is_inverse) PetscCall(l->precondition(l->context, from, to));
   else if (l->product) PetscCall(l->product(l->context, from, to));
   else multiply_entries(l->A, from, to);
+  if (s->is_scaled && (!is_inverse || s->is_symmetric)) scale(s, is_inverse ? -1 : 1, to, to);
   PetscCall(VecRestoreArrayWrite(y, &to));
-  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscCall(VecRestoreArrayRead(x, &array));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_System(Mat A, Vec d)
+{
+  linear_solver *s;
+  double        *to;
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &s));
+  PetscCheck(s->system.diagonal, s->comm, PETSC_ERR_SUP, "the diagonal of this matrix is not available; use pc_type %s or none", s->system.pc);
+  PetscCall(VecGetArrayWrite(d, &to));
+  for (int64_t i = 0; i < s->system.n; ++i) to[i] = s->system.diagonal[i] * (s->is_scaled ? s->root[i] * (s->is_symmetric ? s->root[i] : 1.0) : 1.0);
+  PetscCall(VecRestoreArrayWrite(d, &to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -167,6 +196,7 @@ void linear_solver_destroy(linear_solver **s)
   PetscCallAbort(PETSC_COMM_SELF, MatDestroy(&(*s)->P));
   PetscCallAbort(PETSC_COMM_SELF, VecDestroy(&(*s)->b));
   PetscCallAbort(PETSC_COMM_SELF, VecDestroy(&(*s)->x));
+  memory_free(&(*s)->root), memory_free(&(*s)->scaled);
   memory_free(s);
 }
 
@@ -220,7 +250,9 @@ static PetscErrorCode resize(linear_solver *s)
   PetscCall(VecDestroy(&s->x));
   PetscCall(MatCreateShell(s->comm, n, n, n, n, s, &s->A));
   PetscCall(MatShellSetOperation(s->A, MATOP_MULT, (void (*)(void))MatMult_System));
+  PetscCall(MatShellSetOperation(s->A, MATOP_GET_DIAGONAL, (void (*)(void))MatGetDiagonal_System));
   PetscCall(MatShellSetVecType(s->A, VECTHREADED));
+  memory_free(&s->root), memory_free(&s->scaled);
   PetscCall(PetscObjectComposeFunction((PetscObject)s->A, SS_LINEAR_SOLVER, MatMult_System));
   PetscCall(vec_threaded_create(s->comm, n, &s->b));
   PetscCall(VecDuplicate(s->b, &s->x));
@@ -246,6 +278,21 @@ static PetscErrorCode set_types(linear_solver *s)
   PetscCall(PetscObjectTypeCompare((PetscObject)s->ksp, KSPPREONLY, &is_direct));
   PetscCall(KSPSetNormType(s->ksp, is_direct ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
   PetscCall(linear_solver_make_stoppable(s->ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_scaling(linear_solver *s)
+{
+  PetscBool is_weighted = PETSC_FALSE, is_gmres;
+  PetscFunctionBegin;
+  if (s->system.weight) PetscCall(PetscObjectTypeCompare((PetscObject)s->ksp, s->system.weighted, &is_weighted));
+  PetscCall(PetscObjectTypeCompare((PetscObject)s->ksp, KSPGMRES, &is_gmres));
+  s->is_scaled    = s->system.weight && !is_weighted;
+  s->is_symmetric = !is_gmres;
+  if (!s->is_scaled) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s->root) PetscCall(memory_alloc("scaling", s->system.n, sizeof *s->root, &s->root));
+  if (!s->scaled) PetscCall(memory_alloc("scaling", s->system.n, sizeof *s->scaled, &s->scaled));
+  for (int64_t i = 0; i < s->system.n; ++i) s->root[i] = sqrt(s->system.weight[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -278,6 +325,7 @@ PetscErrorCode linear_solver_set(linear_solver *s, const linear_system *system)
   s->system             = *system;
   if (is_resized) PetscCall(resize(s));
   PetscCall(set_types(s));
+  PetscCall(set_scaling(s));
   PetscCall(KSPGetPC(s->ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, system->pc, &is_ours));
   if (!is_ours && system->A) PetscCall(copy_entries(system->A, &s->P));
@@ -314,16 +362,20 @@ PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x,
   if (iterations) *iterations = 0;
   if (s->system.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayWrite(s->b, &to));
-  memcpy(to, b, size);
+  if (s->is_scaled) scale(s, 1, b, to);
+  else memcpy(to, b, size);
   PetscCall(VecRestoreArrayWrite(s->b, &to));
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
   PetscCall(KSPGetIterationNumber(s->ksp, &n_its));
   if (iterations) *iterations = n_its;
   PetscCall(VecGetArrayRead(s->x, &from));
-  memcpy(x, from, size);
+  if (s->is_scaled && s->is_symmetric) scale(s, 1, from, x);
+  else memcpy(x, from, size);
   PetscCall(VecRestoreArrayRead(s->x, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+KSPConvergedReason linear_solver_reason(const linear_solver *s) { return s->ksp->reason; }
 
 static PetscErrorCode copy_vector(void *context, const double *x, double *y)
 {
@@ -332,13 +384,14 @@ static PetscErrorCode copy_vector(void *context, const double *x, double *y)
   return PETSC_SUCCESS;
 }
 
-PetscErrorCode linear_solver_probe(const char *prefix, const char *ksp, const char *pc, bool has_entries)
+PetscErrorCode linear_solver_probe(const char *prefix, const char *ksp, const char *pc, bool has_entries, bool has_diagonal)
 {
   int64_t           start[] = {0, 1, 2};
   int32_t           col[]   = {0, 1};
   double            value[] = {1.0, 1.0};
   const sparse_rows unit    = {.n_rows = 2, .n_cols = 2, .start = start, .col = col, .value = value};
-  linear_system   system  = {ksp, pc, 2, NULL, copy_vector, copy_vector, has_entries ? &unit : NULL, 0};
+  linear_system   system  = {.ksp = ksp, .pc = pc, .n = 2, .product = copy_vector, .precondition = copy_vector, .A = has_entries ? &unit : NULL,
+                             .diagonal = has_diagonal ? value : NULL};
   linear_solver  *s;
   PetscFunctionBegin;
   PetscCall(linear_solver_create(PETSC_COMM_SELF, prefix, &s));

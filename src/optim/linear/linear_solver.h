@@ -13,7 +13,8 @@
 #define PCSAPBLOCKS    "sapblocks"    /* optim/sap/sap_cg.h */
 #define PCFRICTIONLU     "frictionlu"     /* optim/friction/newton_matrix.h */
 #define PCFRICTIONSADDLE "frictionsaddle" /* optim/friction/newton_matrix.h, with the unknowns of M */
-#define LINEAR_PC_TABLE(X) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS) X(PCFRICTIONLU) X(PCFRICTIONSADDLE)
+#define PCFACE           "face"           /* optim/bounds/bounds_face.h */
+#define LINEAR_PC_TABLE(X) X(PCFACE) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS) X(PCFRICTIONLU) X(PCFRICTIONSADDLE)
 
 typedef struct {
   const char *ksp, *pc; /* default types; pc is one of LINEAR_PC_TABLE */
@@ -23,6 +24,11 @@ typedef struct {
   PetscErrorCode (*precondition)(void *context, const double *r, double *z); /* the PC `pc` */
   const sparse_rows *A; /* [n x n] entries, for other PC types; NULL: there are none */
   int64_t restart;      /* of GMRES; 0: PETSc's default */
+  /* D^2 [n]: residual norms are |D (b - A x)|. `weighted` is the KSP type that evaluates this norm itself; other types solve the scaled
+   * system D A D y = D b, x = D y, and GMRES D A x = D b. NULL: D = 1. */
+  const double *weight;
+  const char   *weighted;
+  const double *diagonal; /* [n] of A, for PCs of PETSc; NULL: unknown */
 } linear_system;
 
 typedef struct linear_solver linear_solver;
@@ -40,9 +46,11 @@ PetscErrorCode linear_solver_set_tolerance(linear_solver *s, double relative, do
 /* x = A^-1 b, [n]; x may be b. Ends early when stop_is_urgent. *iterations may be NULL. */
 PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x, int64_t *iterations);
 
+KSPConvergedReason linear_solver_reason(const linear_solver *s); /* of the last solve */
+
 /* Extend the convergence test of a KSP: the solve ends when stop_is_urgent. */
 PetscErrorCode linear_solver_make_stoppable(KSP ksp);
 PetscErrorCode linear_solver_register(void); /* the PC types, and the Vec type of the solvers */
 /* Create a solver for a unit matrix of two unknowns with these default types, set it up with PETSc's options and destroy it. */
-PetscErrorCode linear_solver_probe(const char *prefix, const char *ksp, const char *pc, bool has_entries);
+PetscErrorCode linear_solver_probe(const char *prefix, const char *ksp, const char *pc, bool has_entries, bool has_diagonal);
 #endif

@@ -1,4 +1,4 @@
-/* Implementation: preconditioner, products and norm; the KSP type; the scaled system of other KSP types. */
+/* Implementation: preconditioner, products and norm; the KSP type. */
 #include "optim/sap/sap_cg.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -26,7 +26,6 @@ struct sap_cg {
   double             *r, *z, *p, *Ap, *Hp; /* [n] */
   double             *u;          /* [t->n][3] */
   double             *Ax;         /* [n] result of the current solve */
-  bool                is_symmetric; /* D is applied on both sides */
   linear_solver      *solver, *own_solver; /* own_solver: if the caller has given none */
   int64_t            *touch_start, *touch; /* entries of terms by touched unknown */
   int32_t            *term;
@@ -308,62 +307,36 @@ static PetscErrorCode KSPCreate_WeightedCG(KSP ksp)
 
 PetscErrorCode sap_cg_register(void) { return KSPRegister(KSPWEIGHTEDCG, KSPCreate_WeightedCG); }
 
-/* ---- other KSP types: the system is scaled by D, so that residual norms are |D (H x - b)| ---- */
+/* ---- solves ---- */
 
-/* y = D H x for GMRES, D H D x for the other types, which may need symmetry. The root D is in c->p. */
-static PetscErrorCode multiply_scaled(void *context, const double *x, double *y)
+static PetscErrorCode multiply_hessian(void *context, const double *x, double *y)
 {
   sap_cg *c = context;
   PetscFunctionBegin;
-  if (c->is_symmetric) {
-    #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
-    for (int64_t i = 0; i < c->n; ++i) c->Hp[i] = c->p[i] * x[i];
-    x = c->Hp;
-  }
   PetscCall(c->o->product(c->o->context, x, c->Ap));
   sap_cg_add_terms(c, x, c->Ap, y);
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
-  for (int64_t i = 0; i < c->n; ++i) y[i] *= c->p[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode precondition_scaled(void *context, const double *x, double *y)
+static PetscErrorCode apply_blocks(void *context, const double *r, double *z)
 {
-  sap_cg *c = context;
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
-  for (int64_t i = 0; i < c->n; ++i) c->r[i] = x[i] / c->p[i];
-  sap_cg_precondition(c, c->r, y);
-  for (int64_t i = 0; i < c->n && c->is_symmetric; ++i) y[i] /= c->p[i];
+  sap_cg_precondition(context, r, z);
   return PETSC_SUCCESS;
 }
-
-static PetscErrorCode solve_scaled(sap_cg *c, const double *b, double *x, double *Ax, int64_t *iterations)
-{
-  bool is_gmres;
-  PetscFunctionBegin;
-  PetscCall(linear_solver_is(c->solver, KSPGMRES, &is_gmres));
-  c->is_symmetric = !is_gmres;
-  for (int64_t i = 0; i < c->n; ++i) c->p[i] = sqrt(c->inverse[i]), c->z[i] = c->p[i] * b[i];
-  PetscCall(linear_solver_solve(c->solver, c->z, x, iterations));
-  for (int64_t i = 0; i < c->n && c->is_symmetric; ++i) x[i] *= c->p[i];
-  PetscCall(c->o->product(c->o->context, x, Ax));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- solves ---- */
 
 static PetscErrorCode solve_by_type(const char *type, sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                                int64_t *iterations)
 {
-  const linear_system l = {.ksp = type, .pc = PCSAPBLOCKS, .n = c->n, .context = c, .product = multiply_scaled, .precondition = precondition_scaled, .restart = RESTART};
+  const linear_system l = {.ksp = type, .pc = PCSAPBLOCKS, .n = c->n, .context = c, .product = multiply_hessian, .precondition = apply_blocks,
+                           .restart = RESTART, .weight = c->inverse, .weighted = KSPWEIGHTEDCG};
   bool                is_weighted;
   PetscFunctionBegin;
   PetscCall(linear_solver_set(c->solver, &l));
   PetscCall(linear_solver_set_tolerance(c->solver, SAP_CG_ROUNDING, tolerance, most_iterations));
   PetscCall(linear_solver_is(c->solver, KSPWEIGHTEDCG, &is_weighted));
   c->Ax = Ax;
-  if (is_weighted) PetscCall(linear_solver_solve(c->solver, b, x, iterations));
-  else PetscCall(solve_scaled(c, b, x, Ax, iterations));
+  PetscCall(linear_solver_solve(c->solver, b, x, iterations));
+  if (!is_weighted) PetscCall(c->o->product(c->o->context, x, Ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -506,6 +506,7 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   c->options = s->options->solver->convex;
   c->newton  = s->options->solver->newton;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
+  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &c->motion_solver));
   PetscCall(linear_solver_create(s->comm, CONTACT, &c->contact_solver));
   PetscCall(linear_solver_create(s->comm, NEWTON, &c->newton_solver));
@@ -522,10 +523,10 @@ static PetscErrorCode convex_probe(const scene *s)
   PetscCall(optim_register_all());
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(step_motion_probe(MOTION, s->options->solver->convex->linear));
-  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMASSFACTOR, true));
-  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMULTIFRONTAL, false));
-  if (s->options->solver->convex->linear != MOTION_DIRECT) PetscCall(linear_solver_probe(CONTACT, KSPWEIGHTEDCG, PCSAPBLOCKS, false));
-  PetscCall(linear_solver_probe(NEWTON, KSPGMRES, PCSAPBLOCKS, false));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMASSFACTOR, true, false));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMULTIFRONTAL, false, false));
+  if (s->options->solver->convex->linear != MOTION_DIRECT) PetscCall(linear_solver_probe(CONTACT, KSPWEIGHTEDCG, PCSAPBLOCKS, false, false));
+  PetscCall(linear_solver_probe(NEWTON, KSPGMRES, PCSAPBLOCKS, false, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

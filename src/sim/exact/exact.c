@@ -666,6 +666,7 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
+  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));
   PetscCall(linear_solver_create(s->comm, CONTACT, &e->contact_solver));
   PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
@@ -677,9 +678,9 @@ static PetscErrorCode exact_probe(const scene *s)
   PetscFunctionBegin;
   (void)s;
   PetscCall(optim_register_all());
-  PetscCall(linear_solver_probe(MOTION, KSPPREONLY, PCMASSFACTOR, true));
-  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONLU, false));
-  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONSADDLE, true));
+  PetscCall(linear_solver_probe(MOTION, KSPPREONLY, PCMASSFACTOR, true, false));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONLU, false, false));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONSADDLE, true, false));
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_LU));
   PetscFunctionReturn(PETSC_SUCCESS);

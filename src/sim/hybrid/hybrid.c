@@ -404,6 +404,7 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   h->newton  = s->options->solver->newton;
   step_record_attach(&h->record, f);
   PetscCall(step_layout_create(s, &h->layout));
+  PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &h->motion_solver));
   PetscCall(memory_alloc("systems", s->n_systems, sizeof *h->tries_exact, &h->tries_exact));
   for (int i = 0; i < s->n_systems; ++i) {

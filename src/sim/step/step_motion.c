@@ -422,11 +422,11 @@ PetscErrorCode step_motion_probe(const char *prefix, int linear)
 {
   PetscFunctionBegin;
   if (linear != MOTION_ITERATIVE) {
-    PetscCall(linear_solver_probe(prefix, KSPPREONLY, PCMASSFACTOR, true));
-    PetscCall(linear_solver_probe(prefix, KSPPREONLY, PCMULTIFRONTAL, true));
+    PetscCall(linear_solver_probe(prefix, KSPPREONLY, PCMASSFACTOR, true, false));
+    PetscCall(linear_solver_probe(prefix, KSPPREONLY, PCMULTIFRONTAL, true, false));
   }
   if (linear == MOTION_DIRECT) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(linear_solver_probe(prefix, KSPWEIGHTEDCG, PCSAPBLOCKS, false));
-  PetscCall(linear_solver_probe(prefix, KSPGMRES, PCSAPBLOCKS, false));
+  PetscCall(linear_solver_probe(prefix, KSPWEIGHTEDCG, PCSAPBLOCKS, false, false));
+  PetscCall(linear_solver_probe(prefix, KSPGMRES, PCSAPBLOCKS, false, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
