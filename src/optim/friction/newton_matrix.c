@@ -142,8 +142,6 @@ static PetscErrorCode newton_saddle_factor(newton_saddle *s, double alpha, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode divide_by_saddle(void *context, const double *b, double *x) { return sparse_direct_solve(((newton_saddle *)context)->factor, b, x); }
-
 /* g, d [n][3], read and written where contacts are active. g == d is fine. */
 static PetscErrorCode newton_saddle_solve(newton_saddle *s, const double *g, double *d)
 {
@@ -152,12 +150,7 @@ static PetscErrorCode newton_saddle_solve(newton_saddle *s, const double *g, dou
   memset(s->x, 0, (size_t)n_dof * sizeof *s->x);
   for (int64_t a = 0; a < s->p->n; ++a)
     if (s->is_member[a]) v3_copy(s->x + n_dof + 3 * s->place[a], g + 3 * a);
-  linear_solver      *solver = delassus_contact_solver(s->p->W);
-  const linear_system system = {.ksp = KSPPREONLY, .pc = PCFRICTIONSADDLE, .n = s->matrix.n_rows, .context = s, .precondition = divide_by_saddle, .A = &s->matrix};
-  if (solver) {
-    PetscCall(linear_solver_set(solver, &system));
-    PetscCall(linear_solver_solve(solver, s->x, s->x, NULL));
-  } else PetscCall(divide_by_saddle(s, s->x, s->x));
+  PetscCall(sparse_direct_solve_by(delassus_contact_solver(s->p->W), s->factor, &s->matrix, s->x, s->x));
   for (int64_t a = 0; a < s->p->n; ++a)
     if (s->is_member[a]) v3_copy(d + 3 * a, s->x + n_dof + 3 * s->place[a]);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -134,6 +134,19 @@ PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode divide_by_direct(void *context, const double *b, double *x) { return sparse_direct_solve(context, b, x); }
+
+PetscErrorCode sparse_direct_solve_by(linear_solver *solver, sparse_direct *s, const sparse_rows *a, const double *b, double *x)
+{
+  const linear_system system = {.ksp = KSPPREONLY, .pc = PCSPARSEDIRECT, .n = s->n, .context = s, .precondition = divide_by_direct, .A = a};
+  PetscFunctionBegin;
+  if (solver) {
+    PetscCall(linear_solver_set(solver, &system));
+    PetscCall(linear_solver_solve(solver, b, x, NULL));
+  } else PetscCall(sparse_direct_solve(s, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x)
 {
   Mat      from = NULL, to = NULL;

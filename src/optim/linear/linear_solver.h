@@ -12,9 +12,9 @@
 #define PCMULTIFRONTAL "multifrontal" /* optim/multifrontal */
 #define PCSAPBLOCKS    "sapblocks"    /* optim/sap/sap_cg.h */
 #define PCFRICTIONLU     "frictionlu"     /* optim/friction/newton_matrix.h */
-#define PCFRICTIONSADDLE "frictionsaddle" /* optim/friction/newton_matrix.h, with the unknowns of M */
+#define PCSPARSEDIRECT   "sparsedirect"   /* optim/friction/sparse_direct.h */
 #define PCFACE           "face"           /* optim/bounds/bounds_face.h */
-#define LINEAR_PC_TABLE(X) X(PCFACE) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS) X(PCFRICTIONLU) X(PCFRICTIONSADDLE)
+#define LINEAR_PC_TABLE(X) X(PCFACE) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS) X(PCFRICTIONLU) X(PCSPARSEDIRECT)
 
 typedef struct {
   const char *ksp, *pc; /* default types; pc is one of LINEAR_PC_TABLE */

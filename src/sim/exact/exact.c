@@ -676,11 +676,13 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
 static PetscErrorCode exact_probe(const scene *s)
 {
   PetscFunctionBegin;
-  (void)s;
   PetscCall(optim_register_all());
   PetscCall(linear_solver_probe(MOTION, KSPPREONLY, PCMASSFACTOR, true, false));
-  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONLU, false, false));
-  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONSADDLE, true, false));
+  const int method = s->options->solver->friction->method;
+  if (method != FRICTION_METHOD_SPLITTING && method != FRICTION_METHOD_GRADIENT) { /* these have no linear systems */
+    if (method != FRICTION_METHOD_ADMM) PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONLU, false, false));
+    PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCSPARSEDIRECT, true, false));
+  }
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_LU));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -521,14 +521,14 @@ static PetscErrorCode monolith_probe(const scene *s)
 {
   PetscFunctionBegin;
   PetscCall(optim_register_all());
-  PetscCall(linear_solver_probe(PRESSURE, KSPFACECG, PCFACE, false, true));
-  PetscCall(linear_solver_probe(CONTACT, KSPFACECG, PCFACE, false, true));
-  PetscCall(linear_solver_probe(STRESS, KSPFACECG, PCFACE, false, true));
   PetscCall(linear_solver_probe(FRICTION, KSPPREONLY, PCFRICTIONLU, false, false));
-  const bounds_options *const all[] = {s->options->solver->flow->pressure, s->options->solver->flow->boxes};
-  for (int k = 0; k < 2; ++k)
-    if (all[k]->method == BOUNDS_METHOD_TAO || all[k]->method == BOUNDS_METHOD_SNESVI)
-      PetscCall(bounds_petsc_probe(all[k], all[k]->method == BOUNDS_METHOD_SNESVI));
+  const bounds_options *const all[]    = {s->options->solver->flow->pressure, s->options->solver->flow->pressure, s->options->solver->flow->boxes};
+  const char *const           prefix[] = {PRESSURE, CONTACT, STRESS};
+  for (int k = 0; k < 3; ++k) {
+    const int method = all[k]->method;
+    if (method == BOUNDS_METHOD_ACTIVE_SET || method == BOUNDS_METHOD_CG) PetscCall(linear_solver_probe(prefix[k], KSPFACECG, PCFACE, false, true));
+    if (method == BOUNDS_METHOD_TAO || method == BOUNDS_METHOD_SNESVI) PetscCall(bounds_petsc_probe(all[k], method == BOUNDS_METHOD_SNESVI));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
