@@ -76,4 +76,35 @@ status 0 env HOME="$work/home" PETSC_OPTIONS="-penalty_ksp_rtol 1e-9" PETSC_OPTI
 for from in "variable PETSC_OPTIONS is" "variable PETSC_OPTIONS_YAML is" "$work/home/.petscrc is" "file .petscrc is" "file petscrc is"; do says "$from ignored"; done
 [ "$(history_of plain)" = "$(history_of outside)" ] || fail "options from outside the job have changed the results"
 pass "files and environment variables of PETSc have no effect"
+
+# Every formulation: the solver of each prefix has a monitor, a view, and other types. A Krylov method in the place of the default
+# changes the iterations but not the solution.
+root=$here/../..
+every() { # JOB PREFIX TYPE...: options for another method, then what its view says
+  name=$1; prefix=$2; type=$3; shift 3
+  status 0 "$program" run "$name" --out "default" $run --force
+  status 0 "$program" run "$name" --out "changed" $run --force --set "solver.petsc={${prefix}ksp_monitor: , ${prefix}ksp_view: , ${prefix}ksp_type: $type, ${prefix}ksp_rtol: 1e-13, options_left: }" "$@"
+  says "Residual norms for $prefix solve" && says "KSP Residual norm" && says "KSP Object: ($prefix)" && says "type: $type" && says "There are no unused options"
+  status 0 "$program" run "$name" --out "shown" $run --force --set "solver.petsc={${prefix}ksp_monitor: , ${prefix}ksp_view: }"
+  says "Residual norms for $prefix solve"
+  grep -q "^  *type: $type\$" "$work/out" && fail "$prefix: $type is the default"
+  status 0 "$program" diff default shown
+  awk -F, 'FNR == 1 { next } NR == FNR { x[FNR] = $4; next } { if ($4 - x[FNR] > 1e-3 * x[FNR] || x[FNR] - $4 > 1e-3 * x[FNR]) exit 1 }' default/history.csv changed/history.csv || fail "$prefix: $type changes the solution"
+  pass "$prefix: monitor, view and type $type"
+}
+every "$job" penalty_ fgmres
+every "$root/jobs/convex/ball_slope.yaml" convex_motion_ cg
+every "$root/jobs/convex/ball_slope.yaml" convex_contact_ cg
+every "$root/jobs/hybrid/two_blocks.yaml" hybrid_motion_ cg
+every "$here/exact.yaml" exact_motion_ cg
+every "$root/jobs/exact/arch_thin.yaml" exact_contact_ gmres
+every "$here/monolith.yaml" monolith_pressure_ cg
+every "$here/monolith.yaml" monolith_contact_ cg
+status 0 "$program" run "$here/exact.yaml" --out lu $run --set solver.petsc.exact_motion_pc_type=lu
+status 0 "$program" run "$here/monolith.yaml" --out jacobi $run --set 'solver.petsc={monolith_pressure_ksp_type: cg, monolith_pressure_pc_type: jacobi}'
+pass "preconditioners of PETSc"
+status 2 "$program" check "$here/monolith.yaml" --set solver.petsc.monolith_stress_ksp_type=cg && says "monolith_stress_ksp_type: no solver"
+status 2 "$program" check "$root/jobs/convex/ball_slope.yaml" --set solver.petsc.convex_motion_pc_type=lu && says "convex_motion_pc_type: PETSc does not accept"
+status 0 "$program" check "$root/jobs/convex/ball_slope.yaml" --set solver.petsc.convex_motion_pc_type=lu --set solver.convex.linear=direct
+pass "options of systems that the job does not solve, or not by entries, are errors"
 echo "$count passed"
