@@ -77,6 +77,14 @@ for from in "variable PETSC_OPTIONS is" "variable PETSC_OPTIONS_YAML is" "$work/
 [ "$(history_of plain)" = "$(history_of outside)" ] || fail "options from outside the job have changed the results"
 pass "files and environment variables of PETSc have no effect"
 
+# The command friction has no job: options that nothing reads are reported after the solve.
+status 0 "$program" run "$here/exact.yaml" --out dump --threads 1 --no-picture --steps 12 --set output.fclib=1
+file=$(ls dump/*/*.hdf5 dump/*.hdf5 2>/dev/null | grep -v -e checkpoint -e frame | head -1)
+[ -n "$file" ] || fail "the run has exported no contact problem"
+"$program" friction "$file" --solver newton -friction_lu_type umfpack -friction_lu_typ mumps >"$work/out" 2>&1
+says "option -friction_lu_typ: no solver has read it" && ! grep -q "option -friction_lu_type:" "$work/out" || fail "friction: unread options"
+pass "friction reports options that no solver has read"
+
 # Every formulation: the solver of each prefix has a monitor, a view, and other types. A Krylov method in the place of the default
 # changes the iterations but not the solution.
 root=$here/../..

@@ -295,6 +295,21 @@ static exit_code check_output(exit_code code)
   return SS_EXIT_ENVIRONMENT;
 }
 
+/* Warn of options of PETSc on the command line of `friction` that no solver has read; those of runs are checked before. */
+static PetscErrorCode report_unread_options(void)
+{
+  PetscInt n;
+  char   **names, **values, text[256];
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsLeftGet(NULL, &n, &names, &values));
+  for (PetscInt i = 0; i < n; ++i) {
+    snprintf(text, sizeof text, "-%s", names[i]);
+    if (!is_process_option(text)) log_warn("option %s: no solver has read it; docs/reference/petsc.md lists the options", text);
+  }
+  PetscCall(PetscOptionsLeftRestore(NULL, &n, &names, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 exit_code command_execute(const command *c, command_line *line, int64_t threads)
 {
   const bool is_verbose = command_value(line, "--verbose");
@@ -303,7 +318,8 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   team_set_threads((int)threads);
   stop_install();
   line->comm                 = PETSC_COMM_SELF; /* each process is a separate run */
-  const PetscErrorCode error = c->run(line, &code);
+  PetscErrorCode error       = c->run(line, &code);
+  if (!error && c == &command_friction_entry) error = report_unread_options();
   if (error) code = error_report(stderr, error, is_verbose);
   return check_output(code);
 }

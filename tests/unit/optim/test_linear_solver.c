@@ -36,6 +36,16 @@ static PetscErrorCode solve_tridiagonal(void *context, const double *b, double *
   return PETSC_SUCCESS;
 }
 
+static PetscErrorCode multiply_tridiagonal(void *context, const double *x, double *y)
+{
+  const fixture *f = context;
+  for (int i = 0; i < N; ++i) {
+    y[i] = 0.0;
+    for (int64_t k = f->start[i]; k < f->start[i + 1]; ++k) y[i] += f->value[k] * x[f->col[k]];
+  }
+  return PETSC_SUCCESS;
+}
+
 static double residual_of(const fixture *f, const double *x, const double *b)
 {
   double most = 0.0;
@@ -133,4 +143,54 @@ static void test_changes(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_types), cmocka_unit_test(test_changes))
+/* With weights the tolerance applies to |D (b - A x)|, for symmetric methods and GMRES, without preconditioner. */
+static PetscErrorCode copy_vector(void *context, const double *b, double *x)
+{
+  (void)context;
+  memcpy(x, b, N * sizeof *x);
+  return PETSC_SUCCESS;
+}
+
+static double weighted_residual(const fixture *f, const double *x, const double *b, const double *weight)
+{
+  double sum = 0.0;
+  for (int i = 0; i < N; ++i) {
+    double rest = b[i];
+    for (int64_t k = f->start[i]; k < f->start[i + 1]; ++k) rest -= f->value[k] * x[f->col[k]];
+    sum += weight[i] * rest * rest;
+  }
+  return sqrt(sum);
+}
+
+static void test_weights(void **state)
+{
+  static const char *const types[] = {KSPCG, KSPGMRES, KSPFGMRES, KSPCG};
+  const double             target  = 1e-3;
+  fixture                  f;
+  double                   x[N], b[N], weight[N], diagonal[N];
+  int64_t                  iterations;
+  (void)state;
+  fill_matrix(&f);
+  for (int i = 0; i < N; ++i) b[i] = sin(2.0 + i), weight[i] = pow(4.0, i % 5), diagonal[i] = 2.0 + i;
+  for (int k = 0; k < 4; ++k) {
+    linear_solver *s;
+    assert_ok(PetscOptionsInsertString(NULL, k == 3 ? "-test_pc_type jacobi" : ""));
+    assert_ok(linear_solver_create(PETSC_COMM_SELF, "test_", &s));
+    const linear_system system = {.ksp = types[k], .pc = PCMASSFACTOR, .n = N, .context = &f, .precondition = copy_vector, .A = k == 3 ? NULL : &f.A,
+                                  .product = k == 3 ? multiply_tridiagonal : NULL, .weight = weight, .weighted = "none of these", .diagonal = diagonal};
+    assert_ok(linear_solver_set(s, &system));
+    assert_ok(linear_solver_set_tolerance(s, 0.0, target, 100));
+    assert_ok(linear_solver_solve(s, b, x, &iterations));
+    assert_true(iterations <= N + 1); /* finite termination, also with a tolerance that is not reached before */
+    const double reached = weighted_residual(&f, x, b, weight);
+    assert_true(reached <= target * (1.0 + 1e-6));
+    assert_ok(linear_solver_set_tolerance(s, 0.0, 0.1, 100));
+    assert_ok(linear_solver_solve(s, b, x, &iterations));
+    assert_true(weighted_residual(&f, x, b, weight) > target); /* not tighter than requested */
+    linear_solver_destroy(&s);
+    assert_ok(PetscOptionsClear(NULL));
+  }
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_types), cmocka_unit_test(test_changes), cmocka_unit_test(test_weights))
