@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <omp.h>
 #include "core/error.h"
+#include "core/log.h"
 #include "core/machine.h"
 #include "core/memory.h"
 #include "core/process.h"
@@ -51,13 +52,32 @@ static void restart_with_settings(char **argv, int64_t threads, const char *plac
   execv(path, argv);
 }
 
+/* Options from outside the job would change results without a record. PETSc is initialised without them.
+ * warns: report each source that exists. */
+static void ignore_outside_options(bool warns)
+{
+  static const char *const variables[] = {"PETSC_OPTIONS", "PETSC_OPTIONS_YAML"}, *const files[] = {"%s/.petscrc", ".petscrc", "petscrc"};
+  const char              *home = getenv("HOME");
+  for (int k = 0; k < 2; ++k) {
+    if (!getenv(variables[k])) continue;
+    if (warns) log_warn("the environment variable %s is ignored; write options of PETSc under solver.petsc in the job", variables[k]);
+    unsetenv(variables[k]);
+  }
+  for (int k = 0; k < 3 && warns; ++k) {
+    char path[4300];
+    snprintf(path, sizeof path, files[k], home ? home : "");
+    if ((k > 0 || home) && access(path, F_OK) == 0)
+      log_warn("the file %s is ignored; write options of PETSc under solver.petsc in the job", path);
+  }
+}
+
 int main(int argc, char **argv)
 {
   process_secure_streams();
   static command_line line;
   exit_code           code;
   int                 petsc_argc;
-  char              **petsc_argv = calloc((size_t)argc + 1, sizeof *petsc_argv);
+  char              **petsc_argv = calloc((size_t)argc + 2, sizeof *petsc_argv);
   if (!petsc_argv) return SS_EXIT_ENVIRONMENT;
   const command *c = command_parse(argc, argv, &line, &petsc_argc, petsc_argv, &code);
   int64_t        threads;
@@ -75,6 +95,8 @@ int main(int argc, char **argv)
   disable_mpi_network();
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
   char         **petsc_args = petsc_argv;
+  petsc_argv[petsc_argc++]  = "-skip_petscrc";
+  ignore_outside_options(command_uses_petsc(c));
   PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
   if (error) return SS_EXIT_ENVIRONMENT;
   error = error_install();

@@ -29,6 +29,6 @@ static const key_spec solver_keys[] = {
   {.name = "hybrid", .type = KEY_TABLE, .offset = offsetof(solver_options, hybrid), .fallback = "{}", .table = &hybrid_options_table,
    .help = "contact of formulation hybrid: transfer through a grid, then geometric impulses"},
   {.name = "petsc", .type = KEY_TREE, .offset = offsetof(solver_options, petsc), .is_optional = true,
-   .help = "any PETSc options by key, without the leading dash; nested keys are joined with _"},
+   .help = "options of PETSc by name, without the dash; nested keys are joined with _; docs/reference/petsc.md lists the prefixes of the solvers. An option that no solver reads is an error"},
   KEYS_END};
 const key_table solver_table = {.name = "solver", .help = "How a step is solved.", .size = sizeof(solver_options), .keys = solver_keys};

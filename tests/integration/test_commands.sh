@@ -30,7 +30,7 @@ status 3 "$program" info nowhere && pass "info without a checkpoint"
 [ ! -e run ] || fail "a rejected run has written files"
 pass "rejected commands write nothing"
 mkdir locked && status 0 "$program" run "$job" --out done --steps 3 --no-picture
-status 0 "$program" run "$job" --out done --steps 2 --force --no-picture -snes_monitor && says "SNES Function norm" && pass "PETSc options have effect"
+status 0 "$program" run "$job" --out done --steps 2 --force --no-picture -penalty_snes_monitor && says "SNES Function norm" && pass "PETSc options have effect"
 status 0 "$program" info done && says small && pass "info"
 status 0 "$program" render done && ls done/*.png >/dev/null || fail "render leaves no picture"
 pass render

@@ -95,7 +95,7 @@ status 0 "$program" resume "$work/busy" $run --steps 1 && pass "--force does not
 
 # ---- a batch system that loses patience --------------------------------------------------------------------------------
 status 0 "$program" run "$job" --out "$work/slow" $run --steps 3
-"$program" resume "$work/slow" --no-picture --set solver.linear.max_iterations=100000 -ksp_type richardson -ksp_richardson_scale 1e-9 -ksp_pc_side left >"$work/out" 2>&1 &
+"$program" resume "$work/slow" --no-picture --set solver.linear.max_iterations=100000 -penalty_ksp_type richardson -penalty_ksp_richardson_scale 1e-9 -penalty_ksp_pc_side left >"$work/out" 2>&1 &
 pid=$!
 until grep -q resumed "$work/out"; do sleep 0.02; done
 sleep 0.5; kill -TERM $pid; sleep 0.2; kill -KILL $pid; wait $pid; got=$?

@@ -14,7 +14,7 @@ done
 
 # A step that never ends, because the linear solver does not converge. The first SIGTERM lets it continue, the second one abandons it.
 status 0 "$program" run "$job" --out "$work/part" --steps 3 --no-picture --threads 1
-endless="--set solver.linear.max_iterations=100000 -ksp_type richardson -ksp_richardson_scale 1e-9 -ksp_pc_side left"
+endless="--set solver.linear.max_iterations=100000 -penalty_ksp_type richardson -penalty_ksp_richardson_scale 1e-9 -penalty_ksp_pc_side left"
 cp -r "$work/part" "$work/dropped"
 "$program" resume "$work/dropped" $endless --no-picture --threads 1 >"$work/out" 2>&1 &
 stepping=$!

@@ -52,7 +52,7 @@ static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies,
   for (int64_t i = 0; i < n_dof; ++i) c->v_free[i] = scene_random(seed, 6, (uint64_t)i); /* the scene's own: q = H v_free */
   sap_case_contacts(c, seed, model, stiffest);
   c->p = (sap_problem){&c->scene.M, &c->scene.H, delassus_factor(c->w), c->v_free, c->known,
-                       {.model = model, .n_contacts = n, .contact = c->contact}, NULL, NULL, NULL, NULL};
+                       {.model = model, .n_contacts = n, .contact = c->contact}, NULL, NULL, NULL, NULL, NULL};
 }
 
 static inline void sap_case_destroy(sap_case *c)

@@ -73,10 +73,17 @@ static void print_actions(const char *name, bool is_usage)
   if (any && !is_usage) printf("\nHelp for an action: `stickslip %s ACTION --help`\n\n", name);
 }
 
+static bool accepts_petsc_options(const command *c)
+{
+  return c == &command_run_entry || c == &command_resume_entry || c == &command_check_entry || c == &command_friction_entry;
+}
+
+bool command_uses_petsc(const command *c) { return accepts_petsc_options(c) || c == &command_sweep_entry || c == &command_sweep_run_entry; }
+
 static void print_help(const command *c)
 {
   if (c) {
-    printf("usage: stickslip %s %s [options] [-petsc_options ...]\n", c->name, c->arguments);
+    printf("usage: stickslip %s %s [options]%s\n", c->name, c->arguments, accepts_petsc_options(c) ? " [-petsc_options ...]" : "");
     print_actions(c->name, true);
     printf("\n%s\n\n", c->help);
     print_actions(c->name, false);
@@ -171,6 +178,37 @@ static bool parse_option(const command *c, int argc, char **argv, int *i, comman
   return true;
 }
 
+/* Options that PETSc reads when it starts. They observe the program and do not change results, so they are not part of the job. */
+static bool is_process_option(const char *name)
+{
+  static const char *const names[] = {"-log_view", "-log_trace", "-options_left", "-options_view", "-info", "-memory_view", "-malloc_view", "-malloc_dump",
+                                      "-malloc_debug", "-objects_dump", "-start_in_debugger", "-on_error_attach_debugger", "-fp_trap"};
+  for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
+    if (strcmp(name, names[k]) == 0) return true;
+  return false;
+}
+
+/* Record an option of PETSc as --set solver.petsc.NAME="VALUE", so that it is checked and becomes part of the job. */
+static bool add_petsc_option(const command *c, const char *name, const char *value, command_line *line)
+{
+  const command_option *set = find_option(c->options, "--set", 5);
+  if (!accepts_petsc_options(c)) {
+    fprintf(stderr, "stickslip %s: unknown option %s; `stickslip %s --help` lists the options\n", c->name, name, c->name);
+    return false;
+  }
+  const size_t used = line->petsc_size, room = sizeof line->petsc - used;
+  const int    n    = value ? snprintf(line->petsc + used, room, "solver.petsc.%s=\"%s\"", name + 1, value)
+                            : snprintf(line->petsc + used, room, "solver.petsc.%s=~", name + 1);
+  if (n < 0 || (size_t)n >= room || line->n_options >= COMMAND_MAX_VALUES || (value && strpbrk(value, "\"\\"))) {
+    fprintf(stderr, "stickslip %s: option %s: too long, or its value contains quotes; use solver.petsc in the job\n", c->name, name);
+    return false;
+  }
+  line->option[line->n_options]  = set;
+  line->value[line->n_options++] = line->petsc + used;
+  line->petsc_size += (size_t)n + 1;
+  return true;
+}
+
 static exit_code execute_forked(int argc, char **argv);
 
 const command *command_parse(int argc, char **argv, command_line *line, int *petsc_argc, char **petsc_argv, exit_code *code)
@@ -206,9 +244,13 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
     if ((strncmp(a, "--", 2) == 0 && a[2]) || find_option(c->options, a, strlen(a))) {
       if (!parse_option(c, argc, argv, &i, line)) return NULL;
     } else if (a[0] == '-' && a[1] && !strchr("0123456789.", a[1])) {
-      /* option of PETSc, and its value if the next word is not an option */
-      petsc_argv[(*petsc_argc)++] = argv[i];
-      if (i + 1 < argc && argv[i + 1][0] != '-') petsc_argv[(*petsc_argc)++] = argv[++i];
+      /* option of PETSc, and its value if the next word is not an option; -1e-3 is a value */
+      const bool  has_value = i + 1 < argc && (argv[i + 1][0] != '-' || strchr("0123456789.", argv[i + 1][1]));
+      const char *value     = has_value ? argv[++i] : NULL;
+      if (is_process_option(a) || c == &command_friction_entry) {
+        petsc_argv[(*petsc_argc)++] = (char *)a;
+        if (value) petsc_argv[(*petsc_argc)++] = (char *)value;
+      } else if (!add_petsc_option(c, a, value, line)) return NULL;
     } else if (line->n_positional == COMMAND_MAX_VALUES) {
       fprintf(stderr, "stickslip %s: more than %d arguments; call it several times\n", c->name, COMMAND_MAX_VALUES);
       return NULL;
@@ -256,6 +298,21 @@ static exit_code check_output(exit_code code)
   return SS_EXIT_ENVIRONMENT;
 }
 
+/* Warn of options of PETSc on the command line of `friction` that no solver has read; those of runs are checked before. */
+static PetscErrorCode report_unread_options(void)
+{
+  PetscInt n;
+  char   **names, **values, text[256];
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsLeftGet(NULL, &n, &names, &values));
+  for (PetscInt i = 0; i < n; ++i) {
+    snprintf(text, sizeof text, "-%s", names[i]);
+    if (!is_process_option(text)) log_warn("option %s: no solver has read it; docs/reference/petsc.md lists the options", text);
+  }
+  PetscCall(PetscOptionsLeftRestore(NULL, &n, &names, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 exit_code command_execute(const command *c, command_line *line, int64_t threads)
 {
   const bool is_verbose = command_value(line, "--verbose");
@@ -264,7 +321,8 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   team_set_threads((int)threads);
   stop_install();
   line->comm                 = PETSC_COMM_SELF; /* each process is a separate run */
-  const PetscErrorCode error = c->run(line, &code);
+  PetscErrorCode error       = c->run(line, &code);
+  if (!error && c == &command_friction_entry) error = report_unread_options();
   if (error) code = error_report(stderr, error, is_verbose);
   return check_output(code);
 }

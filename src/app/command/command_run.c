@@ -13,7 +13,9 @@
 #include "app/report/report_run.h"
 #include "app/run/allocation.h"
 #include "app/run/run.h"
+#include "sim/formulations.h"
 #include "sim/scene/scene.h"
+#include "sim/step/petsc_options.h"
 
 static const command_option run_options_table[] = {
   {"--out", "DIR", false, "run directory; default: run/NAME"},
@@ -185,6 +187,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   PetscCall(job_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, &j));
   if (j) PetscCall(scene_create(line->comm, &j->scene, d, &s));
   if (s) PetscCall(measures_check(s, &j->measure, d));
+  if (s) PetscCall(petsc_options_check(formulations[j->formulation], s, d));
   PetscCall(diagnostics_close(d, stderr));
   diagnostics_destroy(&d);
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a job diagnostics_close() failed */

@@ -175,6 +175,14 @@ static const command_option sweep_options[] = {
   SWEEP_SLURM_OPTIONS,
   {NULL, NULL, false, NULL}};
 
+/* Do the cases set options of PETSc? Only scenes can check them. */
+static bool sets_petsc_options(const sweep_plan *plan)
+{
+  for (int k = 0; plan->n_cases > 0 && k < plan->cases[0].n_overrides; ++k)
+    if (strncmp(plan->cases[0].overrides[k], "solver.petsc", 12) == 0) return true;
+  return false;
+}
+
 /* Reads the sweep file of the command line. Prints its errors and returns PETSC_ERR_USER_INPUT. */
 static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
 {
@@ -184,7 +192,7 @@ static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
   PetscFunctionBegin;
   PetscCall(diagnostics_create(&d));
   PetscCall(sweep_plan_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, plan));
-  if (*plan) PetscCall(sweep_plan_check_scenes(*plan, command_value(line, "--check") ? (*plan)->n_cases : 1, d));
+  if (*plan) PetscCall(sweep_plan_check_scenes(*plan, command_value(line, "--check") || sets_petsc_options(*plan) ? (*plan)->n_cases : 1, d));
   const PetscErrorCode code = diagnostics_close(d, stderr);
   diagnostics_destroy(&d);
   if (code) sweep_plan_destroy(plan);

@@ -174,7 +174,7 @@ static PetscErrorCode compute_free_velocity(friction_case *c)
   PetscCall(memory_alloc("free velocity", n, sizeof *v, &v));
   PetscCall(memory_alloc("free velocity", m, sizeof *u, &u));
   memcpy(c->f, c->file.f, (size_t)c->file.n_dof * sizeof *c->f);
-  delassus_solve(c->W, c->f, v);
+  PetscCall(delassus_solve(c->W, c->f, v));
   sparse_rows_apply(delassus_jacobian(c->W), v, u);
   expand_to_3d(c, c->file.w, c->q);
   for (int64_t i = 0; i < m; ++i) c->q[i] += u[i];
@@ -279,7 +279,7 @@ static PetscErrorCode compute_state(const friction_case *c, const double *r, sta
   PetscCall(memory_alloc("solution", n, sizeof *s->v, &s->v));
   fclib_apply(&c->file.H, s->r, s->v);
   for (int64_t i = 0; i < n; ++i) s->v[i] += c->f[i];
-  delassus_solve(c->W, s->v, s->v);
+  PetscCall(delassus_solve(c->W, s->v, s->v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -30,6 +30,7 @@
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
+#include "sim/step/petsc_options.h"
 #include "app/run/allocation.h"
 #include "app/run/run_history.h"
 #include "app/run/run_result.h"
@@ -836,28 +837,6 @@ PetscErrorCode run_loop(run *r, exit_code *code)
 
 /* --- start and resume --------------------------------------------------------------------------------------------- */
 
-/* Sets the PETSc options of the job one by one, so that an error can name the key. Options of the command line are already set
- * and have priority. */
-static PetscErrorCode set_petsc_options(const document_node *node, const char *prefix)
-{
-  PetscFunctionBegin;
-  if (!node) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < node->n; ++i) {
-    char                 name[512];
-    const document_node *value = node->value[i];
-    snprintf(name, sizeof name, "%s%s", prefix, node->key[i]);
-    if (value->kind == DOCUMENT_MAPPING) {
-      strncat(name, "_", sizeof name - strlen(name) - 1);
-      PetscCall(set_petsc_options(value, name));
-    } else {
-      PetscBool is_set;
-      PetscCall(PetscOptionsHasName(NULL, NULL, name, &is_set));
-      if (!is_set) PetscCall(PetscOptionsSetValue(NULL, name, value->text));
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Creates scene, formulation, measures and state in memory; writes no files. */
 static PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
 {
@@ -873,13 +852,14 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   else
     snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
-  PetscCall(set_petsc_options(r->job->scene.solver->petsc, "-"));
   PetscCall(scene_create(options->comm, &r->job->scene, d, &r->scene));
   if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
+  if (r->scene) PetscCall(petsc_options_check(formulations[r->job->formulation], r->scene, d));
   if (!r->scene || diagnostics_count(d)) {
     run_destroy(&r);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(petsc_options_set(r->job->scene.solver->petsc));
   PetscCall(formulation_create(formulations[r->job->formulation], r->scene, &r->formulation));
   r->fields = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));

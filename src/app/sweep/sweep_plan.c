@@ -12,7 +12,9 @@
 #include "io/sealed_file.h"
 #include "io/yaml.h"
 #include "sim/measure/measure.h"
+#include "sim/formulations.h"
 #include "sim/scene/scene.h"
+#include "sim/step/petsc_options.h"
 #include "app/job/job.h"
 
 typedef struct {
@@ -1357,6 +1359,7 @@ static PetscErrorCode check_scene(const sweep_plan *plan, int64_t i, diagnostics
   PetscCall(job_read_text(plan->base, plan->base_text, c->n_overrides, c->overrides, d, &j));
   if (j) PetscCall(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
   if (s) PetscCall(measures_check(s, &j->measure, d));
+  if (s) PetscCall(petsc_options_check(formulations[j->formulation], s, d));
   scene_destroy(&s);
   job_destroy(&j);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -81,12 +81,14 @@ static bool project_onto_bounds(active_set *a)
   return bounds_sum(a->part, a->n_chunks, 0) > 0.0;
 }
 
-/* Returns true if converged or at the iteration limit; false if mprgp must continue from the best iterate. */
-static bool run_active_set_iterations(active_set *a, const bounds_options *o, bounds_result *r)
+/* *is_done: true if converged or at the iteration limit; false if mprgp must continue from the best iterate. */
+static PetscErrorCode run_active_set_iterations(active_set *a, const bounds_options *o, bounds_result *r, bool *is_done)
 {
   const int64_t max  = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
   double        best = INFINITY, last[PATIENCE]; /* the first residual is ignored: it is not representative for an initial guess on bounds */
   int64_t       n_steps = 0;
+  bounds_cg_status v;
+  PetscFunctionBegin;
   bounds_gradient(a->q, a->x, a->g, r);
   for (;;) {
     const double residual = choose_sets(a, r->target);
@@ -100,14 +102,15 @@ static bool run_active_set_iterations(active_set *a, const bounds_options *o, bo
     last[n_steps++ % PATIENCE] = residual;
     ++r->outer;
     bounds_face_update(a->face, a->is_free);
-    const bounds_cg_status v = bounds_cg(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations,
-                                    a->x, a->g, &a->space, r);
+    PetscCall(bounds_cg_solve(a->q, a->face, a->is_free, fmax(INNER * residual, MARGIN * r->target), max - r->iterations, a->x, a->g,
+                              &a->space, r, &v));
     if (project_onto_bounds(a)) bounds_gradient(a->q, a->x, a->g, r);
     if (v == BOUNDS_CG_NOT_FINITE || v == BOUNDS_CG_NO_CURVATURE) break;
   }
   memcpy(a->x, a->best, (size_t)a->n * sizeof *a->x);
   if (best > r->target && r->iterations >= max) r->verdict = BOUNDS_ITERATIONS;
-  return best <= r->target || r->iterations >= max;
+  *is_done = best <= r->target || r->iterations >= max;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode bounds_solve_active_set(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
@@ -116,7 +119,7 @@ PetscErrorCode bounds_solve_active_set(const bounds_qp *q, const bounds_options 
   bool       is_done = false;
   PetscFunctionBegin;
   PetscErrorCode code = active_set_create(&a, o);
-  if (!code) is_done = run_active_set_iterations(&a, o, r);
+  if (!code) code = run_active_set_iterations(&a, o, r, &is_done);
   active_set_free(&a);
   if (!code && !is_done) code = bounds_solve_mprgp(q, o, x, r);
   PetscCall(code);

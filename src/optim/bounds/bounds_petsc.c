@@ -218,12 +218,9 @@ static PetscErrorCode tao_converged(Tao tao, void *context)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode run_tao(petsc_qp *s, Tao tao)
+static PetscErrorCode set_up_tao(petsc_qp *s, Tao tao, PetscBool *is_ours)
 {
-  TaoConvergedReason reason;
-  PetscBool          is_ours = PETSC_FALSE;
-  PetscInt           outer, inner;
-  const PetscInt     max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
+  const PetscInt max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
   PetscFunctionBegin;
   PetscCall(TaoSetOptionsPrefix(tao, s->o->prefix));
   PetscCall(TaoSetType(tao, TAOBNLS));
@@ -234,10 +231,20 @@ static PetscErrorCode run_tao(petsc_qp *s, Tao tao)
   PetscCall(TaoSetVariableBounds(tao, s->lo, s->hi));
   PetscCall(TaoSetObjectiveAndGradient(tao, NULL, tao_gradient, s));
   PetscCall(TaoSetFromOptions(tao));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)tao, &is_ours, TAOMPRGP, TAOMPRGPORIGINAL, TAOACTIVESET, ""));
-  const Mat H = is_ours || !s->A ? s->shell : s->A;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)tao, is_ours, TAOMPRGP, TAOMPRGPORIGINAL, TAOACTIVESET, ""));
+  const Mat H = *is_ours || !s->A ? s->shell : s->A;
   PetscCall(TaoSetHessian(tao, H, H, tao_hessian, s));
-  if (!is_ours) PetscCall(TaoSetConvergenceTest(tao, tao_converged, s));
+  if (!*is_ours) PetscCall(TaoSetConvergenceTest(tao, tao_converged, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_tao(petsc_qp *s, Tao tao)
+{
+  TaoConvergedReason reason;
+  PetscBool          is_ours = PETSC_FALSE;
+  PetscInt           outer, inner;
+  PetscFunctionBegin;
+  PetscCall(set_up_tao(s, tao, &is_ours));
   PetscCall(TaoSolve(tao));
   PetscCall(TaoGetConvergedReason(tao, &reason));
   PetscCall(TaoGetIterationNumber(tao, &outer));
@@ -297,13 +304,11 @@ static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
+static PetscErrorCode set_up_snes(petsc_qp *s, SNES snes)
 {
-  SNESConvergedReason reason;
-  PetscInt            outer, inner;
-  KSP                 ksp;
-  PC                  pc;
-  const PetscInt      max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
+  KSP            ksp;
+  PC             pc;
+  const PetscInt max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
   PetscFunctionBegin;
   PetscCheck(s->A, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "method snesvi needs an assembled matrix, which is available up to %d unknowns or if the grid matrix is complete "
@@ -322,6 +327,15 @@ static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
   PetscCall(PCSetType(pc, PCICC));
   PetscCall(SNESSetConvergenceTest(snes, snes_converged, s, NULL));
   PetscCall(SNESSetFromOptions(snes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
+{
+  SNESConvergedReason reason;
+  PetscInt            outer, inner;
+  PetscFunctionBegin;
+  PetscCall(set_up_snes(s, snes));
   PetscCall(SNESSolve(snes, NULL, s->x));
   PetscCall(SNESGetConvergedReason(snes, &reason));
   PetscCall(SNESGetIterationNumber(snes, &outer));
@@ -342,6 +356,35 @@ PetscErrorCode bounds_solve_snesvi(const bounds_qp *q, const bounds_options *o, 
   if (!code) code = SNESCreate(PETSC_COMM_SELF, &snes);
   if (!code) code = run_snes(&s, snes);
   PetscCall(SNESDestroy(&snes));
+  PetscCall(close_qp(&s, x));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void apply_unit(void *context, const double *restrict x, double *restrict y)
+{
+  (void)context;
+  for (int i = 0; i < 2; ++i) y[i] = x[i];
+}
+
+PetscErrorCode bounds_petsc_probe(const bounds_options *o, bool is_snes)
+{
+  const double    one[2] = {1.0, 1.0}, zero[2] = {0.0, 0.0};
+  const bounds_qp q    = {.n = 2, .apply = apply_unit, .diagonal = one, .b = one, .lo = zero};
+  bounds_result   r    = {.target = 1.0};
+  petsc_qp        s    = {.q = &q, .o = o, .r = &r};
+  double          x[2] = {0.0, 0.0};
+  PetscBool       is_ours;
+  Tao             tao  = NULL;
+  SNES            snes = NULL;
+  PetscFunctionBegin;
+  PetscCall(bounds_tao_register());
+  PetscErrorCode code = open_qp(&s, x, true);
+  if (!code) code = is_snes ? SNESCreate(PETSC_COMM_SELF, &snes) : TaoCreate(PETSC_COMM_SELF, &tao);
+  if (!code) code = is_snes ? set_up_snes(&s, snes) : set_up_tao(&s, tao, &is_ours);
+  if (!code) code = is_snes ? SNESSetUp(snes) : TaoSetUp(tao);
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(TaoDestroy(&tao));
   PetscCall(close_qp(&s, x));
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,4 +9,6 @@
 /* A bounds_solve_function each. */
 PetscErrorCode bounds_solve_tao(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
 PetscErrorCode bounds_solve_snesvi(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
+/* Create the Tao or SNES for two unknowns, set it up with the options in PETSc's database and destroy it. */
+PetscErrorCode bounds_petsc_probe(const bounds_options *o, bool is_snes);
 #endif

@@ -10,6 +10,7 @@
 #define SS_OPTIM_BOUNDS_BOUNDS_PROBLEM_H
 #include "core/team.h"
 #include "optim/bounds/grid_matrix.h"
+#include "optim/linear/linear_solver.h"
 #include <math.h>
 
 typedef struct bounds_qp {
@@ -21,6 +22,7 @@ typedef struct bounds_qp {
   grid_matrix  *grid;          /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
                                 * built from it, and the other unknowns are scaled by their diagonal. NULL: ssor, mic and
                                 * multigrid are replaced by jacobi. Stores the coarse levels between solves */
+  linear_solver *solver;       /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
 } bounds_qp;
 
 /* Outcome of a solve. These are not errors: x contains the best iterate in every case. */

@@ -160,12 +160,12 @@ static PetscErrorCode minimise(admm *m)
   const int64_t n = m->p->n;
   PetscFunctionBegin;
   if (m->is_dual) {
-    PetscCall(sparse_direct_solve(m->direct, m->b, m->x));
+    PetscCall(sparse_direct_solve_by(delassus_contact_solver(m->p->W), m->direct, &m->square, m->b, m->x));
     for (int64_t i = 0; i < 3 * n; ++i) m->Hv[i] = m->b[i] - m->x[i] / (m->rho * m->weight[i / 3]);
   } else {
     for (int64_t i = 0; i < 3 * n; ++i) m->b[i] *= m->rho * m->weight[i / 3];
     sparse_rows_apply(&m->HT, m->b, m->x);
-    PetscCall(sparse_direct_solve(m->direct, m->x, m->x));
+    PetscCall(sparse_direct_solve_by(delassus_contact_solver(m->p->W), m->direct, &m->square, m->x, m->x));
     sparse_rows_apply(delassus_jacobian(m->p->W), m->x, m->Hv);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -34,6 +34,7 @@ struct delassus {
   double      *work;         /* [n_dof] */
   double       solve_work;   /* multiplications of one solve with M */
   delassus_response *response; /* [n_components]; NULL if all components are solved when needed */
+  linear_solver *motion_solver, *contact_solver; /* borrowed or NULL */
   void  *attached;           /* delassus_attach */
   void (*destroy_attached)(void *object);
 };
@@ -529,13 +530,30 @@ PetscErrorCode delassus_create_system(const sparse_rows *M, const sparse_rows *H
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void delassus_solve(const delassus *w, const double *x, double *y)
+static PetscErrorCode divide_by_factor(void *context, const double *x, double *y)
 {
-  const int32_t *dof = mass_factor_dof(w->factor);
+  const delassus *w   = context;
+  const int32_t  *dof = mass_factor_dof(w->factor);
   for (int64_t i = 0; i < w->n_dof; ++i) w->work[i] = x[dof[i]];
   mass_factor_solve_places(w->factor, w->work);
   for (int64_t i = 0; i < w->n_dof; ++i) y[dof[i]] = w->work[i];
+  return PETSC_SUCCESS;
 }
+
+PetscErrorCode delassus_solve(const delassus *w, const double *x, double *y)
+{
+  const linear_system system = {.ksp = KSPPREONLY, .pc = PCMASSFACTOR, .n = w->n_dof, .context = (void *)w, .precondition = divide_by_factor, .A = &w->M};
+  PetscFunctionBegin;
+  if (w->motion_solver) {
+    PetscCall(linear_solver_set(w->motion_solver, &system));
+    PetscCall(linear_solver_solve(w->motion_solver, x, y, NULL));
+  } else PetscCall(divide_by_factor((void *)w, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void delassus_set_solvers(delassus *w, linear_solver *motion, linear_solver *contact) { w->motion_solver = motion, w->contact_solver = contact; }
+
+linear_solver *delassus_contact_solver(const delassus *w) { return w->contact_solver; }
 
 /* ---- both kinds ---- */
 

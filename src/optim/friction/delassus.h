@@ -5,6 +5,7 @@
 #define SS_OPTIM_FRICTION_DELASSUS_H
 #include "optim/friction/mass_factor.h"
 #include "core/sparse_rows.h"
+#include "optim/linear/linear_solver.h"
 
 typedef struct delassus delassus;
 
@@ -36,8 +37,12 @@ PetscErrorCode delassus_blocks(delassus *w, const int64_t **start, const int32_t
 const sparse_rows *delassus_mass(const delassus *w);
 const sparse_rows *delassus_jacobian(const delassus *w);
 const mass_factor *delassus_factor(const delassus *w);
-/* Systems only: y = M^-1 x, [n_dof]; y may be x. */
-void delassus_solve(const delassus *w, const double *x, double *y);
+/* Systems only: y = M^-1 x, [n_dof]; y may be x. By the KSP of delassus_set_solvers, if there is one. */
+PetscErrorCode delassus_solve(const delassus *w, const double *x, double *y);
+/* Linear solvers, borrowed: of M in delassus_solve, and of the matrices of Newton's method on contacts. NULL: the factors alone. Products
+ * with W always use the factor of M. */
+void           delassus_set_solvers(delassus *w, linear_solver *motion, linear_solver *contact);
+linear_solver *delassus_contact_solver(const delassus *w);
 
 /* Systems only: incidence of contacts and components of M, borrowed. */
 typedef struct {

@@ -150,7 +150,7 @@ static PetscErrorCode newton_saddle_solve(newton_saddle *s, const double *g, dou
   memset(s->x, 0, (size_t)n_dof * sizeof *s->x);
   for (int64_t a = 0; a < s->p->n; ++a)
     if (s->is_member[a]) v3_copy(s->x + n_dof + 3 * s->place[a], g + 3 * a);
-  PetscCall(sparse_direct_solve(s->factor, s->x, s->x));
+  PetscCall(sparse_direct_solve_by(delassus_contact_solver(s->p->W), s->factor, &s->matrix, s->x, s->x));
   for (int64_t a = 0; a < s->p->n; ++a)
     if (s->is_member[a]) v3_copy(d + 3 * a, s->x + n_dof + 3 * s->place[a]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,8 +399,24 @@ PetscErrorCode newton_matrix_factor(newton_matrix *m, double alpha, const double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode back_substitute(newton_matrix *m, const double *b, double *x)
+/* y = J x, [n_rows][3]. */
+static PetscErrorCode multiply_blocks(void *context, const double *x, double *y)
 {
+  const newton_matrix *m = context;
+  for (int64_t i = 0; i < m->n_rows; ++i) {
+    double s[3] = {0.0, 0.0, 0.0};
+    for (int64_t k = m->start[i]; k < m->start[i + 1]; ++k) {
+      const double *v = m->value + 9 * k, *z = x + 3 * (int64_t)m->col[k];
+      for (int e = 0; e < 3; ++e) s[e] += v[e] * z[0] + v[3 + e] * z[1] + v[6 + e] * z[2];
+    }
+    v3_copy(y + 3 * i, s);
+  }
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode divide_by_factor(void *context, const double *b, double *x)
+{
+  newton_matrix *m = context;
   PetscFunctionBegin;
   if (m->is_pivoted) {
     PetscCall(sparse_direct_solve(m->pivoted, b, x));
@@ -411,6 +427,18 @@ static PetscErrorCode back_substitute(newton_matrix *m, const double *b, double 
   PetscCall(MatSolve(m->factor, m->b, m->x));
   PetscCall(VecResetArray(m->b));
   PetscCall(VecResetArray(m->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode back_substitute(newton_matrix *m, const double *b, double *x)
+{
+  linear_solver      *solver = delassus_contact_solver(m->p->W);
+  const linear_system system = {.ksp = KSPPREONLY, .pc = PCFRICTIONLU, .n = 3 * m->n_rows, .context = m, .product = multiply_blocks, .precondition = divide_by_factor};
+  PetscFunctionBegin;
+  if (solver) {
+    PetscCall(linear_solver_set(solver, &system));
+    PetscCall(linear_solver_solve(solver, b, x, NULL));
+  } else PetscCall(divide_by_factor(m, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -134,6 +134,19 @@ PetscErrorCode sparse_direct_solve(sparse_direct *s, const double *b, double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode divide_by_direct(void *context, const double *b, double *x) { return sparse_direct_solve(context, b, x); }
+
+PetscErrorCode sparse_direct_solve_by(linear_solver *solver, sparse_direct *s, const sparse_rows *a, const double *b, double *x)
+{
+  const linear_system system = {.ksp = KSPPREONLY, .pc = PCSPARSEDIRECT, .n = s->n, .context = s, .precondition = divide_by_direct, .A = a};
+  PetscFunctionBegin;
+  if (solver) {
+    PetscCall(linear_solver_set(solver, &system));
+    PetscCall(linear_solver_solve(solver, b, x, NULL));
+  } else PetscCall(sparse_direct_solve(s, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, double *b, double *x)
 {
   Mat      from = NULL, to = NULL;
@@ -153,5 +166,19 @@ PetscErrorCode sparse_direct_solve_many(sparse_direct *s, int64_t n_vectors, dou
   PetscCall(MatDestroy(&to));
   PetscCall(MatDestroy(&from));
   PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sparse_direct_probe(sparse_direct_kind kind)
+{
+  int64_t           start[] = {0, 1, 2};
+  int32_t           col[]   = {0, 1};
+  double            value[] = {1.0, 1.0};
+  const sparse_rows unit    = {.n_rows = 2, .n_cols = 2, .start = start, .col = col, .value = value};
+  sparse_direct    *s;
+  bool              is_regular;
+  PetscFunctionBegin;
+  PetscCall(sparse_direct_create(kind, &unit, &is_regular, &s));
+  sparse_direct_destroy(&s);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

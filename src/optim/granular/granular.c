@@ -16,6 +16,7 @@ struct granular_work {
   arena                  *memory;
   document               *owner; /* of coulomb */
   const friction_options *coulomb;
+  granular_solvers        solvers;
 };
 
 PetscErrorCode granular_work_create(granular_work **out)
@@ -37,6 +38,8 @@ void granular_work_destroy(granular_work **w)
   document_destroy(&(*w)->owner);
   memory_free(w);
 }
+void granular_work_set_solvers(granular_work *w, const granular_solvers *solvers) { w->solvers = *solvers; }
+
 static arena *granular_work_memory(granular_work *w)
 {
   arena_reset(w->memory);
@@ -292,6 +295,7 @@ static PetscErrorCode solve_with_memory(granular_solver *S, const granular_probl
   PetscFunctionBegin;
   PetscCall(granular_solver_create(S, f, o, granular_work_memory(w), x, r));
   S->coulomb = granular_work_coulomb(w);
+  S->solvers = w->solvers;
   const granular_stress_solver *stress = select_stress_solver(S);
   if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);

@@ -9,6 +9,7 @@
 typedef struct granular_work granular_work;
 PetscErrorCode granular_work_create(granular_work **out);
 void           granular_work_destroy(granular_work **w);
+void           granular_work_set_solvers(granular_work *w, const granular_solvers *solvers);
 
 /* Solve one time step. x: initial guess in, solution out. w may be NULL (scratch memory is then created for this call).
  * The result is bit-identical for any number of threads. Errors: invalid input and out of memory. Lack of convergence is

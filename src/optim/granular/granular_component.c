@@ -151,7 +151,7 @@ void granular_component_apply(void *context, const double *restrict x, double *r
 
 PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y))
 {
-  const bounds_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi};
+  const bounds_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi, .solver = k->S->solvers.stress};
   bounds_result   result = {.alpha_bar = k->alpha_bar};
   PetscFunctionBegin;
   if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* possible for staggered samples: a shaft has no edges along its axis */

@@ -76,7 +76,7 @@ static PetscErrorCode compute_newton_direction(granular_friction *t)
     if (!(diagonal[i] > 0.0)) diagonal[i] = 1.0;
     t->step[i] = 0.0;
   }
-  const bounds_qp q = {.n = 2 * t->n, .apply = apply_penalised_hessian, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi};
+  const bounds_qp q = {.n = 2 * t->n, .apply = apply_penalised_hessian, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi, .solver = S->solvers.stress};
   bounds_result   result = {0};
   PetscCall(bounds_solve(&q, S->o->boxes, t->step, &result));
   S->r->t_iterations += result.iterations;

@@ -27,7 +27,7 @@ PetscErrorCode granular_solve_p(granular_solver *S)
   granular_gradient_p(S, S->b_p);
   GRANULAR_FOR(i, S->f->n_cells) S->b_p[i] = -S->b_p[i];
   const bounds_qp q                       = {
-                            .n = S->f->n_cells, .apply = apply_pressure_matrix, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp};
+                            .n = S->f->n_cells, .apply = apply_pressure_matrix, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp, .solver = S->solvers.pressure};
   bounds_result   result = {.alpha_bar = S->alpha_bar[0]};
   PetscCall(bounds_solve(&q, S->o->pressure, p, &result));
   S->alpha_bar[0] = result.alpha_bar;
@@ -58,7 +58,7 @@ PetscErrorCode granular_solve_lambda(granular_solver *S)
   granular_change_contacts(S, -1.0, lambda, NULL);
   granular_gradient_contacts(S->f, S->v, S->b_n, NULL);
   for (int64_t j = 0; j < n; ++j) S->b_n[j] = GRANULAR_REDUNDANT * S->diagonal_n[j] * lambda[j] - S->b_n[j];
-  const bounds_qp q = {.n = n, .apply = apply_lambda_callback, .context = S, .diagonal = S->shifted_n, .b = S->b_n, .lo = S->lo_n};
+  const bounds_qp q = {.n = n, .apply = apply_lambda_callback, .context = S, .diagonal = S->shifted_n, .b = S->b_n, .lo = S->lo_n, .solver = S->solvers.contact};
   bounds_result   result = {.alpha_bar = S->alpha_bar[1]};
   PetscCall(bounds_solve(&q, S->o->pressure, lambda, &result));
   S->alpha_bar[1] = result.alpha_bar;
@@ -131,7 +131,7 @@ PetscErrorCode granular_solve_unified(granular_solver *S)
     w->b[i] = w->scale[i] * (proximal - w->b[i]);
     w->x[i] = x / w->scale[i];
   }
-  const bounds_qp q = {.n = n, .apply = apply_unified_matrix, .context = w, .diagonal = w->diagonal, .b = w->b, .lo = w->lo};
+  const bounds_qp q = {.n = n, .apply = apply_unified_matrix, .context = w, .diagonal = w->diagonal, .b = w->b, .lo = w->lo, .solver = S->solvers.pressure};
   bounds_result   result = {0};
   PetscCall(bounds_solve(&q, S->o->pressure, w->x, &result));
   S->r->pn_iterations += result.iterations;

@@ -138,6 +138,11 @@ typedef struct granular_options {
   const granular_pyramid_options    *pyramid;
   const granular_friction_options   *friction;
 } granular_options;
+/* KSPs of the linear systems: p, also with lambda; lambda; stress components and z; Newton's method on settled contacts. Borrowed. NULL:
+ * solved without options of PETSc. */
+typedef struct {
+  linear_solver *pressure, *contact, *stress, *friction;
+} granular_solvers;
 extern const key_table granular_options_table; /* of struct granular_options: solver.flow of a job */
 /* Default options; the values are stored in the key tables only. `owner` owns the memory. */
 PetscErrorCode granular_options_defaults(document *owner, const granular_options **out);

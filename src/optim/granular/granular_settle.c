@@ -62,6 +62,7 @@ static PetscErrorCode fill_reduced_operator(granular_solver *S, granular_settle 
       if (share_a_body(at, of)) fill_block(f, at, of, value + 9 * k), col[k++] = (int32_t)b;
     }
   PetscCall(delassus_create_blocks(w->n_part, start, col, value, GRANULAR_BODY * f->n_bodies, &w->W));
+  delassus_set_solvers(w->W, NULL, S->solvers.friction);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -39,6 +39,7 @@ typedef struct granular_solver {
   const granular_options *o;
   granular_state         *x;
   granular_report        *r;
+  granular_solvers        solvers;
   arena              *memory;        /* of this solve */
   double *u, *v;                     /* velocities at the current p, s, lambda, z: x->u, x->v */
   double *face_weight;               /* [n_faces] weight * mobility */

@@ -8,6 +8,7 @@
 #include <petsc/private/vecimpl.h>
 #include <petsc/private/matimpl.h>
 #include <petsc/private/pcimpl.h>
+#include <petsc/private/kspimpl.h>
 #include <petsc/private/snesimpl.h>
 #include <petsc/private/taoimpl.h>
 #pragma GCC diagnostic pop

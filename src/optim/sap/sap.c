@@ -213,7 +213,7 @@ static PetscErrorCode compute_newton_direction(sap_work *w, sap_ray *ray, double
   if (!*is_definite) PetscFunctionReturn(PETSC_SUCCESS);
   if (w->p->operator) PetscCall(solve_inexactly(w, error, inner));
   else {
-    sap_hessian_solve(&w->h, w->gradient, w->dv);
+    PetscCall(sap_hessian_solve(&w->h, w->gradient, w->dv));
     for (int64_t i = 0; i < n; ++i) w->dv[i] = -w->dv[i];
   }
   *slope = team_dot(n, w->gradient, w->dv);

@@ -1,14 +1,12 @@
-/* Implementation: preconditioner, products and norm, which both methods share; then conjugate gradients and PETSc's GMRES. */
+/* Implementation: preconditioner, products and norm; the KSP type. */
 #include "optim/sap/sap_cg.h"
 #include "core/memory.h"
-#include "core/stop.h"
 #include "core/team.h"
-#include "optim/linear/vec_threaded.h"
+#include "optim/linear/petsc_private.h"
 #include <math.h>
-#include <petscksp.h>
 #include <string.h>
 
-enum { SAP_CG_PARALLEL = 4096 };
+enum { SAP_CG_PARALLEL = 4096, RESTART = 50 /* of GMRES */ };
 static const double SAP_CG_ROUNDING = 1e-15; /* relative to |D b|: smaller residuals are not attainable */
 
 struct sap_cg {
@@ -27,6 +25,8 @@ struct sap_cg {
   double             *own;        /* [n_touched] */
   double             *r, *z, *p, *Ap, *Hp; /* [n] */
   double             *u;          /* [t->n][3] */
+  double             *Ax;         /* [n] result of the current solve */
+  linear_solver      *solver, *own_solver; /* own_solver: if the caller has given none */
   int64_t            *touch_start, *touch; /* entries of terms by touched unknown */
   int32_t            *term;
 };
@@ -34,6 +34,7 @@ struct sap_cg {
 void sap_cg_destroy(sap_cg **c)
 {
   if (!*c) return;
+  linear_solver_destroy(&(*c)->own_solver);
   multifrontal_factor_destroy(&(*c)->factor);
   multifrontal_tree_destroy(&(*c)->tree);
   sparse_rows_destroy(&(*c)->part);
@@ -137,7 +138,7 @@ static PetscErrorCode list_touches(sap_cg *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t, sap_cg **out)
+PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t, linear_solver *solver, sap_cg **out)
 {
   sap_cg  *c;
   int32_t *number = NULL;
@@ -147,6 +148,9 @@ PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t,
   c->o = o, c->t = t, c->n = o->A ? o->A->n_rows : o->n;
   double       **vectors[] = {&c->r, &c->z, &c->p, &c->Ap, &c->Hp};
   PetscErrorCode code      = make_blocks(c);
+  if (!code) code = sap_cg_register();
+  if (!code && !solver) code = linear_solver_create(PETSC_COMM_SELF, "sap_", &c->own_solver);
+  c->solver = solver ? solver : c->own_solver;
   for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("conjugate gradients", c->n, sizeof(double), vectors[k]);
   if (!code && t && t->n > 0) {
     code = memory_alloc("touched unknowns", c->n, sizeof *number, &number);
@@ -226,136 +230,122 @@ static double sap_cg_norm(const sap_cg *c, const double *r, double *scaled)
 
 double sap_cg_size(sap_cg *c, const double *x) { return sap_cg_norm(c, x, c->z); }
 
-PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
-                            int64_t *iterations)
+/* ---- the KSP type "weightedcg": conjugate gradients that stop by |D r| and also accumulate A x ---- */
+
+static PetscErrorCode KSPSetUp_WeightedCG(KSP ksp)
+{
+  PC        pc;
+  PetscBool is_ours;
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSAPBLOCKS, &is_ours));
+  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP, "KSP type " KSPWEIGHTEDCG " needs PC type " PCSAPBLOCKS "; choose ksp_type cg for other preconditioners");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode iterate_weighted_cg(KSP ksp, sap_cg *c, const double *b, double *x, double *Ax)
 {
   const int64_t n = c->n;
   double        rz, last = 1.0;
   PetscFunctionBegin;
   memset(x, 0, (size_t)n * sizeof *x), memset(Ax, 0, (size_t)n * sizeof *Ax);
   memcpy(c->r, b, (size_t)n * sizeof *b);
-  const double least = fmax(tolerance, SAP_CG_ROUNDING * sap_cg_norm(c, b, c->z));
-  *iterations = 0;
-  for (int64_t k = 0; k < most_iterations && !stop_is_urgent(); ++k) {
-    if (!(sap_cg_norm(c, c->r, c->z) > least)) break;
+  for (ksp->its = 0;; ++ksp->its) {
+    ksp->rnorm = sap_cg_norm(c, c->r, c->z);
+    PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
+    PetscCall(KSPMonitor(ksp, ksp->its, ksp->rnorm));
+    PetscCall((*ksp->converged)(ksp, ksp->its, ksp->rnorm, &ksp->reason, ksp->cnvP));
+    if (!ksp->reason && ksp->its >= ksp->max_it) ksp->reason = KSP_DIVERGED_ITS;
+    if (ksp->reason) break;
     sap_cg_precondition(c, c->r, c->z);
     rz                = team_dot(n, c->r, c->z);
-    const double beta = k > 0 ? rz / last : 0.0;
+    const double beta = ksp->its > 0 ? rz / last : 0.0;
     #pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
     for (int64_t i = 0; i < n; ++i) c->p[i] = c->z[i] + beta * c->p[i];
     PetscCall(c->o->product(c->o->context, c->p, c->Ap));
     sap_cg_add_terms(c, c->p, c->Ap, c->Hp);
     const double curve = team_dot(n, c->p, c->Hp), a = rz / curve;
-    if (!(curve > 0.0) || !isfinite(a)) break;
+    if (!(curve > 0.0) || !isfinite(a)) {
+      ksp->reason = KSP_DIVERGED_INDEFINITE_MAT;
+      break;
+    }
     #pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
     for (int64_t i = 0; i < n; ++i) x[i] += a * c->p[i], Ax[i] += a * c->Ap[i], c->r[i] -= a * c->Hp[i];
-    last = rz, ++*iterations;
+    last = rz;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-enum { RESTART = 50 };
-
-/* PETSc's GMRES on D H, D b, so that it minimises the norm |D (H x - b)|. */
-typedef struct {
-  sap_cg *c;
-  double *root; /* [n] D */
-  Vec     b, x;
-  Mat     A;
-  KSP     ksp;
-} gmres;
-
-static PetscErrorCode apply_scaled_matrix(Mat A, Vec x, Vec y)
+static PetscErrorCode KSPSolve_WeightedCG(KSP ksp)
 {
-  gmres        *g;
-  const double *from;
-  double       *to;
+  Mat           A;
+  sap_cg       *c;
+  const double *b;
+  double       *x;
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &g));
-  sap_cg *c = g->c;
-  PetscCall(VecGetArrayRead(x, &from));
-  PetscCall(VecGetArray(y, &to));
-  PetscCall(c->o->product(c->o->context, from, c->Ap));
-  sap_cg_add_terms(c, from, c->Ap, to);
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
-  for (int64_t i = 0; i < c->n; ++i) to[i] *= g->root[i];
-  PetscCall(VecRestoreArray(y, &to));
-  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(linear_solver_context(A, &c));
+  PetscCall(VecGetArrayRead(ksp->vec_rhs, &b));
+  PetscCall(VecGetArrayWrite(ksp->vec_sol, &x));
+  PetscCall(iterate_weighted_cg(ksp, c, b, x, c->Ax));
+  PetscCall(VecRestoreArrayWrite(ksp->vec_sol, &x));
+  PetscCall(VecRestoreArrayRead(ksp->vec_rhs, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode apply_preconditioner(PC pc, Vec x, Vec y)
+static PetscErrorCode KSPCreate_WeightedCG(KSP ksp)
 {
-  gmres        *g;
-  const double *from;
-  double       *to;
   PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &g));
-  sap_cg *c = g->c;
-  PetscCall(VecGetArrayRead(x, &from));
-  PetscCall(VecGetArray(y, &to));
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
-  for (int64_t i = 0; i < c->n; ++i) c->r[i] = from[i] / g->root[i];
-  sap_cg_precondition(c, c->r, to);
-  PetscCall(VecRestoreArray(y, &to));
-  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  ksp->ops->setup          = KSPSetUp_WeightedCG;
+  ksp->ops->solve          = KSPSolve_WeightedCG;
+  ksp->ops->destroy        = KSPDestroyDefault;
+  ksp->ops->buildsolution  = KSPBuildSolutionDefault;
+  ksp->ops->buildresidual  = KSPBuildResidualDefault;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode set_up_gmres(gmres *g, double tolerance, int64_t most)
+PetscErrorCode sap_cg_register(void) { return KSPRegister(KSPWEIGHTEDCG, KSPCreate_WeightedCG); }
+
+/* ---- solves ---- */
+
+static PetscErrorCode multiply_hessian(void *context, const double *x, double *y)
 {
-  const PetscInt n = (PetscInt)g->c->n;
-  PC             pc;
+  sap_cg *c = context;
   PetscFunctionBegin;
-  PetscCall(vec_threaded_create(PETSC_COMM_SELF, n, &g->x));
-  PetscCall(VecDuplicate(g->x, &g->b));
-  PetscCall(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, g, &g->A));
-  PetscCall(MatShellSetOperation(g->A, MATOP_MULT, (void (*)(void))apply_scaled_matrix));
-  PetscCall(MatShellSetVecType(g->A, VECTHREADED));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &g->ksp));
-  PetscCall(KSPSetType(g->ksp, KSPGMRES));
-  PetscCall(KSPGMRESSetRestart(g->ksp, RESTART));
-  PetscCall(KSPSetPCSide(g->ksp, PC_RIGHT));
-  PetscCall(KSPSetTolerances(g->ksp, SAP_CG_ROUNDING, tolerance, PETSC_DEFAULT, (PetscInt)most));
-  PetscCall(KSPSetOperators(g->ksp, g->A, g->A));
-  PetscCall(KSPGetPC(g->ksp, &pc));
-  PetscCall(PCSetType(pc, PCSHELL));
-  PetscCall(PCShellSetContext(pc, g));
-  PetscCall(PCShellSetApply(pc, apply_preconditioner));
+  PetscCall(c->o->product(c->o->context, x, c->Ap));
+  sap_cg_add_terms(c, x, c->Ap, y);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode run_gmres(gmres *g, const double *b, double *x, int64_t *iterations)
+static PetscErrorCode apply_blocks(void *context, const double *r, double *z)
 {
-  double       *to;
-  const double *from;
-  PetscInt      n_its;
-  PetscFunctionBegin;
-  PetscCall(VecGetArray(g->b, &to));
-  for (int64_t i = 0; i < g->c->n; ++i) to[i] = g->root[i] * b[i];
-  PetscCall(VecRestoreArray(g->b, &to));
-  PetscCall(KSPSolve(g->ksp, g->b, g->x));
-  PetscCall(KSPGetIterationNumber(g->ksp, &n_its));
-  *iterations = n_its;
-  PetscCall(VecGetArrayRead(g->x, &from));
-  memcpy(x, from, (size_t)g->c->n * sizeof *x);
-  PetscCall(VecRestoreArrayRead(g->x, &from));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  sap_cg_precondition(context, r, z);
+  return PETSC_SUCCESS;
 }
 
-PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+static PetscErrorCode solve_by_type(const char *type, sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
                                int64_t *iterations)
 {
-  gmres g = {.c = c, .root = c->p};
+  const linear_system l = {.ksp = type, .pc = PCSAPBLOCKS, .n = c->n, .context = c, .product = multiply_hessian, .precondition = apply_blocks,
+                           .restart = RESTART, .weight = c->inverse, .weighted = KSPWEIGHTEDCG};
+  bool                is_weighted;
   PetscFunctionBegin;
-  for (int64_t i = 0; i < c->n; ++i) g.root[i] = sqrt(c->inverse[i]);
-  PetscErrorCode code = set_up_gmres(&g, tolerance, most_iterations);
-  if (!code) code = run_gmres(&g, b, x, iterations);
-  if (!code) code = c->o->product(c->o->context, x, Ax);
-  PetscCall(KSPDestroy(&g.ksp));
-  PetscCall(MatDestroy(&g.A));
-  PetscCall(VecDestroy(&g.b));
-  PetscCall(VecDestroy(&g.x));
-  PetscCall(code);
+  PetscCall(linear_solver_set(c->solver, &l));
+  PetscCall(linear_solver_set_tolerance(c->solver, SAP_CG_ROUNDING, tolerance, most_iterations));
+  PetscCall(linear_solver_is(c->solver, KSPWEIGHTEDCG, &is_weighted));
+  c->Ax = Ax;
+  PetscCall(linear_solver_solve(c->solver, b, x, iterations));
+  if (!is_weighted) PetscCall(c->o->product(c->o->context, x, Ax));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax, int64_t *iterations)
+{
+  return solve_by_type(KSPWEIGHTEDCG, c, b, tolerance, most_iterations, x, Ax, iterations);
+}
+
+PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax, int64_t *iterations)
+{
+  return solve_by_type(KSPGMRES, c, b, tolerance, most_iterations, x, Ax, iterations);
 }

@@ -1,8 +1,9 @@
-/* Conjugate gradients and GMRES on H = A + J^T G J with A given by its products. The preconditioner is the exact factor of H
+/* Conjugate gradients and GMRES (KSP types weightedcg and gmres) on H = A + J^T G J with A given by its products. The preconditioner is the exact factor of H
  * restricted to the unknowns that terms act on, which handles stiff contacts, and 3 x 3 blocks of A elsewhere. Threaded; the result is
  * bit-identical for any number of threads if the products are. Used by sap.c and by implicit steps of single bodies. */
 #ifndef SS_OPTIM_SAP_SAP_CG_H
 #define SS_OPTIM_SAP_SAP_CG_H
+#include "optim/linear/linear_solver.h"
 #include "optim/multifrontal/multifrontal.h"
 
 /* A, symmetric positive definite, by its products. */
@@ -19,9 +20,12 @@ typedef struct {
   PetscErrorCode   (*blocks)(void *context, double *block, double *weight);
 } sap_operator;
 
+#define KSPWEIGHTEDCG "weightedcg" /* the KSP type of sap_cg_solve; needs PC type sapblocks */
+
 typedef struct sap_cg sap_cg;
-/* o and t are borrowed; t NULL: no terms. */
-PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t, sap_cg **out);
+/* o, t and solver are borrowed; t NULL: no terms. The systems are solved with the options of `solver`; NULL: with prefix sap_. */
+PetscErrorCode sap_cg_create(const sap_operator *o, const multifrontal_terms *t, linear_solver *solver, sap_cg **out);
+PetscErrorCode sap_cg_register(void); /* the KSP type */
 void           sap_cg_destroy(sap_cg **c);
 /* Set G [t->n][9] (borrowed) and factor the preconditioner. *is_definite false: not positive definite; it must not be used. */
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);

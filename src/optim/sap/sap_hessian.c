@@ -68,7 +68,7 @@ PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out)
   PetscErrorCode code = memory_alloc("marks of columns", team_threads() * s->n, sizeof *out->mark, &out->mark);
   if (!code) code = memory_alloc("Newton direction", s->n, sizeof *out->work, &out->work);
   const sap_problem *p = s->problem;
-  if (!code && p->operator) code = sap_cg_create(p->operator, p->columns, &out->cg);
+  if (!code && p->operator) code = sap_cg_create(p->operator, p->columns, p->solver, &out->cg);
   else if (!code && !p->front) code = build_pattern(s, out->mark, &out->H);
   if (code) sap_hessian_destroy(out);
   PetscCall(code);
@@ -115,6 +115,7 @@ PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_defi
   const int64_t      n = h->s->n;
   const sap_problem *p = h->s->problem;
   PetscFunctionBegin;
+  h->G = G;
   if (h->cg) {
     PetscCall(sap_cg_set(h->cg, G, is_definite));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,18 +139,52 @@ PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_defi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void sap_hessian_solve(const sap_hessian *h, const double *b, double *x)
+/* x = S b + J^T G b of the late unknowns, for PC types and KSP types that need products. */
+static PetscErrorCode multiply_hessian(void *context, const double *x, double *y)
 {
-  const sap_system *s = h->s;
+  const sap_hessian *h = context;
+  const sap_system  *s = h->s;
+  memset(h->work, 0, (size_t)s->n * sizeof *h->work);
+  for (int64_t a = 0; a < s->J.n; ++a) {
+    double u[3] = {0.0, 0.0, 0.0};
+    for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
+      for (int i = 0; i < 3; ++i) u[i] += s->J.value[3 * e + i] * x[s->J.column[e]];
+    const double *const G = h->G + 9 * a;
+    for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
+      for (int i = 0; i < 3; ++i) h->work[s->J.column[e]] += s->J.value[3 * e + i] * (G[3 * i] * u[0] + G[3 * i + 1] * u[1] + G[3 * i + 2] * u[2]);
+  }
+  sap_system_product(s, x, y);
+  for (int64_t i = 0; i < s->n; ++i) y[i] += h->work[i];
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode divide_by_factor(void *context, const double *b, double *x)
+{
+  const sap_hessian *h = context;
+  const sap_system  *s = h->s;
   if (s->problem->front) {
     for (int64_t i = 0; i < s->n; ++i) s->wide[s->own[i]] = b[i];
     if (h->is_dual) multifrontal_dual_solve(h->dual, s->wide);
     else multifrontal_solve_late(s->problem->front, s->wide);
     for (int64_t i = 0; i < s->n; ++i) x[i] = s->wide[s->own[i]];
-    return;
+    return PETSC_SUCCESS;
   }
   const int32_t *dof = mass_factor_dof(h->factor);
   for (int64_t at = 0; at < s->n; ++at) h->work[at] = b[dof[at]];
   mass_factor_solve_places(h->factor, h->work);
   for (int64_t at = 0; at < s->n; ++at) x[dof[at]] = h->work[at];
+  return PETSC_SUCCESS;
+}
+
+PetscErrorCode sap_hessian_solve(sap_hessian *h, const double *b, double *x)
+{
+  const sap_problem  *p      = h->s->problem;
+  const linear_system system = {.ksp = KSPPREONLY, .pc = p->front ? PCMULTIFRONTAL : PCMASSFACTOR, .n = h->s->n, .context = h,
+                                .product = p->front ? multiply_hessian : NULL, .precondition = divide_by_factor, .A = p->front ? NULL : &h->H};
+  PetscFunctionBegin;
+  if (p->solver) {
+    PetscCall(linear_solver_set(p->solver, &system));
+    PetscCall(linear_solver_solve(p->solver, b, x, NULL));
+  } else PetscCall(divide_by_factor(h, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,12 +14,13 @@ typedef struct {
   bool              is_dual; /* the last factorisation used `dual` */
   int32_t          *mark;   /* [threads][n] slot of a column in the row being assembled */
   double           *work;   /* [n] */
+  const double     *G;      /* of the last factorisation, borrowed */
 } sap_hessian;
 
 PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out);
 void           sap_hessian_destroy(sap_hessian *h);
 /* Factor H for G [n_terms][9]. *is_definite false: H is not positive definite, the factor must not be used. */
 PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_definite);
-/* x = H^-1 b, [n]; x may be b. Not available with an operator: use sap_cg_solve with h->cg, which sap_hessian_factor has set. */
-void sap_hessian_solve(const sap_hessian *h, const double *b, double *x);
+/* x = H^-1 b, [n]; x may be b. By the KSP of the problem, if it has one. Not available with an operator: use sap_cg_solve with h->cg, which sap_hessian_factor has set. */
+PetscErrorCode sap_hessian_solve(sap_hessian *h, const double *b, double *x);
 #endif

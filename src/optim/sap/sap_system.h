@@ -37,6 +37,7 @@ typedef struct {
   /* [n_contacts][3] predicted contact impulses, 0 where unknown; NULL: none. They predict stick and slip for the first search
    * direction only, and only with the regularised law. */
   const double       *pushes;
+  linear_solver      *solver; /* of the Newton systems; NULL: with conjugate gradients one with prefix sap_, else the factor alone */
 } sap_problem;
 
 typedef struct {

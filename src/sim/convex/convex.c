@@ -17,6 +17,8 @@
 #include "core/memory.h"
 #include "sim/step/step_stages.h"
 #include "discretize/mpm/mpm_domain.h"
+#include "optim/friction/sparse_direct.h"
+#include "optim/optim.h"
 #include "optim/sap/sap_law.h"
 #include "sim/convex/convex_constraints.h"
 #include "sim/convex/convex_contacts.h"
@@ -30,6 +32,7 @@ typedef struct {
   step_frame frame;
   const convex_options *options;
   const newton_options *newton;
+  linear_solver *motion_solver, *contact_solver, *newton_solver; /* free motion; convex problems; motion with contact */
   bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
 
@@ -99,7 +102,7 @@ static PetscErrorCode outer_newton_create(convex_attempt *p, const multifrontal_
   PetscCall(memory_alloc("costs of contacts", m, sizeof *w->cost, &w->cost));
   PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
   PetscCall(step_operator_create(&p->c->frame.layout, &p->unknowns, &p->motion.A, &w->products));
-  PetscCall(sap_cg_create(&w->products.operator, columns, &w->cg));
+  PetscCall(sap_cg_create(&w->products.operator, columns, p->c->newton_solver, &w->cg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -214,7 +217,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
   sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
                                p->terms, p->motion.front, &columns,
-                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL, guess};
+                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL, guess, p->c->contact_solver};
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
@@ -364,7 +367,7 @@ static PetscErrorCode convex_try(void *context, step_status *status, step_report
     PetscCall(step_unknowns_jacobian(&p->unknowns, &f->contacts.rows, &p->J));
     PetscCall(convex_constraints_create(&f->layout, &p->unknowns, &p->constraints));
     PetscCall(convex_constraints_append(&p->constraints, &p->unknowns, &p->J));
-    const step_motion_options own = {p->c->options->linear, true, p->c->tries_exact, p->c->newton};
+    const step_motion_options own = {p->c->options->linear, true, p->c->tries_exact, p->c->newton, p->c->motion_solver};
     PetscCall(step_motion_create(&f->layout, &p->unknowns, &own, &p->J, &p->motion));
     PetscCall(move_freely(p, status, report));
     if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -419,8 +422,13 @@ static void convex_destroy(formulation *f)
 {
   convex *c = (convex *)f;
   step_frame_destroy(&c->frame);
+  linear_solver_destroy(&c->motion_solver);
+  linear_solver_destroy(&c->contact_solver);
+  linear_solver_destroy(&c->newton_solver);
   memory_free(&c->tries_exact);
 }
+
+static const char MOTION[] = "convex_motion_", CONTACT[] = "convex_contact_", NEWTON[] = "convex_newton_"; /* prefixes of options */
 
 static PetscErrorCode convex_create(scene *s, formulation *f)
 {
@@ -430,10 +438,27 @@ static PetscErrorCode convex_create(scene *s, formulation *f)
   c->options = s->options->solver->convex;
   c->newton  = s->options->solver->newton;
   PetscCall(step_frame_create(s, 0.0, &c->frame));
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_create(s->comm, MOTION, &c->motion_solver));
+  PetscCall(linear_solver_create(s->comm, CONTACT, &c->contact_solver));
+  PetscCall(linear_solver_create(s->comm, NEWTON, &c->newton_solver));
   for (int i = 0; i < s->n_systems; ++i) is_any |= mpm_domain_has_projected_tangent(s->systems[i]);
   if (is_any) PetscCall(memory_alloc("systems", s->n_systems, sizeof *c->tries_exact, &c->tries_exact));
   for (int i = 0; i < s->n_systems && is_any; ++i) c->tries_exact[i] = mpm_domain_has_projected_tangent(s->systems[i]);
   convex_constraints_take_over(s);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode convex_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  PetscCall(optim_register_all());
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
+  PetscCall(step_motion_probe(MOTION, s->options->solver->convex->linear));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMASSFACTOR, true, false));
+  PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMULTIFRONTAL, false, false));
+  if (s->options->solver->convex->linear != MOTION_DIRECT) PetscCall(linear_solver_probe(CONTACT, KSPWEIGHTEDCG, PCSAPBLOCKS, false, false));
+  PetscCall(linear_solver_probe(NEWTON, KSPGMRES, PCSAPBLOCKS, false, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -445,6 +470,7 @@ const formulation_ops convex_formulation = {
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,
+  .probe         = convex_probe,
   .scene.check    = convex_check,
   .step     = convex_step,
   .fields   = convex_fields,

@@ -17,6 +17,8 @@
 #include "sim/step/step_stages.h"
 #include "core/timer.h"
 #include "optim/friction/delassus.h"
+#include "optim/friction/sparse_direct.h"
+#include "optim/optim.h"
 #include "sim/exact/exact_export.h"
 #include "sim/exact/exact_working_set.h"
 #include "sim/step/nonlinear.h"
@@ -33,6 +35,7 @@ typedef struct {
   const char             *name; /* of the run, in files of contact problems */
   bool                    keeps_problem;
   exact_export              last; /* if keeps_problem */
+  linear_solver            *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
 } exact;
 
 /* Of the thickest fibre: smaller changes of the trajectory since the last contact detection do not require a new one. */
@@ -132,6 +135,7 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
   PetscCall(step_unknowns_mass(&p->unknowns, &p->e->frame.layout, NULL, &M));
   PetscCall(step_unknowns_jacobian(&p->unknowns, &p->set.rows, &H));
   const PetscErrorCode code = delassus_create_system(&M, &H, &p->W);
+  if (p->W) delassus_set_solvers(p->W, p->e->motion_solver, p->e->contact_solver);
   sparse_rows_destroy(&M);
   sparse_rows_destroy(&H);
   step_line_search_destroy(&p->search);
@@ -170,7 +174,7 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
   PetscFunctionBegin;
   if (s->n <= EXACT_FEW) now->tolerance = e->friction->tolerance;
   step_unknowns_fold(&p->unknowns, p->g, p->right);
-  delassus_solve(p->W, p->right, p->dy);
+  PetscCall(delassus_solve(p->W, p->right, p->dy));
   for (int64_t i = 0; i < p->n; ++i) p->dy[i] = -p->dy[i];
   if (s->n > 0) {
     friction_result result;
@@ -194,7 +198,7 @@ static PetscErrorCode solve_linearised(void *context, nonlinear_state *now, step
     memset(p->full, 0, (size_t)p->unknowns.n_full * sizeof *p->full);
     contact_jacobian_scatter(&s->rows, 1.0, s->r, p->full);
     step_unknowns_fold(&p->unknowns, p->full, p->right);
-    delassus_solve(p->W, p->right, p->right);
+    PetscCall(delassus_solve(p->W, p->right, p->right));
     for (int64_t i = 0; i < p->n; ++i) p->dy[i] += p->right[i];
   }
   for (int64_t i = 0; i < p->n; ++i) p->y[i] += p->dy[i];
@@ -355,7 +359,11 @@ static void exact_destroy(formulation *f)
   exact *e = (exact *)f;
   step_frame_destroy(&e->frame);
   exact_export_destroy(&e->last);
+  linear_solver_destroy(&e->motion_solver);
+  linear_solver_destroy(&e->contact_solver);
 }
+
+static const char MOTION[] = "exact_motion_", CONTACT[] = "exact_contact_"; /* prefixes of options */
 
 static PetscErrorCode exact_create(scene *s, formulation *f)
 {
@@ -367,7 +375,25 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));
+  PetscCall(linear_solver_create(s->comm, CONTACT, &e->contact_solver));
   PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode exact_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_probe(MOTION, KSPPREONLY, PCMASSFACTOR, true, false));
+  const int method = s->options->solver->friction->method;
+  if (method != FRICTION_METHOD_SPLITTING && method != FRICTION_METHOD_GRADIENT) { /* these have no linear systems */
+    if (method != FRICTION_METHOD_ADMM) PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCFRICTIONLU, false, false));
+    PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCSPARSEDIRECT, true, false));
+  }
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_LU));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,6 +405,7 @@ const formulation_ops exact_formulation = {
   .remedy        = "another solver.friction.method",
   .size          = sizeof(exact),
   .create        = exact_create,
+  .probe         = exact_probe,
   .step          = exact_step,
   .fields        = exact_fields,
   .scene.describe      = exact_describe,

@@ -20,6 +20,8 @@
 #include "discretize/mpm/mpm_grid.h"
 #include "discretize/nodal/nodal_body.h"
 #include "discretize/nodal/nodal_keys.h"
+#include "optim/friction/sparse_direct.h"
+#include "optim/optim.h"
 #include "sim/hybrid/hybrid_contact.h"
 #include "sim/hybrid/hybrid_keys.h"
 #include "sim/hybrid/hybrid_momentum.h"
@@ -212,6 +214,7 @@ typedef struct {
   formulation     base;
   const hybrid_options *options;
   const newton_options *newton;
+  linear_solver  *motion_solver;
   step_layout     layout;
   step_record     record;
   hybrid_contact  contact;
@@ -248,7 +251,7 @@ static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_
   step_layout *l = &p->h->layout;
   const bool   was_unsolved = report->is_unsolved; /* in the free motion of this step */
   PetscCall(step_unknowns_create(l, &p->unknowns));
-  const step_motion_options own = {.linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton};
+  const step_motion_options own = {.linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton, .solver = p->h->motion_solver};
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, status, report));
   report->is_unsolved |= was_unsolved;
@@ -385,12 +388,15 @@ static PetscErrorCode hybrid_fields(formulation *f, field_table *table)
 static void hybrid_destroy(formulation *f)
 {
   hybrid *h = (hybrid *)f;
+  linear_solver_destroy(&h->motion_solver);
   step_layout_destroy(&h->layout);
   step_record_destroy(&h->record);
   hybrid_contact_destroy(&h->contact);
   hybrid_momentum_destroy(&h->momentum);
   memory_free(&h->v_free), memory_free(&h->tries_exact);
 }
+
+static const char MOTION[] = "hybrid_motion_"; /* prefix of options */
 
 static PetscErrorCode hybrid_create(scene *s, formulation *f)
 {
@@ -400,6 +406,8 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   h->newton  = s->options->solver->newton;
   step_record_attach(&h->record, f);
   PetscCall(step_layout_create(s, &h->layout));
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_create(s->comm, MOTION, &h->motion_solver));
   PetscCall(memory_alloc("systems", s->n_systems, sizeof *h->tries_exact, &h->tries_exact));
   for (int i = 0; i < s->n_systems; ++i) {
     const nodal_body *nodal = nodal_body_of(s->systems[i]);
@@ -407,6 +415,15 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
   }
   PetscCall(hybrid_contact_create(s, h->options, &h->contact));
   PetscCall(hybrid_momentum_create(s, &h->momentum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode hybrid_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  PetscCall(optim_register_all());
+  PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
+  PetscCall(step_motion_probe(MOTION, s->options->solver->hybrid->linear));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -418,6 +435,7 @@ const formulation_ops hybrid_formulation = {
     .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
     .size     = sizeof(hybrid),
     .create   = hybrid_create,
+  .probe         = hybrid_probe,
     .scene.check    = hybrid_check,
     .step     = hybrid_step,
     .fields   = hybrid_fields,

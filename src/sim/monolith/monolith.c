@@ -17,6 +17,10 @@
 #include "discretize/mac/mac_memory.h"
 #include "discretize/mac/mac_side.h"
 #include "discretize/rigid/rigid_body.h"
+#include "optim/bounds/bounds_petsc.h"
+#include "optim/bounds/bounds_cg.h"
+#include "optim/bounds/bounds_qp.h"
+#include "optim/optim.h"
 #include "sim/monolith/monolith_flow.h"
 #include "sim/monolith/monolith_rheology.h"
 #include "sim/scene/scene.h"
@@ -232,6 +236,7 @@ typedef struct {
   mac_system        system;
   mac_memory       *memory;
   granular_work        *work;
+  granular_solvers  solvers;
 } monolith;
 
 /* Temporary data of one step. */
@@ -476,7 +481,14 @@ static void monolith_destroy(formulation *f)
   mac_system_destroy(&m->system);
   mac_memory_destroy(&m->memory);
   granular_work_destroy(&m->work);
+  linear_solver_destroy(&m->solvers.pressure);
+  linear_solver_destroy(&m->solvers.contact);
+  linear_solver_destroy(&m->solvers.stress);
+  linear_solver_destroy(&m->solvers.friction);
 }
+
+/* Prefixes of options. */
+static const char PRESSURE[] = "monolith_pressure_", CONTACT[] = "monolith_contact_", STRESS[] = "monolith_stress_", FRICTION[] = "monolith_friction_";
 
 static PetscErrorCode monolith_create(scene *s, formulation *f)
 {
@@ -493,9 +505,30 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
   PetscCall(monolith_contacts_create(s, &m->contacts));
   PetscCall(monolith_solids_create(s, &m->solids));
   PetscCall(granular_work_create(&m->work));
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_create(s->comm, PRESSURE, &m->solvers.pressure));
+  PetscCall(linear_solver_create(s->comm, CONTACT, &m->solvers.contact));
+  PetscCall(linear_solver_create(s->comm, STRESS, &m->solvers.stress));
+  PetscCall(linear_solver_create(s->comm, FRICTION, &m->solvers.friction));
+  granular_work_set_solvers(m->work, &m->solvers);
   for (int i = 0; i < s->n_systems; ++i)
     if (mac_domain_of(s->systems[i])) m->domain = mac_domain_of(s->systems[i]);
   if (m->domain) PetscCall(mac_memory_create(&m->memory));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode monolith_probe(const scene *s)
+{
+  PetscFunctionBegin;
+  PetscCall(optim_register_all());
+  PetscCall(linear_solver_probe(FRICTION, KSPPREONLY, PCFRICTIONLU, false, false));
+  const bounds_options *const all[]    = {s->options->solver->flow->pressure, s->options->solver->flow->pressure, s->options->solver->flow->boxes};
+  const char *const           prefix[] = {PRESSURE, CONTACT, STRESS};
+  for (int k = 0; k < 3; ++k) {
+    const int method = all[k]->method;
+    if (method == BOUNDS_METHOD_ACTIVE_SET || method == BOUNDS_METHOD_CG) PetscCall(linear_solver_probe(prefix[k], KSPFACECG, PCFACE, false, true));
+    if (method == BOUNDS_METHOD_TAO || method == BOUNDS_METHOD_SNESVI) PetscCall(bounds_petsc_probe(all[k], method == BOUNDS_METHOD_SNESVI));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,6 +541,7 @@ const formulation_ops monolith_formulation = {
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
   .size          = sizeof(monolith),
   .create        = monolith_create,
+  .probe         = monolith_probe,
   .scene.check         = monolith_check,
   .step          = monolith_advance,
   .pressure      = monolith_pressure,

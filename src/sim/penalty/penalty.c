@@ -6,6 +6,7 @@
 #include "discretize/body/body_stages.h"
 #include "sim/step/step_stages.h"
 #include "discretize/particles/particles.h"
+#include "optim/linear/linear_solver.h"
 #include "optim/linear/mat_block3.h"
 #include "optim/optim.h"
 #include "optim/linear/pc_metis_schwarz.h"
@@ -134,41 +135,6 @@ static PetscErrorCode tangent_block_diagonal(Mat H, PetscScalar *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The convergence test selected by PETSc's options, extended by interruption of the step. */
-typedef struct {
-  PetscErrorCode (*test)(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context);
-  PetscErrorCode (*destroy)(void *context);
-  void *context;
-} linear_test;
-
-static PetscErrorCode linear_converged(KSP ksp, PetscInt i, PetscReal norm, KSPConvergedReason *reason, void *context)
-{
-  PetscFunctionBegin;
-  const linear_test *inner = context;
-  if (stop_is_urgent()) *reason = KSP_DIVERGED_BREAKDOWN;
-  else PetscCall(inner->test(ksp, i, norm, reason, inner->context));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode linear_test_destroy(void *context)
-{
-  PetscFunctionBegin;
-  linear_test *inner = context;
-  if (inner->destroy) PetscCall(inner->destroy(inner->context));
-  PetscCall(PetscFree(inner));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode make_linear_stoppable(KSP ksp)
-{
-  PetscFunctionBegin;
-  linear_test *inner;
-  PetscCall(PetscNew(&inner));
-  PetscCall(KSPGetAndClearConvergenceTest(ksp, &inner->test, &inner->context, &inner->destroy));
-  PetscCall(KSPSetConvergenceTest(ksp, linear_converged, inner, linear_test_destroy));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode petsc_destroy(penalty *p)
 {
   PetscFunctionBegin;
@@ -196,7 +162,6 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(VecSetSizes(p->z, n, n));
   PetscCall(VecSetBlockSize(p->z, 3));
   PetscCall(VecSetType(p->z, "threaded"));
-  PetscCall(VecSetFromOptions(p->z));
   PetscCall(VecDuplicate(p->z, &p->g));
   PetscCall(VecDuplicate(p->z, &p->dinv));
   PetscCall(VecDuplicate(p->z, &p->columns));
@@ -212,7 +177,8 @@ static PetscErrorCode petsc_create(penalty *p)
   }
 
   PetscCall(SNESCreate(p->system.layout.scene->comm, &p->snes));
-  PetscCall(SNESSetType(p->snes, "stabilized"));
+  PetscCall(SNESSetOptionsPrefix(p->snes, "penalty_"));
+  PetscCall(SNESSetType(p->snes, SNESSTABILIZED));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
   if (newton->norm == NEWTON_NORM_ACCELERATION) { /* otherwise the equations and the merit function are not scaled */
     PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
@@ -233,7 +199,10 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pc_types[linear->preconditioner]));
   PetscCall(SNESSetFromOptions(p->snes));
-  PetscCall(make_linear_stoppable(ksp));
+  PetscBool is_stabilized;
+  PetscCall(PetscObjectTypeCompare((PetscObject)p->snes, SNESSTABILIZED, &is_stabilized));
+  PetscCheck(is_stabilized, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "formulation penalty supports only SNES type " SNESSTABILIZED);
+  PetscCall(linear_solver_make_stoppable(ksp));
   p->n_petsc = p->system.layout.n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -325,6 +294,60 @@ static void penalty_destroy(formulation *f)
   memory_free(&p->work);
 }
 
+static PetscErrorCode copy_vector(Mat A, Vec x, Vec y)
+{
+  (void)A;
+  return VecCopy(x, y);
+}
+static PetscErrorCode unit_blocks(Mat A, PetscScalar *d)
+{
+  PetscInt n;
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  for (PetscInt i = 0; i < 3 * n; ++i) d[i] = i % 9 % 4 == 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Set up the linear solver of p, created for unit matrices in the formats that a step would use. */
+static PetscErrorCode probe_linear_solver(penalty *p)
+{
+  const int64_t row_start[] = {0, 1, 2};
+  const int32_t col[]       = {0, 1};
+  KSP           ksp;
+  PetscFunctionBegin;
+  PetscCall(MatShellSetOperation(p->H, MATOP_MULT, (void (*)(void))copy_vector));
+  PetscCall(MatShellSetOperation(p->H, MATOP_MULT_TRANSPOSE, (void (*)(void))copy_vector));
+  PetscCall(PetscObjectComposeFunction((PetscObject)p->H, SS_MAT_GET_BLOCK_DIAGONAL3, unit_blocks));
+  if (needs_matrix(p)) {
+    PetscCall(mat_block3_create(p->system.layout.scene->comm, p->system.layout.n_blocks, row_start, col, NULL, false, &p->P));
+    double *value;
+    PetscCall(mat_block3_values(p->P, &value));
+    for (int k = 0; k < 18; ++k) value[k] = k % 9 % 4 == 0;
+    PetscCall(MatAssemblyBegin(p->P, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(p->P, MAT_FINAL_ASSEMBLY));
+  }
+  PetscCall(SNESGetKSP(p->snes, &ksp));
+  PetscCall(KSPSetOperators(ksp, p->H, p->P ? p->P : p->H));
+  PetscCall(KSPSetUp(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode penalty_probe(const scene *s)
+{
+  penalty p = {.newton = *s->options->solver->newton, .linear = *s->options->solver->linear, .n_petsc = -1};
+  PetscFunctionBegin;
+  PetscCall(optim_register_all());
+  p.system.layout.scene    = (scene *)s;
+  p.system.layout.n_blocks = 2;
+  p.linear.preconditioner  = preconditioner_of(s, p.linear.preconditioner);
+  PetscErrorCode code      = petsc_create(&p);
+  if (!code) code = probe_linear_solver(&p);
+  PetscCall(petsc_destroy(&p));
+  PetscCall(MatDestroy(&p.P));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode penalty_create(scene *s, formulation *f)
 {
   PetscFunctionBegin;
@@ -348,6 +371,7 @@ const formulation_ops penalty_formulation = {
   .remedy        = "a softer contact.stiffness",
   .size          = sizeof(penalty),
   .create        = penalty_create,
+  .probe         = penalty_probe,
   .step          = penalty_step,
   .fields        = penalty_fields,
   .destroy       = penalty_destroy,

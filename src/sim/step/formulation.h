@@ -62,6 +62,9 @@ typedef struct {
   size_t      size;          /* of the formulation's struct, whose first member is a `formulation` */
   /* Fill in f, which is zero except for ops. After a failure f->ops->destroy must accept what was built. */
   PetscErrorCode (*create)(scene *s, formulation *f);
+  /* Create every PETSc solver that steps of the scene may use, for a few unknowns and unit matrices, with the options in PETSc's
+   * database; set it up and destroy it. Prints nothing, solves nothing. Called by petsc_options_check before the run. NULL: none. */
+  PetscErrorCode (*probe)(const scene *s);
   /* Advance the scene from t to t + dt. If the status is negative, nothing has changed. Calls stop_is_urgent() often and returns
    * STEP_INTERRUPTED when it is true. */
   PetscErrorCode (*step)(formulation *f, double t, double dt, step_status *verdict, step_report *report);

@@ -32,7 +32,7 @@ static const char *const refreshes[] = {"step", "newton", NULL};
 static const char *const linear_precisions[] = {"double", "single", NULL};
 static const key_spec linear_keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(linear_options, method), .choices = linear_methods, .fallback = "gmres",
-   .help = "Krylov method (other PETSc methods: petsc: {ksp_type: ...})"},
+   .help = "Krylov method (other methods of PETSc: petsc: {penalty_ksp_type: ...})"},
   {.name = "restart", .type = KEY_INT, .offset = offsetof(linear_options, restart), .fallback = "100", .min = 1, .max = 1000,
    .help = "restart length of GMRES, which stores that many vectors; GMRES stalls if stiff sand needs more iterations than this"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(linear_options, max_iterations), .fallback = "200", .min = 1, .max = 100000,

@@ -67,6 +67,24 @@ PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_u
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode divide_by_fronts(void *context, const double *b, double *x)
+{
+  const step_motion *m = context;
+  memcpy(x, b, (size_t)m->A.n_rows * sizeof *x);
+  multifrontal_solve(m->front, x);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode divide_by_factor(void *context, const double *b, double *x)
+{
+  step_motion   *m   = context;
+  const int32_t *dof = mass_factor_dof(m->factor);
+  for (int64_t at = 0; at < m->A.n_rows; ++at) m->right[at] = b[dof[at]];
+  mass_factor_solve_places(m->factor, m->right);
+  for (int64_t at = 0; at < m->A.n_rows; ++at) x[dof[at]] = m->right[at];
+  return PETSC_SUCCESS;
+}
+
 /* Multifrontal factor of m->A, to which contact terms can be added. */
 static PetscErrorCode factor_fronts(step_motion *m, bool *is_definite)
 {
@@ -82,7 +100,7 @@ static PetscErrorCode prepare_products(step_motion *m, const step_layout *l, con
   PetscFunctionBegin;
   if (!m->by_products.x) PetscCall(step_operator_create(l, u, m->is_matrix_free ? NULL : &m->A, &m->by_products));
   sap_cg_destroy(&m->cg);
-  PetscCall(sap_cg_create(&m->by_products.operator, NULL, &m->cg));
+  PetscCall(sap_cg_create(&m->by_products.operator, NULL, m->options.solver, &m->cg));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,14 +249,10 @@ PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double
     PetscCall(divide_by_products(m, m->is_matrix_free ? tolerance : convert_tolerance(m->by_products.l, m->by_products.u->n_full, tolerance), x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (m->front) {
-    multifrontal_solve(m->front, x);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  const int32_t *dof = mass_factor_dof(m->factor);
-  for (int64_t at = 0; at < m->A.n_rows; ++at) m->right[at] = x[dof[at]];
-  mass_factor_solve_places(m->factor, m->right);
-  for (int64_t at = 0; at < m->A.n_rows; ++at) x[dof[at]] = m->right[at];
+  const linear_system system = {.ksp = KSPPREONLY, .pc = m->front ? PCMULTIFRONTAL : PCMASSFACTOR, .n = m->A.n_rows, .context = m,
+                                .precondition = m->front ? divide_by_fronts : divide_by_factor, .A = &m->A};
+  PetscCall(linear_solver_set(m->options.solver, &system));
+  PetscCall(linear_solver_solve(m->options.solver, x, x, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -364,5 +378,18 @@ PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unkn
   const bool is_known = !m->is_exact && result.norm <= (result.norm <= f.o.tolerance ? KNOWN : LINEAR) * result.before;
   if (m->is_exact) step_motion_set_exact(m, l, false);
   if (!is_known) PetscCall(linearise_at_state(m, l, u, false, status, report));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode step_motion_probe(const char *prefix, int linear)
+{
+  PetscFunctionBegin;
+  if (linear != MOTION_ITERATIVE) {
+    PetscCall(linear_solver_probe(prefix, KSPPREONLY, PCMASSFACTOR, true, false));
+    PetscCall(linear_solver_probe(prefix, KSPPREONLY, PCMULTIFRONTAL, true, false));
+  }
+  if (linear == MOTION_DIRECT) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(linear_solver_probe(prefix, KSPWEIGHTEDCG, PCSAPBLOCKS, false, false));
+  PetscCall(linear_solver_probe(prefix, KSPGMRES, PCSAPBLOCKS, false, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,6 +18,7 @@ typedef struct {
   const bool *tries_exact; /* [n_systems] systems with exact tangents, with products and GMRES, while these converge; the motion
                             * controls body_ops.set_definite. NULL: none */
   const newton_options *newton; /* borrowed */
+  linear_solver *solver;        /* borrowed; solves all linear systems */
 } step_motion_options;
 
 typedef struct {
@@ -46,6 +47,9 @@ typedef struct {
 PetscErrorCode step_motion_create(const step_layout *l, const step_unknowns *u, const step_motion_options *o, const sparse_rows *J,
                                   step_motion *m);
 void           step_motion_destroy(step_motion *m);
+/* Set up linear solvers with this prefix for every method that a motion with option linear: MOTION_... may choose, with PETSc's
+ * options. */
+PetscErrorCode step_motion_probe(const char *prefix, int linear);
 /* Evaluate m->g at m->v, and update l->v and the poses. */
 PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_unknowns *u, bool with_tangent, step_status *status,
                                     step_report *report);

@@ -778,7 +778,7 @@ static void gradients_solve_to_the_tolerance(void **state)
       G[9 * a + 4] = G[9 * a + 8] = a % 3 ? 1e4 : 0.0;
     }
     for (int64_t i = 0; i < n; ++i) right[i] = scene_random(seed, 3, (uint64_t)i);
-    assert_ok(sap_cg_create(&b.o, &b.columns, &cg));
+    assert_ok(sap_cg_create(&b.o, &b.columns, NULL, &cg));
     for (int with_terms = 0; with_terms < 2; ++with_terms) {
       if (with_terms) assert_ok(sap_cg_set(cg, G, &is_definite));
       for (int64_t most = 1; most <= 1000; most *= 1000) {
@@ -855,7 +855,7 @@ static void gmres_solves_what_is_not_symmetric(void **state)
     assert_ok(memory_alloc("G", 9 * m, sizeof *G, &G));
     for (int64_t a = 0; a < m; ++a) G[9 * a] = 1e2, G[9 * a + 4] = G[9 * a + 8] = 1e4;
     for (int64_t i = 0; i < n; ++i) right[i] = scene_random(seed, 3, (uint64_t)i);
-    assert_ok(sap_cg_create(&b.o, &b.columns, &cg));
+    assert_ok(sap_cg_create(&b.o, &b.columns, NULL, &cg));
     assert_ok(sap_cg_set(cg, G, &is_definite));
     for (int is_gmres = 0; is_gmres < 2; ++is_gmres) {
       assert_ok((is_gmres ? sap_gmres_solve : sap_cg_solve)(cg, right, tolerance, 200, x, Ax, &iterations));
