@@ -57,8 +57,9 @@ pass "a failed run writes a report with the failure"
 # A long history gives a short page that still shows spikes.
 awk 'BEGIN {OFS = ","} NR == 1 {print; next} {row = $0; exit} END {}' FS=, quiet/history.csv >long.csv
 sed -n 2p quiet/history.csv >row
-awk -F, 'BEGIN {OFS = ","; "cat row" | getline line; n = split(line, v, ",");
-  for (i = 1; i <= 200000; ++i) {v[1] = i; v[2] = i * 1e-3; v[14] = i == 123457 ? 7777 : i % 50; s = v[1]; for (k = 2; k <= n; ++k) s = s "," v[k]; print s}}' </dev/null >>long.csv
+awk -F, 'BEGIN {OFS = ","; "head -n 1 long.csv" | getline line; n = split(line, v, ","); for (k = 1; k <= n; ++k) if (v[k] ~ /^sliding/) column = k
+  "cat row" | getline line; n = split(line, v, ",");
+  for (i = 1; i <= 200000; ++i) {v[1] = i; v[2] = i * 1e-3; v[column] = i == 123457 ? 7777 : i % 50; s = v[1]; for (k = 2; k <= n; ++k) s = s "," v[k]; print s}}' </dev/null >>long.csv
 cp long.csv quiet/history.csv
 status 0 "$program" report quiet && [ "$(wc -c <quiet/report.html)" -lt 1500000 ] || fail "the page of a long history"
 grep -qE '> *8000<' quiet/report.html || fail "one spike among 200000 steps is not on the plot"

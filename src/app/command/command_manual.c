@@ -91,20 +91,6 @@ static const manual_entry environment[] = {
   {"TERM", "whether warnings are coloured"},
   {NULL, NULL}};
 
-static const manual_entry files[] = {
-  {"job.yaml", "the job with all defaults written out"},
-  {"checkpoints/", "the state in HDF5 with checksums; resume uses the newest valid one"},
-  {"frames.xmf, frames/", "for ParaView: open frames.xmf"},
-  {"history.csv", "one row per step: energies, momenta, contacts, iterations, seconds"},
-  {"measure/", "one table per measure of the job"},
-  {"summary.txt", "iterations, contacts, time by stage"},
-  {"result.yaml", "for programs: status, totals and statistics of the measures"},
-  {"machine.yaml, stages.csv", "for the report: machine and libraries, time of each stage"},
-  {"report.html", "all results on one page, for a browser"},
-  {"still.png", "picture of the last frame"},
-  {"failure.txt", "after a failed step: which step, why, and possible remedies"},
-  {NULL, NULL}};
-
 static PetscErrorCode append_heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
 {
   PetscFunctionBegin;
@@ -208,7 +194,7 @@ static PetscErrorCode append_program_page(text_buffer *b, const command *const *
   PetscCall(append_exit_codes(b));
   PetscCall(append_entries(b, "ENVIRONMENT", environment));
   PetscCall(text_printf(b, ".SH FILES\nIn a run directory:\n"));
-  for (const manual_entry *e = files; e->name; ++e) PetscCall(append_tagged(b, e->name, NULL, e->text));
+  for (const run_file *f = run_files; f->name; ++f) PetscCall(append_tagged(b, f->name, NULL, f->content));
   PetscCall(text_printf(b, ".SH SEE ALSO\n"));
   for (const command *const *c = commands; *c; ++c) {
     PetscCall(text_printf(b, ".BR "));

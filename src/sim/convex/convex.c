@@ -206,7 +206,7 @@ static void record_solver_result(const convex_options *o, const sap_result *resu
   report->inner_iterations += result->inner;
   report->gradient = result->error;
   if (result->verdict == SAP_OK) return;
-  ++report->fallbacks;
+  ++report->contact_unconverged;
   if (result->verdict == SAP_STOPPED || stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
   else if (!isfinite(result->error)) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
   else if (!(result->error <= o->stall_tolerance)) *verdict = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
@@ -412,10 +412,10 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *verdict, step_
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, verdict, report));
-  report->is_unsolved              = report->residual > p->c->newton->tolerance;
+  report->unconverged              = report->residual > p->c->newton->tolerance;
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
-  report->friction.n_contacts      = p->contacts.n;
-  report->friction.over_constraint = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
+  report->contact_candidates       = p->contacts.n;
+  report->over_constraint          = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -509,6 +509,8 @@ const formulation_ops convex_formulation = {
   .scene.is_rigid = true,
   .outer    = "Newton",
   .inner    = "contact",
+  .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
+              REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,

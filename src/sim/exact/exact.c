@@ -264,15 +264,14 @@ static PetscErrorCode linearise_step(exact *e, exact_problem *p, bool is_start, 
 /* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
 static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *verdict, step_report *report)
 {
-  friction_report *f = &report->friction;
-  f->iterations += result->iterations;
-  f->absolute = result->absolute, f->siconos = result->siconos, f->scaled = result->scaled;
-  f->method = -1;
+  report->friction_iterations += result->iterations;
+  report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos, report->friction_error = result->scaled;
+  report->friction_method = -1;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
-    if (strcmp(friction_solvers[k].name, result->method) == 0) f->method = k;
+    if (strcmp(friction_solvers[k].name, result->method) == 0) report->friction_method = k;
   const bool is_short = result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED;
   if (result->verdict == FRICTION_OK || (!is_last && is_short)) return;
-  ++report->fallbacks;
+  ++report->friction_unconverged;
   if (stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
   else if (!(friction_result_error(result, e->friction->error) <= e->friction_stall_tolerance))
     *verdict = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
@@ -565,7 +564,7 @@ static PetscErrorCode solve_nonlinear_step(exact *e, exact_problem *p, step_stat
     if (verdict->code != STEP_OK && k > 0) PetscCall(discard_acceleration(e, p, is_renewed, verdict, report));
   }
   report->residual    = norm;
-  report->is_unsolved = !(norm <= o->tolerance);
+  report->unconverged = !(norm <= o->tolerance);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -588,8 +587,8 @@ static PetscErrorCode accept_step(exact *e, exact_problem *p, step_status *verdi
   }
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);
-  report->friction.n_contacts      = p->set.n;
-  report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
+  report->contact_candidates = p->set.n;
+  report->over_constraint    = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -667,6 +666,7 @@ const formulation_ops exact_formulation = {
   .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",
+  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
   .remedy        = "another solver.friction.method",
   .size          = sizeof(exact),
   .create        = exact_create,

@@ -413,6 +413,7 @@ const formulation_ops hybrid_formulation = {
     .scene.is_rigid = true,
     .outer    = "Newton",
     .inner    = "impulse",
+    .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_CONTACT | REPORT_TRANSFER,
     .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
     .size     = sizeof(hybrid),
     .create   = hybrid_create,
