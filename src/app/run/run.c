@@ -827,8 +827,7 @@ static PetscErrorCode set_petsc_options(const document_node *node, const char *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Creates scene, formulation, measures and state in memory; writes no files. */
-static PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
+PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
   run *r;
@@ -1041,3 +1040,5 @@ void run_destroy(run **r)
 int64_t run_steps(const run *r) { return r->counters.n_steps; }
 
 const char *run_directory(const run *r) { return r->dir; }
+
+const scene *run_scene(const run *r) { return r->scene; }

@@ -14,15 +14,15 @@
   X(step, "1", LAST, RUN, r->step, "number of the step, from 1")                                                  \
   X(time, "s", LAST, RUN, r->time, "simulated time at the end of the step")                                       \
   X(dt, "s", LAST, RUN, r->dt, "length of the step")                                                              \
-  X(kinetic_energy, "J", LAST, RUN, r->sum.kinetic, "of all bodies")                                              \
-  X(elastic_energy, "J", LAST, RUN, r->sum.elastic, "of all bodies")                                              \
-  X(potential_energy, "J", LAST, RUN, r->sum.potential, "of all bodies in gravity, zero at the origin")           \
-  X(momentum_x, "N s", LAST, RUN, r->sum.momentum[0], "of all bodies, x")                                         \
-  X(momentum_y, "N s", LAST, RUN, r->sum.momentum[1], "of all bodies, y")                                         \
-  X(momentum_z, "N s", LAST, RUN, r->sum.momentum[2], "of all bodies, z")                                         \
-  X(angular_momentum_x, "N m s", LAST, RUN, r->sum.angular_momentum[0], "of all bodies about the origin, x")      \
-  X(angular_momentum_y, "N m s", LAST, RUN, r->sum.angular_momentum[1], "of all bodies about the origin, y")      \
-  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "of all bodies about the origin, z")      \
+  X(kinetic_energy, "J", LAST, RUN, r->sum.kinetic, "kinetic energy of all bodies")                                            \
+  X(elastic_energy, "J", LAST, RUN, r->sum.elastic, "elastic energy of all bodies")                                            \
+  X(potential_energy, "J", LAST, RUN, r->sum.potential, "energy of all bodies in gravity, zero at the origin")         \
+  X(momentum_x, "N s", LAST, RUN, r->sum.momentum[0], "momentum of all bodies, x")                                         \
+  X(momentum_y, "N s", LAST, RUN, r->sum.momentum[1], "the same, y")                                         \
+  X(momentum_z, "N s", LAST, RUN, r->sum.momentum[2], "the same, z")                                         \
+  X(angular_momentum_x, "N m s", LAST, RUN, r->sum.angular_momentum[0], "angular momentum of all bodies about the origin, x")      \
+  X(angular_momentum_y, "N m s", LAST, RUN, r->sum.angular_momentum[1], "the same, y")      \
+  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "the same, z")      \
   X(yield_overshoot, "1", LAST, PLASTICITY, r->sum.overshoot, "largest trial stress over the yield stress, before the return to the yield surface") \
   X(step_rotation, "rad", LAST, PLASTICITY, r->sum.turn, "largest rotation of a material point in the step")
 #define RUN_LAST_COLUMN_TABLE(X)                                                                    \
