@@ -24,6 +24,17 @@ for text in 'tangent product' 'GFLOP/s' 'finished' 'end of time' 'friction_angle
   grep -qF "$text" $page || fail "the page does not contain: $text"
 done
 pass "diagrams, pictures, times, job, versions and references are present"
+newton=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "newton_iterations") k = i; next } { n += $k } END { print n }' nasty/history.csv)
+grep -F '<td>newton_iterations</td>' $page | grep -F "sum $newton<" | grep -qF 'outer iterations' || fail "the table of columns has no newton_iterations with the sum $newton"
+[ "$(grep -c '^<tr><td>[a-z_]*</td><td>' $page)" -ge "$(head -n 1 nasty/history.csv | tr , '\n' | wc -l)" ] || fail "a column is missing in the table"
+pass "the table lists all columns of history.csv"
+# Fallbacks are warnings with their number and cause.
+cp -r nasty fallbacks
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "gradient_directions") k = i } NR == 3 || NR == 5 { $k = 4 } 1' nasty/history.csv >fallbacks/history.csv
+status 0 "$program" report fallbacks
+grep -qF '<li>8 Newton iterations that used the negative gradient as search direction</li>' fallbacks/report.html || fail "no warning of fallbacks"
+if grep -qF 'used the negative gradient as search direction</li>' $page; then fail "a warning without fallbacks"; fi
+pass "fallbacks are warnings with number and cause"
 if command -v xmllint >/dev/null; then xmllint --noout $page 2>out || { cat out; fail "the page is not well-formed"; }; pass "the page is well-formed"; fi
 
 # The times in stages.csv add up to the time of the run, also after a resume.

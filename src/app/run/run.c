@@ -248,7 +248,7 @@ static void warn_if_memory_is_short(run *r)
   if (r->limits.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
   const double peak = 1024.0 * (double)u.ru_maxrss, allocated = (double)r->limits.memory;
   if (peak < 0.9 * allocated) return;
-  log_warn("%.3g GB of the allocated %.3g GB of memory are in use; the run is killed if it exceeds them; request more with sbatch --mem",
+  log_warn("the peak resident memory is %.3g GB of the allocated %.3g GB; the run is killed if it exceeds them; request more with sbatch --mem",
            1e-9 * peak, 1e-9 * allocated);
   r->limits.memory = 0;
 }

@@ -47,7 +47,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
   X(friction_angle_error, double, "rad", MAX, CONTACT_LAW, "largest angle between friction and the direction opposite to the sliding velocity " \
     "at the end of the step")                                                                                                                  \
   X(contact_law_error, double, "1", MAX, CONTACT_LAW, "largest natural map of the contact law |r - P(r - rho u)| over the largest normal "      \
-    "force; 0 if the law holds; penalty: of flat surfaces")                                                                                    \
+    "force; 0 if the law is satisfied; penalty: of flat surfaces")                                                                                    \
   X(contact_law_error_curved, double, "1", MAX, SPRINGS, "the same at curved parts of surfaces, where the planar law holds to first order")    \
   X(slip_angle_error, double, "rad", MAX, SPRINGS, "largest angle between friction and the direction opposite to the slip of the attachment "  \
     "in the step")                                                                                                                             \
