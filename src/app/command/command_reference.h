@@ -10,6 +10,6 @@ typedef struct {
   const key_table *table;
 } command_file;
 
-extern const command_file command_files[]; /* the last one has name NULL */
-const command_file *command_file_find(const char *name); /* NULL: there is none */
+extern const command_file command_files[];                     /* the last one has name NULL */
+const command_file       *command_file_find(const char *name); /* NULL: there is none */
 #endif

@@ -10,20 +10,21 @@ enum { IS_INDEX_int64_t = 0, IS_INDEX_double = 0, IS_INDEX_report_index = 1 };
 
 const report_quantity history_quantities[HISTORY_N_QUANTITIES] = {
 #define X(name, unit, rule, group, value, help) {#name, unit, help, REPORT_##rule, REPORT_##group, false},
-  RUN_COLUMN_TABLE(X)
+    RUN_COLUMN_TABLE(X)
 #undef X
 #define X(name, type, unit, rule, group, help) {#name, unit, help, REPORT_##rule, REPORT_##group, IS_INDEX_##type},
-  CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
+        CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
 #undef X
 #define X(name, unit, rule, group, value, help) {#name, unit, help, REPORT_##rule, REPORT_##group, false},
-  RUN_LAST_COLUMN_TABLE(X)
+            RUN_LAST_COLUMN_TABLE(X)
 #undef X
 };
 
 const report_quantity *history_find(const char *name)
 {
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i)
-    if (history_quantities[i].group != REPORT_INTERNAL && strcmp(history_quantities[i].name, name) == 0) return &history_quantities[i];
+    if (history_quantities[i].group != REPORT_INTERNAL && strcmp(history_quantities[i].name, name) == 0)
+      return &history_quantities[i];
   return NULL;
 }
 
@@ -40,8 +41,9 @@ int history_groups(const scene *s, const formulation_ops *ops)
  * The weight makes the angle independent of units. Friction that does 1e-12 of its work in the wrong direction gives 2e-6. */
 void run_history_add_friction(double done, double deficit, step_report *report)
 {
-  report->friction_work      = done;
-  report->friction_angle_rms = deficit > 0.0 ? 2.0 * asin(fmin(1.0, sqrt(deficit / (2.0 * fmax(done + deficit, 0.5 * deficit))))) : 0.0;
+  report->friction_work = done;
+  report->friction_angle_rms =
+      deficit > 0.0 ? 2.0 * asin(fmin(1.0, sqrt(deficit / (2.0 * fmax(done + deficit, 0.5 * deficit))))) : 0.0;
 }
 
 typedef struct {
@@ -57,9 +59,10 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   const history_row_data *r   = &row;
   PetscCall(scene_totals(s, &row.sum));
 #define X(name, unit, rule, group, value, help) values[HISTORY_##name] = value;
-  RUN_COLUMN_TABLE(X) RUN_LAST_COLUMN_TABLE(X)
+  RUN_COLUMN_TABLE(X)
+  RUN_LAST_COLUMN_TABLE(X)
 #undef X
-  step_report_values(report, values + HISTORY_contacts);
+      step_report_values(report, values + HISTORY_contacts);
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i)
     if (history_quantities[i].is_index && values[i] < 0.0) values[i] = HISTORY_EMPTY;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,8 +117,8 @@ static void print_relaxations(const relax_statistics *s, FILE *out)
 {
   char text[32];
   if (s->n == 0) return;
-  fprintf(out, "%-22s %lld, %.4f %% ended in their first place, longest %lld places, %lld stopped at the limit\n", "relaxations", (long long)s->n,
-          100.0 * (double)s->n_at_start / (double)s->n, (long long)s->longest, (long long)s->n_capped);
+  fprintf(out, "%-22s %lld, %.4f %% ended in their first place, longest %lld places, %lld stopped at the limit\n", "relaxations",
+          (long long)s->n, 100.0 * (double)s->n_at_start / (double)s->n, (long long)s->longest, (long long)s->n_capped);
   for (int i = 0; i < s->n_chains; ++i) {
     relax_chain_text(s->kind[i].chain, text);
     fprintf(out, "  %-20s %lld\n", text, (long long)s->kind[i].n);
@@ -144,15 +147,18 @@ void run_counters_print(const run_counters *t, const formulation_ops *ops, FILE 
 {
   if (t->n_steps == 0) return;
   const double n = (double)t->n_steps, user = timer_user_seconds() - t->user_seconds;
-  fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
+  fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps,
+          (long long)t->n_retries);
   fprintf(out, "%-22s %.3f s, %.4g s per 1/24 s of simulated time\n", "user CPU time", user, user / (24.0 * t->seconds));
   char name[40];
   snprintf(name, sizeof name, "%s iterations", ops->outer);
   fprintf(out, "%-22s %.3f per step, maximum %lld\n", name, (double)t->all.newton_iterations / n, (long long)t->most_newton);
   snprintf(name, sizeof name, "%s iterations", ops->inner);
   if (ops->report & REPORT_FRICTION_SOLVER)
-    fprintf(out, "%-22s %.2f per step with contacts\n", name, (double)t->all.friction_iterations / fmax(1.0, (double)t->contact_steps));
-  else fprintf(out, "%-22s %.2f per step\n", name, (double)t->all.linear_iterations / n);
+    fprintf(out, "%-22s %.2f per step with contacts\n", name,
+            (double)t->all.friction_iterations / fmax(1.0, (double)t->contact_steps));
+  else
+    fprintf(out, "%-22s %.2f per step\n", name, (double)t->all.linear_iterations / n);
   if (t->n_unconverged > 0)
     fprintf(out, "%-22s %lld steps accepted with a residual above solver.newton.tolerance, at most %.3g\n", "not converged",
             (long long)t->n_unconverged, t->max_residual);

@@ -10,23 +10,24 @@
 #include "sim/step/formulation.h"
 
 /* Name, unit, rule and group as in step_report.h; value in terms of the row `r`; help. Before and after those of the step. */
-#define RUN_COLUMN_TABLE(X)                                                                                       \
-  X(step, "1", LAST, RUN, r->step, "number of the step, from 1")                                                  \
-  X(time, "s", LAST, RUN, r->time, "simulated time at the end of the step")                                       \
-  X(dt, "s", LAST, RUN, r->dt, "length of the step")                                                              \
-  X(kinetic_energy, "J", LAST, RUN, r->sum.kinetic, "kinetic energy of all bodies")                                            \
-  X(elastic_energy, "J", LAST, RUN, r->sum.elastic, "elastic energy of all bodies")                                            \
-  X(potential_energy, "J", LAST, RUN, r->sum.potential, "energy of all bodies in gravity, zero at the origin")         \
-  X(momentum_x, "N s", LAST, RUN, r->sum.momentum[0], "momentum of all bodies, x")                                         \
-  X(momentum_y, "N s", LAST, RUN, r->sum.momentum[1], "the same, y")                                         \
-  X(momentum_z, "N s", LAST, RUN, r->sum.momentum[2], "the same, z")                                         \
+#define RUN_COLUMN_TABLE(X)                                                                                                        \
+  X(step, "1", LAST, RUN, r->step, "number of the step, from 1")                                                                   \
+  X(time, "s", LAST, RUN, r->time, "simulated time at the end of the step")                                                        \
+  X(dt, "s", LAST, RUN, r->dt, "length of the step")                                                                               \
+  X(kinetic_energy, "J", LAST, RUN, r->sum.kinetic, "kinetic energy of all bodies")                                                \
+  X(elastic_energy, "J", LAST, RUN, r->sum.elastic, "elastic energy of all bodies")                                                \
+  X(potential_energy, "J", LAST, RUN, r->sum.potential, "energy of all bodies in gravity, zero at the origin")                     \
+  X(momentum_x, "N s", LAST, RUN, r->sum.momentum[0], "momentum of all bodies, x")                                                 \
+  X(momentum_y, "N s", LAST, RUN, r->sum.momentum[1], "the same, y")                                                               \
+  X(momentum_z, "N s", LAST, RUN, r->sum.momentum[2], "the same, z")                                                               \
   X(angular_momentum_x, "N m s", LAST, RUN, r->sum.angular_momentum[0], "angular momentum of all bodies about the origin, x")      \
-  X(angular_momentum_y, "N m s", LAST, RUN, r->sum.angular_momentum[1], "the same, y")      \
-  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "the same, z")      \
-  X(yield_overshoot, "1", LAST, PLASTICITY, r->sum.overshoot, "largest trial stress over the yield stress, before the return to the yield surface") \
+  X(angular_momentum_y, "N m s", LAST, RUN, r->sum.angular_momentum[1], "the same, y")                                             \
+  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "the same, z")                                             \
+  X(yield_overshoot, "1", LAST, PLASTICITY, r->sum.overshoot,                                                                      \
+    "largest trial stress over the yield stress, before the return to the yield surface")                                          \
   X(step_rotation, "rad", LAST, PLASTICITY, r->sum.turn, "largest rotation of a material point in the step")
-#define RUN_LAST_COLUMN_TABLE(X)                                                                    \
-  X(retries, "1", SUM, RUN, r->retries, "failed attempts, each repeated with half the step length") \
+#define RUN_LAST_COLUMN_TABLE(X)                                                                                                   \
+  X(retries, "1", SUM, RUN, r->retries, "failed attempts, each repeated with half the step length")                                \
   X(seconds, "s", SUM, RUN, r->seconds, "wall time of the step")
 
 enum {
@@ -34,15 +35,15 @@ enum {
   RUN_COLUMN_TABLE(X)
 #undef X
 #define X(name, type, unit, rule, group, help) HISTORY_##name,
-  CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
+      CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
 #undef X
 #define X(name, unit, rule, group, value, help) HISTORY_##name,
-  RUN_LAST_COLUMN_TABLE(X)
+          RUN_LAST_COLUMN_TABLE(X)
 #undef X
-  HISTORY_N_QUANTITIES
+              HISTORY_N_QUANTITIES
 };
 extern const report_quantity history_quantities[HISTORY_N_QUANTITIES]; /* includes those that are never a column */
-const report_quantity *history_find(const char *name);                 /* NULL: no such column */
+const report_quantity       *history_find(const char *name);           /* NULL: no such column */
 /* Groups that provide the columns of a run. */
 int history_groups(const scene *s, const formulation_ops *ops);
 
@@ -60,13 +61,13 @@ void run_history_add_friction(double done, double deficit, step_report *report);
 
 /* Totals over the steps of this start, for summary.txt. */
 typedef struct {
-  double      user_seconds; /* CPU time of this process at the first step */
-  double      seconds;      /* simulated time */
+  double      user_seconds;                      /* CPU time of this process at the first step */
+  double      seconds;                           /* simulated time */
   int64_t     n_steps, n_retries, n_unconverged; /* n_unconverged: steps, with max_residual the largest of their residuals */
   double      max_residual;
-  int64_t     most_newton, contact_steps;        /* maximum of a step; steps with a contact problem */
-  int64_t     contacts, most_contacts;           /* sum over steps; maximum */
-  step_report all;                               /* merged over all steps */
+  int64_t     most_newton, contact_steps; /* maximum of a step; steps with a contact problem */
+  int64_t     contacts, most_contacts;    /* sum over steps; maximum */
+  step_report all;                        /* merged over all steps */
 } run_counters;
 
 void run_counters_begin(run_counters *t);

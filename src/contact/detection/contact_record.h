@@ -14,11 +14,11 @@ void relax_chain_text(relax_chain chain, char *text);
 
 enum { RELAX_STATISTICS_CHAINS = 24 };
 typedef struct {
-  int64_t n;              /* relaxations */
-  int64_t n_at_start;     /* that ended in the place they began in */
-  int64_t n_capped;       /* stopped at the limit RELAX_MESH_MAX_MOVES */
-  int64_t longest;        /* places in the longest chain */
-  int64_t n_other;        /* of kinds for which the list below had no room */
+  int64_t n;          /* relaxations */
+  int64_t n_at_start; /* that ended in the place they began in */
+  int64_t n_capped;   /* stopped at the limit RELAX_MESH_MAX_MOVES */
+  int64_t longest;    /* places in the longest chain */
+  int64_t n_other;    /* of kinds for which the list below had no room */
   int     n_chains;
   struct {
     relax_chain chain;
@@ -39,26 +39,34 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
  * friction_work_deficit weights an angle by the contact's importance: where force or slip is negligible, the residual turns the
  * direction by any angle. The law is that of a plane: contact_law_error of flat pairs shows round-off only,
  * contact_law_error_curved shows the bend over the slip. */
-#define CONTACT_SUMMARY_TABLE(X)                                                                                                               \
-  X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                                           \
-  X(sliding, int64_t, "1", LAST, CONTACT, "active contacts that slide")                                                                        \
-  X(penetration, double, "m", MAX, CONTACT, "deepest penetration of a contact, also of earlier substeps")                                      \
-  X(cone_violation, double, "1", MAX, CONTACT, "largest excess of friction over mu times normal force, over the largest normal force")         \
-  X(friction_angle_error, double, "rad", MAX, CONTACT_LAW, "largest angle between friction and the direction opposite to the sliding velocity " \
-    "at the end of the step")                                                                                                                  \
-  X(contact_law_error, double, "1", MAX, CONTACT_LAW, "largest natural map of the contact law |r - P(r - rho u)| over the largest normal "      \
-    "force; 0 if the law is satisfied; penalty: of flat surfaces")                                                                                    \
-  X(contact_law_error_curved, double, "1", MAX, SPRINGS, "the same at curved parts of surfaces, where the planar law holds to first order")    \
-  X(slip_angle_error, double, "rad", MAX, SPRINGS, "largest angle between friction and the direction opposite to the slip of the attachment "  \
-    "in the step")                                                                                                                             \
-  X(contact_energy, double, "J", LAST, SPRINGS, "energy stored in contact springs")                                                            \
-  X(relaxations, int64_t, "1", SUM, SPRINGS, "relaxations of attachments on deforming surfaces, in all evaluations")                           \
-  X(relaxations_moved, int64_t, "1", SUM, SPRINGS, "relaxations that ended on another triangle, edge or vertex than they began on")            \
-  X(relaxation_max_features, int64_t, "1", MAX, SPRINGS, "largest number of triangles, edges and vertices that a relaxation visited")          \
-  X(creep, double, "m/s", MAX, IMPULSES, "largest tangential speed of a sticking contact")                                                     \
-  X(creep_bound, double, "m/s", MAX, CONVEX, "largest creep that the regularised friction law permits")                                        \
-  X(friction_work_done, double, "J", SUM, INTERNAL, "energy dissipated by friction in the step: friction times slip")                          \
-  X(friction_work_deficit, double, "J", SUM, INTERNAL, "additional dissipation if friction were opposite to slip: sum of |r_T| |u_T| (1 - cos angle)")
+#define CONTACT_SUMMARY_TABLE(X)                                                                                                   \
+  X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                               \
+  X(sliding, int64_t, "1", LAST, CONTACT, "active contacts that slide")                                                            \
+  X(penetration, double, "m", MAX, CONTACT, "deepest penetration of a contact, also of earlier substeps")                          \
+  X(cone_violation, double, "1", MAX, CONTACT,                                                                                     \
+    "largest excess of friction over mu times normal force, over the largest normal force")                                        \
+  X(friction_angle_error, double, "rad", MAX, CONTACT_LAW,                                                                         \
+    "largest angle between friction and the direction opposite to the sliding velocity "                                           \
+    "at the end of the step")                                                                                                      \
+  X(contact_law_error, double, "1", MAX, CONTACT_LAW,                                                                              \
+    "largest natural map of the contact law |r - P(r - rho u)| over the largest normal "                                           \
+    "force; 0 if the law is satisfied; penalty: of flat surfaces")                                                                 \
+  X(contact_law_error_curved, double, "1", MAX, SPRINGS,                                                                           \
+    "the same at curved parts of surfaces, where the planar law holds to first order")                                             \
+  X(slip_angle_error, double, "rad", MAX, SPRINGS,                                                                                 \
+    "largest angle between friction and the direction opposite to the slip of the attachment "                                     \
+    "in the step")                                                                                                                 \
+  X(contact_energy, double, "J", LAST, SPRINGS, "energy stored in contact springs")                                                \
+  X(relaxations, int64_t, "1", SUM, SPRINGS, "relaxations of attachments on deforming surfaces, in all evaluations")               \
+  X(relaxations_moved, int64_t, "1", SUM, SPRINGS,                                                                                 \
+    "relaxations that ended on another triangle, edge or vertex than they began on")                                               \
+  X(relaxation_max_features, int64_t, "1", MAX, SPRINGS,                                                                           \
+    "largest number of triangles, edges and vertices that a relaxation visited")                                                   \
+  X(creep, double, "m/s", MAX, IMPULSES, "largest tangential speed of a sticking contact")                                         \
+  X(creep_bound, double, "m/s", MAX, CONVEX, "largest creep that the regularised friction law permits")                            \
+  X(friction_work_done, double, "J", SUM, INTERNAL, "energy dissipated by friction in the step: friction times slip")              \
+  X(friction_work_deficit, double, "J", SUM, INTERNAL,                                                                             \
+    "additional dissipation if friction were opposite to slip: sum of |r_T| |u_T| (1 - cos angle)")
 
 typedef struct {
 #define X(name, type, unit, rule, group, help) type name;

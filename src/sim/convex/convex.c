@@ -509,8 +509,8 @@ const formulation_ops convex_formulation = {
   .scene.is_rigid = true,
   .outer    = "Newton",
   .inner    = "contact",
-  .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
-              REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
+  .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE |
+              REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,

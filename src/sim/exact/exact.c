@@ -265,7 +265,8 @@ static PetscErrorCode linearise_step(exact *e, exact_problem *p, bool is_start, 
 static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *verdict, step_report *report)
 {
   report->friction_iterations += result->iterations;
-  report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos, report->friction_error = result->scaled;
+  report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos;
+  report->friction_error  = result->scaled;
   report->friction_method = -1;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
     if (strcmp(friction_solvers[k].name, result->method) == 0) report->friction_method = k;
@@ -666,7 +667,8 @@ const formulation_ops exact_formulation = {
   .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",
-  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
+  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
+                   REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
   .remedy        = "another solver.friction.method",
   .size          = sizeof(exact),
   .create        = exact_create,

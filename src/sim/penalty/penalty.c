@@ -339,7 +339,8 @@ const formulation_ops penalty_formulation = {
   .scene.name          = "penalty",
   .outer         = "Newton",
   .inner         = "GMRES",
-  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_SPRINGS,
+  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |
+                   REPORT_CONTACT_LAW | REPORT_SPRINGS,
   .scene.has_light_nodes = true,
   .remedy        = "a softer contact.stiffness",
   .size          = sizeof(penalty),

@@ -7,13 +7,13 @@ enum { IS_INDEX_int64_t = 0, IS_INDEX_double = 0, IS_INDEX_report_index = 1 };
 
 const report_quantity report_quantities[REPORT_N_QUANTITIES] = {
 #define X(name, type, unit, rule, group, help) {#name, unit, help, REPORT_##rule, REPORT_##group, IS_INDEX_##type},
-  CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
+    CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
 #undef X
 };
 
-#define MERGE_SUM(a, b)      ((a) + (b))
-#define MERGE_MAX(a, b)      ((b) > (a) ? (b) : (a))
-#define MERGE_LAST(a, b)     (b)
+#define MERGE_SUM(a, b) ((a) + (b))
+#define MERGE_MAX(a, b) ((b) > (a) ? (b) : (a))
+#define MERGE_LAST(a, b) (b)
 #define MERGE_FALLBACK(a, b) MERGE_SUM(a, b)
 
 void step_report_merge(step_report *sum, const step_report *substep)

@@ -29,9 +29,14 @@ static void steps_are_summed(void **state)
   run_counters t;
   char         text[8192];
   step_report  one = {.newton_iterations = 2, .linear_iterations = 30, .evaluations = 5, .residual = 1e-3},
-              two = {.newton_iterations = 5, .linear_iterations = 60, .evaluations = 6, .gradient_directions = 3, .unconverged = 2, .residual = 0.5};
-  one.contact = (contact_summary){.contacts = 10, .penetration = 0.25};
-  two.contact = (contact_summary){.contacts = 5, .penetration = 0.125};
+              two  = {.newton_iterations   = 5,
+                      .linear_iterations   = 60,
+                      .evaluations         = 6,
+                      .gradient_directions = 3,
+                      .unconverged         = 2,
+                      .residual            = 0.5};
+  one.contact      = (contact_summary){.contacts = 10, .penetration = 0.25};
+  two.contact      = (contact_summary){.contacts = 5, .penetration = 0.125};
   for (int i = 0; i < 3; ++i) relax_statistics_add(&one.contact.relaxation_chains, 0x1, 1, false);
   relax_statistics_add(&two.contact.relaxation_chains, 0x123, 3, false);
   run_counters_begin(&t);
@@ -40,17 +45,19 @@ static void steps_are_summed(void **state)
   run_counters_add(&t, 0.5, &one, 0);
   run_counters_add(&t, 0.5, &two, 1);
   print(&t, &penalty_formulation, text, sizeof text);
-  static const char *const lines[] = {"simulated              1 s in 2 steps, 1 retries\n",
-                                      "Newton iterations      3.500 per step, maximum 5\n",
-                                      "GMRES iterations       45.00 per step\n",
-                                      "not converged          1 steps accepted with a residual above solver.newton.tolerance, at most 0.5\n",
-                                      "contacts               7.5 average over steps, maximum 10\n",
-                                      "relaxations            4, 75.0000 % ended in their first place, longest 3 places, 0 stopped at the limit\n  1                    3\n  1-2-3                1\n",
-                                      "  penetration [m]              maximum  0.25\n",
-                                      "  evaluations                  sum      11, 5.5 per step\n",
-                                      "  residual                     maximum  0.5\n",
-                                      "  gradient_directions          sum      3, 1.5 per step\n",
-                                      "user CPU time          "};
+  static const char *const lines[] = {
+      "simulated              1 s in 2 steps, 1 retries\n",
+      "Newton iterations      3.500 per step, maximum 5\n",
+      "GMRES iterations       45.00 per step\n",
+      "not converged          1 steps accepted with a residual above solver.newton.tolerance, at most 0.5\n",
+      "contacts               7.5 average over steps, maximum 10\n",
+      "relaxations            4, 75.0000 % ended in their first place, longest 3 places, 0 stopped at the limit\n  1               "
+      "     3\n  1-2-3                1\n",
+      "  penetration [m]              maximum  0.25\n",
+      "  evaluations                  sum      11, 5.5 per step\n",
+      "  residual                     maximum  0.5\n",
+      "  gradient_directions          sum      3, 1.5 per step\n",
+      "user CPU time          "};
   expect_lines(text, sizeof lines / sizeof *lines, lines);
   assert_null(strstr(text, "friction_iterations")); /* penalty does not provide it */
   assert_null(strstr(text, "  creep"));
@@ -58,7 +65,8 @@ static void steps_are_summed(void **state)
   one.contact_candidates = 3, one.friction_iterations = 40;
   run_counters_add(&t, 0.5, &one, 0);
   print(&t, &exact_formulation, text, sizeof text);
-  static const char *const friction[] = {"friction iterations    40.00 per step with contacts\n", "  friction_iterations          sum      40, 13.33 per step\n"};
+  static const char *const friction[] = {"friction iterations    40.00 per step with contacts\n",
+                                         "  friction_iterations          sum      40, 13.33 per step\n"};
   expect_lines(text, 2, friction);
   assert_null(strstr(text, "gradient_directions"));
   assert_no_leak();
@@ -77,11 +85,31 @@ static void formulations_have_their_columns(void **state)
   (void)state;
   static const struct {
     const char *column, *formulations; /* first letters */
-  } cases[] = {{"step", "pechm"},           {"kinetic_energy", "pechm"},     {"penetration", "pechm"},           {"newton_iterations", "pechm"}, {"linear_iterations", "pchm"},
-               {"inner_iterations", "ch"},  {"evaluations", "pech"},         {"gradient", "pc"},                 {"unconverged", "pec"},         {"contact_energy", "p"},
-               {"slip_angle_error", "p"},   {"friction_angle_error", "pecm"}, {"friction_angle_rms", "ecm"},      {"creep_bound", "c"},           {"contact_candidates", "ec"},
-               {"friction_method", "e"},    {"yield_ratio", "m"},            {"transfer_points", "h"},           {"gradient_directions", "p"},   {"friction_unconverged", "e"},
-               {"contact_unconverged", "c"}, {"rigid_zone_rounds", "h"},     {"unified_solves", "m"},            {"yield_overshoot", ""},        {"seconds", "pechm"}};
+  } cases[] = {{"step", "pechm"},
+               {"kinetic_energy", "pechm"},
+               {"penetration", "pechm"},
+               {"newton_iterations", "pechm"},
+               {"linear_iterations", "pchm"},
+               {"inner_iterations", "ch"},
+               {"evaluations", "pech"},
+               {"gradient", "pc"},
+               {"unconverged", "pec"},
+               {"contact_energy", "p"},
+               {"slip_angle_error", "p"},
+               {"friction_angle_error", "pecm"},
+               {"friction_angle_rms", "ecm"},
+               {"creep_bound", "c"},
+               {"contact_candidates", "ec"},
+               {"friction_method", "e"},
+               {"yield_ratio", "m"},
+               {"transfer_points", "h"},
+               {"gradient_directions", "p"},
+               {"friction_unconverged", "e"},
+               {"contact_unconverged", "c"},
+               {"rigid_zone_rounds", "h"},
+               {"unified_solves", "m"},
+               {"yield_overshoot", ""},
+               {"seconds", "pechm"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     for (int f = 0; f < N_FORMULATIONS; ++f)
       if (provides(formulations[f], cases[i].column) != (strchr(cases[i].formulations, *formulation_names[f]) != NULL))
@@ -132,8 +160,10 @@ static void rows_have_the_columns_of_their_groups(void **state)
     assert_close(row[history_reader_find(r, "residual")], HISTORY_residual + 1, 0.0);
     assert_close(row[history_reader_find(r, "seconds")], HISTORY_seconds + 1, 0.0);
     const double method = row[history_reader_find(r, "friction_method")];
-    if (k == 0) assert_true(isnan(method));
-    else assert_close(method, 4.0, 0.0);
+    if (k == 0)
+      assert_true(isnan(method));
+    else
+      assert_close(method, 4.0, 0.0);
   }
   assert_int_equal(history_reader_find(r, "yield_ratio"), -1);
   assert_string_equal(history_reader_unit(r, history_reader_find(r, "penetration")), "m");
@@ -143,4 +173,5 @@ static void rows_have_the_columns_of_their_groups(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(steps_are_summed), cmocka_unit_test(formulations_have_their_columns), cmocka_unit_test(rows_have_the_columns_of_their_groups))
+TEST_MAIN(cmocka_unit_test(steps_are_summed), cmocka_unit_test(formulations_have_their_columns),
+          cmocka_unit_test(rows_have_the_columns_of_their_groups))

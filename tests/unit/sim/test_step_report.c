@@ -18,7 +18,7 @@ static void every_quantity_follows_its_rule(void **state)
 {
   (void)state;
   const double expected[] = {[REPORT_SUM] = 10.0, [REPORT_MAX] = 5.0, [REPORT_LAST] = 2.0, [REPORT_FALLBACK] = 10.0};
-  step_report  sum        = {0}, part = {0};
+  step_report  sum = {0}, part = {0};
   double       values[REPORT_N_QUANTITIES];
   for (int k = 0; k < 3; ++k) {
     set(&part, (const double[]){3.0, 5.0, 2.0}[k]);
@@ -26,7 +26,8 @@ static void every_quantity_follows_its_rule(void **state)
   }
   step_report_values(&sum, values);
   for (int i = 0; i < REPORT_N_QUANTITIES; ++i)
-    if (values[i] != expected[report_quantities[i].rule]) fail_msg("%s is %g, expected %g", report_quantities[i].name, values[i], expected[report_quantities[i].rule]);
+    if (values[i] != expected[report_quantities[i].rule])
+      fail_msg("%s is %g, expected %g", report_quantities[i].name, values[i], expected[report_quantities[i].rule]);
   assert_no_leak();
 }
 
@@ -34,11 +35,31 @@ static void every_quantity_follows_its_rule(void **state)
 static void quantities_have_the_right_rule(void **state)
 {
   (void)state;
-  step_report sum = {0};
-  const step_report first = {.newton_iterations = 7, .residual = 0.5, .friction_method = 3, .friction_iterations = 10, .gradient_directions = 1, .volume = 2.0,
-                             .contact = {.contacts = 9, .penetration = 1e-3, .friction_work_done = 0.25, .contact_energy = 4.0, .cone_violation = 1e-9, .relaxations = 5}};
-  const step_report second = {.newton_iterations = 2, .residual = 0.125, .friction_method = -1, .friction_iterations = 0, .gradient_directions = 4, .volume = 1.5,
-                              .contact = {.contacts = 4, .penetration = 1e-5, .friction_work_done = 0.5, .contact_energy = 3.0, .cone_violation = 0.0, .relaxations = 6}};
+  step_report       sum    = {0};
+  const step_report first  = {.newton_iterations   = 7,
+                              .residual            = 0.5,
+                              .friction_method     = 3,
+                              .friction_iterations = 10,
+                              .gradient_directions = 1,
+                              .volume              = 2.0,
+                              .contact             = {.contacts           = 9,
+                                                      .penetration        = 1e-3,
+                                                      .friction_work_done = 0.25,
+                                                      .contact_energy     = 4.0,
+                                                      .cone_violation     = 1e-9,
+                                                      .relaxations        = 5}};
+  const step_report second = {.newton_iterations   = 2,
+                              .residual            = 0.125,
+                              .friction_method     = -1,
+                              .friction_iterations = 0,
+                              .gradient_directions = 4,
+                              .volume              = 1.5,
+                              .contact             = {.contacts           = 4,
+                                                      .penetration        = 1e-5,
+                                                      .friction_work_done = 0.5,
+                                                      .contact_energy     = 3.0,
+                                                      .cone_violation     = 0.0,
+                                                      .relaxations        = 6}};
   step_report_merge(&sum, &first);
   step_report_merge(&sum, &second);
   assert_close(sum.contact.penetration, 1e-3, 0.0); /* the deepest one is kept */
@@ -68,4 +89,5 @@ static void relaxation_chains_are_summed(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(every_quantity_follows_its_rule), cmocka_unit_test(quantities_have_the_right_rule), cmocka_unit_test(relaxation_chains_are_summed))
+TEST_MAIN(cmocka_unit_test(every_quantity_follows_its_rule), cmocka_unit_test(quantities_have_the_right_rule),
+          cmocka_unit_test(relaxation_chains_are_summed))
