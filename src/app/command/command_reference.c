@@ -61,7 +61,7 @@ static PetscErrorCode print_history_reference(text_buffer *b)
                            "A table has the columns that its formulation provides, in the order of this page. Find columns by "
                            "name, because a later version may add some.\n"
                            "A cell is empty if its quantity has no value in the step.\n\n"
-                           "If a step fails, it is repeated in substeps of half the length. The third column of this page tells "
+                           "If a step fails, it is repeated in substeps of half the length. The third column of this page states "
                            "how the values of the substeps give the\n"
                            "value of the step. Quantities of contacts and solvers are 0 in a step without them.\n\n"
                            "`yield_overshoot` and `step_rotation` exist if the job has a material whose law depends on the state "

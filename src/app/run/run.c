@@ -640,8 +640,9 @@ static PetscErrorCode advance_one_step(run *r, step_status *verdict, step_report
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
     PetscCall(r->formulation->ops->step(r->formulation, t, h, verdict, &one));
     if (verdict->code == STEP_OK) {
-      step_report_merge(report, &one);
       at += part;
+      if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
+      step_report_merge(report, &one);
       continue;
     }
     if (verdict->code == STEP_INTERRUPTED) level = max_level; /* do not try again */

@@ -46,6 +46,16 @@ void run_history_add_friction(double done, double deficit, step_report *report)
       deficit > 0.0 ? 2.0 * asin(fmin(1.0, sqrt(deficit / (2.0 * fmax(done + deficit, 0.5 * deficit))))) : 0.0;
 }
 
+PetscErrorCode run_history_add_plasticity(const scene *s, step_report *report)
+{
+  PetscFunctionBegin;
+  body_totals sum;
+  PetscCall(scene_totals(s, &sum));
+  report->yield_overshoot = fmax(report->yield_overshoot, sum.overshoot);
+  report->step_rotation   = fmax(report->step_rotation, sum.turn);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 typedef struct {
   double      step, time, dt, retries, seconds;
   body_totals sum;
@@ -63,6 +73,8 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   RUN_LAST_COLUMN_TABLE(X)
 #undef X
       step_report_values(report, values + HISTORY_contacts);
+  values[HISTORY_yield_overshoot] = fmax(report->yield_overshoot, row.sum.overshoot);
+  values[HISTORY_step_rotation]   = fmax(report->step_rotation, row.sum.turn);
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i)
     if (history_quantities[i].is_index && values[i] < 0.0) values[i] = HISTORY_EMPTY;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -22,10 +22,7 @@
   X(momentum_z, "N s", LAST, RUN, r->sum.momentum[2], "the same, z")                                                               \
   X(angular_momentum_x, "N m s", LAST, RUN, r->sum.angular_momentum[0], "angular momentum of all bodies about the origin, x")      \
   X(angular_momentum_y, "N m s", LAST, RUN, r->sum.angular_momentum[1], "the same, y")                                             \
-  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "the same, z")                                             \
-  X(yield_overshoot, "1", LAST, PLASTICITY, r->sum.overshoot,                                                                      \
-    "largest trial stress over the yield stress, before the return to the yield surface")                                          \
-  X(step_rotation, "rad", LAST, PLASTICITY, r->sum.turn, "largest rotation of a material point in the step")
+  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "the same, z")
 #define RUN_LAST_COLUMN_TABLE(X)                                                                                                   \
   X(retries, "1", SUM, RUN, r->retries, "failed attempts, each repeated with half the step length")                                \
   X(seconds, "s", SUM, RUN, r->seconds, "wall time of the step")
@@ -47,6 +44,9 @@ const report_quantity       *history_find(const char *name);           /* NULL: 
 /* Groups that provide the columns of a run. */
 int history_groups(const scene *s, const formulation_ops *ops);
 
+/* Set yield_overshoot and step_rotation of a report from the bodies, unless they are larger. To be called after each substep but the
+ * last one, if these columns are needed. */
+PetscErrorCode run_history_add_plasticity(const scene *s, step_report *report);
 /* Values of all quantities after the step that ended at time t, from the scene (energies, momenta) and its report. */
 PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
                               double seconds, double values[HISTORY_N_QUANTITIES]);

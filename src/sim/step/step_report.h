@@ -35,6 +35,8 @@ typedef int64_t report_index;
   X(friction_angle_rms, double, "rad", LAST, IMPULSES,                                                                             \
     "root mean square of the angle between friction and the direction opposite to slip, "                                          \
     "over all slip since the start of the run, weighted by the energy that friction can dissipate")                                \
+  X(yield_overshoot, double, "1", MAX, PLASTICITY, "largest trial stress over the yield stress, before the return to it")          \
+  X(step_rotation, double, "rad", MAX, PLASTICITY, "largest rotation of a material point in a step or substep")                    \
   X(newton_iterations, int64_t, "1", SUM, OUTER, "outer iterations: Newton iterations, or coupling iterations (monolith)")         \
   X(linear_iterations, int64_t, "1", SUM, LINEAR,                                                                                  \
     "iterations of the linear solver (penalty), of the contact problem (convex), rounds of "                                       \
@@ -94,7 +96,7 @@ typedef int64_t report_index;
   X(collisions, int64_t, "1", SUM, TRANSFER, "colliding pairs of surface features, summed over all collision rounds")              \
   X(rigid_zone_nodes, int64_t, "1", SUM, TRANSFER, "vertices and rigid bodies in impact zones that move rigidly")
 
-/* Quantities of one accepted or rejected step. friction_work and friction_angle_rms are set by app/run. */
+/* Quantities of one accepted or rejected step. friction_work, friction_angle_rms, yield_overshoot and step_rotation are set by app/run. */
 typedef struct {
 #define X(name, type, unit, rule, group, help) type name;
   STEP_REPORT_TABLE(X)
