@@ -2,6 +2,7 @@
 # Checks the documents against the tree and the program: sh config/check_documents.sh PROGRAM
 #   links to files and sections that do not exist; documents that no chain of links from README.md reaches;
 #   files of this repository and job keys in backquotes that do not exist (keys: those of the blocks listed in part 4)
+#   columns of history.csv that do not exist: after "history.", also in validation cases; in backquotes, those that CHANGELOG.md lists as old
 program=${1:?usage: check_documents.sh PROGRAM}
 cd "$(dirname "$0")/.." || exit 1
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
@@ -61,5 +62,17 @@ for f in $documents; do
 done >"$work/bad_keys"
 [ ! -s "$work/bad_keys" ] || fail "$(cat "$work/bad_keys")"
 
-[ $bad = 0 ] && echo "$(echo "$documents" | wc -w) documents, $(wc -l <"$work/links") links, $(wc -l <"$work/keys") keys: all exist"
+# 5. Columns of history.csv. An old name in backquotes may still be a key of the job.
+"$program" schema history | sed -n 's/^| `\([a-z_]*\)` .*/\1/p' | sort -u >"$work/columns"
+grep -noE 'history\.[a-z_]+' $documents $(git ls-files 'validation/cases/*/reference.yaml') | grep -vE 'history\.(csv|md|h|c)$' | while IFS=: read -r f line name; do
+  grep -qxF "${name#history.}" "$work/columns" || echo "$f:$line: history.csv has no column ${name#history.}"
+done >"$work/bad_columns"
+sed -n '/^Columns of `history.csv`/,/^In `result.yaml`/s/^| \(`[^|]*\)|.*/\1/p' CHANGELOG.md | grep -oE '[a-z_]+' | sort -u >"$work/old_columns"
+for f in $documents; do
+  case $f in CHANGELOG.md | docs/reference/* | validation/README.md) continue ;; esac
+  grep -oE '`[a-z_]+`' "$f" | tr -d '`' | sort -u | grep -xFf "$work/old_columns" | sed "s,^,$f: old name of a column of history.csv: ,"
+done >>"$work/bad_columns"
+[ ! -s "$work/bad_columns" ] || fail "$(cat "$work/bad_columns")"
+
+[ $bad = 0 ] && echo "$(echo "$documents" | wc -w) documents, $(wc -l <"$work/links") links, $(wc -l <"$work/keys") keys, $(wc -l <"$work/columns") columns: all exist"
 exit $bad

@@ -24,7 +24,7 @@ print_row() { # name, example, of the paper: nodes, s a step, run time
     NR == 1 { for (i = 1; i <= NF; ++i) { c = $i; sub(/ \[.*/, "", c); at[c] = i } next }
     $at["step"] > 0 {
       ++n; s += $at["seconds"]; newton += $at["newton_iterations"]; krylov += $at["inner_iterations"]; t = $at["time"]
-      k = $at["linear_iterations"]; impulse += k; if (k > most) most = k; augury += $at["transfer_iterations"]; zones += $at["zone_nodes"] }
+      k = $at["linear_iterations"]; impulse += k; if (k > most) most = k; augury += $at["transfer_iterations"]; zones += $at["rigid_zone_nodes"] }
     END { if (n) printf "| %s | %s / %d | %g s, %d | %s / %.3f | %.3f | %s / %.0f | %.2f, %.0f | %.2f | %.2f (%d) | %d |\n", name, pn, nodes, t, n, ps, s / n, user / n, pt, s,
       newton / n, krylov / n, augury / n, impulse / n, most, zones }' "$one/history.csv"
 }

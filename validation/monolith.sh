@@ -25,8 +25,8 @@ print_row() { # all fields of a line
     NR == 1 { for (i = 1; i <= NF; ++i) { name = $i; sub(/ \[.*/, "", name); at[name] = i } next }
     $at["step"] > 0 {
       ++steps; end = $at["time"]
-      o += $at["newton_iterations"]; ip += $at["linear_iterations"]; is += $at["stress_iterations"]; up += $at["pressures"]; us += $at["stresses"]
-      if ($at["yield"] > yield) yield = $at["yield"]; error += $at["coupling_error"] }
+      o += $at["newton_iterations"]; ip += $at["linear_iterations"]; is += $at["stress_iterations"]; up += $at["pressure_unknowns"]; us += $at["stress_unknowns"]
+      if ($at["yield_ratio"] > yield) yield = $at["yield_ratio"]; error += $at["coupling_error"] }
     function pair(ours, theirs, form) { return (theirs == "-" ? "" : theirs + 0 " / ") sprintf(form, ours) }
     END {
       f = end / 0.02

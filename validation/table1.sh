@@ -80,7 +80,7 @@ table)
       /^Newton iterations/ { newton = $3 }
       /^GMRES/ { gmres = $3 }
       /^contacts/ { contacts = $2; most = $7 }
-      /^largest penetration/ { deepest = 1000 * $3 }
+      /^  penetration/ { deepest = 1000 * $4 }
       /^relaxations/ { relaxed = sprintf("%.2f %%, %d", 100 - $3, $11) }
       /^contact search/ { search = $3 " %" }
       function mark(ours, theirs) { return (theirs == "-" || ours + 0 == theirs + 0) ? ours : ours " (paper " theirs ")" }

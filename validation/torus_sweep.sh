@@ -18,9 +18,9 @@ for pair in 0.1,1e2 0.2,1e2 0.5,1e2 0.6,1e2 1,1e2 10,1e2 0.6,10 0.6,1e3 0.6,1e4;
     /^user CPU time/ { user = $6 }
     /^Newton iterations/ { newton = $3 ", " $7 }
     /^GMRES/ { gmres = $3 }
-    /^evaluations/ { evaluations = $2 }
+    /^  evaluations/ { evaluations = $4 }
     /^contacts/ { contacts = $2 }
-    /^largest penetration/ { deepest = 1000 * $3 }
+    /^  penetration/ { deepest = 1000 * $4 }
     /^relaxations/ { start = $3 " %"; longest = $11 + 0 }
     END { printf "| %s | %s | %s | %s | %s | %s | %s | %.3g | %s | %s | %s |\n", mu, k, newton, gmres, evaluations, retries, contacts, deepest, start, longest, user }
   ' "$run/summary.txt"

@@ -1,6 +1,7 @@
 #include "io/history.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,14 +37,18 @@ static PetscErrorCode header_text(int n, const char *const *names, const char *c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Parse one row of n numbers ending in a newline; the next row, or NULL if this is not one. */
+/* Parse one row of n numbers or empty cells (NaN) ending in a newline; the next row, or NULL if this is not one. */
 static char *parse_row(char *row, int n, double *values)
 {
   for (int i = 0; i < n; ++i) {
-    char *end;
-    values[i] = strtod(row, &end);
-    if (isspace((unsigned char)*row) || end == row || /* strtod would skip to the next line */
-        *end != (i + 1 < n ? ',' : '\n')) return NULL;
+    const char after = i + 1 < n ? ',' : '\n';
+    char      *end   = row;
+    values[i] = NAN;
+    if (i == 0 || *row != after) {
+      values[i] = strtod(row, &end);
+      if (isspace((unsigned char)*row) || end == row) return NULL; /* strtod would skip to the next line */
+    }
+    if (*end != after) return NULL;
     row = end + 1;
   }
   return row;
@@ -170,7 +175,7 @@ PetscErrorCode history_row(history *h, const double *values)
   PetscFunctionBegin;
   for (int i = 0; i < h->n_columns; ++i) {
     if (i) fputc(',', h->out);
-    fputs(key_text_of_real(values[i], text), h->out);
+    if (values[i] != HISTORY_EMPTY) fputs(key_text_of_real(values[i], text), h->out);
   }
   fputc('\n', h->out);
   PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", h->path, strerror(errno),
@@ -308,19 +313,13 @@ int history_reader_find(const history_reader *r, const char *name)
 PetscErrorCode history_reader_next(history_reader *r, double *values, bool *is_row)
 {
   const ssize_t n   = getline(&r->line, &r->room, r->in);
-  char         *row = r->line;
   PetscFunctionBegin;
   *is_row = false;
   PetscCheck(n >= 0 || !ferror(r->in), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s: %s", r->path, strerror(errno));
-  if (n <= 0 || row[n - 1] != '\n') PetscFunctionReturn(PETSC_SUCCESS);
+  if (n <= 0 || r->line[n - 1] != '\n') PetscFunctionReturn(PETSC_SUCCESS);
   ++r->n_lines;
-  for (int i = 0; i < r->n_columns; ++i) {
-    char *end;
-    values[i] = strtod(row, &end);
-    PetscCheck(!isspace((unsigned char)*row) && end != row && *end == (i + 1 < r->n_columns ? ',' : '\n'), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-               "%s:%lld: not a row of %d numbers", r->path, (long long)r->n_lines, r->n_columns);
-    row = end + 1;
-  }
+  PetscCheck(parse_row(r->line, r->n_columns, values), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:%lld: not a row of %d numbers", r->path,
+             (long long)r->n_lines, r->n_columns);
   *is_row = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,7 +1,8 @@
 /* History table of a run: a CSV file with one row per recorded step, readable while the run continues.
  *
  * The header line names each column with its unit, "energy [J]" (unit "1" or "" for none). Column 0 is the step. Real numbers are written with
- * the fewest digits that read back to the same bits. Written by the time loop, read by reports and by the commands that evaluate runs. */
+ * the fewest digits that read back to the same bits. A cell is empty if its quantity has no value in this row; it is read as NaN.
+ * Written by the time loop, read by reports and by the commands that evaluate runs. */
 #ifndef SS_IO_HISTORY_H
 #define SS_IO_HISTORY_H
 #include "core/error.h"
@@ -14,6 +15,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
                             int64_t resume_step, history **out);
 /* Whether the table had rows up to `resume_step`, one per `every` steps. If not, log_warn reports the missing range. */
 bool history_is_whole(const history *h, int64_t resume_step, int64_t every);
+#define HISTORY_EMPTY (-1.7976931348623157e308) /* a value that is written as an empty cell; not in column 0 */
 /* Append a row of [n_columns] values, the step first. */
 PetscErrorCode history_row(history *h, const double *values);
 /* Flush the rows to the disk. Called before a checkpoint is written that relies on them. */

@@ -29,7 +29,7 @@ runs_alike_on_threads() { # JOB [ARGUMENT...]
 }
 # NAME: a column of the history of that run, without its head
 whole_column() {
-  awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) { sub(/ .*/, "", $i); if ($i == name) k = i } next } { print $k }' \
+  awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) { sub(/ .*/, "", $i); if ($i == name) k = i } next } { print k ? $k : "no column" }' \
     "$work/whole/history.csv"
 }
 # No contact of that run is deeper than this [m].

@@ -22,7 +22,7 @@ for f in markdown man json; do status 0 "$program" schema --format $f; [ "$(wc -
 says '"$schema"' || fail schema
 pass "schema in three formats"
 for f in job sweep result; do status 0 "$program" schema $f && says '| key | type'; done
-status 2 "$program" schema jobs && says "expected job, sweep or result" && pass "schema of all file formats"
+status 2 "$program" schema jobs && says "expected job, sweep, result" && pass "schema of all file formats"
 status 2 "$program" schema --format pdf && pass "schema in an unknown format"
 status 0 "$program" completion && bash -n out && pass "completion is valid bash"
 status 2 "$program" resume nowhere && pass "resume without a run"
@@ -67,5 +67,11 @@ pass "upward axis of pictures"
 status 0 "$program" run up_z.yaml --out glass --set 'picture.glass=[free]'
 cmp -s up_z/still.png glass/still.png && fail "a glass body is not transparent"
 pass "glass bodies in pictures"
-"$program" schema | cmp -s - "$here/../../docs/reference/job.md" || fail "docs/reference/job.md is not what \`stickslip schema\` prints; regenerate it"
-pass "docs/reference/job.md is current"
+mkdir reference && sh "$here/../../config/reference.sh" "$program" reference || fail "config/reference.sh"
+for page in job history files fields; do
+  cmp -s "reference/$page.md" "$here/../../docs/reference/$page.md" || fail "docs/reference/$page.md is not current; run sh config/reference.sh PROGRAM docs/reference"
+done
+pass "the generated pages of docs/reference are current"
+status 2 "$program" schema fields && says "job is required" && status 2 "$program" schema history --job "$here/exact.yaml" && says "needs fields or bodies" &&
+  status 2 "$program" schema nothing && says "expected job, sweep" && status 2 "$program" schema files --format json && says "needs job" && pass "schema rejects other arguments"
+status 0 "$program" schema bodies --job "$here/exact.yaml" && says '| 10 | `arm.beam` | link |' && says '| 3 | `arm.paddle` |' && pass "numbers of bodies and objects"

@@ -11,7 +11,7 @@ runs_alike_on_threads "$job"
 resumes_from_everywhere push pressure
 column "$work/whole" contacts | awk '$1 > most { most = $1 } END { exit !(most >= 4) }' || fail "not so: bodies touch each other"
 pass "bodies touch each other"
-column "$work/whole" yield | awk '$1 > 1.2 || $1 < 0 { bad = 1 } $1 > 0.5 { yields = 1 } END { exit bad || !yields }' && pass "stress is in its cone, and on it"
+column "$work/whole" yield_ratio | awk '$1 > 1.2 || $1 < 0 { bad = 1 } $1 > 0.5 { yields = 1 } END { exit bad || !yields }' && pass "stress is in its cone, and on it"
 # What continuum and body do to each other is the same; where nothing comes from outside, motion only dies down.
 awk -F, 'FNR == NR { a[$1] = $3; next } FNR > 1 && $3 + a[$1] != 0 { bad = 1 } FNR > 1 && $3 > most { most = $3 } END { exit bad || !(most > 1) }' \
   "$work/whole/measure/back.csv" "$work/whole/measure/push.csv" && pass "the continuum feels what it does to a body"

@@ -24,6 +24,17 @@ for text in 'tangent product' 'GFLOP/s' 'finished' 'end of time' 'friction_angle
   grep -qF "$text" $page || fail "the page does not contain: $text"
 done
 pass "diagrams, pictures, times, job, versions and references are present"
+newton=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "newton_iterations") k = i; next } { n += $k } END { print n }' nasty/history.csv)
+grep -F '<td>newton_iterations</td>' $page | grep -F "sum $newton<" | grep -qF 'outer iterations' || fail "the table of columns has no newton_iterations with the sum $newton"
+[ "$(grep -c '^<tr><td>[a-z_]*</td><td>' $page)" -ge "$(head -n 1 nasty/history.csv | tr , '\n' | wc -l)" ] || fail "a column is missing in the table"
+pass "the table lists all columns of history.csv"
+# Fallbacks are warnings with their number and cause.
+cp -r nasty fallbacks
+awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "gradient_directions") k = i } NR == 3 || NR == 5 { $k = 4 } 1' nasty/history.csv >fallbacks/history.csv
+status 0 "$program" report fallbacks
+grep -qF '<li>8 Newton iterations that used the negative gradient as search direction</li>' fallbacks/report.html || fail "no warning of fallbacks"
+if grep -qF 'used the negative gradient as search direction</li>' $page; then fail "a warning without fallbacks"; fi
+pass "fallbacks are warnings with number and cause"
 if command -v xmllint >/dev/null; then xmllint --noout $page 2>out || { cat out; fail "the page is not well-formed"; }; pass "the page is well-formed"; fi
 
 # The times in stages.csv add up to the time of the run, also after a resume.
@@ -57,8 +68,9 @@ pass "a failed run writes a report with the failure"
 # A long history gives a short page that still shows spikes.
 awk 'BEGIN {OFS = ","} NR == 1 {print; next} {row = $0; exit} END {}' FS=, quiet/history.csv >long.csv
 sed -n 2p quiet/history.csv >row
-awk -F, 'BEGIN {OFS = ","; "cat row" | getline line; n = split(line, v, ",");
-  for (i = 1; i <= 200000; ++i) {v[1] = i; v[2] = i * 1e-3; v[14] = i == 123457 ? 7777 : i % 50; s = v[1]; for (k = 2; k <= n; ++k) s = s "," v[k]; print s}}' </dev/null >>long.csv
+awk -F, 'BEGIN {OFS = ","; "head -n 1 long.csv" | getline line; n = split(line, v, ","); for (k = 1; k <= n; ++k) if (v[k] ~ /^sliding/) column = k
+  "cat row" | getline line; n = split(line, v, ",");
+  for (i = 1; i <= 200000; ++i) {v[1] = i; v[2] = i * 1e-3; v[column] = i == 123457 ? 7777 : i % 50; s = v[1]; for (k = 2; k <= n; ++k) s = s "," v[k]; print s}}' </dev/null >>long.csv
 cp long.csv quiet/history.csv
 status 0 "$program" report quiet && [ "$(wc -c <quiet/report.html)" -lt 1500000 ] || fail "the page of a long history"
 grep -qE '> *8000<' quiet/report.html || fail "one spike among 200000 steps is not on the plot"

@@ -35,4 +35,4 @@ SLURM_JOB_ID=1 SLURM_JOB_END_TIME=$(($(date +%s) + 12)) timeout 20 "$program" ru
 says "s of the time limit remain"
 status 0 "$program" info "$work/late" && pass "stops by itself before the time limit"
 SLURM_JOB_ID=1 SLURM_MEM_PER_NODE=10 "$program" run "$job" --out "$work/large" --steps 2 --threads 1 --no-picture >"$work/out" 2>&1
-says "GB of memory are in use" && pass "warns before the allocated memory is used up"
+says "the peak resident memory is" && pass "warns before the allocated memory is used up"

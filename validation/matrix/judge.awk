@@ -10,14 +10,15 @@
 #                block evenly with all the energy, sqrt(2 W L/(E A)), and how deep a rod lies between rows of particles; a fall that nothing stops would be 196 mm
 function fail(text) { what = what (what == "" ? "" : "; ") text }
 function worse(a, b) { return a > b ? a : b }
+function cell(name) { return name in column ? $column[name] + 0 : 0 } # 0: the formulation has no such column
 FNR == 1 { ++file; for (i = 1; i <= NF; ++i) { split($i, word, " "); if (file == 1) column[word[1]] = i } next }
 file == 1 {
   n = $column["step"]
   t[n] = $column["time"]; dt[n] = $column["dt"]; retries += $column["retries"]
   P[n, "x"] = $column["momentum_x"]; P[n, "y"] = $column["momentum_y"]; P[n, "z"] = $column["momentum_z"]
-  if (n == 1) energy = $column["kinetic_energy"] + $column["elastic_energy"] + $column["potential_energy"] + $column["contact_energy"]
+  if (n == 1) energy = $column["kinetic_energy"] + $column["elastic_energy"] + $column["potential_energy"] + cell("contact_energy")
   free = energy - $column["potential_energy"]
-  yield = worse(yield, $column["yield"] + 0)
+  yield = worse(yield, cell("yield_ratio"))
   d = $column["penetration"]; cone = worse(cone, $column["cone_violation"] + 0)
   late = formulation == "penalty" ? 0 : step * sqrt(speed * speed + 2 * 9.81 * drop)
   b = formulation == "hybrid" ? 1e-12 : formulation == "exact" || formulation == "monolith" ? late : sqrt(2 * worse(free, 0) / k + late * late)

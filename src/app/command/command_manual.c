@@ -1,62 +1,13 @@
-/* The commands manual (man pages) and schema (references of all keys). Commands, options, exit codes and keys are printed from
- * their tables. The texts on signals, environment variables and files are in this file. */
+/* The command manual (man pages). Commands, options, exit codes, keys and files are printed from their tables. The texts on signals
+ * and environment variables are in this file. */
 #include <string.h>
 #include "core/key_table_manual.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/version.h"
 #include "app/command/command_line.h"
-#include "app/job/job.h"
+#include "app/command/command_reference.h"
 #include "app/run/run_result.h"
-#include "app/sweep/sweep_keys.h"
-
-/* The YAML files that users write or programs read, each with its key table. */
-typedef struct {
-  const char      *name;    /* "job" */
-  const char      *summary; /* one line */
-  const char      *help;    /* one paragraph */
-  const key_table *table;
-} command_file;
-
-static const command_file command_files[] = {
-  {"job", "the job file of stickslip",
-   "A job is a YAML file in SI units. Anchors, aliases, merge keys and `!include FILE` may be used. Unknown keys are errors.", &job_table},
-  {"sweep", "the sweep file of stickslip",
-   "A sweep file names a job and the parameters that vary; `stickslip sweep` expands it to cases. Unknown keys are errors.", &sweep_file_table},
-  {"result", "the result file of a run of stickslip",
-   "result.yaml in a run directory is meant for programs. It is written when the run starts, at its checkpoints and when it ends, and is always replaced as a whole.",
-   &run_result_table},
-  {NULL, NULL, NULL, NULL}};
-
-static const command_file *command_file_find(const char *name)
-{
-  for (const command_file *f = command_files; f->name; ++f)
-    if (!strcmp(f->name, name)) return f;
-  return NULL;
-}
-
-/* --- schema ------------------------------------------------------------------------------------------------------- */
-
-static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "output format; default: markdown"}, {NULL, NULL, false, NULL}};
-static PetscErrorCode command_schema(const command_line *line, exit_code *code)
-{
-  PetscFunctionBegin;
-  const char         *format = command_value(line, "--format"), *kind = line->n_positional ? line->positional[0] : "job";
-  const command_file *file   = command_file_find(kind);
-  char               *text   = NULL;
-  if (!file) fprintf(stderr, "stickslip schema %s: expected job, sweep or result\n", kind);
-  else if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(file->table, &text));
-  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(file->table, &text));
-  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(file->table, &text));
-  else fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
-  if (text) fputs(text, stdout);
-  else *code = SS_EXIT_BAD_INPUT;
-  memory_free(&text);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-const command command_schema_entry = {"schema", "[job|sweep|result]", "print the reference of all keys of jobs, sweeps or results",
-  "Prints the key tables with which the program reads these files: as Markdown, as a man page, or as JSON Schema for editors.", 0, 1,
-  schema_options, command_schema};
 
 /* --- manual ------------------------------------------------------------------------------------------------------- */
 
@@ -89,20 +40,6 @@ static const manual_entry environment[] = {
   {"HOME", "replaces ~ at the start of paths in a job; $NAME and ${NAME} are replaced by other variables"},
   {"PATH", "search path of other programs: SLURM commands, and gnuplot for plots"},
   {"TERM", "whether warnings are coloured"},
-  {NULL, NULL}};
-
-static const manual_entry files[] = {
-  {"job.yaml", "the job with all defaults written out"},
-  {"checkpoints/", "the state in HDF5 with checksums; resume uses the newest valid one"},
-  {"frames.xmf, frames/", "for ParaView: open frames.xmf"},
-  {"history.csv", "one row per step: energies, momenta, contacts, iterations, seconds"},
-  {"measure/", "one table per measure of the job"},
-  {"summary.txt", "iterations, contacts, time by stage"},
-  {"result.yaml", "for programs: status, totals and statistics of the measures"},
-  {"machine.yaml, stages.csv", "for the report: machine and libraries, time of each stage"},
-  {"report.html", "all results on one page, for a browser"},
-  {"still.png", "picture of the last frame"},
-  {"failure.txt", "after a failed step: which step, why, and possible remedies"},
   {NULL, NULL}};
 
 static PetscErrorCode append_heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
@@ -208,7 +145,7 @@ static PetscErrorCode append_program_page(text_buffer *b, const command *const *
   PetscCall(append_exit_codes(b));
   PetscCall(append_entries(b, "ENVIRONMENT", environment));
   PetscCall(text_printf(b, ".SH FILES\nIn a run directory:\n"));
-  for (const manual_entry *e = files; e->name; ++e) PetscCall(append_tagged(b, e->name, NULL, e->text));
+  for (const run_file *f = run_files; f->name; ++f) PetscCall(append_tagged(b, f->name, NULL, f->content));
   PetscCall(text_printf(b, ".SH SEE ALSO\n"));
   for (const command *const *c = commands; *c; ++c) {
     PetscCall(text_printf(b, ".BR "));

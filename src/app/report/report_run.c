@@ -19,6 +19,7 @@
 #include "app/render/render.h"
 #include "app/report/figures.h"
 #include "app/report/page.h"
+#include "app/run/run_history.h"
 #include "app/run/run_result.h"
 
 /* Papers of formulations and materials; `key`: entry in docs/references.bib. */
@@ -57,13 +58,14 @@ static PetscErrorCode put_references(const job *j, text_buffer *page)
 
 /* Totals of history.csv. */
 typedef struct {
-  int64_t     n_rows, n_retried, n_retries, n_fallbacks; /* number of rows; of rows with retries; sums of the columns */
+  int64_t     n_rows, n_retried, n_retries; /* number of rows; of rows with retries; sum of the column */
   double      step, time;                                /* of the last row; NaN without rows */
   double      first_retry;                               /* [s], NaN if none */
   double      max_residual;                                /* largest residual; NaN: no such column */
   double      seconds;                                   /* sum over rows */
   bool        is_finite;                                 /* all numbers are finite */
-  text_buffer constants;                                 /* HTML list of constant columns (not drawn); memory_free(&data) */
+  text_buffer columns;                                   /* HTML rows of the table of columns; memory_free(&data) */
+  text_buffer fallbacks;                                 /* HTML list of fallbacks with their numbers; memory_free(&data) */
 } report_history;
 
 enum { BINS = 420, MAX_CURVES = 6 }; /* a figure is 420 units wide */
@@ -85,18 +87,18 @@ static const history_figure history_figures[] = {
   {"energy", "Angular momentum about the origin", false, false, {{"angular_momentum_x", "x", 1}, {"angular_momentum_y", "y", 2}, {"angular_momentum_z", "z", 3}}},
   {"contact", "Contacts", false, true, {{"contacts", "active", 1}, {"sliding", "sliding", 2}}},
   {"contact", "Largest penetration", false, true, {{"penetration", NULL, 1}}},
-  {"contact", "Violation of the friction cone", true, false, {{"cone_violation", "cone", 1}, {"natural_map", "natural map", 2}, {"natural_map_curved", "natural map, curved surfaces", 4}}},
-  {"contact", "Error of the friction direction", true, false, {{"friction_angle_error", "against power loss", 1}, {"slip_angle_error", "against slip", 2}, {"friction_astray", "against slip, weighted by work, so far", 4}}},
-  {"contact", "Relaxations on deforming surfaces", false, true, {{"relaxations", "all", 1}, {"relaxations_moved_on", "ended in another place", 2}, {"relaxation_places", "largest number of places", 4}}},
-  {"solver", "Outer iterations per step (Newton or coupling)", false, true, {{"newton_iterations", "iterations", 1}, {"evaluations", "evaluations of the forces", 7}, {"fallbacks", "fallbacks", FIGURE_FAILED}}},
+  {"contact", "Errors of the friction cone and the contact law", true, false, {{"cone_violation", "cone", 1}, {"contact_law_error", "contact law", 2}, {"contact_law_error_curved", "contact law, curved surfaces", 4}}},
+  {"contact", "Error of the friction direction", true, false, {{"friction_angle_error", "to the sliding velocity", 1}, {"slip_angle_error", "to the slip of the step", 2}, {"friction_angle_rms", "root mean square so far, weighted by work", 4}}},
+  {"contact", "Relaxations on deforming surfaces", false, true, {{"relaxations", "all", 1}, {"relaxations_moved", "ended on another feature", 2}, {"relaxation_max_features", "most features visited", 4}}},
+  {"solver", "Outer iterations per step (Newton or coupling)", false, true, {{"newton_iterations", "iterations", 1}, {"evaluations", "evaluations of the residual", 7}}},
   {"solver", "Inner iterations per step", false, true, {{"linear_iterations", "linear solver, pressure", 1}, {"stress_iterations", "stress", 2}, {"contact_iterations", "contacts", 4}}},
-  {"solver", "Unknowns of the continuum", false, true, {{"pressures", "pressures", 1}, {"stresses", "stresses", 2}}},
+  {"solver", "Unknowns of the continuum", false, true, {{"pressure_unknowns", "pressures", 1}, {"stress_unknowns", "stresses", 2}}},
   {"solver", "Natural map of the coupled problem", true, false, {{"coupling_error", NULL, 1}}},
-  {"contact", "Stress relative to the yield cone", false, true, {{"yield", NULL, 1}}},
+  {"contact", "Stress relative to the yield cone", false, true, {{"yield_ratio", NULL, 1}}},
   {"contact", "Complementarity", true, false, {{"complementarity", "pressure and volume", 1}, {"contact_complementarity", "contacts", 2}}},
   {"contact", "Remaining rate of volume loss", true, false, {{"volume_rate", NULL, 1}}},
   {"contact", "Volume of the continuum", false, false, {{"volume", NULL, 1}}},
-  {"contact", "Share of mass above the rest density", false, true, {{"excess", NULL, 1}}},
+  {"contact", "Fraction of the mass above the rest density", false, true, {{"excess_mass_fraction", NULL, 1}}},
   {"solver", "Residual after the step", true, false, {{"residual", "residual", 1}, {"gradient", "gradient of its square", 2}}},
   {"solver", "Time step", false, true, {{"dt", NULL, 1}}},
   {"solver", "Retries per step", false, true, {{"retries", NULL, FIGURE_FAILED}}},
@@ -109,6 +111,7 @@ typedef struct {
   history_reader *reader;
   envelope       *envelope;
   int             n_columns, i_time, total_of[4]; /* n_columns: columns of the file; the total energy, if any, follows them */
+  int             i_index;                        /* column that may be empty, or -1 */
   bool            has_total;
   double         *x, *y; /* buffers of one curve */
 } history_table;
@@ -151,9 +154,10 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
   t->n_columns = history_reader_columns(t->reader);
   t->i_time    = history_reader_find(t->reader, "time");
   t->has_total = true;
+  t->i_index   = history_reader_find(t->reader, "friction_method");
   for (int k = 0; k < 4; ++k) {
     t->total_of[k] = history_reader_find(t->reader, parts[k]);
-    t->has_total &= t->total_of[k] >= 0;
+    t->has_total &= k == 3 || t->total_of[k] >= 0; /* only penalty has contact_energy */
   }
   PetscCall(envelope_create(t->n_columns + 1, BINS, &t->envelope));
   PetscCall(memory_alloc("row", t->n_columns + 1, sizeof *row, &row));
@@ -161,7 +165,7 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
     if (history_reader_next(t->reader, row, &is_row)) PetscCall(add_damage_warning(warnings));
     if (!is_row) break;
     row[t->n_columns] = NAN;
-    if (t->has_total) row[t->n_columns] = row[t->total_of[0]] + row[t->total_of[1]] + row[t->total_of[2]] + row[t->total_of[3]];
+    if (t->has_total) row[t->n_columns] = row[t->total_of[0]] + row[t->total_of[1]] + row[t->total_of[2]] + (t->total_of[3] >= 0 ? row[t->total_of[3]] : 0.0);
     envelope_add(t->envelope, row[t->i_time >= 0 ? t->i_time : 0], row);
     if (watch) watch(t, row, context);
   }
@@ -187,22 +191,26 @@ static bool is_constant_column(const history_table *t, int column)
   return isnan(r.min) || r.min == r.max;
 }
 
-/* Adds a constant column to the list of constants: "sliding 0". */
-static PetscErrorCode add_constant(const history_table *t, int column, report_history *h)
+/* Adds a row to the table of columns: name, unit, minimum, maximum, sum or last value, meaning. Fallbacks are also listed alone. */
+static PetscErrorCode add_column(const history_table *t, int column, report_history *h)
 {
-  char                 value[40], name[80];
-  const envelope_range r = envelope_range_of(t->envelope, column);
+  const report_quantity *q = history_find(column_name(t, column));
+  const envelope_range   r = envelope_range_of(t->envelope, column);
+  const bool             is_sum    = q && (q->rule == REPORT_SUM || q->rule == REPORT_FALLBACK);
+  const double           values[3] = {r.min, r.max, is_sum ? r.sum : r.last};
   PetscFunctionBegin;
-  if (isnan(r.min)) PetscFunctionReturn(PETSC_SUCCESS);
-  page_number(r.min, sizeof value, value);
-  snprintf(name, sizeof name, "%s", column_name(t, column));
-  for (char *c = name; *c; ++c)
-    if (*c == '_') *c = ' ';
-  PetscCall(html_put(&h->constants, "%s%s %s%s%s", h->constants.n ? ", " : "", name, value, *column_unit(t, column) ? " " : "", column_unit(t, column)));
+  PetscCall(html_put(&h->columns, "<tr><td>%s</td><td>%s</td>", column_name(t, column), column_unit(t, column)));
+  for (int k = 0; k < 3; ++k) {
+    char text[60];
+    page_number(values[k], sizeof text, text);
+    PetscCall(html_put(&h->columns, "<td class=\"n\">%s%s</td>", k == 2 && is_sum ? "sum " : "", isnan(values[k]) ? "" : text));
+  }
+  PetscCall(html_put(&h->columns, "<td>%s</td></tr>\n", q ? q->help : ""));
+  if (q && q->rule == REPORT_FALLBACK && r.sum > 0) PetscCall(html_put(&h->fallbacks, "<li>%.0f %s</li>\n", r.sum, q->help));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode put_history_figure(const history_table *t, const history_figure *g, figures *f, report_history *h)
+static PetscErrorCode put_history_figure(const history_table *t, const history_figure *g, figures *f)
 {
   bool            is_flat = true;
   int             first   = -1;
@@ -214,16 +222,16 @@ static PetscErrorCode put_history_figure(const history_table *t, const history_f
     if (column >= 0 && !is_constant_column(t, column)) is_flat = false;
   }
   if (first < 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (is_flat) PetscFunctionReturn(PETSC_SUCCESS); /* constant: only in the table */
   axes.y_label = column_unit(t, first);
-  if (!is_flat) PetscCall(figures_begin(f, g->section, g->title, &axes));
+  PetscCall(figures_begin(f, g->section, g->title, &axes));
   for (int k = 0; k < MAX_CURVES && g->curve[k].column; ++k) {
     const int column = find_history_column(t, g->curve[k].column);
     if (column < 0) continue;
-    /* constant zeros are only listed */
-    if (is_flat || (is_constant_column(t, column) && envelope_range_of(t->envelope, column).max == 0)) PetscCall(add_constant(t, column, h));
-    else PetscCall(put_curve(t, column, g->curve[k].label, g->curve[k].colour, f));
+    if (!is_constant_column(t, column) || envelope_range_of(t->envelope, column).max != 0) /* constant zeros are only in the table */
+      PetscCall(put_curve(t, column, g->curve[k].label, g->curve[k].colour, f));
   }
-  if (!is_flat) PetscCall(figures_end(f));
+  PetscCall(figures_end(f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,15 +247,14 @@ static bool has_figure(const char *column)
 static void add_history_row(const history_table *t, const double *row, void *context)
 {
   report_history *h         = context;
-  const int       i_retries = history_reader_find(t->reader, "retries"), i_fallbacks = history_reader_find(t->reader, "fallbacks");
+  const int       i_retries = history_reader_find(t->reader, "retries");
   const int i_residual = history_reader_find(t->reader, "residual");
   if (i_residual >= 0) h->max_residual = fmax(h->max_residual, row[i_residual]);
-  for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) != 0;
+  for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) || c == t->i_index;
   if (i_retries >= 0 && row[i_retries] > 0) {
     if (h->n_retried++ == 0) h->first_retry = t->i_time >= 0 ? row[t->i_time] : NAN;
     h->n_retries += (int64_t)row[i_retries];
   }
-  if (i_fallbacks >= 0) h->n_fallbacks += (int64_t)row[i_fallbacks];
 }
 
 static PetscErrorCode put_history(const history_table *t, figures *f, report_history *h)
@@ -259,10 +266,11 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
   h->time    = t->i_time >= 0 ? envelope_range_of(t->envelope, t->i_time).last : NAN;
   h->seconds = i_seconds >= 0 ? envelope_range_of(t->envelope, i_seconds).sum : 0;
   if (h->n_rows == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < N_FIGURES; ++i) PetscCall(put_history_figure(t, &history_figures[i], f, h));
+  for (int i = 0; i < N_FIGURES; ++i) PetscCall(put_history_figure(t, &history_figures[i], f));
   for (int c = 0; c < t->n_columns; ++c) {
     const char *name = history_reader_name(t->reader, c);
-    if (!has_figure(name)) PetscCall(put_history_figure(t, &(history_figure){"solver", name, false, false, {{name, NULL, 1}}}, f, h));
+    if (!has_figure(name)) PetscCall(put_history_figure(t, &(history_figure){"solver", name, false, false, {{name, NULL, 1}}}, f));
+    PetscCall(add_column(t, c, h));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -354,7 +362,8 @@ static void run_page_destroy(run_page *p)
   if (p->job) job_destroy(&p->job);
   document_destroy(&p->result_owner);
   document_destroy(&p->machine_owner);
-  memory_free(&p->history.constants.data);
+  memory_free(&p->history.columns.data);
+  memory_free(&p->history.fallbacks.data);
   figures_destroy(&p->figures);
   for (int i = 0; i < N_STILLS; ++i) memory_free(&p->still[i].bytes);
   memory_free(&p->warnings.data);
@@ -453,7 +462,7 @@ static PetscErrorCode collect_warnings(run_page *p)
   if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->max_residual > p->job->scene.solver->newton->tolerance)
     PetscCall(html_put(&p->warnings, "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
                        p->job->scene.solver->newton->tolerance, h->max_residual, newton_norm_unit(p->job->scene.solver->newton)));
-  if (h->n_fallbacks > 0) PetscCall(html_put(&p->warnings, "<li>Newton's method used the gradient as search direction %lld times</li>\n", (long long)h->n_fallbacks));
+  if (h->fallbacks.n > 0) PetscCall(html_put_markup(&p->warnings, h->fallbacks.data));
   if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv contains numbers that are not finite</li>\n"));
   if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
   if (!p->result) PetscCall(html_put(&p->warnings, "<li>result.yaml is missing, so the outcome of the run is unknown</li>\n"));
@@ -511,8 +520,8 @@ static PetscErrorCode put_run_tiles(run_page *p)
     page_duration(r->user_seconds, sizeof text, text);
     snprintf(end, sizeof end, "CPU time, %lld thread%s", (long long)r->threads, r->threads == 1 ? "" : "s");
     PetscCall(page_tile(b, text, "", end));
-    page_bytes(r->peak_memory, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "peak memory"));
+    page_bytes(r->peak_resident_memory, sizeof text, text);
+    PetscCall(page_tile(b, text, "", "peak resident memory"));
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->newton / (double)r->step : 0.0);
     PetscCall(page_tile(b, text, "", "outer iterations per step"));
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->linear / (double)r->step : 0.0);
@@ -635,22 +644,17 @@ static PetscErrorCode put_machine(run_page *p)
 
 static PetscErrorCode put_files(run_page *p)
 {
-  static const struct {
-    const char *name, *what;
-  } files[] = {{"frames.xmf", "time series for ParaView"}, {"history.csv", "one row per step"},        {"measure", "one table per measure"},
-               {"still.png", "the last frame"},            {"animation.png", "all frames"},        {"summary.txt", "counters and times of the last start"},
-               {"stages.csv", "time by stage"},            {"result.yaml", "outcome, for programs"}, {"job.yaml", "the job"},
-               {"checkpoints", "states for resuming"}, {"failure.txt", "the failed step"},       {"log.txt", "output of the program"}};
   struct stat status;
   PetscFunctionBegin;
   PetscCall(html_put(&p->page, "<h2>Files</h2>\n<table class=\"pairs\">\n"));
-  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
-    char path[4300];
-    snprintf(path, sizeof path, "%s/%s", p->dir, files[i].name);
+  for (const run_file *f = run_files; f->name; ++f) {
+    char name[80], path[4300];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(f->name, "/"), f->name); /* the folder of measure/NAME.csv */
+    snprintf(path, sizeof path, "%s/%s", p->dir, name);
     if (stat(path, &status) != 0) continue;
     PetscCall(html_put(&p->page, "<tr><th>"));
-    PetscCall(page_link(&p->page, p->base, files[i].name, files[i].name));
-    PetscCall(html_put(&p->page, "</th><td>%s</td></tr>\n", files[i].what));
+    PetscCall(page_link(&p->page, p->base, name, name));
+    PetscCall(html_put(&p->page, "</th><td>%s</td></tr>\n", f->content));
   }
   PetscCall(html_put(&p->page, "</table>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -673,10 +677,11 @@ static PetscErrorCode write_run_page(run_page *p)
   PetscCall(put_section(p, "energy", "Energy and momentum"));
   PetscCall(put_section(p, "contact", "Contact"));
   PetscCall(put_section(p, "solver", "Solver"));
-  if (p->history.constants.n > 0) {
-    PetscCall(html_put(b, "<p class=\"soft\">Constant: "));
-    PetscCall(html_put_markup(b, p->history.constants.data));
-    PetscCall(html_put(b, ".</p>\n"));
+  if (p->history.columns.n > 0) {
+    PetscCall(html_put(b, "<h2>Columns of history.csv</h2>\n<details><summary>minimum, maximum and sum or last value of each column</summary>\n<div class=\"scroll\"><table id=\"columns\">\n"
+                          "<thead><tr><th>column</th><th>unit</th><th class=\"n\">minimum</th><th class=\"n\">maximum</th><th class=\"n\">last, or sum</th><th>meaning</th></tr></thead>\n<tbody>\n"));
+    PetscCall(html_put_markup(b, p->history.columns.data));
+    PetscCall(html_put(b, "</tbody>\n</table></div></details>\n"));
   }
   PetscCall(html_put(b, "<h2>Time</h2>\n<div class=\"beside\">\n"));
   PetscCall(put_stages(p));

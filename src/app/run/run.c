@@ -56,7 +56,7 @@
   X(linear, "linear", int64_t, FIELD_I64, "1", "iterations of the linear solver so far")         \
   X(contacts, "contacts", int64_t, FIELD_I64, "1", "active contacts after the last step")        \
   X(friction_work, "friction_work", double, FIELD_F64, "J", "work done by friction so far") \
-  X(friction_astray, "friction_astray", double, FIELD_F64, "J", "further work if friction had been opposite to the slip") \
+  X(friction_work_deficit, "friction_work_deficit", double, FIELD_F64, "J", "further work if friction had been opposite to the slip") \
   X(max_penetration, "max_penetration", double, FIELD_F64, "m", "largest penetration depth so far")
 
 typedef struct {
@@ -88,7 +88,7 @@ enum { RUN_DATE = 24 };
 typedef struct {
   bool    is_finished; /* the previous start finished, at `step` */
   int64_t step, starts;
-  double  seconds, user_seconds, peak_memory;
+  double  seconds, user_seconds, peak_resident_memory;
   char    begun[RUN_DATE]; /* date of the first start */
 } run_past;
 
@@ -111,6 +111,7 @@ struct run {
   run_limits        limits;
   bool            is_changed; /* the job differs from that of the previous start */
   int64_t         max_steps;
+  int             history_groups; /* of the columns of history.csv */
 };
 
 /* Simulated time now [s]. */
@@ -157,7 +158,7 @@ static PetscErrorCode run_read_past(run *r)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!was) PetscFunctionReturn(PETSC_SUCCESS);
-  r->past = (run_past){.is_finished = was->status == RUN_FINISHED, .step = was->step, .starts = was->starts, .seconds = was->seconds, .user_seconds = was->user_seconds, .peak_memory = was->peak_memory};
+  r->past = (run_past){.is_finished = was->status == RUN_FINISHED, .step = was->step, .starts = was->starts, .seconds = was->seconds, .user_seconds = was->user_seconds, .peak_resident_memory = was->peak_resident_memory};
   snprintf(r->past.begun, RUN_DATE, "%s", was->begun);
   document_destroy(&owner);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,7 +208,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
     .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->scene.name, .reason = line, .exit_code = code, .program = program,
     .host = host, .threads = team_threads(), .starts = past->starts + 1, .begun = r->past.begun, .updated = now,
     .step = *s->step, .retries = *s->retries, .time = run_time(r), .seconds = past->seconds + timer_now() - r->output.wall_start,
-    .user_seconds = past->user_seconds + timer_user_seconds(), .peak_memory = fmax(past->peak_memory, (double)memory_peak_resident()),
+    .user_seconds = past->user_seconds + timer_user_seconds(), .peak_resident_memory = fmax(past->peak_resident_memory, (double)memory_peak_resident()),
     .newton = *s->newton, .linear = *s->linear, .contacts = *s->contacts, .max_penetration = *s->max_penetration,
     .measures = {r->job->measure.n, items}};
   PetscCall(run_result_write(r->dir, &result));
@@ -241,14 +242,14 @@ static void set_time_limits(const run *r)
   stop_set_deadline(r->limits.end - reserve);
 }
 
-/* Warns once if the peak memory exceeds 90 % of the allocation. */
+/* Warns once if the peak resident memory exceeds 90 % of the allocation. */
 static void warn_if_memory_is_short(run *r)
 {
   struct rusage u;
   if (r->limits.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
   const double peak = 1024.0 * (double)u.ru_maxrss, allocated = (double)r->limits.memory;
   if (peak < 0.9 * allocated) return;
-  log_warn("%.3g GB of the allocated %.3g GB of memory are in use; the run is killed if it exceeds them; request more with sbatch --mem",
+  log_warn("the peak resident memory is %.3g GB of the allocated %.3g GB; the run is killed if it exceeds them; request more with sbatch --mem",
            1e-9 * peak, 1e-9 * allocated);
   r->limits.memory = 0;
 }
@@ -461,7 +462,7 @@ static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
   snprintf(path, sizeof path, "%s/job.yaml", r->dir);
   PetscCall(file_replace_text(path, strlen(r->job->resolved), r->job->resolved));
   snprintf(path, sizeof path, "%s/history.csv", r->dir);
-  PetscCall(history_open(path, HISTORY_N_COLUMNS, history_names, history_units, resume_step, &o->history));
+  PetscCall(run_history_open(path, r->history_groups, resume_step, &o->history));
   (void)history_is_whole(o->history, resume_step, r->job->output->history_every);
   const key_list *names = &r->job->output->fields;
   PetscCall(memory_alloc("frame fields", names->n, sizeof(char *), &o->frame_fields));
@@ -551,9 +552,9 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
   PetscCall(poll_child_checkpoint(r, false));
   timer_begin(TIMER_FRAME);
   if (*r->state.step % o->history_every == 0) {
-    double values[HISTORY_N_COLUMNS];
+    double values[HISTORY_N_QUANTITIES];
     PetscCall(history_values(r->scene, *r->state.step, run_time(r), r->job->scene.time->step, report, retries, seconds, values));
-    PetscCall(history_row(r->output.history, values));
+    PetscCall(run_history_row(r->output.history, r->history_groups, values));
   }
   const sim_clock now = run_clock(r);
   bool            is_met;
@@ -604,10 +605,11 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   snprintf(path, sizeof path, "%s/summary.txt", r->dir);
   FILE *f = open_memstream(&text, &n);
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory while writing summary.txt");
-  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries, peak memory %.1f MB\n\n", version_text(),
+  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries\n"
+          "%-22s %.1f MB peak resident memory of the process, %.1f MB peak of tracked allocations\n\n", version_text(),
           r->job->scene.name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
-          (double)memory_peak() / 1e6);
-  run_counters_print(&r->counters, r->formulation->ops->outer, r->formulation->ops->inner, f);
+          "memory", (double)memory_peak_resident() / 1e6, (double)memory_peak() / 1e6);
+  run_counters_print(&r->counters, r->formulation->ops, f);
   timer_table(f);
   fclose(f);
   const PetscErrorCode code = file_replace_text(path, n, text);
@@ -620,38 +622,6 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 /* --- time steps --------------------------------------------------------------------------------------------------- */
 
 /* --- stepping ------------------------------------------------------------------------------------------------------ */
-
-/* Adds the report of a substep to that of the step: sums of counts, maxima of errors, contact state of the last substep. */
-static void merge_substep_report(step_report *sum, const step_report *part)
-{
-  const step_report before = *sum;
-  *sum                     = *part; /* contact state: of the last substep */
-  sum->residual    = fmax(before.residual, part->residual);
-  sum->is_unsolved = before.is_unsolved || part->is_unsolved;
-  sum->newton_iterations += before.newton_iterations;
-  sum->linear_iterations += before.linear_iterations;
-  sum->inner_iterations += before.inner_iterations;
-  sum->evaluations += before.evaluations;
-  sum->fallbacks += before.fallbacks;
-  sum->contact.friction_work += before.contact.friction_work;
-  sum->contact.friction_astray += before.contact.friction_astray;
-  sum->friction.iterations += before.friction.iterations;
-  sum->friction.absolute = fmax(before.friction.absolute, part->friction.absolute);
-  sum->friction.siconos  = fmax(before.friction.siconos, part->friction.siconos);
-  sum->friction.scaled   = fmax(before.friction.scaled, part->friction.scaled);
-  sum->continuum.stress_iterations += before.continuum.stress_iterations;
-  sum->continuum.contact_iterations += before.continuum.contact_iterations;
-  sum->continuum.error           = fmax(before.continuum.error, part->continuum.error);
-  sum->continuum.yield           = fmax(before.continuum.yield, part->continuum.yield);
-  sum->continuum.volume_rate     = fmax(before.continuum.volume_rate, part->continuum.volume_rate);
-  sum->contact.max_cone_violation = fmax(before.contact.max_cone_violation, part->contact.max_cone_violation);
-  sum->contact.slip_angle         = fmax(before.contact.slip_angle, part->contact.slip_angle);
-  sum->contact.power_loss_angle   = fmax(before.contact.power_loss_angle, part->contact.power_loss_angle);
-  sum->contact.natural_map        = fmax(before.contact.natural_map, part->contact.natural_map);
-  sum->contact.natural_map_curved = fmax(before.contact.natural_map_curved, part->contact.natural_map_curved);
-  sum->contact.relaxations        = before.contact.relaxations;
-  relax_statistics_merge(&sum->contact.relaxations, &part->contact.relaxations);
-}
 
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
  * one level lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
@@ -671,8 +641,9 @@ static PetscErrorCode advance_one_step(run *r, step_status *verdict, step_report
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
     PetscCall(r->formulation->ops->step(r->formulation, t, h, verdict, &one));
     if (verdict->code == STEP_OK) {
-      merge_substep_report(report, &one);
       at += part;
+      if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
+      step_report_merge(report, &one);
       continue;
     }
     if (verdict->code == STEP_INTERRUPTED) level = max_level; /* do not try again */
@@ -700,8 +671,8 @@ static void show_step_progress(const run *r, int64_t first, int64_t last, const 
   log_progress(
       "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
       run_time(r), r->job->scene.time->end, (long long)step, (long long)last, (long long)*r->state.frame,
-      (long long)report->contact.n_active, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
-      (long long)(report->linear_iterations + report->friction.iterations),
+      (long long)report->contact.contacts, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
+      (long long)(report->linear_iterations + report->friction_iterations),
       step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 
@@ -711,12 +682,11 @@ static void add_to_state_totals(run *r, step_report *report)
   run_state *s = &r->state;
   *s->newton += report->newton_iterations;
   *s->linear += report->linear_iterations;
-  *s->contacts        = report->contact.n_active;
-  *s->friction_work += report->contact.friction_work;
-  *s->friction_astray += report->contact.friction_astray;
-  report->friction_work   = *s->friction_work;
-  report->friction_astray = *s->friction_astray;
-  *s->max_penetration   = fmax(*s->max_penetration, report->contact.max_penetration);
+  *s->contacts        = report->contact.contacts;
+  *s->friction_work += report->contact.friction_work_done;
+  *s->friction_work_deficit += report->contact.friction_work_deficit;
+  run_history_add_friction(*s->friction_work, *s->friction_work_deficit, report);
+  *s->max_penetration = fmax(*s->max_penetration, report->contact.penetration);
   ++*s->step;
 }
 
@@ -804,7 +774,7 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
     }
     add_to_state_totals(r, &report);
     run_counters_add(&r->counters, dt, &report, retries);
-    if (report.is_unsolved && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
+    if (report.unconverged > 0 && r->counters.n_unconverged == 1) warn_unconverged(r, &report);
     PetscCall(scene_emit(r->scene, run_time(r), dt));
     PetscCall(run_write_outputs(r, &report, retries, timer_now() - begun));
     run_update_limits(r, timer_now() - begun);
@@ -837,8 +807,7 @@ PetscErrorCode run_loop(run *r, exit_code *code)
 
 /* --- start and resume --------------------------------------------------------------------------------------------- */
 
-/* Creates scene, formulation, measures and state in memory; writes no files. */
-static PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
+PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out)
 {
   PetscFunctionBegin;
   run *r;
@@ -861,6 +830,7 @@ static PetscErrorCode run_build(job **j, const run_options *options, diagnostics
   }
   PetscCall(petsc_options_set(r->job->scene.solver->petsc));
   PetscCall(formulation_create(formulations[r->job->formulation], r->scene, &r->formulation));
+  r->history_groups = history_groups(r->scene, r->formulation->ops);
   r->fields = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
@@ -1051,3 +1021,5 @@ void run_destroy(run **r)
 int64_t run_steps(const run *r) { return r->counters.n_steps; }
 
 const char *run_directory(const run *r) { return r->dir; }
+
+const scene *run_scene(const run *r) { return r->scene; }

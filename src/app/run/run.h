@@ -11,6 +11,7 @@
 #ifndef SS_APP_RUN_RUN_H
 #define SS_APP_RUN_RUN_H
 #include "app/job/job.h"
+#include "sim/scene/scene.h"
 
 typedef struct {
   MPI_Comm    comm;    /* of the processes that run the job together */
@@ -21,6 +22,9 @@ typedef struct {
 } run_options;
 
 typedef struct run run;
+/* Create scene, formulation, measures and state in memory; write no files. Takes ownership of the job. *out is NULL after some errors
+ * of the job; all errors of the job are in d. */
+PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, run **out);
 /* Create a run at time 0. Takes ownership of the job. PETSC_ERR_USER_INPUT if the directory already contains a run and not
  * `force`. */
 PetscErrorCode run_create(job **j, const run_options *options, diagnostics *d, run **out);
@@ -38,4 +42,5 @@ PetscErrorCode run_loop(run *r, exit_code *code);
 int64_t        run_steps(const run *r); /* steps done by run_loop */
 void           run_destroy(run **r);
 const char    *run_directory(const run *r);
+const scene   *run_scene(const run *r); /* with the fields of scene, formulation and run */
 #endif

@@ -1,64 +1,78 @@
-/* Tables of the step reports of a run: one row of history.csv per step, and the counters of summary.txt over all steps.
- * One X-macro table declares names, units and order of the columns of history.csv. Called by run.c. */
+/* Tables of the step reports of a run: one row of history.csv per step, and the totals of summary.txt over all steps.
+ *
+ * Columns of a run are the quantities of the tables below and of sim/step/step_report.h, as far as the formulation and the scene
+ * provide them, always in the same order. Called by run.c and by the commands that print the reference. */
 #ifndef SS_APP_RUN_RUN_HISTORY_H
 #define SS_APP_RUN_RUN_HISTORY_H
 #include <stdio.h>
+#include "io/history.h"
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
 
-#define HISTORY_COLUMN_TABLE(X)                      \
-  X(step, "1") X(time, "s") X(dt, "s")               \
-  X(kinetic_energy, "J") X(elastic_energy, "J")      \
-  X(potential_energy, "J") X(contact_energy, "J") X(friction_work, "J") \
-  X(momentum_x, "N s") X(momentum_y, "N s") X(momentum_z, "N s") \
-  X(angular_momentum_x, "N m s") X(angular_momentum_y, "N m s") X(angular_momentum_z, "N m s") \
-  X(contacts, "1") X(sliding, "1") X(penetration, "m") \
-  X(cone_violation, "1") X(friction_angle_error, "rad") X(slip_angle_error, "rad") X(friction_astray, "rad") \
-  X(natural_map, "1") X(natural_map_curved, "1") X(creep, "m/s") X(creep_bound, "m/s") \
-  X(relaxations, "1") X(relaxations_moved_on, "1") X(relaxation_places, "1") \
-  X(newton_iterations, "1") X(linear_iterations, "1") X(inner_iterations, "1") X(evaluations, "1") X(fallbacks, "1") \
-  X(residual, "1") X(gradient, "1")                  \
-  X(contact_candidates, "1") X(over_constraint, "1") X(friction_method, "1") X(friction_iterations, "1") \
-  X(friction_error, "1") X(friction_error_absolute, "1") X(friction_error_siconos, "1") \
-  X(pressures, "1") X(stresses, "1") X(stress_iterations, "1") X(contact_iterations, "1") \
-  X(coupling_error, "1") X(yield, "1") X(complementarity, "W") X(contact_complementarity, "W") \
-  X(volume_rate, "m^3/s") X(volume, "m^3") X(excess, "1") \
-  X(transfer_iterations, "1") X(transfer_points, "1") X(transfer_left, "m/s") \
-  X(spin_x, "N m s") X(spin_y, "N m s") X(spin_z, "N m s") X(meetings, "1") X(zone_nodes, "1") \
-  X(overshoot, "1") X(turn, "rad") \
-  X(retries, "1") X(seconds, "s")
+/* Name, unit, rule and group as in step_report.h; value in terms of the row `r`; help. Before and after those of the step. */
+#define RUN_COLUMN_TABLE(X)                                                                                                        \
+  X(step, "1", LAST, RUN, r->step, "number of the step, from 1")                                                                   \
+  X(time, "s", LAST, RUN, r->time, "simulated time at the end of the step")                                                        \
+  X(dt, "s", LAST, RUN, r->dt, "length of the step")                                                                               \
+  X(kinetic_energy, "J", LAST, RUN, r->sum.kinetic, "kinetic energy of all bodies")                                                \
+  X(elastic_energy, "J", LAST, RUN, r->sum.elastic, "elastic energy of all bodies")                                                \
+  X(potential_energy, "J", LAST, RUN, r->sum.potential, "energy of all bodies in gravity, zero at the origin")                     \
+  X(momentum_x, "N s", LAST, RUN, r->sum.momentum[0], "momentum of all bodies, x")                                                 \
+  X(momentum_y, "N s", LAST, RUN, r->sum.momentum[1], "the same, y")                                                               \
+  X(momentum_z, "N s", LAST, RUN, r->sum.momentum[2], "the same, z")                                                               \
+  X(angular_momentum_x, "N m s", LAST, RUN, r->sum.angular_momentum[0], "angular momentum of all bodies about the origin, x")      \
+  X(angular_momentum_y, "N m s", LAST, RUN, r->sum.angular_momentum[1], "the same, y")                                             \
+  X(angular_momentum_z, "N m s", LAST, RUN, r->sum.angular_momentum[2], "the same, z")
+#define RUN_LAST_COLUMN_TABLE(X)                                                                                                   \
+  X(retries, "1", SUM, RUN, r->retries, "failed attempts, each repeated with half the step length")                                \
+  X(seconds, "s", SUM, RUN, r->seconds, "wall time of the step")
 
 enum {
-#define X(name, unit) HISTORY_##name,
-  HISTORY_COLUMN_TABLE(X)
+#define X(name, unit, rule, group, value, help) HISTORY_##name,
+  RUN_COLUMN_TABLE(X)
 #undef X
-  HISTORY_N_COLUMNS
+#define X(name, type, unit, rule, group, help) HISTORY_##name,
+      CONTACT_SUMMARY_TABLE(X) STEP_REPORT_TABLE(X)
+#undef X
+#define X(name, unit, rule, group, value, help) HISTORY_##name,
+          RUN_LAST_COLUMN_TABLE(X)
+#undef X
+              HISTORY_N_QUANTITIES
 };
-extern const char *const history_names[];
-extern const char *const history_units[];
+extern const report_quantity history_quantities[HISTORY_N_QUANTITIES]; /* includes those that are never a column */
+const report_quantity       *history_find(const char *name);           /* NULL: no such column */
+/* Groups that provide the columns of a run. */
+int history_groups(const scene *s, const formulation_ops *ops);
 
-/* Fills a row of history.csv from the scene (energies, momenta) and the report of the step that ended at time t. */
+/* Set yield_overshoot and step_rotation of a report from the bodies, unless they are larger. To be called after each substep but the
+ * last one, if these columns are needed. */
+PetscErrorCode run_history_add_plasticity(const scene *s, step_report *report);
+/* Values of all quantities after the step that ended at time t, from the scene (energies, momenta) and its report. */
 PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
-                              double seconds, double values[HISTORY_N_COLUMNS]);
+                              double seconds, double values[HISTORY_N_QUANTITIES]);
+/* Open history.csv with the columns of these groups; see history_open. */
+PetscErrorCode run_history_open(const char *path, int groups, int64_t resume_step, history **out);
+/* Append the columns of these groups of `values`. */
+PetscErrorCode run_history_row(history *h, int groups, const double values[HISTORY_N_QUANTITIES]);
+
+/* Add friction_work and friction_angle_rms to the report of a step. done, deficit: sums since the start of the run, of
+ * friction_work_done and friction_work_deficit [J]. */
+void run_history_add_friction(double done, double deficit, step_report *report);
 
 /* Totals over the steps of this start, for summary.txt. */
 typedef struct {
-  double           user_seconds; /* CPU time of this process at the first step */
-  double           seconds;      /* simulated time */
-  int64_t          n_steps, n_retries;
-  int64_t          newton, linear, evaluations, most_newton;
-  int64_t          friction;                /* iterations of the friction solver */
-  int64_t          solved_steps;            /* steps in which it had contacts to solve */
-  int64_t          contacts, most_contacts; /* sum over steps; maximum */
-  double           max_penetration;         /* m */
-  int64_t          n_unconverged;           /* steps accepted with a residual above solver.newton.tolerance */
-  double           max_residual;            /* largest of these residuals */
-  relax_statistics relaxations;
+  double      user_seconds;                      /* CPU time of this process at the first step */
+  double      seconds;                           /* simulated time */
+  int64_t     n_steps, n_retries, n_unconverged; /* n_unconverged: steps, with max_residual the largest of their residuals */
+  double      max_residual;
+  int64_t     most_newton, contact_steps; /* maximum of a step; steps with a contact problem */
+  int64_t     contacts, most_contacts;    /* sum over steps; maximum */
+  step_report all;                        /* merged over all steps */
 } run_counters;
 
 void run_counters_begin(run_counters *t);
 void run_counters_add(run_counters *t, double dt, const step_report *report, int64_t n_retries);
-/* Prints one line per counter. outer, inner: names of the formulation's iterations. CPU time is also given per 1/24 s of
- * simulated time, a frame of a film. */
-void run_counters_print(const run_counters *t, const char *outer, const char *inner, FILE *out);
+/* Print the counters, then sum or maximum over the steps of each quantity that the formulation reports, unless it is 0. CPU time
+ * is also given per 1/24 s of simulated time, a frame of a film. */
+void run_counters_print(const run_counters *t, const formulation_ops *ops, FILE *out);
 #endif

@@ -52,7 +52,7 @@ static const key_spec result_keys[] = {
   {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated time"},
   {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "wall time of all starts"},
   {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time of all starts"},
-  {OF(peak_memory), .type = KEY_REAL, .unit = "byte", .help = "largest resident memory of all starts"},
+  {OF(peak_resident_memory), .type = KEY_REAL, .unit = "byte", .help = "largest resident memory of all starts"},
   {OF(newton), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "Newton iterations"},
   {OF(linear), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "iterations of the linear solver"},
   {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active contacts after the last step"},
@@ -163,6 +163,27 @@ const run_result_measure *run_result_find(const run_result *r, const char *measu
   return NULL;
 }
 
+/* --- all files ------------------------------------------------------------------------------------------------------ */
+
+const run_file run_files[] = {
+  {"job.yaml", "the job with all defaults written out", "at the start"},
+  {"checkpoints/", "the state in HDF5 with checksums; `resume` uses the newest valid one", "at intervals of output.checkpoint and output.checkpoint_wall, and at the end"},
+  {"frames.xmf", "index of the frames for ParaView: open this file", "with each frame"},
+  {"frames/", "one HDF5 file per frame: geometry and fields", "at intervals of time.frame, at the start and at the end"},
+  {"history.csv", "one row per step: energies, momenta, contacts, iterations", "after each step, or each output.history_every steps"},
+  {"measure/NAME.csv", "one table per entry of measure: in the job", "after each step, or at intervals of the measure"},
+  {"fclib/", "contact problems of formulation exact for `stickslip friction`", "each output.fclib steps"},
+  {"result.yaml", "for programs: status, totals and statistics of the measures", "at the start, with each checkpoint and at the end"},
+  {"summary.txt", "iterations, contacts, totals of the columns of history.csv, time by stage; of the last start", "at the end"},
+  {"stages.csv", "time of each stage, of all starts", "with checkpoints and at the end"},
+  {"machine.yaml", "program, libraries and machine", "at the start"},
+  {"report.html", "all results on one page, for a browser", "at the end if gnuplot is installed, or by `report`"},
+  {"still.png", "picture of the last frame", "at the end, or by `render`"},
+  {"animation.png", "all frames", "by `render --animation`"},
+  {"failure.txt", "the failed step, the reason, and possible remedies", "after a step failed at the smallest allowed size"},
+  {"log.txt", "output of the program", "by sweeps, for each case"},
+  {NULL, NULL, NULL}};
+
 /* --- machine.yaml ------------------------------------------------------------------------------------------------- */
 
 #define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
@@ -171,7 +192,7 @@ static const key_spec machine_keys[] = {
   {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "number of CPUs available to the run"},
   {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "memory of the machine in bytes"},
   {.name = NULL}};
-static const key_table machine_table = {.name = "machine", .help = "Program, libraries and machine of a run.", .size = sizeof(run_machine), .keys = machine_keys};
+const key_table run_machine_table = {.name = "machine", .help = "Program, libraries and machine of a run.", .size = sizeof(run_machine), .keys = machine_keys};
 
 PetscErrorCode run_machine_write(const char *dir)
 {
@@ -186,7 +207,7 @@ PetscErrorCode run_machine_write(const char *dir)
   library_versions(sizeof libraries, libraries);
   const run_machine here = {built, libraries, m.system, m.processor, m.n_processors, m.memory};
   PetscCall(document_create(&doc));
-  PetscCall(key_table_write(&machine_table, doc, &here, &root));
+  PetscCall(key_table_write(&run_machine_table, doc, &here, &root));
   PetscCall(document_write(root, &text));
   snprintf(path, sizeof path, "%s/machine.yaml", dir);
   PetscCall(file_replace_text(path, strlen(text), text));
@@ -205,7 +226,7 @@ PetscErrorCode run_machine_read(const char *dir, document **owner, const run_mac
   PetscCall(diagnostics_create(&d));
   PetscErrorCode code = document_create(owner);
   if (!code) code = yaml_read_file(path, *owner, d);
-  if (!code && diagnostics_count(d) == 0) code = key_table_read(&machine_table, *owner, document_root(*owner), "", d, &value);
+  if (!code && diagnostics_count(d) == 0) code = key_table_read(&run_machine_table, *owner, document_root(*owner), "", d, &value);
   if (!code && diagnostics_count(d) == 0) *out = value;
   diagnostics_destroy(&d);
   if (!*out) document_destroy(owner);

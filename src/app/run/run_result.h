@@ -1,4 +1,4 @@
-/* Files of a run directory that other commands read: result.yaml, machine.yaml and stages.csv.
+/* Files of a run directory: the list of all, and those that other commands read: result.yaml, machine.yaml and stages.csv.
  *
  * result.yaml contains the status, the totals and the statistics of the measures of a run. It is written when the run starts, at
  * every checkpoint and when the run ends. The file is replaced as a whole, and its last line is a checksum of the text before
@@ -16,6 +16,14 @@
 #define TIMER_FRAME      timer_register("frames and history", 210)
 
 enum { RUN_RESULT_FORMAT = 1 };
+
+/* All files of a run directory, for the manual, the report page and docs/reference/files.md. */
+typedef struct {
+  const char *name;    /* "measure/NAME.csv"; a folder ends with "/" */
+  const char *content; /* one line */
+  const char *written; /* when */
+} run_file;
+extern const run_file run_files[]; /* the last one has name NULL */
 
 /* running: started and not ended; finished: at time.end or by a condition of until:; stopped: by a signal or --steps, can be
  * resumed; failed: see reason. */
@@ -50,14 +58,14 @@ typedef struct {
   double      time;            /* [s] simulated */
   double      seconds;         /* [s] wall time of all starts; of killed starts, up to their last checkpoint */
   double      user_seconds;    /* [s] CPU time of all starts, likewise */
-  double      peak_memory;     /* [byte] largest resident memory of all starts */
+  double      peak_resident_memory;     /* [byte] largest resident memory of all starts */
   int64_t     newton, linear;  /* iterations up to `step`; steps repeated after a resume count once */
   int64_t     contacts;        /* after the last step */
   double      max_penetration; /* [m] maximum over all steps */
   key_list    measures;        /* name -> run_result_measure */
 } run_result;
 
-extern const key_table run_result_table;
+extern const key_table run_result_table, run_machine_table;
 /* Replaces DIR/result.yaml. Real numbers are written with all digits; numbers that are not finite are omitted. */
 PetscErrorCode run_result_write(const char *dir, const run_result *r);
 /* Reads DIR/result.yaml. *out is valid until document_destroy(owner). If the file is missing: *out = *owner = NULL and no error.

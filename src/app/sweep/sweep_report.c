@@ -587,7 +587,7 @@ static PetscErrorCode put_sweep_tiles(sweep_page *p)
   for (int64_t i = 0; i < p->view->n_cases; ++i) {
     if (!r->result[i]) continue;
     clock += r->result[i]->seconds, user += r->result[i]->user_seconds, steps += r->result[i]->step, ++n;
-    longest = fmax(longest, r->result[i]->seconds), memory = fmax(memory, r->result[i]->peak_memory);
+    longest = fmax(longest, r->result[i]->seconds), memory = fmax(memory, r->result[i]->peak_resident_memory);
   }
   PetscCall(page_tiles_begin(&p->page));
   page_duration(clock, sizeof text, text);

@@ -176,7 +176,7 @@ static const struct {
   MEMBER(reason, "", OF_TEXT),       MEMBER(exit_code, "", OF_WHOLE),  MEMBER(seconds, "s", OF_REAL),
   MEMBER(user_seconds, "s", OF_REAL), MEMBER(step, "", OF_WHOLE),      MEMBER(time, "s", OF_REAL),
   MEMBER(retries, "", OF_WHOLE),     MEMBER(newton, "", OF_WHOLE),     MEMBER(linear, "", OF_WHOLE),
-  MEMBER(contacts, "", OF_WHOLE),    MEMBER(max_penetration, "m", OF_REAL), MEMBER(peak_memory, "byte", OF_REAL),
+  MEMBER(contacts, "", OF_WHOLE),    MEMBER(max_penetration, "m", OF_REAL), MEMBER(peak_resident_memory, "byte", OF_REAL),
   MEMBER(threads, "", OF_WHOLE),     MEMBER(starts, "", OF_WHOLE),     MEMBER(program, "", OF_TEXT),
   MEMBER(host, "", OF_TEXT),         MEMBER(begun, "", OF_TEXT),       MEMBER(updated, "", OF_TEXT)};
 enum { N_MEMBERS = sizeof members / sizeof *members };

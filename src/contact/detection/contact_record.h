@@ -14,11 +14,11 @@ void relax_chain_text(relax_chain chain, char *text);
 
 enum { RELAX_STATISTICS_CHAINS = 24 };
 typedef struct {
-  int64_t n;              /* relaxations */
-  int64_t n_at_start;     /* that ended in the place they began in */
-  int64_t n_capped;       /* stopped at the limit RELAX_MESH_MAX_MOVES */
-  int64_t longest;        /* places in the longest chain */
-  int64_t n_other;        /* of kinds for which the list below had no room */
+  int64_t n;          /* relaxations */
+  int64_t n_at_start; /* that ended in the place they began in */
+  int64_t n_capped;   /* stopped at the limit RELAX_MESH_MAX_MOVES */
+  int64_t longest;    /* places in the longest chain */
+  int64_t n_other;    /* of kinds for which the list below had no room */
   int     n_chains;
   struct {
     relax_chain chain;
@@ -29,31 +29,50 @@ typedef struct {
 void relax_statistics_add(relax_statistics *s, relax_chain chain, int n_places, bool is_capped);
 void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
 
-/* One step's summary for the history table. */
+/* Quantities of contacts that a step reports. Columns as in sim/step/step_report.h: member, type, unit, merge rule over substeps,
+ * group, help. INTERNAL: used by app/run, not a column of history.csv.
+ *
+ * Angles are those of sliding contacts between friction and a direction that the law prescribes. slip_angle_error refers to the
+ * displacement of the attachment over the surface during the step: the law itself. friction_angle_error refers to the velocity at
+ * the end of the step. Both differ where a path bends, by about mu h times its curvature, and while the contact spring is loaded.
+ * Slip below 1e-9 m per step and friction below 1e-12 of the normal force have no direction and are ignored.
+ * friction_work_deficit weights an angle by the contact's importance: where force or slip is negligible, the residual turns the
+ * direction by any angle. The law is that of a plane: contact_law_error of flat pairs shows round-off only,
+ * contact_law_error_curved shows the bend over the slip. */
+#define CONTACT_SUMMARY_TABLE(X)                                                                                                   \
+  X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                               \
+  X(sliding, int64_t, "1", LAST, CONTACT, "active contacts that slide")                                                            \
+  X(penetration, double, "m", MAX, CONTACT, "deepest penetration of a contact, also of earlier substeps")                          \
+  X(cone_violation, double, "1", MAX, CONTACT,                                                                                     \
+    "largest excess of friction over mu times normal force, over the largest normal force")                                        \
+  X(friction_angle_error, double, "rad", MAX, CONTACT_LAW,                                                                         \
+    "largest angle between friction and the direction opposite to the sliding velocity "                                           \
+    "at the end of the step")                                                                                                      \
+  X(contact_law_error, double, "1", MAX, CONTACT_LAW,                                                                              \
+    "largest natural map of the contact law |r - P(r - rho u)| over the largest normal "                                           \
+    "force; 0 if the law is satisfied; penalty: of flat surfaces")                                                                 \
+  X(contact_law_error_curved, double, "1", MAX, SPRINGS,                                                                           \
+    "the same at curved parts of surfaces, where the planar law holds to first order")                                             \
+  X(slip_angle_error, double, "rad", MAX, SPRINGS,                                                                                 \
+    "largest angle between friction and the direction opposite to the slip of the attachment "                                     \
+    "in the step")                                                                                                                 \
+  X(contact_energy, double, "J", LAST, SPRINGS, "energy stored in contact springs")                                                \
+  X(relaxations, int64_t, "1", SUM, SPRINGS, "relaxations of attachments on deforming surfaces, in all evaluations")               \
+  X(relaxations_moved, int64_t, "1", SUM, SPRINGS,                                                                                 \
+    "relaxations that ended on another triangle, edge or vertex than they began on")                                               \
+  X(relaxation_max_features, int64_t, "1", MAX, SPRINGS,                                                                           \
+    "largest number of triangles, edges and vertices that a relaxation visited")                                                   \
+  X(creep, double, "m/s", MAX, IMPULSES, "largest tangential speed of a sticking contact")                                         \
+  X(creep_bound, double, "m/s", MAX, CONVEX, "largest creep that the regularised friction law permits")                            \
+  X(friction_work_done, double, "J", SUM, INTERNAL, "energy dissipated by friction in the step: friction times slip")              \
+  X(friction_work_deficit, double, "J", SUM, INTERNAL,                                                                             \
+    "additional dissipation if friction were opposite to slip: sum of |r_T| |u_T| (1 - cos angle)")
+
 typedef struct {
-  int64_t n_active, n_sliding;
-  double  max_penetration;   /* m */
-  double  stored_energy;     /* sum of k/2 |Y - Z|^2 over active pairs [J] */
-  double  friction_work;     /* energy dissipated by friction in this step: friction force times displacement of the attachment over
-                              * the surface, sliding pairs [J] */
-  double  max_cone_violation; /* max of (|f_t| - mu f_n)+ / max f_n over all active pairs, normal taken at Y */
-  /* Largest angle of a sliding pair between its friction f_t and [rad]
-   *   slip_angle        minus the displacement of the attachment over the surface during the step: the law itself
-   *   power_loss_angle  minus the tangential velocity of the point against the object at Y. It differs from slip_angle where
-   *                     a path bends, by about mu h times its curvature, and while the contact spring is loaded
-   * Displacements of less than 1e-9 m per step have no direction and are ignored, as is friction below 1e-12 of the normal
-   * force. */
-  double  power_loss_angle, slip_angle;
-  /* Rigid contact: additional dissipation if the friction of each sliding contact were opposite to its slip [J]: sum of
-   * |r_T| |u_T| (1 - cos angle). This weights an angle by the contact's importance: where force or slip is negligible, the residual
-   * turns the direction by any angle, which has no significance. See history_values. */
-  double  friction_astray;
-  /* Largest distance of a force from the Coulomb return of its trial force, over max f_n: pairs on flat and on curved parts of a
-   * surface. The law is that of a plane: flat pairs show round-off only; curved pairs show the bend over the slip. */
-  double  natural_map, natural_map_curved;
-  /* Regularised friction (convex): largest slip speed of a sticking contact, and the largest that the law permits [m/s]. */
-  double creep, creep_bound;
-  relax_statistics relaxations; /* on deforming surfaces, in all evaluations of the step */
+#define X(name, type, unit, rule, group, help) type name;
+  CONTACT_SUMMARY_TABLE(X)
+#undef X
+  relax_statistics relaxation_chains; /* on deforming surfaces, in all evaluations of the step */
 } contact_summary;
 
 /* Contacts of a step with a non-zero force. */

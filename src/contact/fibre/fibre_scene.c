@@ -129,7 +129,7 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
   group->restored = restored;
   PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
   PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT,
-                            "inside, first or last vertex; found on the way"));
+                            "of each segment: inside, first or last vertex; whether it was found within the step"));
   PetscCall(field_table_add(table, group, "at", "1", FIELD_F64, 2, &p->at, FIELD_CHECKPOINT, "place along the segments"));
   PetscCall(field_table_add(table, group, "axis", "m", FIELD_F64, 6, &p->axis, FIELD_CHECKPOINT, "points on both axes"));
   PetscCall(

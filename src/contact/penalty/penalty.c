@@ -383,12 +383,12 @@ static void judge_mesh_pair(const mesh_pair_view *q, const double f_t[3], double
   if (!q->is_on_triangle) return;
   *max_excess         = fmax(*max_excess, relax_cone_length(&q->cone, q->plane, f_t) - q->cone.mu * f_n);
   const double miss   = natural_map_mesh(q, &is_curved);
-  double *const worst = is_curved ? &sum->natural_map_curved : &sum->natural_map;
+  double *const worst = is_curved ? &sum->contact_law_error_curved : &sum->contact_law_error;
   *worst              = fmax(*worst, miss);
   if (!q->is_sliding || is_curved) return;
   v3_sub(slip, q->Y, q->X);
   tangential(q->normal, slip);
-  sum->slip_angle = fmax(sum->slip_angle, angle_to_opposite(f_t, 1e-12 * v3_norm(q->f), slip, 1e-9));
+  sum->slip_angle_error = fmax(sum->slip_angle_error, angle_to_opposite(f_t, 1e-12 * v3_norm(q->f), slip, 1e-9));
 }
 
 /* Pairs with surfaces of triangles, after the others: points from *p on, groups, and their share of the summary. */
@@ -412,11 +412,11 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     const double f_n     = v3_dot(q.f, q.normal);
     v3_copy(f_t, q.f);
     tangential(q.normal, f_t);
-    sum->n_sliding += q.is_sliding;
+    sum->sliding += q.is_sliding;
     v3_sub(slip, q.Y, q.X);
-    if (q.is_sliding) sum->friction_work -= v3_dot(f_t, slip); /* f_t lies in the plane: what of the way is across it does not count */
-    sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
-    sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
+    if (q.is_sliding) sum->friction_work_done -= v3_dot(f_t, slip); /* f_t lies in the plane: what of the way is across it does not count */
+    sum->contact_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
+    sum->penetration = fmax(sum->penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
     judge_mesh_pair(&q, f_t, f_n, sum, max_excess);
     contact_group_force *group;
@@ -439,23 +439,29 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   for (int64_t i = 0; i < c->n; ++i) {
     if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* what lags may have left */
     const pair_report r      = report_pair(c, i, p++, frames);
-    sum.n_sliding += c->state[i] == RELAX_SLIDE;
-    sum.stored_energy += r.energy;
-    sum.friction_work += r.friction_work;
-    sum.max_penetration  = fmax(sum.max_penetration, r.penetration);
-    sum.slip_angle       = fmax(sum.slip_angle, r.slip_angle);
-    sum.power_loss_angle = fmax(sum.power_loss_angle, r.velocity_angle);
+    sum.sliding += c->state[i] == RELAX_SLIDE;
+    sum.contact_energy += r.energy;
+    sum.friction_work_done += r.friction_work;
+    sum.penetration  = fmax(sum.penetration, r.penetration);
+    sum.slip_angle_error       = fmax(sum.slip_angle_error, r.slip_angle);
+    sum.friction_angle_error = fmax(sum.friction_angle_error, r.velocity_angle);
     max_f_n              = fmax(max_f_n, r.f_n);
     max_excess           = fmax(max_excess, r.f_t - c->cone[i].mu * r.f_n);
-    double *const miss   = r.is_curved ? &sum.natural_map_curved : &sum.natural_map;
+    double *const miss   = r.is_curved ? &sum.contact_law_error_curved : &sum.contact_law_error;
     *miss                = fmax(*miss, r.natural_map);
   }
   PetscCall(sum_groups(c));
   if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
-  if (c->mesh) sum.relaxations = *mesh_contact_statistics(c->mesh);
-  sum.n_active           = p;
-  sum.max_cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
-  if (max_f_n > 0.0) sum.natural_map /= max_f_n, sum.natural_map_curved /= max_f_n;
+  if (c->mesh) {
+    const relax_statistics *s   = mesh_contact_statistics(c->mesh);
+    sum.relaxation_chains       = *s;
+    sum.relaxations             = s->n;
+    sum.relaxations_moved       = s->n - s->n_at_start;
+    sum.relaxation_max_features = s->longest;
+  }
+  sum.contacts           = p;
+  sum.cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
+  if (max_f_n > 0.0) sum.contact_law_error /= max_f_n, sum.contact_law_error_curved /= max_f_n;
   c->points.n            = p;
   if (out) *out = sum;
   PetscFunctionReturn(PETSC_SUCCESS);

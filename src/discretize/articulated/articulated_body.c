@@ -563,9 +563,9 @@ static PetscErrorCode fields(body *base, field_table *table)
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
   PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
-                            "of link_centres of mass, over the last step"));
+                            "of the centres of mass of links, mean over the last step"));
   PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
-  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about link_centres of mass"));
+  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the centres of mass of links"));
   g->restored = restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -419,7 +419,7 @@ static PetscErrorCode nodal_fields(body *base, field_table *table)
   PetscCall(field_table_add_group(table, name, b->n_triangles > 0 ? FIELD_GROUP_SURFACE : FIELD_GROUP_POINTS, &b->n_nodes, b, &group));
   group->triangles   = b->triangles;
   group->n_triangles = b->n_triangles;
-  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_CHECKPOINT | FIELD_FRAME, "where the nodes are"));
+  PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_CHECKPOINT | FIELD_FRAME, "position of the nodes"));
   PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_CHECKPOINT | FIELD_FRAME, "velocity of the nodes"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

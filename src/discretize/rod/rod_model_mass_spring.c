@@ -241,7 +241,7 @@ static PetscErrorCode springs_fields(rod_body *b, field_table *table)
   field_group *group;
   PetscFunctionBegin;
   PetscCall(rod_body_add_group(b, "springs", &s->n, table, &group));
-  PetscCall(field_table_add(table, group, "length", "", FIELD_F64, 1, &s->length, FIELD_CHECKPOINT, "of what the springs act on"));
+  PetscCall(field_table_add(table, group, "length", "", FIELD_F64, 1, &s->length, FIELD_CHECKPOINT, "length of the spring at the end of the last step"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

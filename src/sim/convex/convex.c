@@ -202,7 +202,7 @@ static void record_solver_result(const convex_options *o, const sap_result *resu
   report->inner_iterations += result->inner;
   report->gradient = result->error;
   nonlinear_record_solver(result->verdict == SAP_OK, result->verdict == SAP_STOPPED, false, result->error, o->stall_tolerance,
-                          &report->fallbacks, status);
+                          &report->contact_unconverged, status);
 }
 
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
@@ -349,8 +349,8 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
   report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
-  report->friction.n_contacts      = p->contacts.n;
-  report->friction.over_constraint = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
+  report->contact_candidates       = p->contacts.n;
+  report->over_constraint          = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -467,6 +467,8 @@ const formulation_ops convex_formulation = {
   .scene.is_rigid = true,
   .outer    = "Newton",
   .inner    = "contact",
+  .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE |
+              REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
   .remedy   = "another solver.convex.law or a softer contact.stiffness",
   .size     = sizeof(convex),
   .create   = convex_create,

@@ -152,16 +152,16 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
 static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *status,
                                  step_report *report)
 {
-  friction_report *f = &report->friction;
-  f->iterations += result->iterations;
-  f->absolute = result->absolute, f->siconos = result->siconos, f->scaled = result->scaled;
-  f->method = -1;
+  report->friction_iterations += result->iterations;
+  report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos;
+  report->friction_error  = result->scaled;
+  report->friction_method = -1;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
-    if (strcmp(friction_solvers[k].name, result->method) == 0) f->method = k;
+    if (strcmp(friction_solvers[k].name, result->method) == 0) report->friction_method = k;
   const bool is_short = !is_last && (result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED);
   nonlinear_record_solver(result->verdict == FRICTION_OK, result->verdict == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->fallbacks,
-                          status);
+                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance,
+                          &report->friction_unconverged, status);
 }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final
@@ -307,8 +307,8 @@ static PetscErrorCode accept_step(exact_attempt *p, step_status *status)
   }
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);
-  p->report->friction.n_contacts      = p->set.n;
-  p->report->friction.over_constraint = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
+  p->report->contact_candidates = p->set.n;
+  p->report->over_constraint    = p->n > 0 ? 3.0 * (double)p->set.n / (double)p->n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,6 +402,8 @@ const formulation_ops exact_formulation = {
   .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",
+  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
+                   REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
   .remedy        = "another solver.friction.method",
   .size          = sizeof(exact),
   .create        = exact_create,

@@ -249,12 +249,12 @@ static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_
 {
   PetscFunctionBegin;
   step_layout *l = &p->h->layout;
-  const bool   was_unsolved = report->is_unsolved; /* in the free motion of this step */
+  const bool   was_unsolved = report->unconverged; /* in the free motion of this step */
   PetscCall(step_unknowns_create(l, &p->unknowns));
   const step_motion_options own = {.linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton, .solver = p->h->motion_solver};
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, status, report));
-  report->is_unsolved |= was_unsolved;
+  report->unconverged |= was_unsolved;
   step_unknowns_expand(&p->unknowns, p->motion.v, l->v);
   PetscCall(step_layout_update_poses(l));
   report->inner_iterations += p->motion.n_inner;
@@ -432,6 +432,7 @@ const formulation_ops hybrid_formulation = {
     .scene.is_rigid = true,
     .outer    = "Newton",
     .inner    = "impulse",
+    .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_TRANSFER,
     .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
     .size     = sizeof(hybrid),
     .create   = hybrid_create,

@@ -186,13 +186,13 @@ static PetscErrorCode record_impulses(hybrid_contact *c, const step_layout *l, s
     v3_scale(force, 1.0 / l->dt, p->impulse);
     add_point(&record->points, p->place, p->normal, force, p->gap, p->body, p->is_sliding);
     PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
-    sum->n_sliding += p->is_sliding;
-    sum->max_penetration = fmax(sum->max_penetration, -p->gap);
+    sum->sliding += p->is_sliding;
+    sum->penetration = fmax(sum->penetration, -p->gap);
     const double mu      = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
     excess               = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
     most                 = fmax(most, p->pressed);
   }
-  if (most > 0.0) sum->max_cone_violation = fmax(0.0, excess) / most;
+  if (most > 0.0) sum->cone_violation = fmax(0.0, excess) / most;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -205,7 +205,7 @@ static PetscErrorCode record_contact_forces(hybrid_contact *c, const step_layout
   PetscCall(contact_points_reserve(&record->points, c->n_grid_changes));
   PetscCall(record_grid_changes(c, l, record));
   PetscCall(record_impulses(c, l, record, &report->contact));
-  report->contact.n_active = record->points.n;
+  report->contact.contacts = record->points.n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -464,7 +464,7 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
   store_velocities(c);
   PetscCall(pic_contact_solve(c->pic, c->boundary.x0, c->is_active, c->boundary.v));
   PetscCall(exchange_with_rigid_bodies(c, l));
-  report->transfer.points = pic_contact_n_points(c->pic);
+  report->transfer_points = pic_contact_n_points(c->pic);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -523,9 +523,9 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   PetscCall(mix_by_augury(c, o, l, verdict, &done));
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   c->continuum.is_met         = augury_n_met(c->grid) > 0;
-  report->transfer.iterations = done.iterations;
-  report->transfer.points     = augury_n_points(c->grid);
-  report->transfer.left       = done.left;
+  report->transfer_iterations = done.iterations;
+  report->transfer_points     = augury_n_points(c->grid);
+  report->transfer_residual  = done.left;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -600,10 +600,10 @@ static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o,
   }
   PetscCall(append_impulse_contacts(c));
   report->linear_iterations += c->report.n_iterations;
-  report->fallbacks += c->report.n_zone_rounds;
-  report->contact.friction_work -= c->report.friction_work; /* dissipated energy */
-  report->transfer.meetings += c->report.n_meetings;
-  report->transfer.zone_nodes += c->report.n_zone_nodes;
+  report->rigid_zone_rounds += c->report.n_zone_rounds;
+  report->contact.friction_work_done -= c->report.friction_work; /* dissipated energy */
+  report->collisions += c->report.n_meetings;
+  report->rigid_zone_nodes += c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -629,8 +629,8 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
   c->n_grid_changes  = 0;
   c->n_pairs   = 0;
   c->l         = l;
-  report->contact.friction_work = 0.0;
-  report->transfer.meetings = report->transfer.zone_nodes = 0;
+  report->contact.friction_work_done = 0.0;
+  report->collisions = report->rigid_zone_nodes = 0;
   if (b->surfaces->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(hybrid_boundary_begin(b, l));
   hybrid_boundary_gather(b, l);
@@ -707,6 +707,8 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, st
   PetscFunctionBegin;
   PetscCall(record_contact_forces(c, l, record, report));
   hybrid_boundary_accept(&c->boundary);
-  hybrid_boundary_spin(b, l->scene, c->dx, report->transfer.spin);
+  double affine[3];
+  hybrid_boundary_spin(b, l->scene, c->dx, affine);
+  report->affine_angular_momentum_x = affine[0], report->affine_angular_momentum_y = affine[1], report->affine_angular_momentum_z = affine[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

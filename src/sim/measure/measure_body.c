@@ -36,7 +36,7 @@ TOTAL(angular_momentum, measure_along(k, sum.angular_momentum))
 TOTAL(kinetic_energy, sum.kinetic)
 TOTAL(elastic_energy, sum.elastic)
 TOTAL(potential_energy, sum.potential)
-TOTAL(mechanical_energy, sum.kinetic + sum.elastic + sum.potential + now->report->contact.stored_energy)
+TOTAL(mechanical_energy, sum.kinetic + sum.elastic + sum.potential + now->report->contact.contact_energy)
 
 PetscErrorCode measure_velocity(const measure_moment *now, measure *k, double *value)
 {

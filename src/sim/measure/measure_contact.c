@@ -48,7 +48,7 @@ PetscErrorCode measure_sticking(const measure_moment *now, measure *k, double *v
 
 PetscErrorCode measure_contacts(const measure_moment *now, measure *k, double *value)
 {
-  *value = (double)now->report->contact.n_active;
+  *value = (double)now->report->contact.contacts;
   if (k->body >= 0) {
     const contact_points_view p = points_of(now);
     *value                      = (double)patch_count(&p, k->body, k->other);
@@ -58,7 +58,7 @@ PetscErrorCode measure_contacts(const measure_moment *now, measure *k, double *v
 
 PetscErrorCode measure_penetration(const measure_moment *now, measure *k, double *value)
 {
-  *value = now->report->contact.max_penetration;
+  *value = now->report->contact.penetration;
   if (k->body >= 0) {
     const contact_points_view p = points_of(now);
     *value                      = patch_penetration(&p, k->body, k->other);

@@ -46,7 +46,7 @@ PetscErrorCode memo_create(field_table *table, memo **out)
   PetscCall(field_table_add_group(table, "memo", FIELD_GROUP_PLAIN, &m->n, m, &g));
   g->resize = resize;
   PetscCall(field_table_add(table, g, "key", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "hash of the name"));
-  PetscCall(field_table_add(table, g, "value", "1", FIELD_F64, 1, &m->value, FIELD_CHECKPOINT | FIELD_ANY_BITS, "what is remembered"));
+  PetscCall(field_table_add(table, g, "value", "1", FIELD_F64, 1, &m->value, FIELD_CHECKPOINT | FIELD_ANY_BITS, "stored value"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -538,6 +538,7 @@ const formulation_ops monolith_formulation = {
   .scene.meets_on_grid = true,
   .outer         = "coupling",
   .inner         = "pressure",
+  .report        = REPORT_OUTER | REPORT_LINEAR | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_GRANULAR,
   .remedy        = "a larger mac.cfl or solver.flow.max_outer",
   .size          = sizeof(monolith),
   .create        = monolith_create,

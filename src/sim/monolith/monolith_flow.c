@@ -345,20 +345,19 @@ static double excess_of(const monolith_flow *f, const mac_state *state)
 
 void monolith_record_report(const monolith_flow *f, const mac_state *state, const granular_report *flow, step_report *out)
 {
-  continuum_report *c = &out->continuum;
   out->newton_iterations = flow->outer;
   out->linear_iterations = flow->p_iterations + flow->pn_iterations;
-  out->fallbacks         = flow->became_unified;
+  out->unified_solves    = flow->became_unified;
   out->residual          = flow->change;
-  c->cells = f->problem.n_cells, c->stresses = f->problem.n_stress;
-  c->stress_iterations       = flow->s_iterations;
-  c->contact_iterations      = flow->n_iterations + flow->t_iterations;
-  c->error                   = flow->kkt.kkt;
-  c->yield                   = flow->kkt.yield;
-  c->complementarity         = flow->kkt.complementarity;
-  c->contact_complementarity = flow->kkt.contact_complementarity;
-  c->volume_rate             = flow->kkt.volume_rate;
+  out->pressure_unknowns = f->problem.n_cells, out->stress_unknowns = f->problem.n_stress;
+  out->stress_iterations       = flow->s_iterations;
+  out->contact_iterations      = flow->n_iterations + flow->t_iterations;
+  out->coupling_error          = flow->kkt.kkt;
+  out->yield_ratio             = flow->kkt.yield;
+  out->complementarity         = flow->kkt.complementarity;
+  out->contact_complementarity = flow->kkt.contact_complementarity;
+  out->volume_rate             = flow->kkt.volume_rate;
   if (!state) return;
-  c->excess = excess_of(f, state);
-  c->volume = volume_of(f->system, &state->grid);
+  out->excess_mass_fraction = excess_of(f, state);
+  out->volume               = volume_of(f->system, &state->grid);
 }

@@ -241,10 +241,10 @@ static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report 
   report->newton_iterations = count.n_newton;
   report->linear_iterations = count.n_linear;
   report->evaluations       = count.n_residuals;
-  report->fallbacks         = count.n_fallbacks;
+  report->gradient_directions = count.n_fallbacks;
   report->residual          = count.norm;
   report->gradient          = count.gradient_norm;
-  report->is_unsolved       = !(count.norm <= p->newton.tolerance);
+  report->unconverged       = !(count.norm <= p->newton.tolerance);
   if (stop_is_urgent()) {
     *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
@@ -367,6 +367,8 @@ const formulation_ops penalty_formulation = {
   .scene.name          = "penalty",
   .outer         = "Newton",
   .inner         = "GMRES",
+  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |
+                   REPORT_CONTACT_LAW | REPORT_SPRINGS,
   .scene.has_light_nodes = true,
   .remedy        = "a softer contact.stiffness",
   .size          = sizeof(penalty),

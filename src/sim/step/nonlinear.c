@@ -286,7 +286,7 @@ PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_optio
 void nonlinear_record(const nonlinear_result *result, double tolerance, step_report *report)
 {
   report->residual    = result->norm;
-  report->is_unsolved = !(result->norm <= tolerance);
+  report->unconverged = !(result->norm <= tolerance);
 }
 
 void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance,

@@ -7,7 +7,7 @@ PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_
   PetscFunctionBegin;
   *status = (step_status){STEP_OK, NULL, -1};
   memset(report, 0, sizeof *report);
-  report->friction.method = -1;
+  report->friction_method = -1;
   PetscCall(step_layout_begin(l, t, dt, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   const PetscErrorCode code = own->attempt(own->context, status, report);

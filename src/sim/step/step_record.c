@@ -163,12 +163,12 @@ static void add_to_summary(const step_outcome *law, int64_t i, double mu, double
   else cone_natural_map(mu, rho, u, r, map);
   *miss   = fmax(*miss, v3_norm(map));
   *excess = fmax(*excess, r_T - mu * r[0]);
-  sum->friction_work -= r[1] * u[1] + r[2] * u[2];
+  sum->friction_work_done -= r[1] * u[1] + r[2] * u[2];
   if (u_T * dt <= LEAST_SLIP) return;
   const double angle = atan2(fabs(r[1] * u[2] - r[2] * u[1]), -(r[1] * u[1] + r[2] * u[2])), half = sin(0.5 * angle);
-  sum->friction_astray += 2.0 * r_T * u_T * half * half;
+  sum->friction_work_deficit += 2.0 * r_T * u_T * half * half;
   if (r_T <= 1e-12 * r[0]) return; /* direction undefined */
-  sum->power_loss_angle = fmax(sum->power_loss_angle, angle);
+  sum->friction_angle_error = fmax(sum->friction_angle_error, angle);
 }
 
 /* Sliding speed according to the contact law. */
@@ -196,7 +196,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     /* Positions at the end of the step follow from the velocity without the shift. */
     const double gap = spots[i].gap + l->dt * (u[0] - c->shift[i]);
     add_to_summary(law, i, c->mu[i], l->dt, &sum, &excess, &miss);
-    sum.max_penetration = fmax(sum.max_penetration, -gap);
+    sum.penetration = fmax(sum.penetration, -gap);
     if (!(own[0] > 0.0)) continue;
     double *x = points->position + 3 * p, *f = points->force + 3 * p;
     end_position(c, l, &spots[i], gap, x);
@@ -208,7 +208,7 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     points->object_body[p] = spots[i].body_b;
     points->is_sliding[p]  = sliding_speed(law, i) * l->dt > LEAST_SLIP;
     if (!points->is_sliding[p]) sum.creep = fmax(sum.creep, hypot(u[1], u[2]));
-    sum.n_sliding += points->is_sliding[p];
+    sum.sliding += points->is_sliding[p];
     most = fmax(most, own[0]);
     if (!group || group->source_body != spots[i].body_a ||
         group->object_body != spots[i].body_b) /* contacts are sorted by bodies within each detector */
@@ -216,8 +216,8 @@ PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l,
     contact_group_add(group, x, f);
     ++p;
   }
-  points->n = sum.n_active = p;
-  if (most > 0.0) sum.max_cone_violation = fmax(0.0, excess) / most, sum.natural_map = miss / most;
+  points->n = sum.contacts = p;
+  if (most > 0.0) sum.cone_violation = fmax(0.0, excess) / most, sum.contact_law_error = miss / most;
   *out = sum;
   PetscCall(step_impulses_remember(&record->known, &c->rows, spots, l->dt, law->r));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -28,7 +28,7 @@ static key_item           items[] = {{.name = "height", .value = &height}, {.nam
 static const run_result   one     = {
   .result = RUN_RESULT_FORMAT, .status = RUN_FAILED, .job = "no: \"quotes\" \\ # \xc3\xa4", .reason = "step 3 failed:\nnever", .exit_code = 4,
   .program = "stickslip 0.1.0 (abc)", .host = "12345", .threads = 2, .starts = 7, .begun = "2026-01-31T23:59:59Z", .updated = "2026-02-01T00:00:00Z",
-  .step = 1000000007, .retries = 2, .time = 0.1, .seconds = 1e-300, .user_seconds = 123456789.123456789, .peak_memory = 9007199254740992.0,
+  .step = 1000000007, .retries = 2, .time = 0.1, .seconds = 1e-300, .user_seconds = 123456789.123456789, .peak_resident_memory = 9007199254740992.0,
   .newton = 5, .linear = 6, .contacts = 7, .max_penetration = 1.0 / 7.0, .measures = {2, items}};
 
 static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b)); }
@@ -59,7 +59,7 @@ static void reads_back_to_the_bit(void **state)
 #define REAL(m) assert_true(same_bits(r->m, one.m));
   TEXT(job) TEXT(reason) TEXT(program) TEXT(host) TEXT(begun) TEXT(updated)
   WHOLE(result) WHOLE(status) WHOLE(exit_code) WHOLE(threads) WHOLE(starts) WHOLE(step) WHOLE(retries) WHOLE(newton) WHOLE(linear) WHOLE(contacts)
-  REAL(time) REAL(seconds) REAL(user_seconds) REAL(peak_memory) REAL(max_penetration)
+  REAL(time) REAL(seconds) REAL(user_seconds) REAL(peak_resident_memory) REAL(max_penetration)
   assert_int_equal(r->measures.n, 2);
   for (int i = 0; i < 2; ++i) {
     const run_result_measure *m = run_result_find(r, items[i].name), *w = items[i].value;

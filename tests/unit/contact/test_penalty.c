@@ -310,8 +310,8 @@ static void momentum(void **unused)
     double f[3], m[3], f2[3], m2[3], arm[3];
     contact_summary summary;
     end(&w, &summary);
-    assert_int_equal(summary.n_active, count[1] + count[2] + count[3]);
-    assert_int_equal(summary.n_sliding, count[3]);
+    assert_int_equal(summary.contacts, count[1] + count[2] + count[3]);
+    assert_int_equal(summary.sliding, count[3]);
     contact_force(w.contact, BALL, point, f, m);
     contact_force(w.contact, point, -1, f2, m2);
     v3_cross(arm, w.frames[FRAME_BALL].c, f);
@@ -392,9 +392,9 @@ static double *run_with_threads(int n_threads, int64_t *n_out)
   contact_summary s;
   const int64_t   m = w.contact->n;
   end(&w, &s);
-  assert_true(s.n_active > 1000 && s.n_sliding > 300);
-  const double sums[6] = {(double)s.n_active, (double)s.n_sliding, s.max_penetration, s.max_cone_violation, s.power_loss_angle,
-                          s.slip_angle};
+  assert_true(s.contacts > 1000 && s.sliding > 300);
+  const double sums[6] = {(double)s.contacts, (double)s.sliding, s.penetration, s.cone_violation, s.friction_angle_error,
+                          s.slip_angle_error};
   memcpy(out + 6 * n, sums, sizeof sums);
   for (int64_t i = 0; i < pair_table_size(w.contact->known); ++i) {
     memcpy(out + 6 * n + 6 + 4 * i, pair_table_attachment(w.contact->known, i), 3 * sizeof(double));
@@ -528,7 +528,7 @@ static void attachments_are_the_state(void **unused)
   contact_summary s;
   end(a, &s);
   const field_group *points = field_table_find_group(t[0], "contact/points");
-  assert_int_equal(*points->n_rows, s.n_active);
+  assert_int_equal(*points->n_rows, s.contacts);
   const double *gap = field_data(points, "gap"), *force = field_data(points, "force"), *normal = field_data(points, "normal");
   double        deepest = 0.0;
   for (int64_t i = 0; i < *points->n_rows; ++i) {
@@ -536,7 +536,7 @@ static void attachments_are_the_state(void **unused)
     assert_close(v3_norm(normal + 3 * i), 1.0, 1e-14);
     assert_true(v3_dot(force + 3 * i, normal + 3 * i) > 0.0);
   }
-  assert_true(deepest == s.max_penetration && deepest > 0.0);
+  assert_true(deepest == s.penetration && deepest > 0.0);
   field_table_destroy(&t[0]);
   field_table_destroy(&t[1]);
   world_destroy(a);
@@ -567,7 +567,7 @@ static void steps_are_all_or_nothing(void **unused)
   assert_int_equal(w.contact->n, known); /* still looked at, though far away */
   contact_summary s;
   end(&w, &s);
-  assert_int_equal(s.n_active, 0);
+  assert_int_equal(s.contacts, 0);
   assert_int_equal(pair_table_size(w.contact->known), 0);
   world_destroy(&w);
   assert_no_leak();

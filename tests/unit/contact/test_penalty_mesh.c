@@ -77,11 +77,11 @@ static void check_plane(double aside, double down)
   v3_axpy(expected, -f_t, w.along);
   v3_sub(miss, w.contact->f, expected);
   assert_close(v3_norm(miss), 0.0, 1e-12 * f_n);
-  assert_close(s.natural_map, 0.0, 1e-12);
-  assert_true(s.natural_map_curved == 0.0);
-  assert_int_equal(s.n_sliding, trial > MU * f_n);
-  assert_close(s.stored_energy, 0.5 * (f_n * f_n + f_t * f_t) / K, 1e-12 * f_n);
-  assert_close(s.max_penetration, DEPTH + down, 1e-15);
+  assert_close(s.contact_law_error, 0.0, 1e-12);
+  assert_true(s.contact_law_error_curved == 0.0);
+  assert_int_equal(s.sliding, trial > MU * f_n);
+  assert_close(s.contact_energy, 0.5 * (f_n * f_n + f_t * f_t) / K, 1e-12 * f_n);
+  assert_close(s.penetration, DEPTH + down, 1e-15);
   world_destroy(&w);
 }
 
@@ -106,9 +106,9 @@ static void sphere_shows_its_bend(void **unused)
     begin(&w);
     const contact_summary s = end(&w);
     const double          share = MU * DEPTH / r;
-    assert_int_equal(s.n_sliding, 1);
-    assert_true(s.natural_map == 0.0);
-    assert_close(s.natural_map_curved / (share * (1.0 - share) * r * r / (2.0 * RADIUS) / DEPTH), 1.0, 0.02);
+    assert_int_equal(s.sliding, 1);
+    assert_true(s.contact_law_error == 0.0);
+    assert_close(s.contact_law_error_curved / (share * (1.0 - share) * r * r / (2.0 * RADIUS) / DEPTH), 1.0, 0.02);
     world_destroy(&w);
   }
   assert_no_leak();
@@ -131,9 +131,9 @@ static void foreign_force_is_seen(void **unused)
         if (is_disturbed) v3_axpy(w.contact->f, w.contact->k[0], offset[i]);
         const double scale = v3_dot(w.contact->f, w.n); /* the largest f_n, disturbed too */
         assert_ok(penalty_contact_end_step(w.contact, w.v, &w.frame, &s));
-        assert_int_equal(s.n_sliding, is_sliding);
-        if (is_disturbed) assert_close(s.natural_map, w.contact->k[0] * 1e-6 / scale, 1e-9);
-        else assert_close(s.natural_map, 0.0, 1e-12);
+        assert_int_equal(s.sliding, is_sliding);
+        if (is_disturbed) assert_close(s.contact_law_error, w.contact->k[0] * 1e-6 / scale, 1e-9);
+        else assert_close(s.contact_law_error, 0.0, 1e-12);
         world_destroy(&w);
       }
   assert_no_leak();
@@ -177,7 +177,7 @@ static contact_summary slide_on_roof(double drop, double x, double aside, double
     if (i == 1) w.contact->mesh->pair[0].f[0] += extra;
     assert_ok(penalty_contact_end_step(w.contact, w.v, &w.frame, &s));
     v3_axpy(w.point.x, DT, w.v);
-    assert_int_equal(s.n_active, 1);
+    assert_int_equal(s.contacts, 1);
   }
   penalty_contact_destroy(&w.contact);
   mock_destroy(&w.point);
@@ -191,17 +191,17 @@ static void triangles_show_the_law(void **unused)
   for (int i = 0; i < 10; ++i) {
     const double          aside = 1e-3 * i, stuck = MU * DEPTH; /* the diagonal is where x = y */
     const contact_summary s = slide_on_roof(0.5, 0.297, aside, 0.0), off = slide_on_roof(0.5, 0.297, aside, 1e-3 * K * DEPTH);
-    assert_int_equal(s.n_sliding, aside > stuck);
-    assert_close(s.natural_map, 0.0, 1e-12);
-    assert_true(s.natural_map_curved == 0.0);
-    assert_close(s.slip_angle, 0.0, 1e-9);
-    assert_close(off.natural_map, 1e-3, 1e-9);
+    assert_int_equal(s.sliding, aside > stuck);
+    assert_close(s.contact_law_error, 0.0, 1e-12);
+    assert_true(s.contact_law_error_curved == 0.0);
+    assert_close(s.slip_angle_error, 0.0, 1e-9);
+    assert_close(off.contact_law_error, 1e-3, 1e-9);
   }
   /* Over the ridge the law starts anew from the edge: what it took to get there shows, but not as a fault of flat contact. */
   const contact_summary s = slide_on_roof(0.5, 0.99, 0.015, 0.0);
-  assert_true(s.n_active == 1 && s.natural_map == 0.0 && s.natural_map_curved > 1e-6);
+  assert_true(s.contacts == 1 && s.contact_law_error == 0.0 && s.contact_law_error_curved > 1e-6);
   /* without a bend there is no ridge */
-  assert_true(slide_on_roof(0.0, 0.99, 0.02, 0.0).natural_map_curved == 0.0);
+  assert_true(slide_on_roof(0.0, 0.99, 0.02, 0.0).contact_law_error_curved == 0.0);
   assert_no_leak();
 }
 

@@ -138,6 +138,32 @@ static void foreign_tables_are_refused_and_kept(void **state)
   tear_down();
 }
 
+/* An empty cell is a quantity without a value. Rows with one are rows like others for readers and for a resume. */
+static void cells_may_be_empty(void **state)
+{
+  (void)state;
+  const double row[4] = {2, HISTORY_EMPTY, 0.5, HISTORY_EMPTY};
+  history     *h      = NULL;
+  double      *back;
+  int          n_columns;
+  int64_t      n_rows;
+  set_up();
+  put_text(HEADER "1,,3,\n");
+  assert_ok(history_open(path, 4, names, units, 1, &h));
+  assert_ok(history_row(h, row));
+  assert_ok(history_close(&h));
+  expect_text(HEADER "1,,3,\n2,,0.5,\n");
+  assert_ok(history_read(path, &n_columns, &n_rows, &back));
+  assert_int_equal(n_rows, 2);
+  const double expected[] = {1, 3, 2, 0.5};
+  for (int i = 0; i < 4; ++i) {
+    assert_true(back[2 * i] == expected[i]);
+    assert_true(isnan(back[2 * i + 1]));
+  }
+  memory_free(&back);
+  tear_down();
+}
+
 /* The state does not depend on a table: damage to one stops no run, the good rows go on, and the file as it was is kept. */
 static void damaged_tables_are_mended_and_kept(void **state)
 {
@@ -147,6 +173,7 @@ static void damaged_tables_are_mended_and_kept(void **state)
   } cases[] = {
     {HEADER "1,0,0,0\n2,0,0\n3,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:3: not a row of 4 numbers"},
     {HEADER "1,0,0,0,0\n", HEADER "9,0,0,0\n", "history.csv:2: not a row"},
+    {HEADER ",0,0,0\n1,0,0,\n", HEADER "1,0,0,\n9,0,0,0\n", "history.csv:2: not a row"}, /* a step is needed */
     {HEADER "1,0,x,0\n2,0,0,0\n", HEADER "2,0,0,0\n9,0,0,0\n", "history.csv:2: not a row"},
     {HEADER "1,0,0,0\n\n2,0,0,0\n", HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n", "history.csv:3: not a row"},
     {HEADER "1,0,0,0\n3,0,0,0\n2,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:4: not a row"},
@@ -245,5 +272,5 @@ static void killed_writers_lose_nothing(void **state)
 
 TEST_MAIN(cmocka_unit_test(numbers_keep_their_bits), cmocka_unit_test(the_table_reads_well),
           cmocka_unit_test(resume_cuts_what_came_after), cmocka_unit_test(foreign_tables_are_refused_and_kept),
-          cmocka_unit_test(damaged_tables_are_mended_and_kept), cmocka_unit_test(missing_rows_are_told),
+          cmocka_unit_test(cells_may_be_empty), cmocka_unit_test(damaged_tables_are_mended_and_kept), cmocka_unit_test(missing_rows_are_told),
           cmocka_unit_test(killed_writers_lose_nothing))

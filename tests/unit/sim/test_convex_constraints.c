@@ -158,8 +158,8 @@ static void test_creep_on_a_drive(void **state)
                      is[k].joint, &w);
     for (int i = 0; i < 120; ++i) step(&w);
     const double creep = 1e-2 * corner_on_platform(is[k].inertia) * m * g_T * h / 4.0;
-    assert_int_equal(w.report.contact.n_active, 4);
-    assert_int_equal(w.report.contact.n_sliding, 0);
+    assert_int_equal(w.report.contact.contacts, 4);
+    assert_int_equal(w.report.contact.sliding, 0);
     assert_close(w.report.contact.creep, creep, 1e-3 * creep);
     close_world(&w);
   }

@@ -30,8 +30,8 @@ static void test_slip_distance(void **state)
     step(&w);
     v = fmax(0.0, v - 0.3 * 9.81 * 1e-2);
     x += 1e-2 * v;
-    assert_close(w.report.contact.max_cone_violation, 0.0, 1e-12);
-    assert_close(w.report.contact.natural_map, 0.0, 1e-8);
+    assert_close(w.report.contact.cone_violation, 0.0, 1e-12);
+    assert_close(w.report.contact.contact_law_error, 0.0, 1e-8);
   }
   const rigid_body *b = rigid(&w, "block");
   assert_true(v == 0.0);
@@ -64,30 +64,32 @@ static contact_summary turn_one(const world *w, double slow, double angle, doubl
   return sum;
 }
 
-static void test_astray(void **state)
+static void test_friction_angle(void **state)
 {
   (void)state;
   world  w;
-  double all, values[HISTORY_N_COLUMNS];
+  double all, values[HISTORY_N_QUANTITIES];
   open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
                   "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
                   "contact: {friction: 0.3}\n" TIGHT, &w);
   step(&w);
-  assert_close(w.report.contact.friction_astray, 0.0, 1e-15 * w.report.contact.friction_work);
+  assert_close(w.report.contact.friction_work_deficit, 0.0, 1e-15 * w.report.contact.friction_work_done);
   const double slow[] = {1.0, 1e-6, 1e-6, 5e-8}, angle[] = {1e-3, 6e-3, M_PI, M_PI};
   for (int k = 0; k < 4; ++k) {
     const contact_summary sum   = turn_one(&w, slow[k], angle[k], &all);
     const double          share = slow[k] / (3.0 + slow[k]), expected = slow[k] * 1e-2 > 1e-9 ? 2.0 * asin(sqrt(share) * sin(0.5 * angle[k])) : 0.0;
-    const step_report     report = {.contact = sum, .friction_work = sum.friction_work, .friction_astray = sum.friction_astray};
-    assert_close(sum.friction_work + sum.friction_astray, all, expected > 0.0 ? 1e-12 : 1e-7);
-    assert_close(sum.power_loss_angle, expected > 0.0 ? angle[k] : 0.0, 1e-12);
+    step_report           report = {.contact = sum};
+    run_history_add_friction(sum.friction_work_done, sum.friction_work_deficit, &report);
+    assert_close(sum.friction_work_done + sum.friction_work_deficit, all, expected > 0.0 ? 1e-12 : 1e-7);
+    assert_close(sum.friction_angle_error, expected > 0.0 ? angle[k] : 0.0, 1e-12);
     assert_ok(history_values(w.s, 1, 0.01, 0.01, &report, 0, 0.0, values));
-    assert_close(values[HISTORY_friction_astray], expected, 1e-10);
+    assert_close(values[HISTORY_friction_angle_rms], expected, 1e-10);
   }
   /* All work is against the law. */
-  const step_report wrong = {.friction_work = -3.0, .friction_astray = 6.0};
+  step_report wrong = {0};
+  run_history_add_friction(-3.0, 6.0, &wrong);
   assert_ok(history_values(w.s, 1, 0.01, 0.01, &wrong, 0, 0.0, values));
-  assert_close(values[HISTORY_friction_astray], M_PI, 1e-12);
+  assert_close(values[HISTORY_friction_angle_rms], M_PI, 1e-12);
   close_world(&w);
   assert_no_leak();
 }
@@ -108,7 +110,7 @@ static void test_threshold(void **state)
     if (slides) assert_close(b->v[0], 0.5 * (4.387165 - 0.499 * 8.77433), 1e-9);
     else assert_close(v3_norm(b->v), 0.0, 1e-9);
     assert_close(v3_norm(b->w), 0.0, 1e-9);
-    assert_int_equal(w.report.contact.n_sliding > 0, slides);
+    assert_int_equal(w.report.contact.sliding > 0, slides);
     close_world(&w);
   }
   assert_no_leak();
@@ -139,7 +141,7 @@ static void check_momentum(const char *text, int64_t least_contacts, bool has_mo
   int64_t           contacts = 0;
   for (int k = 0; k < 40; ++k) {
     step(&w);
-    contacts += w.report.contact.n_active;
+    contacts += w.report.contact.contacts;
     const double now = energy(&w);
     assert_true(now <= last + 1e-9 * last);
     last = now;
@@ -173,7 +175,7 @@ static void test_threads(void **state)
   }
   team_set_threads(n);
   const body_totals one = totals(&w[0]), two = totals(&w[1]);
-  assert_true(w[0].report.friction.n_contacts > 0);
+  assert_true(w[0].report.contact_candidates > 0);
   assert_memory_equal(&one, &two, sizeof one);
   for (int i = 0; i < 2; ++i) close_world(&w[i]);
   assert_no_leak();
@@ -244,7 +246,7 @@ static void test_held(void **state)
     assert_close(x[2], rest[2] + 0.02 * 0.15, 1e-14);
   }
   assert_true(n_held > 3);
-  assert_true(w.report.contact.n_active > 3);
+  assert_true(w.report.contact.contacts > 3);
   close_world(&w);
   assert_no_leak();
 }
@@ -266,10 +268,10 @@ static void land(double height, double radius, double speed, double most_overlap
   open_world(text, &w);
   for (int k = 0; k < 8; ++k) {
     step(&w);
-    overlap = fmax(overlap, w.report.contact.max_penetration);
-    map     = fmax(map, w.report.contact.natural_map);
+    overlap = fmax(overlap, w.report.contact.penetration);
+    map     = fmax(map, w.report.contact.contact_law_error);
   }
-  assert_true(w.report.contact.n_active > 24);
+  assert_true(w.report.contact.contacts > 24);
   if (overlap > most_overlap) fail_msg("overlap %g", overlap);
   assert_true(map <= 1e-5);
   close_world(&w);
@@ -302,8 +304,8 @@ static void test_bumps(void **state)
              "contact: {friction: 0}\n", &w);
   for (int k = 0; k < 5; ++k) {
     step(&w);
-    if (k == 0) assert_true(w.report.contact.n_active > 0);
-    assert_true(w.report.contact.max_penetration <= 3e-4); /* the radius; three times that without repeated detection */
+    if (k == 0) assert_true(w.report.contact.contacts > 0);
+    assert_true(w.report.contact.penetration <= 3e-4); /* the radius; three times that without repeated detection */
   }
   close_world(&w);
   assert_no_leak();
@@ -327,9 +329,9 @@ static void jump(const char *model, const char *to, const char *others, int64_t 
   for (int k = 0; k < 10; ++k) {
     step(&w);
     assert_true(w.report.residual <= 1e-3);
-    assert_close(w.report.contact.max_cone_violation, 0.0, 1e-9);
-    assert_true(w.report.contact.natural_map <= 1e-6);
-    if (w.report.contact.n_active > most) most = w.report.contact.n_active;
+    assert_close(w.report.contact.cone_violation, 0.0, 1e-9);
+    assert_true(w.report.contact.contact_law_error <= 1e-6);
+    if (w.report.contact.contacts > most) most = w.report.contact.contacts;
   }
   assert_true(most >= least_contacts);
   close_world(&w);
@@ -359,8 +361,8 @@ static void test_landing_wire(void **state)
                   "contact: {friction: 0.3}\n" TIGHT, &w);
   for (int k = 0; k < 5; ++k) {
     step(&w);
-    deepest = fmax(deepest, w.report.contact.max_penetration);
-    before  = fmax(before, (double)w.report.contact.n_active);
+    deepest = fmax(deepest, w.report.contact.penetration);
+    before  = fmax(before, (double)w.report.contact.contacts);
   }
   assert_true(before > 15.0);
   assert_close(deepest, 0.0, 2e-5);
@@ -620,6 +622,6 @@ static void test_refused(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_astray), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
+TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
           cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped), cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows),
           cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))

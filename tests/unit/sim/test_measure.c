@@ -392,7 +392,7 @@ static void contacts_between_two(void **state)
   double  gap[4] = {-0.25, -0.5, -0.125, -2.0};
   int32_t source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
   uint8_t slides[4] = {1, 0, 1, 1};
-  const step_report report = {.contact = {.n_active = 42, .max_penetration = 3.0}, .friction_work = 7.0};
+  const step_report report = {.contact = {.contacts = 42, .penetration = 3.0}, .friction_work = 7.0};
   bench             b;
   given_points = (contact_points){.n = 4, .position = x, .force = f, .normal = n, .gap = gap, .source_body = source, .object_body = object, .is_sliding = slides};
   bench_open(&b, contact_text, NULL);

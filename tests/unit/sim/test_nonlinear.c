@@ -192,9 +192,9 @@ static void test_stall(void **state)
     assert_int_equal(out.n_iterations, cases[k].n);
     assert_true(out.norm == 0.01);
     nonlinear_record(&out, o.tolerance, &report);
-    assert_true(report.residual == 0.01 && report.is_unsolved);
+    assert_true(report.residual == 0.01 && report.unconverged);
     nonlinear_record(&out, 0.01, &report);
-    assert_false(report.is_unsolved);
+    assert_false(report.unconverged);
   }
   assert_no_leak();
 }

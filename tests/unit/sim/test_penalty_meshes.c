@@ -114,9 +114,12 @@ static void test_mesh_statistics(void **state)
   assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 2 * once.n);
   assert_ok(penalty_system_end(&w.p, w.z, &verdict, &summary)); /* evaluates once more */
   assert_int_equal(verdict.code, STEP_OK);
-  assert_int_equal(summary.relaxations.n, 3 * once.n);
-  assert_int_equal(summary.relaxations.n_at_start, 3 * once.n_at_start);
-  assert_int_equal(summary.relaxations.longest, once.longest);
+  assert_int_equal(summary.relaxation_chains.n, 3 * once.n);
+  assert_int_equal(summary.relaxation_chains.n_at_start, 3 * once.n_at_start);
+  assert_int_equal(summary.relaxation_chains.longest, once.longest);
+  assert_int_equal(summary.relaxations, 3 * once.n);
+  assert_int_equal(summary.relaxations_moved, 3 * (once.n - once.n_at_start));
+  assert_int_equal(summary.relaxation_max_features, once.longest);
   begin(&w, 2.0 * DT);
   assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 0);
   close_world(&w);
