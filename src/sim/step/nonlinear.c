@@ -17,8 +17,8 @@ nonlinear_options nonlinear_defaults(const newton_options *newton)
       .idle     = 4,
       .idle_far = 16,
       .progress = 0.9,
-      /* exact, knot: 6816 linearisations without acceleration, 2901 with 0.1, 2892 with 0 (always), which needs up to 25 % more
-       * evaluations (brush, wisp, articulated arm). convex, sand: no difference between 0, 0.1 and 0.3. */
+      /* exact, knot: 6816 linearisations without acceleration, 2901 with 0.1, 2892 with 0 (always), which needs up to 15 % more
+       * evaluations (brush, wisp). convex, sand: no difference between 0, 0.1 and 0.3. */
       .accelerate = 0.1,
       .memory     = 5, /* knot: 3250 linearisations with 2, 2892 with 5, 2869 with 10 */
       .loosest    = INFINITY,
