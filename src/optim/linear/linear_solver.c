@@ -19,10 +19,10 @@ struct linear_solver {
   KSP           ksp;
   Mat           A, P; /* P: entries for a PC of PETSc, or NULL */
   Vec           b, x;
-  double       *root, *scaled; /* [n] D, and D x or x / D, if the system is scaled */
+  double       *root, *scaled;           /* [n] D, and D x or x / D, if the system is scaled */
   bool          is_scaled, is_symmetric; /* scaled; on both sides */
-  bool          has_options; /* the options database has some for this prefix */
-  PetscBool     has_type, has_pc, has_relative, has_absolute, has_most;
+  bool          has_options;             /* the options database has some for this prefix */
+  PetscBool     has_type, has_pc, has_relative, has_absolute, has_most, has_norm;
 };
 
 /* ---- interruption ---- */
@@ -38,8 +38,10 @@ static PetscErrorCode test_and_stop(KSP ksp, PetscInt i, PetscReal norm, KSPConv
 {
   PetscFunctionBegin;
   const stoppable_test *inner = context;
-  if (stop_is_urgent()) *reason = KSP_DIVERGED_BREAKDOWN;
-  else PetscCall(inner->test(ksp, i, norm, reason, inner->context));
+  if (stop_is_urgent())
+    *reason = KSP_DIVERGED_BREAKDOWN;
+  else
+    PetscCall(inner->test(ksp, i, norm, reason, inner->context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,7 +69,7 @@ PetscErrorCode linear_solver_make_stoppable(KSP ksp)
 
 static void multiply_entries(const sparse_rows *A, const double *restrict x, double *restrict y)
 {
-  #pragma omp parallel for schedule(static) if (A->n_rows >= 4096)
+#pragma omp parallel for schedule(static) if (A->n_rows >= 4096)
   for (int64_t i = 0; i < A->n_rows; ++i) {
     double sum = 0.0;
     for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) sum += A->value[k] * x[A->col[k]];
@@ -81,7 +83,7 @@ enum { PARALLEL = 4096 };
 static void scale(const linear_solver *s, int sign, const double *x, double *y)
 {
   const double *root = s->root;
-  #pragma omp parallel for schedule(static) if (s->system.n >= PARALLEL)
+#pragma omp parallel for schedule(static) if (s->system.n >= PARALLEL)
   for (int64_t i = 0; i < s->system.n; ++i) y[i] = sign > 0 ? root[i] * x[i] : x[i] / root[i];
 }
 
@@ -96,9 +98,12 @@ static PetscErrorCode apply_system(linear_solver *s, bool is_inverse, Vec x, Vec
   PetscCall(VecGetArrayWrite(y, &to));
   from = array;
   if (s->is_scaled && (is_inverse || s->is_symmetric)) scale(s, is_inverse ? -1 : 1, array, s->scaled), from = s->scaled;
-  if (is_inverse) PetscCall(l->precondition(l->context, from, to));
-  else if (l->product) PetscCall(l->product(l->context, from, to));
-  else multiply_entries(l->A, from, to);
+  if (is_inverse)
+    PetscCall(l->precondition(l->context, from, to));
+  else if (l->product)
+    PetscCall(l->product(l->context, from, to));
+  else
+    multiply_entries(l->A, from, to);
   if (s->is_scaled && (!is_inverse || s->is_symmetric)) scale(s, is_inverse ? -1 : 1, to, to);
   PetscCall(VecRestoreArrayWrite(y, &to));
   PetscCall(VecRestoreArrayRead(x, &array));
@@ -111,9 +116,11 @@ static PetscErrorCode MatGetDiagonal_System(Mat A, Vec d)
   double        *to;
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &s));
-  PetscCheck(s->system.diagonal, s->comm, PETSC_ERR_SUP, "the diagonal of this matrix is not available; use pc_type %s or none", s->system.pc);
+  PetscCheck(s->system.diagonal, s->comm, PETSC_ERR_SUP, "the diagonal of this matrix is not available; use pc_type %s or none",
+             s->system.pc);
   PetscCall(VecGetArrayWrite(d, &to));
-  for (int64_t i = 0; i < s->system.n; ++i) to[i] = s->system.diagonal[i] * (s->is_scaled ? s->root[i] * (s->is_symmetric ? s->root[i] : 1.0) : 1.0);
+  for (int64_t i = 0; i < s->system.n; ++i)
+    to[i] = s->system.diagonal[i] * (s->is_scaled ? s->root[i] * (s->is_symmetric ? s->root[i] : 1.0) : 1.0);
   PetscCall(VecRestoreArrayWrite(d, &to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,7 +161,8 @@ static PetscErrorCode PCSetUp_System(PC pc)
   const char    *type = ((PetscObject)pc)->type_name;
   PetscFunctionBegin;
   PetscCall(find_solver(pc->mat, &s));
-  PetscCheck(s && strcmp(s->system.pc, type) == 0, PETSC_COMM_SELF, PETSC_ERR_SUP, "PC type %s is not available for this system; its own type is %s", type,
+  PetscCheck(s && strcmp(s->system.pc, type) == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "PC type %s is not available for this system; its own type is %s", type,
              s ? s->system.pc : ((PetscObject)pc->mat)->type_name);
   pc->data = s;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -215,6 +223,7 @@ static PetscErrorCode read_options(linear_solver *s)
   PetscCall(PetscOptionsHasName(NULL, s->prefix, "-ksp_rtol", &s->has_relative));
   PetscCall(PetscOptionsHasName(NULL, s->prefix, "-ksp_atol", &s->has_absolute));
   PetscCall(PetscOptionsHasName(NULL, s->prefix, "-ksp_max_it", &s->has_most));
+  PetscCall(PetscOptionsHasName(NULL, s->prefix, "-ksp_norm_type", &s->has_norm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -259,7 +268,7 @@ static PetscErrorCode resize(linear_solver *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Default types, and the options of PETSc if a type has changed. Residual norms are those of b - A x, for every type. */
+/* Default types, and the options of PETSc if a type has changed. Residual norms are those of b - A x by default. */
 static PetscErrorCode set_types(linear_solver *s)
 {
   PC        pc;
@@ -269,14 +278,15 @@ static PetscErrorCode set_types(linear_solver *s)
   PetscCall(PetscObjectTypeCompare((PetscObject)s->ksp, s->system.ksp, &is_type));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, s->system.pc, &is_pc));
   const bool is_first = !((PetscObject)s->ksp)->type_name, sets_type = !is_type && (!s->has_type || is_first),
-             sets_pc  = !is_pc && (!s->has_pc || is_first);
+             sets_pc = !is_pc && (!s->has_pc || is_first);
   if (sets_type) PetscCall(KSPSetType(s->ksp, s->system.ksp));
   if (s->system.restart > 0) PetscCall(KSPGMRESSetRestart(s->ksp, (PetscInt)s->system.restart));
   if (sets_pc) PetscCall(PCSetType(pc, s->system.pc));
   if (!sets_type && !sets_pc) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->has_options) PetscCall(KSPSetFromOptions(s->ksp));
+  PetscCheck(s->ksp->guess_zero, s->comm, PETSC_ERR_SUP, "the initial guess of each solve with prefix %s is 0", s->prefix);
   PetscCall(PetscObjectTypeCompare((PetscObject)s->ksp, KSPPREONLY, &is_direct));
-  PetscCall(KSPSetNormType(s->ksp, is_direct ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
+  if (!s->has_norm) PetscCall(KSPSetNormType(s->ksp, is_direct ? KSP_NORM_NONE : KSP_NORM_UNPRECONDITIONED));
   PetscCall(linear_solver_make_stoppable(s->ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,7 +318,8 @@ static PetscErrorCode copy_entries(const sparse_rows *A, Mat *P)
     memory_free(&length);
     PetscCall(code);
     PetscCall(MatSetOption(*P, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  } else PetscCall(MatZeroEntries(*P));
+  } else
+    PetscCall(MatZeroEntries(*P));
   for (PetscInt i = 0; i < n; ++i)
     for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) PetscCall(MatSetValue(*P, i, A->col[k], A->value[k], INSERT_VALUES));
   PetscCall(MatAssemblyBegin(*P, MAT_FINAL_ASSEMBLY));
@@ -328,8 +339,10 @@ PetscErrorCode linear_solver_set(linear_solver *s, const linear_system *system)
   PetscCall(set_scaling(s));
   PetscCall(KSPGetPC(s->ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, system->pc, &is_ours));
-  if (!is_ours && system->A) PetscCall(copy_entries(system->A, &s->P));
-  else PetscCall(MatDestroy(&s->P));
+  if (!is_ours && system->A)
+    PetscCall(copy_entries(system->A, &s->P));
+  else
+    PetscCall(MatDestroy(&s->P));
   if (!is_ours) PetscCall(PetscObjectStateIncrease((PetscObject)s->A));
   PetscCall(KSPSetOperators(s->ksp, s->A, s->P ? s->P : s->A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -347,8 +360,8 @@ PetscErrorCode linear_solver_is(const linear_solver *s, const char *ksp_type, bo
 PetscErrorCode linear_solver_set_tolerance(linear_solver *s, double relative, double absolute, int64_t most)
 {
   PetscFunctionBegin;
-  PetscCall(KSPSetTolerances(s->ksp, s->has_relative ? PETSC_DEFAULT : relative, s->has_absolute ? PETSC_DEFAULT : absolute, PETSC_DEFAULT,
-                             s->has_most ? PETSC_DEFAULT : (PetscInt)most));
+  PetscCall(KSPSetTolerances(s->ksp, s->has_relative ? PETSC_DEFAULT : relative, s->has_absolute ? PETSC_DEFAULT : absolute,
+                             PETSC_DEFAULT, s->has_most ? PETSC_DEFAULT : (PetscInt)most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -362,15 +375,19 @@ PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x,
   if (iterations) *iterations = 0;
   if (s->system.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayWrite(s->b, &to));
-  if (s->is_scaled) scale(s, 1, b, to);
-  else memcpy(to, b, size);
+  if (s->is_scaled)
+    scale(s, 1, b, to);
+  else
+    memcpy(to, b, size);
   PetscCall(VecRestoreArrayWrite(s->b, &to));
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
   PetscCall(KSPGetIterationNumber(s->ksp, &n_its));
   if (iterations) *iterations = n_its;
   PetscCall(VecGetArrayRead(s->x, &from));
-  if (s->is_scaled && s->is_symmetric) scale(s, 1, from, x);
-  else memcpy(x, from, size);
+  if (s->is_scaled && s->is_symmetric)
+    scale(s, 1, from, x);
+  else
+    memcpy(x, from, size);
   PetscCall(VecRestoreArrayRead(s->x, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -390,9 +407,14 @@ PetscErrorCode linear_solver_probe(const char *prefix, const char *ksp, const ch
   int32_t           col[]   = {0, 1};
   double            value[] = {1.0, 1.0};
   const sparse_rows unit    = {.n_rows = 2, .n_cols = 2, .start = start, .col = col, .value = value};
-  linear_system   system  = {.ksp = ksp, .pc = pc, .n = 2, .product = copy_vector, .precondition = copy_vector, .A = has_entries ? &unit : NULL,
-                             .diagonal = has_diagonal ? value : NULL};
-  linear_solver  *s;
+  linear_system     system  = {.ksp          = ksp,
+                               .pc           = pc,
+                               .n            = 2,
+                               .product      = copy_vector,
+                               .precondition = copy_vector,
+                               .A            = has_entries ? &unit : NULL,
+                               .diagonal     = has_diagonal ? value : NULL};
+  linear_solver    *s;
   PetscFunctionBegin;
   PetscCall(linear_solver_create(PETSC_COMM_SELF, prefix, &s));
   PetscErrorCode code = linear_solver_set(s, &system);

@@ -8,12 +8,12 @@
 #include <petscksp.h>
 
 /* PC types that apply the factorisation of the caller. */
-#define PCMASSFACTOR   "massfactor"   /* optim/friction/mass_factor.h */
+#define PCMASSFACTOR "massfactor"     /* optim/friction/mass_factor.h */
 #define PCMULTIFRONTAL "multifrontal" /* optim/multifrontal */
-#define PCSAPBLOCKS    "sapblocks"    /* optim/sap/sap_cg.h */
-#define PCFRICTIONLU     "frictionlu"     /* optim/friction/newton_matrix.h */
-#define PCSPARSEDIRECT   "sparsedirect"   /* optim/friction/sparse_direct.h */
-#define PCFACE           "face"           /* optim/bounds/bounds_face.h */
+#define PCSAPBLOCKS "sapblocks"       /* optim/sap/sap_cg.h */
+#define PCFRICTIONLU "frictionlu"     /* optim/friction/newton_matrix.h */
+#define PCSPARSEDIRECT "sparsedirect" /* optim/friction/sparse_direct.h */
+#define PCFACE "face"                 /* optim/bounds/bounds_face.h */
 #define LINEAR_PC_TABLE(X) X(PCFACE) X(PCMASSFACTOR) X(PCMULTIFRONTAL) X(PCSAPBLOCKS) X(PCFRICTIONLU) X(PCSPARSEDIRECT)
 
 typedef struct {
@@ -22,8 +22,8 @@ typedef struct {
   void       *context;
   PetscErrorCode (*product)(void *context, const double *x, double *y);      /* y = A x; NULL: by the entries */
   PetscErrorCode (*precondition)(void *context, const double *r, double *z); /* the PC `pc` */
-  const sparse_rows *A; /* [n x n] entries, for other PC types; NULL: there are none */
-  int64_t restart;      /* of GMRES; 0: PETSc's default */
+  const sparse_rows *A;       /* [n x n] entries, for other PC types; NULL: there are none */
+  int64_t            restart; /* of GMRES; 0: PETSc's default */
   /* D^2 [n]: residual norms are |D (b - A x)|. `weighted` is the KSP type that evaluates this norm itself; other types solve the scaled
    * system D A D y = D b, x = D y, and GMRES D A x = D b. NULL: D = 1. */
   const double *weight;
@@ -32,8 +32,8 @@ typedef struct {
 } linear_system;
 
 typedef struct linear_solver linear_solver;
-PetscErrorCode linear_solver_create(MPI_Comm comm, const char *prefix, linear_solver **out);
-void           linear_solver_destroy(linear_solver **s);
+PetscErrorCode               linear_solver_create(MPI_Comm comm, const char *prefix, linear_solver **out);
+void                         linear_solver_destroy(linear_solver **s);
 /* The system of the next solves, copied; what it points to is borrowed until the next call. Call again when values change. */
 PetscErrorCode linear_solver_set(linear_solver *s, const linear_system *system);
 /* The context of the system whose operator is A. Fails with PETSC_ERR_SUP if A does not belong to a linear_solver. */

@@ -11,10 +11,10 @@ enum { MOST = 256, LONGEST = 256, MOST_KNOWN = 4096 };
 
 /* One option: its name without dash, and the name under which the probe enters it (see find_substitute). */
 typedef struct {
-  char                 name[LONGEST], probed[LONGEST];
-  const char          *value; /* NULL: none */
-  document_mark        mark;
-  bool                 is_wrong; /* already reported */
+  char          name[LONGEST], probed[LONGEST];
+  const char   *value; /* NULL: none */
+  document_mark mark;
+  bool          is_wrong; /* already reported */
 } petsc_option;
 
 typedef struct {
@@ -24,8 +24,11 @@ typedef struct {
 
 static void add_option(option_list *list, const char *name, const document_node *value, document_mark mark, diagnostics *d)
 {
-  const char *wrong = *name == '-' ? "write the option without its dash" : value->kind == DOCUMENT_SEQUENCE ? "expected a number, a word or nothing, got a list"
-                      : list->n == MOST ? "the job has too many options of PETSc" : strlen(name) > LONGEST / 2 ? "expected a shorter name" : NULL;
+  const char *wrong = *name == '-'                       ? "write the option without its dash"
+                      : value->kind == DOCUMENT_SEQUENCE ? "expected a number, a word or nothing, got a list"
+                      : list->n == MOST                  ? "the job has too many options of PETSc"
+                      : strlen(name) > LONGEST / 2       ? "expected a shorter name"
+                                                         : NULL;
   for (int i = 0; i < list->n && !wrong; ++i)
     if (strcmp(list->option[i].name, name) == 0) wrong = "is given twice; remove one of them";
   if (wrong) {
@@ -45,8 +48,10 @@ static void collect_options(option_list *list, const document_node *node, const 
   for (int i = 0; node && i < node->n; ++i) {
     char name[LONGEST];
     snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "_" : "", node->key[i]);
-    if (node->value[i]->kind == DOCUMENT_MAPPING) collect_options(list, node->value[i], name, d);
-    else add_option(list, name, node->value[i], node->key_mark[i], d);
+    if (node->value[i]->kind == DOCUMENT_MAPPING)
+      collect_options(list, node->value[i], name, d);
+    else
+      add_option(list, name, node->value[i], node->key_mark[i], d);
   }
 }
 
@@ -58,7 +63,7 @@ static bool ends_with(const char *text, const char *end)
 
 /* Options that PETSc reads when the program ends. */
 static const char *const at_end[] = {"log_view", "options_left", "options_view"};
-static bool is_read_at_end(const char *name)
+static bool              is_read_at_end(const char *name)
 {
   for (size_t k = 0; k < sizeof at_end / sizeof *at_end; ++k)
     if (strcmp(name, at_end[k]) == 0) return true;
@@ -68,8 +73,9 @@ static bool is_read_at_end(const char *name)
 /* Some views are read only by a solve. The probe does not solve, so it enters a monitor of the same object in their place. */
 static void find_substitute(petsc_option *o)
 {
-  static const char *const late[][2] = {{"snes_view", "snes_monitor"}, {"snes_view_solution", "snes_monitor"}, {"snes_converged_reason", "snes_monitor"},
-                                        {"tao_view", "tao_monitor"}, {"tao_view_solution", "tao_monitor"}, {"tao_converged_reason", "tao_monitor"}};
+  static const char *const late[][2] = {
+      {"snes_view", "snes_monitor"}, {"snes_view_solution", "snes_monitor"}, {"snes_converged_reason", "snes_monitor"},
+      {"tao_view", "tao_monitor"},   {"tao_view_solution", "tao_monitor"},   {"tao_converged_reason", "tao_monitor"}};
   memcpy(o->probed, o->name, sizeof o->probed);
   for (size_t k = 0; k < sizeof late / sizeof *late; ++k) {
     const size_t n = strlen(o->name), m = strlen(late[k][0]);
@@ -103,12 +109,13 @@ static PetscErrorCode print_to_help(FILE *out, const char format[], va_list argu
 /* Create the solvers with the first n options in a database of their own. *is_read [n]: the solvers have read the option. *help (may be
  * NULL): PETSc's help on the options that they read; free(*help). A file
  * named by a monitor must not be written, so monitors and views are entered without value. */
-static PetscErrorCode probe(const formulation_ops *ops, const scene *s, const option_list *list, int n, char **help, bool *is_read, PetscErrorCode *result)
+static PetscErrorCode probe(const formulation_ops *ops, const scene *s, const option_list *list, int n, char **help, bool *is_read,
+                            PetscErrorCode *result)
 {
-  PetscOptions options;
-  PetscInt     n_left = 0;
-  char       **names = NULL, **values = NULL;
-  size_t       size;
+  PetscOptions            options;
+  PetscInt                n_left = 0;
+  char                  **names = NULL, **values = NULL;
+  size_t                  size;
   PetscOptionsHelpPrinted printed = PetscOptionsHelpPrintedSingleton;
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreate(&options));
@@ -169,13 +176,16 @@ static PetscErrorCode report_rejected(const formulation_ops *ops, const scene *s
     describe_error(sizeof why, why);
     error_clear();
     o->is_wrong = true;
-    diagnostics_add(d, o->mark, "solver.petsc", "%s: PETSc does not accept \"%s\" for formulation %s: %s; expected a value that the solver of this "
-                    "prefix supports (docs/reference/petsc.md)", o->name, o->value ? o->value : "", ops->scene.name, why);
+    diagnostics_add(d, o->mark, "solver.petsc",
+                    "%s: PETSc does not accept \"%s\" for formulation %s: %s; expected a value that the solver of this "
+                    "prefix supports (docs/reference/petsc.md)",
+                    o->name, o->value ? o->value : "", ops->scene.name, why);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode report_unread(const formulation_ops *ops, const scene *s, const option_list *list, const bool *is_read, diagnostics *d)
+static PetscErrorCode report_unread(const formulation_ops *ops, const scene *s, const option_list *list, const bool *is_read,
+                                    diagnostics *d)
 {
   PetscErrorCode code;
   const char    *known[MOST_KNOWN];
@@ -197,8 +207,10 @@ static PetscErrorCode report_unread(const formulation_ops *ops, const scene *s, 
     snprintf(with_prefix, sizeof with_prefix, "%s_%s", ops->scene.name, o->name);
     const char *nearest = is_known ? NULL : diagnostics_nearest(o->name, n_known, known);
     if (!nearest && !is_known) nearest = diagnostics_nearest(with_prefix, n_known, known);
-    diagnostics_add(d, o->mark, "solver.petsc", "%s: no solver of formulation %s reads this option%s%s%s; remove it (docs/reference/petsc.md lists the "
-                    "prefixes)", o->name, ops->scene.name, nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+    diagnostics_add(d, o->mark, "solver.petsc",
+                    "%s: no solver of formulation %s reads this option%s%s%s; remove it (docs/reference/petsc.md lists the "
+                    "prefixes)",
+                    o->name, ops->scene.name, nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   }
   free(help);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +245,7 @@ PetscErrorCode petsc_options_check(const formulation_ops *ops, const scene *s, d
     list->option[n] = list->option[i];
     find_substitute(&list->option[n++]);
   }
-  list->n = n;
+  list->n                   = n;
   const PetscErrorCode code = n > 0 ? check_list(ops, s, list, d) : PETSC_SUCCESS;
   memory_free(&list);
   PetscCall(code);
