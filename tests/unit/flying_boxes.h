@@ -183,11 +183,11 @@ static inline impulse_report solve_and_judge(boxes *w, const impulse_options *o,
   static double       x[3 * MOST * BOX_NODES];
   impulses           *a;
   impulse_report      r;
-  step_status        verdict = {STEP_OK, NULL, -1};
+  step_status        status = {STEP_OK, NULL, -1};
   int64_t             n;
   assert_ok(impulses_create(&scene, &a));
-  assert_ok(impulses_solve(a, o, &step, &verdict, &r));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(impulses_solve(a, o, &step, &status, &r));
+  assert_int_equal(status.code, STEP_OK);
   for (int i = 0; i < 3 * w->n * BOX_NODES; ++i) x1[i] = impulses_ends(a)[i];
   for (int i = 0; i < 3 * w->n * BOX_NODES; ++i)
     if (w->rigid[i / 3] < 0) assert_true(x1[i] == w->x[i] + 0.1 * w->v[i]);

@@ -70,9 +70,9 @@ static void read_world(const char *text, world *w)
 
 static void begin(world *w, double t)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(penalty_system_begin(&w->p, t, DT, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(penalty_system_begin(&w->p, t, DT, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 
 static void evaluate(world *w, const double *z, double *g, bool with_tangent)

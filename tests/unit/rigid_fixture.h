@@ -52,16 +52,16 @@ static inline void rigid_solve6(double H[6][6], double r[6])
 static inline int rigid_advance(rigid_body *b, double t, double dt)
 {
   const body_ops *ops     = b->base.ops;
-  step_status    verdict = {0};
+  step_status    status = {0};
   int64_t         n       = 0;
   double          v[6], last = INFINITY;
   int             it;
-  assert_ok(ops->begin_step(&b->base, t, dt, &n, &verdict));
+  assert_ok(ops->begin_step(&b->base, t, dt, &n, &status));
   assert_int_equal(n, 2);
   assert_ok(ops->velocity(&b->base, v));
   for (it = 0; it < 30; ++it) {
     double g[6] = {0}, H[6][6], size = 0.0;
-    assert_ok(ops->residual(&b->base, v, g, true, &verdict));
+    assert_ok(ops->residual(&b->base, v, g, true, &status));
     for (int i = 0; i < 6; ++i) size += g[i] * g[i];
     if (size == 0.0 || (it > 3 && size >= last)) break;
     last = size;
@@ -74,8 +74,8 @@ static inline int rigid_advance(rigid_body *b, double t, double dt)
     rigid_solve6(H, g);
     for (int i = 0; i < 6; ++i) v[i] -= g[i];
   }
-  assert_ok(ops->end_step(&b->base, v, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(ops->end_step(&b->base, v, &status));
+  assert_int_equal(status.code, STEP_OK);
   return it;
 }
 #endif

@@ -568,19 +568,19 @@ static PetscErrorCode lay_out(augury *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_status *verdict)
+PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_status *status)
 {
   PetscFunctionBegin;
   a->n_acting = a->n_taking = a->n_met = 0;
   memcpy(a->x, x, (size_t)(3 * a->b.n_nodes) * sizeof *x);
   const int64_t bad = team_first_not_finite(3 * a->b.n_nodes, x);
   if (bad < 3 * a->b.n_nodes) {
-    *verdict = (step_status){STEP_NOT_FINITE, NULL, bad / 3};
+    *status = (step_status){STEP_NOT_FINITE, NULL, bad / 3};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int64_t beyond = first_beyond(a, is_active);
   if (beyond < a->b.n_nodes) {
-    *verdict = (step_status){STEP_OUT_OF_GRID, NULL, beyond};
+    *status = (step_status){STEP_OUT_OF_GRID, NULL, beyond};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(renew(a, x, is_active));

@@ -606,7 +606,7 @@ static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contac
 }
 
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_status *verdict)
+                                contact_set *set, step_status *status)
 {
   const fibre_spot *found;
   contact_spot     *spot;
@@ -625,7 +625,7 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   if (bad >= 0) {
     int p = 0;
     while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;
-    *verdict = (step_status){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
+    *status = (step_status){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(s->v ? merge_found(f, n, found) : keep_found(f, n, found));

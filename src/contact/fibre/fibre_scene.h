@@ -15,10 +15,10 @@ typedef struct fibre_scene fibre_scene;
 PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const contact_law *law, fibre_scene **out);
 void           fibre_scene_destroy(fibre_scene **f);
 /* Append the contacts within the margin, and those that come together on the way that fibres take: without contact, or (s->v), once
- * more in the same step, as they are led; those of the first look are then among them, too. *verdict where a fibre is not
+ * more in the same step, as they are led; those of the first look are then among them, too. *status where a fibre is not
  * finite. */
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_status *verdict);
+                                contact_set *set, step_status *status);
 /* Largest radius, 0 without fibres [m]. */
 double fibre_scene_thickness(const fibre_scene *f);
 /* Accept the step: the contacts found last become the stored contacts of the last step. */

@@ -108,7 +108,7 @@ PetscErrorCode impulses_create(const impulse_scene *scene, impulses **out);
 void           impulses_destroy(impulses **a);
 /* Solve one step in place. Step status: STEP_COLLISION_UNRESOLVED if surfaces could not be separated, because one zone contains members with
  * different prescribed motions or would turn by 3 rad or more; STEP_NOT_FINITE at a vertex. */
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *verdict,
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status,
                               impulse_report *out);
 /* [n_vertices][3] end positions of the last solve. */
 const double *impulses_ends(const impulses *a);

@@ -152,20 +152,20 @@ static int64_t first_not_finite(const penalty_contact *c)
 /* ---- to the global vector -------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
-                                      step_status *verdict)
+                                      step_status *status)
 {
   int     source;
   int64_t point;
   PetscFunctionBeginUser;
   if (!c->mesh) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mesh_contact_residual(c->mesh, v, frames, g, with_tangent, &source, &point));
-  if (source == MESH_TOO_FAR) *verdict = (step_status){STEP_CFL_VIOLATED, NULL, -1};
-  if (source >= 0) *verdict = (step_status){STEP_NOT_FINITE, c->sources[source].b->name, point};
+  if (source == MESH_TOO_FAR) *status = (step_status){STEP_CFL_VIOLATED, NULL, -1};
+  if (source >= 0) *status = (step_status){STEP_NOT_FINITE, c->sources[source].b->name, point};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
-                                        bool with_tangent, step_status *verdict)
+                                        bool with_tangent, step_status *status)
 {
   PetscFunctionBeginUser;
   SS_ASSERT(c->is_open);
@@ -174,13 +174,13 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
   const int64_t bad = first_not_finite(c);
   if (bad >= 0) {
     const contact_candidate *q = &c->candidate[bad];
-    *verdict                   = (step_status){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
+    *status                   = (step_status){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
   } else {
     const int64_t n = c->n;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
     for (int64_t i = 0; i < n; ++i) rigid_sides_apply(&c->sides, i, frames, c->Z + 3 * i, c->f + 3 * i);
     rigid_sides_scatter(&c->sides, c->rows, false, g);
-    PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, verdict));
+    PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, status));
   }
   const double entries = (double)contact_rows_n_entries(c->rows);
   timer_work(TIMER_CONTACT_FORCE, 12.0 * entries + 300.0 * (double)c->n, 72.0 * entries + 600.0 * (double)c->n);

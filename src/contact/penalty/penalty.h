@@ -43,7 +43,7 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
                                           double margin, int64_t n_blocks);
 /* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses that result from them. */
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
-                                        bool with_tangent, step_status *verdict);
+                                        bool with_tangent, step_status *status);
 /* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
 PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed);
 PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d); /* [n_blocks][9] += */

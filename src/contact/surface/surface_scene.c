@@ -368,7 +368,7 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
 }
 
 PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
-                                  contact_set *set, step_status *verdict)
+                                  contact_set *set, step_status *status)
 {
   const surface_spot *found;
   contact_spot       *spot;
@@ -380,7 +380,7 @@ PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int 
   PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
   if (bad >= 0) {
     const int32_t i = body_of_vertex(f, bad);
-    *verdict        = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
+    *status        = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(contact_set_append(set, n, &spot));

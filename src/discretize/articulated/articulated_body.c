@@ -284,7 +284,7 @@ static const char *find_bad_wrench(const articulated_body *b, double t)
   return NULL;
 }
 
-static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   articulated_body *b = articulated_of(base);
   PetscFunctionBegin;
@@ -306,7 +306,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
     b->prescribed_velocity[b->n_prescribed++] = (expression_value(b->axis[k].motion, &end) - b->q[b->q_of[k]]) / dt;
     if (bad < 0 && !isfinite(b->prescribed_velocity[b->n_prescribed - 1])) bad = k;
   }
-  if (bad >= 0 || pushed) *verdict = (step_status){STEP_BAD_EXPRESSION, bad >= 0 ? name_of(base, bad) : pushed, -1};
+  if (bad >= 0 || pushed) *status = (step_status){STEP_BAD_EXPRESSION, bad >= 0 ? name_of(base, bad) : pushed, -1};
   for (int i = 0; i < b->tree.n; ++i) { /* used for culling of contact points */
     rigid_body *r = &b->link[i]->rigid;
     m3_copy(r->R0, b->R0 + 9 * i);
@@ -389,7 +389,7 @@ static void link_forces(articulated_body *b, bool with_momenta)
   }
 }
 
-static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_status *status)
 {
   articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
@@ -398,7 +398,7 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
   PetscFunctionBegin;
   for (int k = 0; k < n_all; ++k) sum += fabs(v[k]);
   if (!isfinite(sum)) {
-    *verdict = (step_status){STEP_NOT_FINITE, base->name, 0};
+    *status = (step_status){STEP_NOT_FINITE, base->name, 0};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
@@ -471,11 +471,11 @@ static PetscErrorCode assemble(const body *base, const block_rows *H)
 
 static void set_definite(body *b, bool is_wanted) { (void)b, (void)is_wanted; }
 
-static PetscErrorCode end_step(body *base, const double *v, step_status *verdict)
+static PetscErrorCode end_step(body *base, const double *v, step_status *status)
 {
   articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
-  (void)verdict;
+  (void)status;
   PetscFunctionBegin;
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
   articulated_tree_pose(t, b->q1, b->R1, b->p1);

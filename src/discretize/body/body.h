@@ -161,14 +161,14 @@ typedef struct {
 typedef struct {
   const char *kind;
   /* Start a step at time t: transfer, sort, determine the active blocks. *n_blocks is the number of unknown blocks. */
-  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict);
+  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_status *status);
   /* v0 [n_blocks][3]: velocity at the start of the step. */
   PetscErrorCode (*velocity)(const body *b, double *v0);
   /* scale [n_blocks][3]: diag(M), kg (or kg m^2 for angular blocks), all > 0: preconditioning, residual norms. */
   PetscErrorCode (*mass)(const body *b, double *scale);
   /* g += M (v - v0) - dt (f_internal + f_gravity), v = v0 + z [n_blocks][3]. With `with_tangent` also caches what
-   * tangent() needs. If a value is not finite or an element is inverted, *verdict is set and g is unspecified. */
-  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_status *verdict);
+   * tangent() needs. If a value is not finite or an element is inverted, *status is set and g is unspecified. */
+  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_status *status);
   /* y += H x, or y += H^T x, at the state of the last residual(with_tangent = true); without contact. */
   PetscErrorCode (*tangent)(const body *b, const double *x, double *y, bool is_transposed);
   /* y += H x in single precision, for linear solves: relative error 1e-6 of the summed terms. want_single(true) must be called
@@ -178,8 +178,8 @@ typedef struct {
   PetscErrorCode (*tangent_single)(const body *b, const double *x, double *y);
   /* d [n_blocks][9] += the 3x3 diagonal blocks of H. */
   PetscErrorCode (*block_diagonal)(const body *b, double *d);
-  /* Accept v [n_blocks][3] as the solution of the step. If it violates a limit (CFL), *verdict is set and nothing is changed. */
-  PetscErrorCode (*end_step)(body *b, const double *v, step_status *verdict);
+  /* Accept v [n_blocks][3] as the solution of the step. If it violates a limit (CFL), *status is set and nothing is changed. */
+  PetscErrorCode (*end_step)(body *b, const double *v, step_status *status);
   /* Sums over the body for the history. The work of gravity and internal dissipation are not separated; see body_totals. */
   PetscErrorCode (*totals)(const body *b, const double gravity[3], body_totals *out);
   /* Register the state in the field table: checkpoint, restart and frames. */

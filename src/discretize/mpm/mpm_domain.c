@@ -376,7 +376,7 @@ static PetscErrorCode find_followers(mpm_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   mpm_domain *d = domain_of(b);
 
@@ -386,8 +386,8 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   *n_blocks      = b->n_blocks = 0;
   d->grid->leading = NULL;
   for (int i = 0; i < d->bodies.n; ++i) mpm_walls_wrap(&d->walls, d->bodies.particles[i]);
-  PetscCall(mpm_grid_build(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mpm_grid_build(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mpm_transfer_to_grid(d->grid, d->bodies.particles, d->transfer));
   PetscCall(reserve_work(d, d->grid->n_dofs));
   PetscCall(find_external(d, t + dt));
@@ -426,7 +426,7 @@ static const double *on_all_nodes(const mpm_domain *d, const double *x)
   return d->masked;
 }
 
-static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {
   mpm_domain     *d    = domain_of(b);
   const mpm_grid *grid = d->grid;
@@ -437,8 +437,8 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   d->has_last_v = false;
   if (with_tangent) d->has_tangent = false;
   PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, on_all_nodes(d, v), d->internal,
-                               with_tangent ? &d->tangent : NULL, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+                               with_tangent ? &d->tangent : NULL, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->has_external)
 #pragma omp parallel for schedule(static)
     for (int64_t q = 0; q < 3 * grid->n_dofs; ++q) d->internal[q] -= dt * d->external[q];
@@ -547,7 +547,7 @@ static bool step_relinearise(body *b, const double *v)
   return true;
 }
 
-static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
+static PetscErrorCode step_end(body *b, const double *v, step_status *status)
 {
   mpm_domain   *d       = domain_of(b);
   const int64_t n_bytes = 3 * d->grid->n_dofs * (int64_t)sizeof *v;
@@ -555,15 +555,15 @@ static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
   PetscFunctionBeginUser;
   SS_ASSERT(d->is_laid_out);
   const double *u = on_all_nodes(d, v);
-  mpm_transfer_check_cfl(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, u, d->dt, verdict);
+  mpm_transfer_check_cfl(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, u, d->dt, status);
   /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
-  if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
-    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, verdict));
+  if (status->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
+    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, status));
   bool may_refuse = false;
   for (int i = 0; i < d->bodies.n; ++i) may_refuse |= material_may_reject(d->bodies.materials[i]);
-  if (may_refuse && verdict->code == STEP_OK)
-    PetscCall(mpm_force_check(d->grid, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (may_refuse && status->code == STEP_OK)
+    PetscCall(mpm_force_check(d->grid, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < d->bodies.n; ++i) d->marks[i] = (material_step_maxima){0.0, 0.0};
   mpm_force_advance(d->grid, d->bodies.particles, d->bodies.materials, d->dt, u, d->marks);
   mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, u, d->dt);

@@ -211,7 +211,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
 
 PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
-                                  step_status *verdict)
+                                  step_status *status)
 {
   int64_t   stride, *bad;
   step_code *code;
@@ -220,8 +220,8 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   timer_begin(TIMER_STRESS);
   PetscCall(mpm_grid_tiles(g, 3, &stride));
   if (tangent) PetscCall(mpm_tangent_reserve(tangent, n_bodies, bodies));
-  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
-  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *code, &code));
+  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *bad, &bad));
+  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *code, &code));
   const bool is_definite = tangent && tangent->is_definite;
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
@@ -232,8 +232,8 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
     else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
   }
   /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
-  for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
-    if (bad[q] < g->cluster[q].end) *verdict = (step_status){code[q], names[g->cluster[q].body], bad[q]};
+  for (int64_t q = 0; q < g->n_clusters && status->code == STEP_OK; ++q)
+    if (bad[q] < g->cluster[q].end) *status = (step_status){code[q], names[g->cluster[q].body], bad[q]};
   mpm_grid_reduce(g, 3, r);
   memory_free(&bad);
   memory_free(&code);
@@ -445,13 +445,13 @@ LANES_INLINE int64_t refused_in_cluster(const int K, const mpm_grid *g, const mp
 }
 
 PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
-                               const char *const *names, double dt, const double *v, step_status *verdict)
+                               const char *const *names, double dt, const double *v, step_status *status)
 {
   int64_t *bad;
 
   PetscFunctionBeginUser;
   timer_begin(TIMER_STRESS);
-  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
+  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *bad, &bad));
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c = &g->cluster[q];
@@ -461,8 +461,8 @@ PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, cons
     if (g->kernel == MPM_QUADRATIC) bad[q] = refused_in_cluster(3, g, c, bodies[c->body], m, dt, v);
     else bad[q] = refused_in_cluster(4, g, c, bodies[c->body], m, dt, v);
   }
-  for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
-    if (bad[q] < g->cluster[q].end) *verdict = (step_status){STEP_ROTATION_TOO_LARGE, names[g->cluster[q].body], bad[q]};
+  for (int64_t q = 0; q < g->n_clusters && status->code == STEP_OK; ++q)
+    if (bad[q] < g->cluster[q].end) *status = (step_status){STEP_ROTATION_TOO_LARGE, names[g->cluster[q].body], bad[q]};
   memory_free(&bad);
   timer_end(TIMER_STRESS);
   PetscFunctionReturn(PETSC_SUCCESS);

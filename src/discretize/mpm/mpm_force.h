@@ -25,10 +25,10 @@ typedef struct {
 
 void mpm_tangent_free(mpm_tangent *t);
 
-/* r [n_dofs][3] = -dt f_internal at v [n_dofs][3]; tangent NULL: not wanted. An inverted or infinite particle: *verdict. */
+/* r [n_dofs][3] = -dt f_internal at v [n_dofs][3]; tangent NULL: not wanted. An inverted or infinite particle: *status. */
 PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
-                                  step_status *verdict);
+                                  step_status *status);
 /* y [n_dofs][3] = K x or K^T x, K = d(-dt f_internal)/dv. */
 PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
                                  const double *x, double *y);
@@ -36,9 +36,9 @@ PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mp
 double mpm_force_product_flops(int nodes_per_axis);
 /* d [n_dofs][9] = the diagonal blocks of K. */
 PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, double *d);
-/* Whether all laws can make what they have to of v, which has passed mpm_force_residual; if not, *verdict. */
+/* Whether all laws can make what they have to of v, which has passed mpm_force_residual; if not, *status. */
 PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
-                               const char *const *names, double dt, const double *v, step_status *verdict);
+                               const char *const *names, double dt, const double *v, step_status *status);
 /* Accept v: F = (I + dt grad v) F0, then the plastic return. Must have passed both. marks [bodies] are raised. */
 void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const material *const *materials, double dt, const double *v,
                        material_step_maxima *marks);

@@ -50,7 +50,7 @@ static PetscErrorCode reserve(const char *tag, int64_t n, size_t size, void *arr
 }
 
 /* Box of base nodes of all particles; the first particle that cannot be placed. */
-static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *verdict)
+static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *status)
 {
   double           low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
   const double     inverse_h = 1.0 / g->h;
@@ -70,9 +70,9 @@ static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const 
       if (n > 0 && lo < low[d]) low[d] = lo;
       if (n > 0 && hi > high[d]) high[d] = hi;
     }
-    if (bad < n && verdict->code == STEP_OK) *verdict = (step_status){STEP_OUT_OF_GRID, names[b], bad};
+    if (bad < n && status->code == STEP_OK) *status = (step_status){STEP_OUT_OF_GRID, names[b], bad};
   }
-  for (int d = 0; d < 3 && verdict->code == STEP_OK; ++d) {
+  for (int d = 0; d < 3 && status->code == STEP_OK; ++d) {
     const double lo = low[d] > high[d] ? 0.0 : low[d], hi = low[d] > high[d] ? 0.0 : high[d];
     g->low[d]  = (int64_t)floor(kernel_base(kernel, lo * inverse_h) / BLOCK_SIDE);
     g->side[d] = (int64_t)floor(kernel_base(kernel, hi * inverse_h) / BLOCK_SIDE) + 2 - g->low[d]; /* with upper neighbours */
@@ -264,7 +264,7 @@ static PetscErrorCode make_blocks(mpm_grid *g)
 }
 
 PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_status *verdict)
+                              step_status *status)
 {
   int64_t n_max = 0;
 
@@ -272,8 +272,8 @@ PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodie
   timer_begin(TIMER_SORT);
   g->n_clusters = g->n_blocks = g->n_dofs = 0;
   for (int b = 0; b < n_bodies; ++b) n_max = bodies[b]->n > n_max ? bodies[b]->n : n_max;
-  find_box(g, n_bodies, bodies, names, verdict);
-  if (verdict->code == STEP_OK) {
+  find_box(g, n_bodies, bodies, names, status);
+  if (status->code == STEP_OK) {
     const uint64_t n_keys = (uint64_t)g->side[0] * (uint64_t)g->side[1] * (uint64_t)g->side[2] << 6;
     PetscCall(reserve("mpm keys", n_max, sizeof *g->key, &g->key, &g->keys_capacity));
     PetscCall(reserve("mpm order", n_max, sizeof *g->order, &g->order, &g->orders_capacity));

@@ -55,9 +55,9 @@ static inline double mpm_grid_gradient_scale(const mpm_grid *g)
 }
 
 /* Sort the particles of all bodies by block and cell; make clusters, groups, batches and blocks. A particle farther than
- * 2^20 cells from the origin or not finite: *verdict, with where = its index, body = names[its body]. */
+ * 2^20 cells from the origin or not finite: *status, with where = its index, body = names[its body]. */
 PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_status *verdict);
+                              step_status *status);
 /* Room for tiles of n components, for every cluster; *stride is the doubles per cluster. Contents undefined. */
 PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride);
 /* Tiles of momentum (3) and mass (1) -> dofs, mass, velocity. Nodes lighter than `threshold` [kg] are left out. */

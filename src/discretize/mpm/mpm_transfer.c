@@ -320,7 +320,7 @@ LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_c
 }
 
 void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
-                            double dt, step_status *verdict)
+                            double dt, step_status *status)
 {
   /* Interpolation averages: if no node is too fast, no particle is. */
   const double limit2 = g->h * g->h / (dt * dt);
@@ -338,7 +338,7 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *b
       if (i < c->end && i < bad) bad = i;
     }
     if (bad == bodies[b]->n) continue;
-    *verdict = (step_status){STEP_CFL_VIOLATED, names[b], bad};
+    *status = (step_status){STEP_CFL_VIOLATED, names[b], bad};
     return;
   }
 }

@@ -176,13 +176,13 @@ static void what_grows_has_more_points(void **state)
   two_spheres(&s, 0.1);
   random_state(&s, 8);
   const double dx = 6.0 * edge();
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   augury      *a       = begin(&s, dx, NULL);
   assert_int_equal(augury_n_points(a), 2 * NODES);
   for (int i = 3 * NODES; i < 6 * NODES; ++i) s.x[i] *= 4.0;
   for (int again = 0; again < 2; ++again) {
     double P0[3], L0[3], P1[3], L1[3];
-    assert_ok(augury_begin(a, s.x, NULL, &verdict));
+    assert_ok(augury_begin(a, s.x, NULL, &status));
     assert_true(augury_n_points(a) > 2 * NODES + 3 * TRIANGLES);
     augury_momentum(a, s.v, s.A, P0, L0);
     assert_ok(augury_apply(a, s.v, s.A));
@@ -210,15 +210,15 @@ static void what_is_out_of_reach_is_said(void **state)
     random_state(&s, 8);
     before = s;
     augury      *a       = begin(&s, 1.0, NULL);
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     for (int e = 0; e < 2 * TRIANGLES; ++e)
       active[e] = cases[c].is_active || (s.element[3 * e] != 11 && s.element[3 * e + 1] != 11 && s.element[3 * e + 2] != 11);
     s.x[3 * cases[c].where + 1] = cases[c].x;
-    assert_ok(augury_begin(a, s.x, active, &verdict));
-    assert_int_equal(verdict.code, cases[c].code);
+    assert_ok(augury_begin(a, s.x, active, &status));
+    assert_int_equal(status.code, cases[c].code);
     if (cases[c].code == STEP_OK) assert_true(augury_n_points(a) > 0);
     else {
-      assert_int_equal(verdict.where, cases[c].where);
+      assert_int_equal(status.where, cases[c].where);
       assert_int_equal(augury_n_points(a), 0);
       assert_ok(augury_apply(a, s.v, s.A));
       assert_memory_equal(before.v, s.v, sizeof s.v);

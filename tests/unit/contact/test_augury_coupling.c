@@ -319,10 +319,10 @@ static void the_operator_is_its_definition(void **state)
     assert_ok(boundary_samples_create(&s.b, s.x, dx, 0, &p));
     plain_operator(&t, &p, dx, active, &g);
     augury      *a;
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
-    assert_ok(augury_begin(a, s.x, active, &verdict));
+    assert_ok(augury_begin(a, s.x, active, &status));
     assert_ok(augury_apply(a, s.v, s.A));
     double size = 0.0;
     for (int i = 0; i < 3 * 2 * NODES; ++i) {
@@ -357,10 +357,10 @@ static void momentum_with_a_continuum_is_conserved(void **state)
     full_grid g = cover(&s, dx);
     continuum o = rough_continuum(&g, c);
     augury   *a;
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
-    assert_ok(augury_begin(a, s.x, active, &verdict));
+    assert_ok(augury_begin(a, s.x, active, &status));
     assert_true(augury_n_met(a) > 0 && augury_n_met(a) < o.c.n);
     const double root = sqrt((double)(augury_n_points(a) + augury_n_met(a)));
     for (uint64_t d = 0; d < 200; ++d, ++n_states) {
@@ -404,10 +404,10 @@ static void a_continuum_beyond_reach_is_untouched(void **state)
   full_grid g = cover(&s, dx);
   continuum o = rough_continuum(&g, 5);
   augury   *a;
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   assert_ok(augury_create(&s.b, s.x, dx, &a));
   augury_set_continuum(a, &o.c);
-  assert_ok(augury_begin(a, s.x, active, &verdict));
+  assert_ok(augury_begin(a, s.x, active, &status));
   for (int64_t i = 0; i < o.c.n; ++i) v3_set(o.u + 3 * i, 1.0, -2.0, 0.5);
   for (int i = 0; i < 2 * NODES; ++i) v3_set(s.v + 3 * i, 1.0, -2.0, 0.5);
   assert_ok(augury_apply(a, s.v, s.A));
@@ -499,7 +499,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
       augury_result        r;
       augury_near         *near;
       augury              *a;
-      step_status         verdict = {STEP_OK, NULL, -1};
+      step_status         status = {STEP_OK, NULL, -1};
       int64_t              n;
       continuum            o = half_space(dx, 3000.0);
       if (!is_known) memset(o.outward, 0, (size_t)o.c.n * sizeof *o.outward);
@@ -517,7 +517,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
       assert_int_equal(n > 0, cases[c].is_active);
       assert_ok(augury_create(&s.b, s.x, dx, &a));
       augury_set_continuum(a, &o.c);
-      assert_ok(augury_begin(a, s.x, active, &verdict));
+      assert_ok(augury_begin(a, s.x, active, &status));
       assert_ok(augury_solve(a, &own, s.normal, s.v, s.A, &r));
       if (!cases[c].is_active) {
         assert_memory_equal(before, s.v, sizeof before);
@@ -532,7 +532,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
       /* Without the mask what separates pulls the continuum along, until the iteration lets go. */
       if (cases[c].u > 0.0) {
         memcpy(s.v, before, sizeof before);
-        assert_ok(augury_begin(a, s.x, NULL, &verdict));
+        assert_ok(augury_begin(a, s.x, NULL, &status));
         assert_ok(augury_apply(a, s.v, s.A));
         double pulled = 0.0, left = 0.0;
         for (int64_t i = 0; i < o.c.n; ++i) pulled = fmax(pulled, o.u[3 * i] - u0[3 * i]);

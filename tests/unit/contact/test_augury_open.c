@@ -54,10 +54,10 @@ static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
   const augury_options o = {.accepts_sliding_change = accepts, .max_iterations = iterations, .tolerance = 1e-12, .side = s->side};
   augury_result        r;
   augury              *a;
-  step_status         verdict = {STEP_OK, NULL, -1};
+  step_status         status = {STEP_OK, NULL, -1};
   double               P[2][3], L[2][3];
   assert_ok(augury_create(&s->b, s->x, dx, &a));
-  assert_ok(augury_begin(a, s->x, s->active, &verdict));
+  assert_ok(augury_begin(a, s->x, s->active, &status));
   augury_momentum(a, s->v, s->A, P[0], L[0]);
   assert_ok(augury_solve(a, &o, s->normal, s->v, s->A, &r));
   augury_momentum(a, s->v, s->A, P[1], L[1]);
@@ -229,10 +229,10 @@ static void a_sheet_meets_a_continuum(void **state)
       const augury_options o = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12, .side = s.side};
       augury_result        r;
       augury              *a;
-      step_status         verdict = {STEP_OK, NULL, -1};
+      step_status         status = {STEP_OK, NULL, -1};
       assert_ok(augury_create(&s.b, s.x, dx, &a));
       augury_set_continuum(a, &there);
-      assert_ok(augury_begin(a, s.x, s.active, &verdict));
+      assert_ok(augury_begin(a, s.x, s.active, &status));
       assert_ok(augury_solve(a, &o, s.normal, s.v, s.A, &r));
       double pulled = 0.0; /* out of itself */
       for (int64_t i = 0; i < m; ++i) pulled = fmax(pulled, u[3 * i + 2] * (is_below ? 1.0 : -1.0));
@@ -267,7 +267,7 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
     augury_result        r;
     augury_near         *near;
     augury              *a;
-    step_status         verdict = {STEP_OK, NULL, -1};
+    step_status         status = {STEP_OK, NULL, -1};
     lay(&s, 1, z, w, n);
     memset(u, 0, sizeof u);
     assert_ok(augury_near_create(&s.b, s.body, dx, &near));
@@ -280,7 +280,7 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
     memset(s.side, 0, sizeof s.side);
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &there);
-    assert_ok(augury_begin(a, s.x, s.active, &verdict));
+    assert_ok(augury_begin(a, s.x, s.active, &status));
     assert_ok(augury_solve(a, &o, s.normal, s.v, s.A, &r));
     assert_true(fabs(s.v[3 * middle(0) + 2]) < 0.01);
     if (accepts) assert_int_equal(r.iterations, 0); /* nothing to take back */

@@ -115,13 +115,13 @@ static double leaves(pair *s, bool is_towards, bool accepts)
 {
   augury_options o = {.accepts_sliding_change = accepts, .max_iterations = 30, .towards = is_towards ? s->towards : NULL};
   augury_result  done;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   augury        *a;
   double         P0[3], L0[3], P[3], L[3], mean = 0.0;
   bar_and_wall(s, 1.0);
   look(s);
   assert_ok(augury_create(&s->b, s->x, 1.0, &a));
-  assert_ok(augury_begin(a, s->x, s->active, &verdict));
+  assert_ok(augury_begin(a, s->x, s->active, &status));
   augury_momentum(a, s->v, s->A, P0, L0);
   assert_ok(augury_solve(a, &o, s->normal, s->v, s->A, &done));
   augury_momentum(a, s->v, s->A, P, L);

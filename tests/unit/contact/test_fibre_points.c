@@ -24,9 +24,9 @@ static PetscErrorCode velocity(const body *b, double *v)
   for (int64_t i = 0; i < b->n_blocks; ++i) velocity_of(i, v + 3 * i);
   return PETSC_SUCCESS;
 }
-static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {
-  (void)b, (void)v, (void)g, (void)with_tangent, (void)verdict;
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)status;
   return PETSC_ERR_PLIB; /* nobody asks */
 }
 static double point_radius(const body *b, int64_t i)

@@ -72,15 +72,15 @@ static void a_trap_is_named(void **state)
   const impulse_options o = {.max_iterations = 5};
   impulses      *a;
   impulse_report r;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   throw(&w, 3, 0.0, 5);
   for (int i = 0; i < 3 * BOX_NODES; ++i)
     if (i / BOX_NODES != 1) w.inverse_mass[i] = 0.0, v3_set(w.v + 3 * i, i / BOX_NODES == 0 ? 9.0 : -9.0, 0.0, 0.0);
   const impulse_scene scene = scene_of(&w);
   const impulse_step  step  = {.dt = 0.1, .x0 = w.x, .v = w.v};
   assert_ok(impulses_create(&scene, &a));
-  assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
-  assert_int_equal(verdict.code, STEP_COLLISION_UNRESOLVED);
+  assert_ok(impulses_solve(a, &o, &step, &status, &r));
+  assert_int_equal(status.code, STEP_COLLISION_UNRESOLVED);
   impulses_destroy(&a);
   assert_no_leak();
 }
@@ -108,11 +108,11 @@ static void friction_is_coulombs(void **state)
   for (int c = 0; c < 3; ++c) {
     double         v[12] = {3.0, 0.0, -2.0};
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     const impulse_options o    = {.max_iterations = 3};
     const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
     law[1].friction = law[2].friction = mu[c];
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
     assert_close(v[0], fmax(0.0, 3.0 - 2.0 * mu[c]), 1e-13);
     assert_close(v[2], 0.0, 1e-13);
   }
@@ -120,10 +120,10 @@ static void friction_is_coulombs(void **state)
   for (int c = 0; c < 2; ++c) {
     double         v[12] = {0.0, 0.0, -2.0};
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     const impulse_options o = {.thickness = 0.08, .stiffness = c ? 1e9 : 0.5, .max_iterations = 3};
     const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
     assert_close(v[2], c ? 0.1 * 0.03 / 0.1 : 0.1 * 0.5 * 0.03 * 0.5, 1e-12);
     assert_int_equal(r.n_near, 1);
   }
@@ -150,11 +150,11 @@ static void restitution_and_what_is_told(void **state)
     double       v[12] = {slip, 0.0, -v_in};
     int64_t      n;
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     const impulse_options o    = {.max_iterations = 3};
     const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
     law[1] = law[2] = (impulse_law){mu, e};
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
     assert_close(v[0], left, 1e-13);
     assert_close(v[2], e * v_in, 1e-13);
     assert_int_equal(r.n_iterations, 1);

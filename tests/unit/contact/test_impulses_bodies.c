@@ -257,20 +257,20 @@ static void zones_with_a_rigid_body(void **state)
                         .inverse_inertia = {1.0, 0.1, 0, 0.1, 0.7, 0.2, 0, 0.2, 0.4},
                         .v = {0.1, 0.2, 0.3}, .w = {0.5, -0.4, 0.3}, .is_cayley = has_wall};
     const impulse_step step = {.dt = dt, .x0 = x, .v = v, .rigid = &b, .wall = &wall};
-    step_status       verdict = {STEP_OK, NULL, -1};
+    step_status       status = {STEP_OK, NULL, -1};
     impulse_report     report;
     impulses          *a;
     int64_t            n;
     m3_inverse(inertia, b.inverse_inertia);
     assert_ok(impulses_create(&scene, &a));
     for (int end = 0; end < 2; ++end) {
-      if (end) assert_ok(impulses_solve(a, &o, &step, &verdict, &report));
+      if (end) assert_ok(impulses_solve(a, &o, &step, &status, &report));
       for (int k = 0; k < 3; ++k) P[end][k] = 1.5 * v[k] + 2.0 * b.v[k];
       m3_mulv(L[end], inertia, b.w);
       v3_cross(l, x, v), v3_axpy(L[end], 1.5, l);
       v3_cross(l, c, b.v), v3_axpy(L[end], 2.0, l);
     }
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_int_equal(status.code, STEP_OK);
     assert_int_equal(report.n_zones, 1);
     assert_int_equal(report.n_zone_nodes, has_wall ? 3 : 2);
     assert_ok(impulses_count_collisions(a, x, impulses_ends(a), &n));
@@ -312,7 +312,7 @@ static void a_round_settles_what_friction_turns(void **state)
     int                   corner = 0;
     impulses             *a;
     impulse_report        r;
-    step_status          verdict = {STEP_OK, NULL, -1};
+    step_status          status = {STEP_OK, NULL, -1};
     throw(&w, 1, 0.0, 500 + c);
     all_laws(0.8, 0.0);
     make_rigid(0, 0.0, 500 + c, false);
@@ -331,8 +331,8 @@ static void a_round_settles_what_friction_turns(void **state)
     const impulse_scene scene = scene_of(&w);
     const impulse_step  step  = {.dt = dt, .x0 = w.x, .v = w.v, .rigid = w.carrier, .wall = w.wall};
     assert_ok(impulses_create(&scene, &a));
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
+    assert_int_equal(status.code, STEP_OK);
     assert_int_equal(r.n_iterations, 1);
     v3_sub(d, impulses_ends(a) + 3 * corner, w.x + 3 * corner);
     assert_true(v3_dot(d, n) / dt > -1.1e-3); /* of 1 m/s */

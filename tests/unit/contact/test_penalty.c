@@ -112,11 +112,11 @@ static void pose(world *w)
 }
 static void residual(world *w, bool with_tangent, double *g)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)w->n_blocks * 3 * sizeof *g);
   pose(w);
-  assert_ok(penalty_contact_residual(w->contact, w->v, w->frames, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_contact_residual(w->contact, w->v, w->frames, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 static void end(world *w, contact_summary *out)
 {
@@ -429,13 +429,13 @@ static void not_finite_is_named(void **unused)
   world w;
   world_create(&w, 40, 1, CLOUD, BALL, 0.4, 8);
   world_settle(&w, 4);
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   w.v[3 * 17] = w.v[3 * 29 + 1] = NAN;
   pose(&w);
-  assert_ok(penalty_contact_residual(w.contact, w.v, w.frames, w.g, true, &verdict));
-  assert_int_equal(verdict.code, STEP_NOT_FINITE);
-  assert_string_equal(verdict.body, "cloud");
-  assert_int_equal(verdict.where, 17); /* identities run the other way: 29 comes first in the list of pairs */
+  assert_ok(penalty_contact_residual(w.contact, w.v, w.frames, w.g, true, &status));
+  assert_int_equal(status.code, STEP_NOT_FINITE);
+  assert_string_equal(status.body, "cloud");
+  assert_int_equal(status.where, 17); /* identities run the other way: 29 comes first in the list of pairs */
   world_destroy(&w);
   assert_no_leak();
 }

@@ -85,11 +85,11 @@ static void move_frames(world *w, const double *v)
 
 static void residual(world *w, const double *v, double *g, bool with_tangent)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)w->n * sizeof *g);
   move_frames(w, v);
-  assert_ok(penalty_contact_residual(w->contact, v, w->frames, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_contact_residual(w->contact, v, w->frames, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 
 static void advance(world *w, contact_summary *summary)

@@ -69,14 +69,14 @@ static void slope_destroy(slope *s)
 static double gradient(slope *s, double dt, const double *v0, double *g)
 {
   const double diagonal[2] = {MASS, MASS * SIDE * SIDE / 6.0};
-  step_status verdict     = {STEP_OK, NULL, -1};
+  step_status status     = {STEP_OK, NULL, -1};
   double       sum         = 0.0;
   for (int f = 0; f < 2; ++f) mock_move_frame(&s->frames0[f], dt, s->v, &s->frames[f]);
   v3_copy(s->frames[1].v, s->belt);
   v3_axpy(s->frames[1].c, dt, s->belt);
   for (int i = 0; i < 6; ++i) g[i] = diagonal[i / 3] * (s->v[i] - v0[i]) - (i < 3 ? dt * MASS * GRAVITY * s->down[i] : 0.0);
-  assert_ok(penalty_contact_residual(s->contact, s->v, s->frames, g, true, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_contact_residual(s->contact, s->v, s->frames, g, true, &status));
+  assert_int_equal(status.code, STEP_OK);
   const int n = s->is_box ? 6 : 3;
   for (int i = 0; i < n; ++i) sum += pow(g[i] / (i < 3 ? 1.0 : SIDE) / (MASS * GRAVITY * dt), 2);
   return sqrt(sum);

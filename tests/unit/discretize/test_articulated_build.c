@@ -43,9 +43,9 @@ static void test_follow(void **state)
   assert_close(value, 0.5, 1e-14);
   const double v[2] = {0.25, 0.0}; /* the motor: towards 1.0 with the rate 1 at the end of the step */
   int64_t      n_blocks;
-  step_status verdict;
+  step_status status;
   b->q[0] = 0.75 - 0.01 * v[0];
-  assert_ok(b->base.ops->begin_step(&b->base, 0.59, 0.01, &n_blocks, &verdict));
+  assert_ok(b->base.ops->begin_step(&b->base, 0.59, 0.01, &n_blocks, &status));
   assert_close(articulated_motor_force(b, 0, v), 100.0 * (1.0 - 0.75) + 10.0 * (1.0 - 0.25), 1e-11);
   t = 3.0;
   assert_close(expression_value(hinge->target, &t), -1.0, 0.0);

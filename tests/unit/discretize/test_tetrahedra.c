@@ -57,8 +57,8 @@ static void cube_destroy(cube *c)
 static void internal(cube *c, double *g)
 {
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(c->b->base.ops->begin_step(&c->b->base, 0.0, 1.0, &n_blocks, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(c->b->base.ops->begin_step(&c->b->base, 0.0, 1.0, &n_blocks, &status));
   residual(c->b, c->b->v, g, true); /* v is zero */
 }
 

@@ -64,10 +64,10 @@ static void begin(pair *p, const double *x)
 {
   for (int k = 0; k < 2; ++k) {
     nodal_body  *b       = k ? p->damped : p->bare;
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     int64_t      n_blocks;
     memcpy(b->x, x, (size_t)p->n * sizeof *x);
-    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &verdict));
+    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &status));
   }
 }
 
