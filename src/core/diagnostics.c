@@ -1,3 +1,4 @@
+/* List of errors in user input, see diagnostics.h. */
 #include "core/diagnostics.h"
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include "core/memory.h"
 
-/* A hostile file can be wrong in 100,000 places; nobody reads more than this. */
+/* A damaged file can have 100,000 errors; more than this is not printed. */
 enum { MAX_PRINTED = 100, MAX_LINE = 2048, FIRST_CAPACITY = 16 };
 
 typedef struct {
@@ -83,7 +84,7 @@ void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const
   va_end(arguments);
 }
 
-/* The deepest node on the way along dotted keys; NULL if there is none at all. */
+/* The deepest existing node along dotted keys; NULL if there is none at all. */
 static const document_node *descend(const document_node *node, const char *key)
 {
   char name[128];
@@ -235,7 +236,7 @@ PetscErrorCode diagnostics_read_file(const char *file, const document_node *node
     diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
                           is_large   ? "it has more than 64 MiB"
                           : !is_file ? "it is no file"
-                                     : "the disk or the folder refuses");
+                                     : "the disk or the folder rejects it");
     memory_free(text);
   }
   *n = (int)size;

@@ -1,3 +1,4 @@
+/* Arithmetic expressions, see expression.h: recursive descent parser, postfix code. */
 #include "core/expression.h"
 #include <math.h>
 #include <stdlib.h>

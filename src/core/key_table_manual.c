@@ -16,7 +16,7 @@ static const char *default_words(const key_spec *k, bool is_one_of)
   return k->is_optional ? "" : "required";
 }
 
-/* Also says which numbers of entries a list may have. */
+/* Also gives the permitted numbers of entries of a list. */
 static void range_words(const key_spec *k, char *out, size_t size)
 {
   char bounds[120];

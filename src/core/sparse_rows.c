@@ -1,3 +1,4 @@
+/* Scalar sparse matrices in compressed-row format, see sparse_rows.h. */
 #include "core/sparse_rows.h"
 #include "core/memory.h"
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* Singular value decomposition of 3x3 matrices, see svd3.h: Jacobi rotations, vectorised over matrices. */
 #include "core/svd3.h"
 #include "core/lane_math.h"
 #include "core/math3.h"

@@ -1,3 +1,4 @@
+/* Checkpoints, see checkpoint.h: writing, finding the newest valid one, restoring fields. */
 #include "io/checkpoint.h"
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The 256-bit checksum, see checksum.h. */
 #include "io/checksum.h"
 #include <endian.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ void checksum_end(checksum *c, uint64_t sum[CHECKSUM_WORDS])
 
   memset(c->rest + c->n_rest, 0, sizeof c->rest - c->n_rest);
   if (c->n_rest) blocks(c, c->rest, 1);
-  h[0] = step(h[0], c->n_bytes); /* tells zeros at the end from padding */
+  h[0] = step(h[0], c->n_bytes); /* separates zeros at the end from padding */
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < CHECKSUM_WORDS; ++i) {
       h[(i + 1) % CHECKSUM_WORDS] += turn(h[i], 31);

@@ -1,3 +1,4 @@
+/* Reader and writer of FCLIB files, see fclib.h. */
 #include "io/fclib.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +112,7 @@ static PetscErrorCode check_range(const char *path, const char *place, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In every real file, p has the columns of triplets and i their rows, whatever the header of the reference library says. */
+/* In all known files, p contains the columns of triplets and i their rows, contrary to the header of the reference library. */
 static PetscErrorCode read_entries(const char *path, hid_t group, const char *place, int64_t n_rows, int64_t n_columns, int64_t nz,
                                    int64_t nzmax, entry_list *e)
 {
@@ -356,7 +357,7 @@ static void close_file(const int *fd)
   if (*fd >= 0) close(*fd);
 }
 
-/* Collections keep files in Git LFS: who did not fetch them has their pointers. */
+/* Collections store files in Git LFS; without `git lfs pull` a file is only a pointer. */
 static PetscErrorCode check_kind(const char *path)
 {
   static const char pointer[] = "version https://git-lfs", magic[] = "\211HDF\r\n\032\n";
@@ -402,8 +403,8 @@ static PetscErrorCode open_top(h5_scope *scope, const char *path, hid_t file, hi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bilateral constraints are refused, not dropped: without them it would be another problem. */
-static PetscErrorCode refuse_bilateral(const char *path, hid_t top, hid_t vectors)
+/* Bilateral constraints are rejected, because ignoring them would change the problem. */
+static PetscErrorCode reject_bilateral(const char *path, hid_t top, hid_t vectors)
 {
   static const char *const matrices[] = {"V", "R", "G"}, *const loads[] = {"s", "b"};
 
@@ -481,7 +482,8 @@ static PetscErrorCode read_vectors(const char *path, hid_t vectors, fclib_proble
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A contact whose normal impulse moves nothing has no answer when it is pressed, and needs none when it is not: a mistake either way. */
+/* A contact whose normal impulse changes no velocity is an error in the file: it has no solution under compression, and is
+ * without effect otherwise. */
 static PetscErrorCode check_contacts(const char *path, const fclib_problem *p)
 {
   const fclib_matrix *A = p->is_global ? &p->H : &p->W;
@@ -549,7 +551,7 @@ static PetscErrorCode read_info(const char *path, hid_t top, fclib_problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the file says it has besides; looked at only when asked for. */
+/* Optional data of the file; read only on request. */
 static PetscErrorCode read_extras(const char *path, hid_t file, fclib_problem *p)
 {
   H5_SCOPE(scope);
@@ -576,7 +578,7 @@ static PetscErrorCode read_all(const char *path, fclib_problem *p)
   PetscCall(read_dimension(path, top, p));
   PetscCall(h5_open_group(&scope, path, top, "vectors", &vectors));
   if (vectors < 0) REFUSE(path, "vectors is missing");
-  PetscCall(refuse_bilateral(path, top, vectors));
+  PetscCall(reject_bilateral(path, top, vectors));
   PetscCall(read_vectors(path, vectors, p));
   PetscCall(read_matrices(path, top, p));
   PetscCall(check_contacts(path, p));
@@ -623,7 +625,7 @@ PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the child: whatever it says is said again by the parent, so it is silent. What it dies of is its answer. */
+/* In the child: HDF5 messages are suppressed, because the parent repeats the error. The exit status is the result. */
 
 static void __attribute__((noreturn)) read_and_end(const char *path, int seconds)
 {

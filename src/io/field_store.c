@@ -1,3 +1,4 @@
+/* Fields as HDF5 datasets, see field_store.h. */
 #include "io/field_store.h"
 #include "core/memory.h"
 #include "io/checksum.h"

@@ -1,3 +1,4 @@
+/* Frames for ParaView, see frames.h. */
 #include "io/frames.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -103,7 +104,7 @@ static PetscErrorCode check_and_add(frames *f, int64_t index)
   PetscFunctionBegin;
   PetscCall(frames_path(f->directory, index, &path));
   if (!sealed_file_check(path, KIND, FRAME_FORMAT, false, why)) {
-    log_warn("%s %s; the time series goes on without it", path, why);
+    log_warn("%s %s; the time series continues without it", path, why);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(catalog_open(path, KIND, FRAME_FORMAT, true, &c));
@@ -290,7 +291,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
     if (group->refresh) PetscCall(group->refresh(group->context));
   }
   PetscCall(file_format(&folder, "%s/frames", f->directory));
-  PetscCall(file_make_directory(folder)); /* somebody may have tidied up */
+  PetscCall(file_make_directory(folder)); /* the user may have deleted the folder */
   PetscCall(file_check_space(f->directory, frame_bytes(f, table) + (1 << 20)));
   PetscCall(frames_path(f->directory, index, &path));
   PetscCall(file_temporary(path, &temporary));

@@ -1,3 +1,4 @@
+/* History table of a run, see history.h. */
 #include "io/history.h"
 #include <ctype.h>
 #include <errno.h>
@@ -84,7 +85,7 @@ static PetscErrorCode keep_until(const char *path, char *text, size_t n, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy beside, under a name not used yet. */
+/* Save a copy under an unused name in the same folder. */
 static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
 {
   char *aside __attribute__((cleanup(memory_free))) = NULL;
@@ -119,7 +120,7 @@ static PetscErrorCode take_up(const char *path, const char *header, int n_column
     PetscCall(keep_until(path, text, n, header, n_columns, resume_step, &past));
   }
   if (past.n_bad) {
-    log_warn("%s:%lld: not a row of %d numbers that goes on in time%s; left out", path, (long long)past.first_bad, n_columns,
+    log_warn("%s:%lld: not a row of %d numbers with increasing time%s; omitted", path, (long long)past.first_bad, n_columns,
              past.n_bad > 1 ? ", nor are others" : "");
     PetscCall(keep_damaged(path, n, original));
   }
@@ -158,7 +159,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
 bool history_is_whole(const history *h, int64_t resume_step, int64_t every)
 {
   if (h->last_step + every > resume_step) return true;
-  log_warn("%s: rows between steps %lld and %lld are missing; the table goes on without them", h->path,
+  log_warn("%s: rows between steps %lld and %lld are missing; the table continues without them", h->path,
            (long long)(h->last_step < 0 ? 0 : h->last_step), (long long)resume_step);
   return false;
 }

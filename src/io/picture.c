@@ -1,3 +1,4 @@
+/* Renderer without a display, see picture.h: projection, tiles, shadows, occlusion, lettering. */
 #include "io/picture.h"
 #include <math.h>
 #include <string.h>
@@ -49,7 +50,7 @@ struct picture {
   /* camera */
   double eye[3], target[3], up[3], fov;
   bool   has_camera;
-  double scale;                 /* size of what is looked at, for grid, fog and occlusion */
+  double scale;                 /* size of the visible objects, for grid, fog and occlusion */
   /* ground and lettering */
   bool   has_ground, has_bar;
   double ground;
@@ -69,13 +70,13 @@ typedef struct {
 typedef struct {
   scene_view     view;
   float         *depth;    /* [height][width], INFINITY where there is nothing */
-  uint32_t      *surface;  /* the same, NULL if not wanted */
+  uint32_t      *surface;  /* the same, may be NULL */
   int64_t        n_spheres, n_triangles;
   float        (*sphere)[4]; /* centre in view coordinates, radius */
   view_triangle *triangle; /* after clipping */
 } raster;
 
-/* Primitives sorted into square tiles: tile t holds item[start[t]] ... item[start[t + 1] - 1], in rising order. */
+/* Primitives sorted into square tiles: tile t contains item[start[t]] ... item[start[t + 1] - 1], ascending. */
 enum { TILE = 64 };
 typedef struct {
   int x0, y0, x1, y1; /* half open; x0 >= x1: unseen */
@@ -162,7 +163,7 @@ static pixel_box sphere_box(const scene_view *v, const float s[4])
   float x = s[0], y = s[1], reach = s[3];
   if (!v->is_orthographic) {
     if (s[2] - s[3] <= v->near) return (pixel_box){0, 0, 0, 0};
-    /* the outline is an ellipse; this circle holds it */
+    /* the outline is an ellipse; this circle encloses it */
     x /= s[2], y /= s[2];
     reach = s[3] / (s[2] - s[3]) * sqrtf(1.0f + x * x + y * y);
   }
@@ -1203,7 +1204,7 @@ PetscErrorCode picture_render(const picture *p, uint8_t *rgb)
   raster     seen, shadow;
   float     *layer = NULL;
   picture    framed;
-  if (!p->has_camera) { /* nobody said from where: a copy of the head that shares the arrays */
+  if (!p->has_camera) { /* no camera given: a copy of the struct that shares the arrays */
     framed = *p;
     picture_frame(&framed, NULL, NULL, 30.0, 24.0);
     p = &framed;

@@ -1,3 +1,4 @@
+/* Diagrams by gnuplot, see plot_sheet.h. */
 #include "io/plot_sheet.h"
 #include <ctype.h>
 #include <errno.h>
@@ -173,7 +174,8 @@ static PetscErrorCode read_all(FILE *in, char **text, size_t *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its standard streams are files without a name, so nobody waits for anybody. *status: as of waitpid; -1: it could not be started. */
+/* The standard streams are unnamed files, so that neither process waits for the other. *status: as of waitpid; -1: it could not
+ * be started. */
 static void run_gnuplot(FILE *in, FILE *out, FILE *err, int *status)
 {
   char                       name[] = "gnuplot", plain[] = "--default-settings";

@@ -1,3 +1,4 @@
+/* XDMF file of a time series, see xdmf.h. */
 #define _GNU_SOURCE /* memmem */
 #include "io/xdmf.h"
 #include "core/memory.h"

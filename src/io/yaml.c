@@ -1,3 +1,4 @@
+/* Reader of YAML files, see yaml.h: files and includes, events of libyaml, merge keys. */
 #include "io/yaml.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -80,22 +81,22 @@ static PetscErrorCode yaml_names_put(yaml_names *set, const char *name, int inde
 }
 
 
-/* The bytes behind a document, and who includes whom; private to yaml*.c. */
+/* The files of a document and their includes. */
 
 typedef struct yaml_file yaml_file;
 struct yaml_file {
   const char      *name;  /* owned by the document, as it stands in complaints */
   char            *bytes; /* memory_free, if loaded */
   size_t           n;
-  dev_t            device; /* who it is, to find circles; 0, 0 for a text */
+  dev_t            device; /* identity of the file, to find circular includes; 0, 0 for a text */
   ino_t            inode;
-  const yaml_file *parent; /* who included it */
+  const yaml_file *parent; /* the file that includes this one */
 };
 
 static const char *load_failed(document *doc, int code) { return document_intern(doc, strerror(code)); }
 
 /* Load a whole file of at most `limit` bytes. *problem: NULL or the reason in words (static or owned by doc). Included files
- * must be regular, so that nobody waits for a pipe or reads a device; the first one may be anything. */
+ * must be regular, so that reading never waits for a pipe or a device; the first one may be anything. */
 static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t limit, yaml_file *file, const char **problem)
 {
   const int   flags = O_RDONLY | O_CLOEXEC | (file->parent ? O_NONBLOCK : 0);
@@ -116,7 +117,7 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
   } else {
     file->device = about.st_dev;
     file->inode  = about.st_ino;
-    /* read, not trusted to be as long as it said, until its end or one byte over the limit */
+    /* the reported length may be wrong: read to the end of the file or one byte over the limit */
     for (ssize_t got = 1; got > 0 && file->n <= limit;) {
       if (!file->bytes || file->n == capacity) {
         capacity = file->bytes ? 2 * capacity : capacity;
@@ -373,7 +374,7 @@ static tag_kind tag_of(const yaml_char_t *tag, document_kind kind)
 static void check_tag(reader *r, const yaml_char_t *tag, document_kind kind, document_mark mark)
 {
   if (tag_of(tag, kind) == TAG_UNKNOWN)
-    diagnostics_add(r->b->d, mark, NULL, "the tag \"%.100s\" means nothing here; the only one of use is !include file", (const char *)tag);
+    diagnostics_add(r->b->d, mark, NULL, "the tag \"%.100s\" is not supported; the only supported tag is !include file", (const char *)tag);
 }
 
 static bool is_null_word(const char *s) { return !*s || !strcmp(s, "~") || !strcmp(s, "null") || !strcmp(s, "Null") || !strcmp(s, "NULL"); }
@@ -431,7 +432,7 @@ static PetscErrorCode read_sequence(reader *r, document_node **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Put what `from` holds and `into` does not have yet; `names` knows what it has. */
+/* Insert the entries of `from` that `into` does not have yet; `names` contains the names of `into`. */
 static PetscErrorCode merge(reader *r, document_node *into, yaml_names *names, const document_node *from, document_mark mark)
 {
   PetscFunctionBegin;
@@ -593,7 +594,7 @@ static PetscErrorCode read_documents(reader *r, document_node **out)
   PetscCall(read_node(r, &root));
   next_event(r); /* over the document's end */
   if (!r->is_broken && r->event.type != YAML_STREAM_END_EVENT)
-    diagnostics_add(r->b->d, mark_of(r, r->event.start_mark), NULL, "a second document begins here; a file holds one");
+    diagnostics_add(r->b->d, mark_of(r, r->event.start_mark), NULL, "a second document begins here; a file contains one");
   *out = r->is_broken ? NULL : root;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,5 +1,5 @@
-/* Bodies made of nothing but contact points, for the tests of contact: a cloud (POINT_WEIGHTED) and a set of rigid
- * vertices (POINT_RIGID). Points are stored in clusters of 16. Also: random numbers and the pose that a velocity leads to. */
+/* Bodies that consist of contact points only, for tests of contact: a cloud (POINT_WEIGHTED) and a set of rigid vertices
+ * (POINT_RIGID). Points are stored in clusters of 16. Also: random numbers and the pose after moving with a velocity. */
 #ifndef SS_TESTS_CONTACT_BODIES_H
 #define SS_TESTS_CONTACT_BODIES_H
 #include "contact/penalty/penalty.h"

@@ -174,9 +174,9 @@ static inline impulse_scene scene_of(const boxes *w)
                          .rigid = w->n_rigid ? w->rigid : NULL, .law = w->law};
 }
 
-/* Solve over dt = 0.1 and judge: nothing meets on the ways, and nothing intersects at any of a number of times on them, by the
- * test above. The ends of the ways to x1; contacts, if anybody asks, as long as *keep lives. */
-static inline impulse_report solve_and_judge(boxes *w, const impulse_options *o, double *x1, impulses **keep)
+/* Solve over dt = 0.1 and check the result: nothing collides on the trajectories, and nothing intersects at any of a number of
+ * times, by the test above. x1: end positions; contacts (if not NULL) are valid as long as *keep. */
+static inline impulse_report solve_and_check(boxes *w, const impulse_options *o, double *x1, impulses **keep)
 {
   const impulse_scene scene = scene_of(w);
   const impulse_step  step  = {.dt = 0.1, .x0 = w->x, .v = w->v, .rigid = w->carrier, .wall = w->wall};

@@ -6,7 +6,8 @@
 #include "discretize/rigid/rigid_body.h"
 #include "test.h"
 
-/* The body described by `text`, flow-style YAML; NULL and complaints in d if it is refused. d may be NULL: then it must not be. */
+/* The body described by `text`, flow-style YAML; NULL and diagnostics in d if it is rejected. d may be NULL: then it must be
+ * accepted. */
 static inline rigid_body *rigid_from_text(rigid_kind kind, const char *text, double density, document *doc, diagnostics *d)
 {
   const key_table *table[] = {&rigid_body_table, &kinematic_body_table, &static_body_table};
@@ -18,7 +19,7 @@ static inline rigid_body *rigid_from_text(rigid_kind kind, const char *text, dou
   assert_ok(document_read_flow(doc, text, (document_mark){"job.yaml", 3, 1}, &node));
   assert_ok(key_table_read(table[kind], doc, node, "bodies.b", d ? d : own, &spec));
   if (diagnostics_count(d ? d : own) == 0) assert_ok(rigid_body_create("b", kind, spec, density, node, "bodies.b", d ? d : own, &b));
-  if (own && diagnostics_count(own)) fail_msg("refused: %s", diagnostics_text(own, 0));
+  if (own && diagnostics_count(own)) fail_msg("rejected: %s", diagnostics_text(own, 0));
   diagnostics_destroy(&own);
   return b;
 }

@@ -1,3 +1,4 @@
+/* Augury contact, see augury.h: transfers between boundary and grid, and the augury iteration. Caller: the `hybrid` step. */
 #include "contact/augury/augury.h"
 #include "contact/augury/augury_stencil.h"
 #include "discretize/mpm/mpm_lanes.h"
@@ -621,9 +622,9 @@ void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies,
 
 /* The augury iteration [TupekEtAl2021; MarquezRazonEtAl2023, sec. 6.4]. */
 
-/* What of the change dv is to be taken back: all of it where it pulls outwards; else nothing, or its tangential part. Without an outside
- * (side = 0) nothing pulls outwards. */
-static void judge(bool accepts_sliding_change, const double normal[3], int side, double dv[3])
+/* Reduce the change dv to the part to be undone: all of it if it points outwards (attraction), otherwise nothing or its
+ * tangential part. side = 0: no outside is known, and no change counts as outward. */
+static void select_undone_change(bool accepts_sliding_change, const double normal[3], int side, double dv[3])
 {
   const double out = v3_dot(dv, normal);
   if (side * out > 0.0) return;
@@ -633,7 +634,8 @@ static void judge(bool accepts_sliding_change, const double normal[3], int side,
 
 static int side_of(const augury_options *o, int64_t i) { return o->side ? o->side[i] : 1; }
 
-/* The way out of the continuum where it is met: its own, or into the boundary there; 0 where neither is known. */
+/* Outward direction of the continuum at its nodes in reach: its own, or opposite to the boundary's outward direction; 0 if
+ * neither is known. */
 static void find_outward(augury *a, const augury_options *o, const double *normal)
 {
   const augury_stencil *s = &a->stencil;
@@ -660,26 +662,26 @@ static double largest(int64_t n, const int32_t *which, const double *v)
   return most;
 }
 
-/* Changes since `before` that are to be taken back: dv of nodes, du of the continuum's. Returns the largest. */
-static double judge_all(augury *a, const augury_options *o, const double *normal, const double *v)
+/* Changes since `before` that are to be undone: dv of boundary nodes, du of continuum nodes. Returns the largest component. */
+static double select_undone_changes(augury *a, const augury_options *o, const double *normal, const double *v)
 {
 #pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
   for (int64_t q = 0; q < a->n_taking; ++q) {
     const int64_t i = a->taking[q];
     v3_sub(a->dv + 3 * i, v + 3 * i, a->before + 3 * i);
-    judge(o->accepts_sliding_change, (o->towards ? o->towards : normal) + 3 * i, side_of(o, i), a->dv + 3 * i);
+    select_undone_change(o->accepts_sliding_change, (o->towards ? o->towards : normal) + 3 * i, side_of(o, i), a->dv + 3 * i);
   }
   for (int64_t k = 0; k < a->n_met; ++k) {
     const bool is_known = v3_dot(a->outward[k], a->outward[k]) > 0.0;
     v3_sub(a->du + 3 * k, a->u + 3 * k, a->u_before + 3 * k);
-    if (is_known) judge(o->accepts_sliding_change, a->outward[k], 1, a->du + 3 * k);
+    if (is_known) select_undone_change(o->accepts_sliding_change, a->outward[k], 1, a->du + 3 * k);
     else v3_set(a->du + 3 * k, 0.0, 0.0, 0.0);
   }
   return fmax(largest(a->n_taking, a->taking, a->dv), team_max_abs(3 * a->n_met, a->du));
 }
 
 /* (v, A, u) += RSA (dv, 0, du) - (dv, 0, du) */
-static void take_back(augury *a, double *v, double *A)
+static void undo_changes(augury *a, double *v, double *A)
 {
 #pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
   for (int64_t q = 0; q < a->n_taking; ++q) {
@@ -710,9 +712,9 @@ PetscErrorCode augury_solve(augury *a, const augury_options *o, const double *no
   const double enough = o->tolerance * fmax(largest(a->n_taking, a->taking, v), team_max_abs(3 * a->n_met, a->u));
   augury_transfer(a, v, A, a->u);
   for (;; ++out->iterations) {
-    out->left = judge_all(a, o, normal, v);
+    out->left = select_undone_changes(a, o, normal, v);
     if (out->left <= enough || out->iterations == o->max_iterations) break;
-    take_back(a, v, A);
+    undo_changes(a, v, A);
   }
   augury_give_continuum(a, a->u);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,3 +1,4 @@
+/* Active elements for augury contact, see augury_near.h: a box tree over boundary elements and the nodes of the continuum. */
 #include "contact/augury/augury_near.h"
 #include "contact/augury/node_set.h"
 #include "geometry/primitive/box_tree.h"
@@ -7,8 +8,7 @@
 
 /* ---- data and shared helpers ---- */
 
-/* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and
- * what nodes are judged by (augury_near_nodes.c). */
+/* Sections: active elements; nodes of the continuum near them; sides and directions at nodes. */
 
 #define REACH 3.0  /* cells along each axis within which two points share a node */
 #define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
@@ -16,7 +16,7 @@
 #define FACING_OPEN 0.5
 #define MARGIN 1e-9 /* of bounds, for rounding */
 
-/* Of an element as it is: half of all that is asked of pairs. */
+/* Geometry of an element in its current shape. */
 typedef struct {
   double center[3], normal[3], size; /* size: |normal|, twice the area */
   double radius;                     /* of all corners about the centre [m] */
@@ -32,12 +32,12 @@ struct augury_near {
   double         *box[6]; /* [n_elements] */
   element_side   *side;   /* [n_elements], after augury_near_find */
   bool           *is_met; /* [n_elements] */
-  int32_t        *witness; /* [n_elements] what each met last, -1: nothing; looked at before all others, which changes no bit */
-  int32_t        *closest; /* [n_nodes] the same of what each node is held back from */
+  int32_t        *witness; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
+  int32_t        *closest; /* [n_nodes] the element found last for augury_near_towards */
   bool           *is_near; /* [n_nodes] of elements that are met */
   augury_choice   choice;
   double          distance, time; /* of AUGURY_MEETING */
-  double          needless;       /* of boxes, to find what that meets [m] */
+  double          needless;       /* margin of element boxes in which no partner can lie [m] */
   const bool     *is_open; /* NULL: none */
   int64_t         n_bodies;
   const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
@@ -88,8 +88,8 @@ static inline bool overlap(const augury_near *a, int64_t e, const double min[3],
 
 static inline bool meet(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
 
-/* Over all elements with something within the distance [m] of a place. Their boxes being wider than they are, what is asked of
- * these may have its least above its most. */
+/* Walk over all elements with a point within the distance [m] of x. Element boxes are enlarged by `needless`; the query box is
+ * reduced by as much and may be inverted. */
 static inline void walk_within(const augury_near *a, const double *x, double distance, box_walk *w)
 {
   const double half = distance * (1.0 + MARGIN) - 0.5 * REACH * a->dx;
@@ -344,7 +344,7 @@ static void fit(augury_near *a, const double *x, const double *v)
   box_tree_fit(&a->tree, a->box);
 }
 
-/* Does element e meet f, whose box overlaps its own? The same if asked the other way round. */
+/* Do elements e and f, whose boxes overlap, interact? Symmetric in e and f. */
 static bool meets(const augury_near *a, const double *x, const double *v, int64_t e, int64_t f)
 {
   const int32_t *node = a->b.element + 3 * e, *there = a->b.element + 3 * f;
@@ -356,8 +356,8 @@ static bool meets(const augury_near *a, const double *x, const double *v, int64_
   return close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there));
 }
 
-/* How far the box of an element may shrink without losing what it meets: of what it will meet a corner is within
- * distance + time |u| of it, u at most twice the largest speed. Boxes reach half the grid's way. */
+/* How far element boxes may shrink without losing a partner: a partner has a corner within distance + time |u|, with u at most
+ * twice the largest speed. Boxes extend by half the grid's reach. */
 static double needless(const augury_near *a)
 {
   double speed = 0.0;
@@ -502,7 +502,7 @@ static void count_element(const augury_near *a, const double *x, const double *v
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
   const double length = v3_norm(d);
   side_of(x, node, center, other);
-  if (length <= 1e-9 * a->dx) { /* they touch: what is behind a closed surface tells */
+  if (length <= 1e-9 * a->dx) { /* they touch: the outside of a closed surface decides */
     if (is_open(a, node)) return;
     v3_scale(d, -1.0, other);
   }
@@ -539,7 +539,7 @@ static void count_continuum(const augury_near *a, const double *x, const double 
 }
 
 /* 1: others are in front, -1: behind, 0: both or neither. */
-static int8_t verdict_of(const augury_near *a, const double distance[2])
+static int8_t side_of_others(const augury_near *a, const double distance[2])
 {
   const bool is_front = distance[0] < INFINITY && distance[0] <= distance[1] + BEHIND * a->dx,
              is_back = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
@@ -564,7 +564,7 @@ static int8_t side_at(const augury_near *a, const double *x, const double *v, co
     for (int k = 0; k < n; ++k) count_element(a, x, v, normal, p, other[k], &s);
   count_continuum(a, x, v, normal, p, &s);
   const bool closes = s.closing[0] < INFINITY || s.closing[1] < INFINITY;
-  return verdict_of(a, closes ? s.closing : s.any);
+  return side_of_others(a, closes ? s.closing : s.any);
 }
 
 void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side)
@@ -576,15 +576,15 @@ void augury_near_sides(const augury_near *a, const double *x, const double *v, c
   }
 }
 
-/* ---- where a node would be held ------------------------------------------------------------------------------------------ */
+/* ---- direction to the nearest body ---- */
 
 typedef struct {
   double  distance, way[3]; /* way: of length 1 */
   int64_t element;          /* -1: none */
 } nearest;
 
-/* Is element f, at d from node p, of what p meets, outward [3] being the outside there? */
-static bool counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
+/* Does element f, at offset d from node p, interact with p? outward [3]: outside of f there. */
+static bool element_counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
 {
   double back[3];
   if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return false;
@@ -604,7 +604,7 @@ static bool is_behind(const double *x, const double normal[3], const double *at,
   return true;
 }
 
-static void consider(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
+static void update_nearest(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
 {
   const int32_t *node = a->b.element + 3 * f;
   double         w[3], d[3], outward[3] = {0.0, 0.0, 0.0};
@@ -619,7 +619,7 @@ static void consider(const augury_near *a, const double *x, const double *normal
   const bool   is_touching = distance <= 1e-9 * a->dx;
   if (is_touching ? is_open(a, node) || !(size > 0.0) : false) return;
   if (distance > best->distance || (distance == best->distance && best->element >= 0 && f > best->element)) return;
-  if (!counts(a, normal, p, node, d, outward)) return;
+  if (!element_counts(a, normal, p, node, d, outward)) return;
   best->distance = distance, best->element = f;
   if (is_touching) v3_scale(best->way, -1.0 / size, outward);
   else v3_scale(best->way, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
@@ -652,10 +652,10 @@ static void towards_at(const augury_near *a, const double *x, const double *norm
   int32_t       other[BOX_TREE_WIDTH];
   box_walk      w;
   walk_around(a, x + 3 * p, &w);
-  if (before >= 0 && overlap(a, before, w.min, w.max)) consider(a, x, normal, p, before, &best);
+  if (before >= 0 && overlap(a, before, w.min, w.max)) update_nearest(a, x, normal, p, before, &best);
   if (best.distance < 0.99 * REACH * a->dx) walk_within(a, x + 3 * p, best.distance, &w);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k) consider(a, x, normal, p, other[k], &best);
+    for (int k = 0; k < n; ++k) update_nearest(a, x, normal, p, other[k], &best);
   a->closest[p] = (int32_t)best.element;
   v3_copy(towards, best.element >= 0 ? best.way : normal + 3 * p);
   if (best.element < 0) into_continuum(a, x, normal, p, towards);

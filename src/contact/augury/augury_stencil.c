@@ -1,3 +1,4 @@
+/* Stencils between boundary points and grid nodes, see augury_stencil.h. */
 #include "contact/augury/augury_stencil.h"
 #include <omp.h>
 #include "core/math3.h"

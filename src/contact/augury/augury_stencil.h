@@ -6,7 +6,7 @@
  *
  *   s_kl = sum_j m_j N_i(x_j) l_jk l_jl
  *
- * at a node i, the momentum that they bring there is sum_kl s_kl (v_k + A_k (x_i - x_l)), and their mass sum_kl s_kl. There are fewer
+ * at a node i, they contribute the momentum sum_kl s_kl (v_k + A_k (x_i - x_l)), and their mass sum_kl s_kl. There are fewer
  * nodes than points times 27, by far. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_STENCIL_H
 #define SS_CONTACT_AUGURY_AUGURY_STENCIL_H

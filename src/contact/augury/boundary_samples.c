@@ -1,3 +1,4 @@
+/* Sample points on boundary elements, see boundary_samples.h. */
 #include "contact/augury/boundary_samples.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* Grid contact with one velocity field per body, see pic_contact.h. */
 #include "contact/augury/pic_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -146,8 +147,8 @@ static void sum_entries(const pic_contact *p, const double *v, share *s)
   }
 }
 
-/* Bodies s [n] at one node: those that the common velocity of all that they meet pushes inwards take it, along their normal. */
-static void resolve(pic_contact *p, int n, const share *s)
+/* Bodies s [n] at one node: a body that the common velocity moves inwards takes that velocity along its own normal. */
+static void resolve_node(pic_contact *p, int n, const share *s)
 {
   for (int a = 0; a < n; ++a) {
     double mass = s[a].mass, change[3], n_out[3];
@@ -178,7 +179,7 @@ static void visit_nodes(pic_contact *p, const double *v)
       if (m < MOST) s[m++] = (share){.first = first, .end = end, .body = (int32_t)(p->key[first] & ((1u << BODY_BITS) - 1))};
     }
     for (int a = 0; a < m && m > 1; ++a) sum_entries(p, v, &s[a]);
-    if (m > 1) resolve(p, m, s);
+    if (m > 1) resolve_node(p, m, s);
     i = end;
   }
 }

@@ -1,3 +1,4 @@
+/* Contact data of the last accepted step, see contact_record.h. */
 #include "contact/detection/contact_record.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* Set of contacts of one step, see contact_set.h: growth and sorting by key. */
 #include "contact/detection/contact_set.h"
 #include "core/memory.h"
 #include <stdlib.h>

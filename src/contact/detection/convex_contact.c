@@ -1,3 +1,4 @@
+/* Contacts between bodies made of convex solids, see convex_contact.h: box tree, then convex_pair.h for every overlapping pair. */
 #include "contact/detection/convex_contact.h"
 #include "contact/detection/contact_scene.h"
 #include "geometry/convex/convex_pair.h"
@@ -95,7 +96,7 @@ static PetscErrorCode take_solids(convex_contact *c, int n_bodies, body *const *
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
       }
-      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart",
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d convex parts are too many for contact keys (at most 65535)",
                  bodies[b]->name, n);
     }
     PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
@@ -193,7 +194,7 @@ static bool may_touch(const convex_contact *c, const contact_scene *scene, int32
   v3_sub(d, p->center, q->center);
   if (v3_norm(d) <= p->solid->bound + q->solid->bound + near) return true;
   if (!is_fast(c, scene, i, j)) return false;
-  v3_sub(way, c->shift + 3 * i, c->shift + 3 * j); /* where spheres around them are closest on the way */
+  v3_sub(way, c->shift + 3 * i, c->shift + 3 * j); /* closest approach of the enclosing spheres along the displacement */
   const double ww = v3_dot(way, way), share = ww > 0.0 ? fmin(fmax(-v3_dot(d, way) / ww, 0.0), 1.0) : 0.0;
   v3_axpy(d, share, way);
   return v3_norm(d) <= p->solid->bound + q->solid->bound + near + c->turn[i] + c->turn[j];

@@ -1,3 +1,4 @@
+/* Known contact pairs, see pair_table.h: sorted rows and a hash with open addressing. */
 #include "contact/detection/pair_table.h"
 #include "core/memory.h"
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Contacts of points with level sets, see point_contact.h: candidate pairs, contacts at the current position, swept contacts. */
 #include "contact/detection/point_contact.h"
 #include "contact/detection/contact_scene.h"
 #include "contact/detection/contact_search.h"
@@ -69,10 +70,10 @@ struct point_contact {
   int64_t         reach_capacity;
   int32_t        *key;         /* [n_objects] */
   rigid_frame    *object_end;  /* [n_objects] */
-  double         *object_way;  /* [n_objects] how far it goes, at most */
-  rigid_frame    *source_end;  /* [n_sources] of what has a pose */
-  double        **v;           /* [n_sources] velocities of others, while it is looked for contacts */
-  double         *source_way;  /* [n_sources] */
+  double         *object_way;  /* [n_objects] largest displacement over the step */
+  rigid_frame    *source_end;  /* [n_sources] pose at the end of the step of sources with a pose */
+  double        **v;           /* [n_sources] velocities of the other sources during detection */
+  double         *source_way;  /* [n_sources] largest displacement over the step */
   double         *reach;       /* [n_sources][n_objects] */
 };
 
@@ -204,8 +205,8 @@ static void describe(const contact_scene *s, const contact_candidate *c, const c
   v3_copy(out->b.x, c->x);
 }
 
-/* False where the level set has no direction: the point is as far from all of its surface, and nothing says where to. g: the
- * gradient in its frame. */
+/* False where the level set has no gradient: the point is equally far from several places of its surface. g: the gradient in the
+ * frame of the object. */
 static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source,
                       const contact_object *object, double g[3], contact_spot *out)
 {
@@ -222,7 +223,7 @@ static bool make_spot(const contact_scene *s, const contact_candidate *c, const 
   return true;
 }
 
-/* On its way, which the plane of `near` ends, if it is within the margin. */
+/* Contact on the point's trajectory, which ends at the plane of `near`, if it is within the margin. */
 static bool make_swept(const point_contact *p, const contact_scene *s, const contact_candidate *c, const contact_source *source,
                        const contact_object *object, const contact_spot *near, const double g[3], contact_spot *out)
 {

@@ -1,3 +1,4 @@
+/* Contacts between fibres, see fibre_contact.h: local minima of the distance, swept contacts, thinning along strands. */
 #include "contact/fibre/fibre_contact.h"
 #include "geometry/collision/broad_phase.h"
 #include "geometry/collision/ccd.h"
@@ -59,7 +60,8 @@ static double distance_between(const fibre_contact *c, int32_t i, int32_t j)
   return is_inside_of_bend(c, i, near.s, j, near.t) ? INFINITY : near.distance;
 }
 
-/* Vertex `end` of segment i with its nearest point on j: both their own, and none much nearer on the segments that meet there? */
+/* Is the vertex `end` of segment i, with its nearest point on j, a contact: does each own its feature, and is no adjacent
+ * segment much nearer? */
 static bool vertex_touches(const fibre_contact *c, const near_segments *p, int32_t i, int end, int32_t j, double t, double distance)
 {
   if ((end == 1 && c->next[i] >= 0) || (t == 1.0 && c->next[j] >= 0)) return false;
@@ -87,7 +89,7 @@ static uint8_t touching(const fibre_contact *c, const near_segments *p)
   return flags;
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
 /* Largest motion of one against the other. */
 static double relative_motion(const near_segments *p, const double a1[6], const double b1[6])
@@ -104,7 +106,7 @@ static double relative_motion(const near_segments *p, const double a1[6], const 
   return most;
 }
 
-/* Those that touch are held where they do; if they move far, they might yet swing through each other elsewhere. */
+/* Touching pairs already have a contact. If they move far, they could still pass through each other elsewhere. */
 static bool comes_together(const fibre_contact *c, const near_segments *p, ccd_hit *hit)
 {
   double x0[12], x1[12];
@@ -131,7 +133,7 @@ static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
   return comes_together(c, &p, &hit) ? flags | SWEPT : flags;
 }
 
-/* of those on the way alone */
+/* The same for swept contacts only. */
 static uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j)
 {
   near_segments p;
@@ -220,7 +222,7 @@ enum { SERIAL_LIMIT = 512 };
 
 typedef struct fibre_item {
   int32_t strand, spot;
-  double  arc[2], distance; /* distance: how near, to tell who stays; later -1: who does */
+  double  arc[2], distance; /* distance: gap, to decide which contact is kept; later -1: kept */
   int32_t place;
 } fibre_item;
 
@@ -457,7 +459,7 @@ static PetscErrorCode allocate(int64_t n, fibre_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who follows whom. */
+/* Link the segments of each strand. */
 static void link_segments(fibre_contact *c)
 {
   const int64_t n = c->n_segments;

@@ -1,16 +1,17 @@
+/* Contacts of fibres with level sets, see fibre_object.h: local minima of the distance along segments, swept contacts, entries. */
 #include "contact/fibre/fibre_object.h"
 #include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
 enum { CHUNK = 64, SERIAL_LIMIT = 256, BISECTIONS = 40, ADVANCES = 200 };
-/* How far from a minimum a border is looked for: to where the distance has grown by this, in radii. */
+/* Distance from a minimum, in radii of distance growth, within which a border is searched. */
 static const double border_rise = 0.5;
-/* Spots of one strand keep this far apart, in radii. */
+/* Smallest distance between contacts of one strand, in radii. */
 static const double spacing = 0.5;
-/* Of a step on the way towards something: distances that are interpolated may be a little too large. */
+/* Factor of each advancement step, because interpolated distances may be slightly too large. */
 static const double caution = 0.9;
-/* What is as good as touching, in radii. */
+/* Distance, in radii, that counts as touching. */
 static const double near_enough = 1e-3;
 
 /* A segment as seen from the level set. */
@@ -121,7 +122,7 @@ static void add(minima *m, double s)
   if (s > SEGMENT_SNAP && s < 1.0 - SEGMENT_SNAP && m->n < 2 * FIBRE_OBJECT_INSIDE) m->at[m->n++] = s;
 }
 
-/* A minimum at s, or at a vertex as far as this segment is concerned: s = 0, 1. Level ends on both sides stand for it. */
+/* Add a minimum at s. s = 0 or 1: a vertex as far as this segment determines it. On a level stretch both of its ends are added. */
 static void add_minimum(const view *v, double s, minima *m)
 {
   const double h = fine_step(v), lo = s > 0.0 ? level_end(v, s, -h) : 0.0, hi = s < 1.0 ? level_end(v, s, h) : 1.0;
@@ -133,7 +134,7 @@ static void add_minimum(const view *v, double s, minima *m)
   if (hi != s) add(m, hi);
 }
 
-/* All minima below the reach. Steps are fine near the surface; far from it, as long as it is away. */
+/* Find all minima below the reach. Sampling steps are fine near the surface and as long as the distance far from it. */
 static void find_minima(const view *v, minima *m)
 {
   const double h = fine_step(v), none = v->reach, unit = fmax(v->length, v->radius);
@@ -166,7 +167,7 @@ static bool is_near(const search *q, const view *v, double more)
   return caution * level_set_value(q->phi, mid) <= size;
 }
 
-/* Is `end` of segment i, if there is one, nearest as far as that is concerned? */
+/* Is vertex `end` of segment i, if it exists, a minimum as far as this segment determines it? */
 static bool has_vertex(const search *q, int32_t i, int end)
 {
   view   v;
@@ -187,11 +188,10 @@ static uint32_t touching(const search *q, int32_t i, const minima *m)
   return flags;
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
-/* No point of the segment is nearer than what is returned; *at: where about it is nearest. From sample to sample the distance
- * cannot change by more than the way; steps are so small that less than half of what is left above `distance` is lost, or an
- * eighth of a radius. */
+/* Lower bound of the distance over the segment; *at: approximate place of the minimum. Between samples the distance changes by at
+ * most the sample spacing. The spacing keeps the loss below half of the excess over `distance`, or an eighth of a radius. */
 static double bound(const view *v, double distance, double *at)
 {
   const double unit = fmax(v->length, v->radius);
@@ -356,9 +356,9 @@ PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- in the end ---- */
+/* ---- end of the step ---- */
 
-/* Minima inside segment i as it is led, below the reach. */
+/* Minima below the reach inside segment i at its predicted end position. */
 static bool find_ends(const search *q, int32_t i, view *v, minima *m)
 {
   look(q, i, q->x1, q->frame1, v);
@@ -367,7 +367,7 @@ static bool find_ends(const search *q, int32_t i, view *v, minima *m)
   return m->n > 0;
 }
 
-/* The way of a point as seen from the level set, by as much as it is away at a time. */
+/* First touch of a point that moves from `from` to `to` in the frame of the level set, by sphere tracing. */
 static bool first_touch(const level_set *phi, const double from[3], const double to[3], double radius, double y[3])
 {
   double       d[3], t = 0.0;

@@ -1,3 +1,4 @@
+/* Contacts of material points with fibres, see fibre_points.h: box tree over moving segments, conservative advancement. */
 #include "contact/fibre/fibre_points.h"
 #include "contact/rows/contact_jacobian.h"
 #include "contact/detection/contact_scene.h"
@@ -7,7 +8,7 @@
 #include "core/memory.h"
 
 struct fibre_points {
-  box_tree          tree; /* over segments, on their way */
+  box_tree          tree; /* over segments, with their motion */
   double           *box[6];
   int64_t           n_segments, cluster_capacity, spot_capacity;
   int64_t          *start; /* [n_clusters + 1] of their spots */
@@ -86,8 +87,9 @@ static void point_end(const points_run *r, int64_t i, const double x0[3], double
   } else contact_scene_point_end(r->s, r->i_body, i, x0, r->v, NULL, x1);
 }
 
-/* The first moment at which the two are as near as `radii`: steps as long as they are apart beyond that over the most that they can
- * near each other by; a thousandth of the radii is near enough, and so is what grazes for so many steps: a plane that is not passed does no harm. */
+/* First moment at which point and segment are as near as `radii`, by conservative advancement: time steps are the excess distance
+ * over the largest approach speed. A thousandth of the radii counts as contact. Grazing pairs that reach the limit of steps count,
+ * too: a contact plane that is never crossed has no effect. */
 static bool sweep(const points_run *r, int32_t i, const double start[6], const double x0[3], const double x1[3], double radii,
                   fibre_point_spot *out)
 {
@@ -132,7 +134,7 @@ static double way_of(const points_run *r, int32_t i, const double start[6])
   return most;
 }
 
-/* Within the margin now, or else on the way. */
+/* Contact within the margin at x0, otherwise a swept contact. */
 static bool find_spot(const points_run *r, int32_t i, int64_t point, const double x0[3], double radius, fibre_point_spot *out)
 {
   double       start[6], x1[3];

@@ -1,3 +1,4 @@
+/* Contacts of all fibres of a scene, see fibre_scene.h. State: the fibre contacts of the last accepted step. */
 #include "contact/fibre/fibre_scene.h"
 #include "contact/detection/contact_detectors.h"
 #include "contact/detection/contact_scene.h"
@@ -11,8 +12,8 @@
 #include <string.h>
 
 
-/* The contacts of fibres with fibres in the last step that was accepted: they tell what those of this step were, and from which side
- * fibres touch that have come through each other. State, of checkpoints. */
+/* Fibre contacts of the last accepted step. They identify persistent contacts, and the side of fibres that have passed through
+ * each other. Stored in checkpoints. */
 
 /* Zeroed, but for n_segments, to begin with. spot is what the other arrays say: these are fields, one array a quantity. */
 typedef struct {
@@ -129,7 +130,7 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
   group->restored = restored;
   PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
   PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT,
-                            "inside, first or last vertex; found on the way"));
+                            "inside, first or last vertex; swept contact"));
   PetscCall(field_table_add(table, group, "at", "1", FIELD_F64, 2, &p->at, FIELD_CHECKPOINT, "place along the segments"));
   PetscCall(field_table_add(table, group, "axis", "m", FIELD_F64, 6, &p->axis, FIELD_CHECKPOINT, "points on both axes"));
   PetscCall(
@@ -140,9 +141,9 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
 
 /* ---- contacts of a scene ---- */
 
-#define ENTRY 0.05 /* of the radius: how far a fibre may be led into an object */
+#define ENTRY 0.05 /* of the radius: predicted penetration of an object that causes a contact */
 
-#define STRAY 0.02 /* of the radius: how far a vertex may be led elsewhere before its segments are looked at again */
+#define STRAY 0.02 /* of the radius: change of a predicted position after which its segments are searched again */
 
 /* The fibres of one body in the arrays of all. */
 typedef struct {
@@ -159,7 +160,7 @@ struct fibre_scene {
   int32_t       *part_of; /* [n_segments] */
   double        *radius;  /* [n_segments] */
   int64_t       *end;     /* [n_segments][2] nodes */
-  bool          *is_last; /* [n_segments] of its strand, which is no loop: its second node is nobody's first */
+  bool          *is_last; /* [n_segments] last of an open strand: its second node belongs to no other segment */
   bool          *lands;   /* [n_segments][2] on the object at hand */
   double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
@@ -297,8 +298,8 @@ void fibre_scene_destroy(fibre_scene **out)
 
 double fibre_scene_thickness(const fibre_scene *f) { return f ? f->thickest : 0.0; }
 
-/* Where nodes come to as they are led. */
-static void follow(fibre_scene *f, const contact_scene *scene)
+/* Predicted end positions of all nodes. */
+static void predict_end_positions(fibre_scene *f, const contact_scene *scene)
 {
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
@@ -335,10 +336,10 @@ static void gather(fibre_scene *f, const contact_scene *scene)
       v3_axpy(x1, scene->dt * scene->dt, scene->gravity);
     }
   }
-  if (scene->v) follow(f, scene);
+  if (scene->v) predict_end_positions(f, scene);
 }
 
-/* Which segments are led elsewhere than when they were last looked at; from now on that is here. */
+/* Mark segments whose predicted end position has changed since the last search, and store the new one. */
 static void mark_moves(fibre_scene *f)
 {
   const double way = STRAY * f->thickest;
@@ -439,8 +440,8 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
   to->friction = law->friction, to->restitution = law->restitution;
 }
 
-/* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little
- * of where that is. */
+/* Search margin: at most one radius. Swept contacts cover larger distances, where the current nearest points are not
+ * representative. */
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
 /* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which
@@ -497,7 +498,8 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
   return true;
 }
 
-/* The contact of a vertex that is led into the object: a vertex between two bumps may be held off one and come into the other. */
+/* Contact of a vertex that is predicted to enter the object. A vertex between two bumps may have a contact with one and enter
+ * the other. */
 static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end,
                        int64_t k, fibre_object_spot *out)
 {
@@ -559,8 +561,8 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halfway between the surfaces, both at the same place; what is found on the way each at its own, which are apart across the
- * normal. Segments 28 bits, points the rest. */
+/* Place of a contact with a point: halfway between the surfaces and the same for both; for swept contacts each side has its own
+ * place. Key: 28 bits for the segment, the rest for the point. */
 static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose,
                             const fibre_point_spot *from, contact_spot *to)
 {

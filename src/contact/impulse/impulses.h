@@ -2,7 +2,7 @@
  * the surfaces collide while all vertices move along straight lines through the step [BridsonEtAl2002]. Three passes:
  *
  *   near       pairs closer than the thickness at the beginning of the step stop approaching; a spring separates them
- *   meeting    pairs that continuous collision detection finds receive inelastic impulses and friction, repeatedly
+ *   collision   pairs that continuous collision detection finds receive inelastic impulses and friction, repeatedly
  *   zones      pairs that still collide after max_iterations move rigidly together (impact_zones.h), until no collision remains
  *
  * A pair is a point and a triangle, two edges, or a point and a wall (a half space). Its two impulses are opposite. They act at the
@@ -40,7 +40,7 @@ typedef struct {
 /* Half space that vertices must not enter: normal . (x - point) >= 0, point at the beginning of the step, moving with v. */
 typedef struct {
   double  point[3], normal[3], v[3]; /* normal: of unit length */
-  int32_t body;                      /* number in surfaces.meets and in the table of laws; 0 if there is one body only */
+  int32_t body;                      /* row of surfaces.meets and of the table of laws; 0 if there is one body only */
 } impulse_wall;
 typedef struct {
   double friction, restitution; /* >= 0; restitution applies to colliding pairs, not to near ones */

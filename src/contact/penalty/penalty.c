@@ -1,3 +1,4 @@
+/* Penalty contact of points with level sets, see penalty.h: residual, tangent products, assembly, acceptance, report. */
 #include "contact/penalty/penalty.h"
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
@@ -41,8 +42,8 @@ static void follow_rate(const penalty_contact *c, int64_t i, const level_set *ph
   v3_scale(f, c->gain[i], f);
 }
 
-/* The force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
- * attachment relaxed at Z_b, and its state, in every scheme. The force may outlive the contact where it lags: f_b is what counts. */
+/* Force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (may be NULL). Y_b: the relaxed
+ * attachment at Z_b, and its state, in every scheme. A lagged force may outlast the contact; f_b is the force that acts. */
 static relax_state evaluate_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
 {
   const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
@@ -91,7 +92,7 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
 
 /* ---- forces ---------------------------------------------------------------------------------------------------------- */
 
-/* Z of a weighted point holds its displacement when this is called. */
+/* Z of a weighted point contains its displacement at the call. */
 static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *frames, bool with_tangent)
 {
   const rigid_frame *o = &frames[c->sides.object[i]];
@@ -127,7 +128,7 @@ static void evaluate_pairs(penalty_contact *c, const double *v, const rigid_fram
 
 static bool is_pair_finite(const penalty_contact *c, int64_t i)
 {
-  /* A level set may swallow a NaN (fmax does), so the position is looked at as well. */
+  /* A level set can hide a NaN (fmax ignores it), so the position is checked as well. */
   double sum = 0.0;
   for (int j = 0; j < 3; ++j) sum += 0.0 * c->Z[3 * i + j] + 0.0 * c->f[3 * i + j];
   return sum == 0.0;
@@ -375,8 +376,9 @@ static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
   return v3_norm(miss);
 }
 
-/* What a pair on a triangle says of the law. Edges and corners press with the whole pull, whatever its direction: they are not asked. */
-static void judge_mesh_pair(const mesh_pair_view *q, const double f_t[3], double f_n, contact_summary *sum, double *max_excess)
+/* Friction law check of a pair on a triangle. Contacts at edges and corners transmit the whole spring force in any direction and
+ * are not checked. */
+static void check_mesh_pair(const mesh_pair_view *q, const double f_t[3], double f_n, contact_summary *sum, double *max_excess)
 {
   bool   is_curved;
   double slip[3];
@@ -418,7 +420,7 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
-    judge_mesh_pair(&q, f_t, f_n, sum, max_excess);
+    check_mesh_pair(&q, f_t, f_n, sum, max_excess);
     contact_group_force *group;
     PetscCall(contact_forces_find(&c->forces, q.source_body, q.object_body, &group));
     contact_group_add(group, q.Z, q.f);

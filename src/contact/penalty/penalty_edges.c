@@ -1,3 +1,4 @@
+/* Penalty contacts between edges of triangle surfaces, see penalty_edges.h. */
 #include "contact/penalty/penalty_edges.h"
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
@@ -78,9 +79,9 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
   bool    *meets;
   int64_t  vertex = 0, n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("edges that may meet", 2 * e->n_edges, sizeof *edge, &edge));
-  PetscCall(memory_alloc("edges that may meet", e->n_vertices, sizeof *owner, &owner));
-  PetscCall(memory_alloc("meetings", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
+  PetscCall(memory_alloc("edge contact", 2 * e->n_edges, sizeof *edge, &edge));
+  PetscCall(memory_alloc("edge contact", e->n_vertices, sizeof *owner, &owner));
+  PetscCall(memory_alloc("edge contact", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
   for (int m = 0; m < c->n_meshes; ++m) {
     const triangle_topology *t = c->mesh[m].topology;
     for (int64_t i = 0; i < 2 * t->n_edges; ++i) edge[n++] = (int32_t)(vertex + t->edge[i]);
@@ -104,14 +105,14 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
 PetscErrorCode mesh_edges_create(mesh_contact *c)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("edges that may meet", 1, sizeof *c->edges, &c->edges));
+  PetscCall(memory_alloc("edge contact", 1, sizeof *c->edges, &c->edges));
   mesh_edges *e = c->edges;
   PetscCall(edge_patches_create(e->patch));
   for (int m = 0; m < c->n_meshes; ++m) {
     e->n_vertices += c->mesh[m].topology->n_vertices;
     e->n_edges += c->mesh[m].topology->n_edges;
   }
-  PetscCall(memory_alloc("edges that may meet", 3 * e->n_vertices, sizeof(double), &e->x));
+  PetscCall(memory_alloc("edge contact", 3 * e->n_vertices, sizeof(double), &e->x));
   PetscCall(create_broad_phase(c, e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,7 +167,7 @@ static void positions(const mesh_contact *c, const edge_name *name, const edge_s
   }
 }
 
-/* What the line that edge k of a pair is part of goes on with at its end `end`: the edge that bends least, outermost along n. */
+/* Continuation of the line of edge k of a pair at its end `end`: the outermost adjacent edge along n with the smallest bend. */
 static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, const double n[3])
 {
   const contact_surface   *s     = &c->mesh[p->name.mesh[k]];
@@ -652,7 +653,8 @@ static bool motion(const edge_bodies *b, int e, int i, double S[9])
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------------------- */
 
-/* Weights of the nodes, and their gradients by the nodes [3]; dY by the nodes [9]; who moves anything, who is moved. */
+/* Weights of the nodes, and their gradients by the nodes [3]; dY by the nodes [9]; which nodes move the pair, and which receive
+ * force. */
 typedef struct {
   double c[ENDS], dc[ENDS][ENDS][3], dY[ENDS][9];
   bool   is_col[ENDS], is_row[ENDS];

@@ -1,3 +1,4 @@
+/* Penalty contact of points with triangle surfaces, see penalty_mesh.h: detection, relaxation, forces, derivatives, state. */
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_edges.h"
 #include "geometry/collision/ccd.h"
@@ -391,8 +392,8 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
 
 /* ---- detection of collisions ---- */
 
-/* What may begin to touch: points near triangles from the broad phase, and which of them do on the way to a trial state, by continuous
- * collision detection. */
+/* Candidates for new pairs: points near triangles from the broad phase, then continuous collision detection on the motion to a
+ * trial state. */
 
 /* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
 #define CCD_TOLERANCE 1e-10
@@ -708,9 +709,9 @@ static void try_candidate(mesh_contact *c, int64_t i)
   c->hit[i]      = (mesh_hit){inward > 0.0 ? 1 : -1, {w[0], w[1], w[2]}, head_on, 4.0 * limits.tolerance / way};
 }
 
-/* Of the candidates [i, end) of one point and one surface the one that collides first; infinite time: none does. Through an edge or a corner the point
- * comes into all triangles there at once, and only rounding tells which is earlier, or whether it comes in at all where it moves along one: it is the
- * one that it meets most head-on that holds it. */
+/* Of the candidates [i, end) of one point and one surface, the first collision; infinite time: none. At an edge or a corner the point
+ * enters all adjacent triangles at the same time, and rounding decides the order, or whether it enters a triangle that it moves
+ * along. Then the triangle with the most frontal approach is chosen. */
 static int64_t first_hit(const mesh_contact *c, int64_t i, int64_t end)
 {
   int64_t first = i, best;
@@ -753,7 +754,8 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New pairs on the way to v, and which of those found before are there. mesh[].x must hold the nodes there. is_late: of the new ones. */
+/* Detect new pairs on the motion to v, and which earlier pairs exist there. mesh[].x must contain the nodes at v. is_late: of
+ * the new pairs. */
 static PetscErrorCode detect_collisions(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late)
 {
   const int64_t before   = c->n;
@@ -949,7 +951,7 @@ static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxati
   }
 }
 
-/* K of the pair's rigid_sides, and what else a deforming surface says. */
+/* Store K of the pair's rigid_sides, and the further derivatives of a deforming surface. */
 static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxation *r, bool is_spring)
 {
   mesh_linear           *l = &c->linear[i];
@@ -1217,7 +1219,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   timer_begin(TIMER_CONTACT_SEARCH);
   PetscCall(look_as_far(c, far));
   const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT || c->detection == CONTACT_DETECT_STEP;
-  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: which edges are held decides about points */
+  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: active edge pairs decide about points */
   if (!at_end_alone || !g) PetscCall(detect_collisions(c, v, frames, at_end_alone));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscCall(evaluate(c, v, frames, with_tangent));
@@ -1261,7 +1263,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
  * With a gain of the spring (restitution.h), whose gradient by the motion of the point against the place it hung on first is s, k has that gain,
  * and df has k (Y - Z)/gain s . (q_0 - sum_i w0_i q_i) as well: B_j takes it in.
  *
- * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the spring that is left.
+ * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the remaining spring.
  *
  * Rigid points, and rigid surfaces, whose nodes move as one so that B_0 says it all: rigid_sides.h.                            */
 

@@ -1,3 +1,4 @@
+/* Relaxation on a triangle mesh, see penalty_mesh_relaxation.h: the state machine and its derivatives. */
 #include "contact/penalty/penalty_mesh_relaxation.h"
 #include "core/math3.h"
 #include <float.h>
@@ -239,8 +240,8 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
   }
 }
 
-/* Weights where the way from beta to beta^ (whose gradient d_weight holds, `before` that of beta) leaves through side i:
- * beta + t (beta^ - beta), t = beta_i / (beta_i - beta^_i). */
+/* Weights where the path from beta to beta^ (gradients: `before`, d_weight) crosses side i: beta + t (beta^ - beta), t = beta_i
+ * / (beta_i - beta^_i). */
 static void differentiate_exit(mesh_relaxation *r, double (*before)[3 * (RELAX_MESH_MAX_NODES + 1)], const double beta[3],
                                const double hat[3], int i)
 {
@@ -493,9 +494,9 @@ static int walk_vertex(walk *w)
   return leaves_over_side(w) ? PAST_BORDER : ALONG_EDGE;
 }
 
-/* ---- where it ended ------------------------------------------------------------------------------------------------------ */
+/* ---- end of the path ---- */
 
-/* Pseudo-normals whose sign tells inside from outside where the distance is smallest [BaerentzenAanaes2005]. */
+/* Pseudo-normals; their sign separates inside from outside at the nearest point [BaerentzenAanaes2005]. */
 static void normal_at_end(const walk *w, int place, double n[3])
 {
   const triangle_topology *t     = w->on.mesh;

@@ -61,8 +61,8 @@ typedef struct {
 typedef struct {
   int32_t side;      /* as in mesh_memory */
   double  weight[3]; /* of the corners */
-  double  head_on;   /* cosine between its way and the normal, >= 0 */
-  double  rounding;  /* within this part of the step it meets all triangles of the edge or corner that it comes through */
+  double  head_on;   /* cosine between its motion and the normal, >= 0 */
+  double  rounding;  /* within this fraction of the step it collides with all triangles of the edge or corner */
 } mesh_hit;
 
 /* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
@@ -86,7 +86,7 @@ static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
 }
 
 typedef struct {
-  contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
+  contact_candidate q; /* as contact_rows_build requires: key, i_source, i_object: the mesh, i_point */
   mesh_attachment   X;
   int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
   bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
@@ -119,8 +119,8 @@ struct mesh_contact {
   int64_t *stored_point;
   double  *stored_weight; /* [n_known][3] */
   double  *stored_speed;
-  bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
-  mesh_edges        *edges;    /* NULL: edges do not meet */
+  bool               is_fresh; /* no step has been accepted yet: search for points that start inside */
+  mesh_edges        *edges;    /* NULL: no contacts between edges */
 
   /* The step. */
   int                   n_sources, n_frames, frame_capacity;
@@ -155,7 +155,7 @@ struct mesh_contact {
   int32_t     *point_source;
   int64_t     *point_index, *point_id;
   double      *point_end;    /* [n_points][3] at the state that detect looks at */
-  /* Rows of those that are weighted: asked for while bodies stand as the step began, good until it has ended. */
+  /* Rows of weighted points: evaluated at the beginning of the step, valid until its end. */
   int64_t     *point_row; /* [n_points + 1] */
   int64_t      row_capacity;
   int32_t     *row_block; /* global */

@@ -1,3 +1,4 @@
+/* Relaxation of an attachment on a plane or a level set, see penalty_relaxation.h. */
 #include "contact/penalty/penalty_relaxation.h"
 #include "core/math3.h"
 
@@ -32,7 +33,7 @@ relax_state relax_plane(const double n[3], double offset, double mu, const doubl
   if (X) {
     v3_sub(d, X, W);
     r = v3_norm(d);
-    /* Without friction the attachment never holds, not even at r = 0, where the test alone would say so. */
+    /* Without friction the attachment never sticks, not even at r = 0, where this test alone would be true. */
     if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z, Y_X);
   }
   const double reach = X ? mu * h : 0.0, inverse = r > 0.0 ? 1.0 / r : 0.0, s = reach * inverse;
@@ -47,8 +48,8 @@ relax_state relax_plane(const double n[3], double offset, double mu, const doubl
   return X ? RELAX_SLIDE : RELAX_FIRST;
 }
 
-/* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal.
- * n [3] and its derivative n_x [9] for those who want them, n_x with p_x only. */
+/* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal. n [3] and
+ * its derivative n_x [9] may be NULL; n_x requires p_x. */
 static bool project(const relax_surface *s, const double x[3], double *phi, double g[3], double p[3], double *p_x, double n[3], double *n_x)
 {
   double hessian[9];

@@ -1,3 +1,4 @@
+/* Contact Jacobian in contact frames, see contact_jacobian.h. */
 #include "contact/rows/contact_jacobian.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -51,7 +52,7 @@ static int weighted_blocks(int n, const double *weight, double (*J)[9])
   return n;
 }
 
-/* Of a body that deforms, and says nothing itself. */
+/* A deforming body without location_jacobian. */
 static int default_blocks(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   double weight[POINT_MAX_WEIGHTS];

@@ -1,3 +1,4 @@
+/* Contributions of contact pairs to rigid bodies, see rigid_sides.h. */
 #include "contact/rows/rigid_sides.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -128,7 +129,7 @@ void rigid_sides_scatter(const rigid_sides *s, const contact_rows *rows, bool is
 
 /* ---- products with the derivative ------------------------------------------------------------------------------------ */
 
-/* The angular part goes through J_l where increments of the pose are wanted. */
+/* For increments of the pose, the angular part is multiplied by J_l. */
 void rigid_sides_gather(const rigid_sides *s, const contact_rows *rows, const double *x, bool is_transposed)
 {
   for (int j = 0; j < s->n_frames; ++j) {
@@ -226,7 +227,7 @@ void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, 
 
 enum { POINT, POINT_TURN, OBJECT, OBJECT_TURN, N_SIDES };
 
-/* B [row][col]; the blocks of a side that has no unknowns mean nothing. */
+/* B [row][col]; blocks of a side without unknowns are not used. */
 static void pair_blocks(const rigid_sides *s, int64_t i, double B[N_SIDES][N_SIDES][9])
 {
   const rigid_frame *o = s->object[i] >= 0 ? &s->frames[s->object[i]] : NULL, *p = s->source[i] >= 0 ? &s->frames[s->source[i]] : NULL;

@@ -1,7 +1,7 @@
-/* Sums over all pairs of a rigid body: what contact adds to its two blocks.
+/* Sums over all pairs of a rigid body: the force and torque of contact on its two blocks.
  *
- * A body may carry thousands of pairs, so its list is cut into chunks of fixed length; chunks are summed in parallel and
- * their results added in order: the same bits on any number of threads.                                                */
+ * A body may have thousands of pairs, so its list is divided into chunks of fixed length. Chunks are summed in parallel and their
+ * results added in order: the same bits on any number of threads. Caller: rigid_sides.c. */
 #ifndef SS_CONTACT_ROWS_WRENCHES_H
 #define SS_CONTACT_ROWS_WRENCHES_H
 #include "contact/detection/contact_search.h"

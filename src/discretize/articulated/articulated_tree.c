@@ -1,3 +1,4 @@
+/* Trees of rigid links in reduced coordinates, see articulated_tree.h. */
 #include "discretize/articulated/articulated_tree.h"
 #include "core/memory.h"
 #include "core/quaternion.h"

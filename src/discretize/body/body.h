@@ -196,8 +196,7 @@ typedef struct {
   int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
   /* For points that fill a volume. point_radius: radius of the ball that point i represents [m]. point_row_beside: the row of the
    * material at x_i + beside, accurate to first order: sum w = 1, sum w x_block = x_i + beside. A force applied there conserves
-   * linear
-   * and angular momentum. Both or neither (NULL). */
+   * linear and angular momentum. Both or neither (NULL). */
   double (*point_radius)(const body *b, int64_t i);
   int (*point_row_beside)(const body *b, int64_t i, const double beside[3], int32_t *block, double *weight);
   void (*destroy)(body **b);
@@ -254,10 +253,8 @@ typedef struct {
   int64_t (*prescribed)(const body *b, const int64_t **dof, const double **velocity);
 
   /* Dependent blocks of this step: their velocities are weighted sums of those of other blocks. *follower [n] body-local; the
-   * entries of
-   * one block are consecutive; a leader is never a dependent block. Borrowed until end_step. The formulation transfers the forces
-   * of
-   * dependent blocks to their leaders; see sim/step/followers.h. NULL: none. */
+   * entries of one block are consecutive; a leader is never a dependent block. Borrowed until end_step. The formulation transfers
+   * the forces of dependent blocks to their leaders, see sim/step/followers.h. NULL: none. */
   int64_t (*followers)(const body *b, const body_dependent_block **follower);
 
   /* For preconditioners that need a matrix; both or neither (NULL). Indices of `couplings` are body-local, those of H global. */
@@ -272,8 +269,8 @@ typedef struct {
   /* From the next evaluation on, tangents are symmetric and positive definite (is_wanted; indefinite contributions are omitted) or
    * exact, which is the initial setting. NULL: there is no choice. */
   void (*set_definite)(body *b, bool is_wanted);
-  /* For materials whose law is linearised about the rotations at the start of the step: use the rotations that result from
-   * v [n_blocks][3] instead, from the next evaluation to the end of the step. False: the body has no such material and nothing
+  /* For materials whose law is linearised about the rotations at the start of the step: use the rotations at the velocities v
+   * [n_blocks][3] instead, from the next evaluation to the end of the step. False: the body has no such material and nothing
    * changes. NULL: never. */
   bool (*relinearise)(body *b, const double *v);
   /* Name of the part to which velocity component `dof` belongs, for reports; owned by the body. NULL: the name of the body. */

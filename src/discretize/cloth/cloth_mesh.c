@@ -1,3 +1,4 @@
+/* Cloth meshes, see cloth_mesh.h. */
 #include "discretize/cloth/cloth_mesh.h"
 #include "core/memory.h"
 #include "geometry/triangle_mesh/triangle_topology.h"

@@ -1,3 +1,4 @@
+/* Bending hinges between triangles, see hinges.h. */
 #include "discretize/cloth/hinges.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* Linear springs between pairs of nodes, see springs.h. */
 #include "discretize/cloth/springs.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* Linear tetrahedra, see tetrahedra.h: forces, tangents and damping, vectorised over elements. */
 #include "discretize/fem/tetrahedra.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -291,7 +292,7 @@ typedef struct {
   int64_t            n;
   double            *volume;      /* [n] */
   double            *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
-  double            *start[9];    /* deformation gradient at the start of the step, if the law asks for it */
+  double            *start[9];    /* deformation gradient at the start of the step, if the law uses it */
   tetrahedra_damping damping;
 } tetrahedra;
 
@@ -463,7 +464,7 @@ PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, nodal_damping_fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what others want to know ---------------------------------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 /* P F^T / J of element e of a set, times its volume. */
 static bool add_cauchy(const tetrahedra *t, int64_t e, const double c[12], double sigma[9], double *volume)

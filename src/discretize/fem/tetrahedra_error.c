@@ -1,3 +1,4 @@
+/* Error norms of tetrahedra, see tetrahedra_error.h. */
 #include "discretize/fem/tetrahedra_error.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* How far a body of tetrahedra is from an answer that is known everywhere, not only at its nodes. */
+/* Error norms of a body of tetrahedra against a solution that is known everywhere, not only at its nodes. Caller: measures. */
 #ifndef SS_DISCRETIZE_FEM_TETRAHEDRA_ERROR_H
 #define SS_DISCRETIZE_FEM_TETRAHEDRA_ERROR_H
 #include "discretize/nodal/nodal_body.h"

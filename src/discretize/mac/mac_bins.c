@@ -1,3 +1,4 @@
+/* Particles sorted by grid cell, see mac_bins.h: counting sort. */
 #include "discretize/mac/mac_bins.h"
 #include "core/memory.h"
 #include "core/sort.h"

@@ -1,3 +1,4 @@
+/* The domain of all mac bodies, see mac_domain.h: functions of the body and the order of operations of a step. */
 #include "discretize/mac/mac_domain.h"
 #include <math.h>
 #include "core/math3.h"

@@ -1,3 +1,4 @@
+/* Warm start of pressure, stress and multipliers, see mac_memory.h. */
 #include "discretize/mac/mac_memory.h"
 #include "core/memory.h"
 

@@ -1,3 +1,4 @@
+/* Operators of a step on the staggered grid, see mac_system.h: numbering, assembly, products. */
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_velocity.h"

@@ -1,3 +1,4 @@
+/* Extrapolation of face velocities, see mac_velocity.h. */
 #include "discretize/mac/mac_velocity.h"
 #include "core/memory.h"
 

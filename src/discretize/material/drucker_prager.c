@@ -1,4 +1,4 @@
-/* Drucker-Prager sand. Source: [Klar2016] with the volume correction of [Tampubolon2017]; penalty-relaxation.md, section 10.
+/* Drucker-Prager sand. Source: [Klar2016] with the volume correction of [Tampubolon2017].
  *
  * Trial state, with the history q (hardening) and v_c (volume gained while apart, logarithmic) frozen:
  *   e = log sigma + v_c/3,  t = tr e - e_c,  dev = e - tr e/3,  n = dev/|dev|,  c = alpha (3 lambda + 2 mu)/(2 mu)

@@ -4,9 +4,9 @@
  *   mu, lambda -> mu h, lambda h,   h = exp(xi (1 - J_P)),   J_P = plastic volume, > 1 expanded, < 1 packed
  *
  * In an implicit step the limit can act at two moments (key `plasticity`), with the trial stretches sigma, s = clamp(sigma):
- *   implicit  tau(s) pushed with the trial gradient, p_i = tau_i(s)/sigma_i, as for drucker_prager: within a step, too, stress
- *             never leaves the elastic range. The tangent is not symmetric while a stretch is limited.
- *   explicit  as published: p(sigma), limited once the step is accepted; a long step sees stresses beyond the range.
+ *   implicit  tau(s) with the trial gradient, p_i = tau_i(s)/sigma_i, as for drucker_prager: stress stays in the elastic range also
+ *             within a step. The tangent is not symmetric while a stretch is limited.
+ *   explicit  as published: p(sigma), limited when the step is accepted; in a long step the stress can exceed the range.
  * Both agree inside the range and once the step is accepted. J_P is frozen during the step and updated after it:
  * J_P <- J_P prod(sigma)/prod(s).                                                                                       */
 #include "discretize/material/elastic.h"

@@ -3,12 +3,12 @@
  *
  *   psi = -kappa (J^(1-gamma)/(1-gamma) - J) + rest,  psi' = -kappa (J^-gamma - 1),  psi'' = kappa gamma J^(-gamma-1) > 0
  *
- * The gradient is kept at J^(1/3) 1: shear is forgotten, so that nothing grows as it flows. From start = s 1 a step leads to
- * J = s^3 (1 + dt div v), linear in the velocities, with F = s (1 + dt grad v):
+ * The stored gradient is J^(1/3) 1: shear is discarded, so that the gradient does not grow during flow. From start = s 1 a step
+ * gives J = s^3 (1 + dt div v), linear in the velocities, with F = s (1 + dt grad v):
  *
  *   J = s^2 tr F - 2 s^3,  P = psi' s^2 1,  dP = psi'' s^4 tr(dF) 1
  *
- * convex, with the spectral tangent U = V = 1, dp = psi'' s^4 in all places, a = b = 0. Steps to J <= 0 are refused. */
+ * convex, with the spectral tangent U = V = 1, dp = psi'' s^4 in all places, a = b = 0. Steps to J <= 0 are rejected. */
 #include "core/memory.h"
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"

@@ -1,3 +1,4 @@
+/* Internal forces of MPM bodies and products with their derivative, see mpm_force.h. */
 #include "discretize/mpm/mpm_force.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -37,7 +38,7 @@ static PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particle
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers of one batch on their way through the material, [component][BUFFER]. */
+/* Inputs and outputs of the material for one batch, [component][BUFFER]. */
 typedef struct {
   double F[9][BUFFER], start[9][BUFFER], state[MATERIAL_MAX_STATE][BUFFER], P[9][BUFFER];
   double U[9][BUFFER], V[9][BUFFER], dp[9][BUFFER], a[3][BUFFER], b[3][BUFFER];
@@ -87,8 +88,8 @@ LANES_INLINE const double *load_leading(const int K, const mpm_grid *g, const mp
   return room;
 }
 
-/* Why the material refused a particle. */
-static step_code refusal(const stress_batch *s, int64_t i)
+/* Step status for a particle that the material rejects. */
+static step_code rejection_code(const stress_batch *s, int64_t i)
 {
   double sum = 0.0;
   for (int k = 0; k < 9; ++k) sum += fabs(s->F[k][i]);
@@ -199,7 +200,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
                                         tangent ? s.V[0] : NULL, tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL,
                                         tangent ? s.b[0] : NULL);
     if (bad < n) {
-      *code = refusal(&s, bad);
+      *code = rejection_code(&s, bad);
       return first + bad;
     }
     scatter_batch(K, g, c, p, b, dt, &s, tile);

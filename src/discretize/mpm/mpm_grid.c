@@ -1,3 +1,4 @@
+/* The sparse grid of MPM bodies, see mpm_grid.h: blocks, clusters, numbering of dofs, stencils. */
 #include "discretize/mpm/mpm_grid.h"
 #include <float.h>
 #include "core/memory.h"
@@ -413,7 +414,7 @@ int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
 int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], const double *beside, int32_t *dof, double *weight)
 {
   const int K = g->kernel;
-  double    w[3][STENCIL_MAX], arm[3][STENCIL_MAX] = {{0.0}}; /* arm: (x_i - x) . beside / D, an axis each */
+  double    w[3][STENCIL_MAX], arm[3][STENCIL_MAX] = {{0.0}}; /* (x_i - x) . offset / D, per axis */
   int       corner[3], n = 0;
   for (int d = 0; d < 3; ++d) {
     const double base = kernel_base(g->kernel, x[d] * (1.0 / g->h)), s = x[d] * (1.0 / g->h) - base;

@@ -5,7 +5,7 @@
  * floor(x/h) - 1; particles with the same base node form a cell, and node values are shared by all lanes of a cell.
  * Functions take K first and are inlined with a constant, so every loop unrolls.
  *
- * A tile holds the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
+ * A tile contains the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
  * [component][T][T][TILE_Z], z padded so that a row of 4 nodes may be read from any cell.                            */
 #ifndef SS_DISCRETIZE_MPM_MPM_KERNEL_H
 #define SS_DISCRETIZE_MPM_MPM_KERNEL_H

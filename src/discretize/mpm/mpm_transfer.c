@@ -9,7 +9,7 @@
  * A particle's velocity at node (i, j, k) of its stencil is linear in i, j, k, so that it is reached by additions, and all components
  * share the weights: w (A + i B + j C + k D) instead of a product of weights and arms for each component. Back, sums along an axis give
  * the moment about the stencil's second node by additions, too: p_0 + (p_1 + (p_2 + p_3)) with p_k = w_k v_k passes the partial sums of
- * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have units of their own beside those of multiply-adds on most
+ * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have their own units, separate from those of multiply-adds, on most
  * machines: to the grid a cubic stencil costs 46 multiply-adds and 26 additions of vectors (88 multiply-adds as tile_scatter does it),
  * and back 108 and 63 for a component (192 as tile_gather does it).                                                             */
 

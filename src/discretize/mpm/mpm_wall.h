@@ -1,12 +1,12 @@
 /* Mirrors on the MPM grid: walls for validation against closed forms.
  *
- * Behind a plane lies the mirror image of what is before it: node i beyond it moves as its image does, with the normal
- * component reversed (slip) or all of them (stick); nodes on the plane keep these components zero. So linear fields are exact
+ * The region behind a plane is the mirror image of the region in front of it. A node behind it moves as its image does, with the
+ * normal component reversed (slip) or all of them (stick); nodes on the plane keep these components zero. So linear fields are exact
  * up to the plane, and the error stays second order. With R the map from free nodes to all nodes, forces become R^T f,
- * masses m_i + m_image, and H = R^T H R: symmetric if it was. Mirrored and held rows are decoupled: g = m v, H = m I.
- * A plane must pass through nodes or halfway between them; nodes beyond any other plane are held instead, to first order.
- * Two periodic planes on one axis, whole cells apart, are one and the same: what leaves through one comes in through the other, and
- * nodes beyond move as their copies inside, without change of sign.                                                     */
+ * masses m_i + m_image, and H = R^T H R, symmetric if H was. Mirrored and constrained rows are decoupled: g = m v, H = m I.
+ * A plane must pass through nodes or halfway between them; nodes behind any other plane are constrained instead, to first order.
+ * Two periodic planes on one axis, whole cells apart, are identified: material that leaves through one enters through the other, and
+ * nodes beyond move as their copies inside, without change of sign. Caller: mpm_domain.c. */
 #ifndef SS_DISCRETIZE_MPM_MPM_WALL_H
 #define SS_DISCRETIZE_MPM_MPM_WALL_H
 #include "discretize/mpm/mpm_grid.h"
@@ -33,7 +33,7 @@ typedef struct {
 } mpm_walls;
 
 void mpm_walls_free(mpm_walls *w);
-/* Which dofs are held or mirrored, this step. */
+/* Find the constrained and mirrored dofs of this step. */
 PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g);
 /* full [n_dofs][3] = R x */
 void mpm_walls_expand(const mpm_walls *w, const mpm_grid *g, const double *x, double *full);

@@ -1,3 +1,4 @@
+/* Sets of elements, see element_set.h: colouring, parallel assembly of forces and tangents. */
 #include "discretize/nodal/element_set.h"
 #include "core/memory.h"
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct {
 
 static range group_range(int64_t k, int64_t size, int64_t n) { return (range){k * size, (k + 1) * size < n ? (k + 1) * size : n}; }
 
-/* Greedy: the first colour that none of the group's nodes has yet. used [n_all] holds a bit per colour. */
+/* Greedy colouring: the first colour that none of the group's nodes has yet. used [n_all]: one bit per colour. */
 static PetscErrorCode color_greedily(int64_t n, int64_t size, int n_nodes, const int32_t *node, int64_t n_all, int32_t *color, int *n_colors)
 {
   const int64_t n_groups = (n + size - 1) / size;

@@ -1,3 +1,4 @@
+/* Bodies made of mass points, see nodal_body.h. */
 #include "discretize/nodal/nodal_body.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -48,14 +48,13 @@ struct nodal_body {
   double  *cluster_center, *cluster_radius;
 };
 
-/* n nodes at x [n][3] with masses; everything copied. Sets, holds and the surface are added before nodal_body_finish, which
- * builds the
- * matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
+/* n nodes at x [n][3] with masses; everything is copied. Sets, constraints and the surface are added before nodal_body_finish, which
+ * builds the matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
 PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
 /* Elements node [n][ops->n_nodes]; then sort the context's data by (*set)->original and hand it over as (*set)->context. */
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
-/* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two holds prescribe the same component,
- * the later one applies. */
+/* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two constraints prescribe the same
+ * component, the later one applies. */
 PetscErrorCode nodal_body_add_constraint(nodal_body *b, const nodal_constraint *hold);
 /* Takes ownership of f. */
 PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);

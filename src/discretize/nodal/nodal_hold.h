@@ -30,8 +30,8 @@ PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, i
 void           nodal_constraint_destroy(nodal_constraint *hold);
 /* Set is_held [n_nodes][3] = 1 for every constrained component. */
 void nodal_constraints_mark(int n, const nodal_constraint *hold, uint8_t *is_held);
-/* Write the prescribed positions of constrained components at time t to `to` [n_nodes][3]; later holds take precedence. x: current
- * positions. Other components are not changed. */
+/* Write the prescribed positions of constrained components at time t to `to` [n_nodes][3]; later constraints take precedence. x:
+ * current positions. Other components are not changed. */
 void nodal_constraints_place(int n, const nodal_constraint *hold, const double *rest, const double *x, double t, double *to);
 /* Set is_in [n_nodes] = 1 for nodes inside a shape or on it. *done is false if an error was added to `d`. path: of the shape's
  * key. */

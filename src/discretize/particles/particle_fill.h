@@ -1,5 +1,5 @@
-/* From an entry of `bodies:` to the particles that fill its shape: the same for every kind whose spec begins with
- * particle_body_spec. */
+/* Create the particles that fill the shape of an entry of `bodies:`. Used by every kind whose spec begins with
+ * particle_body_spec (mpm, mac). */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #include "core/key_table.h"

@@ -1,4 +1,4 @@
-/* Sources: particles that are added again and again as time goes on. */
+/* Sources: particles that are added repeatedly during a run. Caller: particle_bodies.c. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_SOURCE_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_SOURCE_H
 #include "geometry/level_set/level_set.h"

@@ -1,6 +1,6 @@
 /* Blue noise: Poisson disks in the shape and one disk radius around it [Bridson2007]. Every accepted point proposes neighbours
- * just beyond the disk radius, and the queue is worked off in order. The radius is such that the packed density, a constant
- * of the method, meets the wanted number per cell. All random numbers come from (seed, point, try).                      */
+ * just beyond the disk radius; the queue is processed in order. The radius gives the requested number per cell at the packed density,
+ * a constant of the method. All random numbers come from (seed, point, try). */
 #include "discretize/particles/sampling.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -156,7 +156,7 @@ static bool is_free(const disk_grid *g, const point_list *p, const double *x, in
   return true;
 }
 
-/* Accept x if it is free and the shape, or a disk radius around it, holds it. */
+/* Accept x if no point is too near and it lies in the shape or within a disk radius of it. */
 static PetscErrorCode throw_at(disk_grid *g, point_list *p, const double *x)
 {
   int64_t at;

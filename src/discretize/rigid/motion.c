@@ -1,3 +1,4 @@
+/* Prescribed motion, see motion.h: keyframes, expressions and rotation. */
 #include "discretize/rigid/motion.h"
 #include <string.h>
 #include "core/expression.h"

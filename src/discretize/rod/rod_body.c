@@ -1,3 +1,4 @@
+/* Functions shared by all rod models, see rod_body.h. */
 #include "discretize/rod/rod_body.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -74,7 +74,7 @@ static PetscErrorCode read_holds(rod_body *b, const rod_body_spec *spec, const b
 {
   char at[300];
   PetscFunctionBegin;
-  PetscCall(memory_alloc("rod holds", spec->hold.n, sizeof *b->holds, &b->holds));
+  PetscCall(memory_alloc("rod constraints", spec->hold.n, sizeof *b->holds, &b->holds));
   for (int i = 0; i < spec->hold.n; ++i) {
     snprintf(at, sizeof at, "%s.hold[%d]", r->path, i);
     PetscCall(nodal_constraint_create(&spec->hold.item[i], at, b->strands.n_nodes, b->strands.x, d, &b->holds[b->n_holds++]));

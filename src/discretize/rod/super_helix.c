@@ -1,3 +1,4 @@
+/* Kinematics, energy and mass matrix of super-helices, see super_helix.h. */
 #include "discretize/rod/super_helix.h"
 #include "core/math3.h"
 #include "core/memory.h"

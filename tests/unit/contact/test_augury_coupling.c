@@ -284,7 +284,7 @@ static void add_continuum_momentum(const continuum *o, double dx, double P[3], d
   }
 }
 
-/* A coarse random surface of its own: spheres pushed about. */
+/* A coarse random surface of its own: spheres with displaced nodes. */
 static void rough_scene(scene *s, double dx, uint64_t seed)
 {
   two_spheres(s, random_range(seed, 0, 30, 0.0, 1.0) * dx);

@@ -153,7 +153,7 @@ static void sheets_stop_from_either_side(void **state)
         if (c == 0) print_message("sheets: %.3f of 1 left\n", left);
         assert_true(left < 0.15);
       }
-      /* All of it active, and parting: cohesion is taken back whichever way the normals point. */
+      /* All elements active and separating: cohesion is undone for both orientations of the normals. */
       if (!parts) continue;
       memset(s.active, true, sizeof s.active);
       solve(&s, dx, true, 0);
@@ -168,7 +168,7 @@ static void sheets_stop_from_either_side(void **state)
   assert_no_leak();
 }
 
-/* Squeezed from both sides, the middle one may be pushed either way: it gives way to the faster, and all three come together. */
+/* A sheet between two approaching sheets can move either way: it moves with the faster one, and all three get the same velocity. */
 static void squeezed_sheets_stop(void **state)
 {
   (void)state;
@@ -187,9 +187,9 @@ static void squeezed_sheets_stop(void **state)
   assert_no_leak();
 }
 
-/* A sheet on a continuum: on that side, whichever way up; parting from it, untouched. Where the continuum does not know its outside, and
- * nothing tells that they part, what that pulls along is let go. */
-static void a_sheet_meets_a_continuum(void **state)
+/* A sheet in contact with a continuum: on that side, for both orientations; unchanged when it separates. Where the outside of
+ * the continuum is unknown and nothing shows a separation, attraction is allowed. */
+static void sheet_in_contact_with_a_continuum(void **state)
 {
   (void)state;
   enum { REACH = 14 };
@@ -283,7 +283,7 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
     assert_ok(augury_begin(a, s.x, s.active, &status));
     assert_ok(augury_solve(a, &o, s.normal, s.v, s.A, &r));
     assert_true(fabs(s.v[3 * middle(0) + 2]) < 0.01);
-    if (accepts) assert_int_equal(r.iterations, 0); /* nothing to take back */
+    if (accepts) assert_int_equal(r.iterations, 0); /* no change to undo */
     /* Nothing that moves with it is near it. */
     for (int i = 0; i < SHEET_NODES; ++i) v3_set(s.v + 3 * i, 0.0, 0.0, 1.0);
     for (int i = 0; i < ALL; ++i) v3_set(u + 3 * i, 0.0, 0.0, 1.0);
@@ -295,8 +295,8 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
   assert_no_leak();
 }
 
-/* One sheet folded upon itself meets itself, from either side; flat or merely bent, though strained, it does not. */
-static void a_fold_meets_itself(void **state)
+/* A folded sheet has self-contact on either side; a flat or bent sheet has none, even when strained. */
+static void folded_sheet_has_self_contact(void **state)
 {
   (void)state;
   static sheets s;
@@ -341,5 +341,5 @@ static void a_fold_meets_itself(void **state)
 
 TEST_MAIN(cmocka_unit_test(sides_are_those_of_others), cmocka_unit_test(what_touches_is_where_its_body_is),
           cmocka_unit_test(sheets_stop_from_either_side), cmocka_unit_test(squeezed_sheets_stop),
-          cmocka_unit_test(a_sheet_meets_a_continuum), cmocka_unit_test(a_sheet_in_a_continuum_goes_along),
-          cmocka_unit_test(a_fold_meets_itself))
+          cmocka_unit_test(sheet_in_contact_with_a_continuum), cmocka_unit_test(a_sheet_in_a_continuum_goes_along),
+          cmocka_unit_test(folded_sheet_has_self_contact))

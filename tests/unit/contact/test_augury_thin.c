@@ -1,4 +1,4 @@
-/* What is held back from separating by a grid, judged along the way to the nearest place of others: a thin bar comes off a wall. */
+/* Cohesion of the grid, measured along the direction to the nearest place of another body: a thin bar separates from a wall. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 
@@ -110,7 +110,7 @@ static void ways_lead_to_what_is_nearest(void **state)
   assert_no_leak();
 }
 
-/* What is left of the speed of a bar that leaves. */
+/* Remaining speed of a separating bar. */
 static double leaves(pair *s, bool is_towards, bool accepts)
 {
   augury_options o = {.accepts_sliding_change = accepts, .max_iterations = 30, .towards = is_towards ? s->towards : NULL};
@@ -140,7 +140,7 @@ static void a_thin_bar_comes_off(void **state)
   (void)state;
   static pair  s;
   const double towards = leaves(&s, true, true), normal = leaves(&s, false, true);
-  print_message("a bar leaves with 1: near the wall %.4f is left judged by the way to it, %.4f by normals\n", towards, normal);
+  print_message("a bar leaves with 1: near the wall %.4f remains with the direction to it, %.4f with normals\n", towards, normal);
   assert_true(towards > 0.97 && towards < 1.0 + 1e-3);
   assert_true(normal < 0.85); /* or there would be nothing to mend */
   assert_no_leak();

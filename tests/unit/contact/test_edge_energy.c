@@ -91,7 +91,7 @@ static void test_roof(void **unused)
   assert_no_leak();
 }
 
-/* With friction the same bound holds, less what friction takes. */
+/* With friction the same bound applies, minus the work of friction. */
 static void test_friction(void **unused)
 {
   (void)unused;

@@ -155,7 +155,7 @@ static void test_exchange(void **unused)
 
 /* ---- which crossings are contacts ------------------------------------------------------------------------------------------------ */
 
-/* Edge along x (a) or y (b), triangles beside it falling by `slope` to the left and right, a's roof pointing down: positions [4][3]. */
+/* Edge along x (a) or y (b), its triangles falling by `slope` to the left and right, a's roof pointing down: positions [4][3]. */
 static void roof(double *x, bool is_a, double left, double right, double height)
 {
   const double sign = is_a ? 1.0 : -1.0; /* a's sides rise, b's fall */
@@ -213,7 +213,7 @@ static void test_ends_and_parallels(void **unused)
   double          x0[24], x1[24];
   int             side, n = 0;
   double          met[2];
-  for (int k = 0; k < 5; ++k) { /* b's middle meets a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
+  for (int k = 0; k < 5; ++k) { /* the middle of b reaches a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
     const double at[] = {0.5, 1e-3, 1e-7, 0.0, -1e-3};
     roof(x0, true, 1, 1, 0.1);
     roof(x1, true, 1, 1, -0.1);

@@ -77,7 +77,7 @@ static uint64_t rank(const fibre_spot *p)
          (uint64_t)(p->feature[0] << 4 | p->feature[1] << 1 | p->is_swept);
 }
 
-/* Every spot is what its header says. */
+/* Every spot satisfies the definitions of the header. */
 static void assert_sound(const scene *s, int64_t n, const fibre_spot *spot, double margin)
 {
   for (int64_t k = 0; k < n; ++k) {
@@ -102,7 +102,7 @@ static void assert_sound(const scene *s, int64_t n, const fibre_spot *spot, doub
 
 /* ---- few segments ---- */
 
-/* Crossed at an angle: one contact, where geometry says. */
+/* Crossed at an angle: one contact, at the place given by geometry. */
 static void crossed(void **unused)
 {
   (void)unused;
@@ -185,7 +185,7 @@ static void vertices_once(void **unused)
   assert_no_leak();
 }
 
-/* The inside of a bend is no contact, what is farther along the strand is; and who meets whom. */
+/* The inside of a bend is no contact, points farther along the strand are; bodies without self-contact have none. */
 static void own_strand(void **unused)
 {
   (void)unused;
@@ -411,7 +411,7 @@ static void nothing_is_missed(void **unused)
             if (seen[i][j] || !(field[i][j] < 2 * r + 0.01)) continue;
             ++regions;
             if (!has_spot(m, i, j, 2 * r + 0.01, n, found, (int64_t)a * m, (int64_t)b * m, 2 * r, FIBRE_FLAT * r + 1e-9))
-              fail_msg("tangle %d: strands %d and %d touch, but no spot says so", seed, a, b);
+              fail_msg("tangle %d: strands %d and %d touch without a spot", seed, a, b);
           }
       }
   }
@@ -438,7 +438,7 @@ static void none_is_idle(void **unused)
             found[k].segment[0] / m == found[l].segment[0] / m && found[k].segment[1] / m == found[l].segment[1] / m;
         assert_false(same_strands && fabs(du) < r * (1 - 1e-9) && fabs(dv) < r * (1 - 1e-9));
       }
-      /* going on along either strand, the distance rises or falls by no more than flat within a segment */
+      /* along either strand, the distance rises or falls by no more than flat within a segment */
       double lowest = INFINITY;
       for (int e = 0; e < 2; ++e)
         for (int side = -1; side <= 1; side += 2) {
@@ -506,7 +506,7 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
 /* Straight motions with turns, far within a step, of pairs that do not touch yet. Where sampled times show them inside each
  * other there is a spot whose normal the free motion violates. */
@@ -560,8 +560,8 @@ static void nothing_passes(void **unused)
   assert_no_leak();
 }
 
-/* As late as can be, head on; turning, with the normal of the moment; and neighbours in a strand that folds up, which do not
- * meet. */
+/* Collisions at the end of the step, head on; with rotation, where the normal is that of the moment; and neighbours in a strand
+ * that folds up, which have no contact. */
 static void late_turned_folded(void **unused)
 {
   (void)unused;
@@ -613,7 +613,7 @@ static void thrown(void **unused)
   assert_no_leak();
 }
 
-/* One that touches at an end and swings through elsewhere is held there, too. */
+/* A segment that touches at an end and swings through elsewhere also gets a contact there. */
 static void swings_are_found(void **unused)
 {
   (void)unused;

@@ -256,7 +256,7 @@ static void random_strand(int seed, int n, double length, double bend, double r)
   add_strand(r, n, x);
 }
 
-/* Every stretch of a strand that is within reach has a spot in it that is about as near as it comes. */
+/* Every stretch of a strand within reach has a spot at about its smallest distance. */
 static void nothing_is_missed(void **unused)
 {
   (void)unused;
@@ -291,7 +291,7 @@ static void nothing_is_missed(void **unused)
         is_found |= at > begin - 1.0 / FINE && at < (k + 1.0) / FINE && found.spot[p].gap + r < least + FIBRE_FLAT * r + 1e-9;
       }
       ++stretches;
-      if (!is_found) fail_msg("case %d: strand touches at %g to %g, but no spot says so", seed, begin, (double)k / FINE);
+      if (!is_found) fail_msg("case %d: strand touches at %g to %g without a spot", seed, begin, (double)k / FINE);
       begin = -1.0, least = INFINITY;
     }
     level_set_destroy(&phi);
@@ -334,7 +334,7 @@ static void none_is_idle(void **unused)
   assert_no_leak();
 }
 
-/* Thrown at and past things, fast: what is inside at a sampled time is held by a spot that the free motion violates. */
+/* Fast motion at and past objects: a point inside at a sampled time has a spot that the free motion violates. */
 static void nothing_passes(void **unused)
 {
   (void)unused;

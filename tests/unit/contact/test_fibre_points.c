@@ -27,7 +27,7 @@ static PetscErrorCode velocity(const body *b, double *v)
 static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {
   (void)b, (void)v, (void)g, (void)with_tangent, (void)status;
-  return PETSC_ERR_PLIB; /* nobody asks */
+  return PETSC_ERR_PLIB; /* never called */
 }
 static double point_radius(const body *b, int64_t i)
 {
@@ -154,8 +154,8 @@ static void at_rest_all_that_are_near_are_found(void **state)
   assert_no_leak();
 }
 
-/* Fast: what a sampled way shows to come together is told, with a plane that it goes beyond; and nothing twice. */
-static void nothing_passes_on_its_way(void **state)
+/* Fast motion: every collision of the sampled trajectory has a contact whose plane the trajectory crosses, and none has two. */
+static void fast_points_do_not_pass_fibres(void **state)
 {
   (void)state;
   const fibre_point_spot *spot;
@@ -223,4 +223,4 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(at_rest_all_that_are_near_are_found), cmocka_unit_test(nothing_passes_on_its_way), cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(at_rest_all_that_are_near_are_found), cmocka_unit_test(fast_points_do_not_pass_fibres), cmocka_unit_test(threads_change_no_bit))

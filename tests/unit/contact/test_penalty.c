@@ -35,7 +35,7 @@ static void near_surface(uint64_t *state, const level_set *s, const rigid_frame 
   v3_axpy(x, 1.0, f->c);
 }
 
-/* Only `point` bodies meet only `object` bodies, unless -1. */
+/* `point` bodies only touch `object` bodies, unless -1. */
 static void world_create_law(world *w, int64_t n_points, int n_weights, int point, int object, const contact_law *law, uint64_t seed)
 {
   uint64_t      state = seed;
@@ -492,8 +492,8 @@ static void speeds_are_state(void **unused)
   assert_no_leak();
 }
 
-/* A run restored from its attachments goes on with the same bits; a damaged one is refused. */
-static void attachments_are_the_state(void **unused)
+/* A run restored from its attachments continues with the same bits; damaged attachments are rejected. */
+static void restored_attachments_continue_bit_for_bit(void **unused)
 {
   (void)unused;
   world        w[2];
@@ -564,7 +564,7 @@ static void steps_are_all_or_nothing(void **unused)
   }
   memset(w.v, 0, (size_t)w.n_blocks * 3 * sizeof(double));
   begin(&w);
-  assert_int_equal(w.contact->n, known); /* still looked at, though far away */
+  assert_int_equal(w.contact->n, known); /* still a candidate, though far away */
   contact_summary s;
   end(&w, &s);
   assert_int_equal(s.n_active, 0);
@@ -575,4 +575,4 @@ static void steps_are_all_or_nothing(void **unused)
 
 TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_what_they_say), cmocka_unit_test(momentum), cmocka_unit_test(products),
           cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(not_finite_is_named),
-          cmocka_unit_test(speeds_are_state), cmocka_unit_test(attachments_are_the_state), cmocka_unit_test(steps_are_all_or_nothing))
+          cmocka_unit_test(speeds_are_state), cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(steps_are_all_or_nothing))

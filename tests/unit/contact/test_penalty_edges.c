@@ -1,5 +1,5 @@
-/* Edges that meet edges: a corrugated sheet on another one, turned by a right angle, so that ridges cross. The tangent against finite
- * differences, its adjoint, diagonal and matrix; momentum; threads; what is remembered. */
+/* Contacts between edges: a corrugated sheet on another one, rotated by a right angle, so that ridges cross. The tangent against
+ * finite differences, its adjoint, diagonal and matrix; momentum; threads; stored attachments. */
 #include "test.h"
 #include "contact_bodies.h"
 #include "contact/penalty/penalty_edges.h"
@@ -155,7 +155,7 @@ static void destroy(world *w)
   memory_free(&w->g);
 }
 
-/* One step down, then the middle of the next, which goes aside by `way`, 1 being about what friction holds. */
+/* One step down, then half of the next, with a sideways displacement `way`; 1 is about the limit of friction. */
 static void open_world(world *w, int m, double mu, int rigid, double way)
 {
   const double    down[3] = {0.0, 0.0, -0.1 / m}, aside[3] = {way * 0.015 / m, way * 0.01 / m, -0.02 / m};
@@ -429,8 +429,9 @@ static int count_ridge_nodes(const world *w, int m)
   return n;
 }
 
-/* Ridges that slide along themselves without friction, by four edges one way and four the other: wherever two cross there is a pair, as
- * deep as before, whatever edges it began on, and also where the end of an edge has slid in over the side of a ridge. Nodes on the way do not catch on ridges. */
+/* Ridges slide along themselves without friction, by four edges each way. Wherever two ridges cross there is a pair with the
+ * initial depth, whatever edges it began on, also where the end of an edge has moved in over the side of a ridge. Nodes do not
+ * catch on ridges. */
 static void test_slides_on(void **unused)
 {
   (void)unused;

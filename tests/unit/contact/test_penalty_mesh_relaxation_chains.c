@@ -152,7 +152,7 @@ static void check_cone(const triangle_topology *t, const double *x, double mu, c
   }
 }
 
-/* Weight of Z's projection on the plane of a triangle that belongs to the corner opposite `side`, and whether friction holds the attachment there. */
+/* Weight of Z's projection on the plane of a triangle at the corner opposite `side`, and whether the attachment sticks there. */
 static double weight_beyond(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r, int side, bool *is_held)
 {
   const int32_t *c = t->tri + 3 * (int64_t)r->at.triangle;
@@ -210,7 +210,7 @@ static void check_relaxation(const triangle_topology *t, const triangle_mesh *m,
   assert_true(distance(Y, r.Y) == 0.0);
   check_cone(t, m->x, mu, Z, &r);
   relax_mesh(t, m->x, mu, &r.at, Z, false, &again);
-  assert_close(distance(again.Y, r.Y), 0.0, 1e-12); /* the round-off of the cone, where it decides that friction holds */
+  assert_close(distance(again.Y, r.Y), 0.0, 1e-12); /* round-off of the cone where the attachment sticks */
   check_border(t, m->x, mu, Z, &r, &again, sum);
 }
 

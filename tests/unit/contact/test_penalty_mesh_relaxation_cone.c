@@ -217,7 +217,7 @@ static void test_derivatives(void **unused)
   assert_no_leak();
 }
 
-/* No triangle around the vertex that the attachment stands on would let it move. */
+/* No triangle around the vertex of the attachment lets it move. */
 static void assert_held(const triangle_mesh *m, const triangle_topology *t, const relax_cone *cone, const mesh_relaxation *r, const double Z[3])
 {
   static mesh_relaxation again;

@@ -337,7 +337,7 @@ static void continuous(void **unused)
   assert_no_leak();
 }
 
-/* On a sphere Y stays on the surface; the cone holds up to curvature times chord. */
+/* On a sphere Y stays on the surface; the cone is satisfied up to curvature times chord. */
 static void curved_surface(void **unused)
 {
   (void)unused;

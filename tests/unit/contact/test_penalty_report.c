@@ -1,5 +1,5 @@
-/* The summary of a step against the Coulomb return written out by hand: a point on a plane and on a sphere that sticks, slides or
- * has just arrived, and what the natural map says of a force that is not the law's. */
+/* The summary of a step against the Coulomb return written out by hand: a point on a plane and on a sphere that sticks, slides
+ * or has just arrived, and the natural map for a force that violates the law. */
 #include "test.h"
 #include <float.h>
 #include "contact/penalty/penalty_mesh.h"
@@ -114,7 +114,7 @@ static void sphere_shows_its_bend(void **unused)
   assert_no_leak();
 }
 
-/* A force that is off by delta is off by delta: nothing hides behind the projection. Along the cone, too, where the cone says nothing. */
+/* An error delta of the force gives the error delta: the projection does not reduce it, not even along the cone. */
 static void foreign_force_is_seen(void **unused)
 {
   (void)unused;

@@ -1,4 +1,4 @@
-/* Contact through a grid by velocities of each body's own there: what it does to bodies that close in, part, or do not meet. */
+/* Grid contact with one velocity field per body: effect on bodies that approach, separate, or are not in contact. */
 #include "augury_fixture.h"
 #include "contact/augury/pic_contact.h"
 
@@ -58,7 +58,7 @@ static void closing_is_braked(void **state)
     for (int k = 0; k < 3; ++k) across = fmax(across, fabs(P[k] - P0[k]));
     assert_true(exchanged > 1.0);
     assert_true(across < 0.2 * exchanged);
-    /* Nodes farther than the grid's reach do not know of it. */
+    /* Nodes farther than the grid's reach do not change. */
     for (int i = 0; i < NODES; ++i)
       if (s.x[3 * i] < -3.5 * edge() - 0.3) assert_memory_equal(s.v + 3 * i, before + 3 * i, 3 * sizeof(double));
     /* Along the surface at the nearest nodes hardly anything happens. */
@@ -78,7 +78,7 @@ static void what_parts_is_left_alone(void **state)
   assert_true(closing(&s) < -1.9);
   spheres(&s, 0.05, 1.0);
   memcpy(before, s.v, sizeof before);
-  solve(&s, edge(), nobody, all_active); /* they do not meet */
+  solve(&s, edge(), nobody, all_active); /* no contact allowed */
   assert_memory_equal(s.v, before, sizeof before);
   memset(all_active, 0, sizeof all_active);
   solve(&s, edge(), both, all_active); /* nothing takes part */

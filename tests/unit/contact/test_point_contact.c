@@ -1,4 +1,4 @@
-/* Points on their way into level sets, against small steps along it. */
+/* Swept contacts of points with level sets, against small steps along the trajectory. */
 #include "test.h"
 #include "contact/detection/point_contact.h"
 #include "core/math3.h"
@@ -68,7 +68,7 @@ static void ways_are_followed(void **state)
   assert_no_leak();
 }
 
-/* What the plane at the nearest place holds is no business of the way; what it does not hold is. */
+/* A swept contact is omitted if the plane at the nearest place already prevents it, and found if not. */
 static void nearest_side_comes_first(void **state)
 {
   (void)state;

@@ -1,4 +1,4 @@
-/* Masses of a rigid body's vertices on a grid: never more than the body can answer for, and as much as that. */
+/* Masses of a rigid body's vertices on a grid: never more than its effective mass, and equal to it where possible. */
 #include "contact/augury/rigid_weight.h"
 #include "core/math3.h"
 #include "core/random.h"

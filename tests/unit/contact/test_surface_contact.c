@@ -1,4 +1,4 @@
-/* Contacts of triangle surfaces: closed forms for boxes and sheets, points against brute force, what comes on the way. */
+/* Contacts of triangle surfaces: closed forms for boxes and sheets, points against brute force, swept contacts. */
 #include "test.h"
 #include "geometry/primitive/segment_pair.h"
 #include "contact/surface/surface_contact.h"
@@ -210,8 +210,8 @@ static void ridge_on_ridge(void **unused)
   assert_no_leak();
 }
 
-/* A sheet on a box, with either side, just apart or just in it: points, corners, and edges where it hangs over. The box tells
- * which side is which. */
+/* A sheet on a box, with either side, just apart or just inside: points, corners, and edges where it extends beyond the box. The
+ * box determines the sides. */
 static void sheet_on_box(void **unused)
 {
   (void)unused;

@@ -64,7 +64,7 @@ static void spikes_stay(void **state)
   assert_no_leak();
 }
 
-/* Every bin holds the extremes of its own rows: against a plain search, for random numbers. */
+/* Every bin has the extremes of its own rows: compared with a plain search, for random numbers. */
 static void every_part_keeps_its_own(void **state)
 {
   (void)state;

@@ -1,4 +1,4 @@
-/* Expressions: values, derivatives against central differences, and refusals with their place. */
+/* Expressions: values, derivatives against central differences, and errors with their positions. */
 #include "test.h"
 #include <string.h>
 #include "core/expression.h"
@@ -67,7 +67,7 @@ static void test_refusals(void **state)
     char        message[128] = "";
     assert_ok(expression_compile(cases[i].text, 1, names, &e, &place, message, sizeof message));
     if (e) fail_msg("%s was accepted", cases[i].text);
-    if (!strstr(message, cases[i].says)) fail_msg("%s: says \"%s\"", cases[i].text, message);
+    if (!strstr(message, cases[i].says)) fail_msg("%s: message \"%s\"", cases[i].text, message);
     assert_int_equal(place, cases[i].place);
   }
   char deep[1001];

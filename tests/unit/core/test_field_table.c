@@ -1,4 +1,4 @@
-/* Field tables: addresses survive moving arrays, both layouts, and every refusal. */
+/* Field tables: addresses survive moving arrays, both layouts, and every error. */
 #include "core/field_table.h"
 #include "test.h"
 #include <string.h>

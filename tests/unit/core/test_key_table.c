@@ -185,9 +185,9 @@ static void test_malformed_jobs_are_refused_with_their_place(void **state)
       const char *line = n < diagnostics_count(d) ? diagnostics_text(d, n) : "nothing", *rest = strstr(m->says[n], ": ");
       snprintf(place, sizeof place, "job.yaml:%.*s: ", (int)(rest - m->says[n]), m->says[n]);
       if (strncmp(line, place, strlen(place)) || strncmp(line + strlen(place), rest + 2, strlen(rest + 2)))
-        ++n_bad, print_error("case %d, %s:\n  says     \"%s\"\n  expected \"%s\"\n", i, shown, line, m->says[n]);
+        ++n_bad, print_error("case %d, %s:\n  message  \"%s\"\n  expected \"%s\"\n", i, shown, line, m->says[n]);
     }
-    if (n < diagnostics_count(d)) ++n_bad, print_error("case %d, %s: says also \"%s\"\n", i, shown, diagnostics_text(d, n));
+    if (n < diagnostics_count(d)) ++n_bad, print_error("case %d, %s: additional message \"%s\"\n", i, shown, diagnostics_text(d, n));
     end();
   }
   assert_int_equal(n_bad, 0);
@@ -274,7 +274,7 @@ static void test_resolved_job_says_everything_and_means_the_same(void **state)
   end();
 }
 
-/* A bare value is read as the key it stands for, alone or in a list, and resolved in full. */
+/* A bare value is read as its shorthand key, alone or in a list, and resolved in full. */
 static void test_shorthand(void **state)
 {
   static const char *const forms[] = {"x < 1", "{when: x < 1}", "[x < 1]", "[{when: x < 1, for: 0}]"};
@@ -338,7 +338,7 @@ static void test_written_struct_is_the_resolved_job(void **state)
   end();
 }
 
-/* Mutated jobs: read to the end, never crash, never hang, and never accept what cannot be written and read again. */
+/* Mutated jobs: read completely, without crash or endless loop; every accepted job can be written and read again. */
 static void test_mutated_jobs_do_no_harm(void **state)
 {
   static const char *const pieces[] = {"[", "]", "{", "}", ": ", ", ", "\n", "- ", "&a ", "*a", "<<: ", "!include x", "\"", "'", "#", "1e999", "null", "~", "\t", "\xff", "|", ">", "?", "-", "\\", "%", "é"};

@@ -105,7 +105,7 @@ static void test_troff_keeps_text_text(void **state)
   assert_no_leak();
 }
 
-/* ---- a JSON reader that only says whether the text is JSON, and counts ---- */
+/* ---- a JSON reader that only validates and counts ---- */
 
 static const char *json_skip(const char *p) { return p + strspn(p, " \n\t\r"); }
 

@@ -1,4 +1,4 @@
-/* core/memory: alignment, zeroing, counting, refusals, and the arena. */
+/* core/memory: alignment, zeroing, counting, failures, and the arena. */
 #include "test.h"
 #include <string.h>
 
@@ -133,7 +133,7 @@ static void test_arena_gives_disjoint_zeroed_blocks(void **state)
       total += (size_t)(n + 63) / 64 * 64;
     }
     assert_int_equal(arena_used(a), total);
-    for (int i = 0; i < 300; ++i) { /* nobody wrote into another's block */
+    for (int i = 0; i < 300; ++i) { /* blocks do not overlap */
       const int64_t n = 1 + (i * 37 + round * 11) % 5000;
       for (int64_t k = 0; k < n; ++k) assert_int_equal(block[i][k], 1 + i % 255);
     }

@@ -1,4 +1,4 @@
-/* Which signals ask for a stop, which of them drop the step under way, and when time alone does. */
+/* Signals that request a stop, signals that abandon the current step, and stopping by wall time alone. */
 #include "test.h"
 #include <math.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static void test_a_warning_asks_and_drops_nothing(void **state)
     assert_int_equal(stop_signal(), warnings[i]);
     assert_false(stop_is_urgent());
   }
-  raise(SIGTERM); /* the first one is what is told */
+  raise(SIGTERM); /* the first signal is reported */
   assert_int_equal(stop_signal(), SIGUSR2);
   assert_false(stop_is_urgent());
 }

@@ -51,7 +51,7 @@ static void assert_svd(const double *F, const double *U, const double *sigma, co
 
 enum { KIND_ANY, KIND_NEAR_IDENTITY, KIND_NEAR_RANK_1, KIND_CLUSTERED, KIND_GRADED, KIND_INTEGER, N_KINDS };
 
-/* sigma close to each other, opposite, or spread over 34 orders of magnitude, as `kind` says */
+/* `kind` selects sigma close to each other, opposite, or spread over 34 orders of magnitude */
 static void random_matrix(int kind, double *F)
 {
   double U[9], V[9], sigma[3];

@@ -1,4 +1,4 @@
-/* What the program says of itself fits where it is written, and names what it was built with. */
+/* The version text fits its buffer and names the libraries of the build. */
 #include "core/version.h"
 #include <petscversion.h>
 #include <string.h>

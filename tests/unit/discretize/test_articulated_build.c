@@ -1,4 +1,4 @@
-/* Tables of joint positions: who follows them, where joints begin, and what is said of each thing that is wrong with one. */
+/* Tables of joint positions: mimic joints, initial positions, and the message for each error. */
 #include "articulated_fixture.h"
 #include "temporary.h"
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void test_follow(void **state)
 {
   (void)state;
   made m = make(good, HINGE(DRIVE) ", " SLIDE(""));
-  if (!m.b) fail_msg("refused: %s", diagnostics_text(m.d, 0));
+  if (!m.b) fail_msg("rejected: %s", diagnostics_text(m.d, 0));
   articulated_body       *b     = m.b;
   const articulated_axis *hinge = &b->axis[0], *slide = &b->axis[1];
   assert_close(b->q[0], 0.5, 1e-15);
@@ -57,7 +57,7 @@ static void check_refused(const char *table, const char *joints, const char *mes
 {
   made m = make(table, joints);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s with %s", table, joints);
-  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  says \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
+  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  message \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
   drop(&m);
 }
 

@@ -175,8 +175,8 @@ static void test_stretch_is_independent_of_the_mesh(void **unused)
   assert_no_leak();
 }
 
-/* A sheet whose strips lie on a cylinder: facets of width h at angles phi = h / R have the energy B (1/R)^2 / 2 per area of a plate; the m (n - 1) folds
- * stand for h of length each. The diagonals stay flat. Bent to either side. */
+/* A sheet whose strips lie on a cylinder: facets of width h at angles phi = h / R have the energy B (1/R)^2 / 2 per area of a
+ * plate. Each of the m (n - 1) folds represents a length h. The diagonals stay flat. Bent to either side. */
 static void test_cylinder(void **unused)
 {
   (void)unused;

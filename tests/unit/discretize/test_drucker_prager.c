@@ -265,7 +265,7 @@ static void volume_correction(void **state)
       assert_close(history[1], has ? 3 * log_size : 0.0, 1e-14);
     }
     for (int step = 0; step < 10; ++step) stretch(F, exp(-1e-3)), material_accept(m, 1, 1, NULL, F, history, NULL);
-    if (has) { /* closed and pressed by 1 %: the elastic answer of the whole motion */
+    if (has) { /* closed and compressed by 1 %: the elastic stress of the whole motion */
       assert_int_equal(material_stress(m, 1, 1, NULL, F, history, P, NULL, NULL, NULL, NULL, NULL), 1);
       assert_close(P[0] * F[0], -0.01 * E / (1 - 2 * NU), 1e-10 * E);
       assert_close(history[1], 0.0, 1e-15);

@@ -1,4 +1,4 @@
-/* Particles on the staggered grid: what goes to faces and comes back, what is conserved, free fall, walls, refusals. */
+/* Particles on the staggered grid: transfers, conservation, free fall, walls, errors. */
 #include "mac_domain_fixture.h"
 #include <string.h>
 #include "core/team.h"
@@ -177,7 +177,7 @@ static void materials_mix(void **state)
   assert_no_leak();
 }
 
-/* With gravity on the faces and nothing else all fall alike, as semi-implicit Euler says: whatever the transfer. */
+/* With gravity on the faces only, all particles fall as with semi-implicit Euler, for every transfer. */
 static void free_fall(void **state)
 {
   (void)state;
@@ -341,7 +341,8 @@ static void cfl_is_refused(void **state)
   assert_no_leak();
 }
 
-/* Nothing gets through a wall; what leaves through an open side is gone, through a periodic one comes round. */
+/* No particle passes a wall; one that leaves through an open side is removed, through a periodic one it enters on the other
+ * side. */
 static void sides_of_the_box(void **state)
 {
   (void)state;

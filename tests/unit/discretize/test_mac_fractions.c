@@ -296,7 +296,8 @@ static void bare_is_the_same(void **unused)
   assert_no_leak();
 }
 
-/* The surface of a pool meets a wall inside a cell at right angles: W_L next to the wall and in it is as far away from it. */
+/* The surface of a pool touches a wall inside a cell at a right angle: W_L next to the wall and inside it have the same distance
+ * from it. */
 static bool pool_at_wall(const double x[3]) { return x[2] < 0.5 && x[0] > 0.34375; }
 static void surface_goes_on_in_solids(void **unused)
 {
@@ -365,9 +366,9 @@ static void   level_surfaces_are_where_they_are(void **unused)
   assert_no_leak();
 }
 
-/* In the midst of a liquid no face lies at a surface, also where what is in a solid has no image of its own: two tilted boxes that
- * meet in an inner corner, so that the image in one is in the other, a plate whose other side is nearer, and a box along the axes
- * that reaches just beyond centres of cells, so that these and their images have the same centres around. */
+/* Inside a liquid no face is a surface face, even where a point in a solid has no image of its own: two tilted boxes with an
+ * inner corner, so that the image in one is in the other; a plate whose other side is nearer; a box along the axes that extends
+ * just beyond cell centres, so that these and their images have the same neighbouring centres. */
 static bool BARELY; /* the last of these */
 #define REACH (3.502 / 16)
 static bool beside_boxes(const double x[3])

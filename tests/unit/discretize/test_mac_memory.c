@@ -19,7 +19,7 @@ static void make(mac_scene *c, mac_system *y, double low, int arrangement)
   *y = (mac_system){0};
   assert_ok(mac_system_assemble(&c->s, &c->o, 0, NULL, 0.01, y));
 }
-/* a number that tells a place from any other */
+/* a number that is unique for each place */
 static double mark(const mac_grid *g, int64_t slot, int component)
 {
   int32_t at[3];

@@ -91,8 +91,8 @@ static void a_squeezed_blob_spreads(void **state)
   assert_no_leak();
 }
 
-/* Pushed back against its motion where there are too few for a continuum: what varies along the axis of the push is forgotten. All
- * else keeps every bit: velocities, shear, what falls on alone, and what is dense. */
+/* A correction against the motion where there are too few particles for a continuum: velocity variation along the axis of the
+ * correction is removed. Everything else keeps every bit: velocities, shear, single falling particles, and dense regions. */
 static void thin_grains_rest(void **state)
 {
   (void)state;

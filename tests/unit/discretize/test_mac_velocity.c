@@ -1,4 +1,4 @@
-/* Layers of faces around those that are known: who follows whom, and what momentum that keeps. */
+/* Extrapolation to layers of faces around the known ones: sources of each face, and conservation of momentum. */
 #include "discretize/mac/mac_velocity.h"
 #include <string.h>
 #include "core/team.h"

@@ -277,7 +277,7 @@ static void elastic_states_keep_their_bits(void **state)
   }
 }
 
-/* The smallest bad index, on every road in; a refused return changes nothing. */
+/* The smallest bad index, for every entry point; a rejected return mapping changes nothing. */
 static void bad_points_are_named(void **state)
 {
   (void)state;
@@ -352,7 +352,8 @@ static void small_strain(void **state)
   assert_no_leak();
 }
 
-/* The nearest tangent without what is not symmetric or definite: A = Q diag(4, 1, -2) Q^T with a skew part keeps diag(4, 1, 0); what is definite stays. */
+/* The nearest symmetric positive semidefinite tangent: A = Q diag(4, 1, -2) Q^T with a skew part becomes diag(4, 1, 0); a
+ * definite one does not change. */
 static void projected_tangent(void **state)
 {
   (void)state;

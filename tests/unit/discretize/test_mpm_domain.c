@@ -220,7 +220,7 @@ static void threads_do_not_change_bits(void **state)
   assert_no_leak();
 }
 
-/* State is what the field table holds: copied field by field into a fresh domain, the run goes on with the same bits. */
+/* The field table contains the complete state: copied field by field into a new domain, the run continues with the same bits. */
 static void fields_are_the_state(void **state)
 {
   (void)state;
@@ -319,8 +319,8 @@ static void contact_points_are_the_particles(void **state)
   }
 }
 
-/* A step that moves a particle by more than a cell, or inverts one, is refused and changes nothing. */
-static void refused_steps_change_nothing(void **state)
+/* A step that moves a particle by more than a cell, or inverts one, is rejected and changes nothing. */
+static void rejected_steps_change_nothing(void **state)
 {
   (void)state;
   mpm_domain   *d = fixture_cloud(&soft, 2, 300, 0.1, MPM_QUADRATIC, apic, no_gravity);
@@ -430,5 +430,5 @@ static void sand_tangent_is_the_derivative(void **state)
 TEST_MAIN(cmocka_unit_test_setup(free_fall_is_exact, setup), cmocka_unit_test_setup(steps_conserve_momentum, setup),
           cmocka_unit_test_setup(bar_vibrates_in_its_first_mode, setup), cmocka_unit_test_setup(walls_hold, setup),
           cmocka_unit_test_setup(threads_do_not_change_bits, setup), cmocka_unit_test_setup(fields_are_the_state, setup),
-          cmocka_unit_test_setup(contact_points_are_the_particles, setup), cmocka_unit_test_setup(refused_steps_change_nothing, setup),
+          cmocka_unit_test_setup(contact_points_are_the_particles, setup), cmocka_unit_test_setup(rejected_steps_change_nothing, setup),
           cmocka_unit_test_setup(forces_and_sources, setup), cmocka_unit_test_setup(sand_tangent_is_the_derivative, setup))

@@ -30,7 +30,7 @@ static void product(mpm_domain *d, const double *x, double *y, bool is_transpose
   assert_ok(d->base.ops->tangent(&d->base, x, y, is_transposed));
 }
 
-/* What stands for the gradient of a weight: that of the spline, or of the affine transfer, w (x_i - x)/D. */
+/* The gradient of a weight: that of the spline, or of the affine transfer, w (x_i - x)/D. */
 static void node_slope(const mpm_grid *g, int64_t i, const double x[3], bool is_affine, double slope[3])
 {
   double       arm[3];
@@ -153,8 +153,8 @@ static void product_single(mpm_domain *d, const double *x, double *y)
   assert_ok(d->base.ops->tangent_single(&d->base, x, y));
 }
 
-/* Against the exact product: every term is rounded to 2^-24, and some hundred of them meet in a node. A cloud is dense enough for groups
- * of one vector and more; particles of every cell weigh in. */
+/* Against the exact product: every term is rounded to 2^-24, and a node sums some hundred of them. A cloud is dense enough for
+ * groups of one vector and more; particles of every cell contribute. */
 static void single_product_is_near(void **state)
 {
   (void)state;

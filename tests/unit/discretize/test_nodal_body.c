@@ -1,4 +1,4 @@
-/* Bodies made of nodes, whatever pulls at them: contact points, the assembled matrix, holds that move, steps and totals. */
+/* Bodies made of nodes, for any loads: contact points, the assembled matrix, moving constraints, steps and totals. */
 #include "nodal_fixture.h"
 #include "vector_field_fixture.h"
 #include "core/quaternion.h"
@@ -138,8 +138,8 @@ static void test_assembly(void **unused)
   assert_no_leak();
 }
 
-/* Held nodes follow a screw motion exactly, step after step; of two holds of a component the later one counts. */
-static void test_moving_holds(void **unused)
+/* Constrained nodes follow a screw motion exactly, step after step; of two constraints of a component the later one applies. */
+static void test_moving_constraints(void **unused)
 {
   (void)unused;
   nodal_body       *n;
@@ -184,7 +184,7 @@ static void test_moving_holds(void **unused)
     }
     assert_close(n->x[300], n->rest[300] + 0.2 * now + n->rest[300] * now * now + 10.0 * before, 1e-14);
     assert_close(n->x[301], n->rest[301], 0.0); /* only along x */
-    assert_memory_equal(n->x, n->rest, 3 * sizeof(double)); /* node 0 is free, and was told to stay */
+    assert_memory_equal(n->x, n->rest, 3 * sizeof(double)); /* node 0 is free and has zero velocity */
   }
   destroy(b);
   assert_no_leak();
@@ -271,8 +271,8 @@ static void hold_node(nodal_body *n, int32_t node)
   assert_ok(nodal_body_add_constraint(n, &held));
 }
 
-/* V and W from wanted changes of momenta and the inertia about the centre of mass: the totals then change by those, to rounding, about any
- * point; about another centre by what the header says. One held component, and nothing changes. */
+/* V and W from given changes of momenta and the inertia about the centre of mass: the totals change by these, to rounding, about
+ * any point; about another centre as defined in the header. With one constrained component, nothing changes. */
 static void test_rigid_velocity(void **unused)
 {
   (void)unused;
@@ -298,7 +298,7 @@ static void test_rigid_velocity(void **unused)
     assert_close(after.angular_momentum[k] - before.angular_momentum[k], wanted_L[k] + moved[k], eps);
   }
 
-  /* About a point beside it: d x V + I W about that point, and m V + W x d. */
+  /* About another point at d: d x V + I W about that point, and m V + W x d. */
   before = after;
   v3_set(away, 2.0, -1.0, 0.5);
   nodal_body_inertia(n, away, inertia);
@@ -329,5 +329,5 @@ static void test_rigid_velocity(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_holds), cmocka_unit_test(test_totals_and_step),
+TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_constraints), cmocka_unit_test(test_totals_and_step),
           cmocka_unit_test(test_free_fall), cmocka_unit_test(test_rigid_velocity))

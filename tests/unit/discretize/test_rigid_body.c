@@ -411,7 +411,8 @@ static void test_points_and_fields(void **state)
   assert_no_leak();
 }
 
-/* Turned by a quarter about the centre of mass and shifted: every point of the body goes where that says, velocities stay. */
+/* Rotated by a quarter turn about the centre of mass and shifted: every point of the body moves accordingly, velocities do not
+ * change. */
 static void test_displace(void **state)
 {
   (void)state;

@@ -17,7 +17,7 @@ static shape *create(const shape_spec *spec, double spacing)
   shape       *s = NULL;
   assert_ok(diagnostics_create(&d));
   assert_ok(shape_create(spec, NULL, "bodies.b.shape", d, spacing, &s));
-  if (diagnostics_count(d)) fail_msg("refused: %s", diagnostics_text(d, 0));
+  if (diagnostics_count(d)) fail_msg("rejected: %s", diagnostics_text(d, 0));
   assert_non_null(s);
   diagnostics_destroy(&d);
   return s;
@@ -294,7 +294,7 @@ static void test_unbounded(void **state)
   assert_no_leak();
 }
 
-/* The corner of a cube of side 2 at x = 1 (test_mesh_file), whose level set needs a finer grid than it asks for. */
+/* The corner of a cube of side 2 at x = 1 (test_mesh_file), whose level set needs a finer grid than its default. */
 static void check_surface_only(const shape_spec *spec)
 {
   diagnostics *d = NULL;

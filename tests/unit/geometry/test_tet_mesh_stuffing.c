@@ -39,8 +39,8 @@ static void random_shift(uint64_t i, double *shift)
   for (uint64_t k = 0; k < 3; ++k) shift[k] = random_u01(3, i, k);
 }
 
-/* 20 lattices for each shape, from two cells across the thinnest part to six. tet_mesh_from_level_set
- * also checks that all are sound; the boundary's Euler characteristic says that no hole and no handle is wrong. */
+/* 20 lattices for each shape, from two cells across the thinnest part to six. tet_mesh_from_level_set also checks that all
+ * tetrahedra are valid; the Euler characteristic of the boundary shows that there are no wrong holes or handles. */
 static void test_angles(void **state)
 {
   (void)state;

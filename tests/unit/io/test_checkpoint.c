@@ -96,7 +96,7 @@ static void the_same_state_gives_the_same_bytes(void **state)
     snprintf(path, sizeof path, "%s/checkpoint_000000004.h5", folder);
     FILE *in = fopen(path, "r");
     assert_non_null(in);
-    assert_int_equal(fread(text[i], 1, sizeof text[i], in), sizeof text[i]); /* the seal holds a checksum of the rest */
+    assert_int_equal(fread(text[i], 1, sizeof text[i], in), sizeof text[i]); /* the seal contains a checksum of the rest */
     fclose(in);
     stat(path, &about[i]);
   }
@@ -150,7 +150,7 @@ static void retention_keeps_the_newest_good_ones(void **state)
   assert_int_equal(truncate(path, 700), 0);
   write_step(folder, a, 6, 3);
   for (int64_t step = 3; step <= 6; ++step) assert_true(exists(folder, step));
-  /* Back to step 3: what is later is put aside when asked to, and only then. */
+  /* Back to step 3: later checkpoints are moved away on request, and only then. */
   write_step(folder, a, 3, 1);
   assert_true(exists(folder, 6));
   assert_ok(checkpoint_continue_from(folder, 3));
@@ -165,7 +165,7 @@ static void retention_keeps_the_newest_good_ones(void **state)
   assert_no_leak();
 }
 
-/* What killed writers left may be what fills the disk: it goes before anything is written, and when a run goes on. */
+/* Temporary files of killed writers may fill the disk: they are removed before anything is written, and when a run continues. */
 static void leftovers_are_removed(void **state)
 {
   (void)state;
@@ -193,7 +193,7 @@ static double seconds(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Write checkpoints whose state tells their step, until killed; or the same one again and again (stride 0). */
+/* Write checkpoints whose state identifies their step, until killed; or the same one repeatedly (stride 0). */
 static void write_forever(const char *folder, fixture *s, int64_t step, int stride)
 {
   for (;; step += stride) {

@@ -201,7 +201,8 @@ static void values_come_back(void **state)
   }
 }
 
-/* Fibres come back segment by segment, and are polylines of two nodes to ParaView; a segment that names no row is refused. */
+/* Fibres are read back segment by segment, and are polylines of two nodes in ParaView; a segment with an invalid row is
+ * rejected. */
 static void fibres_are_polylines(void **state)
 {
   (void)state;
@@ -289,7 +290,7 @@ static void a_resumed_series_goes_on(void **state)
   assert_no_leak();
 }
 
-/* What frames_open says by log_warn; the number of frames in the series that results. */
+/* Warnings of frames_open; returns the number of frames in the resulting series. */
 static int reopen(const char *folder, int64_t next_index, char **said)
 {
   size_t  size = 0;

@@ -164,7 +164,7 @@ static void damaged_tables_are_mended_and_kept(void **state)
     assert_ok(history_open(path, 4, names, units, 5, &h));
     log_redirect(NULL, false);
     fclose(log);
-    if (!strstr(said, cases[i].says) || !strstr(said, ".damaged")) fail_msg("the log says \"%s\"", said);
+    if (!strstr(said, cases[i].says) || !strstr(said, ".damaged")) fail_msg("the log is \"%s\"", said);
     free(said);
     assert_ok(history_row(h, row));
     assert_ok(history_close(&h));

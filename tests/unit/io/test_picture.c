@@ -1,5 +1,5 @@
-/* io/picture: things appear where geometry says, in front of what is behind them, shaded from the right side, and the same
- * on any number of threads. */
+/* io/picture: objects appear at their projected places, in depth order, shaded from the correct side, and the same on any number
+ * of threads. */
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
@@ -265,7 +265,7 @@ static void test_colour_map(void **state)
   }
 }
 
-/* Numbers at the bar stay short: those of a tiny range are those of a plain one, and the label says by how much. */
+/* Numbers at the colour bar stay short: a tiny range has the numbers of a plain one, and the label has the factor. */
 static void test_bar_of_tiny_numbers(void **state)
 {
   (void)state;

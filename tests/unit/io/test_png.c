@@ -54,7 +54,7 @@ static void test_libpng_reads_stills(void **state)
 
 static uint32_t u32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
 
-/* Play the file as the specification says: every fdAT or IDAT goes into the rectangle of its fcTL. 8-bit RGB only. */
+/* Decode the file by the specification: every fdAT or IDAT goes into the rectangle of its fcTL. 8-bit RGB only. */
 typedef struct {
   int      n_frames, width, height;
   uint8_t  canvas[64 * 48 * 3];

@@ -1,4 +1,5 @@
-/* One writer per run directory: refused with a name while the other lives, free as soon as it is gone, however it went. */
+/* One writer per run directory: a second one is rejected with the name of the first, and the lock is free as soon as the first
+ * has ended, for any reason. */
 #include "run_lock_crowd.h"
 #include <signal.h>
 #include <sys/wait.h>
@@ -48,7 +49,7 @@ static void the_lock_of_a_killed_process_is_free(void **state)
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   assert_false(run_lock_is_held(folder));
-  /* Its file is still there; so may be one of a process that was killed while it asked, but not one of somebody alive. */
+  /* Its file still exists; so may one of a process that was killed while taking the lock, but not one of a live process. */
   char host[256], dead[600], alive[600];
   assert_int_equal(gethostname(host, sizeof host), 0);
   snprintf(dead, sizeof dead, "%s/run.lock.%s.%ld", folder, host, (long)child);

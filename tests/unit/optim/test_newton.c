@@ -52,7 +52,7 @@ static void jacobian_is_the_derivative_in_every_region(void **state)
     }
 }
 
-/* Zero exactly where Coulomb's law holds, for any rho; continuous across the kinks. */
+/* The residual is zero exactly where Coulomb's law is satisfied, for any rho; it is continuous across the kinks. */
 static void zeros_are_coulombs_law(void **state)
 {
   const double good[][6] = {
@@ -212,8 +212,8 @@ static void merit_stops(void **state)
   assert_no_leak();
 }
 
-/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column is
- * pushed. Many sets of contacts could carry nearly as well. */
+/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column has a
+ * sideways impulse. Many sets of contacts could carry the load almost equally well. */
 enum { ROWS = 4, COLUMNS = 5, BRICKS = ROWS * COLUMNS, MOST_CONTACTS = 8 * BRICKS };
 typedef struct {
   int64_t n, n_entries;
