@@ -235,7 +235,7 @@ static int by_name(const void *a, const void *b)
   return strcmp(((const catalog_group *)a)->name, ((const catalog_group *)b)->name);
 }
 
-static PetscErrorCode fill(catalog *c, const char *kind, int newest_format, bool is_quick)
+static PetscErrorCode catalog_fill(catalog *c, const char *kind, int newest_format, bool is_quick)
 {
   char    why[SEALED_WHY];
   hid_t   fields;
@@ -262,7 +262,7 @@ PetscErrorCode catalog_open(const char *path, const char *kind, int newest_forma
   PetscFunctionBegin;
   PetscCall(memory_alloc("catalog", 1, sizeof **out, out));
   PetscErrorCode code = file_format(&(*out)->path, "%s", path);
-  if (!code) code = fill(*out, kind, newest_format, is_quick);
+  if (!code) code = catalog_fill(*out, kind, newest_format, is_quick);
   if (code) catalog_close(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -54,7 +54,7 @@ static void child_of(pid_t parent, int out, const char *directory, const checkpo
   if (getppid() != parent) _exit(1);
   error_clear();
   PetscErrorCode code = checkpoint_write(directory, head, table, keep);
-  if (!code) code = flush_now(false); /* what was put off would be forgotten with this process */
+  if (!code) code = flush_now(false); /* delayed flushes would be lost with this process */
   said.seconds              = timer_now() - begun;
   if (code) snprintf(said.message, sizeof said.message, "%s", error_message());
   const ssize_t n = write(out, &said, sizeof said);

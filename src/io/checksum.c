@@ -6,8 +6,8 @@
 
 static const uint64_t MULTIPLIER = 0x9e3779b97f4a7c15u; /* odd, hence invertible modulo 2^64: the golden ratio's bits */
 
-static inline uint64_t turn(uint64_t x, int n) { return x << n | x >> (64 - n); }
-static inline uint64_t step(uint64_t lane, uint64_t word) { return turn((lane ^ word) * MULTIPLIER, 29); }
+static inline uint64_t checksum_turn(uint64_t x, int n) { return x << n | x >> (64 - n); }
+static inline uint64_t step(uint64_t lane, uint64_t word) { return checksum_turn((lane ^ word) * MULTIPLIER, 29); }
 
 void checksum_begin(checksum *c)
 {
@@ -56,7 +56,7 @@ void checksum_end(checksum *c, uint64_t sum[CHECKSUM_WORDS])
   h[0] = step(h[0], c->n_bytes); /* separates zeros at the end from padding */
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < CHECKSUM_WORDS; ++i) {
-      h[(i + 1) % CHECKSUM_WORDS] += turn(h[i], 31);
+      h[(i + 1) % CHECKSUM_WORDS] += checksum_turn(h[i], 31);
       h[i] = (h[i] ^ h[i] >> 32) * MULTIPLIER;
     }
   memcpy(sum, h, CHECKSUM_WORDS * sizeof *sum);

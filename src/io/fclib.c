@@ -15,7 +15,7 @@
 #include "io/html.h"
 #include "io/sealed_file.h"
 
-/* Entries as they stand in the file. */
+/* Entries as stored in the file. */
 typedef struct {
   int64_t  n;
   int64_t *row, *column; /* [n] */
@@ -57,7 +57,7 @@ static PetscErrorCode read_scalar(const char *path, hid_t group, const char *nam
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Asked before memory is: what other data sets say of their number may be anything. */
+/* Called before memory is allocated: sizes in other data sets are untrusted. */
 static PetscErrorCode check_length(const char *path, hid_t group, const char *place, const char *array, int64_t n)
 {
   int64_t length;
@@ -158,7 +158,7 @@ static PetscErrorCode sort_by(int64_t n, const int64_t *key, int64_t n_keys, int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By columns, in them by rows; equal ones become their sum, and what is 0 is left out. */
+/* Sort by columns, within them by rows; equal entries are added, and zeros omitted. */
 static PetscErrorCode compress(const entry_list *e, const int64_t *order, fclib_matrix *A)
 {
   int64_t n = 0, k = 0;
@@ -288,7 +288,7 @@ void fclib_apply(const fclib_matrix *A, const double *x, double *y)
 }
 
 /* a_ij, 0 where nothing is stored. */
-static double entry(const fclib_matrix *A, int64_t i, int64_t j)
+static double fclib_entry(const fclib_matrix *A, int64_t i, int64_t j)
 {
   int64_t lo = A->start[j], hi = A->start[j + 1];
   while (lo < hi) {
@@ -305,12 +305,12 @@ double fclib_asymmetry(const fclib_matrix *A)
   for (int64_t j = 0; j < A->n_columns; ++j)
     for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) {
       largest    = fmax(largest, fabs(A->value[k]));
-      difference = fmax(difference, fabs(A->value[k] - entry(A, j, A->row[k])));
+      difference = fmax(difference, fabs(A->value[k] - fclib_entry(A, j, A->row[k])));
     }
   return largest > 0 ? difference / largest : 0;
 }
 
-/* M comes out of finite elements and linearised steps, symmetric but for rounding. Beyond this it means something else. */
+/* M from finite elements and linearised steps is symmetric except for rounding. A larger asymmetry is an error. */
 
 static const double MAX_ASYMMETRY = 1e-8;
 
@@ -350,7 +350,7 @@ void fclib_clean_text(const char *text, size_t room, char *out)
   out[n] = '\0';
 }
 
-/* --- what kind of file it is ------------------------------------------------------------------------------------------ */
+/* --- kind of file --- */
 
 static void close_file(const int *fd)
 {
@@ -381,7 +381,7 @@ static PetscErrorCode check_kind(const char *path)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The one top group; what this program does not solve is named. */
+/* The top group; problems that this program does not solve are rejected with their name. */
 static PetscErrorCode open_top(h5_scope *scope, const char *path, hid_t file, hid_t *top, bool *is_global)
 {
   static const char *const names[] = {"fclib_local",         "fclib_global",         "fclib_global_rolling",
@@ -649,7 +649,7 @@ PetscErrorCode fclib_check_readable(const char *path, int seconds)
   (void)fflush(NULL); /* or the child would write it again */
   const pid_t child = fork();
   if (child == 0) read_and_end(path, seconds);
-  if (child < 0) PetscFunctionReturn(PETSC_SUCCESS); /* no room for one more process: go without */
+  if (child < 0) PetscFunctionReturn(PETSC_SUCCESS); /* no process available: continue without */
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!WIFSIGNALED(status), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s is damaged: the HDF5 library %s on it; fetch or write it again", path,
@@ -671,7 +671,7 @@ static PetscErrorCode put_whole(const char *path, hid_t group, const char *name,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nu = 3 n_c / n cannot be known from W alone: n goes along. */
+/* nu = 3 n_c / n cannot be computed from W alone, so n is stored as well. */
 static PetscErrorCode write_info(const char *path, hid_t top, const fclib_problem *p)
 {
   H5_SCOPE(scope);

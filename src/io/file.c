@@ -130,7 +130,7 @@ bool flush_is_deferred(void)
 {
   if (state.until <= 0.0) return false;
   if (timer_now() < state.until) return true;
-  if (flush_now(false)) { /* what is written next reports for itself */
+  if (flush_now(false)) { /* the next write reports its own errors */
     log_warn("%s", error_message());
     error_clear();
   }

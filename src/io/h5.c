@@ -96,7 +96,7 @@ static PetscErrorCode access_list(h5_scope *scope, const char *path, H5F_libver_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create(h5_scope *scope, const char *path, H5F_libver_t oldest, hsize_t user_block, hid_t *file)
+static PetscErrorCode h5_create_file(h5_scope *scope, const char *path, H5F_libver_t oldest, hsize_t user_block, hid_t *file)
 {
   H5_SCOPE(mine);
   hid_t access, list;
@@ -113,14 +113,14 @@ static PetscErrorCode create(h5_scope *scope, const char *path, H5F_libver_t old
 PetscErrorCode h5_create(h5_scope *scope, const char *path, hsize_t user_block, hid_t *file)
 {
   PetscFunctionBegin;
-  PetscCall(create(scope, path, H5F_LIBVER_V110, user_block, file));
+  PetscCall(h5_create_file(scope, path, H5F_LIBVER_V110, user_block, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode h5_create_for_all(h5_scope *scope, const char *path, hid_t *file)
 {
   PetscFunctionBegin;
-  PetscCall(create(scope, path, H5F_LIBVER_EARLIEST, 0, file));
+  PetscCall(h5_create_file(scope, path, H5F_LIBVER_EARLIEST, 0, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +305,7 @@ PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Storage that looks larger than the file is believed up to here: entries that were never written read as zeros. */
+/* Storage that is larger than the file is accepted up to here: entries that were never written read as zeros. */
 
 static const double SMALL = 64.0 * 1024 * 1024;
 static const double DEFLATE_LIMIT = 1032.0;

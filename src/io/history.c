@@ -50,8 +50,9 @@ static char *parse_row(char *row, int n, double *values)
   return row;
 }
 
-/* What a resume finds: `text` becomes the header and the good rows up to resume_step, *n_keep bytes of it. An unfinished last row goes
- * without a word, a killed writer leaves that. Other lines that are no rows, or go back in time, are counted and left out. */
+/* Result of a resume: `text` becomes the header and the good rows up to resume_step, *n_keep bytes of it. An unfinished last row
+ * is dropped silently, because a killed writer leaves it. Other lines that are no rows, or go back in time, are counted and
+ * omitted. */
 typedef struct {
   size_t  n_keep;
   int64_t last_step, n_bad, first_bad; /* last_step -1: no rows; first_bad: a line, from 1 */
@@ -102,7 +103,7 @@ static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
 }
 
 /* The table up to resume_step, in place. Never cut in place: a kill in between must not cost the rows before. */
-static PetscErrorCode take_up(const char *path, const char *header, int n_columns, int64_t resume_step, int64_t *last_step)
+static PetscErrorCode resume_table(const char *path, const char *header, int n_columns, int64_t resume_step, int64_t *last_step)
 {
   size_t       n                                      = 0;
   history_past past                                   = {.last_step = -1};
@@ -140,7 +141,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
   *out = NULL;
   PetscCheck(n_columns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a history needs columns");
   PetscCall(header_text(n_columns, names, units, &header));
-  PetscCall(take_up(path, header, n_columns, resume_step, &last_step));
+  PetscCall(resume_table(path, header, n_columns, resume_step, &last_step));
   PetscCall(memory_alloc("history", 1, sizeof **out, out));
   (*out)->n_columns   = n_columns;
   (*out)->last_step   = last_step;

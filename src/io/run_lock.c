@@ -63,7 +63,7 @@ static bool is_dead(const holder *who)
 }
 
 /* `is_name`: the file is all there is of the lock; its holder may have died on another host. */
-static PetscErrorCode refuse(const char *directory, const char *path, bool is_name)
+static PetscErrorCode report_owner(const char *directory, const char *path, bool is_name)
 {
   holder who;
 
@@ -88,7 +88,7 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
     const int error = errno;
     close(*fd);
     *fd = -1;
-    if (error == EWOULDBLOCK) PetscCall(refuse(directory, path, false));
+    if (error == EWOULDBLOCK) PetscCall(report_owner(directory, path, false));
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: %s", path, strerror(error));
   }
   /* Its last holder may have removed the file between our open and our lock: then we hold a lock on nothing. */
@@ -119,7 +119,7 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (access(path, F_OK)) PetscFunctionReturn(PETSC_SUCCESS); /* just released */
-  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path, true));
+  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(report_owner(directory, path, true));
   if (rename(path, stale)) PetscFunctionReturn(PETSC_SUCCESS);
   if (read_holder(stale, &who) && !is_dead(&who)) (void)!link(stale, path);
   unlink(stale);
@@ -127,7 +127,7 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
 }
 
 /* Take the lock, or fail with the name of the owner; `own` is a file of this process in the same folder. */
-static PetscErrorCode take(const char *directory, const char *path, const char *own, int *fd)
+static PetscErrorCode take_lock(const char *directory, const char *path, const char *own, int *fd)
 {
   char *stale __attribute__((cleanup(memory_free))) = NULL;
   bool  is_ours                                     = false;
@@ -183,7 +183,7 @@ PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
   PetscCall(file_make_directory(directory));
   PetscCall(file_format(&path, "%s/run.lock", directory));
   PetscCall(file_format(&own, "%s.%s.%ld", path, host, (long)getpid()));
-  const PetscErrorCode taken = take(directory, path, own, &fd);
+  const PetscErrorCode taken = take_lock(directory, path, own, &fd);
   unlink(own);
   PetscCall(taken);
   PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: it keeps changing hands", directory);

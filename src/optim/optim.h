@@ -5,7 +5,7 @@
  *   PC   "blockdiagonal" inverse of the 3x3 diagonal blocks; works on any Mat that composes "SSMatGetBlockDiagonal3_C"
  *   PC   "metisschwarz"  ILU(0) on METIS parts of a block3 matrix, one part per thread-independent subdomain
  *   SNES "stabilized"    Newton on E = 1/2|g|^2 with a strong Wolfe search [DingSchroeder2020, sec. 3]
- *   Tao  "mprgp", "mprgporiginal", "activeset"  quadratic programs with bounds (box/box_tao.h)                                  */
+ *   Tao  "mprgp", "mprgporiginal", "activeset"  quadratic programs with bounds (bounds/bounds_tao.h)                                  */
 #ifndef SS_OPTIM_OPTIM_H
 #define SS_OPTIM_OPTIM_H
 #include <petscsnes.h>

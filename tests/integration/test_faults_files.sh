@@ -1,5 +1,6 @@
 # Files of a run that are damaged, foreign, missing or removed during the run. The state always comes from an intact checkpoint, or the
 # run fails with code 3. Files that may be valid are not deleted. Tables are repaired, and missing rows are reported.
+. tests/integration/common.sh
 job=$here/small.yaml
 export OMP_NUM_THREADS=1
 run="--no-picture --quiet --set output.checkpoint=0.01" # every 5 steps of 2 ms

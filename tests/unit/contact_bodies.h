@@ -117,7 +117,7 @@ static inline void mock_destroy(mock_body *m)
   memory_free(&m->weight);
 }
 
-/* R = exp([t]x) and its left Jacobian, penalty-relaxation.md, section 6. */
+/* R = exp([t]x) and its left Jacobian. */
 static inline void mock_exponential(const double t[3], double R[9], double Jl[9])
 {
   const double q = v3_dot(t, t), a = sqrt(q);

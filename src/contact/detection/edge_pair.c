@@ -76,7 +76,7 @@ static double volume(const double *p, const double *q, const double *r, const do
   return v3_dot(n, e3);
 }
 
-/* Does the edge p go through a triangle at edge q, both with the nodes of their stars? */
+/* Does the edge p pass through a triangle at edge q, both with the nodes of their stars? */
 static bool pierces(const double *p, const edge_star *star, const double *q)
 {
   for (int k = 2; k < 4; ++k) {

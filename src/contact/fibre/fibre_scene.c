@@ -11,11 +11,10 @@
 #include "core/memory.h"
 #include <string.h>
 
-
 /* Fibre contacts of the last accepted step. They identify persistent contacts, and the side of fibres that have passed through
  * each other. Stored in checkpoints. */
 
-/* Zeroed, but for n_segments, to begin with. spot is what the other arrays say: these are fields, one array a quantity. */
+/* Zero-initialised except for n_segments. spot has the content of the other arrays: these are fields, one array per quantity. */
 typedef struct {
   int64_t     n_segments; /* of all fibres */
   int64_t     n, capacity, spot_capacity;
@@ -33,7 +32,7 @@ static void fibre_past_clear(fibre_past *p)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static PetscErrorCode reserve(fibre_past *p, int64_t n)
+static PetscErrorCode fibre_scene_reserve(fibre_past *p, int64_t n)
 {
   PetscFunctionBeginUser;
   if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
@@ -48,7 +47,7 @@ static PetscErrorCode reserve(fibre_past *p, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the arrays say, as spots. */
+/* Convert the arrays to spots. */
 static PetscErrorCode read_spots(fibre_past *p)
 {
   PetscFunctionBeginUser;
@@ -70,7 +69,7 @@ static PetscErrorCode read_spots(fibre_past *p)
 static PetscErrorCode fibre_past_set(fibre_past *p, int64_t n, const fibre_spot *spot)
 {
   PetscFunctionBeginUser;
-  PetscCall(reserve(p, n));
+  PetscCall(fibre_scene_reserve(p, n));
   for (int64_t i = 0; i < n; ++i) {
     const fibre_spot *s   = &spot[i];
     p->feature[3 * i + 2] = s->is_swept;
@@ -90,17 +89,17 @@ static PetscErrorCode fibre_past_set(fibre_past *p, int64_t n, const fibre_spot 
 
 /* ---- state ----------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode resize(void *context, int64_t n_rows)
+static PetscErrorCode fibre_scene_resize(void *context, int64_t n_rows)
 {
   fibre_past *p = context;
   PetscFunctionBeginUser;
-  PetscCall(reserve(p, n_rows));
+  PetscCall(fibre_scene_reserve(p, n_rows));
   p->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file is not trusted: what is found is looked up by segments, in order. */
-static PetscErrorCode restored(void *context)
+/* Checkpoints are untrusted: segments are validated, and entries sorted by segments. */
+static PetscErrorCode fibre_scene_restored(void *context)
 {
   fibre_past *p = context;
   PetscFunctionBeginUser;
@@ -126,8 +125,8 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
   field_group *group;
   PetscFunctionBeginUser;
   PetscCall(field_table_add_group(table, "contact/fibres", FIELD_GROUP_PLAIN, &p->n, p, &group));
-  group->resize   = resize;
-  group->restored = restored;
+  group->resize   = fibre_scene_resize;
+  group->restored = fibre_scene_restored;
   PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
   PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT,
                             "inside, first or last vertex; swept contact"));
@@ -164,8 +163,8 @@ struct fibre_scene {
   bool          *lands;   /* [n_segments][2] on the object at hand */
   double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
-  double        *led;     /* [n_nodes][3] x1 of the last look at what moves */
-  bool          *strays, *moves; /* [n_nodes] since then; [n_segments] */
+  double        *searched_x1;     /* [n_nodes][3] x1 at the last search of moving segments */
+  bool          *has_moved, *moves; /* [n_nodes] since then; [n_segments] */
   fibre_past     past;
   int64_t        n_found;
   fibre_spot    *found; /* in this step */
@@ -270,8 +269,8 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->is_last, &f->is_last));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
-  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->led, &f->led));
-  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->strays, &f->strays));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->searched_x1, &f->searched_x1));
+  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->has_moved, &f->has_moved));
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->moves, &f->moves));
   PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
   f->past.n_segments = f->n_segments;
@@ -289,7 +288,7 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_object_spots_clear(&f->on_object);
   fibre_past_clear(&f->past);
   void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found,
-                    &f->led, &f->strays, &f->moves};
+                    &f->searched_x1, &f->has_moved, &f->moves};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -318,7 +317,7 @@ static void predict_end_positions(fibre_scene *f, const contact_scene *scene)
 }
 
 /* Where nodes are, and where they would be at the end of the step without contact. */
-static void gather(fibre_scene *f, const contact_scene *scene)
+static void fibre_scene_gather(fibre_scene *f, const contact_scene *scene)
 {
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
@@ -342,16 +341,16 @@ static void gather(fibre_scene *f, const contact_scene *scene)
 /* Mark segments whose predicted end position has changed since the last search, and store the new one. */
 static void mark_moves(fibre_scene *f)
 {
-  const double way = STRAY * f->thickest;
+  const double tolerance = STRAY * f->thickest;
 #pragma omp parallel for schedule(static) if (f->n_nodes > 256)
   for (int64_t i = 0; i < f->n_nodes; ++i) {
     double d[3];
-    v3_sub(d, f->x1 + 3 * i, f->led + 3 * i);
-    f->strays[i] = !(v3_dot(d, d) <= way * way);
-    if (f->strays[i]) v3_copy(f->led + 3 * i, f->x1 + 3 * i);
+    v3_sub(d, f->x1 + 3 * i, f->searched_x1 + 3 * i);
+    f->has_moved[i] = !(v3_dot(d, d) <= tolerance * tolerance);
+    if (f->has_moved[i]) v3_copy(f->searched_x1 + 3 * i, f->x1 + 3 * i);
   }
 #pragma omp parallel for schedule(static) if (f->n_segments > 256)
-  for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->strays[f->end[2 * k]] || f->strays[f->end[2 * k + 1]];
+  for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->has_moved[f->end[2 * k]] || f->has_moved[f->end[2 * k + 1]];
 }
 
 /* Segments 28 bits each, features 2, and how it was found. */
@@ -399,7 +398,7 @@ static PetscErrorCode keep_found(fibre_scene *f, int64_t n, const fibre_spot *fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Besides those of the first look; found once more stay as they were. */
+/* Merge with the contacts of the first search; contacts found again do not change. */
 static PetscErrorCode merge_found(fibre_scene *f, int64_t n, const fibre_spot *found)
 {
   fibre_spot   *first;
@@ -444,9 +443,9 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
  * representative. */
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
-/* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which
- * would be inside by the end of the step if nothing held them, are contacts, too. Those of f->on_object are not found again; but
- * is_again: all that go inside in spite of their contacts. */
+/* A segment that lies flat on a level set, or lands on it along its whole length, first touches at its lowest place. Its other
+ * vertices that would penetrate by the end of the step without contact become contacts, too, except those already in
+ * f->on_object. is_again: all that penetrate in spite of their contacts. */
 static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end, bool is_again)
 {
   double min[3], max[3];
@@ -615,14 +614,14 @@ PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_ob
   int64_t           n, bad, *from;
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  gather(f, s);
+  fibre_scene_gather(f, s);
   f->n_looks = s->v ? f->n_looks + 1 : 0;
   if (s->v) {
     mark_moves(f);
     PetscCall(fibre_contact_run_again(f->contact, f->x0, f->x1, margin_of(f, s), f->moves, f->n_found, f->found, &n, &found, &bad));
   } else {
     PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
-    memcpy(f->led, f->x1, (size_t)(3 * f->n_nodes) * sizeof *f->led);
+    memcpy(f->searched_x1, f->x1, (size_t)(3 * f->n_nodes) * sizeof *f->searched_x1);
   }
   if (bad >= 0) {
     int p = 0;

@@ -154,17 +154,9 @@ struct impulses {
   impulse_report        *report;
 };
 
-/* ---- motion: end positions and zones ---- */
-
-/* ---- search ---- */
-
-/* ---- impulses ---- */
-
 /* ---- colouring ---- */
 
 enum { IMPULSE_COLOURS = 64 }; /* the last colour is for pairs that must be processed serially */
-
-/* ---- record ---- */
 
 /* ---- trajectories and motion of zones ---- */
 
@@ -244,11 +236,11 @@ static void compute_end_positions(impulses *a)
     if (r >= 0 && c->place) {
       v3_copy(x1, a->x1_before + 3 * i); /* overwritten below if the body has moved */
     } else if (r >= 0) {
-      double way[3], arm[3];
+      double velocity[3], arm[3];
       v3_sub(arm, x0, s->rigid[r].center);
-      m3_mulv(way, a->turn + 9 * (int64_t)r, arm);
-      v3_axpy(way, 1.0, s->rigid[r].v);
-      for (int k = 0; k < 3; ++k) x1[k] = x0[k] + dt * way[k];
+      m3_mulv(velocity, a->turn + 9 * (int64_t)r, arm);
+      v3_axpy(velocity, 1.0, s->rigid[r].v);
+      for (int k = 0; k < 3; ++k) x1[k] = x0[k] + dt * velocity[k];
     } else if (s->held_x1 && a->is_held[i]) {
       v3_copy(x1, s->held_x1 + 3 * i);
     } else {
@@ -633,7 +625,7 @@ static void set_arms(const impulses *a, meeting *m, int n_nodes, int n_first, co
   }
 }
 
-static void describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, meeting *m)
+static void impulses_describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, meeting *m)
 {
   const impulses        *a       = s->a;
   const broad_phase_pair p       = a->list[s->kind].pair[i];
@@ -703,7 +695,7 @@ static PetscErrorCode find_colliding_pairs(search *s)
     ccd_hit hit;
     nodes_of(s, a->index[k], node);
     (void)pair_collides(s, node, &hit);
-    describe(s, a->index[k], node, &hit, &a->found[a->n + k]);
+    impulses_describe(s, a->index[k], node, &hit, &a->found[a->n + k]);
   }
   a->n += n_hit;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -884,7 +876,7 @@ static void add_impulse(impulse_contact *c, const meeting *m)
   c->is_sliding = m->is_sliding;
 }
 
-static void finish(const impulses *a, impulse_contact *c, const meeting *m)
+static void impulses_finish(const impulses *a, impulse_contact *c, const meeting *m)
 {
   const broad_phase_surfaces *b       = &a->scene.surfaces;
   const bool                  is_wall = m->kind == MEETING_POINT_WALL;
@@ -925,7 +917,7 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
   for (int64_t i = 0; i < n && !code; ++i) {
     if (i == 0 || key[i] != key[i - 1]) a->contact[a->n_contacts++] = (impulse_contact){0};
     add_impulse(&a->contact[a->n_contacts - 1], &a->given[perm[i]]);
-    if (i + 1 == n || key[i + 1] != key[i]) finish(a, &a->contact[a->n_contacts - 1], &a->given[perm[i]]);
+    if (i + 1 == n || key[i + 1] != key[i]) impulses_finish(a, &a->contact[a->n_contacts - 1], &a->given[perm[i]]);
   }
   memory_free(&key), memory_free(&perm);
   PetscCall(code);
@@ -1049,11 +1041,11 @@ static void apply_impulse(impulses *a, const meeting *m, double j, const double 
   }
 }
 
-static void apply_normal_impulse(impulses *a, meeting *m, double j, double lightness)
+static void apply_normal_impulse(impulses *a, meeting *m, double j, double inverse_effective_mass)
 {
   double over[3], now[3];
   relative_velocity(a, m, over, now);
-  m->work[0] += j * (v3_dot(now, m->normal) + 0.5 * j * lightness);
+  m->work[0] += j * (v3_dot(now, m->normal) + 0.5 * j * inverse_effective_mass);
   m->j += j;
   apply_impulse(a, m, j, m->normal);
 }
@@ -1069,11 +1061,11 @@ static void apply_friction_impulse(impulses *a, meeting *m, double friction)
   const double slip = v3_norm(d);
   if (!(slip > 0.0)) return;
   v3_scale(d, 1.0 / slip, d);
-  const double lightness = mobility(a, m, d);
-  if (!(lightness > 0.0)) return;
-  const double f = fmin(limit, slip / lightness);
-  m->is_sliding  = limit < slip / lightness;
-  m->work[1] += f * (-v3_dot(now, d) + 0.5 * f * lightness);
+  const double inverse_effective_mass = mobility(a, m, d);
+  if (!(inverse_effective_mass > 0.0)) return;
+  const double f = fmin(limit, slip / inverse_effective_mass);
+  m->is_sliding  = limit < slip / inverse_effective_mass;
+  m->work[1] += f * (-v3_dot(now, d) + 0.5 * f * inverse_effective_mass);
   v3_axpy(m->friction, -f, d);
   apply_impulse(a, m, -f, d);
 }
@@ -1082,16 +1074,16 @@ static void apply_friction_impulse(impulses *a, meeting *m, double friction)
 static void resolve_near_pair(impulses *a, meeting *m)
 {
   const impulse_options *o         = a->options;
-  const double           lightness = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
+  const double           inverse_effective_mass = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
   const double           limit      = OVERLAP_SPEED * overlap / dt;
   double                 u[3], j = 0.0;
-  if (!(lightness > 0.0)) return;
+  if (!(inverse_effective_mass > 0.0)) return;
   relative_velocity(a, m, u, NULL);
   double speed = v3_dot(u, m->normal);
-  if (speed < 0.0) j = -speed / lightness, speed = 0.0;
-  if (speed < limit) j += fmin(dt * o->stiffness * overlap, (limit - speed) / lightness);
+  if (speed < 0.0) j = -speed / inverse_effective_mass, speed = 0.0;
+  if (speed < limit) j += fmin(dt * o->stiffness * overlap, (limit - speed) / inverse_effective_mass);
   if (!(j > 0.0)) return;
-  apply_normal_impulse(a, m, j, lightness);
+  apply_normal_impulse(a, m, j, inverse_effective_mass);
   apply_friction_impulse(a, m, law_of(a, m).friction);
 }
 
@@ -1099,14 +1091,14 @@ static void resolve_near_pair(impulses *a, meeting *m)
 static void resolve_collision(impulses *a, meeting *m)
 {
   const impulse_law law       = law_of(a, m);
-  const double      lightness = mobility(a, m, m->normal);
+  const double      inverse_effective_mass = mobility(a, m, m->normal);
   double            u[3], first = 0.0;
-  if (!(lightness > 0.0)) return;
+  if (!(inverse_effective_mass > 0.0)) return;
   for (int sweep = 0; sweep < SWEEPS; ++sweep) {
     relative_velocity(a, m, u, NULL);
     const double speed = v3_dot(u, m->normal);
     if (!(speed < SETTLED * first)) return;
-    apply_normal_impulse(a, m, -(sweep == 0 ? 1.0 + law.restitution : 1.0) * speed / lightness, lightness);
+    apply_normal_impulse(a, m, -(sweep == 0 ? 1.0 + law.restitution : 1.0) * speed / inverse_effective_mass, inverse_effective_mass);
     apply_friction_impulse(a, m, law.friction);
     if (!is_coupled(a, m)) return;
     if (sweep == 0) first = speed;
@@ -1292,7 +1284,7 @@ static PetscErrorCode near_pass(impulses *a, step_status *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode meeting_pass(impulses *a, step_status *status)
+static PetscErrorCode collision_pass(impulses *a, step_status *status)
 {
   const double    separation = APART * a->options->thickness;
   impulse_report *out        = a->report;
@@ -1343,7 +1335,7 @@ static PetscErrorCode solve_impulses(impulses *a, step_status *status)
   impact_zones_clear(&a->zones);
   PetscCall(impulse_motion_begin(a));
   if (a->options->thickness > 0.0) PetscCall(near_pass(a, status));
-  if (status->code == STEP_OK) PetscCall(meeting_pass(a, status));
+  if (status->code == STEP_OK) PetscCall(collision_pass(a, status));
   if (status->code == STEP_OK) PetscCall(impulse_contacts_gather(a));
   if (status->code == STEP_OK) PetscCall(check_zones(a, status));
   if (status->code == STEP_OK) carried_velocities(a);

@@ -3,7 +3,7 @@
  *
  *   near       pairs closer than the thickness at the beginning of the step stop approaching; a spring separates them
  *   collision   pairs that continuous collision detection finds receive inelastic impulses and friction, repeatedly
- *   zones      pairs that still collide after max_iterations move rigidly together (impact_zones.h), until no collision remains
+ *   zones      pairs that still collide after max_iterations move rigidly together (rigid impact zones), until no collision remains
  *
  * A pair is a point and a triangle, two edges, or a point and a wall (a half space). Its two impulses are opposite. They act at the
  * material places that will collide, at their positions at the beginning of the step. Linear momentum is conserved to rounding,
@@ -52,7 +52,7 @@ typedef struct {
   broad_phase_surfaces surfaces;
   const double        *inverse_mass; /* [n_vertices] 1/kg; 0: constrained, its velocity does not change; ignored for carried
                                       * vertices */
-  const uint8_t       *held_axes;    /* [n_vertices] bit k: velocity component k is constrained, whatever the mass; NULL: none */
+  const uint8_t       *held_axes;    /* [n_vertices] bit k: velocity component k is constrained, for any mass; NULL: none */
   int32_t              n_rigid, n_walls;
   const int32_t       *rigid; /* [n_vertices] rigid body that carries it, -1: none; NULL: no vertex is carried */
   const impulse_law   *law;   /* [n_bodies][n_bodies] symmetric, [1] if n_bodies is 0; NULL: no friction, no restitution */

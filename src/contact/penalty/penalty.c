@@ -30,7 +30,7 @@ static void add_spring(double k, const double *Y, const double *Z, const double 
 }
 
 /* f *= gain, K with it. */
-static void follow_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
+static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
 {
   double slope, g[3], outer[9];
   c->bounce[i].rate = (c->phi0[i] - level_set_eval(phi, Z, g, NULL)) / c->dt;
@@ -56,13 +56,13 @@ static relax_state evaluate_law(const penalty_contact *c, int64_t i, const doubl
   if (state == RELAX_INACTIVE || c->scheme == CONTACT_LAGGED_CONTACT) return state;
   if (c->scheme == CONTACT_IMPLICIT) {
     add_spring(c->k[i], Y_b, Z_b, A, f_b, K_b);
-    if (c->bounce[i].damping > 0.0) follow_rate(c, i, phi, Z_b, f_b, K_b);
+    if (c->bounce[i].damping > 0.0) scale_force_by_rate(c, i, phi, Z_b, f_b, K_b);
   } else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, K_b ? A : NULL, NULL) != RELAX_INACTIVE)
     add_spring(c->k[i], W, Z_b, A, f_b, K_b);
   return state;
 }
 
-/* What lags of pair i, and the rate of its spring, are measured from where its point starts the step. */
+/* Store the lagged force of pair i, and the reference of its spring rate, at the start of the step. */
 static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3])
 {
   const level_set *phi = c->objects[c->candidate[i].i_object].phi;
@@ -78,17 +78,17 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
 
 /* ---- forces, and their tangent in the global vector and matrix ---- */
 
-/* Forces of the pairs, their exact linearisation, and both on the global vector. penalty-relaxation.md, sections 5 and 6.
- * What follows for the blocks of rigid bodies: rigid_sides.h.
+/* Forces of the pairs, their exact linearisation, and both on the global vector. Blocks of rigid bodies: rigid_sides.h.
  *
- * Energy. With W = f.(motion of the point against the object) what springs, bodies and backward Euler share out in a step is
+ * Energy. With W = f.(motion of the point relative to the object), the energy of springs and bodies changes in a backward Euler step by
  *
  *   E1 - E0 = sum k (Y - Z).(Y - X) - k/2 |change of Y - Z|^2 - m/2 |dv|^2 - dw.I0 dw/2 - sum |dt w|^2 f.a_perp/2 + O(dt^3)
  *
- * where surfaces are flat: (Y - Z).(Y - X) <= 0 is friction, the next three are lost in any case, and the last one is the arm's: a body
- * turns by a1 - a0 = dt w x (Jl a0), not dt w x a1. It feeds in where f points towards the centre of what turns, as contact does. Arms Jl a0
- * make it vanish, but then a ball that rolls is braked by f w dt r/2, which is the energy its springs lose as points come and go; with
- * the arm at the end the two are equal, and it rolls on. Rolling matters more; a spin without friction shows the rest (case E12-spin). */
+ * for flat surfaces. (Y - Z).(Y - X) <= 0 is friction, and the next three terms are always losses. The last term is due to the arm: a body
+ * rotates by a1 - a0 = dt w x (Jl a0), not dt w x a1. It adds energy where f points towards the centre of rotation, as contact forces do.
+ * Arms Jl a0 would remove it, but then a rolling ball is braked by f w dt r/2, the energy that its springs lose as points enter and leave
+ * contact. With the arm at the end of the step both effects cancel, and the ball continues to roll. Case E12-spin (a spin without friction) shows
+ * the remaining gain. */
 
 /* ---- forces ---------------------------------------------------------------------------------------------------------- */
 
@@ -234,7 +234,7 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
 
 /* ---- report of an accepted step ---- */
 
-/* What end_step leaves behind for the history table and for frames. */
+/* Results of end_step for the history table and for frames. */
 
 void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces)
 {
@@ -267,7 +267,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
  *
  * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
  * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
- * and the chord the attachment moves along elsewhere (penalty-relaxation.md, section 3). *is_curved: the surface bends at Z, and
+ * and the chord the attachment moves along elsewhere. *is_curved: the surface bends at Z, and
  * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
 static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
 {
@@ -357,8 +357,8 @@ static PetscErrorCode sum_groups(penalty_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As natural_map above, in the plane of the triangle that the attachment ended on. *is_curved: it came from outside that plane, over an
- * edge where the surface bends; the law then starts anew from the edge. */
+/* As natural_map above, in the plane of the last triangle of the attachment. *is_curved: the attachment entered that plane over
+ * an edge of the surface; the law then starts at the edge. */
 static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
 {
   double pull[3], t[3], W[3], miss[3];
@@ -416,7 +416,8 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     tangential(q.normal, f_t);
     sum->n_sliding += q.is_sliding;
     v3_sub(slip, q.Y, q.X);
-    if (q.is_sliding) sum->friction_work -= v3_dot(f_t, slip); /* f_t lies in the plane: what of the way is across it does not count */
+    if (q.is_sliding) sum->friction_work -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement does
+                                                                * not count */
     sum->stored_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->max_penetration = fmax(sum->max_penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
@@ -439,7 +440,7 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
-    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* what lags may have left */
+    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* may remain from a lagged force */
     const pair_report r      = report_pair(c, i, p++, frames);
     sum.n_sliding += c->state[i] == RELAX_SLIDE;
     sum.stored_energy += r.energy;

@@ -296,7 +296,7 @@ static void add_coupling(int64_t *n, int32_t *row, int32_t *col, int64_t i, int6
 }
 
 /* Both ways between a block and a rigid body's two. `row` NULL: count. */
-static void couple(int64_t *n, int32_t *row, int32_t *col, int64_t block, int64_t rigid)
+static void rigid_sides_couple(int64_t *n, int32_t *row, int32_t *col, int64_t block, int64_t rigid)
 {
   for (int k = 0; k < 2; ++k) {
     add_coupling(n, row, col, block, rigid + k);
@@ -319,13 +319,13 @@ PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *a
       const int64_t object = object_block(s, i), source = source_block(s, i);
       if (object < 0) continue;
       if (source >= 0 && last[source] != object) {
-        couple(n, pass ? *row : NULL, *col, source, object);
-        couple(n, pass ? *row : NULL, *col, source + 1, object);
+        rigid_sides_couple(n, pass ? *row : NULL, *col, source, object);
+        rigid_sides_couple(n, pass ? *row : NULL, *col, source + 1, object);
         last[source] = object;
       }
       for (int64_t e = rows.start[i]; e < rows.start[i + 1]; ++e)
         if (last[rows.block[e]] != object) {
-          couple(n, pass ? *row : NULL, *col, rows.block[e], object);
+          rigid_sides_couple(n, pass ? *row : NULL, *col, rows.block[e], object);
           last[rows.block[e]] = object;
         }
     }
@@ -343,7 +343,7 @@ static void add_scaled(double *restrict to, double scale, const double *restrict
 }
 
 /* Pairs that were found during the step are not in the pattern. */
-static void add_if_there(const block_rows *H, int64_t row, int64_t col, double scale, const double *B)
+static void add_if_in_pattern(const block_rows *H, int64_t row, int64_t col, double scale, const double *B)
 {
   double *const to = block_rows_find(H, row, col);
   if (to) add_scaled(to, scale, B);
@@ -366,8 +366,8 @@ static void assemble_touched(const rigid_sides *s, const contact_rows_view *rows
     if (object < 0) continue;
     double B[N_SIDES][N_SIDES][9];
     pair_blocks(s, i, B);
-    add_if_there(H, row, object, w, B[POINT][OBJECT]);
-    add_if_there(H, row, object + 1, w, B[POINT][OBJECT_TURN]);
+    add_if_in_pattern(H, row, object, w, B[POINT][OBJECT]);
+    add_if_in_pattern(H, row, object + 1, w, B[POINT][OBJECT_TURN]);
   }
 }
 
@@ -381,8 +381,8 @@ static void assemble_rigid(const rigid_sides *s, const contact_rows_view *rows, 
   for (int row = 0; row < N_SIDES; ++row) {
     if (at[row] < 0) continue;
     for (int col = 0; col < N_SIDES; ++col)
-      if (at[col] >= 0) add_if_there(H, at[row], at[col], 1.0, B[row][col]);
-    for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) add_if_there(H, at[row], rows->block[e], rows->weight[e], B[row][POINT]);
+      if (at[col] >= 0) add_if_in_pattern(H, at[row], at[col], 1.0, B[row][col]);
+    for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) add_if_in_pattern(H, at[row], rows->block[e], rows->weight[e], B[row][POINT]);
   }
 }
 

@@ -66,7 +66,7 @@ static PetscErrorCode reserve_entries(contact_rows *r, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transpose by counting sort: pairs come out ascending at every block. */
+/* Transpose by counting sort: pairs are ascending at every block. */
 static PetscErrorCode transpose(contact_rows *r)
 {
   PetscFunctionBeginUser;

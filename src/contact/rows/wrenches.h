@@ -9,7 +9,7 @@
 /* One pair seen from one of its rigid bodies. */
 typedef struct {
   int32_t pair;
-  int8_t  is_object; /* the body is what is touched, not the point's */
+  int8_t  is_object; /* the body is the object of the pair, not the body of the point */
 } wrench_side;
 
 enum { WRENCH_MAX_SUMS = 18, WRENCH_CHUNK = 256 };
@@ -21,8 +21,8 @@ void           contact_wrenches_destroy(contact_wrenches **w);
 /* Lists for every frame that has unknowns (frames[i].block >= 0). source, object [n]: the frames of each pair, -1: not rigid. */
 PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int32_t *source, const int32_t *object, int n_frames,
                                       const rigid_frame *frames);
-/* For every frame that has sides: the sum of `term` over them. term adds what n sides contribute to sum [n_sums] and runs in
- * parallel; done is then called once per frame, serially and in order, and puts the sum where it belongs in `out`. */
+/* For every frame that has sides: the sum of `term` over them. term adds the contributions of n sides to sum [n_sums] and runs
+ * in parallel. Then done is called once per frame, serially and in order, and adds the sum to `out`. */
 typedef void (*wrench_term)(const void *context, const wrench_side *sides, int64_t n, double *sum);
 typedef void (*wrench_done)(const void *context, int frame, const double *sum, double *out);
 void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *context, wrench_term term, wrench_done done,

@@ -73,20 +73,20 @@ typedef struct {
 /* Weights below are 0. */
 static const double weight_snap = 1e-9;
 
-static void combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
+static void surface_contact_combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
 {
   v3_set(out, 0.0, 0.0, 0.0);
   for (int k = 0; k < n; ++k) v3_axpy(out, weight[k], surface_at(x, vertex[k]));
 }
 
-/* Two points of one body: have they come so near that this cannot be its own shape? */
+/* Two points of one body: are they closer than its undeformed shape allows? */
 static bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
                         const int32_t *second, const double *weight_second, double distance)
 {
   double a[3], b[3];
   SS_ASSERT(c->rest);
-  combine(c->rest, n_first, first, weight_first, a);
-  combine(c->rest, n_second, second, weight_second, b);
+  surface_contact_combine(c->rest, n_first, first, weight_first, a);
+  surface_contact_combine(c->rest, n_second, second, weight_second, b);
   v3_sub(a, a, b);
   return distance < 0.5 * v3_norm(a);
 }
@@ -121,7 +121,7 @@ static bool surface_face_normal(const double a[9], double n[3])
   return true;
 }
 
-static void take(const double a[9], const double w[3], const double p[3], surface_nearest *best)
+static void update_nearest_point(const double a[9], const double w[3], const double p[3], surface_nearest *best)
 {
   double x[3], d[3];
   for (int k = 0; k < 3; ++k) x[k] = w[0] * a[k] + w[1] * a[3 + k] + w[2] * a[6 + k];
@@ -143,7 +143,7 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
     v3_sub(d, p, a + 3 * j);
     const double ee = v3_dot(e, e), s = ee > 0.0 ? v3_dot(d, e) / ee : 0.0, t = s > weight_snap ? (s < 1.0 - weight_snap ? s : 1.0) : 0.0;
     w[i] = 0.0, w[j] = 1.0 - t, w[k] = t;
-    take(a, w, p, out);
+    update_nearest_point(a, w, p, out);
   }
   v3_sub(e, a + 3, a);
   v3_sub(d, a + 6, a);
@@ -160,7 +160,7 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
     rest -= w[i];
   }
   w[0] = rest;
-  if (w[0] > weight_snap && w[1] > weight_snap && w[2] > weight_snap) take(a, w, p, out);
+  if (w[0] > weight_snap && w[1] > weight_snap && w[2] > weight_snap) update_nearest_point(a, w, p, out);
 }
 
 /* ---- is a point inside the solid? ---- */
@@ -177,7 +177,7 @@ static const double snap = 1e-9;
 
 /* Does the line cross the triangle or its rim? A line within a face of a solid leaves it at an edge. Lines along the triangle do
  * not cross it. 1: outwards, -1: inwards, 0: no; where: position on the line, in (0, 1). */
-static int goes_through(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
+static int line_crosses_triangle(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
                         double *where)
 {
   double e[3], f[3], n[3], d[3], x[3];
@@ -217,7 +217,7 @@ static bool is_other_side(const surface_contact *c, const edge_star *star, const
 {
   double n[3], own[3], corner[9];
   if (!surface_face_normal(a, n)) return false;
-  for (int k = 2; k < 4; ++k) { /* the second runs through the edge the other way */
+  for (int k = 2; k < 4; ++k) { /* the second triangle has the opposite direction along the edge */
     const int order[3] = {k == 2 ? 0 : 1, k == 2 ? 1 : 0, k};
     for (int i = 0; i < 3; ++i) v3_copy(corner + 3 * i, surface_at(c->x0, star->node[order[i]]));
     if (surface_face_normal(corner, own) && v3_dot(n, own) > same_side) return false;
@@ -243,12 +243,12 @@ static bool is_taken(const surface_contact *c, int32_t t, question *p)
   for (int k = 0; k < 3; ++k) at += v[k] == p->in.star->node[0] || v[k] == p->in.star->node[1];
   surface_corners(c, c->x0, t, a);
   if (at == 2) return rises_from(p->in.from, p->in.to, a, a + 3, a + 6);
-  if (goes_through(p->in.from, p->in.to, a, a + 3, a + 6, &where)) return true;
+  if (line_crosses_triangle(p->in.from, p->in.to, a, a + 3, a + 6, &where)) return true;
   surface_nearest_on(a, p->in.to, &near);
   if (near.distance < (1.0 - 1e-9) * p->distance && is_other_side(c, p->in.star, a)) return true;
-  const int way = goes_through(p->in.line, p->in.line + 3, a, a + 3, a + 6, &where);
-  if (way < 0 && where <= p->in.at + snap) p->low = fmax(p->low, where);
-  if (way > 0 && where >= p->in.at - snap) p->high = fmin(p->high, where);
+  const int crossing = line_crosses_triangle(p->in.line, p->in.line + 3, a, a + 3, a + 6, &where);
+  if (crossing < 0 && where <= p->in.at + snap) p->low = fmax(p->low, where);
+  if (crossing > 0 && where >= p->in.at - snap) p->high = fmin(p->high, where);
   return false;
 }
 
@@ -765,8 +765,6 @@ PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **
 
 const triangle_topology *surface_contact_topology(const surface_contact *c) { return c->topology; }
 
-/* ---- queries shared by points and edges ---- */
-
 /* ---- search ---- */
 
 /* Mean edge length of the surfaces in their current shape; summed in chunks of fixed size. */
@@ -784,7 +782,7 @@ static double mean_edge(const surface_contact *c, const double *x)
 
 typedef bool make_spot(const surface_contact *c, int32_t first, int32_t second, surface_spot *out);
 
-static PetscErrorCode collect(surface_contact *c, int64_t n, const broad_phase_pair *pair, make_spot *make)
+static PetscErrorCode surface_contact_collect(surface_contact *c, int64_t n, const broad_phase_pair *pair, make_spot *make)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("surface contacts", n, sizeof *c->flags, &c->flag_capacity, &c->flags));
@@ -859,10 +857,10 @@ PetscErrorCode surface_contact_run(surface_contact *c, const double *x0, const d
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   c->x0 = x0, c->x1 = x1, c->n_spots = 0;
   PetscCall(broad_phase_point_triangle(c->broad, &n_pairs, &pair));
-  PetscCall(collect(c, n_pairs, pair, surface_point_spot));
+  PetscCall(surface_contact_collect(c, n_pairs, pair, surface_point_spot));
   reduce_points(c);
   PetscCall(broad_phase_edge_edge(c->broad, &n_pairs, &pair));
-  PetscCall(collect(c, n_pairs, pair, surface_edge_spot));
+  PetscCall(surface_contact_collect(c, n_pairs, pair, surface_edge_spot));
   if (c->n_spots > 1) qsort(c->spot, (size_t)c->n_spots, sizeof *c->spot, by_feature);
   c->x0 = c->x1 = NULL;
   *n            = c->n_spots;

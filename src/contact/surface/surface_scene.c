@@ -30,7 +30,7 @@ struct surface_scene {
   double          *x0, *x1; /* [n_vertices][3] */
 };
 
-static void clear(surface_scene *f)
+static void surface_scene_clear(surface_scene *f)
 {
   void *arrays[] = {&f->id, &f->index, &f->radius, &f->x0, &f->x1};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -40,7 +40,7 @@ static void clear(surface_scene *f)
 void surface_scene_destroy(surface_scene **f)
 {
   if (!f || !*f) return;
-  clear(*f);
+  surface_scene_clear(*f);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
   memory_free(&(*f)->used);
   memory_free(&(*f)->triangle);
@@ -118,7 +118,7 @@ static int64_t count_points(const body *b)
 }
 
 /* Lay out all parts, surfaces first, so that their features keep their numbers. True if nothing has changed since the last step. */
-static bool lay_out(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources)
+static bool build_scene_layout(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources)
 {
   const int64_t old[4]  = {f->n_vertices, f->n_points, f->n_segments, f->n_triangles};
   bool          is_same = f->contact != NULL;
@@ -157,7 +157,7 @@ typedef struct {
   double  *rest;
 } set_arrays;
 
-static PetscErrorCode allocate(surface_scene *f, set_arrays *a)
+static PetscErrorCode surface_scene_allocate(surface_scene *f, set_arrays *a)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("surfaces", 3 * f->n_triangles, sizeof *a->triangle, &a->triangle));
@@ -198,13 +198,13 @@ static void fill_part(surface_scene *f, const contact_scene *s, int i, set_array
   }
 }
 
-static PetscErrorCode gather(surface_scene *f, const contact_scene *s)
+static PetscErrorCode surface_scene_gather(surface_scene *f, const contact_scene *s)
 {
   set_arrays     a = {0};
   PetscErrorCode code;
   PetscFunctionBegin;
-  clear(f);
-  PetscCall(allocate(f, &a));
+  surface_scene_clear(f);
+  PetscCall(surface_scene_allocate(f, &a));
   for (int i = 0; i < f->n_bodies; ++i) fill_part(f, s, i, &a);
   const surface_set set = {f->n_vertices, f->n_triangles, f->n_points, f->n_segments, a.triangle, a.point, a.segment,
                            f->radius,     f->n_bodies,    a.body,      f->meets,      a.is_rigid, a.rest};
@@ -224,7 +224,7 @@ static void pose(const rigid_frame *frame, const double X[3], double x[3])
 }
 
 /* Positions at the end of the step: velocity v and free fall. */
-static void advance(const contact_scene *s, const double x0[3], const double *v, double x1[3])
+static void surface_scene_advance(const contact_scene *s, const double x0[3], const double *v, double x1[3])
 {
   v3_copy(x1, x0);
   if (!v) return;
@@ -256,18 +256,18 @@ static void place_vertices(surface_scene *f, const contact_scene *s, int i, cons
     double *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
     if (p->fibres.n_segments > 0) {
       v3_copy(x0, p->fibres.x + 3 * k);
-      advance(s, x0, nodes.n == p->n_vertices ? nodes.v + 3 * k : NULL, x1);
+      surface_scene_advance(s, x0, nodes.n == p->n_vertices ? nodes.v + 3 * k : NULL, x1);
     } else if (s->frame[i] >= 0) {
       pose(&s->frames[s->frame[i]], p->surface.x + 3 * k, x0);
       pose(end, p->surface.x + 3 * k, x1);
     } else {
       v3_copy(x0, p->surface.x + 3 * k);
-      advance(s, x0, v ? v + 3 * k : NULL, x1);
+      surface_scene_advance(s, x0, v ? v + 3 * k : NULL, x1);
     }
   }
 }
 
-static PetscErrorCode place(surface_scene *f, const contact_scene *s)
+static PetscErrorCode surface_scene_place(surface_scene *f, const contact_scene *s)
 {
   PetscFunctionBegin;
   for (int i = 0; i < f->n_bodies; ++i) {
@@ -376,8 +376,8 @@ PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int 
   int64_t             n, bad;
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!lay_out(f, s, n_sources, sources)) PetscCall(gather(f, s));
-  PetscCall(place(f, s));
+  if (!build_scene_layout(f, s, n_sources, sources)) PetscCall(surface_scene_gather(f, s));
+  PetscCall(surface_scene_place(f, s));
   PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
   if (bad >= 0) {
     const int32_t i = body_of_vertex(f, bad);

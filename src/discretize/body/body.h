@@ -172,8 +172,7 @@ typedef struct {
   /* y += H x, or y += H^T x, at the state of the last residual(with_tangent = true); without contact. */
   PetscErrorCode (*tangent)(const body *b, const double *x, double *y, bool is_transposed);
   /* y += H x in single precision, for linear solves: relative error 1e-6 of the summed terms. want_single(true) must be called
-   * before
-   * that residual. Either both functions are present or both are NULL; NULL: only the double-precision product exists. */
+   * before that residual. Either both functions are present or both are NULL; NULL: only the double-precision product exists. */
   void (*want_single)(body *b, bool is_wanted);
   PetscErrorCode (*tangent_single)(const body *b, const double *x, double *y);
   /* d [n_blocks][9] += the 3x3 diagonal blocks of H. */
@@ -229,11 +228,9 @@ typedef struct {
   void (*nodes)(const body *b, body_nodes *out);
   /* The fibres of the body, curves with a thickness. A smooth curve is approximated by a sufficient number of segments. */
   void (*segments)(const body *b, body_segments *out);
-  /* Velocity of the material at a spot as a linear map of the body's own blocks: v = sum_k J_k v[block_k], J_k [9] row-major, for
-   * a state
-   * at the start of the step. Returns the number of blocks, at most LOCATION_MAX_BLOCKS. NULL: the map follows from the kind of
-   * feature:
-   * weights of point_row, of the two nodes of a segment, of the three nodes of a triangle, or a rigid motion. */
+  /* Velocity of the material at a spot as a linear map of the body's own blocks: v = sum_k J_k v[block_k], J_k [9] row-major, for a
+   * state at the start of the step. Returns the number of blocks, at most LOCATION_MAX_BLOCKS. NULL: the map follows from the kind
+   * of feature: weights of point_row, of the two nodes of a segment, of the three nodes of a triangle, or a rigid motion. */
   int (*location_jacobian)(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9]);
   /* Pose of a rigid body or obstacle: at time t (v == NULL), or at t + dt for trial velocities v. v is the slice of the body that
    * carries the unknowns, if there is one. */
@@ -254,7 +251,7 @@ typedef struct {
 
   /* Dependent blocks of this step: their velocities are weighted sums of those of other blocks. *follower [n] body-local; the
    * entries of one block are consecutive; a leader is never a dependent block. Borrowed until end_step. The formulation transfers
-   * the forces of dependent blocks to their leaders, see sim/step/followers.h. NULL: none. */
+   * the forces of dependent blocks to their leaders, see sim/step/dependent_nodes.h. NULL: none. */
   int64_t (*followers)(const body *b, const body_dependent_block **follower);
 
   /* For preconditioners that need a matrix; both or neither (NULL). Indices of `couplings` are body-local, those of H global. */

@@ -117,7 +117,7 @@ static PetscErrorCode mesh_file(const file_spec *f, tet_mesh **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both keys, neither, or some that go with the other one: false after a complaint. */
+/* Both keys, neither, or a key that requires the other one; false after a diagnostic. */
 static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnostics *d)
 {
   const int before = diagnostics_count(d);

@@ -68,7 +68,7 @@ const key_table material_keys_snow = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
+static PetscErrorCode snow_prepare(const void *from, void **out)
 {
   const parameters *p = from;
   constants_snow   *c;
@@ -100,7 +100,7 @@ LANE double clamp_slope(double si, double sj, double ti, double tj)
 /* tau_i = 2 mu s_i (s_i - 1) + lambda J (J - 1) at the limited stretches s; p_i = tau_i/sigma_i. With the limits moved out of
  * reach this is the elastic law, so that one loop serves both moments of plasticity. Differences of tau factor:
  *   (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu (s_i + s_j - 1) clamp_slope,  a = that/sigma_i - tau_j/(sigma_i sigma_j). */
-static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+static void snow_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const constants_snow c     = *(const constants_snow *)constants;
@@ -133,7 +133,7 @@ static void stress(const void *constants, int64_t n, const material_row *restric
   }
 }
 
-static void energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+static void snow_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    double *restrict psi)
 {
   const constants_snow c     = *(const constants_snow *)constants;
@@ -167,8 +167,8 @@ const material_law material_law_snow = {.name           = "snow",
                                         .state_unit     = {"1"},
                                         .state_help     = {"J_P: plastic part of the volume ratio; below 1 packed and harder"},
                                         .state_initial  = {1.0},
-                                        .prepare        = prepare,
-                                        .stress         = stress,
-                                        .energy         = energy,
+                                        .prepare        = snow_prepare,
+                                        .stress         = snow_stress,
+                                        .energy         = snow_energy,
                                         .plastic_return = plastic_return,
                                         .wave_speed     = elastic_wave_speed};

@@ -1,4 +1,4 @@
-/* Metals, clay, dough: linear corotated elasticity about the rotation at the start of the step (lagged.c), and von Mises
+/* Metals, clay, dough: linear corotated elasticity about the rotation at the start of the step (linear_corotated.h), and von Mises
  * plasticity with return to the yield surface when the step is accepted. Source: [ZongJiangHan2024], eq. 20 to 26, algorithm 1.
  *
  * With R0 the rotation that the step started from, R that of the trial gradient F, B = sym(F R0^T) and r = yield_stress/(2 mu):
@@ -63,7 +63,7 @@ const key_table material_keys_von_mises = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
+static PetscErrorCode von_mises_prepare(const void *from, void **out)
 {
   const parameters    *p       = from;
   const bool           has_any = !isnan(p->yield_stress), has_bar = !isnan(p->yield_stress_uniaxial);
@@ -149,7 +149,7 @@ static void solve_symmetric(int64_t n, const material_row *restrict W, const mat
     for (int64_t i = 0; i < n; ++i) S[q][i] = M[q][N_SYMMETRIC][i] / M[q][q][i];
 }
 
-static void accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
+static void von_mises_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
                    double *overshoot, double *chord)
 {
   const constants_von_mises *c = constants;
@@ -175,7 +175,7 @@ static void accept(const void *constants, int64_t n, const material_row *start, 
 }
 
 static const material_step step = {
-    .has_rotation = true, .is_convex = true, .largest_turn = LARGEST_TURN, .stress = lagged_stress, .accept = accept};
+    .has_rotation = true, .is_convex = true, .largest_turn = LARGEST_TURN, .stress = lagged_stress, .accept = von_mises_accept};
 
 const material_law material_law_von_mises = {.name             = "von_mises",
                                              .keys             = &material_keys_von_mises,
@@ -185,7 +185,7 @@ const material_law material_law_von_mises = {.name             = "von_mises",
                                              .state_help       = {"accumulated: sum of sqrt(2/3) |increments of plastic strain|_F"},
                                              .state_initial    = {0.0},
                                              .accepts_inverted = true,
-                                             .prepare          = prepare,
+                                             .prepare          = von_mises_prepare,
                                              .step             = &step,
                                              .energy           = linear_corotated_energy,
                                              .wave_speed       = elastic_wave_speed};

@@ -25,7 +25,7 @@ typedef struct {
 } mpm_wall_spec;
 extern const key_table mpm_options_table;
 
-/* What all of them share. */
+/* Shared by all mpm bodies of a scene. */
 typedef struct mpm_world {
   mpm_domain      *domain;
   vector_field  *body_force; /* NULL: none */

@@ -52,7 +52,7 @@ static PetscErrorCode derive_fields(particles *p, const material *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void forget(body *b)
+static void mpm_domain_forget(body *b)
 {
   mpm_domain *d  = domain_of(b);
   d->is_laid_out = d->has_tangent = d->has_last_v = false;
@@ -67,7 +67,7 @@ static PetscErrorCode refresh(body *b, int index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const particle_carrier_ops carrier_ops = {.forget = forget, .refresh = refresh};
+static const particle_carrier_ops carrier_ops = {.forget = mpm_domain_forget, .refresh = refresh};
 
 static const body_ops mpm_domain_ops;
 
@@ -224,7 +224,7 @@ static PetscErrorCode add_sums(const mpm_domain *d, int b, double *sum)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All but what only materials know. */
+/* All totals except those that depend on the material. */
 static void totals_from_sums(const double *sum, const double gravity[3], body_totals *out)
 {
   particle_totals_from(sum, gravity, out);
@@ -351,7 +351,7 @@ static PetscErrorCode reserve_work(mpm_domain *d, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What pulls on the nodes besides internal forces and (unless there are walls) gravity. */
+/* External forces on the nodes, and gravity if there are walls. */
 static PetscErrorCode find_external(mpm_domain *d, double t)
 {
   const mpm_grid *g = d->grid;
@@ -458,7 +458,7 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode product(const mpm_domain *d, const double *x, double *y, bool is_transposed, bool is_single)
+static PetscErrorCode mpm_domain_product(const mpm_domain *d, const double *x, double *y, bool is_transposed, bool is_single)
 {
   const mpm_grid *g = d->grid;
 
@@ -476,7 +476,7 @@ static PetscErrorCode product(const mpm_domain *d, const double *x, double *y, b
 static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bool is_transposed)
 {
   PetscFunctionBeginUser;
-  PetscCall(product(domain_of_const(b), x, y, is_transposed, false));
+  PetscCall(mpm_domain_product(domain_of_const(b), x, y, is_transposed, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,7 +485,7 @@ static void step_want_single(body *b, bool is_wanted) { domain_of(b)->tangent.wa
 static PetscErrorCode step_tangent_single(const body *b, const double *x, double *y)
 {
   PetscFunctionBeginUser;
-  PetscCall(product(domain_of_const(b), x, y, false, true));
+  PetscCall(mpm_domain_product(domain_of_const(b), x, y, false, true));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -44,7 +44,7 @@ typedef struct {
   double U[9][BUFFER], V[9][BUFFER], dp[9][BUFFER], a[3][BUFFER], b[3][BUFFER];
 } stress_batch;
 
-/* What the nodes of a tile lead the deformation gradients of a batch to, into F. */
+/* Trial deformation gradients F of a batch at the node velocities of a tile. */
 LANES_INLINE void lead_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
                              const double *tile, double F[9][BUFFER], double start[9][BUFFER])
 {
@@ -405,7 +405,7 @@ PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the law makes of a batch once v is accepted. Returns the smallest bad particle, or their number. */
+/* Update the state of a batch by its law when v is accepted. Returns the smallest bad particle, or their number. */
 LANES_INLINE int64_t accept_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
                                   int32_t batch, double dt, const double *nodes, const double *leading, stress_batch *s,
                                   material_step_maxima *marks)

@@ -5,7 +5,7 @@
  * The derivative of dt f along dv is dt^2 sum_p V_p dP F0^T grad w, dP from the spectral tangent of the law: with G = sum x_i
  * grad w^T and W = F0 V:  M = U^T G W;  (U^T dP V) = S(M);  Q = U S(M) W^T;  y_i += Q grad w. So a product reads 33 doubles
  * per particle (U, W, p', and the pairs (a + b)/2, (a - b)/2, all scaled by dt^2 V_p) and positions. The
- * transposed product takes p' transposed. Theory: docs/theory/penalty.md. Caller: mpm_domain.c.                                    */
+ * transposed product takes p' transposed. Caller: mpm_domain.c.                                    */
 #ifndef SS_DISCRETIZE_MPM_MPM_FORCE_H
 #define SS_DISCRETIZE_MPM_MPM_FORCE_H
 #include "discretize/mpm/mpm_grid.h"
@@ -36,7 +36,7 @@ PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mp
 double mpm_force_product_flops(int nodes_per_axis);
 /* d [n_dofs][9] = the diagonal blocks of K. */
 PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, double *d);
-/* Whether all laws can make what they have to of v, which has passed mpm_force_residual; if not, *status. */
+/* Check whether all laws can accept v, which has passed mpm_force_residual; if not, *status. */
 PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
                                const char *const *names, double dt, const double *v, step_status *status);
 /* Accept v: F = (I + dt grad v) F0, then the plastic return. Must have passed both. marks [bodies] are raised. */

@@ -39,7 +39,7 @@ void mpm_grid_destroy(mpm_grid **g)
 }
 
 /* At least n items, contents lost. */
-static PetscErrorCode reserve(const char *tag, int64_t n, size_t size, void *array, int64_t *capacity)
+static PetscErrorCode mpm_grid_reserve(const char *tag, int64_t n, size_t size, void *array, int64_t *capacity)
 {
   PetscFunctionBeginUser;
   if (n <= *capacity) PetscFunctionReturn(PETSC_SUCCESS);
@@ -128,7 +128,7 @@ static PetscErrorCode find_starts(mpm_grid *g, int64_t n_keys, int shift, int64_
     if (pass == 1) break;
     for (int64_t c = 0; c < n_chunks; ++c) count[c + 1] += count[c];
     *n = count[n_chunks];
-    PetscCall(reserve("mpm starts", *n + 1, sizeof *g->start, &g->start, &g->starts_capacity));
+    PetscCall(mpm_grid_reserve("mpm starts", *n + 1, sizeof *g->start, &g->start, &g->starts_capacity));
   }
   g->start[*n] = (int32_t)n_keys;
   memory_free(&count);
@@ -208,8 +208,8 @@ static PetscErrorCode add_clusters(mpm_grid *g, int set, particles *p)
     p->n_batches += n_batches;
     p->n_groups += n_groups;
   }
-  PetscCall(reserve("mpm groups", p->n_groups, sizeof *p->groups, &p->groups, &p->groups_capacity));
-  PetscCall(reserve("mpm batches", p->n_batches + 1, sizeof *p->batches, &p->batches, &p->batches_capacity));
+  PetscCall(mpm_grid_reserve("mpm groups", p->n_groups, sizeof *p->groups, &p->groups, &p->groups_capacity));
+  PetscCall(mpm_grid_reserve("mpm batches", p->n_batches + 1, sizeof *p->batches, &p->batches, &p->batches_capacity));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n_new; ++c) {
     const int64_t at = cluster[c].block[0];
@@ -237,8 +237,8 @@ static PetscErrorCode make_blocks(mpm_grid *g)
 
   PetscFunctionBeginUser;
   PetscCheck(n_parts < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "too many MPM grid blocks: use a coarser grid");
-  PetscCall(reserve("mpm block keys", n_parts, sizeof *g->key, &g->key, &g->keys_capacity));
-  PetscCall(reserve("mpm block parts", n_parts, sizeof *g->part, &g->part, &g->parts_capacity));
+  PetscCall(mpm_grid_reserve("mpm block keys", n_parts, sizeof *g->key, &g->key, &g->keys_capacity));
+  PetscCall(mpm_grid_reserve("mpm block parts", n_parts, sizeof *g->part, &g->part, &g->parts_capacity));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < g->n_clusters; ++c) {
     const uint64_t key = cluster_key(g, &g->cluster[c]);
@@ -249,9 +249,9 @@ static PetscErrorCode make_blocks(mpm_grid *g)
   if (g->n_blocks > g->blocks_capacity) {
     const int64_t n = g->n_blocks + g->n_blocks / 4;
     int64_t       zero[3] = {0, 0, 0};
-    PetscCall(reserve("mpm part starts", n + 1, sizeof *g->part_start, &g->part_start, &zero[0]));
-    PetscCall(reserve("mpm nodes", n * BLOCK_NODES, sizeof *g->node_dof, &g->node_dof, &zero[1]));
-    PetscCall(reserve("mpm block positions", n, sizeof *g->block_key, &g->block_key, &zero[2]));
+    PetscCall(mpm_grid_reserve("mpm part starts", n + 1, sizeof *g->part_start, &g->part_start, &zero[0]));
+    PetscCall(mpm_grid_reserve("mpm nodes", n * BLOCK_NODES, sizeof *g->node_dof, &g->node_dof, &zero[1]));
+    PetscCall(mpm_grid_reserve("mpm block positions", n, sizeof *g->block_key, &g->block_key, &zero[2]));
     g->blocks_capacity = n;
   }
 #pragma omp parallel for schedule(static)
@@ -276,9 +276,9 @@ PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodie
   find_box(g, n_bodies, bodies, names, status);
   if (status->code == STEP_OK) {
     const uint64_t n_keys = (uint64_t)g->side[0] * (uint64_t)g->side[1] * (uint64_t)g->side[2] << 6;
-    PetscCall(reserve("mpm keys", n_max, sizeof *g->key, &g->key, &g->keys_capacity));
-    PetscCall(reserve("mpm order", n_max, sizeof *g->order, &g->order, &g->orders_capacity));
-    PetscCall(reserve("mpm order", n_max, sizeof *g->order_scratch, &g->order_scratch, &g->order_scratch_capacity));
+    PetscCall(mpm_grid_reserve("mpm keys", n_max, sizeof *g->key, &g->key, &g->keys_capacity));
+    PetscCall(mpm_grid_reserve("mpm order", n_max, sizeof *g->order, &g->order, &g->orders_capacity));
+    PetscCall(mpm_grid_reserve("mpm order", n_max, sizeof *g->order_scratch, &g->order_scratch, &g->order_scratch_capacity));
     for (int b = 0; b < n_bodies; ++b) {
       make_keys(g, bodies[b]);
       sort_keys_with(bodies[b]->n, bits_for(n_keys), g->key, g->order, (uint64_t *)bodies[b]->scratch, g->order_scratch);
@@ -295,7 +295,7 @@ PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride)
 {
   PetscFunctionBeginUser;
   *stride = (int64_t)n_components * TILE_NODES(g->kernel);
-  PetscCall(reserve("mpm tiles", g->n_clusters * *stride, sizeof(double), &g->tiles, &g->tiles_capacity));
+  PetscCall(mpm_grid_reserve("mpm tiles", g->n_clusters * *stride, sizeof(double), &g->tiles, &g->tiles_capacity));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -338,9 +338,9 @@ PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold)
   if (g->n_dofs > g->dofs_capacity) {
     const int64_t n = g->n_dofs + g->n_dofs / 4;
     int64_t       zero[3] = {0, 0, 0};
-    PetscCall(reserve("mpm dofs", n, sizeof *g->dof_node, &g->dof_node, &zero[0]));
-    PetscCall(reserve("mpm node mass", n, sizeof *g->mass, &g->mass, &zero[1]));
-    PetscCall(reserve("mpm node velocity", 3 * n, sizeof *g->velocity, &g->velocity, &zero[2]));
+    PetscCall(mpm_grid_reserve("mpm dofs", n, sizeof *g->dof_node, &g->dof_node, &zero[0]));
+    PetscCall(mpm_grid_reserve("mpm node mass", n, sizeof *g->mass, &g->mass, &zero[1]));
+    PetscCall(mpm_grid_reserve("mpm node velocity", 3 * n, sizeof *g->velocity, &g->velocity, &zero[2]));
     g->dofs_capacity = n;
   }
 #pragma omp parallel for schedule(static)

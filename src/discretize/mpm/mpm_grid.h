@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
   mpm_kernel    kernel;
-  kernel_factor gradient; /* what particles take for the gradient of a weight: that, or the affine transfer's, w (x_i - x_p)/D */
+  kernel_factor gradient; /* gradient of a weight for particles: that of the spline, or of the affine transfer, w (x_i - x_p)/D */
   double       h;
   int64_t      low[3], side[3];    /* box of blocks: first one and number, this step */
   int64_t      n_clusters;

@@ -76,7 +76,7 @@ LANES_INLINE void  lanes_store(lanes_real *p, lanes x) { *(lanes_unaligned *)p =
 LANES_INLINE row4  row4_load(const lanes_real *p) { return *(const row4_unaligned *)p; }
 LANES_INLINE void  row4_store(lanes_real *p, row4 x) { *(row4_unaligned *)p = x; }
 
-/* x in the first n lanes, 0 in the others, whatever they held. */
+/* x in the first n lanes, 0 in the others. */
 LANES_INLINE lanes lanes_first(lanes x, int n)
 {
   typedef lanes_index mask __attribute__((vector_size(LANES_BYTES)));

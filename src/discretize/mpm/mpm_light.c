@@ -3,11 +3,12 @@
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* What nodes are to each other, this step. */
+/* Relations of nodes in this step. */
 typedef struct {
   const mpm_grid  *grid;
   const mpm_walls *walls;
-  double          *weight; /* [n_dofs] the mass of a node, as if a wall's plane through it were not there [kg]; 0: mirrored, or held whole */
+  double          *weight; /* [n_dofs] mass of a node as if a wall's plane through it did not exist [kg]; 0: mirrored, or fully
+                            * constrained */
   uint8_t         *light;
 } light_nodes;
 

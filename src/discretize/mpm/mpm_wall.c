@@ -81,7 +81,7 @@ PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g)
     if (!is_behind) continue;
     w->held[i]  = 7;
     ghost.image = mpm_grid_find(g, node);
-    if (ghost.image < 0) continue; /* nothing is before the wall there: held */
+    if (ghost.image < 0) continue; /* no node in front of the wall there: constrained */
     PetscCall(memory_reserve("mpm mirrors", w->n_ghosts + 1, sizeof *w->ghost, &w->ghosts_capacity, &w->ghost));
     w->ghost[w->n_ghosts++] = ghost;
   }

@@ -37,12 +37,12 @@ void mpm_walls_free(mpm_walls *w);
 PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g);
 /* full [n_dofs][3] = R x */
 void mpm_walls_expand(const mpm_walls *w, const mpm_grid *g, const double *x, double *full);
-/* f [n_dofs][3] = R^T f, zero where held. */
+/* f [n_dofs][3] = R^T f, zero where constrained. */
 void mpm_walls_fold(const mpm_walls *w, const mpm_grid *g, double *f);
 /* Masses and velocities of the grid as seen by free nodes; mirrored nodes get the velocity of their image. */
 void mpm_walls_fold_grid(const mpm_walls *w, mpm_grid *g);
 /* Put particles that left through a periodic plane back in on the other side. */
 void mpm_walls_wrap(const mpm_walls *w, particles *p);
-/* Is component k of dof i held or mirrored? */
+/* Is component k of dof i constrained or mirrored? */
 static inline bool mpm_walls_held(const mpm_walls *w, int64_t i, int k) { return w->n_walls > 0 && (w->held[i] >> k & 1); }
 #endif

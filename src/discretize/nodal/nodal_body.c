@@ -189,7 +189,7 @@ static void nodal_destroy(body **out)
 
 /* ---- the step ---------------------------------------------------------------------------------------------------------- */
 
-/* Velocities that take held components from where they are to where their motion has them at t + dt. */
+/* Velocities that move constrained components from their current to their prescribed positions at t + dt. */
 static PetscErrorCode prescribe(nodal_body *b, double t, double dt)
 {
   double *place;
@@ -491,7 +491,6 @@ const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .relinearise    = nodal_relinearise};
 
 /* --- momenta --- */
-
 
 bool nodal_body_add_rigid_velocity(nodal_body *b, const double V[3], const double W[3], const double center[3])
 {

@@ -3,9 +3,8 @@
  *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + load) - alpha m_i v_i)
  *
  * Element sets (element_set.h) supply the internal forces f_i. The tangent is one matrix of 3x3 blocks. Velocity components of
- * nodes
- * may be prescribed; the formulation, which sums all forces, replaces their equations by m_i (v_i - prescribed velocity) = 0
- * (body_ops.prescribed). Created by the kinds fem and cloth.                                                              */
+ * nodes may be prescribed; the formulation, which sums all forces, replaces their equations by m_i (v_i - prescribed velocity) = 0
+ * (body_ops.prescribed). Created by the kinds fem and cloth. */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #define SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #include "discretize/body/body.h"
@@ -38,7 +37,7 @@ struct nodal_body {
   int32_t *col;        /* ascending, diagonal included */
   int32_t *transposed; /* slot of block (col, row) */
   double  *value;      /* [blocks][9] -dt^2 df/dx - dt df/dv of the element sets, at the last residual with tangent */
-  /* The step under way. */
+  /* The current step. */
   double   dt;
   int64_t  n_prescribed;
   int64_t *prescribed;          /* component 3 node + axis, ascending */

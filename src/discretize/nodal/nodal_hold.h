@@ -23,9 +23,8 @@ typedef struct {
   vector_field *displacement; /* or NULL */
 } nodal_constraint;
 
-/* Create a hold from an entry of `hold:`, path "bodies.NAME.hold[i]", for n_nodes at rest [n_nodes][3]. Errors are added to `d`;
- * n is
- * then 0. */
+/* Create a hold from an entry of `hold:`, path "bodies.NAME.hold[i]", for n_nodes at rest [n_nodes][3]. Errors are added to `d`; n
+ * is then 0. */
 PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d, nodal_constraint *out);
 void           nodal_constraint_destroy(nodal_constraint *hold);
 /* Set is_held [n_nodes][3] = 1 for every constrained component. */

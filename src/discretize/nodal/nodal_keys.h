@@ -18,10 +18,9 @@ typedef struct {
 
 extern const key_table nodal_damping_table;
 
-/* Damping coefficient beta [s]: `stiffness`, or the value that gives the mode of `frequency` the damping ratio `ratio` = beta
- * omega / 2.
- * 0 if neither is given, or after an error was added to `d`. node, path: of bodies.NAME. formless: the kind, if it has no choice of
- * forms ("cloth"); else NULL. */
+/* Damping coefficient beta [s]: `stiffness`, or the value that gives the mode of `frequency` the damping ratio `ratio` = beta omega
+ * / 2. 0 if neither is given, or after an error was added to `d`. node, path: of bodies.NAME. formless: the kind, if it has no
+ * choice of forms ("cloth"); else NULL. */
 double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, const document_node *node, const char *path,
                           diagnostics *d);
 

@@ -17,7 +17,7 @@ typedef struct {
   void (*restored)(body *carrier, int index);            /* after a restore; NULL: nothing to do */
 } particle_carrier_ops;
 
-/* One of the bodies: `base` comes first, so that a body with the ops that were given to add() can be cast to this. */
+/* One of the bodies: `base` is the first member, so that a body with the ops given to add() can be cast to this. */
 typedef struct {
   body             base;
   particle_bodies *set;

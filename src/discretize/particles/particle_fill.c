@@ -40,7 +40,7 @@ const key_table       particle_pour_table = {.name = "bodies.mpm.pour",
 
 /* --- particles of a shape --- */
 
-/* Releases that would fall into each other are a slip: how far one moves until the next comes is known, in free fall at least. */
+/* Reject releases that would overlap: the displacement between two releases is known, at least in free fall. */
 static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed,
                        diagnostics *d)
 {

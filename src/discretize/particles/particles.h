@@ -18,7 +18,7 @@ typedef struct {
   int32_t first;
   uint8_t n, cell; /* cell in block: (4 i + j) 4 + k */
 } particle_group;
-/* Up to MATERIAL_BATCH particles of one block: what a material law sees at once. Ends where the next one begins. */
+/* Up to MATERIAL_BATCH particles of one block: the unit of a material evaluation. Ends where the next one begins. */
 typedef struct {
   int32_t particle, group;
 } particle_batch;

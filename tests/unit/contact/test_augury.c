@@ -1,4 +1,4 @@
-/* Contact through a grid: what its operators must conserve, reproduce and leave alone [hybrid, sec. 6-10]. */
+/* Grid contact: conservation laws, reproduced motions, and unchanged elements of the operators; the published case. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/boundary_samples.h"
@@ -114,7 +114,7 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
 }
 
 /* The same with corners of nearly zero mass next to others: 16 decades, at which the search for equal masses stops. */
-static void lopsided_masses_have_points(void **state)
+static void elements_with_unequal_masses_are_sampled(void **state)
 {
   (void)state;
   static scene     s;
@@ -144,8 +144,8 @@ static void lopsided_masses_have_points(void **state)
   assert_no_leak();
 }
 
-/* What grows has points drawn anew, the rest keeps its own; elements smaller than a quarter of a cell have none until they grow. */
-static void what_grows_has_more_points(void **state)
+/* Grown elements are resampled, others keep their points; elements smaller than a quarter of a cell have none until they grow. */
+static void grown_elements_get_more_points(void **state)
 {
   (void)state;
   static scene     s;
@@ -196,8 +196,8 @@ static void what_grows_has_more_points(void **state)
   assert_no_leak();
 }
 
-/* Places that no grid can hold are said to be such, with the node; nothing takes part then. */
-static void what_is_out_of_reach_is_said(void **state)
+/* Coordinates out of range set the step status with the node; no element is active then. */
+static void coordinates_out_of_range_set_the_step_status(void **state)
 {
   (void)state;
   static scene s, before;
@@ -228,7 +228,7 @@ static void what_is_out_of_reach_is_said(void **state)
   assert_no_leak();
 }
 
-static void what_cannot_be_sampled_is_named(void **state)
+static void impossible_samples_are_reported(void **state)
 {
   (void)state;
   static scene     s;
@@ -272,7 +272,7 @@ static void momentum_is_conserved(void **state)
   assert_no_leak();
 }
 
-static void translations_pass_unchanged(void **state)
+static void translations_are_reproduced(void **state)
 {
   (void)state;
   static scene s;
@@ -288,7 +288,7 @@ static void translations_pass_unchanged(void **state)
       assert_close(s.v[3 * i + 2], 0.5, 1e-13);
       for (int k = 0; k < 9; ++k) assert_true(fabs(s.A[9 * i + k]) < 1e-11 / dx);
     }
-    /* Rotations come back changed by the element size over the cell's: the theory note measured 1e-3 ... 4e-3. */
+    /* Rotations change by a relative error of the order of the element size over the cell size. */
     double off = 0.0, all = 0.0;
     for (int i = 0; i < 2 * NODES; ++i) {
       v3_cross(s.v + 3 * i, w, s.x + 3 * i);
@@ -444,8 +444,8 @@ static void the_iteration_ends_at_its_tolerance(void **state)
   assert_no_leak();
 }
 
-/* E09: only what is near others and closes in on them takes part; what separates, rests together or is far keeps every bit. */
-static void only_what_closes_takes_part(void **state)
+/* E09: only elements that are near others and approach them are active; separating, resting and distant ones keep every bit. */
+static void only_approaching_elements_are_active(void **state)
 {
   (void)state;
   static scene   s;
@@ -585,8 +585,8 @@ static void sides_of_a_crease_are_not_in_contact(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_keep_mass_and_centre_in_any_shape),
-          cmocka_unit_test(what_cannot_be_sampled_is_named), cmocka_unit_test(lopsided_masses_have_points),
-          cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
-          cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
-          cmocka_unit_test(approaching_bodies_stop_and_separating_ones_continue), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_what_closes_takes_part),
+          cmocka_unit_test(impossible_samples_are_reported), cmocka_unit_test(elements_with_unequal_masses_are_sampled),
+          cmocka_unit_test(grown_elements_get_more_points), cmocka_unit_test(coordinates_out_of_range_set_the_step_status), cmocka_unit_test(momentum_is_conserved),
+          cmocka_unit_test(translations_are_reproduced), cmocka_unit_test(same_bits_on_any_number_of_threads),
+          cmocka_unit_test(approaching_bodies_stop_and_separating_ones_continue), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_approaching_elements_are_active),
           cmocka_unit_test(elements_that_will_collide_are_found), cmocka_unit_test(facing_sides_of_one_body_are_in_contact), cmocka_unit_test(sides_of_a_crease_are_not_in_contact))

@@ -1,4 +1,4 @@
-/* Open surfaces in contact through a grid: cloth has no outside, so that which way is inwards depends on where the others are. */
+/* Open surfaces in contact through a grid: cloth has no outside, so the inward direction depends on the places of the others. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 
@@ -48,7 +48,7 @@ static void find(sheets *s, double dx)
   augury_near_destroy(&near);
 }
 
-/* Velocities after contact of what find() found. */
+/* Velocities after contact of the active elements from find(). */
 static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
 {
   const augury_options o = {.accepts_sliding_change = accepts, .max_iterations = iterations, .tolerance = 1e-12, .side = s->side};
@@ -68,14 +68,14 @@ static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
   augury_destroy(&a);
 }
 
-/* Which way round a sheet is drawn must not matter; others on one side, on the other, on both, with one of them leaving. */
-static void sides_are_those_of_others(void **state)
+/* The orientation of a sheet has no effect; others on one side, on the other, on both, with one of them separating. */
+static void sides_point_to_other_bodies(void **state)
 {
   (void)state;
   static sheets s;
   const double  dx = 1.0 / (SIDE - 1), gap = 0.4 * dx;
   const struct { double below, above; int expected; } cases[] = {
-    {0.0, -1.0, 1},   /* one comes from above, one rests below, as seen from the middle */
+    {0.0, -1.0, 1},   /* one approaches from above, one rests below, as seen from the middle */
     {1.0, 0.0, -1},
     {1.0, -1.0, 0},   /* from both sides */
     {-1.0, -1.0, 1},  /* the one below leaves */
@@ -87,12 +87,12 @@ static void sides_are_those_of_others(void **state)
       lay(&s, 3, z, w, n);
       find(&s, dx);
       assert_int_equal(s.side[middle(0)], turned ? -cases[c].expected : cases[c].expected);
-      /* The outer ones have others on one side alone, and what lies beyond the middle one counts as that. */
+      /* The outer ones have others on one side only, including those beyond the middle one. */
       assert_int_equal(s.side[middle(1)], -1);
       assert_int_equal(s.side[middle(2)], -1);
       assert_int_equal(s.n_active > 0, c < 5);
     }
-  /* Far more than a cell behind what is in front: not a side. */
+  /* Far more than a cell behind the front one: not a side. */
   const double z[3] = {0.0, 0.4 * dx, -1.6 * dx}, w[3] = {0.0, -1.0, 1.0}, n[3] = {1.0, 1.0, 1.0};
   lay(&s, 3, z, w, n);
   find(&s, dx);
@@ -114,7 +114,7 @@ static void sides_are_those_of_others(void **state)
 }
 
 /* Touching exactly: behind a closed surface is where its body is. */
-static void what_touches_is_where_its_body_is(void **state)
+static void side_of_a_touching_body(void **state)
 {
   (void)state;
   static sheets s;
@@ -130,8 +130,9 @@ static void what_touches_is_where_its_body_is(void **state)
   assert_no_leak();
 }
 
-/* E09: a sheet against another, either way up: what closes stops, what parts keeps every bit even at a tenth of a cell. */
-static void sheets_stop_from_either_side(void **state)
+/* E09: a sheet against another, for both orientations: an approaching one stops, a separating one keeps every bit even at a
+ * tenth of a cell. */
+static void sheets_stop_for_both_orientations(void **state)
 {
   (void)state;
   static sheets s;
@@ -169,7 +170,7 @@ static void sheets_stop_from_either_side(void **state)
 }
 
 /* A sheet between two approaching sheets can move either way: it moves with the faster one, and all three get the same velocity. */
-static void squeezed_sheets_stop(void **state)
+static void sheet_between_two_sheets_stops(void **state)
 {
   (void)state;
   static sheets s;
@@ -247,9 +248,9 @@ static void sheet_in_contact_with_a_continuum(void **state)
   assert_no_leak();
 }
 
-/* A sheet in the midst of a continuum that is even all around: it closes in on what is before it. Told that either way is inwards, so
- * that nothing knows an outside, whatever makes both go along is accepted. */
-static void a_sheet_in_a_continuum_goes_along(void **state)
+/* A sheet inside an even continuum approaches the material in front of it. With both sides inwards no outside is known, and any
+ * common velocity is accepted. */
+static void sheet_inside_a_continuum_moves_with_it(void **state)
 {
   (void)state;
   enum { ALL = 19 * 19 * 13 };
@@ -339,7 +340,7 @@ static void folded_sheet_has_self_contact(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(sides_are_those_of_others), cmocka_unit_test(what_touches_is_where_its_body_is),
-          cmocka_unit_test(sheets_stop_from_either_side), cmocka_unit_test(squeezed_sheets_stop),
-          cmocka_unit_test(sheet_in_contact_with_a_continuum), cmocka_unit_test(a_sheet_in_a_continuum_goes_along),
+TEST_MAIN(cmocka_unit_test(sides_point_to_other_bodies), cmocka_unit_test(side_of_a_touching_body),
+          cmocka_unit_test(sheets_stop_for_both_orientations), cmocka_unit_test(sheet_between_two_sheets_stops),
+          cmocka_unit_test(sheet_in_contact_with_a_continuum), cmocka_unit_test(sheet_inside_a_continuum_moves_with_it),
           cmocka_unit_test(folded_sheet_has_self_contact))

@@ -78,7 +78,7 @@ static void look(pair *s)
   augury_near_destroy(&near);
 }
 
-static void ways_lead_to_what_is_nearest(void **state)
+static void directions_point_to_the_nearest_place(void **state)
 {
   (void)state;
   static pair s;
@@ -135,7 +135,7 @@ static double leaves(pair *s, bool is_towards, bool accepts)
   return mean;
 }
 
-static void a_thin_bar_comes_off(void **state)
+static void thin_bar_separates_without_cohesion(void **state)
 {
   (void)state;
   static pair  s;
@@ -146,4 +146,4 @@ static void a_thin_bar_comes_off(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ways_lead_to_what_is_nearest), cmocka_unit_test(a_thin_bar_comes_off))
+TEST_MAIN(cmocka_unit_test(directions_point_to_the_nearest_place), cmocka_unit_test(thin_bar_separates_without_cohesion))

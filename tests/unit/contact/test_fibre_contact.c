@@ -295,7 +295,7 @@ static void closed(void **unused)
   scene_clear(&S);
   add_strand(&S, 0, 0.1, 6, drop, true);
   assert_int_equal(find(&S, false, 0.001, found), 0);
-  scene_clear(&S); /* one side of a ring comes through the other, where it closes, with a dent */
+  scene_clear(&S); /* one side of a ring passes through the other, where it closes, with a dent */
   x[0] = 0.8;
   add_strand(&S, 0, 0.05, N, x, true);
   S.x1[3 * (N / 2)] = 2.0;
@@ -392,7 +392,7 @@ static bool has_spot(int m, int i0, int j0, double reach, int64_t n, const fibre
   return is_found;
 }
 
-/* Wherever strands come within reach, one spot at least is in that very region, about where they are nearest. */
+/* Every region within reach of two strands has at least one spot, near their closest places. */
 static void nothing_is_missed(void **unused)
 {
   (void)unused;
@@ -419,8 +419,8 @@ static void nothing_is_missed(void **unused)
   assert_no_leak();
 }
 
-/* No spot is said twice, and none that is neither a minimum nor on the flat. */
-static void none_is_idle(void **unused)
+/* No spot occurs twice, and every spot is a minimum or on a flat stretch. */
+static void every_contact_is_necessary(void **unused)
 {
   (void)unused;
   int64_t total = 0;
@@ -562,7 +562,7 @@ static void nothing_passes(void **unused)
 
 /* Collisions at the end of the step, head on; with rotation, where the normal is that of the moment; and neighbours in a strand
  * that folds up, which have no contact. */
-static void late_turned_folded(void **unused)
+static void late_rotating_and_folding_collisions(void **unused)
 {
   (void)unused;
   const double x[6] = {0, 0, 0, 1, 0, 0}, y[6] = {0.5, 1, -1, 0.5, 1, 1}, z[6] = {0.5, 0.5, 0.02, 0.5, 1.5, 0.02};
@@ -574,7 +574,7 @@ static void late_turned_folded(void **unused)
   assert_close(found[0].normal[1], -1.0, 1e-9);
   S.x1[1] = S.x1[4] = 0.4899;
   assert_int_equal(find(&S, true, 0.0, found), 0);
-  scene_clear(&S); /* from beyond the tip of z it comes in sideways: what lies between them now points elsewhere */
+  scene_clear(&S); /* it approaches sideways from beyond the tip of z: the vector between them now has another direction */
   add_segment(&S, 0, 0.01, x);
   add_segment(&S, 1, 0.01, z);
   for (int e = 0; e < 2; ++e) S.x1[3 * e + 1] = 1.0, S.x1[3 * e + 2] = 0.01;
@@ -614,14 +614,14 @@ static void thrown(void **unused)
 }
 
 /* A segment that touches at an end and swings through elsewhere also gets a contact there. */
-static void swings_are_found(void **unused)
+static void swinging_segments_are_found(void **unused)
 {
   (void)unused;
   const double x[6] = {0, 0, 0, 1, 0, 0}, y[6] = {0, 0.02, 0, 1, 0.5, 0};
   scene_clear(&S);
   add_segment(&S, 0, 0.01, x);
   add_segment(&S, 1, 0.01, y);
-  v3_set(S.x1 + 9, 1, -0.5, 0.0); /* the far end of the second comes down, through the first */
+  v3_set(S.x1 + 9, 1, -0.5, 0.0); /* the far end of the second moves down, through the first */
   const int64_t n = find(&S, true, 0.001, found);
   assert_sound(&S, n, found, 0.001);
   assert_int_equal(n, 2);
@@ -633,8 +633,8 @@ static void swings_are_found(void **unused)
 
 /* ---- over steps ---- */
 
-/* A short strand slides along another over three of its vertices, and between two: warm starts come along, each once. */
-static void slides_are_matched(void **unused)
+/* A short strand slides along another over three of its vertices, and between two: warm starts move with it, each used once. */
+static void sliding_contacts_are_matched(void **unused)
 {
   (void)unused;
   double            x[15], y[9] = {0, 0.099, -0.5, 0, 0.099, 0.2, 0, 0.099, 0.9};
@@ -661,14 +661,14 @@ static void slides_are_matched(void **unused)
   twice[1].at[0] += 0.1, twice[1].feature[0] = FIBRE_INSIDE, twice[1].feature[1] = FIBRE_FIRST;
   assert_ok(fibre_contact_match(c, 1, last, 2, twice, from));
   assert_true(from[0] == 0 && from[1] == -1);
-  v3_scale(twice[1].normal, -1.0, twice[1].normal); /* nor come to the other side */
+  v3_scale(twice[1].normal, -1.0, twice[1].normal); /* nor change to the other side */
   assert_ok(fibre_contact_match(c, 1, last, 1, twice + 1, from));
   assert_int_equal(from[0], -1);
   fibre_contact_destroy(&c);
   assert_no_leak();
 }
 
-/* Axes that come through each other keep the side they came from, and get it back. */
+/* Axes that pass through each other keep their original side, and return to it. */
 static void sides_are_kept(void **unused)
 {
   (void)unused;
@@ -698,7 +698,7 @@ static void sides_are_kept(void **unused)
 
 /* ---- mistakes ---- */
 
-static void refusals(void **unused)
+static void errors(void **unused)
 {
   (void)unused;
   const double x[9] = {0, 0, 0, 1, 0, 0, 2, 0, 0};
@@ -734,9 +734,8 @@ static void refusals(void **unused)
   assert_no_leak();
 }
 
-/* Looking again, for what has been led elsewhere since: what comes together there, but not what is near contacts that there are,
- * nor of pairs that have stayed as they were. */
-static void again(void **unused)
+/* A second search for changed predictions finds new collisions there, but none near existing contacts, nor of unchanged pairs. */
+static void second_search_finds_new_collisions_only(void **unused)
 {
   (void)unused;
   enum { PAIRS = 3 };
@@ -770,10 +769,10 @@ static void again(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(again), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once),
+TEST_MAIN(cmocka_unit_test(second_search_finds_new_collisions_only), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once),
           cmocka_unit_test(own_strand),
           cmocka_unit_test(ends_and_loops), cmocka_unit_test(coincident), cmocka_unit_test(closed),
-          cmocka_unit_test(nothing_is_missed), cmocka_unit_test(none_is_idle), cmocka_unit_test(order_does_not_matter),
-          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes), cmocka_unit_test(late_turned_folded),
-          cmocka_unit_test(thrown), cmocka_unit_test(swings_are_found), cmocka_unit_test(slides_are_matched),
-          cmocka_unit_test(sides_are_kept), cmocka_unit_test(refusals))
+          cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary), cmocka_unit_test(order_does_not_matter),
+          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes), cmocka_unit_test(late_rotating_and_folding_collisions),
+          cmocka_unit_test(thrown), cmocka_unit_test(swinging_segments_are_found), cmocka_unit_test(sliding_contacts_are_matched),
+          cmocka_unit_test(sides_are_kept), cmocka_unit_test(errors))

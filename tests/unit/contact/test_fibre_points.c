@@ -102,8 +102,8 @@ static double distance(int i, int64_t point, double t, double *at)
   return v3_norm(w);
 }
 
-/* At rest: what is nearest of a strand is found if it is within reach, once; nothing else than local minima is. */
-static void at_rest_all_that_are_near_are_found(void **state)
+/* At rest: the nearest place of a strand is found if it is within reach, once; only local minima are found. */
+static void all_near_points_are_found_at_rest(void **state)
 {
   (void)state;
   const double            margin = 0.003;
@@ -223,4 +223,4 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(at_rest_all_that_are_near_are_found), cmocka_unit_test(fast_points_do_not_pass_fibres), cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(all_near_points_are_found_at_rest), cmocka_unit_test(fast_points_do_not_pass_fibres), cmocka_unit_test(threads_change_no_bit))

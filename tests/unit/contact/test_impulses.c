@@ -4,7 +4,7 @@
 
 static double ends_of[3 * MOST * BOX_NODES];
 
-static void nothing_meets_and_momentum_stays(void **state)
+static void no_collision_remains_and_momentum_is_conserved(void **state)
 {
   (void)state;
   static boxes w;
@@ -85,7 +85,7 @@ static void unresolvable_collision_sets_the_step_status(void **state)
   assert_no_leak();
 }
 
-/* One point on a large held triangle at an angle: friction takes mu times the normal impulse and no more than stops it. */
+/* One point on a large fixed triangle at an angle: friction is mu times the normal impulse, and at most stops it. */
 static void friction_is_coulombs(void **state)
 {
   (void)state;
@@ -191,6 +191,6 @@ static void same_bits_on_any_number_of_threads(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_meets_and_momentum_stays), cmocka_unit_test(zones_keep_angular_momentum),
+TEST_MAIN(cmocka_unit_test(no_collision_remains_and_momentum_is_conserved), cmocka_unit_test(zones_keep_angular_momentum),
           cmocka_unit_test(constrained_vertices_do_not_move), cmocka_unit_test(unresolvable_collision_sets_the_step_status), cmocka_unit_test(friction_is_coulombs), cmocka_unit_test(restitution_and_reported_values),
           cmocka_unit_test(same_bits_on_any_number_of_threads))

@@ -65,7 +65,7 @@ static double lowest_over_walls(const double *x)
   return lowest;
 }
 
-/* Momentum of each body that is not held. */
+/* Momentum of each free body. */
 static void body_momenta(double *P)
 {
   memset(P, 0, 3 * MOST * sizeof *P);
@@ -81,8 +81,8 @@ static bool is_mobile(int b)
   return w.rigid[i] >= 0 ? w.carrier[w.rigid[i]].inverse_mass > 0.0 : w.inverse_mass[i] > 0.0;
 }
 
-/* Each contact in its cone; without zones, what contacts gave to a body is what it got. */
-static void judge_contacts(const impulses *a, const double *P0, double mu, bool has_zones)
+/* Each contact is inside its cone; without zones, the impulses of a body's contacts equal its change of momentum. */
+static void check_contacts(const impulses *a, const double *P0, double mu, bool has_zones)
 {
   double                 given[3 * MOST] = {0.0}, P1[3 * MOST];
   int64_t                n;
@@ -138,7 +138,7 @@ static void no_collision_remains_for_any_kind_of_body(void **state)
     assert_true(r.friction_work <= 0.0);
     if (o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
     if (w.n_walls > 0) assert_true(lowest_over_walls(ends_of) >= 0.5 * lowest);
-    judge_contacts(a, of_bodies, mu, r.n_zones > 0);
+    check_contacts(a, of_bodies, mu, r.n_zones > 0);
     n_with_zones += r.n_zones > 0, n_without += r.n_zones == 0;
     impulses_destroy(&a);
   }
@@ -146,8 +146,8 @@ static void no_collision_remains_for_any_kind_of_body(void **state)
   assert_no_leak();
 }
 
-/* Asking only what changed, on any number of threads, finds what asking every pair finds, in every round. */
-static void searches_and_threads_change_no_bit(void **state)
+/* Testing only changed pairs, on any number of threads, finds the same as testing every pair, in every round. */
+static void same_bits_for_all_searches_and_threads(void **state)
 {
   (void)state;
   static double  first_v[3 * MOST * BOX_NODES];
@@ -235,8 +235,8 @@ static void constrained_components_keep_every_bit(void **state)
   assert_no_leak();
 }
 
-/* A zone with a rigid body turns finitely: momentum stays to rounding, angular momentum changes by the known term, and what else it
- * changes by falls with the square of the step. A zone on a wall moves with the wall. */
+/* A zone with a rigid body has a finite rotation. Momentum is conserved to rounding, angular momentum changes by the known term,
+ * and the remaining change is of second order in the step. A zone on a wall moves with the wall. */
 static void zones_with_a_rigid_body(void **state)
 {
   (void)state;
@@ -346,5 +346,5 @@ static void friction_on_a_rigid_body_converges_within_one_round(void **state)
 
 TEST_MAIN(cmocka_unit_test(no_collision_remains_for_any_kind_of_body), cmocka_unit_test(zones_with_a_rigid_body),
           cmocka_unit_test(constrained_components_keep_every_bit),
-          cmocka_unit_test(searches_and_threads_change_no_bit),
+          cmocka_unit_test(same_bits_for_all_searches_and_threads),
           cmocka_unit_test(friction_on_a_rigid_body_converges_within_one_round))

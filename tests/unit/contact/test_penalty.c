@@ -1,5 +1,5 @@
-/* Penalty contact: the full derivative against differences of g in every combination of point, object and state; momenta;
- * the adjoint; threads; attachments as state. penalty-relaxation.md, sections 5, 6, 8, 11. */
+/* Penalty contact: the full derivative against differences of g in every combination of point, object and state; momenta; the
+ * adjoint; threads; attachments as state. */
 #include "test.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "contact_bodies.h"
@@ -247,9 +247,9 @@ static double *lagged_residual(contact_scheme scheme, double mu, bool at_rest, i
   return g;
 }
 
-/* Against objects that stand still, lagged contact is the implicit force of the point at rest; lagged friction is the implicit force
- * without friction and, whatever the velocity, what friction adds at rest. */
-static void schemes_lag_what_they_say(void **unused)
+/* Against fixed objects, lagged contact is the implicit force of the point at rest. Lagged friction is the implicit force
+ * without friction plus, for any velocity, the friction at rest. */
+static void schemes_lag_their_forces(void **unused)
 {
   (void)unused;
   int64_t n;
@@ -272,7 +272,7 @@ static void schemes_lag_what_they_say(void **unused)
   assert_no_leak();
 }
 
-/* What the points gain, the object loses: linear and about the origin. 16 eps of the sum of what is exchanged. */
+/* The gain of the points equals the loss of the object: linear and about the origin. 16 eps of the sum of exchanged momenta. */
 static void momentum(void **unused)
 {
   (void)unused;
@@ -423,7 +423,7 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-static void not_finite_is_named(void **unused)
+static void non_finite_values_are_reported(void **unused)
 {
   (void)unused;
   world w;
@@ -435,7 +435,7 @@ static void not_finite_is_named(void **unused)
   assert_ok(penalty_contact_residual(w.contact, w.v, w.frames, w.g, true, &status));
   assert_int_equal(status.code, STEP_NOT_FINITE);
   assert_string_equal(status.body, "cloud");
-  assert_int_equal(status.where, 17); /* identities run the other way: 29 comes first in the list of pairs */
+  assert_int_equal(status.where, 17); /* identities are descending: 29 comes first in the list of pairs */
   world_destroy(&w);
   assert_no_leak();
 }
@@ -471,7 +471,7 @@ static void world_create_pair(world w[2], field_table *t[2], double damping)
   end(&w[0], NULL); /* slid away from the closest points */
 }
 
-/* How fast pairs came to be goes through a checkpoint: without it the next forces are others. */
+/* The approach speed of pairs is in the checkpoint: without it the next forces differ. */
 static void speeds_are_state(void **unused)
 {
   (void)unused;
@@ -544,8 +544,8 @@ static void restored_attachments_continue_bit_for_bit(void **unused)
   assert_no_leak();
 }
 
-/* A step that is given up leaves nothing behind; pairs that came apart are forgotten. */
-static void steps_are_all_or_nothing(void **unused)
+/* A rejected step changes no stored state; separated pairs are removed. */
+static void rejected_steps_change_no_attachment(void **unused)
 {
   (void)unused;
   world w;
@@ -573,6 +573,6 @@ static void steps_are_all_or_nothing(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_what_they_say), cmocka_unit_test(momentum), cmocka_unit_test(products),
-          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(not_finite_is_named),
-          cmocka_unit_test(speeds_are_state), cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(steps_are_all_or_nothing))
+TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_their_forces), cmocka_unit_test(momentum), cmocka_unit_test(products),
+          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(non_finite_values_are_reported),
+          cmocka_unit_test(speeds_are_state), cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(rejected_steps_change_no_attachment))

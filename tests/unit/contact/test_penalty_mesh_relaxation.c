@@ -1,4 +1,4 @@
-/* Relaxation on triangle meshes against penalty-relaxation.md, section 4 and its rows of section 11. */
+/* Relaxation on triangle meshes: planes, ridges, borders, closest points, derivatives against differences. */
 #include "relaxation_meshes.h"
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void test_plane(void **unused)
 }
 
 /* Derivatives by central differences with respect to Z and all nodes at once, in random directions. Relaxations whose chain
- * of places changes within the difference are kinks and say nothing. */
+ * changes within the difference are kinks and are skipped. */
 static int check_derivatives(const triangle_mesh *m, const triangle_topology *t, double mu, double size, uint64_t *seen)
 {
   static mesh_relaxation r, p, q;
@@ -138,7 +138,7 @@ static void test_closest_point(void **unused)
     for (int j = 0; j < 3; ++j) Z[j] = uniform(-1.2, 1.2);
     if (v3_norm(Z) < 0.99) continue; /* outside: the nearest point of a convex body is the only local minimum */
     double X0[3];
-    do { /* seen from the far side there are others: the feet of perpendiculars onto faces that look away */
+    do { /* from the far side there are others: feet of perpendiculars onto faces with opposite normals */
       random_attachment(t, &X);
       point_of(t, m->x, &X, X0);
     } while (v3_dot(X0, Z) < 0.5 * v3_norm(Z));

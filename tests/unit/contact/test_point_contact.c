@@ -21,8 +21,8 @@ static void create(level_set *out[N_SETS])
   assert_ok(level_set_cylinder((double[]){0, 0, -0.5}, (double[]){0, 0, 0.5}, 0.01, &out[5]));
 }
 
-/* Whatever small steps find is found, at its place: on the surface, and not after it. What they do not find may only graze. */
-static void ways_are_followed(void **state)
+/* Every contact found by small steps is found, on the surface and not later. Additional contacts may only graze. */
+static void swept_contacts_equal_small_steps(void **state)
 {
   (void)state;
   level_set *set[N_SETS];
@@ -86,4 +86,4 @@ static void nearest_side_comes_first(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ways_are_followed), cmocka_unit_test(nearest_side_comes_first))
+TEST_MAIN(cmocka_unit_test(swept_contacts_equal_small_steps), cmocka_unit_test(nearest_side_comes_first))

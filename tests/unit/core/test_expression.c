@@ -51,7 +51,7 @@ static void test_derivatives(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   static const struct {
@@ -153,4 +153,4 @@ static void test_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_errors), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))

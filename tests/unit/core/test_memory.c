@@ -83,7 +83,7 @@ static void test_reserve_leaves_room(void **state)
   assert_no_leak();
 }
 
-static void test_impossible_sizes_are_refused(void **state)
+static void test_impossible_sizes_are_rejected(void **state)
 {
   (void)state;
   double *x = NULL;
@@ -167,6 +167,6 @@ static void test_arena_reuses_its_chunks(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items), cmocka_unit_test(test_reserve_leaves_room),
-          cmocka_unit_test(test_resize_keeps_and_clears), cmocka_unit_test(test_impossible_sizes_are_refused),
+          cmocka_unit_test(test_resize_keeps_and_clears), cmocka_unit_test(test_impossible_sizes_are_rejected),
           cmocka_unit_test(test_counts_are_right_with_threads), cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks),
           cmocka_unit_test(test_arena_reuses_its_chunks))

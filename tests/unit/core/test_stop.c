@@ -14,7 +14,7 @@ static void wait_for(double seconds)
   nanosleep(&t, NULL);
 }
 
-static void test_a_warning_asks_and_drops_nothing(void **state)
+static void test_a_warning_requests_a_stop_after_the_step(void **state)
 {
   const int warnings[] = {SIGUSR1, SIGXCPU, SIGHUP, SIGUSR2};
   (void)state;
@@ -31,7 +31,7 @@ static void test_a_warning_asks_and_drops_nothing(void **state)
   assert_false(stop_is_urgent());
 }
 
-static void test_the_second_of_the_hard_ones_drops_the_step(void **state)
+static void test_the_second_interrupt_abandons_the_step(void **state)
 {
   const int hard[] = {SIGTERM, SIGINT};
   (void)state;
@@ -98,6 +98,6 @@ static void test_a_deadline_needs_no_signal(void **state)
   assert_false(stop_is_urgent());
 }
 
-TEST_MAIN(cmocka_unit_test(test_a_warning_asks_and_drops_nothing), cmocka_unit_test(test_the_second_of_the_hard_ones_drops_the_step),
+TEST_MAIN(cmocka_unit_test(test_a_warning_requests_a_stop_after_the_step), cmocka_unit_test(test_the_second_interrupt_abandons_the_step),
           cmocka_unit_test(test_a_third_interrupt_leaves_at_once),
           cmocka_unit_test(test_grace_begins_with_sigterm_alone), cmocka_unit_test(test_a_deadline_needs_no_signal))

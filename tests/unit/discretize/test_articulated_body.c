@@ -360,7 +360,7 @@ static void check_refused(const char *text, const char *message)
   finish(&m);
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
 #define TWO "{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}, b: {mass: 1, center_of_mass: [2, 0, 0]}}, joints: "
@@ -397,4 +397,4 @@ static void test_refusals(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum),
           cmocka_unit_test(test_spin), cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop),
-          cmocka_unit_test(test_loop_types), cmocka_unit_test(test_links), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_loop_types), cmocka_unit_test(test_links), cmocka_unit_test(test_errors))

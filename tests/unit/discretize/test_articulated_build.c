@@ -61,7 +61,7 @@ static void check_refused(const char *table, const char *joints, const char *mes
   drop(&m);
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const char *both = HINGE(DRIVE) ", " SLIDE("");
@@ -97,4 +97,4 @@ static int make_file(void **state)
 }
 static int remove_file(void **state) { return (void)state, unlink(file); }
 
-TEST_MAIN(cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_refusals, remove_file))
+TEST_MAIN(cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))

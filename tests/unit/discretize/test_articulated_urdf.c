@@ -103,7 +103,7 @@ static void check_refused(const char *text, int line, const char *message)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
 #define ROBOT(text) "<robot name=\"r\">\n" text "</robot>"
@@ -160,7 +160,7 @@ static void test_refusals(void **state)
 }
 
 /* Of the job: what it adds to a URDF. */
-static void test_job_refusals(void **state)
+static void test_job_errors(void **state)
 {
   (void)state;
   static const char *const more[][2] = {{", joints: {k: {}}", "the urdf has no such joint"},
@@ -203,5 +203,5 @@ static int remove_folder(void **state)
   return rmdir(folder);
 }
 
-TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_refusals), cmocka_unit_test(test_job_refusals),
+TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_errors), cmocka_unit_test(test_job_errors),
           cmocka_unit_test_teardown(test_cut, remove_folder))

@@ -40,7 +40,7 @@ static void stop(world *w)
   diagnostics_destroy(&w->d);
 }
 
-static void bodies_are_made(void **state)
+static void bodies_are_created_from_a_job(void **state)
 {
   (void)state;
   world        w;
@@ -62,7 +62,7 @@ static void bodies_are_made(void **state)
   assert_no_leak();
 }
 
-static void refusals(void **state)
+static void errors(void **state)
 {
   (void)state;
   static const struct {
@@ -163,5 +163,5 @@ static void restored_state_continues_bit_for_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(bodies_are_made), cmocka_unit_test(refusals), cmocka_unit_test(pouring),
+TEST_MAIN(cmocka_unit_test(bodies_are_created_from_a_job), cmocka_unit_test(errors), cmocka_unit_test(pouring),
           cmocka_unit_test(restored_state_continues_bit_for_bit))

@@ -308,7 +308,7 @@ static void same_bits_on_any_threads(void **state)
 }
 
 /* Too fast: before the step by its own velocity, after it by the grid's; then nothing has moved. */
-static void cfl_is_refused(void **state)
+static void steps_beyond_cfl_are_rejected(void **state)
 {
   (void)state;
   const int    n[3] = {10, 10, 10}, lo[3] = {3, 3, 3}, hi[3] = {6, 6, 6};
@@ -410,5 +410,5 @@ static void grains_slide_with_friction(void **state)
 
 TEST_MAIN(cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors),
           cmocka_unit_test(materials_mix), cmocka_unit_test(free_fall), cmocka_unit_test(advection_is_second_order),
-          cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(cfl_is_refused), cmocka_unit_test(sides_of_the_box),
+          cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(steps_beyond_cfl_are_rejected), cmocka_unit_test(sides_of_the_box),
           cmocka_unit_test(grains_slide_with_friction))

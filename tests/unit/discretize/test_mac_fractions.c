@@ -263,7 +263,7 @@ static void shares_add_up_to_one(void **unused)
 }
 
 /* Without half-cells: all else is the same to the bit. */
-static void bare_is_the_same(void **unused)
+static void fractions_without_half_cells_are_the_same(void **unused)
 {
   (void)unused;
   mac_scene            c;
@@ -299,7 +299,7 @@ static void bare_is_the_same(void **unused)
 /* The surface of a pool touches a wall inside a cell at a right angle: W_L next to the wall and inside it have the same distance
  * from it. */
 static bool pool_at_wall(const double x[3]) { return x[2] < 0.5 && x[0] > 0.34375; }
-static void surface_goes_on_in_solids(void **unused)
+static void surface_continues_inside_solids(void **unused)
 {
   (void)unused;
   mac_scene      c;
@@ -429,7 +429,7 @@ static bool sparse_within(const double x[3])
   }
   return !is_sparse || (is_first && !(HAS_BUBBLE && is_middle));
 }
-static void few_grains_are_no_bubble(void **unused)
+static void few_grains_do_not_form_a_bubble(void **unused)
 {
   (void)unused;
   for (int has_bubble = 0; has_bubble < 2; ++has_bubble) {
@@ -645,7 +645,7 @@ static void voxels_are_full_or_empty(void **state)
 TEST_MAIN(cmocka_unit_test(voxels_are_full_or_empty), cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(aligned_boxes_have_their_volume), cmocka_unit_test(shifted_boxes_have_their_volume),
           cmocka_unit_test(planes_cut_faces_exactly),
-          cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
-          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
-          cmocka_unit_test(few_grains_are_no_bubble), cmocka_unit_test(a_surface_is_not_behind_solids),
+          cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(fractions_without_half_cells_are_the_same),
+          cmocka_unit_test(surface_continues_inside_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
+          cmocka_unit_test(few_grains_do_not_form_a_bubble), cmocka_unit_test(a_surface_is_not_behind_solids),
           cmocka_unit_test(images_have_the_image_of_the_system))

@@ -257,7 +257,7 @@ static void solids_are_hit(void **state)
 
 /* Through a plate thinner than half a cell nothing gets: neither what stands beyond its middle after a step nor what is all the way
  * through, though other surfaces are nearer or nothing is in it; at rest or when it is the plate that moves. */
-static void thin_solids_hold(void **state)
+static void thin_solids_stop_particles(void **state)
 {
   (void)state;
   const int    none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
@@ -304,4 +304,4 @@ static void thin_solids_hold(void **state)
 
 TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays),
           cmocka_unit_test(thin_grains_rest),
-          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_hold))
+          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_stop_particles))

@@ -202,7 +202,7 @@ static double strain_at_floor(mac_wall floor, int edge_weights, double wall_fric
   mac_system_destroy(&y), mac_scene_destroy(&c);
   return answer;
 }
-static void walls_hold_by_friction(void **unused)
+static void wall_friction_stops_sliding(void **unused)
 {
   (void)unused;
   assert_close(strain_at_floor(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, NAN), 1.0, 1e-12);
@@ -469,7 +469,7 @@ static double shear_on_plane(double slope, double offset, double friction, doubl
   mac_system_destroy(&y), level_set_destroy(&plane), mac_scene_destroy(&c);
   return v3_dot(along, total);
 }
-static void solids_hold_by_their_friction(void **unused)
+static void friction_of_solids_stops_sliding(void **unused)
 {
   (void)unused;
   for (int tilt = 0; tilt < 3; ++tilt)
@@ -520,7 +520,7 @@ static bool in_shell(const double x[3])
                w = cos(angle) * d[2] - sin(angle) * d[0];
   return fabs(u) < 0.25 && fabs(d[1]) < 0.25 && fabs(w) < 0.25 && x[2] < 0.5;
 }
-static void hollow_bodies_bear_what_is_in_them(void **unused)
+static void hollow_bodies_carry_their_content(void **unused)
 {
   (void)unused;
   static const double g = 9.81, dt = 0.002, rho = 1000.0;
@@ -574,7 +574,7 @@ static double speed_left(mac_wall floor, int edge_weights, double fall, double w
   mac_system_destroy(&y), mac_scene_destroy(&c);
   return hypot(left[0], left[1]);
 }
-static void walls_hold_what_lies_on_them(void **unused)
+static void walls_slow_material_that_lies_on_them(void **unused)
 {
   (void)unused;
   static const double share = 0.5; /* of the layer's mass: on the wall's faces */
@@ -668,7 +668,7 @@ static void crests_are_carried_at(double ahead)
   }
   memory_free(&u), mac_system_destroy(&y), mac_scene_destroy(&c);
 }
-static void crests_are_carried(void **unused)
+static void faces_above_the_surface_are_accelerated(void **unused)
 {
   (void)unused;
   crests_are_carried_at(0.0);
@@ -709,8 +709,8 @@ static void dense_and_filled_cells_are_active(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
-          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(all_sides_have_the_same_boundary_condition),
+          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding), cmocka_unit_test(all_sides_have_the_same_boundary_condition),
           cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
-          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
-          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them),
-          cmocka_unit_test(walls_hold_what_lies_on_them), cmocka_unit_test(crests_are_carried))
+          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(friction_of_solids_stops_sliding),
+          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_carry_their_content),
+          cmocka_unit_test(walls_slow_material_that_lies_on_them), cmocka_unit_test(faces_above_the_surface_are_accelerated))

@@ -278,7 +278,7 @@ static void elastic_states_keep_their_bits(void **state)
 }
 
 /* The smallest bad index, for every entry point; a rejected return mapping changes nothing. */
-static void bad_points_are_named(void **state)
+static void first_bad_point_is_reported(void **state)
 {
   (void)state;
   enum { N = 10 };
@@ -417,4 +417,4 @@ static void projected_tangents_are_nearest(void **state)
 TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
           cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(linear_corotated_is_hooke),
           cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
-          cmocka_unit_test(bad_points_are_named), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))
+          cmocka_unit_test(first_bad_point_is_reported), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

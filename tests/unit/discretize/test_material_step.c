@@ -217,7 +217,7 @@ static void von_mises_returns(void **state)
 }
 
 /* A yielding step with rotation by w: accepted up to 80 degrees, rejected above without changes. */
-static void von_mises_turns(void **state)
+static void von_mises_limits_the_rotation_of_a_step(void **state)
 {
   (void)state;
   material *m = make_dough();
@@ -272,7 +272,7 @@ static void von_mises_turns(void **state)
 
 /* One particle drawn out along x, in steps: |dev tau| rises with slope 2 mu in |dev B|, stops at the yield stress, falls with the same
  * slope from where it has got to; what the volume does stays elastic. */
-static void von_mises_is_drawn(void **state)
+static void von_mises_bar_is_stretched(void **state)
 {
   (void)state;
   material    *m    = make_dough();
@@ -312,7 +312,7 @@ static void von_mises_is_drawn(void **state)
   material_destroy(&m);
 }
 
-static void bad_parameters_are_refused(void **state)
+static void bad_parameters_are_rejected(void **state)
 {
   (void)state;
   static const char *const texts[] = {ELASTIC, ELASTIC "yield_stress: 1 yield_stress_uniaxial: 1 "};
@@ -327,7 +327,7 @@ static void bad_parameters_are_refused(void **state)
 }
 
 /* psi, psi' and psi'' of the volume, which is linear in the step. */
-static void liquid_presses(void **state)
+static void liquid_pressure_is_that_of_the_law(void **state)
 {
   (void)state;
   material *m = make_liquid();
@@ -430,5 +430,5 @@ static void place_does_not_matter(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(lagged_is_quadratic), cmocka_unit_test(lagged_and_current), cmocka_unit_test(von_mises_returns),
-          cmocka_unit_test(von_mises_turns), cmocka_unit_test(von_mises_is_drawn), cmocka_unit_test(bad_parameters_are_refused),
-          cmocka_unit_test(liquid_presses), cmocka_unit_test(liquid_discards_shear), cmocka_unit_test(place_does_not_matter))
+          cmocka_unit_test(von_mises_limits_the_rotation_of_a_step), cmocka_unit_test(von_mises_bar_is_stretched), cmocka_unit_test(bad_parameters_are_rejected),
+          cmocka_unit_test(liquid_pressure_is_that_of_the_law), cmocka_unit_test(liquid_discards_shear), cmocka_unit_test(place_does_not_matter))

@@ -114,7 +114,7 @@ static void test_turns(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   static const char *const bad[][2] = {
@@ -227,4 +227,4 @@ static void test_prescribed_bodies(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))
+TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_errors), cmocka_unit_test(test_prescribed_bodies))

@@ -155,7 +155,7 @@ static void product_single(mpm_domain *d, const double *x, double *y)
 
 /* Against the exact product: every term is rounded to 2^-24, and a node sums some hundred of them. A cloud is dense enough for
  * groups of one vector and more; particles of every cell contribute. */
-static void single_product_is_near(void **state)
+static void single_precision_product_is_accurate(void **state)
 {
   (void)state;
   enum { DENSE = 4000 };
@@ -255,7 +255,7 @@ static void internal_forces_balance(void **state)
 }
 
 /* The status names the body and its smallest bad particle, on any number of threads. */
-static void bad_particles_are_named(void **state)
+static void first_bad_particle_is_reported(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= 3; ++threads) {
@@ -285,6 +285,6 @@ static void bad_particles_are_named(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test_setup(residual_is_the_definition, setup), cmocka_unit_test_setup(tangent_is_the_derivative, setup),
-          cmocka_unit_test_setup(transposed_product_is_the_adjoint, setup), cmocka_unit_test_setup(single_product_is_near, setup),
+          cmocka_unit_test_setup(transposed_product_is_the_adjoint, setup), cmocka_unit_test_setup(single_precision_product_is_accurate, setup),
           cmocka_unit_test_setup(block_diagonal_is_the_diagonal, setup),
-          cmocka_unit_test_setup(internal_forces_balance, setup), cmocka_unit_test_setup(bad_particles_are_named, setup))
+          cmocka_unit_test_setup(internal_forces_balance, setup), cmocka_unit_test_setup(first_bad_particle_is_reported, setup))

@@ -154,7 +154,7 @@ static int64_t light_in_bar(bool is_half)
   mpm_domain_destroy(&d);
   return n_light;
 }
-static void half_a_bar_is_as_light_as_the_whole(void **state)
+static void half_a_bar_has_the_light_nodes_of_the_whole(void **state)
 {
   (void)state;
   const int64_t whole = light_in_bar(false);
@@ -163,7 +163,7 @@ static void half_a_bar_is_as_light_as_the_whole(void **state)
   assert_no_leak();
 }
 
-static void nobody_follows_unless_asked(void **state)
+static void no_dependent_nodes_by_default(void **state)
 {
   (void)state;
   const body_dependent_block *f;
@@ -233,8 +233,8 @@ static void threads_change_nothing(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(light_nodes_depend_on_heavy_ones), cmocka_unit_test(linear_velocities_are_exact),
-                                     cmocka_unit_test(mirrors_are_satisfied), cmocka_unit_test(half_a_bar_is_as_light_as_the_whole),
-                                     cmocka_unit_test(nobody_follows_unless_asked), cmocka_unit_test(moving_nodes_stay_independent),
+                                     cmocka_unit_test(mirrors_are_satisfied), cmocka_unit_test(half_a_bar_has_the_light_nodes_of_the_whole),
+                                     cmocka_unit_test(no_dependent_nodes_by_default), cmocka_unit_test(moving_nodes_stay_independent),
                                      cmocka_unit_test(threads_change_nothing)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -55,7 +55,7 @@ static void test_mass(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   static const struct {
@@ -440,6 +440,6 @@ static void test_displace(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_refusals), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
+TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
           cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin),
           cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))

@@ -164,7 +164,7 @@ static void test_parts_and_counts(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const double     infinite[3] = {INFINITY, 1, 1}, tiny[3] = {1e-9, 1e-9, 1e-9};
@@ -197,4 +197,4 @@ static void test_refusals(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_cells), cmocka_unit_test(test_blue_noise), cmocka_unit_test(test_parts_and_counts),
-          cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_errors))

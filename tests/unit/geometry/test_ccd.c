@@ -367,7 +367,7 @@ static void powers_of_two_change_no_bit(void **unused)
 
 /* ---- special cases ---- */
 
-static void what_is_no_number_collides(void **unused)
+static void non_finite_input_counts_as_collision(void **unused)
 {
   (void)unused;
   for (int k = 0; k < 24; ++k)
@@ -387,7 +387,7 @@ static void what_is_no_number_collides(void **unused)
 }
 
 /* Rotating features that are close and never touch: the number of intervals must stay bounded. */
-static void close_passes_take_few_pieces(void **unused)
+static void close_passes_take_few_subdivisions(void **unused)
 {
   (void)unused;
   int worst = 0;
@@ -435,7 +435,7 @@ static void edges_that_are_almost_parallel(void **unused)
 }
 
 /* The box tests lose no collision: neither exact ones nor approaches to the given distance. */
-static void boxes_hide_nothing(void **unused)
+static void bounding_boxes_miss_no_collision(void **unused)
 {
   (void)unused;
   int n_apart = 0, n_found = 0, n_more = 0;
@@ -487,7 +487,7 @@ static void tolerances_make_no_collisions(void **unused)
   assert_true(n[0][0] > 400 && n[0][1] > 400 && n[1][1] > 400 && passes > 400);
 }
 
-TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(boxes_hide_nothing), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
+TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(bounding_boxes_miss_no_collision), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
           cmocka_unit_test(agrees_with_quadruple_precision), cmocka_unit_test(keeps_the_separation), cmocka_unit_test(symmetries),
-          cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(what_is_no_number_collides),
-          cmocka_unit_test(close_passes_take_few_pieces))
+          cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(non_finite_input_counts_as_collision),
+          cmocka_unit_test(close_passes_take_few_subdivisions))

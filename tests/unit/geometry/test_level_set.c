@@ -239,7 +239,7 @@ static void test_revolution(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   level_set   *s       = NULL;
@@ -475,5 +475,5 @@ static void test_from_mesh(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution), cmocka_unit_test(test_refusals), cmocka_unit_test(test_csg_and_pose),
+TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution), cmocka_unit_test(test_errors), cmocka_unit_test(test_csg_and_pose),
           cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))

@@ -356,7 +356,7 @@ static void test_mesh_file(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   shape_spec         spec = plain(), far = plain(), near = plain();
@@ -469,4 +469,4 @@ static void test_key_table(void **state)
 TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
           cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra), cmocka_unit_test(test_sharp_slices),
           cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
-          cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_errors))

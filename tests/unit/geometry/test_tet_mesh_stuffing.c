@@ -209,7 +209,7 @@ static void test_csg(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const double c[3] = {0}, far[3] = {3, 0, 0}, min[3] = {-1, -1, -1}, max[3] = {4, 1, 1}, open[3] = {INFINITY, 1, 1};
@@ -237,4 +237,4 @@ static void test_refusals(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_angles), cmocka_unit_test(test_angles_of_rough_surfaces), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_sharp_edges),
-          cmocka_unit_test(test_shift_and_threads), cmocka_unit_test(test_csg), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_shift_and_threads), cmocka_unit_test(test_csg), cmocka_unit_test(test_errors))

@@ -26,7 +26,7 @@ static bool exists(const char *folder, int64_t step)
   return access(path, F_OK) == 0;
 }
 
-static void every_bit_comes_back(void **state)
+static void restored_state_has_every_bit(void **state)
 {
   (void)state;
   static const uint64_t odd_bits[] = {0x7ff8000000001234u, 0xfff0000000000000u, 0x7ff0000000000000u, 0x8000000000000000u,
@@ -248,7 +248,7 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
 }
 
 /* A disk that fills up while writing: file sizes limited to 100 kB. */
-static void a_full_disk_costs_nothing(void **state)
+static void a_full_disk_leaves_old_checkpoints(void **state)
 {
   (void)state;
   char folder[256], *path = NULL;
@@ -369,7 +369,7 @@ static void other_shapes_are_differences(void **state)
   assert_no_leak();
 }
 
-static void info_tells_what_is_there(void **state)
+static void info_lists_the_contents(void **state)
 {
   (void)state;
   size_t n = 0;
@@ -395,9 +395,9 @@ static void info_tells_what_is_there(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(every_bit_comes_back), cmocka_unit_test(no_rows_and_no_folder_are_fine),
+TEST_MAIN(cmocka_unit_test(restored_state_has_every_bit), cmocka_unit_test(no_rows_and_no_folder_are_fine),
           cmocka_unit_test(the_same_state_gives_the_same_bytes), cmocka_unit_test(a_state_that_cannot_be_resumed_is_not_written),
           cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(leftovers_are_removed), cmocka_unit_test(kill_at_any_moment_leaves_a_good_one),
-          cmocka_unit_test(a_full_disk_costs_nothing),
+          cmocka_unit_test(a_full_disk_leaves_old_checkpoints),
           cmocka_unit_test(differences_are_found_and_measured), cmocka_unit_test(other_shapes_are_differences),
-          cmocka_unit_test(info_tells_what_is_there))
+          cmocka_unit_test(info_lists_the_contents))

@@ -25,7 +25,7 @@ static char *bytes_of(const char *path, size_t *n)
   return text;
 }
 
-static void the_bytes_are_those_of_the_moment(void **state)
+static void file_has_the_state_at_the_call(void **state)
 {
   (void)state;
   char                  folder[256], path[512];
@@ -116,7 +116,7 @@ static void the_child_dies_with_its_parent(void **state)
   assert_no_leak();
 }
 
-static void room_is_asked_for(void **state)
+static void free_space_is_checked(void **state)
 {
   (void)state;
   assert_true(checkpoint_beside_has_room(0));
@@ -124,5 +124,5 @@ static void room_is_asked_for(void **state)
   assert_false(checkpoint_beside_has_room(1000));
 }
 
-TEST_MAIN(cmocka_unit_test(the_bytes_are_those_of_the_moment), cmocka_unit_test(failures_are_reported),
-          cmocka_unit_test(the_child_dies_with_its_parent), cmocka_unit_test(room_is_asked_for))
+TEST_MAIN(cmocka_unit_test(file_has_the_state_at_the_call), cmocka_unit_test(failures_are_reported),
+          cmocka_unit_test(the_child_dies_with_its_parent), cmocka_unit_test(free_space_is_checked))

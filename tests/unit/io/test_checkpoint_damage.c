@@ -326,7 +326,7 @@ static void damage_from_outside_is_caught_by_the_seal(void **unused)
   tear_down();
 }
 
-static void foreign_contents_are_refused(void **unused)
+static void foreign_contents_are_rejected(void **unused)
 {
   (void)unused;
   set_up();
@@ -342,7 +342,7 @@ static void foreign_contents_are_refused(void **unused)
   tear_down();
 }
 
-static void seals_of_others_are_refused(void **unused)
+static void foreign_seals_are_rejected(void **unused)
 {
   (void)unused;
   set_up();
@@ -402,7 +402,7 @@ static void only_damaged_ones_are_an_error(void **unused)
   tear_down();
 }
 
-static void other_tables_are_refused(void **unused)
+static void other_tables_are_rejected(void **unused)
 {
   (void)unused;
   set_up();
@@ -459,7 +459,7 @@ static void any_flipped_bit_is_caught(void **unused)
   tear_down();
 }
 
-TEST_MAIN(cmocka_unit_test(damage_from_outside_is_caught_by_the_seal), cmocka_unit_test(foreign_contents_are_refused),
-          cmocka_unit_test(seals_of_others_are_refused), cmocka_unit_test(newer_or_unreadable_checkpoints_are_not_skipped),
-          cmocka_unit_test(only_damaged_ones_are_an_error), cmocka_unit_test(other_tables_are_refused),
+TEST_MAIN(cmocka_unit_test(damage_from_outside_is_caught_by_the_seal), cmocka_unit_test(foreign_contents_are_rejected),
+          cmocka_unit_test(foreign_seals_are_rejected), cmocka_unit_test(newer_or_unreadable_checkpoints_are_not_skipped),
+          cmocka_unit_test(only_damaged_ones_are_an_error), cmocka_unit_test(other_tables_are_rejected),
           cmocka_unit_test(any_flipped_bit_is_caught))

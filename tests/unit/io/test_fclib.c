@@ -255,7 +255,7 @@ static void test_other_files(void **state)
 }
 
 /* Each file is good but for one thing. */
-static void test_refusals_local(void **state)
+static void test_errors_local(void **state)
 {
   (void)state;
   fclib_problem p;
@@ -298,7 +298,7 @@ static void test_refusals_local(void **state)
   assert_no_leak();
 }
 
-static void test_refusals_global(void **state)
+static void test_errors_global(void **state)
 {
   (void)state;
   fclib_problem p;
@@ -461,6 +461,6 @@ static void test_collection(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_bytes), cmocka_unit_test(test_storages), cmocka_unit_test(test_half_stored),
-          cmocka_unit_test(test_other_types), cmocka_unit_test(test_other_files), cmocka_unit_test(test_refusals_local), cmocka_unit_test(test_refusals_global),
+          cmocka_unit_test(test_other_types), cmocka_unit_test(test_other_files), cmocka_unit_test(test_errors_local), cmocka_unit_test(test_errors_global),
           cmocka_unit_test(test_invalid_hdf5_is_rejected), cmocka_unit_test(test_writing), cmocka_unit_test(test_products), cmocka_unit_test(test_validation_in_a_child_process),
           cmocka_unit_test(test_collection))

@@ -102,7 +102,7 @@ static int expect_data_there(const char *folder, const char *text)
   return n;
 }
 
-static void the_series_names_what_is_there(void **state)
+static void series_lists_the_existing_frames(void **state)
 {
   (void)state;
   char    folder[256];
@@ -141,7 +141,7 @@ static void the_series_names_what_is_there(void **state)
   assert_no_leak();
 }
 
-static void values_come_back(void **state)
+static void values_are_read_back(void **state)
 {
   (void)state;
   for (int is_double = 0; is_double < 2; ++is_double) {
@@ -256,7 +256,7 @@ static void fibres_are_polylines(void **state)
 }
 
 /* Resume: the same frames give the same XDMF, byte for byte, as a run that was never stopped. */
-static void a_resumed_series_goes_on(void **state)
+static void resumed_series_continues(void **state)
 {
   (void)state;
   char     folder[256], path[300];
@@ -318,7 +318,7 @@ static void frame_cut(const char *folder, int index, int64_t bytes)
 
 /* Resuming looks into the last frame alone: it is found if it is damaged; the others may even be empty. Without a series that can
  * be trusted all are looked into. */
-static void a_resume_looks_at_the_last_frame(void **state)
+static void resume_checks_the_last_frame(void **state)
 {
   (void)state;
   char    folder[256], xmf[300], *said, *path = NULL;
@@ -368,7 +368,7 @@ static void a_resume_looks_at_the_last_frame(void **state)
   assert_no_leak();
 }
 
-static void only_the_fields_asked_for(void **state)
+static void only_requested_fields_are_written(void **state)
 {
   (void)state;
   static const char *const names[] = {"turn", "speed"};
@@ -394,6 +394,6 @@ static void only_the_fields_asked_for(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_series_names_what_is_there), cmocka_unit_test(values_come_back),
-          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(a_resumed_series_goes_on), cmocka_unit_test(a_resume_looks_at_the_last_frame),
-          cmocka_unit_test(only_the_fields_asked_for))
+TEST_MAIN(cmocka_unit_test(series_lists_the_existing_frames), cmocka_unit_test(values_are_read_back),
+          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(resumed_series_continues), cmocka_unit_test(resume_checks_the_last_frame),
+          cmocka_unit_test(only_requested_fields_are_written))

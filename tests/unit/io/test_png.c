@@ -145,7 +145,7 @@ static void test_animation_plays_back(void **state)
   assert_no_leak();
 }
 
-static void test_refusals_leave_nothing(void **state)
+static void test_errors_leave_no_file(void **state)
 {
   (void)state;
   png_animation *a;
@@ -183,4 +183,4 @@ static void test_setup(void **state) { assert_int_equal(make_path(state), 0); }
 static void test_teardown(void **state) { assert_int_equal(remove_path(state), 0); }
 
 TEST_MAIN(cmocka_unit_test(test_setup), cmocka_unit_test(test_libpng_reads_stills), cmocka_unit_test(test_animation_plays_back),
-          cmocka_unit_test(test_refusals_leave_nothing), cmocka_unit_test(test_teardown))
+          cmocka_unit_test(test_errors_leave_no_file), cmocka_unit_test(test_teardown))

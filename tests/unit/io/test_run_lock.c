@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static void a_second_writer_is_refused_by_name(void **state)
+static void second_writer_is_rejected_with_the_owner(void **state)
 {
   (void)state;
   char      folder[256], run[300], expected[64];
@@ -64,7 +64,7 @@ static void the_lock_of_a_killed_process_is_free(void **state)
   assert_no_leak();
 }
 
-static void only_one_of_many_gets_in(void **state)
+static void only_one_of_many_gets_the_lock(void **state)
 {
   (void)state;
   char folder[256];
@@ -74,7 +74,7 @@ static void only_one_of_many_gets_in(void **state)
   assert_no_leak();
 }
 
-static void a_file_in_the_way_is_named(void **state)
+static void obstructing_file_is_reported(void **state)
 {
   (void)state;
   char      folder[256], path[300];
@@ -88,5 +88,5 @@ static void a_file_in_the_way_is_named(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_second_writer_is_refused_by_name), cmocka_unit_test(the_lock_of_a_killed_process_is_free),
-          cmocka_unit_test(only_one_of_many_gets_in), cmocka_unit_test(a_file_in_the_way_is_named))
+TEST_MAIN(cmocka_unit_test(second_writer_is_rejected_with_the_owner), cmocka_unit_test(the_lock_of_a_killed_process_is_free),
+          cmocka_unit_test(only_one_of_many_gets_the_lock), cmocka_unit_test(obstructing_file_is_reported))

@@ -24,7 +24,7 @@ static void put_holder(const char *folder, const char *text)
   fclose(out);
 }
 
-static void a_second_writer_is_refused_by_name(void **state)
+static void second_writer_is_rejected_with_the_owner(void **state)
 {
   (void)state;
   char      folder[256], expected[64];
@@ -69,7 +69,7 @@ static void locks_of_ended_processes(void **state)
   assert_no_leak();
 }
 
-static void only_one_of_many_gets_in(void **state)
+static void only_one_of_many_gets_the_lock(void **state)
 {
   (void)state;
   char folder[256];
@@ -79,5 +79,5 @@ static void only_one_of_many_gets_in(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_second_writer_is_refused_by_name), cmocka_unit_test(locks_of_ended_processes),
-          cmocka_unit_test(only_one_of_many_gets_in))
+TEST_MAIN(cmocka_unit_test(second_writer_is_rejected_with_the_owner), cmocka_unit_test(locks_of_ended_processes),
+          cmocka_unit_test(only_one_of_many_gets_the_lock))

@@ -182,7 +182,7 @@ static void test_written_documents_read_back_equal(void **state)
 
 #define SAYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void test_refusals_name_their_place(void **state)
+static void test_errors_have_positions(void **state)
 {
   static const struct {
     const char *text;
@@ -232,7 +232,7 @@ static void test_refusals_name_their_place(void **state)
   }
 }
 
-static void test_limits_hold(void **state)
+static void test_limits_are_enforced(void **state)
 {
   enum { N = 400000 };
   char *big = malloc(N + 1);
@@ -358,5 +358,5 @@ static void test_includes(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_one_line), cmocka_unit_test(test_every_node_knows_its_place), cmocka_unit_test(test_anchors_and_merges),
-          cmocka_unit_test(test_written_documents_read_back_equal), cmocka_unit_test(test_refusals_name_their_place),
-          cmocka_unit_test(test_limits_hold), cmocka_unit_test(test_includes))
+          cmocka_unit_test(test_written_documents_read_back_equal), cmocka_unit_test(test_errors_have_positions),
+          cmocka_unit_test(test_limits_are_enforced), cmocka_unit_test(test_includes))

@@ -191,8 +191,8 @@ static void same_bits_on_any_team(void **state)
   team_set_threads(0);
 }
 
-/* A point mass on the plane z = 0 held by a penalty force with a sliding attachment, one backward Euler step;
- * penalty-relaxation.md, sections 2 and 6, written out for the plane. */
+/* A point mass on the plane z = 0 with a penalty force and a sliding attachment, one backward Euler step, written out for the
+ * plane. */
 enum {
   MASS,
   DT,
