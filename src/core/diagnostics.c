@@ -1,3 +1,4 @@
+/* List of errors in user input, see diagnostics.h. */
 #include "core/diagnostics.h"
 #include <ctype.h>
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/stat.h>
 #include "core/memory.h"
 
-/* A hostile file can be wrong in 100,000 places; nobody reads more than this. */
+/* A damaged file can have 100,000 errors; more than this is not printed. */
 enum { MAX_PRINTED = 100, MAX_LINE = 2048, FIRST_CAPACITY = 16 };
 
 typedef struct {
@@ -51,7 +52,7 @@ static char *copy_text(const char *s)
   return copy;
 }
 
-static void add(diagnostics *d, document_mark mark, const char *path, const char *format, va_list arguments)
+static void diagnostics_add_entry(diagnostics *d, document_mark mark, const char *path, const char *format, va_list arguments)
 {
   char line[MAX_LINE];
   int  n = 0;
@@ -79,11 +80,11 @@ void diagnostics_add(diagnostics *d, document_mark mark, const char *path, const
 {
   va_list arguments;
   va_start(arguments, format);
-  add(d, mark, path, format, arguments);
+  diagnostics_add_entry(d, mark, path, format, arguments);
   va_end(arguments);
 }
 
-/* The deepest node on the way along dotted keys; NULL if there is none at all. */
+/* The deepest existing node along dotted keys; NULL if there is none at all. */
 static const document_node *descend(const document_node *node, const char *key)
 {
   char name[128];
@@ -108,7 +109,7 @@ void diagnostics_add_under(diagnostics *d, const document_node *node, const char
   va_list              arguments;
   (void)snprintf(full, sizeof full, "%.300s%s%.200s", path, key ? "." : "", key ? key : "");
   va_start(arguments, format);
-  add(d, place ? place->mark : none, full, format, arguments);
+  diagnostics_add_entry(d, place ? place->mark : none, full, format, arguments);
   va_end(arguments);
 }
 
@@ -128,7 +129,7 @@ const char *diagnostics_text(const diagnostics *d, int i)
   return d->item[i].text ? d->item[i].text : "(no memory left for this message)";
 }
 
-static int compare(const void *a, const void *b)
+static int diagnostics_compare(const void *a, const void *b)
 {
   const complaint *x = a, *y = b;
   const int        by_file = strcmp(x->file ? x->file : "", y->file ? y->file : "");
@@ -140,7 +141,7 @@ static int compare(const void *a, const void *b)
 
 void diagnostics_sort(diagnostics *d)
 {
-  if (d->n > 1) qsort(d->item, (size_t)d->n, sizeof *d->item, compare);
+  if (d->n > 1) qsort(d->item, (size_t)d->n, sizeof *d->item, diagnostics_compare);
 }
 
 PetscErrorCode diagnostics_close(diagnostics *d, FILE *out)
@@ -160,7 +161,7 @@ enum { MAX_WORD = 64 };
 static char fold(char c) { return c == '-' ? '_' : (char)tolower((unsigned char)c); }
 
 /* Edit distance with transpositions of neighbours (optimal string alignment). */
-static int distance(const char *a, int n, const char *b, int m)
+static int diagnostics_distance(const char *a, int n, const char *b, int m)
 {
   int row[3][MAX_WORD + 1];
   for (int j = 0; j <= m; ++j) row[0][j] = j;
@@ -202,7 +203,7 @@ const char *diagnostics_nearest(const char *word, int n, const char *const *name
   for (int i = 0; i < n; ++i) {
     const int n_name = (int)strnlen(names[i], MAX_WORD + 1);
     if (n_name > MAX_WORD) continue;
-    int score = distance(word, n_word, names[i], n_name);
+    int score = diagnostics_distance(word, n_word, names[i], n_name);
     if (score > allowed) {
       if (!is_beginning(word, n_word, names[i], n_name)) continue;
       score += MAX_WORD;
@@ -235,7 +236,7 @@ PetscErrorCode diagnostics_read_file(const char *file, const document_node *node
     diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file,
                           is_large   ? "it has more than 64 MiB"
                           : !is_file ? "it is no file"
-                                     : "the disk or the folder refuses");
+                                     : "the disk or the folder rejects it");
     memory_free(text);
   }
   *n = (int)size;

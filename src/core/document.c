@@ -1,3 +1,4 @@
+/* Tree of a parsed YAML document, see document.h. */
 #include "core/document.h"
 #include <string.h>
 #include "core/memory.h"
@@ -167,7 +168,7 @@ const document_node *document_find(const document_node *mapping, const char *key
 
 /* ---- overrides: one step of the path at a time ---- */
 
-/* The place in the tree that a step leads to; made (as NULL) if it was not there. */
+/* The node at one step of a path; created (as NULL) if it does not exist. */
 static PetscErrorCode step_key(document *doc, document_node *at, const char *path, const char *key, size_t n_key,
                                document_mark mark, document_node ***slot)
 {
@@ -242,8 +243,8 @@ PetscErrorCode document_override(document *doc, const char *path, document_node 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Defaults of key tables are written as one line of flow YAML. The folder knows no libyaml, so this reads the few
- * forms they need: plain and double-quoted scalars, [lists], {mappings}. */
+/* Defaults of key tables are written as one line of flow YAML. core does not depend on libyaml, so this reads the few forms they
+ * need: plain and double-quoted scalars, [lists], {mappings}. */
 
 typedef struct {
   document     *doc;
@@ -363,7 +364,7 @@ static bool is_plain(const char *s)
   return true;
 }
 
-/* Decode one UTF-8 character; a stray byte stands for itself. Returns its length. */
+/* Decode one UTF-8 character; an invalid byte represents itself. Returns its length. */
 static int decode(const unsigned char *s, unsigned *code)
 {
   const int n = s[0] < 0xc2 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 1;

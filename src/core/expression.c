@@ -1,3 +1,4 @@
+/* Arithmetic expressions, see expression.h: recursive descent parser, postfix code. */
 #include "core/expression.h"
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static void skip_space(parser *p)
   while (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r') ++p->at;
 }
 
-static bool take(parser *p, const char *token)
+static bool accept_token(parser *p, const char *token)
 {
   skip_space(p);
   const size_t n = strlen(token);
@@ -85,15 +86,15 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static void parse_call(parser *p, operation op, int n_arguments)
 {
-  if (!take(p, "(")) {
+  if (!accept_token(p, "(")) {
     complain(p, "expected ( after a function's name");
     return;
   }
   for (int i = 0; i < n_arguments && !p->problem; ++i) {
-    if (i > 0 && !take(p, ",")) complain(p, "expected a comma and another argument");
+    if (i > 0 && !accept_token(p, ",")) complain(p, "expected a comma and another argument");
     else parse_choice(p);
   }
-  if (!p->problem && !take(p, ")")) complain(p, "expected )");
+  if (!p->problem && !accept_token(p, ")")) complain(p, "expected )");
   emit(p, op, 0, 0.0);
 }
 
@@ -139,9 +140,9 @@ static void parse_name(parser *p)
 static void parse_primary(parser *p)
 {
   skip_space(p);
-  if (take(p, "(")) {
+  if (accept_token(p, "(")) {
     parse_choice(p);
-    if (!p->problem && !take(p, ")")) complain(p, "expected )");
+    if (!p->problem && !accept_token(p, ")")) complain(p, "expected )");
   } else if (is_digit(*p->at) || *p->at == '.') {
     const char  *end;
     const double x = key_text_strtod(p->at, &end); /* in any locale */
@@ -160,14 +161,14 @@ static void parse_unary(parser *p)
 {
   if (++p->depth > EXPRESSION_MAX_DEPTH) complain(p, "nested too deeply");
   if (!p->problem) {
-    if (take(p, "-")) {
+    if (accept_token(p, "-")) {
       parse_unary(p);
       emit(p, OP_NEGATE, 0, 0.0);
-    } else if (take(p, "+")) {
+    } else if (accept_token(p, "+")) {
       parse_unary(p);
     } else {
       parse_primary(p);
-      if (!p->problem && take(p, "^")) {
+      if (!p->problem && accept_token(p, "^")) {
         parse_unary(p);
         emit(p, OP_pow, 0, 0.0);
       }
@@ -180,7 +181,7 @@ static void parse_product(parser *p)
 {
   parse_unary(p);
   while (!p->problem) {
-    const operation op = take(p, "*") ? OP_MULTIPLY : take(p, "/") ? OP_DIVIDE : OP_CONSTANT;
+    const operation op = accept_token(p, "*") ? OP_MULTIPLY : accept_token(p, "/") ? OP_DIVIDE : OP_CONSTANT;
     if (op == OP_CONSTANT) return;
     parse_unary(p);
     emit(p, op, 0, 0.0);
@@ -191,7 +192,7 @@ static void parse_sum(parser *p)
 {
   parse_product(p);
   while (!p->problem) {
-    const operation op = take(p, "+") ? OP_ADD : take(p, "-") ? OP_SUBTRACT : OP_CONSTANT;
+    const operation op = accept_token(p, "+") ? OP_ADD : accept_token(p, "-") ? OP_SUBTRACT : OP_CONSTANT;
     if (op == OP_CONSTANT) return;
     parse_product(p);
     emit(p, op, 0, 0.0);
@@ -206,7 +207,7 @@ static void parse_comparison(parser *p)
   } comparisons[] = {{"<=", OP_LESS_EQUAL}, {">=", OP_GREATER_EQUAL}, {"==", OP_EQUAL}, {"!=", OP_NOT_EQUAL}, {"<", OP_LESS}, {">", OP_GREATER}};
   parse_sum(p);
   for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons && !p->problem; ++i)
-    if (take(p, comparisons[i].token)) {
+    if (accept_token(p, comparisons[i].token)) {
       parse_sum(p);
       emit(p, comparisons[i].op, 0, 0.0);
       return;
@@ -217,9 +218,9 @@ static void parse_choice(parser *p)
 {
   if (++p->depth > EXPRESSION_MAX_DEPTH) complain(p, "nested too deeply");
   if (!p->problem) parse_comparison(p);
-  if (!p->problem && take(p, "?")) {
+  if (!p->problem && accept_token(p, "?")) {
     parse_choice(p);
-    if (!p->problem && !take(p, ":")) complain(p, "expected : after ?");
+    if (!p->problem && !accept_token(p, ":")) complain(p, "expected : after ?");
     if (!p->problem) parse_choice(p);
     emit(p, OP_SELECT, 0, 0.0);
   }
@@ -326,7 +327,7 @@ static dual look_up(const expression *e, dual a)
   return (dual){row[2 * low + 1] + slope * (a.v - row[2 * low]), slope * a.d};
 }
 
-static dual run(const expression *e, const double *vars, int var)
+static dual expression_run(const expression *e, const double *vars, int var)
 {
   dual stack[STACK];
   int  top = 0;
@@ -347,11 +348,11 @@ static dual run(const expression *e, const double *vars, int var)
   return stack[0]; /* cppcheck-suppress uninitvar */
 }
 
-double expression_value(const expression *e, const double *vars) { return run(e, vars, -1).v; }
+double expression_value(const expression *e, const double *vars) { return expression_run(e, vars, -1).v; }
 
 double expression_derivative(const expression *e, const double *vars, int var, double *value)
 {
-  const dual r = run(e, vars, var);
+  const dual r = expression_run(e, vars, var);
   if (value) *value = r.v;
   return r.d;
 }

@@ -140,21 +140,21 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
     n += (size_t)snprintf(out + n, size - n, "%s%s%s%s", i ? ", " : "", quote, spec->choices[i], quote);
 }
 
-static void collect(const key_table *table, const key_table **tables, int *n)
+static void key_table_collect_entries(const key_table *table, const key_table **tables, int *n)
 {
   for (int i = 0; i < *n; ++i)
     if (tables[i] == table) return;
   if (*n == KEY_MAX_NAMES) return;
   tables[(*n)++] = table;
-  for (int v = 0; v < key_table_n_variants(table); ++v) collect(table->variants[v].table, tables, n);
+  for (int v = 0; v < key_table_n_variants(table); ++v) key_table_collect_entries(table->variants[v].table, tables, n);
   for (const key_spec *k = table->keys; k && k->name; ++k)
-    if (k->table) collect(k->table, tables, n);
+    if (k->table) key_table_collect_entries(k->table, tables, n);
 }
 
 int key_table_collect(const key_table *root, const key_table **tables)
 {
   int n = 0;
-  collect(root, tables, &n);
+  key_table_collect_entries(root, tables, &n);
   return n;
 }
 
@@ -984,13 +984,13 @@ static bool same_text(const char *a, const char *b)
   return key_text_real(a, &x) == KEY_TEXT_OK && key_text_real(b, &y) == KEY_TEXT_OK && x == y;
 }
 
-static bool same(const document_node *a, const document_node *b)
+static bool key_table_same(const document_node *a, const document_node *b)
 {
   if (a->kind != b->kind || a->n != b->n) return false;
   if (a->kind == DOCUMENT_SCALAR) return same_text(a->text, b->text);
   for (int i = 0; i < a->n; ++i) {
     const document_node *other = a->kind == DOCUMENT_MAPPING ? document_find(b, a->key[i]) : b->value[i];
-    if (!other || !same(a->value[i], other)) return false;
+    if (!other || !key_table_same(a->value[i], other)) return false;
   }
   return true;
 }
@@ -1084,7 +1084,7 @@ static PetscErrorCode compare_key(comparison *c, const key_spec *k, const docume
     PetscCall(compare_tables(c, k->table, before, after, may_change));
   } else if (is_list && before->kind != DOCUMENT_SCALAR) {
     PetscCall(compare_entries(c, k, before, after, may_change));
-  } else if (!same(before, after)) {
+  } else if (!key_table_same(before, after)) {
     PetscCall(report_difference(c, before, after, may_change));
   }
   c->path[n] = '\0';
@@ -1106,7 +1106,7 @@ static PetscErrorCode compare_tables(comparison *c, const key_table *table, cons
   PetscFunctionBegin;
   const int variant = key_table_variant(table, after);
   if (before->kind != DOCUMENT_MAPPING || after->kind != DOCUMENT_MAPPING || c->depth >= KEY_MAX_DEPTH || variant != key_table_variant(table, before)) {
-    if (!same(before, after)) PetscCall(report_difference(c, before, after, may_change));
+    if (!key_table_same(before, after)) PetscCall(report_difference(c, before, after, may_change));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   ++c->depth;

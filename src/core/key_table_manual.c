@@ -16,7 +16,7 @@ static const char *default_words(const key_spec *k, bool is_one_of)
   return k->is_optional ? "" : "required";
 }
 
-/* Also says which numbers of entries a list may have. */
+/* Also gives the permitted numbers of entries of a list. */
 static void range_words(const key_spec *k, char *out, size_t size)
 {
   char bounds[120];
@@ -506,7 +506,7 @@ static PetscErrorCode choices(text_buffer *b, const char *const *names)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode entry(text_buffer *b, const key_spec *k, int table)
+static PetscErrorCode key_table_manual_entry(text_buffer *b, const key_spec *k, int table)
 {
   static const char *const booleans[] = {"true", "false", NULL};
 
@@ -538,7 +538,7 @@ static PetscErrorCode keys(text_buffer *b, int64_t start, const key_table *table
   PetscFunctionBegin;
   for (const key_spec *k = table->keys; k && k->name; ++k) {
     word.n = 0;
-    PetscCall(entry(&word, k, table_number(k->table, n, tables)));
+    PetscCall(key_table_manual_entry(&word, k, table_number(k->table, n, tables)));
     if (!has_word(b, start, word.data, (size_t)word.n)) PetscCall(text_printf(b, " %s", word.data));
   }
   memory_free(&word.data);

@@ -1,3 +1,4 @@
+/* Conversion of texts to numbers and paths, see key_text.h. */
 #define _GNU_SOURCE /* strtod_l */
 #include "core/key_text.h"
 #include "core/text.h"
@@ -85,7 +86,7 @@ static const char *shortest(double x, char text[KEY_TEXT_REAL])
     const uint64_t away = back > digits ? back - digits : digits - back, most = precision == 15 ? 1000000000000000 : 10000000000000000;
     if (away > 12 && fabs(x) > 1e-290) continue;
     const bool carries = fewer == most; /* 9.99... */
-    if (digits % unit == unit / 2) { /* which side is nearer, these digits no longer tell */
+    if (digits % unit == unit / 2) { /* a tie: more digits are necessary to round correctly */
       snprintf(text, KEY_TEXT_REAL, "%.*g", precision, x);
       for (char *point = text; *point; ++point) *point = *point == ',' ? '.' : *point; /* some locales */
     } else write_digits(is_negative, carries ? most / 10 : fewer, precision, e + carries, text);
@@ -243,7 +244,7 @@ PetscErrorCode key_text_path(document *doc, const char *text, document_mark mark
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no data has set why */
   if (!why[0] && expanded.data[0] != '/') {
     if (!slash || mark.file[0] != '/') {
-      PetscCheck(getcwd(cwd, sizeof cwd), PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot tell the current folder: %s", strerror(errno));
+      PetscCheck(getcwd(cwd, sizeof cwd), PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot determine the current folder: %s", strerror(errno));
       PetscCall(text_printf(&whole, "%s/", strcmp(cwd, "/") ? cwd : ""));
     }
     if (slash) PetscCall(text_append(&whole, mark.file, slash - mark.file + 1));

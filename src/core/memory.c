@@ -74,7 +74,7 @@ static PetscErrorCode report_out_of_memory(const char *tag, int64_t n, size_t si
   char mib[32];
   snprintf(mib, sizeof mib, "%.1f", (double)memory_live() / 1048576.0); /* PETSc formats %f differently */
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
-          "out of memory: %s asked for %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n,
+          "out of memory: %s requested %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n,
           size, mib);
 }
 

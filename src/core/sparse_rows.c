@@ -1,3 +1,4 @@
+/* Scalar sparse matrices in compressed-row format, see sparse_rows.h. */
 #include "core/sparse_rows.h"
 #include "core/memory.h"
 #include <inttypes.h>
@@ -6,7 +7,7 @@
 
 enum { PARALLEL_ENTRIES = 30000 }; /* fewer are done before a team wakes up */
 
-static PetscErrorCode reserve(int64_t n_rows, int64_t n_cols, int64_t n_entries, sparse_rows *out)
+static PetscErrorCode sparse_rows_reserve(int64_t n_rows, int64_t n_cols, int64_t n_entries, sparse_rows *out)
 {
   PetscFunctionBegin;
   *out = (sparse_rows){.n_rows = n_rows, .n_cols = n_cols};
@@ -43,7 +44,7 @@ static void transpose_into(const sparse_rows *from, sparse_rows *to)
 PetscErrorCode sparse_rows_transposed(const sparse_rows *a, sparse_rows *out)
 {
   PetscFunctionBegin;
-  PetscCall(reserve(a->n_cols, a->n_rows, a->start[a->n_rows], out));
+  PetscCall(sparse_rows_reserve(a->n_cols, a->n_rows, a->start[a->n_rows], out));
   transpose_into(a, out);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -118,7 +119,7 @@ static PetscErrorCode copy_rows(const sparse_rows *a, sparse_rows *out)
 {
   PetscFunctionBegin;
   const int64_t n = a->start[a->n_rows];
-  PetscCall(reserve(a->n_rows, a->n_cols, n, out));
+  PetscCall(sparse_rows_reserve(a->n_rows, a->n_cols, n, out));
   memcpy(out->start, a->start, (size_t)(a->n_rows + 1) * sizeof *a->start);
   if (n > 0) memcpy(out->col, a->col, (size_t)n * sizeof *a->col), memcpy(out->value, a->value, (size_t)n * sizeof *a->value);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -177,7 +178,7 @@ PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64
                "%s: entry %" PRId64 " stands in row %" PRId32 ", expected 0 ... %" PRId64, name, k, row[k], n_rows - 1);
   /* compressed rows in the order given, then as above */
   sparse_rows    rows = {0};
-  PetscErrorCode code = reserve(n_rows, n_cols, n_entries, &rows);
+  PetscErrorCode code = sparse_rows_reserve(n_rows, n_cols, n_entries, &rows);
   if (!code) {
     for (int64_t k = 0; k < n_entries; ++k) ++rows.start[row[k] + 1];
     for (int64_t i = 0; i < n_rows; ++i) rows.start[i + 1] += rows.start[i];
@@ -203,7 +204,7 @@ PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const s
   int64_t slot = 0;
   PetscFunctionBegin;
   SS_ASSERT(a->n_rows == b->n_rows && a->n_cols == b->n_cols);
-  PetscCall(reserve(a->n_rows, a->n_cols, a->start[a->n_rows] + b->start[b->n_rows], out));
+  PetscCall(sparse_rows_reserve(a->n_rows, a->n_cols, a->start[a->n_rows] + b->start[b->n_rows], out));
   for (int64_t i = 0; i < a->n_rows; ++i) {
     int64_t k = a->start[i], l = b->start[i];
     while (k < a->start[i + 1] || l < b->start[i + 1]) {
@@ -225,7 +226,7 @@ PetscErrorCode sparse_rows_stacked(const sparse_rows *a, const sparse_rows *b, s
   int64_t                  row = 0, slot = 0;
   PetscFunctionBegin;
   SS_ASSERT(a->n_cols == b->n_cols);
-  PetscCall(reserve(a->n_rows + b->n_rows, a->n_cols, a->start[a->n_rows] + b->start[b->n_rows], out));
+  PetscCall(sparse_rows_reserve(a->n_rows + b->n_rows, a->n_cols, a->start[a->n_rows] + b->start[b->n_rows], out));
   for (int k = 0; k < 2; ++k)
     for (int64_t i = 0; i < part[k]->n_rows; ++i) {
       for (int64_t e = part[k]->start[i]; e < part[k]->start[i + 1]; ++e, ++slot)
@@ -268,7 +269,7 @@ PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, s
   if (!code) code = memory_alloc("product's sums", b->n_cols, sizeof *sum, &sum);
   if (!code) {
     for (int64_t i = 0; i < a->n_rows; ++i) n_entries = product_row(a, b, i, last, sum, n_entries, NULL);
-    code = reserve(a->n_rows, b->n_cols, n_entries, &loose);
+    code = sparse_rows_reserve(a->n_rows, b->n_cols, n_entries, &loose);
   }
   if (!code) {
     for (int64_t j = 0; j < b->n_cols; ++j) last[j] = 0;

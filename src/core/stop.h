@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #define STOP_TWIN 0.2   /* s */
-#define STOP_GRACE 20.0 /* s after SIGTERM, unless stop_set_grace says otherwise */
+#define STOP_GRACE 20.0 /* s after SIGTERM, unless stop_set_grace changes it */
 
 /* Install the handlers. Call after PetscInitialize, which installs handlers of its own. */
 void stop_install(void);

@@ -1,3 +1,4 @@
+/* Singular value decomposition of 3x3 matrices, see svd3.h: Jacobi rotations, vectorised over matrices. */
 #include "core/svd3.h"
 #include "core/lane_math.h"
 #include "core/math3.h"
@@ -16,7 +17,7 @@ static double scale_of(const double *F) /* a power of two, so that scaling is ex
   return largest > 0.0 && isfinite(largest) ? ldexp(1.0, exponent) : 1.0;
 }
 
-static void column(double *o, const double *m, int j)
+static void svd3_column(double *o, const double *m, int j)
 {
   for (int i = 0; i < 3; ++i) o[i] = m[3 * i + j];
 }
@@ -74,7 +75,7 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9])
     n_rotations = 0;
     for (int p = 0; p < 2; ++p)
       for (int q = p + 1; q < 3; ++q) {
-        column(bp, B, p), column(bq, B, q);
+        svd3_column(bp, B, p), svd3_column(bq, B, q);
         const double a = v3_dot(bp, bp), b = v3_dot(bq, bq), g = v3_dot(bp, bq);
         if (a < b) { /* descending order: a quarter turn swaps two columns and keeps det V = 1 */
           rotate_columns(B, p, q, 0.0, -1.0), rotate_columns(V, p, q, 0.0, -1.0);
@@ -88,13 +89,13 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9])
       }
   }
 
-  column(u[0], B, 0);
+  svd3_column(u[0], B, 0);
   const double norm0 = v3_norm(u[0]);
   if (norm0 > 0.0)
     v3_scale(u[0], 1.0 / norm0, u[0]);
   else
     v3_set(u[0], 1.0, 0.0, 0.0); /* F = 0 */
-  column(bp, B, 1), column(bq, B, 2);
+  svd3_column(bp, B, 1), svd3_column(bq, B, 2);
   compute_second_column(u[1], u[0], bp);
   v3_cross(u[2], u[0], u[1]);
   for (int k = 0; k < 3; ++k) set_column(U, k, u[k]);

@@ -1,3 +1,4 @@
+/* Team of OpenMP threads and reductions in fixed order, see team.h. */
 #define _GNU_SOURCE /* sched_setaffinity */
 /* Chunks are summed with 32 accumulators; vectors of few chunks and calls from parallel regions are summed serially, in the same order. */
 #include "core/team.h"

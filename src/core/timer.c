@@ -1,3 +1,4 @@
+/* Stage timers, see timer.h. */
 #include "core/timer.h"
 #include "core/error.h"
 #include <limits.h>

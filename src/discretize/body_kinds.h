@@ -1,6 +1,5 @@
 /* The registry of the kinds of bodies. A new kind has a folder with its key table NAME_body_table and its row NAME_body_kind, and
- * one
- * entry in this table. The manual, the schema and all commands are derived from the table. */
+ * one entry in this table. The manual, the schema and all commands are derived from the table. */
 #ifndef SS_DISCRETIZE_BODY_KINDS_H
 #define SS_DISCRETIZE_BODY_KINDS_H
 #include "discretize/body/body_kind.h"

@@ -1,3 +1,4 @@
+/* Table of contents of a sealed HDF5 file, see catalog.h. */
 #include "io/catalog.h"
 #include "core/memory.h"
 #include "core/version.h"
@@ -10,7 +11,7 @@
 enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_VISITED = 1 << 16, MAX_TEXT = 1 << 28 };
 
 /* Every complaint names the file, the place in it, and the remedy once. */
-#define REFUSE(c, place, format, ...)                                                                                       \
+#define REJECT(c, place, format, ...)                                                                                       \
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: %s " format "; use another file", (c)->path, place, __VA_ARGS__)
 
 PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,
@@ -38,7 +39,7 @@ PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A dataset whose bytes are where they should be: no links elsewhere, no surprises on the way in, not larger than the file. */
+/* Check a dataset: no external links, no unexpected filters, not larger than the file. */
 static PetscErrorCode dataset_check(const catalog *c, hid_t dataset, const char *place, hsize_t n, size_t size, bool is_packed)
 {
   H5_SCOPE(scope);
@@ -47,7 +48,7 @@ static PetscErrorCode dataset_check(const catalog *c, hid_t dataset, const char 
 
   PetscFunctionBegin;
   H5_CALL(c->path, create = h5_keep(&scope, H5Dget_create_plist(dataset)));
-  if (H5Pget_layout(create) != H5D_CHUNKED) REFUSE(c, place, "is %s", "not stored in chunks");
+  if (H5Pget_layout(create) != H5D_CHUNKED) REJECT(c, place, "is %s", "not stored in chunks");
   const int n_filters = H5Pget_nfilters(create);
   for (int i = 0; i < n_filters; ++i) {
     unsigned           flags, values[8];
@@ -57,11 +58,11 @@ static PetscErrorCode dataset_check(const catalog *c, hid_t dataset, const char 
                          (is_packed && (filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_DEFLATE));
     n_foreign += !is_ours;
   }
-  if (n_foreign) REFUSE(c, place, "has %d filters that are not ours", n_foreign);
+  if (n_foreign) REJECT(c, place, "has %d filters that are not ours", n_foreign);
   /* Packed indices shrink by at most a factor of a thousand (deflate's limit); plain data do not shrink at all. */
   const double stored = (double)H5Dget_storage_size(dataset) * (is_packed ? 1032.0 : 1.0);
   if ((double)n * (double)size > stored || H5Dget_storage_size(dataset) > (hsize_t)c->bytes)
-    REFUSE(c, place, "claims %.0f bytes but the file holds fewer", (double)n * (double)size);
+    REJECT(c, place, "has a declared size of %.0f bytes but the file contains fewer", (double)n * (double)size);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -78,14 +79,14 @@ static PetscErrorCode read_job_text(catalog *c)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   H5_CALL(c->path, H5Oget_info_by_name2(c->file, "job", &about, H5O_INFO_BASIC, H5P_DEFAULT));
-  if (about.type != H5O_TYPE_DATASET) REFUSE(c, "/job", "is %s", "not a dataset");
+  if (about.type != H5O_TYPE_DATASET) REJECT(c, "/job", "is %s", "not a dataset");
   H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, "job", H5P_DEFAULT)));
   H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
   const size_t size = H5Tget_size(type);
   if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) || H5Sget_simple_extent_npoints(space) != 1 ||
       size < 1 || size > MAX_TEXT)
-    REFUSE(c, "/job", "is %s", "not a text");
+    REJECT(c, "/job", "is %s", "not a text");
   PetscCall(dataset_check(c, dataset, "/job", 1, size, false));
   PetscCall(memory_alloc("job text", (int64_t)size + 1, 1, &c->job_text));
   H5_CALL(c->path, H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, c->job_text));
@@ -99,14 +100,14 @@ static PetscErrorCode read_head(catalog *c, const char *kind)
 
   PetscFunctionBegin;
   PetscCall(h5_get_text(c->path, c->file, "kind", sizeof is_kind, is_kind));
-  if (strcmp(is_kind, kind)) REFUSE(c, "the file", "says it is a %s", is_kind);
+  if (strcmp(is_kind, kind)) REJECT(c, "the file", "is a %s", is_kind);
   PetscCall(h5_get_text(c->path, c->file, "program", sizeof c->program, c->program));
   PetscCall(h5_get_text(c->path, c->file, "job", sizeof c->job_name, c->job_name));
   PetscCall(h5_get_text(c->path, c->file, "formulation", sizeof c->formulation, c->formulation));
   PetscCall(h5_get_numbers(c->path, c->file, "step", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &c->step));
   PetscCall(h5_get_numbers(c->path, c->file, "time", H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, 1, &c->time));
-  if (c->step < 0) REFUSE(c, "attribute \"step\"", "is negative: %lld", (long long)c->step);
-  if (!isfinite(c->time)) REFUSE(c, "attribute \"time\"", "is %s", "not finite");
+  if (c->step < 0) REJECT(c, "attribute \"step\"", "is negative: %lld", (long long)c->step);
+  if (!isfinite(c->time)) REJECT(c, "attribute \"time\"", "is %s", "not finite");
   PetscCall(read_job_text(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,12 +129,12 @@ static PetscErrorCode read_field(catalog *c, catalog_group *group, hid_t dataset
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
   for (f->type = STORE_F64; f->type < STORE_N_TYPES; ++f->type)
     if (H5Tequal(type, store_file_type(f->type)) > 0) break;
-  if (f->type == STORE_N_TYPES) REFUSE(c, place, "has a type that is %s", "none of ours");
+  if (f->type == STORE_N_TYPES) REJECT(c, place, "has a type that is %s", "none of ours");
   const int rank = H5Sget_simple_extent_ndims(space);
-  if (rank < 1 || rank > 2 || H5Sget_simple_extent_dims(space, dims, NULL) < 0) REFUSE(c, place, "has rank %d", rank);
+  if (rank < 1 || rank > 2 || H5Sget_simple_extent_dims(space, dims, NULL) < 0) REJECT(c, place, "has rank %d", rank);
   if (dims[0] != (hsize_t)group->n_rows)
-    REFUSE(c, place, "has %llu rows, its group has %lld", (unsigned long long)dims[0], (long long)group->n_rows);
-  if (dims[1] < 1 || dims[1] > FIELD_MAX_COMPONENTS) REFUSE(c, place, "has %llu components", (unsigned long long)dims[1]);
+    REJECT(c, place, "has %llu rows, its group has %lld", (unsigned long long)dims[0], (long long)group->n_rows);
+  if (dims[1] < 1 || dims[1] > FIELD_MAX_COMPONENTS) REJECT(c, place, "has %llu components", (unsigned long long)dims[1]);
   f->n_components = (int)dims[1];
   PetscCall(dataset_check(c, dataset, place, dims[0] * dims[1], store_size(f->type), false));
   PetscCall(h5_get_text(c->path, dataset, "unit", sizeof f->unit, f->unit));
@@ -158,7 +159,7 @@ static PetscErrorCode read_topology_size(catalog *c, catalog_group *group)
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
   if (H5Tequal(type, H5T_STD_I32LE) <= 0 || H5Sget_simple_extent_ndims(space) != 2 ||
       H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] != corners)
-    REFUSE(c, place, "is %s", corners == 3 ? "not a list of triangles" : "not a list of segments");
+    REJECT(c, place, "is %s", corners == 3 ? "not a list of triangles" : "not a list of segments");
   PetscCall(dataset_check(c, dataset, place, corners * dims[0], sizeof(int32_t), true));
   group->n_cells = (int64_t)dims[0];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -173,29 +174,29 @@ static PetscErrorCode walk_members(catalog *c, hid_t location, const char *prefi
 
   PetscFunctionBegin;
   H5_CALL(c->path, H5Gget_info(location, &about));
-  if (about.nlinks > MAX_FIELDS) REFUSE(c, prefix, "has %llu members", (unsigned long long)about.nlinks);
+  if (about.nlinks > MAX_FIELDS) REJECT(c, prefix, "has %llu members", (unsigned long long)about.nlinks);
   for (hsize_t i = 0; i < about.nlinks; ++i) {
     H5_SCOPE(scope);
     char       name[96] = "", below[96];
     H5L_info_t link;
     hid_t      member;
     ssize_t    length;
-    if (++c->n_visited > MAX_VISITED) REFUSE(c, prefix, "is one of more than %d objects", MAX_VISITED);
+    if (++c->n_visited > MAX_VISITED) REJECT(c, prefix, "is one of more than %d objects", MAX_VISITED);
     H5_CALL(c->path,
             length = H5Lget_name_by_idx(location, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT));
     const int full = snprintf(below, sizeof below, "%s%s%s", prefix, *prefix ? "/" : "", name);
-    if (length >= (ssize_t)sizeof name || full >= (int)sizeof below) REFUSE(c, prefix, "has the too long name \"%s\"", name);
+    if (length >= (ssize_t)sizeof name || full >= (int)sizeof below) REJECT(c, prefix, "has the too long name \"%s\"", name);
     H5_CALL(c->path, H5Lget_info(location, name, &link, H5P_DEFAULT));
-    if (link.type != H5L_TYPE_HARD) REFUSE(c, below, "is %s", "a link to elsewhere");
+    if (link.type != H5L_TYPE_HARD) REJECT(c, below, "is %s", "a link to elsewhere");
     H5_CALL(c->path, member = h5_keep(&scope, H5Oopen(location, name, H5P_DEFAULT)));
     const H5I_type_t kind = H5Iget_type(member);
     if (kind == H5I_GROUP) {
       PetscCall(walk(c, member, below, depth + 1));
     } else if (kind == H5I_DATASET && i_group >= 0) {
-      if (strlen(name) >= sizeof c->groups->fields->name) REFUSE(c, prefix, "has the too long name \"%s\"", name);
+      if (strlen(name) >= sizeof c->groups->fields->name) REJECT(c, prefix, "has the too long name \"%s\"", name);
       PetscCall(read_field(c, &c->groups[i_group], member, name));
     } else {
-      REFUSE(c, below, "is %s", "neither a group nor a field of one");
+      REJECT(c, below, "is %s", "neither a group nor a field of one");
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -207,9 +208,9 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
   int32_t numbers[2]; /* geometry, n_fields */
 
   PetscFunctionBegin;
-  if (depth > MAX_DEPTH) REFUSE(c, prefix, "is nested deeper than %d", MAX_DEPTH);
+  if (depth > MAX_DEPTH) REJECT(c, prefix, "is nested deeper than %d", MAX_DEPTH);
   if (h5_has_attribute(location, "n_rows")) {
-    if (c->n_groups >= MAX_GROUPS) REFUSE(c, prefix, "is one group too many: %d", c->n_groups);
+    if (c->n_groups >= MAX_GROUPS) REJECT(c, prefix, "is one group too many: %d", c->n_groups);
     PetscCall(memory_resize("catalog", c->n_groups + 1, sizeof *c->groups, &c->groups));
     i_group           = c->n_groups++;
     catalog_group *g = &c->groups[i_group];
@@ -218,14 +219,14 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
     PetscCall(h5_get_numbers(c->path, location, "n_rows", H5T_NATIVE_INT64, H5T_STD_I64LE, 1, &g->n_rows));
     PetscCall(h5_get_numbers(c->path, location, "geometry", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[0]));
     PetscCall(h5_get_numbers(c->path, location, "n_fields", H5T_NATIVE_INT32, H5T_STD_I32LE, 1, &numbers[1]));
-    if (g->n_rows < 0 || g->n_rows > INT64_MAX / 256) REFUSE(c, prefix, "has %lld rows", (long long)g->n_rows);
+    if (g->n_rows < 0 || g->n_rows > INT64_MAX / 256) REJECT(c, prefix, "has %lld rows", (long long)g->n_rows);
     if (numbers[0] < FIELD_GROUP_PLAIN || numbers[0] > FIELD_GROUP_FIBRES)
-      REFUSE(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
+      REJECT(c, prefix, "has the unknown geometry %d", (int)numbers[0]);
     g->geometry = (field_geometry)numbers[0];
   }
   PetscCall(walk_members(c, location, prefix, i_group, depth));
   if (i_group >= 0 && c->groups[i_group].n_fields != numbers[1])
-    REFUSE(c, prefix, "has %d fields, %d were written", c->groups[i_group].n_fields, (int)numbers[1]);
+    REJECT(c, prefix, "has %d fields, %d were written", c->groups[i_group].n_fields, (int)numbers[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +235,7 @@ static int by_name(const void *a, const void *b)
   return strcmp(((const catalog_group *)a)->name, ((const catalog_group *)b)->name);
 }
 
-static PetscErrorCode fill(catalog *c, const char *kind, int newest_format, bool is_quick)
+static PetscErrorCode catalog_fill(catalog *c, const char *kind, int newest_format, bool is_quick)
 {
   char    why[SEALED_WHY];
   hid_t   fields;
@@ -247,7 +248,7 @@ static PetscErrorCode fill(catalog *c, const char *kind, int newest_format, bool
   H5_CALL(c->path, H5Fget_filesize(c->file, &bytes));
   c->bytes = (int64_t)bytes;
   PetscCall(read_head(c, kind));
-  if (H5Lexists(c->file, "fields", H5P_DEFAULT) <= 0) REFUSE(c, "group", "\"%s\" is missing", "fields");
+  if (H5Lexists(c->file, "fields", H5P_DEFAULT) <= 0) REJECT(c, "group", "\"%s\" is missing", "fields");
   H5_CALL(c->path, fields = h5_keep(&c->scope, H5Gopen2(c->file, "fields", H5P_DEFAULT)));
   PetscCall(walk(c, fields, "", 0));
   if (c->n_groups) qsort(c->groups, (size_t)c->n_groups, sizeof *c->groups, by_name);
@@ -261,7 +262,7 @@ PetscErrorCode catalog_open(const char *path, const char *kind, int newest_forma
   PetscFunctionBegin;
   PetscCall(memory_alloc("catalog", 1, sizeof **out, out));
   PetscErrorCode code = file_format(&(*out)->path, "%s", path);
-  if (!code) code = fill(*out, kind, newest_format, is_quick);
+  if (!code) code = catalog_fill(*out, kind, newest_format, is_quick);
   if (code) catalog_close(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -313,7 +314,7 @@ PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **r
   checksum_begin(&sum);
   if (n) checksum_add(&sum, data, (size_t)n * store_size(f->type));
   checksum_end(&sum, words);
-  if (memcmp(words, f->checksum, sizeof words)) REFUSE(c, place + 7, "is damaged: %s", "its checksum does not fit its data");
+  if (memcmp(words, f->checksum, sizeof words)) REJECT(c, place + 7, "is damaged: %s", "its checksum does not fit its data");
   *rows = data;
   data  = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -362,7 +363,7 @@ PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells
   if (g->n_cells) H5_CALL(c->path, H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
   for (int64_t i = 0; i < corners * g->n_cells; ++i)
     if (data[i] < 0 || data[i] >= g->n_rows)
-      REFUSE(c, place, "names vertex %d in %s %lld, there are %lld", (int)data[i], corners == 3 ? "triangle" : "segment",
+      REJECT(c, place, "names vertex %d in %s %lld, there are %lld", (int)data[i], corners == 3 ? "triangle" : "segment",
              (long long)(i / corners), (long long)g->n_rows);
   *cells = data;
   data       = NULL;

@@ -1,3 +1,4 @@
+/* Checkpoints, see checkpoint.h: writing, finding the newest valid one, restoring fields. */
 #include "io/checkpoint.h"
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +45,8 @@ static int newest_first(const void *a, const void *b)
   return (x < y) - (x > y);
 }
 
-/* The steps of all checkpoints in the folder, newest first; none if there is no folder. What killed writers left is removed on request. */
+/* The steps of all checkpoints in the folder, newest first; none if there is no folder. Temporary files of killed writers are
+ * removed on request. */
 static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, int64_t *n, int64_t **steps)
 {
   const struct dirent *entry;
@@ -238,7 +240,7 @@ PetscErrorCode checkpoint_write(const char *directory, const checkpoint_head *he
   PetscCall(file_make_directory(directory));
   PetscCall(path_of(directory, head->step, &path));
   PetscCall(file_temporary(path, &temporary));
-  PetscCall(remove_leftovers(directory)); /* they may be what fills the disk */
+  PetscCall(remove_leftovers(directory)); /* they may fill the disk */
   /* HDF5 takes a full disk badly, so the obvious case is caught before: data, 1/256 for checksums and trees, 1 MB for the rest. */
   const int64_t bytes = state_bytes(table);
   PetscCall(file_check_space(directory, bytes + bytes / 256 + (1 << 20) + (int64_t)(head->job_text ? strlen(head->job_text) : 0)));
@@ -407,7 +409,6 @@ PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_tab
 
 /* Checkpoints for people: info and diff. They walk the file alone and need no scene. */
 
-
 /* ---- info ------------------------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode field_info(const catalog *c, int i_group, int i_field, FILE *out)
@@ -550,7 +551,7 @@ static PetscErrorCode group_diff(const catalog *a, const catalog *b, const int g
 
 static size_t line_length(const char *text) { return strcspn(text, "\n"); }
 
-/* Does `line` stand anywhere in `text`? Jobs are small, so the plain search will do. */
+/* Is `line` a line of `text`? Jobs are small, so plain search is sufficient. */
 static bool has_line(const char *text, const char *line, size_t n)
 {
   while (*text) {

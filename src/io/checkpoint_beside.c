@@ -1,3 +1,4 @@
+/* Checkpoints written by a child process, see checkpoint_beside.h. */
 #include "io/checkpoint_beside.h"
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +11,7 @@
 #include "core/timer.h"
 #include "io/file.h"
 
-/* What the child says at its end, in one write: a pipe takes so little at once. */
+/* Result of the child, sent in one write: a pipe accepts so few bytes at once. */
 typedef struct {
   double seconds;
   char   message[1000];
@@ -49,11 +50,11 @@ static void child_of(pid_t parent, int out, const char *directory, const checkpo
   const double begun = timer_now();
   report       said  = {0};
 
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else may get the run while this one writes to it */
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the parent dies, stop writing: another process may take over the run */
   if (getppid() != parent) _exit(1);
   error_clear();
   PetscErrorCode code = checkpoint_write(directory, head, table, keep);
-  if (!code) code = flush_now(false); /* what was put off would be forgotten with this process */
+  if (!code) code = flush_now(false); /* delayed flushes would be lost with this process */
   said.seconds              = timer_now() - begun;
   if (code) snprintf(said.message, sizeof said.message, "%s", error_message());
   const ssize_t n = write(out, &said, sizeof said);
@@ -99,7 +100,7 @@ PetscErrorCode checkpoint_beside_poll(checkpoint_beside **b, bool wait, checkpoi
   end->is_written     = is_heard && ended > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   end->seconds        = said.seconds;
   if (!end->is_written)
-    log_warn("the checkpoint of step %lld could not be written beside the computation: %s", (long long)end->step,
+    log_warn("the checkpoint of step %lld could not be written in the background: %s", (long long)end->step,
              is_heard && *said.message ? said.message : "its process was killed");
   close((*b)->pipe);
   memory_free(b);

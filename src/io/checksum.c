@@ -1,3 +1,4 @@
+/* The 256-bit checksum, see checksum.h. */
 #include "io/checksum.h"
 #include <endian.h>
 #include <stdio.h>
@@ -5,8 +6,8 @@
 
 static const uint64_t MULTIPLIER = 0x9e3779b97f4a7c15u; /* odd, hence invertible modulo 2^64: the golden ratio's bits */
 
-static inline uint64_t turn(uint64_t x, int n) { return x << n | x >> (64 - n); }
-static inline uint64_t step(uint64_t lane, uint64_t word) { return turn((lane ^ word) * MULTIPLIER, 29); }
+static inline uint64_t checksum_turn(uint64_t x, int n) { return x << n | x >> (64 - n); }
+static inline uint64_t step(uint64_t lane, uint64_t word) { return checksum_turn((lane ^ word) * MULTIPLIER, 29); }
 
 void checksum_begin(checksum *c)
 {
@@ -52,10 +53,10 @@ void checksum_end(checksum *c, uint64_t sum[CHECKSUM_WORDS])
 
   memset(c->rest + c->n_rest, 0, sizeof c->rest - c->n_rest);
   if (c->n_rest) blocks(c, c->rest, 1);
-  h[0] = step(h[0], c->n_bytes); /* tells zeros at the end from padding */
+  h[0] = step(h[0], c->n_bytes); /* separates zeros at the end from padding */
   for (int round = 0; round < 3; ++round)
     for (int i = 0; i < CHECKSUM_WORDS; ++i) {
-      h[(i + 1) % CHECKSUM_WORDS] += turn(h[i], 31);
+      h[(i + 1) % CHECKSUM_WORDS] += checksum_turn(h[i], 31);
       h[i] = (h[i] ^ h[i] >> 32) * MULTIPLIER;
     }
   memcpy(sum, h, CHECKSUM_WORDS * sizeof *sum);

@@ -1,3 +1,4 @@
+/* Reader and writer of FCLIB files, see fclib.h. */
 #include "io/fclib.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include "io/html.h"
 #include "io/sealed_file.h"
 
-/* Entries as they stand in the file. */
+/* Entries as stored in the file. */
 typedef struct {
   int64_t  n;
   int64_t *row, *column; /* [n] */
@@ -56,7 +57,7 @@ static PetscErrorCode read_scalar(const char *path, hid_t group, const char *nam
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Asked before memory is: what other data sets say of their number may be anything. */
+/* Called before memory is allocated: sizes in other data sets are untrusted. */
 static PetscErrorCode check_length(const char *path, hid_t group, const char *place, const char *array, int64_t n)
 {
   int64_t length;
@@ -111,7 +112,7 @@ static PetscErrorCode check_range(const char *path, const char *place, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In every real file, p has the columns of triplets and i their rows, whatever the header of the reference library says. */
+/* In all known files, p contains the columns of triplets and i their rows, contrary to the header of the reference library. */
 static PetscErrorCode read_entries(const char *path, hid_t group, const char *place, int64_t n_rows, int64_t n_columns, int64_t nz,
                                    int64_t nzmax, entry_list *e)
 {
@@ -157,7 +158,7 @@ static PetscErrorCode sort_by(int64_t n, const int64_t *key, int64_t n_keys, int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* By columns, in them by rows; equal ones become their sum, and what is 0 is left out. */
+/* Sort by columns, within them by rows; equal entries are added, and zeros omitted. */
 static PetscErrorCode compress(const entry_list *e, const int64_t *order, fclib_matrix *A)
 {
   int64_t n = 0, k = 0;
@@ -287,7 +288,7 @@ void fclib_apply(const fclib_matrix *A, const double *x, double *y)
 }
 
 /* a_ij, 0 where nothing is stored. */
-static double entry(const fclib_matrix *A, int64_t i, int64_t j)
+static double fclib_entry(const fclib_matrix *A, int64_t i, int64_t j)
 {
   int64_t lo = A->start[j], hi = A->start[j + 1];
   while (lo < hi) {
@@ -304,12 +305,12 @@ double fclib_asymmetry(const fclib_matrix *A)
   for (int64_t j = 0; j < A->n_columns; ++j)
     for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) {
       largest    = fmax(largest, fabs(A->value[k]));
-      difference = fmax(difference, fabs(A->value[k] - entry(A, j, A->row[k])));
+      difference = fmax(difference, fabs(A->value[k] - fclib_entry(A, j, A->row[k])));
     }
   return largest > 0 ? difference / largest : 0;
 }
 
-/* M comes out of finite elements and linearised steps, symmetric but for rounding. Beyond this it means something else. */
+/* M from finite elements and linearised steps is symmetric except for rounding. A larger asymmetry is an error. */
 
 static const double MAX_ASYMMETRY = 1e-8;
 
@@ -349,14 +350,14 @@ void fclib_clean_text(const char *text, size_t room, char *out)
   out[n] = '\0';
 }
 
-/* --- what kind of file it is ------------------------------------------------------------------------------------------ */
+/* --- kind of file --- */
 
 static void close_file(const int *fd)
 {
   if (*fd >= 0) close(*fd);
 }
 
-/* Collections keep files in Git LFS: who did not fetch them has their pointers. */
+/* Collections store files in Git LFS; without `git lfs pull` a file is only a pointer. */
 static PetscErrorCode check_kind(const char *path)
 {
   static const char pointer[] = "version https://git-lfs", magic[] = "\211HDF\r\n\032\n";
@@ -380,7 +381,7 @@ static PetscErrorCode check_kind(const char *path)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The one top group; what this program does not solve is named. */
+/* The top group; problems that this program does not solve are rejected with their name. */
 static PetscErrorCode open_top(h5_scope *scope, const char *path, hid_t file, hid_t *top, bool *is_global)
 {
   static const char *const names[] = {"fclib_local",         "fclib_global",         "fclib_global_rolling",
@@ -402,8 +403,8 @@ static PetscErrorCode open_top(h5_scope *scope, const char *path, hid_t file, hi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bilateral constraints are refused, not dropped: without them it would be another problem. */
-static PetscErrorCode refuse_bilateral(const char *path, hid_t top, hid_t vectors)
+/* Bilateral constraints are rejected, because ignoring them would change the problem. */
+static PetscErrorCode reject_bilateral(const char *path, hid_t top, hid_t vectors)
 {
   static const char *const matrices[] = {"V", "R", "G"}, *const loads[] = {"s", "b"};
 
@@ -481,7 +482,8 @@ static PetscErrorCode read_vectors(const char *path, hid_t vectors, fclib_proble
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A contact whose normal impulse moves nothing has no answer when it is pressed, and needs none when it is not: a mistake either way. */
+/* A contact whose normal impulse changes no velocity is an error in the file: it has no solution under compression, and is
+ * without effect otherwise. */
 static PetscErrorCode check_contacts(const char *path, const fclib_problem *p)
 {
   const fclib_matrix *A = p->is_global ? &p->H : &p->W;
@@ -549,7 +551,7 @@ static PetscErrorCode read_info(const char *path, hid_t top, fclib_problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the file says it has besides; looked at only when asked for. */
+/* Optional data of the file; read only on request. */
 static PetscErrorCode read_extras(const char *path, hid_t file, fclib_problem *p)
 {
   H5_SCOPE(scope);
@@ -576,7 +578,7 @@ static PetscErrorCode read_all(const char *path, fclib_problem *p)
   PetscCall(read_dimension(path, top, p));
   PetscCall(h5_open_group(&scope, path, top, "vectors", &vectors));
   if (vectors < 0) REFUSE(path, "vectors is missing");
-  PetscCall(refuse_bilateral(path, top, vectors));
+  PetscCall(reject_bilateral(path, top, vectors));
   PetscCall(read_vectors(path, vectors, p));
   PetscCall(read_matrices(path, top, p));
   PetscCall(check_contacts(path, p));
@@ -623,7 +625,7 @@ PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* In the child: whatever it says is said again by the parent, so it is silent. What it dies of is its answer. */
+/* In the child: HDF5 messages are suppressed, because the parent repeats the error. The exit status is the result. */
 
 static void __attribute__((noreturn)) read_and_end(const char *path, int seconds)
 {
@@ -647,7 +649,7 @@ PetscErrorCode fclib_check_readable(const char *path, int seconds)
   (void)fflush(NULL); /* or the child would write it again */
   const pid_t child = fork();
   if (child == 0) read_and_end(path, seconds);
-  if (child < 0) PetscFunctionReturn(PETSC_SUCCESS); /* no room for one more process: go without */
+  if (child < 0) PetscFunctionReturn(PETSC_SUCCESS); /* no process available: continue without */
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!WIFSIGNALED(status), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s is damaged: the HDF5 library %s on it; fetch or write it again", path,
@@ -669,7 +671,7 @@ static PetscErrorCode put_whole(const char *path, hid_t group, const char *name,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* nu = 3 n_c / n cannot be known from W alone: n goes along. */
+/* nu = 3 n_c / n cannot be computed from W alone, so n is stored as well. */
 static PetscErrorCode write_info(const char *path, hid_t top, const fclib_problem *p)
 {
   H5_SCOPE(scope);

@@ -1,3 +1,4 @@
+/* Fields as HDF5 datasets, see field_store.h. */
 #include "io/field_store.h"
 #include "core/memory.h"
 #include "io/checksum.h"
@@ -64,7 +65,7 @@ static void copy_strided(size_t size, int64_t n, const void *source, int from_st
 }
 
 /* Rows [first, first + n) as interleaved entries: in place where the field lies so already, else gathered into `room`. */
-static const void *gather(const field *f, int64_t first, int64_t n, void *room)
+static const void *field_store_gather(const field *f, int64_t first, int64_t n, void *room)
 {
   const size_t size = field_type_size(f->type);
   const int    nc   = f->n_components;
@@ -100,7 +101,7 @@ static PetscErrorCode check_finite(const field_group *group, const field *f, int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode describe(const char *path, hid_t dataset, const field *f, checksum *sum)
+static PetscErrorCode field_store_describe(const char *path, hid_t dataset, const field *f, checksum *sum)
 {
   uint64_t words[CHECKSUM_WORDS];
 
@@ -137,7 +138,7 @@ PetscErrorCode field_store_write(const char *path, hid_t location, const field_g
   checksum_begin(&sum);
   for (int64_t lo = 0; lo < n; lo += (int64_t)step) {
     const int64_t rows   = n - lo < (int64_t)step ? n - lo : (int64_t)step;
-    const void   *source = gather(f, lo, rows, room);
+    const void   *source = field_store_gather(f, lo, rows, room);
     if (check) PetscCall(check_finite(group, f, lo, rows, source));
     if (narrow) {
       const double *wide = source;
@@ -147,6 +148,6 @@ PetscErrorCode field_store_write(const char *path, hid_t location, const field_g
     checksum_add(&sum, source, (size_t)(rows * nc) * store_size(type));
     PetscCall(h5_write_rows(path, dataset, store_memory_type(type), (hsize_t)lo, (hsize_t)rows, source));
   }
-  PetscCall(describe(path, dataset, f, &sum));
+  PetscCall(field_store_describe(path, dataset, f, &sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

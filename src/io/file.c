@@ -1,3 +1,4 @@
+/* Files and folders, see file.h: atomic replacement, flushing, free space. */
 #define _GNU_SOURCE /* syncfs */
 #include "io/file.h"
 #include "core/log.h"
@@ -89,7 +90,7 @@ PetscErrorCode file_check_space(const char *directory, int64_t bytes)
   struct statvfs disk;
 
   PetscFunctionBegin;
-  if (statvfs(directory, &disk)) PetscFunctionReturn(PETSC_SUCCESS); /* not known: let the write itself tell */
+  if (statvfs(directory, &disk)) PetscFunctionReturn(PETSC_SUCCESS); /* free space unknown: the write itself reports errors */
   const double room = (double)disk.f_bavail * (double)disk.f_frsize;
   if (room < (double)bytes) {
     char text[64]; /* PETSc's own %g would print "3." */
@@ -129,7 +130,7 @@ bool flush_is_deferred(void)
 {
   if (state.until <= 0.0) return false;
   if (timer_now() < state.until) return true;
-  if (flush_now(false)) { /* what is written next reports for itself */
+  if (flush_now(false)) { /* the next write reports its own errors */
     log_warn("%s", error_message());
     error_clear();
   }

@@ -1,3 +1,4 @@
+/* Frames for ParaView, see frames.h. */
 #include "io/frames.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -74,7 +75,7 @@ PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a killed writer left half done. */
+/* Temporary files of a killed writer. */
 static void remove_leftovers(const char *directory)
 {
   const struct dirent *entry;
@@ -103,7 +104,7 @@ static PetscErrorCode check_and_add(frames *f, int64_t index)
   PetscFunctionBegin;
   PetscCall(frames_path(f->directory, index, &path));
   if (!sealed_file_check(path, KIND, FRAME_FORMAT, false, why)) {
-    log_warn("%s %s; the time series goes on without it", path, why);
+    log_warn("%s %s; the time series continues without it", path, why);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(catalog_open(path, KIND, FRAME_FORMAT, true, &c));
@@ -111,8 +112,8 @@ static PetscErrorCode check_and_add(frames *f, int64_t index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a killed writer can have spoilt is the last frame: that one is checked as a whole. Those before it are taken over from the
- * old series, unopened; frame_open still checks whatever it reads. */
+/* A killed writer can only have damaged the last frame, which is checked completely. Earlier frames are taken from the old
+ * series without opening them; frame_open still validates what it reads. */
 static PetscErrorCode continue_with(frames *f, xdmf *old, int64_t index, bool is_last)
 {
   char name[64];
@@ -125,7 +126,7 @@ static PetscErrorCode continue_with(frames *f, xdmf *old, int64_t index, bool is
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode take_up(frames *f, int64_t next_index)
+static PetscErrorCode resume_series(frames *f, int64_t next_index)
 {
   int64_t n;
   int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
@@ -160,7 +161,7 @@ static PetscErrorCode set_up(frames *f, const char *directory, int64_t next_inde
   PetscCall(file_format(&folder, "%s/frames", directory));
   PetscCall(file_make_directory(folder));
   PetscCall(xdmf_create(f->job_name, &f->series));
-  PetscCall(take_up(f, next_index));
+  PetscCall(resume_series(f, next_index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,7 +291,7 @@ PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time,
     if (group->refresh) PetscCall(group->refresh(group->context));
   }
   PetscCall(file_format(&folder, "%s/frames", f->directory));
-  PetscCall(file_make_directory(folder)); /* somebody may have tidied up */
+  PetscCall(file_make_directory(folder)); /* the user may have deleted the folder */
   PetscCall(file_check_space(f->directory, frame_bytes(f, table) + (1 << 20)));
   PetscCall(frames_path(f->directory, index, &path));
   PetscCall(file_temporary(path, &temporary));

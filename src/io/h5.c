@@ -1,3 +1,4 @@
+/* Wrapper for HDF5, see h5.h: scopes, error texts, attributes, groups. */
 #include "io/h5.h"
 #include <ctype.h>
 #include <errno.h>
@@ -18,8 +19,8 @@ PetscErrorCode h5_start(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* HDF5's stack goes from the cause (last upward) to the call; the cause is what helps. Where the system refused, HDF5 tells the hour, the
- * number of the file and more on several lines; what the system said is in quotes. */
+/* HDF5's error stack runs from the cause (last in an upward walk) to the call; the cause is the useful entry. For system errors
+ * HDF5 adds time, file number and more on several lines; the system's message is in quotes. */
 static herr_t first_reason(unsigned n, const H5E_error2_t *error, void *text)
 {
   const char *of_system = error->desc ? strstr(error->desc, "error message = '") : NULL;
@@ -54,10 +55,10 @@ PetscErrorCode h5_failed(const char *path, const char *expression)
   if (strstr(reason, "memory allocation failed") || strstr(reason, "no space available for allocation")) {
     process_skip_clean_up();
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
-            "out of memory: HDF5 asked for some in %s, for %s; use a smaller scene or a larger machine", call, path);
+            "out of memory: HDF5 could not allocate memory in %s, for %s; use a smaller scene or a larger machine", call, path);
   }
   if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason);
-  process_skip_clean_up(); /* HDF5 still holds what could not be written; at exit it would try again, and crash */
+  process_skip_clean_up(); /* HDF5 still has unwritten data; at exit it would try again, and crash */
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason,
           advice_on(reason));
 }
@@ -95,7 +96,7 @@ static PetscErrorCode access_list(h5_scope *scope, const char *path, H5F_libver_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create(h5_scope *scope, const char *path, H5F_libver_t oldest, hsize_t user_block, hid_t *file)
+static PetscErrorCode h5_create_file(h5_scope *scope, const char *path, H5F_libver_t oldest, hsize_t user_block, hid_t *file)
 {
   H5_SCOPE(mine);
   hid_t access, list;
@@ -112,14 +113,14 @@ static PetscErrorCode create(h5_scope *scope, const char *path, H5F_libver_t old
 PetscErrorCode h5_create(h5_scope *scope, const char *path, hsize_t user_block, hid_t *file)
 {
   PetscFunctionBegin;
-  PetscCall(create(scope, path, H5F_LIBVER_V110, user_block, file));
+  PetscCall(h5_create_file(scope, path, H5F_LIBVER_V110, user_block, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode h5_create_for_all(h5_scope *scope, const char *path, hid_t *file)
 {
   PetscFunctionBegin;
-  PetscCall(create(scope, path, H5F_LIBVER_EARLIEST, 0, file));
+  PetscCall(h5_create_file(scope, path, H5F_LIBVER_EARLIEST, 0, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +153,7 @@ static PetscErrorCode make_one_group(h5_scope *scope, const char *path, hid_t lo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Step by step: groups that HDF5 itself makes on the way would bear the time. */
+/* One level at a time: intermediate groups created by HDF5 itself would contain the time of creation. */
 PetscErrorCode h5_make_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group)
 {
   H5_SCOPE(mine);
@@ -304,7 +305,7 @@ PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Storage that looks larger than the file is believed up to here: entries that were never written read as zeros. */
+/* Storage that is larger than the file is accepted up to here: entries that were never written read as zeros. */
 
 static const double SMALL = 64.0 * 1024 * 1024;
 static const double DEFLATE_LIMIT = 1032.0;
@@ -343,7 +344,7 @@ PetscErrorCode h5_has_member(const char *path, hid_t location, const char *name,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A member of the kind wanted; -1 if there is none. */
+/* Open a member of the given kind; -1 if there is none. */
 static PetscErrorCode open_member(h5_scope *scope, const char *path, hid_t location, const char *name, H5I_type_t kind, hid_t *member)
 {
   bool has;

@@ -1,3 +1,4 @@
+/* History table of a run, see history.h. */
 #include "io/history.h"
 #include <ctype.h>
 #include <errno.h>
@@ -54,8 +55,9 @@ static char *parse_row(char *row, int n, double *values)
   return row;
 }
 
-/* What a resume finds: `text` becomes the header and the good rows up to resume_step, *n_keep bytes of it. An unfinished last row goes
- * without a word, a killed writer leaves that. Other lines that are no rows, or go back in time, are counted and left out. */
+/* Result of a resume: `text` becomes the header and the good rows up to resume_step, *n_keep bytes of it. An unfinished last row
+ * is dropped silently, because a killed writer leaves it. Other lines that are no rows, or go back in time, are counted and
+ * omitted. */
 typedef struct {
   size_t  n_keep;
   int64_t last_step, n_bad, first_bad; /* last_step -1: no rows; first_bad: a line, from 1 */
@@ -89,7 +91,7 @@ static PetscErrorCode keep_until(const char *path, char *text, size_t n, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy beside, under a name not used yet. */
+/* Save a copy under an unused name in the same folder. */
 static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
 {
   char *aside __attribute__((cleanup(memory_free))) = NULL;
@@ -106,7 +108,7 @@ static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
 }
 
 /* The table up to resume_step, in place. Never cut in place: a kill in between must not cost the rows before. */
-static PetscErrorCode take_up(const char *path, const char *header, int n_columns, int64_t resume_step, int64_t *last_step)
+static PetscErrorCode resume_table(const char *path, const char *header, int n_columns, int64_t resume_step, int64_t *last_step)
 {
   size_t       n                                      = 0;
   history_past past                                   = {.last_step = -1};
@@ -124,7 +126,7 @@ static PetscErrorCode take_up(const char *path, const char *header, int n_column
     PetscCall(keep_until(path, text, n, header, n_columns, resume_step, &past));
   }
   if (past.n_bad) {
-    log_warn("%s:%lld: not a row of %d numbers that goes on in time%s; left out", path, (long long)past.first_bad, n_columns,
+    log_warn("%s:%lld: not a row of %d numbers with increasing time%s; omitted", path, (long long)past.first_bad, n_columns,
              past.n_bad > 1 ? ", nor are others" : "");
     PetscCall(keep_damaged(path, n, original));
   }
@@ -144,7 +146,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
   *out = NULL;
   PetscCheck(n_columns > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a history needs columns");
   PetscCall(header_text(n_columns, names, units, &header));
-  PetscCall(take_up(path, header, n_columns, resume_step, &last_step));
+  PetscCall(resume_table(path, header, n_columns, resume_step, &last_step));
   PetscCall(memory_alloc("history", 1, sizeof **out, out));
   (*out)->n_columns   = n_columns;
   (*out)->last_step   = last_step;
@@ -163,7 +165,7 @@ PetscErrorCode history_open(const char *path, int n_columns, const char *const *
 bool history_is_whole(const history *h, int64_t resume_step, int64_t every)
 {
   if (h->last_step + every > resume_step) return true;
-  log_warn("%s: rows between steps %lld and %lld are missing; the table goes on without them", h->path,
+  log_warn("%s: rows between steps %lld and %lld are missing; the table continues without them", h->path,
            (long long)(h->last_step < 0 ? 0 : h->last_step), (long long)resume_step);
   return false;
 }

@@ -1,3 +1,4 @@
+/* HTML with automatic escaping, see html.h. */
 #include "io/html.h"
 #include <ctype.h>
 #include <stdarg.h>

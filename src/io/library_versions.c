@@ -1,3 +1,4 @@
+/* Versions of libraries, see library_versions.h. */
 #include "io/library_versions.h"
 #include <hdf5.h>
 #include <png.h>

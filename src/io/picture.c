@@ -1,3 +1,4 @@
+/* Renderer without a display, see picture.h: projection, tiles, shadows, occlusion, lettering. */
 #include "io/picture.h"
 #include <math.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "core/random.h"
 #include "io/picture_text.h"
 
-/* ---- the scene, the camera and what the camera sees ---- */
+/* ---- the scene, the camera and the visible surfaces ---- */
 
 enum { PICTURE_SAMPLES = 2, PICTURE_TEXT = 128 }; /* samples per pixel and direction; longest lettering */
 
@@ -49,7 +50,7 @@ struct picture {
   /* camera */
   double eye[3], target[3], up[3], fov;
   bool   has_camera;
-  double scale;                 /* size of what is looked at, for grid, fog and occlusion */
+  double scale;                 /* size of the visible objects, for grid, fog and occlusion */
   /* ground and lettering */
   bool   has_ground, has_bar;
   double ground;
@@ -65,17 +66,17 @@ typedef struct {
   uint32_t source;
 } view_triangle;
 
-/* What the camera sees: nearest depth and whose it is, for every sample. */
+/* Visible surfaces: nearest depth and its surface, for every sample. */
 typedef struct {
   scene_view     view;
   float         *depth;    /* [height][width], INFINITY where there is nothing */
-  uint32_t      *surface;  /* the same, NULL if not wanted */
+  uint32_t      *surface;  /* the same, may be NULL */
   int64_t        n_spheres, n_triangles;
   float        (*sphere)[4]; /* centre in view coordinates, radius */
   view_triangle *triangle; /* after clipping */
 } raster;
 
-/* Primitives sorted into square tiles: tile t holds item[start[t]] ... item[start[t + 1] - 1], in rising order. */
+/* Primitives sorted into square tiles: tile t contains item[start[t]] ... item[start[t + 1] - 1], ascending. */
 enum { TILE = 64 };
 typedef struct {
   int x0, y0, x1, y1; /* half open; x0 >= x1: unseen */
@@ -162,7 +163,7 @@ static pixel_box sphere_box(const scene_view *v, const float s[4])
   float x = s[0], y = s[1], reach = s[3];
   if (!v->is_orthographic) {
     if (s[2] - s[3] <= v->near) return (pixel_box){0, 0, 0, 0};
-    /* the outline is an ellipse; this circle holds it */
+    /* the outline is an ellipse; this circle encloses it */
     x /= s[2], y /= s[2];
     reach = s[3] / (s[2] - s[3]) * sqrtf(1.0f + x * x + y * y);
   }
@@ -236,18 +237,18 @@ static int picture_clip(const scene_view *v, const view_triangle *t, view_triang
   return n - 2;
 }
 
-static void project(const scene_view *v, const float q[3], float s[3])
+static void picture_project(const scene_view *v, const float q[3], float s[3])
 {
   const float scale = v->is_orthographic ? v->focal : v->focal / q[2];
   s[0] = v->cx + scale * q[0];
   s[1] = v->cy + scale * q[1];
-  s[2] = v->is_orthographic ? q[2] : 1.0f / q[2]; /* what is linear on the screen */
+  s[2] = v->is_orthographic ? q[2] : 1.0f / q[2]; /* linear on the screen */
 }
 
 static pixel_box triangle_box(const scene_view *v, const view_triangle *t)
 {
   float s[3][3];
-  for (int i = 0; i < 3; ++i) project(v, t->x[i], s[i]);
+  for (int i = 0; i < 3; ++i) picture_project(v, t->x[i], s[i]);
   return clip_box(v, min3(s[0][0], s[1][0], s[2][0]) - 1.0f, min3(s[0][1], s[1][1], s[2][1]) - 1.0f, max3(s[0][0], s[1][0], s[2][0]),
                   max3(s[0][1], s[1][1], s[2][1]));
 }
@@ -257,7 +258,7 @@ typedef void (*sample_visitor)(void *context, int x, int y, float depth);
 static inline void walk_triangle(const scene_view *v, const view_triangle *t, pixel_box b, sample_visitor visit, void *context)
 {
   float s[3][3];
-  for (int i = 0; i < 3; ++i) project(v, t->x[i], s[i]);
+  for (int i = 0; i < 3; ++i) picture_project(v, t->x[i], s[i]);
   const double area = ((double)s[1][0] - s[0][0]) * ((double)s[2][1] - s[0][1]) - ((double)s[2][0] - s[0][0]) * ((double)s[1][1] - s[0][1]);
   if (!(fabs(area) > 1e-9)) return;
   double ex[3], ey[3], e0[3]; /* barycentric coordinate i = e0 + ex x + ey y */
@@ -408,7 +409,7 @@ typedef struct {
   float        *layer, rgb[3], opacity;
 } veil_context;
 
-static void blend(const veil_context *c, size_t at, float depth, float opacity)
+static void picture_blend(const veil_context *c, size_t at, float depth, float opacity)
 {
   if (depth >= c->r->depth[at] * (1.0f + 1e-3f * (c->r->depth[at] < 1e30f))) return;
   float *l = c->layer + 4 * at;
@@ -418,7 +419,7 @@ static void blend(const veil_context *c, size_t at, float depth, float opacity)
 static void visit_veil(void *context, int x, int y, float depth)
 {
   const veil_context *c = context;
-  blend(c, (size_t)y * (size_t)c->r->view.width + (size_t)x, depth, c->opacity);
+  picture_blend(c, (size_t)y * (size_t)c->r->view.width + (size_t)x, depth, c->opacity);
 }
 
 /* Ends in the order of their depth; false if all of it is behind the camera. */
@@ -449,7 +450,7 @@ static void draw_line(const scene_view *v, const screen_line *l, pixel_box b, ve
       const float t = length > 0.0f ? fminf(fmaxf((px * dx + py * dy) / length, 0.0f), 1.0f) : 0.0f;
       const float d = sqrtf((px - t * dx) * (px - t * dx) + (py - t * dy) * (py - t * dy));
       const float cover = fminf(fmaxf(l->half + 0.5f - d, 0.0f), 1.0f), w = l->s[0][2] + t * (l->s[1][2] - l->s[0][2]);
-      if (cover > 0.0f) blend(c, (size_t)y * (size_t)v->width + (size_t)x, v->is_orthographic ? w : 1.0f / w, cover * opacity);
+      if (cover > 0.0f) picture_blend(c, (size_t)y * (size_t)v->width + (size_t)x, v->is_orthographic ? w : 1.0f / w, cover * opacity);
     }
 }
 
@@ -493,8 +494,8 @@ static PetscErrorCode collect_parts(const picture *p, const scene_view *v, layer
     l->half = p->line[i].half_width * PICTURE_SAMPLES;
     pixel_box b = {0, 0, 0, 0};
     if (clip_line(v, q)) {
-      project(v, q[0], l->s[0]);
-      project(v, q[1], l->s[1]);
+      picture_project(v, q[0], l->s[0]);
+      picture_project(v, q[1], l->s[1]);
       const float reach = l->half + 1.5f;
       b = clip_box(v, fminf(l->s[0][0], l->s[1][0]) - reach, fminf(l->s[0][1], l->s[1][1]) - reach, fmaxf(l->s[0][0], l->s[1][0]) + reach,
                    fmaxf(l->s[0][1], l->s[1][1]) + reach);
@@ -521,7 +522,7 @@ static void layer_tile(const picture *p, const raster *r, const layer_parts *par
   }
 }
 
-/* Veils and lines: per sample the sum of their colours times opacity, and what light passes: [height][width][4]. NULL if none. */
+/* Veils and lines: per sample the sum of their colours times opacity, and their transmittance: [height][width][4]. NULL if none. */
 static PetscErrorCode picture_layer_create(const picture *p, const raster *r, float **layer)
 {
   const int64_t n = (int64_t)r->view.width * r->view.height;
@@ -568,7 +569,7 @@ typedef struct {
   float          to_world[3][3];       /* rotation of a view vector into the world */
   float          to_shadow[3][4];      /* view position to shadow map coordinates, metres */
   float          occlusion_radius, penumbra, texel;
-  float          around[N_TURNS][N_OCCLUSION][2], disc[N_PHASES][N_SHADOW][2]; /* where to look, in units of the reach */
+  float          around[N_TURNS][N_OCCLUSION][2], disc[N_PHASES][N_SHADOW][2]; /* sample directions, in units of the reach */
   double         grid;                 /* spacing of the ground's lines */
 } shader;
 
@@ -718,7 +719,7 @@ static void backdrop(const shader *s, float y, float rgb[3])
   for (int k = 0; k < 3; ++k) rgb[k] = BACK_TOP[k] + t * (BACK_BOTTOM[k] - BACK_TOP[k]);
 }
 
-/* What a mirror sees: bright sky above a light horizon, floor below, and the lamp. */
+/* Reflected environment: bright sky above a light horizon, floor below, and the lamp. */
 static void mirrored(const shader *s, const sample_point *f, float lit, float rgb[3])
 {
   float       r[3];
@@ -884,9 +885,9 @@ void picture_clear(picture *p)
   v3_set(p->hi, -INFINITY, -INFINITY, -INFINITY);
 }
 
-/* ---- what is in the scene ---- */
+/* ---- objects of the scene ---- */
 
-static void stretch(picture *p, const double x[3], double radius)
+static void picture_stretch(picture *p, const double x[3], double radius)
 {
   for (int k = 0; k < 3; ++k) {
     p->lo[k] = fmin(p->lo[k], x[k] - radius);
@@ -920,7 +921,7 @@ PetscErrorCode picture_add_points(picture *p, int64_t n, const double *x, double
       const double shade = 1.0 + paint.variation * (2.0 * random_u01(1, (uint64_t)i, 0) - 1.0);
       for (int k = 0; k < 3; ++k) s->rgb[k] = (uint8_t)lround(fmin(shade * paint.rgb[k], 255.0));
     }
-    stretch(p, x + 3 * i, radius);
+    picture_stretch(p, x + 3 * i, radius);
     p->n_spheres++;
   }
   return PETSC_SUCCESS;
@@ -962,7 +963,7 @@ static void store_triangle(picture *p, const double *x, const int32_t *t, const 
     const bool    is_sharp = v3_dot(round, face) < SHARP_COSINE * v3_norm(round) * v3_norm(face);
     for (int k = 0; k < 3; ++k) s->x[c][k] = (float)x[3 * t[c] + k];
     store_normal(s->normal[c], is_sharp ? face : round);
-    stretch(p, x + 3 * t[c], 0.0);
+    picture_stretch(p, x + 3 * t[c], 0.0);
   }
   memcpy(s->rgb, rgb, sizeof s->rgb);
   s->gloss = gloss_byte(paint.gloss);
@@ -1000,7 +1001,7 @@ PetscErrorCode picture_add_lines(picture *p, int64_t n, const double *x, const u
     scene_line *l = &p->line[p->n_lines];
     if (!is_finite3(x + 6 * i) || !is_finite3(x + 6 * i + 3)) continue;
     for (int k = 0; k < 6; ++k) l->x[k / 3][k % 3] = (float)x[6 * i + k];
-    for (int c = 0; c < 2; ++c) stretch(p, x + 6 * i + 3 * c, 0.0);
+    for (int c = 0; c < 2; ++c) picture_stretch(p, x + 6 * i + 3 * c, 0.0);
     memcpy(l->rgb, rgb, sizeof l->rgb);
     l->half_width = (float)(0.5 * width);
     l->opacity = (float)fmin(fmax(opacity, 0.0), 1.0);
@@ -1073,7 +1074,7 @@ void picture_frame(picture *p, const double min[3], const double max[3], double 
   const double look[3] = {-sin(az) * cos(el), cos(az) * cos(el), -sin(el)};
   camera_axes(look, fabs(el) < 1.55 ? up : (const double[3]){-sin(az), cos(az), 0}, axis);
   const double reach[2] = {margin * tan(0.5 * fov) * p->width / p->height, margin * tan(0.5 * fov)};
-  /* the nearest distance at which all corners fit, then the target moves to the middle of what is seen; and again */
+  /* the nearest distance at which all corners fit, then the target moves to the middle of the visible box; repeated */
   for (int sweep = 0; sweep < SWEEPS; ++sweep) {
     double side[2][2] = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}}, c[8][3];
     distance = 0.0;
@@ -1203,7 +1204,7 @@ PetscErrorCode picture_render(const picture *p, uint8_t *rgb)
   raster     seen, shadow;
   float     *layer = NULL;
   picture    framed;
-  if (!p->has_camera) { /* nobody said from where: a copy of the head that shares the arrays */
+  if (!p->has_camera) { /* no camera given: a copy of the struct that shares the arrays */
     framed = *p;
     picture_frame(&framed, NULL, NULL, 30.0, 24.0);
     p = &framed;

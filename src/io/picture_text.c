@@ -1,3 +1,4 @@
+/* Stroke font and colour map, see picture_text.h. */
 #include "io/picture_text.h"
 #include <math.h>
 #include <stdbool.h>

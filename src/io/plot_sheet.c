@@ -1,3 +1,4 @@
+/* Diagrams by gnuplot, see plot_sheet.h. */
 #include "io/plot_sheet.h"
 #include <ctype.h>
 #include <errno.h>
@@ -18,7 +19,7 @@ struct plot_sheet {
   int         n_plots, n_series, n_blocks, n_crosses;
   double      bar_width, x_min, x_max; /* of the diagram that is open, as is: */
   bool        has_marks, is_log_x;
-  char       *drawing; /* what gnuplot wrote: one <svg> after the other */
+  char       *drawing; /* output of gnuplot: one <svg> after the other */
   size_t      n_drawing;
   text_buffer svg;
 };
@@ -115,7 +116,7 @@ PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, in
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the first to the last, crosses included; marks and bars stand clear of the ends. */
+/* Range from the first to the last value, crosses included; marks and bars keep a distance from the ends. */
 static PetscErrorCode put_range(plot_sheet *s)
 {
   double lo = s->x_min, hi = s->x_max;
@@ -173,7 +174,8 @@ static PetscErrorCode read_all(FILE *in, char **text, size_t *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Its standard streams are files without a name, so nobody waits for anybody. *status: as of waitpid; -1: it could not be started. */
+/* The standard streams are unnamed files, so that neither process waits for the other. *status: as of waitpid; -1: it could not
+ * be started. */
 static void run_gnuplot(FILE *in, FILE *out, FILE *err, int *status)
 {
   char                       name[] = "gnuplot", plain[] = "--default-settings";
@@ -285,7 +287,7 @@ static const char *end_of_unused(const char *s, const char *whole)
   return strstr(whole, reference) ? NULL : end_of_simple(s);
 }
 
-/* What the page does without: the end of it, or NULL. */
+/* End of a part of gnuplot's output that the page does not need, or NULL. */
 static const char *end_of_waste(const char *s, const char *whole)
 {
   if (begins(s, "<title>") || begins(s, "<desc>")) return end_of_simple(s);

@@ -13,12 +13,12 @@ PetscErrorCode png_file_write(const char *path, int width, int height, const uin
 PetscErrorCode png_encode(int width, int height, const uint8_t *rgb, uint8_t **bytes, size_t *n);
 
 typedef struct png_animation png_animation;
-/* Nothing stands under `path` before the close. n_plays: 0 for ever. */
+/* The file `path` does not exist before the close. n_plays: 0 for ever. */
 PetscErrorCode png_animation_open(const char *path, int width, int height, int n_plays, png_animation **out);
 /* Show rgb for so many seconds (1 ms ... 65 s). From the second frame on only the changed rectangle is stored. */
 PetscErrorCode png_animation_add(png_animation *a, const uint8_t *rgb, double seconds);
 /* Finish and rename. *a is NULL afterwards, also if it fails. At least one frame must have been added. */
 PetscErrorCode png_animation_close(png_animation **a);
-/* Give up: removes what has been written. Accepts NULL. */
+/* Abandon the animation: removes the written file. Accepts NULL. */
 void png_animation_abandon(png_animation **a);
 #endif

@@ -1,3 +1,4 @@
+/* Lock of a run directory, see run_lock.h. */
 #include "io/run_lock.h"
 #include "core/memory.h"
 #include "io/sealed_file.h"
@@ -22,7 +23,7 @@ typedef struct {
   char host[256], since[32];
 } holder;
 
-/* Who the file says holds it; false if it says nothing readable. */
+/* Read the owner from the lock file; false if it is not readable. */
 static bool read_holder(const char *path, holder *who)
 {
   FILE *in = fopen(path, "re");
@@ -62,7 +63,7 @@ static bool is_dead(const holder *who)
 }
 
 /* `is_name`: the file is all there is of the lock; its holder may have died on another host. */
-static PetscErrorCode refuse(const char *directory, const char *path, bool is_name)
+static PetscErrorCode report_owner(const char *directory, const char *path, bool is_name)
 {
   holder who;
 
@@ -87,7 +88,7 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
     const int error = errno;
     close(*fd);
     *fd = -1;
-    if (error == EWOULDBLOCK) PetscCall(refuse(directory, path, false));
+    if (error == EWOULDBLOCK) PetscCall(report_owner(directory, path, false));
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: %s", path, strerror(error));
   }
   /* Its last holder may have removed the file between our open and our lock: then we hold a lock on nothing. */
@@ -104,9 +105,9 @@ static PetscErrorCode try_flock(const char *directory, const char *path, int *fd
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without locks the name is the lock: `own` (ours alone, open as fd, with our name in it) is linked to it, which fails if it is taken.
- * So a lock is never seen half written. What a dead process left is moved out of the way first and looked at again there: another
- * may have taken it over in between, and gets it back. */
+/* Without kernel locks, the name of the file is the lock: `own` (a file of this process, open as fd, with its name in it) is linked to
+ * it, which fails if the lock exists. So a lock is never visible half written. A lock of a dead process is renamed first and read again
+ * under the new name: if another process has taken it over in between, it is restored. */
 static PetscErrorCode try_link(const char *directory, const char *path, const char *own, const char *stale, bool *is_ours)
 {
   holder who;
@@ -118,15 +119,15 @@ static PetscErrorCode try_link(const char *directory, const char *path, const ch
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (access(path, F_OK)) PetscFunctionReturn(PETSC_SUCCESS); /* just released */
-  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(refuse(directory, path, true));
+  if (read_holder(path, &who) && !is_dead(&who)) PetscCall(report_owner(directory, path, true));
   if (rename(path, stale)) PetscFunctionReturn(PETSC_SUCCESS);
   if (read_holder(stale, &who) && !is_dead(&who)) (void)!link(stale, path);
   unlink(stale);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The lock, or a refusal; `own` is our file beside it. */
-static PetscErrorCode take(const char *directory, const char *path, const char *own, int *fd)
+/* Take the lock, or fail with the name of the owner; `own` is a file of this process in the same folder. */
+static PetscErrorCode take_lock(const char *directory, const char *path, const char *own, int *fd)
 {
   char *stale __attribute__((cleanup(memory_free))) = NULL;
   bool  is_ours                                     = false;
@@ -153,7 +154,7 @@ static PetscErrorCode take(const char *directory, const char *path, const char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Files beside the lock, of processes of this host that were killed while they asked for it. Called by the one that has it. */
+/* Remove files of processes of this host that were killed while taking the lock. Called by its owner. */
 static void remove_leftovers(const char *directory, const char *host)
 {
   char                 prefix[300];
@@ -182,7 +183,7 @@ PetscErrorCode run_lock_acquire(const char *directory, run_lock **out)
   PetscCall(file_make_directory(directory));
   PetscCall(file_format(&path, "%s/run.lock", directory));
   PetscCall(file_format(&own, "%s.%s.%ld", path, host, (long)getpid()));
-  const PetscErrorCode taken = take(directory, path, own, &fd);
+  const PetscErrorCode taken = take_lock(directory, path, own, &fd);
   unlink(own);
   PetscCall(taken);
   PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot lock %s: it keeps changing hands", directory);

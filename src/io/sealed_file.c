@@ -1,3 +1,4 @@
+/* Sealed files, see sealed_file.h. */
 #include "io/sealed_file.h"
 #include "core/memory.h"
 #include "core/version.h"

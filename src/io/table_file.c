@@ -1,3 +1,4 @@
+/* Tables as CSV or HDF5, see table_file.h. */
 #include "io/table_file.h"
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* XDMF file of a time series, see xdmf.h. */
 #define _GNU_SOURCE /* memmem */
 #include "io/xdmf.h"
 #include "core/memory.h"
@@ -12,7 +13,7 @@ struct xdmf {
   size_t at; /* of xdmf_copy: where the next frame is expected */
 };
 
-/* Frames stand between these, indented by four; what is in them by more. */
+/* Frames are between these texts, indented by four; their content by more. */
 static const char FRAME_BEGIN[] = "    <Grid Name=\"step ", FRAME_END[] = "\n    </Grid>\n",
                   TAIL[] = "  </Grid>\n</Domain>\n</Xdmf>\n";
 
@@ -34,7 +35,7 @@ void xdmf_destroy(xdmf **x)
   memory_free(x);
 }
 
-/* Names may come from files: escape what is markup. Slashes of block names would look like paths to ParaView. */
+/* Names may come from files: escape markup. Slashes of block names would look like paths to ParaView. */
 static void put_name(FILE *out, const char *name, bool is_block)
 {
   for (; *name; ++name) switch (*name) {
@@ -111,7 +112,7 @@ static bool is_block(const catalog_group *g)
          (field_geometry_corners(g->geometry) == 1 || g->n_cells > 0);
 }
 
-static PetscErrorCode append(xdmf *x, const char *text, size_t n)
+static PetscErrorCode xdmf_append(xdmf *x, const char *text, size_t n)
 {
   PetscFunctionBegin;
   if (x->n + n > x->capacity) {
@@ -142,7 +143,7 @@ PetscErrorCode xdmf_add(xdmf *x, const catalog *frame)
   fputs("    </Grid>\n", out);
   bool good                 = !ferror(out);
   good                      = !fclose(out) && good;
-  const PetscErrorCode code = good ? append(x, text, n) : PETSC_SUCCESS;
+  const PetscErrorCode code = good ? xdmf_append(x, text, n) : PETSC_SUCCESS;
   free(text);
   PetscCall(code);
   PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the XDMF text");
@@ -214,7 +215,7 @@ PetscErrorCode xdmf_read(const char *path, const char *job_name, xdmf **out)
   fclose(o);
   if (text && has(text, n, head, n_head) && n >= n_head + n_tail && !memcmp(text + n - n_tail, TAIL, n_tail)) {
     code = xdmf_create(job_name, out);
-    if (!code && n > n_head + n_tail) code = append(*out, text + n_head, n - n_head - n_tail);
+    if (!code && n > n_head + n_tail) code = xdmf_append(*out, text + n_head, n - n_head - n_tail);
     if (code) xdmf_destroy(out);
   }
   free(head), free(text);
@@ -240,7 +241,7 @@ PetscErrorCode xdmf_copy(xdmf *x, xdmf *old, const char *name, bool *is_there)
   for (size_t at = old->at, n; (n = frame_length(old, at)); at += n) {
     const char *first = memmem(old->text + at, n, "\">frames/", strlen("\">frames/"));
     if (!first || !has(first, (size_t)(old->text + at + n - first), word, (size_t)m)) continue;
-    PetscCall(append(x, old->text + at, n));
+    PetscCall(xdmf_append(x, old->text + at, n));
     old->at   = at + n;
     *is_there = true;
     break;

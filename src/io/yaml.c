@@ -1,3 +1,4 @@
+/* Reader of YAML files, see yaml.h: files and includes, events of libyaml, merge keys. */
 #include "io/yaml.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -79,23 +80,22 @@ static PetscErrorCode yaml_names_put(yaml_names *set, const char *name, int inde
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-
-/* The bytes behind a document, and who includes whom; private to yaml*.c. */
+/* The files of a document and their includes. */
 
 typedef struct yaml_file yaml_file;
 struct yaml_file {
-  const char      *name;  /* owned by the document, as it stands in complaints */
+  const char      *name;  /* owned by the document, as printed in diagnostics */
   char            *bytes; /* memory_free, if loaded */
   size_t           n;
-  dev_t            device; /* who it is, to find circles; 0, 0 for a text */
+  dev_t            device; /* identity of the file, to find circular includes; 0, 0 for a text */
   ino_t            inode;
-  const yaml_file *parent; /* who included it */
+  const yaml_file *parent; /* the file that includes this one */
 };
 
 static const char *load_failed(document *doc, int code) { return document_intern(doc, strerror(code)); }
 
 /* Load a whole file of at most `limit` bytes. *problem: NULL or the reason in words (static or owned by doc). Included files
- * must be regular, so that nobody waits for a pipe or reads a device; the first one may be anything. */
+ * must be regular, so that reading never waits for a pipe or a device; the first one may be anything. */
 static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t limit, yaml_file *file, const char **problem)
 {
   const int   flags = O_RDONLY | O_CLOEXEC | (file->parent ? O_NONBLOCK : 0);
@@ -116,7 +116,7 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
   } else {
     file->device = about.st_dev;
     file->inode  = about.st_ino;
-    /* read, not trusted to be as long as it said, until its end or one byte over the limit */
+    /* the reported length may be wrong: read to the end of the file or one byte over the limit */
     for (ssize_t got = 1; got > 0 && file->n <= limit;) {
       if (!file->bytes || file->n == capacity) {
         capacity = file->bytes ? 2 * capacity : capacity;
@@ -151,14 +151,14 @@ static const char *yaml_file_relative(document *doc, const char *from, const cha
   return name;
 }
 
-/* What is counted over a file and all it includes. */
+/* Counters over a file and all its includes. */
 
 typedef struct {
   document    *doc;
   diagnostics *d;
   int          n_nodes, n_includes, depth;
   size_t       n_bytes;
-  bool         is_over; /* a limit was hit and said: give up quietly */
+  bool         is_over; /* a limit was exceeded and reported: stop without further messages */
 } budget;
 
 typedef struct {
@@ -188,8 +188,8 @@ static document_mark mark_of(const reader *r, yaml_mark_t m)
   return (document_mark){r->file->name, m.line < INT32_MAX ? (int)m.line + 1 : INT32_MAX, m.column < INT32_MAX ? (int)m.column + 1 : INT32_MAX};
 }
 
-/* A limit: said once, and then the whole reading stops. */
-static void give_up(reader *r, document_mark mark, const char *what)
+/* A limit is exceeded: report it once, and stop reading. */
+static void abort_reading(reader *r, document_mark mark, const char *what)
 {
   if (!r->b->is_over) diagnostics_add(r->b->d, mark, NULL, "%s", what);
   r->b->is_over = r->is_broken = true;
@@ -255,7 +255,7 @@ static PetscErrorCode add_node(reader *r, document_kind kind, document_mark mark
 {
   PetscFunctionBegin;
   *out = NULL;
-  if (++r->b->n_nodes > YAML_MAX_NODES) give_up(r, mark, "the job is too large: too many values, once aliases and merges are written out");
+  if (++r->b->n_nodes > YAML_MAX_NODES) abort_reading(r, mark, "the job is too large: too many values, once aliases and merges are written out");
   else PetscCall(document_add_node(r->b->doc, kind, mark, text, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -267,7 +267,7 @@ static PetscErrorCode add_copy(reader *r, const document_node *node, document_ma
   PetscFunctionBegin;
   *out = NULL;
   if (depth > YAML_MAX_DEPTH) {
-    give_up(r, used_at, "nested too deeply");
+    abort_reading(r, used_at, "nested too deeply");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* texts are shared, not copied: the node limit then bounds memory, too */
@@ -337,7 +337,7 @@ static PetscErrorCode read_include(reader *r, document_mark mark, const char *ta
   file.name = yaml_file_relative(r->b->doc, r->file->name, target);
   PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the name of an included file");
   if (++r->b->n_includes > YAML_MAX_INCLUDES) {
-    give_up(r, mark, "too many files are included");
+    abort_reading(r, mark, "too many files are included");
   } else {
     PetscCall(yaml_file_load(r->b->doc, file.name, YAML_MAX_BYTES - r->b->n_bytes, &file, &problem));
     r->b->n_bytes += file.n;
@@ -373,7 +373,7 @@ static tag_kind tag_of(const yaml_char_t *tag, document_kind kind)
 static void check_tag(reader *r, const yaml_char_t *tag, document_kind kind, document_mark mark)
 {
   if (tag_of(tag, kind) == TAG_UNKNOWN)
-    diagnostics_add(r->b->d, mark, NULL, "the tag \"%.100s\" means nothing here; the only one of use is !include file", (const char *)tag);
+    diagnostics_add(r->b->d, mark, NULL, "the tag \"%.100s\" is not supported; the only supported tag is !include file", (const char *)tag);
 }
 
 static bool is_null_word(const char *s) { return !*s || !strcmp(s, "~") || !strcmp(s, "null") || !strcmp(s, "Null") || !strcmp(s, "NULL"); }
@@ -431,7 +431,7 @@ static PetscErrorCode read_sequence(reader *r, document_node **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Put what `from` holds and `into` does not have yet; `names` knows what it has. */
+/* Insert the entries of `from` that `into` does not have yet; `names` contains the names of `into`. */
 static PetscErrorCode merge(reader *r, document_node *into, yaml_names *names, const document_node *from, document_mark mark)
 {
   PetscFunctionBegin;
@@ -451,7 +451,7 @@ static PetscErrorCode merge(reader *r, document_node *into, yaml_names *names, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The key in the current event; NULL if it cannot be one (said, and read over). */
+/* The key in the current event; NULL if it is invalid (reported and skipped). */
 static PetscErrorCode read_key(reader *r, const char **key, bool *is_merge)
 {
   const document_mark mark = mark_of(r, r->event.start_mark);
@@ -523,7 +523,7 @@ static PetscErrorCode read_pairs(reader *r, document_node *node, yaml_names *nam
 
   PetscFunctionBegin;
   while (!r->is_broken && r->event.type != YAML_MAPPING_END_EVENT) PetscCall(read_pair(r, node, names, &merges));
-  /* after all that is written, wherever "<<" stood: what is written wins */
+  /* explicit keys have precedence over "<<", wherever it is */
   for (int i = 0; merges && i < merges->n && !r->is_broken; ++i) {
     const document_node *from = merges->value[i];
     if (from->kind != DOCUMENT_SEQUENCE) PetscCall(merge(r, node, names, from, from->mark));
@@ -562,14 +562,14 @@ static PetscErrorCode read_node(reader *r, document_node **out)
   *out = NULL;
   if (r->is_broken) PetscFunctionReturn(PETSC_SUCCESS);
   if (++r->b->depth > YAML_MAX_DEPTH) {
-    give_up(r, mark_of(r, r->event.start_mark), "nested too deeply");
+    abort_reading(r, mark_of(r, r->event.start_mark), "nested too deeply");
   } else {
     switch (r->event.type) {
     case YAML_SCALAR_EVENT: PetscCall(read_scalar(r, out)); break;
     case YAML_ALIAS_EVENT: PetscCall(read_alias(r, out)); break;
     case YAML_SEQUENCE_START_EVENT: PetscCall(read_sequence(r, out)); break;
     case YAML_MAPPING_START_EVENT: PetscCall(read_mapping(r, out)); break;
-    default: give_up(r, mark_of(r, r->event.start_mark), "YAML error: a value was expected here"); break;
+    default: abort_reading(r, mark_of(r, r->event.start_mark), "YAML error: a value was expected here"); break;
     }
   }
   --r->b->depth;
@@ -593,7 +593,7 @@ static PetscErrorCode read_documents(reader *r, document_node **out)
   PetscCall(read_node(r, &root));
   next_event(r); /* over the document's end */
   if (!r->is_broken && r->event.type != YAML_STREAM_END_EVENT)
-    diagnostics_add(r->b->d, mark_of(r, r->event.start_mark), NULL, "a second document begins here; a file holds one");
+    diagnostics_add(r->b->d, mark_of(r, r->event.start_mark), NULL, "a second document begins here; a file contains one");
   *out = r->is_broken ? NULL : root;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

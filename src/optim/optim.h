@@ -6,7 +6,7 @@
  *   PC   "metisschwarz"  ILU(0) on METIS parts of a block3 matrix, one part per thread-independent subdomain
  *   PC   "massfactor", "multifrontal", "sapblocks"  factorisations of linear systems (linear/linear_solver.h)
  *   SNES "stabilized"    Newton on E = 1/2|g|^2 with a strong Wolfe search [DingSchroeder2020, sec. 3]
- *   Tao  "mprgp", "mprgporiginal", "activeset"  quadratic programs with bounds (box/box_tao.h)                                  */
+ *   Tao  "mprgp", "mprgporiginal", "activeset"  quadratic programs with bounds (bounds/bounds_tao.h)                                  */
 #ifndef SS_OPTIM_OPTIM_H
 #define SS_OPTIM_OPTIM_H
 #include <petscsnes.h>

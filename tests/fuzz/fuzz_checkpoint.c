@@ -1,9 +1,9 @@
-/* Any bytes as a checkpoint: refused with a message and the state untouched, or restored; never a crash.
+/* Arbitrary bytes as a checkpoint: rejected with a message and unchanged state, or restored; never a crash.
  *
- * The first byte chooses: 0 the rest is the file; 1 the rest spoils a good file, byte by byte; 2 the rest is a program that builds
- * a file through HDF5, with whatever types, shapes, links and attributes, and seals it. Only the last reaches HDF5 with contents of
- * the fuzzer: what the seal lets through must be harmless in the catalog. (Bytes forged behind a right seal would find the
- * faults of libhdf5 itself, which the seal is there to keep away.)                                                        */
+ * The first byte selects a mode. 0: the rest is the file. 1: the rest changes bytes of a valid file. 2: the rest is a program that
+ * builds a file through HDF5, with any types, shapes, links and attributes, and seals it. Only mode 2 passes the contents of the fuzzer to
+ * HDF5; sealed contents must be harmless in the catalog. (Forged bytes with a correct seal would find faults of libhdf5 itself,
+ * which the seal excludes.) */
 #include "fuzz_h5.h"
 #include "core/memory.h"
 #include "io/checkpoint.h"
@@ -105,7 +105,7 @@ static const char *name_at(int i)
 {
   static const char *const names[] = {"/",           "/job",     "/fields",    "/fields/bodies", "/fields/bodies/bed", "/fields/bodies/bed/position",
                                       "/fields/bodies/bed/mass", "/fields/bodies/bed/id", "/fields/bodies/bed/other", "/fields/x", "/fields/x/y", "/topology",
-                                      "/fields/a name of many characters that goes on and on beyond the room there is for names in catalogs of ours"};
+                                      "/fields/a name of many characters that continues far beyond the room there is for names in catalogs of ours"};
   return names[i % (int)(sizeof names / sizeof *names)];
 }
 

@@ -1,4 +1,5 @@
-/* Any bytes as an expression: refused with a place inside the text, or evaluated without harm, value and derivative alike. */
+/* Arbitrary bytes as an expression: rejected with a position inside the text, or evaluated without error, both value and
+ * derivative. */
 #include "fuzz.h"
 #include <string.h>
 #include "core/expression.h"

@@ -1,8 +1,8 @@
-/* Any file as an FCLIB problem: refused with a message and nothing left over, or read into a problem that keeps all promises, and that is the same
- * when it is written and read again.
+/* Arbitrary files as FCLIB problems: rejected with a message and without leaks, or read into a valid problem that is the same after
+ * writing and reading it again.
  *
- * The first byte chooses: 0 the rest is the file (bytes that are HDF5's are left to fclib_check_readable, as they would find the faults of libhdf5); 1 the rest changes
- * entries of a good file, 2 it is a program that changes the file through HDF5. */
+ * The first byte selects a mode. 0: the rest is the file (HDF5 files are only passed to fclib_check_readable, because they would find faults
+ * of libhdf5). 1: the rest changes entries of a valid file. 2: the rest is a program that changes the file through HDF5. */
 #define _GNU_SOURCE /* memmem */
 #include "fuzz_h5.h"
 #include "core/log.h"

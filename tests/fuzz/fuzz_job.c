@@ -1,8 +1,8 @@
-/* Jobs of every kind of body, changed in a few keys to values that no one means, as far as a run goes before its first step: read, built
- * into a scene, its measures checked. A job, or complaints that each name a place; never a crash, an internal error, or a leak.
+/* Jobs of every kind of body with a few keys changed to unusual values, processed up to the first step of a run: read, scene built,
+ * measures checked. The result is a job or diagnostics with positions; never a crash, an internal error, or a leak.
  *
- * The first byte chooses the job, then each pair of bytes a key and a value for it, as --set would do; value 255: the bytes up to the next
- * zero are the text. Sizes stay small: no value asks for more than a few thousand elements that any of the jobs could have.      */
+ * The first byte selects the job, each following pair of bytes a key and its new value, as --set would do; value 255: the bytes up to the
+ * next zero are the text. Sizes stay small: no value creates more than a few thousand elements in any of the jobs. */
 #include "fuzz.h"
 #include <string.h>
 #include "core/memory.h"

@@ -1,6 +1,6 @@
-/* Any bytes as a mesh file. What is accepted must be a mesh: indices in range, numbers finite; tetrahedra must be sound.
+/* Arbitrary bytes as a mesh file. An accepted mesh must have indices in range and finite numbers; tetrahedra must be valid.
  *
- * The first byte chooses the format, and whether a surface or a solid is wanted; for TetGen the first byte 255 parts the two files. */
+ * The first byte selects the format, and surface or solid; for TetGen the first byte 255 separates the two files. */
 #include "fuzz.h"
 #include "core/memory.h"
 #include "geometry/import/mesh_import.h"

@@ -1,4 +1,4 @@
-# Sourced after common.sh by tests that need SLURM: starts one of our own below $work, or says why not and skips the test.
+# Sourced after common.sh by tests that need SLURM: starts a private SLURM below $work, or skips the test with the reason.
 config=$(pwd)/config
 for tool in munged slurmctld slurmd sbatch; do
   PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || { echo "no $tool here: Debian's packages slurm-wlm and munge are not installed"; exit 77; }

@@ -1,4 +1,4 @@
-# Articulated bodies: what is refused where, by name, with its place in the job or the URDF.
+# Articulated bodies: errors give the name and the place in the job or the URDF.
 . tests/integration/common.sh
 job=$(pwd)/jobs/exact/gripper.yaml
 status 0 "$program" check "$job" && says "gripper.left" && says "4 links, 3 degrees of freedom" && pass "a gripper from a URDF"
@@ -21,7 +21,7 @@ status 2 "$program" check "$job" --set 'bodies.gripper.loops=[{one: left, other:
   says "no link is called \"rihgt\"" && pass "a loop of a link that is not there"
 mkdir -p "$work/models" && cp jobs/convex/models/gripper.urdf "$work/models"
 urdf=$work/models/gripper.urdf
-wrong() { # sed command, line, what it says
+wrong() { # sed command, line, expected message
   sed "$1" jobs/convex/models/gripper.urdf >"$urdf"
   status 2 "$program" check "$job" --set "bodies.gripper.urdf=$urdf"
   says "$urdf:$2:"; says "$3"; pass "$3"
@@ -34,7 +34,7 @@ line=$(grep -n '<box size="0.2' jobs/convex/models/gripper.urdf | cut -d: -f1)
 wrong "${line}s,<box[^>]*/>,<mesh filename=\"package://gripper/palm.stl\"/>," "$line" "there is no such file"
 line=$(grep -n 'ixx="0.0008"' jobs/convex/models/gripper.urdf | cut -d: -f1)
 wrong "${line}s/ixx=\"0.0008\"/ixx=\"0\"/" "$line" "a link with mass needs moments of inertia > 0 about all axes"
-# A mesh beside the urdf is found, and is a shape like others.
+# A mesh file in the folder of the URDF is found and used as a shape.
 line=$(grep -n '<box size="0.2' jobs/convex/models/gripper.urdf | cut -d: -f1)
 cat >"$work/models/palm.obj" <<'OBJ'
 v -0.1 -0.03 -0.02

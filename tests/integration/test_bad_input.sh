@@ -1,4 +1,4 @@
-# Bad bodies: each is refused at its place in the job, with the key, what was found and what to do; all of them in one go, with code 2, and
+# Invalid bodies: each error has its place in the job, the key, the value found and the remedy. All are reported together, with code 2, and
 # nothing is written. A row of a table: key | part of the message | body.
 . tests/integration/common.sh
 cd "$work" || exit 1
@@ -178,7 +178,7 @@ shape | has no volume to mesh | material: rubber, shape: {plane: {}}, spacing: 1
 shape.intersection | its parts do not intersect | material: rubber, spacing: 0.2, shape: {intersection: [{sphere: {center: [0, 0, 0], radius: 1}}, {sphere: {center: [5, 0, 0], radius: 1}}]}
 shape.mesh.file | the surface is open | material: rubber, shape: {mesh: {file: open.obj}}, spacing: 0.2
 material | is rigid; a body of kind fem needs a deformable one | material: steel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
-material | yields or flows; a body of kind fem wants an elastic one | material: sand, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
+material | is not elastic; a body of kind fem requires an elastic material | material: sand, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
 material | no material is called "stel"; did you mean "steel"? | material: stel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
  | expected 1e-30 to 1e+30 kg | material: mist, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: 0.5
 E2
@@ -193,7 +193,7 @@ damping.form | is of kind fem: kind cloth has one form of damping; remove it | k
 damping.form | is of kind fem: kind rod has one form of damping; remove it | kind: rod, material: rubber, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 4, section: {circle: 0.01}, damping: {stiffness: 0.1, form: green}
 E2
 
-# What the key tables alone refuse stops a job before its bodies are built.
+# Errors found by the key tables stop a job before its bodies are built.
 refuse "numbers out of range" '' '' <<'E2'
 grading.factor | >= 1 | kind: fem, material: rubber, spacing: 0.5, shape: {sphere: {center: [0, 0, 0], radius: 1}}, grading: {direction: [0, 0, 1], factor: 0.5}
 spacing | -1 is out of range: must be > 0 m | kind: fem, material: rubber, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, spacing: -1

@@ -1,5 +1,5 @@
-# Bad articulated bodies, each refused at its line of the URDF or the job with what to do, code 2, nothing written; and joints at
-# singular poses: what has a motion there goes on, what has none is named.
+# Invalid articulated bodies are rejected with the line of the URDF or the job and the remedy, code 2, and nothing is written. At
+# singular poses, joints with a defined motion continue and those without are reported.
 . tests/integration/common.sh
 cd "$work" || exit 1
 job() { # FORMULATION, the lines of a body from stdin: job.yaml
@@ -105,14 +105,14 @@ E2
   grep -q "^step [0-9]* (t = 0.2[0-9]* s.*in body arm, joint \"\(yaw\|roll\)\"" lock/failure.txt && ls lock/checkpoints/*.h5 >ls || fail "$formulation: a gimbal that locks is not named"
   pass "$formulation: a gimbal that locks ends the run with its step, a joint and a checkpoint"
   mv job.yaml rings.yaml
-  # What time makes infinite is named where it is told: a target, a motion, a torque.
-  for told in 'drive: {stiffness: 10, target: "1/(t > 0.1 ? 0 : 1)"}' 'motion: "1/(t > 0.1 ? 0 : 1)"' 'drive: {force: "1/(t > 0.1 ? 0 : 1)"}'; do
+  # Values that become infinite at some time are reported at their key: a target, a motion, a torque.
+  for expression in 'drive: {stiffness: 10, target: "1/(t > 0.1 ? 0 : 1)"}' 'motion: "1/(t > 0.1 ? 0 : 1)"' 'drive: {force: "1/(t > 0.1 ? 0 : 1)"}'; do
     job $formulation <<E2
     links: {hand: {mass: 1, center_of_mass: [0, 0, 0.2], inertia: [0.01, 0.01, 0.01, 0, 0, 0]}}
-    joints: {yaw: {type: revolute, child: hand, at: [0, 0, 0], axis: [0, 1, 0], $told}}
+    joints: {yaw: {type: revolute, child: hand, at: [0, 0, 0], axis: [0, 1, 0], $expression}}
 E2
-    status 4 "$program" run job.yaml --out told --force --no-picture && finite told
-    grep -q 'an expression of time became infinite or not a number in body arm, joint "yaw"' told/failure.txt || fail "$formulation: $told is not named"
+    status 4 "$program" run job.yaml --out infinite --force --no-picture && finite infinite
+    grep -q 'an expression of time became infinite or not a number in body arm, joint "yaw"' infinite/failure.txt || fail "$formulation: $expression is not named"
   done
   pass "$formulation: targets, motions and forces that are no numbers are named with their joint"
 done

@@ -1,5 +1,5 @@
 # Formulation convex with every kind of body: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; its creep and its bound;
-# what is refused.
+# rejected options.
 . tests/integration/common.sh
 job=$here/exact.yaml
 pairs="contact.pairs=[{between: [sheet, sheet], friction: 0.2}, {between: [wire, sand], touch: false}]"

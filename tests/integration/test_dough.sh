@@ -22,5 +22,5 @@ status 0 "$program" run "$job" --out "$work/whole" --no-picture --threads 1 --se
   --set bodies.left.trajectory="$work/roll_left.csv" --set bodies.right.trajectory="$work/roll_right.csv" --set time.end=0.3
 holds "$(last push) > 10" "the pin presses the dough"
 ratio=$(awk "BEGIN { print $(last angle) * 0.03 / ($(last x) - 0.13) }")
-holds "$ratio > 0.2 && $ratio < 1.1" "the pin begins to roll" # the dough gives way first
+holds "$ratio > 0.2 && $ratio < 1.1" "the pin begins to roll" # the dough yields before the pin rolls
 holds "$(most cone_violation) < 1e-12" "no impulse leaves its cone"

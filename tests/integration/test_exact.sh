@@ -17,7 +17,7 @@ status 0 "$program" run "$job" --out "$work/dump" --threads 1 --no-picture --ste
 [ -z "$(ls "$work/dump/fclib")" ] || fail "not so: problems of the run before are gone"
 pass "problems of the run before are gone"
 
-# A solver that is given no time, and impulses that may not be wrong: the step is halved, in vain, and the run says why.
+# With no time for the solver, or with a zero tolerance for impulses, steps are halved up to the limit and the run reports the reason.
 status 4 "$program" run "$job" --out "$work/failed" --no-picture --set solver.friction.max_iterations=1 --set solver.friction.method=splitting \
   --set solver.friction_stall_tolerance=0 --set time.retry.halvings=1
 says "no impulses were found that obey the law of friction" && grep -q "dt/2" "$work/failed/failure.txt" ||

@@ -1,4 +1,4 @@
-# A step that fails at the smallest part leaves a checkpoint of the state before it, a report, and code 4; what is mended goes on.
+# A step that fails at the smallest substep leaves a checkpoint of the state before it, a report, and code 4; a corrected run continues.
 . tests/integration/common.sh
 job=$here/small.yaml
 hopeless="--set solver.newton.tolerance=1e-300 --set solver.newton.stall_tolerance=0 --set solver.newton.max_iterations=2 --set time.retry.halvings=2"
@@ -26,7 +26,7 @@ status 3 "$program" resume "$work/d" && says "$first" && pass "a second process 
 kill -TERM $first; wait $first
 [ $? = 75 ] || fail "the first process was disturbed"
 
-# A time step changed on resume: time goes on from where it was.
+# A time step changed on resume: time continues from the checkpoint.
 status 0 "$program" run "$job" --out "$work/e" --steps 5 --no-picture
 status 0 "$program" resume "$work/e" --set time.step=1.0e-3 --set time.frame=0 --set time.end=0.02 --no-picture
 last=$(tail -n 1 "$work/e/measure/height.csv" | cut -d, -f1,2)

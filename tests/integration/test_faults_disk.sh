@@ -1,5 +1,5 @@
-# A disk that fills up, a limit on the size of files, and a directory that can only be read: code 3, a message that says what to do, the last
-# checkpoint unharmed, and the same end once there is room.
+# A full disk, a limit on the size of files, and a read-only directory: code 3, a message with the remedy, the last checkpoint intact,
+# and the same final state once there is room.
 . tests/integration/common.sh
 job=$here/small.yaml
 export OMP_NUM_THREADS=1
@@ -15,7 +15,7 @@ goes_on() {
   pass "$1: code 3, says what to do, and goes on to the same end"
 }
 
-# ---- a limit on the size of files, hit within the write itself: nobody can foresee that one ------------------------------
+# ---- a limit on the size of files, reached within the write itself: not predictable ------------------------------
 # limited NAME blocks-of-512-bytes MESSAGE set...
 limited() {
   name=$1 blocks=$2 message=$3; shift 3
@@ -36,7 +36,7 @@ limited "a measure" 12 height.csv --set time.end=2 --set time.frame=0 --set outp
 # A log on a full disk is no reason to stop.
 "$program" run "$job" --out "$work/log" --no-picture >/dev/full 2>&1; got=$?
 [ $got = 0 ] || fail "a log that cannot be written stopped the run: exit $got"
-status 0 "$program" diff "$work/whole" "$work/log" && pass "a log on a full disk: the run goes on without it"
+status 0 "$program" diff "$work/whole" "$work/log" && pass "a log on a full disk: the run continues without it"
 "$program" schema >/dev/full 2>"$work/out"; got=$?
 [ $got = 3 ] && says "cannot write the output" || fail "not so: output on a full disk is code 3"
 pass "output on a full disk is code 3"
@@ -61,7 +61,7 @@ pass "a resume with the disk still full: code 3, nothing lost"
 for f in $(ls "$work"/disk/r/checkpoints/*.h5 | head -n -1); do rm "$f"; done
 goes_on "a disk full of checkpoints" "$work/disk/r"
 
-# Somebody else fills it, to the last block, while a run goes on. NAME MESSAGE set...
+# Another process fills the disk to the last block during a run. NAME MESSAGE set...
 filled() {
   name=$1 message=$2; shift 2
   rm -rf "$work/disk/r" "$work/disk/filler"; cp -r "$work/part" "$work/disk/r"

@@ -1,5 +1,5 @@
-# Files of a run that are damaged, foreign, missing or removed under it: the state always comes from an unharmed checkpoint or the run says no with
-# code 3; nothing that may be good is thrown away; tables are mended, and say what they miss.
+# Files of a run that are damaged, foreign, missing or removed during the run. The state always comes from an intact checkpoint, or the
+# run fails with code 3. Files that may be valid are not deleted. Tables are repaired, and missing rows are reported.
 . tests/integration/common.sh
 job=$here/small.yaml
 export OMP_NUM_THREADS=1
@@ -130,7 +130,7 @@ cp "$work/r/history.csv" "$work/edited"
 resume 0 && says "history.csv:5: not a row" && says "nor are others" && says "height.csv:6: not a row"
 cmp -s "$work/edited" "$work/r/history.csv.damaged" || fail "the damaged history was not kept"
 [ "$(history_of "$work/whole" | sed '9d;5d')" = "$(history_of "$work/r")" ] || fail "good rows of an edited history were lost"
-ends_as_whole && pass "tables edited: bad rows named and left out, the file as it was kept"
+ends_as_whole && pass "tables edited: bad rows reported and omitted, the original file kept"
 fresh
 sed -i '1s/time/tome/' "$work/r/history.csv"
 cp "$work/r/history.csv" "$work/edited"
@@ -143,20 +143,20 @@ fresh
 rm "$work/r/frames/frame_000000.h5"
 resume 0; ends_as_whole
 grep -q frame_000001 "$work/r/frames.xmf" && ! grep -q frame_000000 "$work/r/frames.xmf" || fail "frames.xmf does not go on without the frame"
-pass "a frame that is missing: the series goes on without it"
+pass "a frame that is missing: the series continues without it"
 fresh
 rm -r "$work/r/frames" "$work/r/frames.xmf"
 resume 0; ends_as_whole && pass "all frames missing: gone on"
 fresh
 flip "$work/r/frames/frame_000001.h5" 2000
-resume 0 && says "frame_000001.h5 is damaged" && ends_as_whole && pass "a damaged frame is named and left out"
+resume 0 && says "frame_000001.h5 is damaged" && ends_as_whole && pass "a damaged frame is reported and omitted"
 fresh
 rm "$work/r/job.yaml"
 resume 0 && says "job.yaml is missing"
 ends_as_whole; cmp -s "$work/whole/job.yaml" "$work/r/job.yaml" || fail "job.yaml did not come back"
 pass "job.yaml missing: the job in the checkpoint goes on"
 
-# Under way: folders and files vanish while the run goes on.
+# Files and folders are removed during the run.
 rm -rf "$work/r"
 "$program" run "$job" --out "$work/r" --no-picture --set time.end=1 --set output.checkpoint=0.1 >"$work/out" 2>&1 &
 pid=$!

@@ -1,5 +1,5 @@
-# kill -9 at random moments of a run that writes a checkpoint of 3 MB after every step, which is what it does most of its time. Every time what is
-# left can be resumed, and at the end everything equals a run that nobody killed. FAULT_KILLS=1000: so many.
+# kill -9 at random moments of a run that writes a checkpoint of 3 MB after every step, which takes most of its time. After every kill the
+# run can be resumed, and its final state equals that of an uninterrupted run. FAULT_KILLS=1000: number of kills.
 . tests/integration/common.sh
 kills=${FAULT_KILLS:-200}
 export OMP_NUM_THREADS=1
@@ -23,7 +23,7 @@ whole=$(wc -c <"$work/killed/checkpoints/checkpoint_000000001.h5")
 seed=12345 n=0 half=0 beside_half=0 frames=0 others=0 idle=0
 while [ $n -lt "$kills" ]; do
   seed=$(((seed * 1103515245 + 12345) % 2147483648))
-  # In turns by the run itself and by a child beside it, which is not to outlive it.
+  # Alternately written by the run itself and by a child process, which must not outlive the run.
   case $((n / 2 % 2)) in 0) beside=never ;; *) beside=always ;; esac
   "$program" resume "$work/killed" --no-picture --set output.checkpoint_beside=$beside >"$work/out" 2>&1 &
   pid=$!

@@ -13,8 +13,8 @@ with() { (ulimit -v "$1"; shift; exec "$@"); }
 if with 4000000 true 2>/dev/null && [ "$profile" != asan ] && [ "$profile" != tsan ]; then # sanitizers map terabytes
   status 3 with 280000 "$program" run "$job" --out "$work/none" $run && says "out of memory: the program needs"
   status 3 with 700000 "$program" run "$job" --out "$work/huge" $run --set bodies.bed.spacing=0.001
-  says "out of memory:" && says "asked for" && says "use a smaller scene or a larger machine"
-  pass "too little memory to start: code 3, which says who asked for how much"
+  says "out of memory:" && says "requested" && says "use a smaller scene or a larger machine"
+  pass "too little memory to start: code 3, and the message names the request and its size"
 
   # A scene that grows until memory runs out, each time with a little more of it.
   cat >"$work/pour.yaml" <<'J'
@@ -158,7 +158,7 @@ C
 if [ "$profile" != asan ] && [ "$profile" != tsan ] && ${CC:-cc} -shared -fPIC -o "$work/clock.so" "$work/clock.c" -ldl 2>/dev/null; then
   long="--set time.end=0.6 --set output.checkpoint=0 --set output.keep=1000"
   for jump in 86400 -86400; do
-    # Never due by the clock that goes on, however far the other one jumps.
+    # The monotonic clock never makes it due, however far the system time jumps.
     status 0 env LD_PRELOAD="$work/clock.so" CLOCK_JUMP=$jump "$program" run "$job" --out "$work/jump" $long --set output.checkpoint_wall=1000 --no-picture
     [ "$(sed -n 's/^\([0-9-]*\) .*/\1/p' "$work/out" | sort -u | wc -l)" -gt 1 ] || { cat "$work/out"; fail "the clock did not jump"; }
     [ "$(ls "$work/jump/checkpoints" | wc -l)" = 1 ] || fail "a clock that jumps by $jump s made checkpoints: $(ls "$work/jump/checkpoints")"

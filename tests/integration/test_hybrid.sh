@@ -1,5 +1,5 @@
-# Formulation hybrid with every kind of body: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; no surface ends a step in
-# another; its competitors; what is refused.
+# Formulation hybrid with every kind of body: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; no surface penetrates another
+# at the end of a step; the methods for comparison; rejected options.
 . tests/integration/common.sh
 job=$here/hybrid.yaml
 runs_alike_on_threads "$job"

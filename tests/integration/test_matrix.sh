@@ -1,5 +1,5 @@
-# What falls on what (validation/matrix.sh): cells of every kind and formulation run again and come out as validation/matrix.csv says, and the README's
-# table is the one that follows from it.
+# Pairs of body kinds (validation/matrix.sh): selected cells are run again and must equal validation/matrix.csv. The table of the README
+# must follow from that file.
 . tests/integration/common.sh
 matrix=validation/matrix.csv
 export PROGRAM="$program"
@@ -27,7 +27,7 @@ pass "what is refused says why"
 grep '^penalty,rod,rod,' "$work/rows" | grep -q "use formulation: exact or convex, or set touch: false" || fail "rods on rods under penalty: not what to do"
 sed 's/between: \[x, y\], friction: 0.5/between: [x, y], touch: false/' "$work/cells/penalty_rod_rod.yaml" >"$work/apart.yaml"
 grep -q 'x, y\], touch: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "and what it says to do is taken"
-# The judge can say no: of records that were tampered with.
+# The check detects modified records.
 judge() { # FORMULATION RUN
   awk -F, -v formulation="$1" -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -v gap=0.002 -v falls=rigid -v on=rod -f validation/matrix/judge.awk "$2/history.csv" \
     $(for m in "$2"/measure/*.csv; do echo "name=$(basename "$m" .csv) $m"; done) >"$work/out"
@@ -48,7 +48,7 @@ rm -rf "$work/bad"; cp -r "$work/cells/exact_rigid_rod" "$work/bad"
 awk -F, -v OFS=, 'NR > 1 { $3 -= 0.5 * 9.81 * $2 * $2 } 1' "$work/cells/exact_rigid_rod/measure/x.csv" >"$work/bad/measure/x.csv"
 judge exact "$work/bad"; says "fails"; says "what falls sinks by"
 pass "the judge says no to what does not hold"
-# The record of contacts, apart from the history: every force of every step is in its cone, and they add up to what the measures tell.
+# The record of contacts is independent of the history: every force of every step is inside its cone, and the sums equal the measures.
 if command -v h5dump >/dev/null; then
   numbers() { h5dump -y -w 0 -m %.17g -d "/fields/contact/points/$1" "$2" | sed -n '/ DATA {/,/}/{p;/}/q}' | grep -v '[{}]' | tr ',' '\n' | tr -d ' ' | grep . ; }
   for cell in penalty_rigid_cloth exact_fem_rigid convex_cloth_rigid; do

@@ -1,5 +1,5 @@
-# Formulation monolith with everything it steps: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; momentum and energy; forces on both
-# sides; steps that are cut when something is too fast; what is refused, and where.
+# Formulation monolith with all kinds of bodies: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; momentum and energy; forces on
+# both sides; halved steps when something is too fast; errors and their positions.
 . tests/integration/common.sh
 job=$here/monolith.yaml
 column() { # FOLDER NAME: a column of history.csv without its head

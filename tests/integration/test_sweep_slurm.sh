@@ -46,7 +46,7 @@ before=$(n_finished)
 [ "$(pgrep -f "sweep run $work/array" | wc -l)" = 0 ] || fail "the node is dead, but its cases run"
 status 0 "$program" sweep status array --cases && says "killed, or the machine failed"
 "$config/slurm1.sh" up "$work/slurm" || fail "the node does not come back"
-# the tasks that were running wait two minutes; give slurmctld time to forget that it wanted to kill them
+# the running tasks wait two minutes; give slurmctld time to drop their pending kill
 sleep 3
 for task in $(squeue -h -r -j "$a" -t PENDING -o %K); do
   scontrol show job "${a}_$task" | grep -q Restarts=1 && scontrol update JobId="${a}_$task" StartTime=now+2 && again="${again:-} $task"

@@ -10,7 +10,7 @@
 typedef struct {
   document         *doc;
   diagnostics      *d;
-  articulated_body *b; /* NULL: refused */
+  articulated_body *b; /* NULL: rejected */
 } made;
 
 static inline made make_with(const char *text, double gravity, double time_step)
@@ -37,7 +37,7 @@ static inline void drop(made *m)
 
 static inline articulated_body *sound(const made *m)
 {
-  if (!m->b) fail_msg("refused: %s", diagnostics_text(m->d, 0));
+  if (!m->b) fail_msg("rejected: %s", diagnostics_text(m->d, 0));
   return m->b;
 }
 #endif

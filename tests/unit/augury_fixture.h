@@ -85,10 +85,10 @@ static inline void random_state(scene *s, uint64_t seed)
 static inline augury *begin(scene *s, double dx, const bool *is_active)
 {
   augury      *a;
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   assert_ok(augury_create(&s->b, s->x, dx, &a));
-  assert_ok(augury_begin(a, s->x, is_active, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(augury_begin(a, s->x, is_active, &status));
+  assert_int_equal(status.code, STEP_OK);
   return a;
 }
 

@@ -1,4 +1,4 @@
-/* Small quadratic programs with bounds, their answer by enumeration of active sets, and grids to solve larger ones on. */
+/* Small quadratic programs with bounds, their solution by enumeration of active sets, and grids for larger ones. */
 #ifndef SS_TESTS_BOX_FIXTURE_H
 #define SS_TESTS_BOX_FIXTURE_H
 #include "test.h"
@@ -86,8 +86,8 @@ static inline bool dense_face(const dense *a, const int *at, double *x)
   return true;
 }
 
-/* All 3^n ways to be free, at the lower, at the upper bound: the first that fulfils the conditions of optimality, which for definite A is the
- * only answer. */
+/* Enumerate all 3^n combinations of free, lower and upper; return the first that satisfies the optimality conditions. It is the
+ * unique solution if A is definite. */
 static inline bool dense_enumerate(const dense *a, double *x)
 {
   int     at[DENSE_MAX] = {0};

@@ -1,5 +1,5 @@
-/* Bodies made of nothing but contact points, for the tests of contact: a cloud (POINT_WEIGHTED) and a set of rigid
- * vertices (POINT_RIGID). Points are stored in clusters of 16. Also: random numbers and the pose that a velocity leads to. */
+/* Bodies that consist of contact points only, for tests of contact: a cloud (POINT_WEIGHTED) and a set of rigid vertices
+ * (POINT_RIGID). Points are stored in clusters of 16. Also: random numbers and the pose after moving with a velocity. */
 #ifndef SS_TESTS_CONTACT_BODIES_H
 #define SS_TESTS_CONTACT_BODIES_H
 #include "contact/penalty/penalty.h"
@@ -117,7 +117,7 @@ static inline void mock_destroy(mock_body *m)
   memory_free(&m->weight);
 }
 
-/* R = exp([t]x) and its left Jacobian, penalty-relaxation.md, section 6. */
+/* R = exp([t]x) and its left Jacobian. */
 static inline void mock_exponential(const double t[3], double R[9], double Jl[9])
 {
   const double q = v3_dot(t, t), a = sqrt(q);

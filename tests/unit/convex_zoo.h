@@ -19,7 +19,7 @@ static inline shape *zoo_shape(const shape_spec *spec)
   shape       *s = NULL;
   assert_ok(diagnostics_create(&d));
   assert_ok(shape_create(spec, NULL, "shape", d, NAN, &s));
-  if (diagnostics_count(d)) fail_msg("refused: %s", diagnostics_text(d, 0));
+  if (diagnostics_count(d)) fail_msg("rejected: %s", diagnostics_text(d, 0));
   diagnostics_destroy(&d);
   assert_int_equal(s->n_solids, 1);
   return s;

@@ -1,4 +1,4 @@
-/* One-step problems with a known answer, as FCLIB problems: a block that is let go on a slope, standing on its corners. */
+/* One-step problems with a known solution, as FCLIB problems: a block released on a slope, standing on its corners. */
 #ifndef SS_TESTS_FCLIB_SCENES_H
 #define SS_TESTS_FCLIB_SCENES_H
 #include "fclib_fixture.h"

@@ -174,20 +174,20 @@ static inline impulse_scene scene_of(const boxes *w)
                          .rigid = w->n_rigid ? w->rigid : NULL, .law = w->law};
 }
 
-/* Solve over dt = 0.1 and judge: nothing meets on the ways, and nothing intersects at any of a number of times on them, by the
- * test above. The ends of the ways to x1; contacts, if anybody asks, as long as *keep lives. */
-static inline impulse_report solve_and_judge(boxes *w, const impulse_options *o, double *x1, impulses **keep)
+/* Solve over dt = 0.1 and check the result: nothing collides on the trajectories, and nothing intersects at any of a number of
+ * times, by the test above. x1: end positions; contacts (if not NULL) are valid as long as *keep. */
+static inline impulse_report solve_and_check(boxes *w, const impulse_options *o, double *x1, impulses **keep)
 {
   const impulse_scene scene = scene_of(w);
   const impulse_step  step  = {.dt = 0.1, .x0 = w->x, .v = w->v, .rigid = w->carrier, .wall = w->wall};
   static double       x[3 * MOST * BOX_NODES];
   impulses           *a;
   impulse_report      r;
-  step_status        verdict = {STEP_OK, NULL, -1};
+  step_status        status = {STEP_OK, NULL, -1};
   int64_t             n;
   assert_ok(impulses_create(&scene, &a));
-  assert_ok(impulses_solve(a, o, &step, &verdict, &r));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(impulses_solve(a, o, &step, &status, &r));
+  assert_int_equal(status.code, STEP_OK);
   for (int i = 0; i < 3 * w->n * BOX_NODES; ++i) x1[i] = impulses_ends(a)[i];
   for (int i = 0; i < 3 * w->n * BOX_NODES; ++i)
     if (w->rigid[i / 3] < 0) assert_true(x1[i] == w->x[i] + 0.1 * w->v[i]);

@@ -41,10 +41,10 @@ static inline void close_world(world *w)
 
 static inline void step(world *w)
 {
-  step_status verdict;
+  step_status status;
   const double dt = w->j->scene.time->step;
-  assert_ok(w->f->ops->step(w->f, w->t, dt, &verdict, &w->report));
-  if (verdict.code != STEP_OK) fail_msg("t = %g: %s", w->t, step_code_text(verdict.code));
+  assert_ok(w->f->ops->step(w->f, w->t, dt, &status, &w->report));
+  if (status.code != STEP_OK) fail_msg("t = %g: %s", w->t, step_code_text(status.code));
   w->t += dt;
 }
 

@@ -54,7 +54,7 @@ static PetscErrorCode fixture_refresh(void *context)
   return PETSC_SUCCESS;
 }
 
-/* Values that tell row, component and `seed`. */
+/* Values that identify row, component and `seed`. */
 static inline void fixture_fill(fixture *s, double seed)
 {
   for (int64_t i = 0; i < s->n; ++i) {
@@ -135,7 +135,7 @@ static inline void folder_remove(const char *path)
 
 static inline void expect_message(PetscErrorCode code, const char *fragment)
 {
-  if (!code) fail_msg("expected a refusal with \"%s\"", fragment);
+  if (!code) fail_msg("expected an error with \"%s\"", fragment);
   if (!strstr(error_message(), fragment)) fail_msg("\"%s\" does not mention \"%s\"", error_message(), fragment);
   error_clear();
 }

@@ -62,18 +62,18 @@ static inline int fixture_fill(mac_domain *d, const char *name, const material *
 
 static inline step_status fixture_begin(mac_domain *d, double dt)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   int64_t      n_blocks = -1;
   body        *b = &d->base;
-  assert_ok(b->ops->begin_step(b, 0.0, dt, &n_blocks, &verdict));
+  assert_ok(b->ops->begin_step(b, 0.0, dt, &n_blocks, &status));
   assert_int_equal(n_blocks, 0);
-  return verdict;
+  return status;
 }
 static inline step_status fixture_end(mac_domain *d)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   body        *b = &d->base;
-  assert_ok(b->ops->end_step(b, NULL, &verdict));
-  return verdict;
+  assert_ok(b->ops->end_step(b, NULL, &status));
+  return status;
 }
 #endif

@@ -1,4 +1,4 @@
-/* A staggered grid with particles on it, for tests: material fills what a function says, 2x2x2 particles per cell. */
+/* A staggered grid with particles on it, for tests: a function defines the region of the material, 2x2x2 particles per cell. */
 #ifndef SS_TESTS_MAC_FIXTURE_H
 #define SS_TESTS_MAC_FIXTURE_H
 #include "core/math3.h"

@@ -1,5 +1,5 @@
-/* Malformed jobs: line `line` of the good job (job_table.h) is replaced by `text` (NULL: left out; 0: the whole job is `text`).
- * `says` holds all the complaints, in order of their places, each "line:column: " and a part of the message.           */
+/* Malformed jobs: line `line` of the good job (job_table.h) is replaced by `text` (NULL: removed; line 0: the whole job is
+ * `text`). `says` contains all diagnostics, in order of their positions, each "line:column: " and a part of the message. */
 #ifndef SS_TESTS_MALFORMED_JOBS_H
 #define SS_TESTS_MALFORMED_JOBS_H
 
@@ -10,7 +10,7 @@ typedef struct {
 } malformed_job;
 
 static const malformed_job malformed_jobs[] = {
-  /* keys nobody knows */
+  /* unknown keys */
   {3, "formulaton: penalty", {"3:1: formulaton: unknown key; did you mean \"formulation\"?"}},
   {3, "Formulation: penalty", {"3:1: Formulation: unknown key; did you mean \"formulation\"?"}},
   {4, "gravity: [0, 0, -9.81]\nwind: 3", {"5:1: wind: unknown key; known here: stickslip, name, formulation, gravity"}},
@@ -138,7 +138,7 @@ static const malformed_job malformed_jobs[] = {
   {8, "  steel: *iron", {"8:10: the anchor \"&iron\" is not defined", "8:10: materials.steel: missing required key \"model\""}},
   {12, "  tank: &t {kind: static, shape: {union: [*t, *t]}}",
    {"12:43: the alias \"*t\" stands inside its own anchor", "12:43: bodies.tank.shape.union[0]: exactly one of", "12:47: the alias", "12:47: bodies.tank.shape.union[1]"}},
-  {19, "  depth: !measure {quantity: energy, body: ball}", {"19:10: the tag \"!measure\" means nothing here"}},
+  {19, "  depth: !measure {quantity: energy, body: ball}", {"19:10: the tag \"!measure\" is not supported"}},
   {5, "\ttime: {end: 1.0, step: 1.0e-3}", {"5:1: YAML error: "}},
 };
 enum { N_MALFORMED = sizeof malformed_jobs / sizeof *malformed_jobs };

@@ -129,10 +129,10 @@ static inline double distance(int64_t n, const double *a, const double *b)
 }
 static inline int64_t fixture_begin(body *b, double t, double dt)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   int64_t      n;
-  assert_ok(b->ops->begin_step(b, t, dt, &n, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(b->ops->begin_step(b, t, dt, &n, &status));
+  assert_int_equal(status.code, STEP_OK);
   return n;
 }
 
@@ -142,13 +142,13 @@ static inline void fixture_step(body *b, double t, double dt, double tolerance)
   const int64_t n = 3 * fixture_begin(b, t, dt);
   double       *v = fixture_vector(n), *g = fixture_vector(n), *z = fixture_vector(n), *r = fixture_vector(n), *p = fixture_vector(n),
          *q = fixture_vector(n), *m = fixture_vector(n);
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   assert_ok(b->ops->velocity(b, v));
   assert_ok(b->ops->mass(b, m));
   for (int newton = 0; newton < 20; ++newton) {
     memset(g, 0, (size_t)n * sizeof *g);
-    assert_ok(b->ops->residual(b, v, g, true, &verdict));
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_ok(b->ops->residual(b, v, g, true, &status));
+    assert_int_equal(status.code, STEP_OK);
     double size = 0.0, rho = 0.0;
     for (int64_t i = 0; i < n; ++i) size = fmax(size, fabs(g[i]) / sqrt(m[i]));
     if (size <= tolerance) break;
@@ -167,8 +167,8 @@ static inline void fixture_step(body *b, double t, double dt, double tolerance)
     for (int64_t i = 0; i < n; ++i) v[i] += z[i];
     assert_true(newton < 19);
   }
-  assert_ok(b->ops->end_step(b, v, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(b->ops->end_step(b, v, &status));
+  assert_int_equal(status.code, STEP_OK);
   double *all[] = {v, g, z, r, p, q, m};
   for (int a = 0; a < 7; ++a) memory_free(&all[a]);
 }

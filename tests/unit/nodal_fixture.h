@@ -38,18 +38,18 @@ static inline void random_state(nodal_body *b, double stretch, double speed)
 
 static inline void residual(nodal_body *b, const double *v, double *g, bool with_tangent)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)(3 * b->n_nodes) * sizeof *g);
-  assert_ok(b->base.ops->residual(&b->base, v, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(b->base.ops->residual(&b->base, v, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 
 /* At a body whose x and v are set: H x and H^T x against central differences of g, the matrix and its diagonal against the product. */
 static inline void check_derivatives(nodal_body *b)
 {
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &status));
   const int n = 3 * (int)n_blocks;
   double   *v = malloc(sizeof *v * (size_t)n), *w = malloc(sizeof *v * (size_t)n), *y = calloc((size_t)n, sizeof *v),
          *d  = malloc(sizeof *v * (size_t)n);

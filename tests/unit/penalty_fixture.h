@@ -70,10 +70,10 @@ static void read_world(const char *text, world *w)
 
 static void begin(world *w, double t)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(step_layout_begin(&w->p.layout, t, DT, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(step_layout_begin(&w->p.layout, t, DT, &status));
   assert_ok(penalty_system_begin(&w->p));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_int_equal(status.code, STEP_OK);
 }
 
 static void evaluate(world *w, const double *z, double *g, bool with_tangent)

@@ -6,7 +6,8 @@
 #include "discretize/rigid/rigid_body.h"
 #include "test.h"
 
-/* The body described by `text`, flow-style YAML; NULL and complaints in d if it is refused. d may be NULL: then it must not be. */
+/* The body described by `text`, flow-style YAML; NULL and diagnostics in d if it is rejected. d may be NULL: then it must be
+ * accepted. */
 static inline rigid_body *rigid_from_text(rigid_kind kind, const char *text, double density, document *doc, diagnostics *d)
 {
   const key_table *table[] = {&rigid_body_table, &kinematic_body_table, &static_body_table};
@@ -18,7 +19,7 @@ static inline rigid_body *rigid_from_text(rigid_kind kind, const char *text, dou
   assert_ok(document_read_flow(doc, text, (document_mark){"job.yaml", 3, 1}, &node));
   assert_ok(key_table_read(table[kind], doc, node, "bodies.b", d ? d : own, &spec));
   if (diagnostics_count(d ? d : own) == 0) assert_ok(rigid_body_create("b", kind, spec, density, node, "bodies.b", d ? d : own, &b));
-  if (own && diagnostics_count(own)) fail_msg("refused: %s", diagnostics_text(own, 0));
+  if (own && diagnostics_count(own)) fail_msg("rejected: %s", diagnostics_text(own, 0));
   diagnostics_destroy(&own);
   return b;
 }
@@ -52,16 +53,16 @@ static inline void rigid_solve6(double H[6][6], double r[6])
 static inline int rigid_advance(rigid_body *b, double t, double dt)
 {
   const body_ops *ops     = b->base.ops;
-  step_status    verdict = {0};
+  step_status    status = {0};
   int64_t         n       = 0;
   double          v[6], last = INFINITY;
   int             it;
-  assert_ok(ops->begin_step(&b->base, t, dt, &n, &verdict));
+  assert_ok(ops->begin_step(&b->base, t, dt, &n, &status));
   assert_int_equal(n, 2);
   assert_ok(ops->velocity(&b->base, v));
   for (it = 0; it < 30; ++it) {
     double g[6] = {0}, H[6][6], size = 0.0;
-    assert_ok(ops->residual(&b->base, v, g, true, &verdict));
+    assert_ok(ops->residual(&b->base, v, g, true, &status));
     for (int i = 0; i < 6; ++i) size += g[i] * g[i];
     if (size == 0.0 || (it > 3 && size >= last)) break;
     last = size;
@@ -74,8 +75,8 @@ static inline int rigid_advance(rigid_body *b, double t, double dt)
     rigid_solve6(H, g);
     for (int i = 0; i < 6; ++i) v[i] -= g[i];
   }
-  assert_ok(ops->end_step(&b->base, v, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(ops->end_step(&b->base, v, &status));
+  assert_int_equal(status.code, STEP_OK);
   return it;
 }
 #endif

@@ -64,26 +64,26 @@ static inline void rod_case_close(rod_case *c)
 static inline void rod_begin(rod_body *b, double t, double dt)
 {
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(b->base.ops->begin_step(&b->base, t, dt, &n_blocks, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(b->base.ops->begin_step(&b->base, t, dt, &n_blocks, &status));
+  assert_int_equal(status.code, STEP_OK);
   assert_int_equal(n_blocks, b->n_blocks);
   b->base.n_blocks = n_blocks;
 }
 
 static inline void rod_residual_at(rod_body *b, const double *u, double *g, bool with_tangent)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)(3 * b->n_blocks) * sizeof *g);
-  assert_ok(b->base.ops->residual(&b->base, u, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(b->base.ops->residual(&b->base, u, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 
 /* Take a step with these rates, whatever the forces. */
 static inline void rod_accept(rod_body *b, const double *u)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(b->base.ops->end_step(&b->base, u, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(b->base.ops->end_step(&b->base, u, &status));
 }
 
 static inline double rod_elastic(const rod_body *b)

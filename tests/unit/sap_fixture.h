@@ -11,7 +11,7 @@ typedef struct {
   delassus     *w;
   sap_contact  *contact;
   double       *v_free, *known;   /* [n_dof], [n][3] zero */
-  double       *v, *r, *u;        /* answer */
+  double       *v, *r, *u;        /* solution */
   sap_problem   p;
 } sap_case;
 

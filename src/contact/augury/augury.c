@@ -1,3 +1,4 @@
+/* Augury contact, see augury.h: transfers between boundary and grid, and the augury iteration. Caller: the `hybrid` step. */
 #include "contact/augury/augury.h"
 #include "contact/augury/augury_stencil.h"
 #include "discretize/mpm/mpm_lanes.h"
@@ -7,9 +8,9 @@
 
 /* ---- data ---- */
 
-/* Inside of the operator: augury.c (making, the layout of a step), augury_apply.c (RSA), augury_solve.c (the iteration). */
+/* Sections: layout of a step; the operator RSA; the augury iteration. */
 
-enum { AUGURY_FEW = 256 }; /* elements or nodes are done sooner than a team wakes up */
+enum { AUGURY_FEW = 256 }; /* with fewer elements or nodes, threads cost more than they gain */
 
 /* Vectors as rows of four, the last 0; matrices by columns. */
 typedef struct {
@@ -44,7 +45,8 @@ struct augury {
   int32_t         *rank;     /* [n_elements] place among them, -1: none */
   int32_t         *taking;   /* [n_nodes] these */
   int32_t         *point_of; /* [n_nodes] place among them, -1: none */
-  double          *mass, *corners; /* [n_taking] of active corners, and what of that stays with the corners of elements with points */
+  double          *mass, *corners; /* [n_taking] mass of active corners, and its fraction that stays at the corners of elements
+                                    * with points */
   double         (*inverse)[9]; /* [n_acting] inverse inertia of the corners on the grid */
   augury_stencil   stencil;
   double          *node_mass[2]; /* [nodes of the grid] with points, with corners alone; 0 where it is next to nothing */
@@ -82,8 +84,8 @@ static void load_point(augury *a, int64_t q, const double *v, const double *A)
   for (int c = 0; c < 3; ++c) p->A[c] = (row4){A[9 * i + c], A[9 * i + 3 + c], A[9 * i + 6 + c], 0.0};
 }
 
-/* What linear interpolation takes from an element's angular momentum, of points as heavy as itself [eq. 10]: r_k x v_l summed by the
- * moments' defects; and the spin of the points that gives it back (their share 1 - s of the mass cancels). */
+/* Error of linear interpolation in an element's angular momentum, for points of equal mass [eq. 10]: r_k x v_l weighted by the
+ * defects of the moments. The spin of the points that corrects it (their share 1 - s of the mass cancels). */
 static void mending_spin(const augury *a, int64_t e, const row4 r[3], const augury_point *const p[3], double spin[3])
 {
   static const int pair[6][2] = {{0, 0}, {1, 1}, {2, 2}, {1, 2}, {0, 2}, {0, 1}};
@@ -192,7 +194,7 @@ static row4 cross(row4 a, row4 b)
   return (row4){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0};
 }
 
-/* An element's share of what is on the grid, as a rigid motion about its centre. */
+/* Rigid motion of an element about its centre from its share of the grid's momentum. */
 static void downsample(augury *a, int64_t rank)
 {
   const int64_t         e = a->acting[rank];
@@ -220,7 +222,7 @@ static void downsample(augury *a, int64_t rank)
 }
 
 /* Velocities of a node from those of its elements. */
-static void combine(augury *a, int64_t q)
+static void augury_combine(augury *a, int64_t q)
 {
   const int64_t i = a->taking[q];
   augury_point *p = &a->point[q];
@@ -238,7 +240,7 @@ static void combine(augury *a, int64_t q)
 
 /* ---- all of it ---------------------------------------------------------------------------------------------------------- */
 
-static void blend(const augury *a, int64_t q, double *v, double *A)
+static void augury_blend(const augury *a, int64_t q, double *v, double *A)
 {
   const int64_t i    = a->taking[q];
   const double  part = a->mass[q] / a->b.mass[i];
@@ -259,12 +261,12 @@ static void augury_transfer(augury *a, double *v, double *A, double *u)
 #pragma omp parallel for schedule(static) if (a->n_acting > AUGURY_FEW)
   for (int64_t r = 0; r < a->n_acting; ++r) downsample(a, r);
 #pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
-  for (int64_t q = 0; q < a->n_taking; ++q) combine(a, q);
+  for (int64_t q = 0; q < a->n_taking; ++q) augury_combine(a, q);
   to_grid(a, false, u);
 #pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
   for (int64_t q = 0; q < a->n_taking; ++q) {
     from_grid(a, q, &a->point[q]);
-    blend(a, q, v, A);
+    augury_blend(a, q, v, A);
   }
 }
 
@@ -291,10 +293,10 @@ PetscErrorCode augury_apply(augury *a, double *v, double *A)
 /* ---- creation and layout of a step ---- */
 
 #define MOST_CELLS 1048576.0 /* 2^20 from the origin, as grids of the material point method */
-/* An element may double its area before its points are drawn anew. */
+/* An element is resampled when its area has doubled. */
 #define MOST_GROWTH 2.0
 
-/* ---- what stays ------------------------------------------------------------------------------------------------------- */
+/* ---- part of the motion that is not transferred ---- */
 
 static double area_of(const augury_boundary *b, const double *x, int64_t e)
 {
@@ -378,7 +380,7 @@ static PetscErrorCode find_incident(augury *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create(const augury_boundary *b, const double *x, double dx, augury *a)
+static PetscErrorCode augury_initialise(const augury_boundary *b, const double *x, double dx, augury *a)
 {
   const int64_t n = b->n_nodes, m = b->n_elements;
   PetscFunctionBegin;
@@ -403,7 +405,7 @@ PetscErrorCode augury_create(const augury_boundary *b, const double *x, double d
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("augury", 1, sizeof **out, out));
-  const PetscErrorCode code = create(b, x, dx, *out);
+  const PetscErrorCode code = augury_initialise(b, x, dx, *out);
   if (code) augury_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -457,7 +459,7 @@ static void measure_element(augury *a, int64_t r)
 }
 
 /* Elements and nodes that take part, and the masses of the latter. */
-static void choose(augury *a, const bool *is_active)
+static void augury_choose(augury *a, const bool *is_active)
 {
   const augury_boundary *b = &a->b;
   a->n_acting = a->n_taking = 0;
@@ -482,7 +484,7 @@ static void choose(augury *a, const bool *is_active)
   }
 }
 
-/* Masses of the grid's nodes. What is lighter than any rounding error of others' weighs nothing. */
+/* Masses of the grid nodes. Masses below the rounding error of the others become 0. */
 static PetscErrorCode weigh_nodes(augury *a)
 {
   const augury_stencil *s = &a->stencil;
@@ -513,7 +515,7 @@ static PetscErrorCode weigh_nodes(augury *a)
 }
 
 /* Nodes of the continuum that are nodes of the boundary's grid, too. */
-static PetscErrorCode meet_continuum(augury *a)
+static PetscErrorCode find_common_nodes(augury *a)
 {
   const augury_continuum *c = &a->continuum;
   const int64_t           n = a->stencil.set.n;
@@ -555,7 +557,7 @@ static int64_t first_beyond(const augury *a, const bool *is_active)
   return bad;
 }
 
-static PetscErrorCode lay_out(augury *a)
+static PetscErrorCode build_step_layout(augury *a)
 {
   const stencil_parts in = {.dx = a->dx, .x = a->x, .element = a->b.element, .samples = &a->samples, .n_points = a->n_taking,
                             .n_patches = a->n_acting, .point = a->taking, .patch = a->acting, .mass = a->sampled};
@@ -564,28 +566,28 @@ static PetscErrorCode lay_out(augury *a)
   for (int64_t r = 0; r < a->n_acting; ++r) measure_element(a, r);
   PetscCall(augury_stencil_make(&in, &a->stencil));
   PetscCall(weigh_nodes(a));
-  PetscCall(meet_continuum(a));
+  PetscCall(find_common_nodes(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_status *verdict)
+PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_status *status)
 {
   PetscFunctionBegin;
   a->n_acting = a->n_taking = a->n_met = 0;
   memcpy(a->x, x, (size_t)(3 * a->b.n_nodes) * sizeof *x);
   const int64_t bad = team_first_not_finite(3 * a->b.n_nodes, x);
   if (bad < 3 * a->b.n_nodes) {
-    *verdict = (step_status){STEP_NOT_FINITE, NULL, bad / 3};
+    *status = (step_status){STEP_NOT_FINITE, NULL, bad / 3};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int64_t beyond = first_beyond(a, is_active);
   if (beyond < a->b.n_nodes) {
-    *verdict = (step_status){STEP_OUT_OF_GRID, NULL, beyond};
+    *status = (step_status){STEP_OUT_OF_GRID, NULL, beyond};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(renew(a, x, is_active));
-  choose(a, is_active);
-  if (a->n_taking > 0) PetscCall(lay_out(a));
+  augury_choose(a, is_active);
+  if (a->n_taking > 0) PetscCall(build_step_layout(a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -621,9 +623,9 @@ void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies,
 
 /* The augury iteration [TupekEtAl2021; MarquezRazonEtAl2023, sec. 6.4]. */
 
-/* What of the change dv is to be taken back: all of it where it pulls outwards; else nothing, or its tangential part. Without an outside
- * (side = 0) nothing pulls outwards. */
-static void judge(bool accepts_sliding_change, const double normal[3], int side, double dv[3])
+/* Reduce the change dv to the part to be undone: all of it if it points outwards (attraction), otherwise nothing or its
+ * tangential part. side = 0: no outside is known, and no change counts as outward. */
+static void select_undone_change(bool accepts_sliding_change, const double normal[3], int side, double dv[3])
 {
   const double out = v3_dot(dv, normal);
   if (side * out > 0.0) return;
@@ -633,7 +635,8 @@ static void judge(bool accepts_sliding_change, const double normal[3], int side,
 
 static int side_of(const augury_options *o, int64_t i) { return o->side ? o->side[i] : 1; }
 
-/* The way out of the continuum where it is met: its own, or into the boundary there; 0 where neither is known. */
+/* Outward direction of the continuum at its nodes in reach: its own, or opposite to the boundary's outward direction; 0 if
+ * neither is known. */
 static void find_outward(augury *a, const augury_options *o, const double *normal)
 {
   const augury_stencil *s = &a->stencil;
@@ -660,26 +663,26 @@ static double largest(int64_t n, const int32_t *which, const double *v)
   return most;
 }
 
-/* Changes since `before` that are to be taken back: dv of nodes, du of the continuum's. Returns the largest. */
-static double judge_all(augury *a, const augury_options *o, const double *normal, const double *v)
+/* Changes since `before` that are to be undone: dv of boundary nodes, du of continuum nodes. Returns the largest component. */
+static double select_undone_changes(augury *a, const augury_options *o, const double *normal, const double *v)
 {
 #pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
   for (int64_t q = 0; q < a->n_taking; ++q) {
     const int64_t i = a->taking[q];
     v3_sub(a->dv + 3 * i, v + 3 * i, a->before + 3 * i);
-    judge(o->accepts_sliding_change, (o->towards ? o->towards : normal) + 3 * i, side_of(o, i), a->dv + 3 * i);
+    select_undone_change(o->accepts_sliding_change, (o->towards ? o->towards : normal) + 3 * i, side_of(o, i), a->dv + 3 * i);
   }
   for (int64_t k = 0; k < a->n_met; ++k) {
     const bool is_known = v3_dot(a->outward[k], a->outward[k]) > 0.0;
     v3_sub(a->du + 3 * k, a->u + 3 * k, a->u_before + 3 * k);
-    if (is_known) judge(o->accepts_sliding_change, a->outward[k], 1, a->du + 3 * k);
+    if (is_known) select_undone_change(o->accepts_sliding_change, a->outward[k], 1, a->du + 3 * k);
     else v3_set(a->du + 3 * k, 0.0, 0.0, 0.0);
   }
   return fmax(largest(a->n_taking, a->taking, a->dv), team_max_abs(3 * a->n_met, a->du));
 }
 
 /* (v, A, u) += RSA (dv, 0, du) - (dv, 0, du) */
-static void take_back(augury *a, double *v, double *A)
+static void undo_changes(augury *a, double *v, double *A)
 {
 #pragma omp parallel for schedule(static) if (a->n_taking > AUGURY_FEW)
   for (int64_t q = 0; q < a->n_taking; ++q) {
@@ -710,9 +713,9 @@ PetscErrorCode augury_solve(augury *a, const augury_options *o, const double *no
   const double enough = o->tolerance * fmax(largest(a->n_taking, a->taking, v), team_max_abs(3 * a->n_met, a->u));
   augury_transfer(a, v, A, a->u);
   for (;; ++out->iterations) {
-    out->left = judge_all(a, o, normal, v);
+    out->left = select_undone_changes(a, o, normal, v);
     if (out->left <= enough || out->iterations == o->max_iterations) break;
-    take_back(a, v, A);
+    undo_changes(a, v, A);
   }
   augury_give_continuum(a, a->u);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -40,9 +40,9 @@ void           augury_destroy(augury **a);
 void           augury_set_continuum(augury *a, const augury_continuum *c);
 /* Begin a step at x [n_nodes][3] with the current masses. Since the last step, masses may have changed by one factor for all
  * corners of an element (rigid_weight.h). is_active [n_elements]; NULL: all elements are active. Active elements that have grown
- * far beyond their sampled size are sampled anew, with the same possible errors. Coordinates not finite or too large: *verdict,
- * with where = a node. */
-PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_status *verdict);
+ * far beyond their sampled size are resampled, which can fail as in augury_create. Coordinates that are not finite or too large:
+ * *status, with where = a node. */
+PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, step_status *status);
 /* Apply RSA in place to v [n_nodes][3], A [n_nodes][9] (row-major, v(y) = v + A (y - x)) and the continuum's velocities. */
 PetscErrorCode augury_apply(augury *a, double *v, double *A);
 

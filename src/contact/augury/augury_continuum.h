@@ -1,5 +1,5 @@
 /* Continuum on the same grid as the boundaries of solids: nodes at dx (i, j, k) with mass and velocity, for example material of the
- * material point method (mpm_nodes.h). Used by augury and augury_near. */
+ * material point method (mpm_domain.h). Used by augury and augury_near. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_CONTINUUM_H
 #define SS_CONTACT_AUGURY_AUGURY_CONTINUUM_H
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Active elements for augury contact, see augury_near.h: a box tree over boundary elements and the nodes of the continuum. */
 #include "contact/augury/augury_near.h"
 #include "contact/augury/node_set.h"
 #include "geometry/primitive/box_tree.h"
@@ -7,16 +8,15 @@
 
 /* ---- data and shared helpers ---- */
 
-/* Parts of augury_near.h: elements that take part (augury_near.c), the continuum's nodes about them (augury_near_continuum.c), and
- * what nodes are judged by (augury_near_nodes.c). */
+/* Sections: active elements; nodes of the continuum near them; sides and directions at nodes. */
 
 #define REACH 3.0  /* cells along each axis within which two points share a node */
-#define FACING 0.2 /* least cosine between a side's normal and the way to what it faces */
-/* The same for an open surface and itself: what is bent by less than 60 degrees over the grid's reach does not face itself. */
+#define FACING 0.2 /* least cosine between a side's normal and the direction to the element it faces */
+/* The same for self-contact of an open surface: parts bent by less than 60 degrees over the grid's reach do not face each other. */
 #define FACING_OPEN 0.5
 #define MARGIN 1e-9 /* of bounds, for rounding */
 
-/* Of an element as it is: half of all that is asked of pairs. */
+/* Geometry of an element in its current shape. */
 typedef struct {
   double center[3], normal[3], size; /* size: |normal|, twice the area */
   double radius;                     /* of all corners about the centre [m] */
@@ -32,12 +32,12 @@ struct augury_near {
   double         *box[6]; /* [n_elements] */
   element_side   *side;   /* [n_elements], after augury_near_find */
   bool           *is_met; /* [n_elements] */
-  int32_t        *witness; /* [n_elements] what each met last, -1: nothing; looked at before all others, which changes no bit */
-  int32_t        *closest; /* [n_nodes] the same of what each node is held back from */
+  int32_t        *last_partner; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
+  int32_t        *closest; /* [n_nodes] the element found last for augury_near_towards */
   bool           *is_near; /* [n_nodes] of elements that are met */
   augury_choice   choice;
   double          distance, time; /* of AUGURY_MEETING */
-  double          needless;       /* of boxes, to find what that meets [m] */
+  double          box_excess;       /* margin of element boxes in which no partner can lie [m] */
   const bool     *is_open; /* NULL: none */
   int64_t         n_bodies;
   const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
@@ -53,7 +53,7 @@ struct augury_near {
 typedef struct {
   const augury_near *a;
   int64_t            low[3], high[3], block[3], at;
-  uint64_t           left; /* of the block under way */
+  uint64_t           left; /* of the current block */
 } node_walk;
 
 static inline bool is_open(const augury_near *a, const int32_t *node)
@@ -86,10 +86,10 @@ static inline bool overlap(const augury_near *a, int64_t e, const double min[3],
   return true;
 }
 
-static inline bool meet(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
+static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
 
-/* Over all elements with something within the distance [m] of a place. Their boxes being wider than they are, what is asked of
- * these may have its least above its most. */
+/* Walk over all elements with a point within the distance [m] of x. Element boxes are enlarged by `needless`; the query box is
+ * reduced by as much and may be inverted. */
 static inline void walk_within(const augury_near *a, const double *x, double distance, box_walk *w)
 {
   const double half = distance * (1.0 + MARGIN) - 0.5 * REACH * a->dx;
@@ -157,7 +157,7 @@ static void node_walk_begin(node_walk *w, const augury_near *a, const double min
 {
   *w = (node_walk){.a = a};
   nodes_of(a, min, max, w->low, w->high);
-  for (int k = 0; k < 3; ++k) { /* no farther than the set goes */
+  for (int k = 0; k < 3; ++k) { /* within the bounds of the set */
     const int64_t first = NODE_SET_SIDE * a->nodes.low[k], last = first + NODE_SET_SIDE * a->nodes.side[k] - 1;
     if (w->low[k] < first) w->low[k] = first;
     if (w->high[k] > last) w->high[k] = last;
@@ -207,9 +207,9 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
   if (!code) code = memory_alloc("elements near others", b->n_elements, sizeof *a->is_met, &a->is_met);
   if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_near, &a->is_near);
   if (!code) code = memory_alloc("elements near others", b->n_nodes, sizeof *a->is_wanted, &a->is_wanted);
-  if (!code) code = memory_alloc("elements met before", b->n_elements, sizeof *a->witness, &a->witness);
+  if (!code) code = memory_alloc("elements met before", b->n_elements, sizeof *a->last_partner, &a->last_partner);
   if (!code) code = memory_alloc("elements met before", b->n_nodes, sizeof *a->closest, &a->closest);
-  for (int64_t e = 0; e < b->n_elements && !code; ++e) a->witness[e] = -1;
+  for (int64_t e = 0; e < b->n_elements && !code; ++e) a->last_partner[e] = -1;
   for (int64_t i = 0; i < b->n_nodes && !code; ++i) a->closest[i] = -1;
   if (code) augury_near_destroy(out);
   PetscCall(code);
@@ -225,7 +225,7 @@ void augury_near_destroy(augury_near **a)
   memory_free(&(*a)->is_met);
   memory_free(&(*a)->is_near);
   memory_free(&(*a)->is_wanted);
-  memory_free(&(*a)->witness);
+  memory_free(&(*a)->last_partner);
   memory_free(&(*a)->closest);
   memory_free(&(*a)->which);
   memory_free(&(*a)->keys);
@@ -280,7 +280,7 @@ static bool close_in(const double *x, const double *v, const int32_t *p, const i
   return false;
 }
 
-/* Will corner p of one have come within the distance of the other? */
+/* Will corner p of one element be within the distance of the other? */
 static bool arrives(const augury_near *a, const double *x, const double *v, int32_t p, const int32_t *node)
 {
   double w[3], d[3], u[3];
@@ -292,7 +292,7 @@ static bool arrives(const augury_near *a, const double *x, const double *v, int3
   return change < 0.0 && gap * (gap - a->distance) < -a->time * change;
 }
 
-/* Are the elements too far apart for that, however their corners go within what bounds them? */
+/* Are the elements too far apart for contact, by the bounds of their corners? */
 static bool are_far(const augury_near *a, int64_t e, int64_t f)
 {
   const element_side *p = &a->side[e], *q = &a->side[f];
@@ -310,8 +310,8 @@ static bool will_meet(const augury_near *a, const double *x, const double *v, co
   return false;
 }
 
-/* What bounds the corners of an element, places and velocities. */
-static void bound(const augury_near *a, const double *x, const double *v, int64_t e, element_side *s)
+/* Bounds of the positions and velocities of an element's corners. */
+static void augury_near_bound(const augury_near *a, const double *x, const double *v, int64_t e, element_side *s)
 {
   const int32_t *node = a->b.element + 3 * e;
   double         places = 0.0, velocities = 0.0;
@@ -339,26 +339,26 @@ static void fit(augury_near *a, const double *x, const double *v)
     side_of(x, node, a->side[e].center, a->side[e].normal);
     a->side[e].size    = v3_norm(a->side[e].normal);
     a->side[e].is_open = is_open(a, node);
-    bound(a, x, v, e, &a->side[e]);
+    augury_near_bound(a, x, v, e, &a->side[e]);
   }
   box_tree_fit(&a->tree, a->box);
 }
 
-/* Does element e meet f, whose box overlaps its own? The same if asked the other way round. */
-static bool meets(const augury_near *a, const double *x, const double *v, int64_t e, int64_t f)
+/* Do elements e and f, whose boxes overlap, interact? Symmetric in e and f. */
+static bool elements_interact(const augury_near *a, const double *x, const double *v, int64_t e, int64_t f)
 {
   const int32_t *node = a->b.element + 3 * e, *there = a->b.element + 3 * f;
   const bool     is_own = a->body[node[0]] == a->body[there[0]];
-  if (!meet(a, a->body[node[0]], a->body[there[0]])) return false;
+  if (!bodies_interact(a, a->body[node[0]], a->body[there[0]])) return false;
   if (a->choice == AUGURY_MEETING && are_far(a, e, f)) return false;
   if (is_own && (!face(a, e, f) || share_a_node(node, there))) return false;
   if (a->choice == AUGURY_ALL) return true;
   return close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there));
 }
 
-/* How far the box of an element may shrink without losing what it meets: of what it will meet a corner is within
- * distance + time |u| of it, u at most twice the largest speed. Boxes reach half the grid's way. */
-static double needless(const augury_near *a)
+/* How far element boxes may shrink without losing a partner: a partner has a corner within distance + time |u|, with u at most
+ * twice the largest speed. Boxes extend by half the grid's reach. */
+static double box_excess(const augury_near *a)
 {
   double speed = 0.0;
   if (a->choice != AUGURY_MEETING) return 0.0;
@@ -370,25 +370,25 @@ static double needless(const augury_near *a)
 static bool is_met(const augury_near *a, const double *x, const double *v, int64_t e)
 {
   double        min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
-  const int32_t before = a->witness[e];
+  const int32_t before = a->last_partner[e];
   box_walk      w;
   int32_t       other[BOX_TREE_WIDTH];
-  if (before >= 0 && overlap(a, before, min, max) && meets(a, x, v, e, before)) return true;
-  for (int k = 0; k < 3 && a->needless > 0.0; ++k) {
+  if (before >= 0 && overlap(a, before, min, max) && elements_interact(a, x, v, e, before)) return true;
+  for (int k = 0; k < 3 && a->box_excess > 0.0; ++k) {
     const double slack = MARGIN * (fabs(min[k]) + fabs(max[k]));
-    min[k] += a->needless - slack, max[k] -= a->needless - slack; /* the least may end above the most */
+    min[k] += a->box_excess - slack, max[k] -= a->box_excess - slack; /* the least may end above the most */
   }
   box_walk_begin(&w, &a->tree, min, max);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
     for (int k = 0; k < n; ++k)
-      if (meets(a, x, v, e, other[k])) {
-        a->witness[e] = other[k];
+      if (elements_interact(a, x, v, e, other[k])) {
+        a->last_partner[e] = other[k];
         return true;
       }
   return false;
 }
 
-/* The nearest so far of what element e sees, by centres; of equally near ones the first body. */
+/* The nearest element that element e faces so far, by centres; of equally near ones the first body. */
 typedef struct {
   double  square; /* of the distance */
   int32_t body;   /* -1: none */
@@ -402,7 +402,7 @@ static void see(const augury_near *a, int64_t e, int64_t f, nearest_body *best)
   v3_sub(d, a->side[f].center, a->side[e].center);
   const double square = v3_dot(d, d);
   if (square > best->square || (square == best->square && body >= best->body)) return;
-  if (!meet(a, a->body[node[0]], body)) return;
+  if (!bodies_interact(a, a->body[node[0]], body)) return;
   if (body == a->body[node[0]] && (!face(a, e, f) || share_a_node(node, there))) return;
   best->square = square, best->body = body;
 }
@@ -410,7 +410,7 @@ static void see(const augury_near *a, int64_t e, int64_t f, nearest_body *best)
 int32_t augury_near_other(const augury_near *a, int64_t e)
 {
   const double  min[3] = {a->box[0][e], a->box[1][e], a->box[2][e]}, max[3] = {a->box[3][e], a->box[4][e], a->box[5][e]};
-  const int32_t before = a->witness[e];
+  const int32_t before = a->last_partner[e];
   nearest_body  best   = {INFINITY, -1};
   int32_t       other[BOX_TREE_WIDTH];
   box_walk      w;
@@ -456,7 +456,7 @@ PetscErrorCode augury_near_find(augury_near *a, const double *x, const double *v
   PetscFunctionBegin;
   fit(a, x, v);
   PetscCall(augury_near_gather(a));
-  a->needless = needless(a);
+  a->box_excess = box_excess(a);
 #pragma omp parallel for schedule(dynamic, 64)
   for (int64_t e = 0; e < a->b.n_elements; ++e) a->is_met[e] = is_met(a, x, v, e) || is_met_by_continuum(a, x, v, e);
   memset(a->is_near, 0, (size_t)a->b.n_nodes * sizeof *a->is_near);
@@ -483,7 +483,7 @@ typedef struct {
   double any[2], closing[2];
 } sides;
 
-static void count(sides *s, double along, double distance, bool is_closing)
+static void augury_near_count(sides *s, double along, double distance, bool is_closing)
 {
   const int k  = along > 0.0 ? 0 : 1;
   s->any[k]    = fmin(s->any[k], distance);
@@ -495,14 +495,14 @@ static void count_element(const augury_near *a, const double *x, const double *v
 {
   const int32_t *node = a->b.element + 3 * f;
   double         w[3], d[3], u[3], center[3], other[3];
-  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return;
+  if (node[0] == p || node[1] == p || node[2] == p || !bodies_interact(a, a->body[p], a->body[node[0]])) return;
   (void)triangle_nearest(x + 3 * (int64_t)node[0], x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[2], x + 3 * p, w);
   v3_scale(d, -1.0, x + 3 * p);
   v3_scale(u, -1.0, v + 3 * p);
   for (int k = 0; k < 3; ++k) v3_axpy(d, w[k], x + 3 * (int64_t)node[k]), v3_axpy(u, w[k], v + 3 * (int64_t)node[k]);
   const double length = v3_norm(d);
   side_of(x, node, center, other);
-  if (length <= 1e-9 * a->dx) { /* they touch: what is behind a closed surface tells */
+  if (length <= 1e-9 * a->dx) { /* they touch: the outside of a closed surface decides */
     if (is_open(a, node)) return;
     v3_scale(d, -1.0, other);
   }
@@ -511,10 +511,11 @@ static void count_element(const augury_near *a, const double *x, const double *v
   if (is_own && !(is_closing && is_facing(true, FACING_OPEN, normal + 3 * p, d) &&
                   is_facing(is_open(a, node), least_of(is_open(a, node)), other, center)))
     return; /* merely bent */
-  if (is_facing(true, FACING, normal + 3 * p, d)) count(s, v3_dot(normal + 3 * p, d), length, is_closing);
+  if (is_facing(true, FACING, normal + 3 * p, d)) augury_near_count(s, v3_dot(normal + 3 * p, d), length, is_closing);
 }
 
-/* The continuum about node p: the way that most of its mass lies, by distance, and the other if that has a good part of it, too. */
+/* The continuum about node p: the direction of most of its mass, by distance, and the other direction if its share is
+ * sufficient. */
 static void count_continuum(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, sides *s)
 {
   const augury_continuum *c = &a->continuum;
@@ -535,11 +536,11 @@ static void count_continuum(const augury_near *a, const double *x, const double 
     closes[k] |= v3_dot(u, out) < 0.0;
   }
   for (int k = 0; k < 2; ++k)
-    if (mass[k] > 0.0 && mass[k] >= ASIDE * (mass[0] + mass[1])) count(s, k == 0 ? 1.0 : -1.0, least[k], closes[k]);
+    if (mass[k] > 0.0 && mass[k] >= ASIDE * (mass[0] + mass[1])) augury_near_count(s, k == 0 ? 1.0 : -1.0, least[k], closes[k]);
 }
 
 /* 1: others are in front, -1: behind, 0: both or neither. */
-static int8_t verdict_of(const augury_near *a, const double distance[2])
+static int8_t side_of_others(const augury_near *a, const double distance[2])
 {
   const bool is_front = distance[0] < INFINITY && distance[0] <= distance[1] + BEHIND * a->dx,
              is_back = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
@@ -564,7 +565,7 @@ static int8_t side_at(const augury_near *a, const double *x, const double *v, co
     for (int k = 0; k < n; ++k) count_element(a, x, v, normal, p, other[k], &s);
   count_continuum(a, x, v, normal, p, &s);
   const bool closes = s.closing[0] < INFINITY || s.closing[1] < INFINITY;
-  return verdict_of(a, closes ? s.closing : s.any);
+  return side_of_others(a, closes ? s.closing : s.any);
 }
 
 void augury_near_sides(const augury_near *a, const double *x, const double *v, const double *normal, int8_t *side)
@@ -576,18 +577,18 @@ void augury_near_sides(const augury_near *a, const double *x, const double *v, c
   }
 }
 
-/* ---- where a node would be held ------------------------------------------------------------------------------------------ */
+/* ---- direction to the nearest body ---- */
 
 typedef struct {
-  double  distance, way[3]; /* way: of length 1 */
+  double  distance, direction[3]; /* way: unit direction */
   int64_t element;          /* -1: none */
 } nearest;
 
-/* Is element f, at d from node p, of what p meets, outward [3] being the outside there? */
-static bool counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
+/* Does element f, at offset d from node p, interact with p? outward [3]: outside of f there. */
+static bool element_counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
 {
   double back[3];
-  if (node[0] == p || node[1] == p || node[2] == p || !meet(a, a->body[p], a->body[node[0]])) return false;
+  if (node[0] == p || node[1] == p || node[2] == p || !bodies_interact(a, a->body[p], a->body[node[0]])) return false;
   if (a->body[p] != a->body[node[0]]) return true;
   v3_scale(back, -1.0, d);
   return is_facing(false, FACING, normal + 3 * p, d) && is_facing(false, FACING, outward, back);
@@ -604,7 +605,7 @@ static bool is_behind(const double *x, const double normal[3], const double *at,
   return true;
 }
 
-static void consider(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
+static void update_nearest(const augury_near *a, const double *x, const double *normal, int64_t p, int64_t f, nearest *best)
 {
   const int32_t *node = a->b.element + 3 * f;
   double         w[3], d[3], outward[3] = {0.0, 0.0, 0.0};
@@ -619,14 +620,14 @@ static void consider(const augury_near *a, const double *x, const double *normal
   const bool   is_touching = distance <= 1e-9 * a->dx;
   if (is_touching ? is_open(a, node) || !(size > 0.0) : false) return;
   if (distance > best->distance || (distance == best->distance && best->element >= 0 && f > best->element)) return;
-  if (!counts(a, normal, p, node, d, outward)) return;
+  if (!element_counts(a, normal, p, node, d, outward)) return;
   best->distance = distance, best->element = f;
-  if (is_touching) v3_scale(best->way, -1.0 / size, outward);
-  else v3_scale(best->way, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
+  if (is_touching) v3_scale(best->direction, -1.0 / size, outward);
+  else v3_scale(best->direction, (!is_open(a, node) && v3_dot(d, outward) > 0.0 ? -1.0 : 1.0) / distance, d);
 }
 
-/* The way into the continuum about node p, where that is known and the node's normal points out of it: of a body that is no larger than
- * cells, or a thin one, nodes of the far side are stopped by what is ahead of the near side. */
+/* Direction into the continuum about node p, where it is known and the node's normal points out of it. Bodies no larger than a
+ * cell, and thin ones, thus stop nodes of the far side by contact ahead of the near side. */
 static void into_continuum(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
 {
   const augury_continuum *c = &a->continuum;
@@ -652,12 +653,12 @@ static void towards_at(const augury_near *a, const double *x, const double *norm
   int32_t       other[BOX_TREE_WIDTH];
   box_walk      w;
   walk_around(a, x + 3 * p, &w);
-  if (before >= 0 && overlap(a, before, w.min, w.max)) consider(a, x, normal, p, before, &best);
+  if (before >= 0 && overlap(a, before, w.min, w.max)) update_nearest(a, x, normal, p, before, &best);
   if (best.distance < 0.99 * REACH * a->dx) walk_within(a, x + 3 * p, best.distance, &w);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k) consider(a, x, normal, p, other[k], &best);
+    for (int k = 0; k < n; ++k) update_nearest(a, x, normal, p, other[k], &best);
   a->closest[p] = (int32_t)best.element;
-  v3_copy(towards, best.element >= 0 ? best.way : normal + 3 * p);
+  v3_copy(towards, best.element >= 0 ? best.direction : normal + 3 * p);
   if (best.element < 0) into_continuum(a, x, normal, p, towards);
 }
 

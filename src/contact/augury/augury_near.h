@@ -21,7 +21,7 @@ void           augury_near_destroy(augury_near **a);
 void           augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
 /* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside. NULL, the initial state: none. */
 void           augury_near_set_open(augury_near *a, const bool *is_open);
-/* meets [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. NULL, the initial state: all. */
+/* meets [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. Initially NULL: all. */
 void           augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
 /* Include this continuum from the next augury_near_find on (copied, its arrays are borrowed). NULL, the initial state: none. */
 void           augury_near_set_continuum(augury_near *a, const augury_continuum *c);

@@ -1,3 +1,4 @@
+/* Stencils between boundary points and grid nodes, see augury_stencil.h. */
 #include "contact/augury/augury_stencil.h"
 #include <omp.h>
 #include "core/math3.h"
@@ -26,8 +27,9 @@ static void point_at(const stencil_parts *in, int64_t c, int64_t j, double x[3])
   for (int k = 0; k < 3; ++k) x[k] = l[0] * p[k] + l[1] * q[k] + l[2] * r[k];
 }
 
-/* First nodes of all stencils. They are kept: found again, a point on the border of a cell might come to lie on its other side. */
-static PetscErrorCode place(const stencil_parts *in, augury_stencil *s, int64_t low[3], int64_t high[3])
+/* First nodes of all stencils. They are stored, because rounding could place a point on the border of a cell on its other side
+ * next time. */
+static PetscErrorCode augury_stencil_place(const stencil_parts *in, augury_stencil *s, int64_t low[3], int64_t high[3])
 {
   const int64_t n = n_carriers(in);
   int32_t       lo[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, hi[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
@@ -62,7 +64,7 @@ static PetscErrorCode place(const stencil_parts *in, augury_stencil *s, int64_t 
 typedef struct {
   int      o[3][3], bit[3][3];
   int      crosses;    /* axes along which it reaches a second block */
-  uint64_t rows[3][2]; /* what of an axis is in the near block, and in the far one: bits 0 ... 3 */
+  uint64_t rows[3][2]; /* per axis: bits 0 ... 3 in the near block, and in the far one */
   int64_t  block[3];
 } stencil_frame;
 
@@ -211,7 +213,7 @@ static void weights_at(const stencil_parts *in, const double x[3], const int32_t
   }
 }
 
-static PetscErrorCode join_points(const stencil_parts *in, augury_stencil *s)
+static PetscErrorCode build_point_stencils(const stencil_parts *in, augury_stencil *s)
 {
   const int64_t n = in->n_points, m = s->set.n;
   PetscFunctionBegin;
@@ -254,8 +256,8 @@ static PetscErrorCode join_points(const stencil_parts *in, augury_stencil *s)
 static int64_t first_touch(const stencil_parts *in, const augury_stencil *s, int64_t r) { return s->touch_start[in->n_points + r]; }
 static int64_t end_touch(const stencil_parts *in, const augury_stencil *s, int64_t r) { return s->touch_end[in->n_points + r]; }
 
-/* How many nodes each patch has, which, and where its entries go among those of the nodes. */
-static PetscErrorCode join_patches(const stencil_parts *in, augury_stencil *s)
+/* Number of nodes of each patch, the nodes, and the positions of its entries among those of the nodes. */
+static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stencil *s)
 {
   const int64_t n = in->n_patches, m = s->set.n;
   PetscFunctionBegin;
@@ -356,12 +358,12 @@ PetscErrorCode augury_stencil_make(const stencil_parts *in, augury_stencil *s)
 {
   int64_t low[3], high[3];
   PetscFunctionBegin;
-  PetscCall(place(in, s, low, high));
+  PetscCall(augury_stencil_place(in, s, low, high));
   node_set_reset(&s->set, low, high);
   PetscCall(gather_nodes(in, s));
   PetscCall(place_nodes(in, s));
-  PetscCall(join_points(in, s));
-  PetscCall(join_patches(in, s));
+  PetscCall(build_point_stencils(in, s));
+  PetscCall(build_patch_stencils(in, s));
   PetscCall(fill_patches(in, s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,13 +1,13 @@
-/* What joins a boundary with the nodes of a grid at one place: made once, used by all transfers of a step. Quadratic B-splines, nodes
- * at dx (i, j, k), as those of the material point method are (mpm_kernel.h).
+/* Stencils between a boundary and grid nodes: built once, used by all transfers of a step. Quadratic B-splines, nodes at
+ * dx (i, j, k), as in the material point method (mpm_kernel.h). Caller: augury.c.
  *
  * Points have a weight N at each of 27 nodes. A patch is a triangle with the points that are fixed to it by barycentric
- * coordinates l; that their velocities are those of its corners, interpolated, makes all of them together one stencil: with
+ * coordinates l. Their velocities are interpolated from its corners, so all of them together form one stencil: with
  *
  *   s_kl = sum_j m_j N_i(x_j) l_jk l_jl
  *
- * at a node i, the momentum that they bring there is sum_kl s_kl (v_k + A_k (x_i - x_l)), and their mass sum_kl s_kl. There are fewer
- * nodes than points times 27, by far. */
+ * at a node i, they contribute the momentum sum_kl s_kl (v_k + A_k (x_i - x_l)), and their mass sum_kl s_kl. A patch has far fewer
+ * nodes than 27 per point. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_STENCIL_H
 #define SS_CONTACT_AUGURY_AUGURY_STENCIL_H
 #include "contact/augury/boundary_samples.h"

@@ -1,3 +1,4 @@
+/* Sample points on boundary elements, see boundary_samples.h. */
 #include "contact/augury/boundary_samples.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -84,7 +85,7 @@ typedef struct {
   double      (*place)[3], (*at)[3];
 } cloud;
 
-static void add(cloud *c, const double place[3])
+static void boundary_samples_add(cloud *c, const double place[3])
 {
   double *at = c->at[c->n];
   v3_copy(c->place[c->n++], place);
@@ -103,14 +104,14 @@ static bool is_free(const cloud *c, const double place[3])
   return true;
 }
 
-static void fill(cloud *c, double area, uint64_t element, uint64_t round)
+static void boundary_samples_fill(cloud *c, double area, uint64_t element, uint64_t round)
 {
   const double wanted = PACKING * area / (c->radius * c->radius);
   const int    darts  = (int)fmin(LEAST_DARTS + DARTS_PER_POINT * wanted, 1e6);
   for (int i = 0; i < 3; ++i) {
     double half[3];
     for (int k = 0; k < 3; ++k) half[k] = 0.5 * (c->center[k] + (i == k));
-    add(c, half);
+    boundary_samples_add(c, half);
   }
   for (int q = 0; q < darts && c->n < c->most; ++q) {
     uint64_t bits[2];
@@ -118,13 +119,13 @@ static void fill(cloud *c, double area, uint64_t element, uint64_t round)
     double a = random_unit_interval(bits[0]), b = random_unit_interval(bits[1]);
     if (a + b > 1.0) a = 1.0 - a, b = 1.0 - b;
     const double place[3] = {1.0 - a - b, a, b};
-    if (is_free(c, place)) add(c, place);
+    if (is_free(c, place)) boundary_samples_add(c, place);
   }
 }
 
 /* Weights of the cloud, w [n]. If all else fails (corners that outweigh others 10^14 times), the halfway points have a closed form:
  * sum_i c_i (c + e_i)/2 = c. */
-static void weigh(const cloud *c, double (*y)[2], double *w)
+static void boundary_samples_weigh(const cloud *c, double (*y)[2], double *w)
 {
   for (int j = 0; j < c->n; ++j)
     for (int k = 0; k < 2; ++k) y[j][k] = c->center[k + 1] - c->place[j][k + 1];
@@ -145,7 +146,7 @@ static PetscErrorCode check_size(double area, double longest, double dx, int64_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static double measure(const augury_boundary *b, const double *x, int64_t e, double *longest, double *round)
+static double boundary_samples_measure(const augury_boundary *b, const double *x, int64_t e, double *longest, double *round)
 {
   const int32_t *node = b->element + 3 * e;
   double         side[3][3], normal[3];
@@ -176,13 +177,13 @@ static int sample(const augury_boundary *b, const double *x, double dx, uint64_t
   double         longest, length;
   cloud          c = {.radius = RADIUS * dx, .most = (int)most, .place = place, .at = at};
   for (int i = 0; i < 3; ++i) c.corner[i] = x + 3 * (int64_t)node[i], c.center[i] = share[i] / mass;
-  fill(&c, measure(b, x, e, &longest, &length), (uint64_t)e, round);
-  weigh(&c, y, weight);
+  boundary_samples_fill(&c, boundary_samples_measure(b, x, e, &longest, &length), (uint64_t)e, round);
+  boundary_samples_weigh(&c, y, weight);
   return c.n;
 }
 
-/* Where each element's points may go, start [n_elements + 1], those of elements that keep theirs included. */
-static PetscErrorCode reserve(const augury_boundary *b, const double *x, double dx, const boundary_samples *old, const bool *is_new,
+/* Storage range of each element's points, start [n_elements + 1], including elements that keep their points. */
+static PetscErrorCode boundary_samples_reserve(const augury_boundary *b, const double *x, double dx, const boundary_samples *old, const bool *is_new,
                               int64_t *start)
 {
   PetscFunctionBegin;
@@ -190,7 +191,7 @@ static PetscErrorCode reserve(const augury_boundary *b, const double *x, double 
   for (int64_t e = 0; e < b->n_elements; ++e) {
     if (!is_new || is_new[e]) {
       double       longest, round;
-      const double area = measure(b, x, e, &longest, &round);
+      const double area = boundary_samples_measure(b, x, e, &longest, &round);
       PetscCall(check_size(area, longest, b->is_bare ? INFINITY : dx, e, b->element + 3 * e));
       start[e + 1] = start[e] + (b->is_bare ? 0 : most_points(area, longest, round, dx));
     } else start[e + 1] = start[e] + old->start[e + 1] - old->start[e];
@@ -248,7 +249,7 @@ static PetscErrorCode make(const augury_boundary *b, const double *x, double dx,
   if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *out->corner, &out->corner);
   if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *n, &n);
   if (!code) code = memory_alloc("points of a triangle", team_threads() * (MOST_POINTS + 3), sizeof *work, &work);
-  if (!code) code = reserve(b, x, dx, old, is_new, out->start);
+  if (!code) code = boundary_samples_reserve(b, x, dx, old, is_new, out->start);
   if (!code) code = memory_alloc("boundary samples", out->start[b->n_elements], sizeof *out->place, &out->place);
   if (!code) code = memory_alloc("boundary samples", out->start[b->n_elements], sizeof *out->weight, &out->weight);
   if (!code) sample_all(b, x, dx, round, old, is_new, (const double(*)[3])share, work, out, n);

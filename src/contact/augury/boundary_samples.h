@@ -28,7 +28,7 @@ PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)
  * whose longest side is at most a quarter of a cell have no points. An element without area, or one far too large for the cells, is
  * rejected by name: PETSC_ERR_USER_INPUT. */
 PetscErrorCode boundary_samples_create(const augury_boundary *b, const double *x, double dx, uint64_t round, boundary_samples *out);
-/* Sample elements with is_new [n_elements] anew for their shape in x; the others keep their points. */
+/* Resample elements with is_new [n_elements] for their shape in x; the others keep their points. */
 PetscErrorCode boundary_samples_renew(const augury_boundary *b, const double *x, double dx, uint64_t round, const bool *is_new,
                                       boundary_samples *s);
 void           boundary_samples_destroy(boundary_samples *s);

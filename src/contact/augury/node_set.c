@@ -1,3 +1,4 @@
+/* Sparse set of grid nodes, see node_set.h: hash of blocks, bits within blocks, numbering by counting. */
 #include "contact/augury/node_set.h"
 #include "core/memory.h"
 #include "core/sort.h"

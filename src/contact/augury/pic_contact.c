@@ -1,3 +1,4 @@
+/* Grid contact with one velocity field per body, see pic_contact.h. */
 #include "contact/augury/pic_contact.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -54,7 +55,7 @@ void pic_contact_destroy(pic_contact **out)
 
 int64_t pic_contact_n_points(const pic_contact *p) { return p->n; }
 
-static void add(pic_contact *p, const double *x, const int32_t corner[3], const double weight[3], double mass)
+static void pic_contact_add(pic_contact *p, const double *x, const int32_t corner[3], const double weight[3], double mass)
 {
   point *to = &p->points[p->n++];
   v3_set(to->x, 0.0, 0.0, 0.0);
@@ -66,7 +67,7 @@ static void add(pic_contact *p, const double *x, const int32_t corner[3], const 
 }
 
 /* Corners of one node in several elements are so many particles. */
-static PetscErrorCode lay_out(pic_contact *p, const double *x, const bool *is_active)
+static PetscErrorCode build_node_layout(pic_contact *p, const double *x, const bool *is_active)
 {
   const boundary_samples *s = &p->samples;
   PetscFunctionBegin;
@@ -78,10 +79,10 @@ static PetscErrorCode lay_out(pic_contact *p, const double *x, const bool *is_ac
     if (!is_active[e]) continue;
     for (int i = 0; i < 3; ++i) {
       const double weight[3] = {i == 0, i == 1, i == 2};
-      add(p, x, node, weight, s->corner[e] * p->share[e][i]);
+      pic_contact_add(p, x, node, weight, s->corner[e] * p->share[e][i]);
     }
     for (int64_t j = s->start[e]; j < s->start[e + 1]; ++j)
-      add(p, x, node, s->place[j], (1.0 - s->corner[e]) * mass * s->weight[j]);
+      pic_contact_add(p, x, node, s->place[j], (1.0 - s->corner[e]) * mass * s->weight[j]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -146,8 +147,8 @@ static void sum_entries(const pic_contact *p, const double *v, share *s)
   }
 }
 
-/* Bodies s [n] at one node: those that the common velocity of all that they meet pushes inwards take it, along their normal. */
-static void resolve(pic_contact *p, int n, const share *s)
+/* Bodies s [n] at one node: a body that the common velocity moves inwards takes that velocity along its own normal. */
+static void resolve_node(pic_contact *p, int n, const share *s)
 {
   for (int a = 0; a < n; ++a) {
     double mass = s[a].mass, change[3], n_out[3];
@@ -178,13 +179,13 @@ static void visit_nodes(pic_contact *p, const double *v)
       if (m < MOST) s[m++] = (share){.first = first, .end = end, .body = (int32_t)(p->key[first] & ((1u << BODY_BITS) - 1))};
     }
     for (int a = 0; a < m && m > 1; ++a) sum_entries(p, v, &s[a]);
-    if (m > 1) resolve(p, m, s);
+    if (m > 1) resolve_node(p, m, s);
     i = end;
   }
 }
 
-/* What nodes gained, to the corners of each point. */
-static void give_back(const pic_contact *p, double *v)
+/* Transfer the velocity changes of nodes to the corners of each point. */
+static void transfer_changes_back(const pic_contact *p, double *v)
 {
   for (int64_t i = 0; i < p->n; ++i) {
     const point *q = &p->points[i];
@@ -199,7 +200,7 @@ PetscErrorCode pic_contact_solve(pic_contact *p, const double *x, const bool *is
 {
   int64_t bad;
   PetscFunctionBegin;
-  PetscCall(lay_out(p, x, is_active));
+  PetscCall(build_node_layout(p, x, is_active));
   const int64_t n = NODES * p->n;
   bad             = p->n;
   PetscCall(memory_reserve("contact by PIC", n, sizeof *p->key, &p->capacity[1], &p->key));
@@ -216,6 +217,6 @@ PetscErrorCode pic_contact_solve(pic_contact *p, const double *x, const bool *is
              p->points[bad].x[2], 1 << (AXIS_BITS - 1), p->dx);
   PetscCall(sort_keys(n, 3 * AXIS_BITS + BODY_BITS, p->key, p->order));
   visit_nodes(p, v);
-  give_back(p, v);
+  transfer_changes_back(p, v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,3 +1,4 @@
+/* Node masses of rigid bodies on the grid, see rigid_weight.h. */
 #include "contact/augury/rigid_weight.h"
 #include "core/math3.h"
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Table of contact detectors by kinds of bodies, see contact_detectors.h. */
 #include "contact/detection/contact_detectors.h"
 #include "contact/detection/convex_contact.h"
 

@@ -1,3 +1,4 @@
+/* Contact data of the last accepted step, see contact_record.h. */
 #include "contact/detection/contact_record.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -130,7 +131,7 @@ void relax_chain_text(relax_chain chain, char *text)
   }
 }
 
-static void count(relax_statistics *s, relax_chain chain, int64_t n)
+static void contact_record_count(relax_statistics *s, relax_chain chain, int64_t n)
 {
   int i = 0;
   while (i < s->n_chains && s->kind[i].chain != chain) ++i;
@@ -152,7 +153,7 @@ void relax_statistics_add(relax_statistics *s, relax_chain chain, int n_places, 
   s->n_at_start += n_places == 1;
   s->n_capped += is_capped;
   if (n_places > s->longest) s->longest = n_places;
-  count(s, chain, 1);
+  contact_record_count(s, chain, 1);
 }
 
 void relax_statistics_merge(relax_statistics *s, const relax_statistics *more)
@@ -162,5 +163,5 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more)
   s->n_capped += more->n_capped;
   s->n_other += more->n_other;
   if (more->longest > s->longest) s->longest = more->longest;
-  for (int i = 0; i < more->n_chains; ++i) count(s, more->kind[i].chain, more->kind[i].n);
+  for (int i = 0; i < more->n_chains; ++i) contact_record_count(s, more->kind[i].chain, more->kind[i].n);
 }

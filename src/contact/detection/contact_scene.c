@@ -1,3 +1,4 @@
+/* Poses and predicted velocities of bodies for the contact detectors, see contact_scene.h. */
 #include "contact/detection/contact_scene.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -25,7 +26,7 @@ PetscErrorCode contact_scene_end_frame(const contact_scene *s, int32_t i, rigid_
   else if (system) {
     double *v;
     PetscCall(contact_scene_velocities(s, i, &v));
-    b->ops->frame(b, 0.0, s->dt, v, out); /* what has unknowns does not ask for the time */
+    b->ops->frame(b, 0.0, s->dt, v, out); /* a body with unknowns does not use the time */
     memory_free(&v);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

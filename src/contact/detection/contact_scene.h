@@ -1,5 +1,5 @@
-/* Input of the contact detectors: bodies, laws and poses, and the predicted motion to the end of the step under gravity alone (no
- * forces between bodies). Filled by the step of `exact` and `convex`. */
+/* Input of the contact detectors: bodies, laws, poses, and the predicted motion over the step under gravity alone (no forces
+ * between bodies). Filled by the steps of `exact` and `convex`. */
 #ifndef SS_CONTACT_DETECTION_CONTACT_SCENE_H
 #define SS_CONTACT_DETECTION_CONTACT_SCENE_H
 #include "discretize/body/body.h"

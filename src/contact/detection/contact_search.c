@@ -1,9 +1,10 @@
+/* Candidate pairs of points and level sets, see contact_search.h: culling by spheres around clusters of points. */
 #include "contact/detection/contact_search.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include <stdlib.h>
 
-/* The clusters of one source, asked for once per step. */
+/* The clusters of one source, requested once per step. */
 typedef struct {
   double  center[3], radius;
   int64_t first, end;

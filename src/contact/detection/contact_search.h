@@ -19,8 +19,8 @@ typedef struct {
   double   x[3];           /* where the point is at the start of the step [m] */
 } contact_candidate;
 
-/* All borrowed. object_key [n_objects]: what stands for each object in pair keys; a source's is its body_id.
- * may_touch [n_bodies][n_bodies]. Points and objects of one body never meet. */
+/* All borrowed. object_key [n_objects]: identifies each object in pair keys; the key of a source is its body_id. may_touch
+ * [n_bodies][n_bodies]. Points and objects of one body never form a pair. */
 typedef struct {
   int                   n_sources, n_objects, n_frames, n_bodies;
   const contact_source *sources;

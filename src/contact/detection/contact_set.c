@@ -1,3 +1,4 @@
+/* Set of contacts of one step, see contact_set.h: growth and sorting by key. */
 #include "contact/detection/contact_set.h"
 #include "core/memory.h"
 #include <stdlib.h>
@@ -45,7 +46,7 @@ PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **firs
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int compare(const void *a, const void *b)
+static int contact_set_compare(const void *a, const void *b)
 {
   const contact_spot *p = a, *q = b;
   if (p->key[0] != q->key[0]) return p->key[0] < q->key[0] ? -1 : 1;
@@ -56,11 +57,11 @@ PetscErrorCode contact_set_sort(contact_set *s)
 {
   bool is_sorted = true;
   PetscFunctionBeginUser;
-  for (int64_t i = 1; i < s->n && is_sorted; ++i) is_sorted = compare(&s->spot[i - 1], &s->spot[i]) < 0;
+  for (int64_t i = 1; i < s->n && is_sorted; ++i) is_sorted = contact_set_compare(&s->spot[i - 1], &s->spot[i]) < 0;
   if (is_sorted) PetscFunctionReturn(PETSC_SUCCESS);
-  qsort(s->spot, (size_t)s->n, sizeof *s->spot, compare);
+  qsort(s->spot, (size_t)s->n, sizeof *s->spot, contact_set_compare);
   for (int64_t i = 1; i < s->n; ++i)
-    PetscCheck(compare(&s->spot[i - 1], &s->spot[i]) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
+    PetscCheck(contact_set_compare(&s->spot[i - 1], &s->spot[i]) != 0, PETSC_COMM_SELF, PETSC_ERR_PLIB,
                "two contacts of bodies %d and %d have one key, %016llx %016llx", (int)s->spot[i].body_a, (int)s->spot[i].body_b,
                (unsigned long long)s->spot[i].key[0], (unsigned long long)s->spot[i].key[1]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -69,7 +70,7 @@ PetscErrorCode contact_set_sort(contact_set *s)
 bool contact_set_has(const contact_set *s, const uint64_t key[2])
 {
   const contact_spot wanted = {.key = {key[0], key[1]}};
-  return s->n > 0 && bsearch(&wanted, s->spot, (size_t)s->n, sizeof *s->spot, compare) != NULL;
+  return s->n > 0 && bsearch(&wanted, s->spot, (size_t)s->n, sizeof *s->spot, contact_set_compare) != NULL;
 }
 
 int64_t contact_set_size(const contact_set *s) { return s->n; }

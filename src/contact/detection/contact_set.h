@@ -21,10 +21,10 @@ typedef struct {
 
 /* Detector of a contact: part of its key. */
 typedef enum { DETECTOR_POINT, DETECTOR_CONVEX, DETECTOR_FIBRE, DETECTOR_FIBRE_OBJECT, DETECTOR_SURFACE_POINT, DETECTOR_SURFACE_EDGE, DETECTOR_FIBRE_POINT } contact_detector;
-/* key[0]: the finder and the bodies; key[1]: of features, which the finder chooses. */
-static inline uint64_t contact_key(contact_detector finder, int32_t body_a, int32_t body_b)
+/* key[0]: the detector and the bodies; key[1]: the features, encoded by the detector. */
+static inline uint64_t contact_key(contact_detector detector, int32_t body_a, int32_t body_b)
 {
-  return (uint64_t)finder << 56 | (uint64_t)(uint32_t)body_a << 28 | (uint64_t)(uint32_t)body_b;
+  return (uint64_t)detector << 56 | (uint64_t)(uint32_t)body_a << 28 | (uint64_t)(uint32_t)body_b;
 }
 enum { CONTACT_MAX_BODIES = 1 << 28 };
 

@@ -1,3 +1,4 @@
+/* Contacts between bodies made of convex solids, see convex_contact.h: box tree, then convex_pair.h for every overlapping pair. */
 #include "contact/detection/convex_contact.h"
 #include "contact/detection/contact_scene.h"
 #include "geometry/convex/convex_pair.h"
@@ -20,15 +21,15 @@ struct convex_contact {
   int64_t        *room_start;       /* [n] */
   convex_pose    *pose;             /* [n] */
   int32_t        *bounded, *wall;   /* [n_bounded], [n_walls] solids; half-spaces have no box */
-  double         *shift, *turn;     /* [n][3], [n]: how far it goes in the step, and what turning adds at most */
-  double         *way;              /* [n]: both */
+  double         *shift, *turn;     /* [n][3], [n]: displacement over the step, and largest additional displacement by rotation */
+  double         *displacement;              /* [n]: sum of both */
   double         *box[6];           /* [n_bounded] */
   box_tree        tree;
   int64_t        *start;            /* [n_bounded + 1] */
   int64_t         pair_capacity;
   solid_pair     *pair;
   convex_touches *touches;          /* [PAIR_BLOCK] */
-  double         *share;            /* [PAIR_BLOCK] of the way, before they touch; 0: within the margin as it begins */
+  double         *share;            /* [PAIR_BLOCK] fraction of the step before first contact; 0: within the margin at the start */
   double         *moved;            /* room for one pose */
 };
 
@@ -54,7 +55,7 @@ void convex_contact_destroy(convex_contact **out)
   memory_free(&c->pose);
   memory_free(&c->shift);
   memory_free(&c->turn);
-  memory_free(&c->way);
+  memory_free(&c->displacement);
   memory_free(&c->share);
   memory_free(&c->moved);
   memory_free(&c->bounded);
@@ -67,7 +68,7 @@ void convex_contact_destroy(convex_contact **out)
   memory_free(out);
 }
 
-static PetscErrorCode take_solids(convex_contact *c, int n_bodies, body *const *bodies)
+static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *bodies)
 {
   int64_t room = 0, largest = 0;
   PetscFunctionBegin;
@@ -95,7 +96,7 @@ static PetscErrorCode take_solids(convex_contact *c, int n_bodies, body *const *
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
       }
-      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d parts are too many to tell contacts apart",
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d convex parts are too many for contact keys (at most 65535)",
                  bodies[b]->name, n);
     }
     PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
@@ -111,11 +112,11 @@ PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_c
   PetscFunctionBegin;
   PetscCall(memory_alloc("convex contact", 1, sizeof *c, &c));
   *out = c;
-  PetscCall(take_solids(c, n_bodies, bodies));
+  PetscCall(copy_solids(c, n_bodies, bodies));
   PetscCall(memory_alloc("convex contact", c->n, sizeof *c->pose, &c->pose));
   PetscCall(memory_alloc("convex contact", 3 * c->n, sizeof *c->shift, &c->shift));
   PetscCall(memory_alloc("convex contact", c->n, sizeof *c->turn, &c->turn));
-  PetscCall(memory_alloc("convex contact", c->n, sizeof *c->way, &c->way));
+  PetscCall(memory_alloc("convex contact", c->n, sizeof *c->displacement, &c->displacement));
   PetscCall(memory_alloc("convex contact", PAIR_BLOCK, sizeof *c->share, &c->share));
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("convex contact", c->n_bounded, sizeof *c->box[k], &c->box[k]));
   PetscCall(box_tree_create(c->n_bounded, &c->tree));
@@ -126,10 +127,10 @@ PetscErrorCode convex_contact_create(int n_bodies, body *const *bodies, convex_c
 
 /* ---- which solids are near each other ---- */
 
-/* What goes no farther than the margin together has it all within the margin. */
+/* Can the pair move farther together than the margin? If not, the margin contains all contacts. */
 static bool is_fast(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
 {
-  return c->way[i] + c->way[j] > scene->margin;
+  return c->displacement[i] + c->displacement[j] > scene->margin;
 }
 
 static void set_box(convex_contact *c, int64_t i, double margin)
@@ -149,7 +150,7 @@ static void set_box(convex_contact *c, int64_t i, double margin)
     }
   }
   const int32_t self    = c->bounded[i];
-  const bool    is_fast = c->way[self] > 0.5 * margin;
+  const bool    is_fast = c->displacement[self] > 0.5 * margin;
   for (int d = 0; d < 3; ++d) {
     const double forth = is_fast ? c->shift[3 * self + d] : 0.0, around = 0.5 * margin + (is_fast ? c->turn[self] : 0.0);
     c->box[d][i]     = lo[d] + fmin(forth, 0.0) - around;
@@ -167,17 +168,17 @@ static void set_poses(convex_contact *c, const contact_scene *scene)
     convex_pose_set(&c->pose[i], c->solid[i], f ? f->c : origin, f ? f->R : identity, c->room + c->room_start[i]);
     const double reach = v3_norm(c->solid[i]->center) + c->solid[i]->bound;
     c->turn[i] = contact_scene_motion(scene, c->body[i], reach, c->shift + 3 * i);
-    c->way[i]  = v3_norm(c->shift + 3 * i) + c->turn[i];
+    c->displacement[i]  = v3_norm(c->shift + 3 * i) + c->turn[i];
   }
 #pragma omp parallel for schedule(static) if (c->n > SERIAL_LIMIT)
   for (int64_t i = 0; i < c->n_bounded; ++i) set_box(c, i, scene->margin);
 }
 
-/* Within what two solids are as good as touching: a half-space is reached wherever the way to it is no longer. */
+/* Distance that counts as touching. A half-space counts if the displacement towards it is at least the distance. */
 static double reach_of(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
 {
   const bool is_wall = c->pose[i].kind == CONVEX_HALF_SPACE || c->pose[j].kind == CONVEX_HALF_SPACE;
-  return is_wall && is_fast(c, scene, i, j) ? c->way[i] + c->way[j] : scene->margin;
+  return is_wall && is_fast(c, scene, i, j) ? c->displacement[i] + c->displacement[j] : scene->margin;
 }
 
 static bool may_touch(const convex_contact *c, const contact_scene *scene, int32_t i, int32_t j)
@@ -189,13 +190,13 @@ static bool may_touch(const convex_contact *c, const contact_scene *scene, int32
   const double       near = reach_of(c, scene, i, j);
   if (p->kind == CONVEX_HALF_SPACE) return v3_dot(p->normal, q->center) - p->offset <= q->solid->bound + near;
   if (q->kind == CONVEX_HALF_SPACE) return v3_dot(q->normal, p->center) - q->offset <= p->solid->bound + near;
-  double d[3], way[3];
+  double d[3], displacement[3];
   v3_sub(d, p->center, q->center);
   if (v3_norm(d) <= p->solid->bound + q->solid->bound + near) return true;
   if (!is_fast(c, scene, i, j)) return false;
-  v3_sub(way, c->shift + 3 * i, c->shift + 3 * j); /* where spheres around them are closest on the way */
-  const double ww = v3_dot(way, way), share = ww > 0.0 ? fmin(fmax(-v3_dot(d, way) / ww, 0.0), 1.0) : 0.0;
-  v3_axpy(d, share, way);
+  v3_sub(displacement, c->shift + 3 * i, c->shift + 3 * j); /* closest approach of the enclosing spheres along the displacement */
+  const double ww = v3_dot(displacement, displacement), share = ww > 0.0 ? fmin(fmax(-v3_dot(d, displacement) / ww, 0.0), 1.0) : 0.0;
+  v3_axpy(d, share, displacement);
   return v3_norm(d) <= p->solid->bound + q->solid->bound + near + c->turn[i] + c->turn[j];
 }
 
@@ -283,11 +284,11 @@ static void find_touches(convex_contact *c, const contact_scene *scene, int64_t 
   }
   for (int64_t i = 0; i < n; ++i) { /* few: one after the other */
     const int32_t p = pair[i].first, q = pair[i].second;
-    double        way[3];
+    double        displacement[3];
     if (c->touches[i].n > 0 || !is_fast(c, scene, p, q)) continue;
     if (c->pose[p].kind == CONVEX_HALF_SPACE || c->pose[q].kind == CONVEX_HALF_SPACE) continue;
-    v3_sub(way, c->shift + 3 * (int64_t)p, c->shift + 3 * (int64_t)q);
-    convex_sweep(&c->pose[p], &c->pose[q], way, c->turn[p] + c->turn[q], c->moved, &c->share[i], &c->touches[i]);
+    v3_sub(displacement, c->shift + 3 * (int64_t)p, c->shift + 3 * (int64_t)q);
+    convex_sweep(&c->pose[p], &c->pose[q], displacement, c->turn[p] + c->turn[q], c->moved, &c->share[i], &c->touches[i]);
   }
 }
 

@@ -1,16 +1,17 @@
+/* Collision and crossing tests of two edges, see edge_pair.h. */
 #include "contact/detection/edge_pair.h"
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
 #include <float.h>
 
-/* Collisions closer than this part of the longer edge count: well above round-off, far below any penetration. */
+/* Collisions closer than this fraction of the longer edge count: well above round-off, far below any penetration. */
 static const double ccd_tolerance = 1e-10;
-/* Closer to an end than this part of an edge, the end itself meets a triangle. */
+/* Closer to an end than this fraction of an edge, the contact of the end point with a triangle is used instead. */
 static const double end_tolerance = 1e-6;
-/* Sine: edges that are closer to parallel lie along each other, and the ends of one meet triangles next to the other. */
+/* Sine: edges closer to parallel lie along each other; then contacts of their ends with adjacent triangles are used. */
 static const double parallel_tolerance = 1e-3;
-/* Sine of the angle by which a triangle must fall beside an edge that is not flat: what is missed by that is shallower than
- * 1/4000 of an edge. */
+/* Sine of the angle by which a triangle must fall next to an edge that is not flat. Penetrations missed because of it are
+ * shallower than 1/4000 of an edge. */
 static const double flat_tolerance = 1e-3;
 
 void edge_star_fill(const triangle_topology *t, bool is_closed, int32_t edge, edge_star *out)
@@ -55,8 +56,8 @@ bool edge_star_is_outermost(const edge_star *star, const double x[12], const dou
   return rise_of(star, x, n, &most, &least);
 }
 
-/* Edges a and b, x [8][3] the nodes of both stars, n from b to a: is b outermost along n and a along -n? Not where both lie
- * within flat faces: those meet by points and other edges. */
+/* Edges a and b, x [8][3] the nodes of both stars, n from b to a: is b outermost along n and a along -n? False if both lie
+ * within flat faces: points and other edges detect these contacts. */
 static bool are_outermost(const edge_star star[2], const double x[24], const double n[3])
 {
   const double down[3] = {-n[0], -n[1], -n[2]};
@@ -75,7 +76,7 @@ static double volume(const double *p, const double *q, const double *r, const do
   return v3_dot(n, e3);
 }
 
-/* Does the edge p go through a triangle at edge q, both with the nodes of their stars? */
+/* Does the edge p pass through a triangle at edge q, both with the nodes of their stars? */
 static bool pierces(const double *p, const edge_star *star, const double *q)
 {
   for (int k = 2; k < 4; ++k) {

@@ -1,3 +1,4 @@
+/* Known contact pairs, see pair_table.h: sorted rows and a hash with open addressing. */
 #include "contact/detection/pair_table.h"
 #include "core/memory.h"
 #include <math.h>
@@ -12,7 +13,7 @@ struct pair_table {
   double  *X;         /* [n][3] */
   double  *speed;     /* [n] */
   int64_t *slot;      /* [n_slots] row + 1, 0 is free */
-  int32_t  n_bodies; /* what a restored file may name */
+  int32_t  n_bodies; /* limit of body numbers in a restored file */
 };
 
 int pair_key_compare(const pair_key *a, const pair_key *b)
@@ -43,7 +44,7 @@ PetscErrorCode pair_table_create(pair_table **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void forget(pair_table *t)
+static void pair_table_forget(pair_table *t)
 {
   memory_free(&t->source);
   memory_free(&t->object);
@@ -57,7 +58,7 @@ static void forget(pair_table *t)
 void pair_table_destroy(pair_table **t)
 {
   if (!t || !*t) return;
-  forget(*t);
+  pair_table_forget(*t);
   memory_free(t);
 }
 
@@ -119,7 +120,7 @@ static PetscErrorCode rebuild(pair_table *t, int64_t *twice)
 static PetscErrorCode allocate_rows(pair_table *t, int64_t n)
 {
   PetscFunctionBeginUser;
-  forget(t);
+  pair_table_forget(t);
   PetscCall(memory_alloc("attachment sources", n, sizeof *t->source, &t->source));
   PetscCall(memory_alloc("attachment objects", n, sizeof *t->object, &t->object));
   PetscCall(memory_alloc("attachment points", n, sizeof *t->point, &t->point));
@@ -165,7 +166,7 @@ PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode resize(void *context, int64_t n_rows)
+static PetscErrorCode pair_table_resize(void *context, int64_t n_rows)
 {
   PetscFunctionBeginUser;
   PetscCall(allocate_rows(context, n_rows));
@@ -173,7 +174,7 @@ static PetscErrorCode resize(void *context, int64_t n_rows)
 }
 
 /* A file is not trusted: a wrong number here would be an index out of bounds in the next step. */
-static PetscErrorCode restored(void *context)
+static PetscErrorCode pair_table_restored(void *context)
 {
   pair_table *t = context;
   int64_t     twice;
@@ -199,8 +200,8 @@ PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *f
   PetscFunctionBeginUser;
   t->n_bodies = n_bodies;
   PetscCall(field_table_add_group(fields, "contact/attachments", FIELD_GROUP_PLAIN, &t->n, t, &group));
-  group->resize   = resize;
-  group->restored = restored;
+  group->resize   = pair_table_resize;
+  group->restored = pair_table_restored;
   PetscCall(field_table_add(fields, group, "source", "1", FIELD_I32, 1, &t->source, FIELD_CHECKPOINT,
                             "number of the body that owns the point"));
   PetscCall(field_table_add(fields, group, "object", "1", FIELD_I32, 1, &t->object, FIELD_CHECKPOINT,

@@ -25,9 +25,10 @@ const double *pair_table_attachment(const pair_table *t, int64_t row); /* X [3],
 double        pair_table_speed(const pair_table *t, int64_t row); /* of approach, see restitution.h [m/s] */
 /* Row of a key, or -1. Thread-safe. */
 int64_t pair_table_find(const pair_table *t, pair_key key);
-/* Forget everything, then know these: keys [n] in any order, each once; X [n][3], speed [n]. All copied; on failure t is empty. */
+/* Clear the table, then insert these rows: keys [n] in any order, each once; X [n][3], speed [n]. All copied; on failure t is
+ * empty. */
 PetscErrorCode pair_table_replace(pair_table *t, int64_t n, const pair_key *keys, const double *X, const double *speed);
-/* Group "contact/attachments" (checkpoint). Restoring rebuilds the hash, and refuses sources outside [0, n_bodies), negative
- * objects, attachments or speeds that are not finite, and keys that occur twice. */
+/* Group "contact/attachments" (checkpoint). Restoring rebuilds the hash. It rejects sources outside [0, n_bodies), negative
+ * objects, attachments or speeds that are not finite, and duplicate keys. */
 PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *fields);
 #endif

@@ -1,3 +1,4 @@
+/* Contacts of points with level sets, see point_contact.h: candidate pairs, contacts at the current position, swept contacts. */
 #include "contact/detection/point_contact.h"
 #include "contact/detection/contact_scene.h"
 #include "contact/detection/contact_search.h"
@@ -69,10 +70,10 @@ struct point_contact {
   int64_t         reach_capacity;
   int32_t        *key;         /* [n_objects] */
   rigid_frame    *object_end;  /* [n_objects] */
-  double         *object_way;  /* [n_objects] how far it goes, at most */
-  rigid_frame    *source_end;  /* [n_sources] of what has a pose */
-  double        **v;           /* [n_sources] velocities of others, while it is looked for contacts */
-  double         *source_way;  /* [n_sources] */
+  double         *object_displacement;  /* [n_objects] largest displacement over the step */
+  rigid_frame    *source_end;  /* [n_sources] pose at the end of the step of sources with a pose */
+  double        **v;           /* [n_sources] velocities of the other sources during detection */
+  double         *source_displacement;  /* [n_sources] largest displacement over the step */
   double         *reach;       /* [n_sources][n_objects] */
 };
 
@@ -88,8 +89,8 @@ void point_contact_destroy(point_contact **p)
 {
   if (!p || !*p) return;
   contact_search_destroy(&(*p)->search);
-  void *arrays[] = {&(*p)->key,        &(*p)->object_end, &(*p)->object_way, &(*p)->source_end,
-                    &(*p)->v,          &(*p)->source_way, &(*p)->reach};
+  void *arrays[] = {&(*p)->key,        &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end,
+                    &(*p)->v,          &(*p)->source_displacement, &(*p)->reach};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(p);
 }
@@ -97,21 +98,21 @@ void point_contact_destroy(point_contact **p)
 enum { OBJECT_BITS = 12 }; /* level sets of one body */
 static const uint64_t SWEPT = 1ull << 63;
 
-/* ---- how far things go ---- */
+/* ---- displacements over the step ---- */
 
-static PetscErrorCode reserve(point_contact *p, int n_sources, int n_objects)
+static PetscErrorCode point_contact_reserve(point_contact *p, int n_sources, int n_objects)
 {
   PetscFunctionBegin;
   if (n_objects > p->object_capacity) {
     PetscCall(memory_resize("contact objects", n_objects, sizeof *p->key, &p->key));
     PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_end, &p->object_end));
-    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_way, &p->object_way));
+    PetscCall(memory_resize("contact objects", n_objects, sizeof *p->object_displacement, &p->object_displacement));
     p->object_capacity = n_objects;
   }
   if (n_sources > p->source_capacity) {
     PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_end, &p->source_end));
     PetscCall(memory_resize("contact sources", n_sources, sizeof *p->v, &p->v));
-    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_way, &p->source_way));
+    PetscCall(memory_resize("contact sources", n_sources, sizeof *p->source_displacement, &p->source_displacement));
     p->source_capacity = n_sources;
   }
   if ((int64_t)n_sources * n_objects > p->reach_capacity) {
@@ -131,16 +132,16 @@ static double extent(const level_set *phi)
   return isfinite(sum) ? sqrt(sum) : 0.0;
 }
 
-static PetscErrorCode source_way(point_contact *p, const contact_scene *s, int i, const contact_source *source)
+static PetscErrorCode source_displacement(point_contact *p, const contact_scene *s, int i, const contact_source *source)
 {
   const int32_t a = source->body_id;
   double        d[3], fastest = 0.0;
   PetscFunctionBegin;
-  p->source_way[i] = 0.0;
+  p->source_displacement[i] = 0.0;
   if (source->b->ops->points == POINT_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->frame[a] >= 0) {
     const double turn = contact_scene_motion(s, a, contact_search_reach(source->b, s->frames[s->frame[a]].c), d);
-    p->source_way[i]  = v3_norm(d) + turn;
+    p->source_displacement[i]  = v3_norm(d) + turn;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(contact_scene_velocities(s, a, &p->v[i]));
@@ -149,24 +150,24 @@ static PetscErrorCode source_way(point_contact *p, const contact_scene *s, int i
   const int64_t n = body_system(s->body[a])->n_blocks;
 #pragma omp parallel for schedule(static) reduction(max : fastest) if (n > CONTACT_SERIAL)
   for (int64_t k = 0; k < n; ++k) fastest = fmax(fastest, v3_dot(v + 3 * k, v + 3 * k));
-  p->source_way[i] = s->dt * sqrt(fastest) + s->dt * s->dt * v3_norm(s->gravity);
+  p->source_displacement[i] = s->dt * sqrt(fastest) + s->dt * s->dt * v3_norm(s->gravity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Fills what is about ways. *is_fast: some go so far against each other that ways are followed. */
-static PetscErrorCode set_ways(point_contact *p, const contact_scene *s, int n_sources, const contact_source *sources,
+/* Compute all displacement bounds. *is_fast: some bodies approach so fast that trajectories must be tested. */
+static PetscErrorCode compute_displacements(point_contact *p, const contact_scene *s, int n_sources, const contact_source *sources,
                                int n_objects, const contact_object *objects, bool *is_fast)
 {
   double fastest[2] = {0.0, 0.0}, d[3];
   PetscFunctionBegin;
   for (int i = 0; i < n_sources; ++i) {
-    PetscCall(source_way(p, s, i, &sources[i]));
-    fastest[0] = fmax(fastest[0], p->source_way[i]);
+    PetscCall(source_displacement(p, s, i, &sources[i]));
+    fastest[0] = fmax(fastest[0], p->source_displacement[i]);
   }
   for (int j = 0; j < n_objects; ++j) {
     const double turn = contact_scene_motion(s, objects[j].body_id, extent(objects[j].phi), d);
-    p->object_way[j]  = v3_norm(d) + turn;
-    fastest[1]        = fmax(fastest[1], p->object_way[j]);
+    p->object_displacement[j]  = v3_norm(d) + turn;
+    fastest[1]        = fmax(fastest[1], p->object_displacement[j]);
   }
   *is_fast = fastest[0] + fastest[1] > 0.25 * s->length;
   if (!*is_fast) PetscFunctionReturn(PETSC_SUCCESS);
@@ -175,7 +176,7 @@ static PetscErrorCode set_ways(point_contact *p, const contact_scene *s, int n_s
   for (int j = 0; j < n_objects; ++j) PetscCall(contact_scene_end_frame(s, objects[j].body_id, &p->object_end[j]));
   for (int i = 0; i < n_sources; ++i)
     for (int j = 0; j < n_objects; ++j)
-      p->reach[(int64_t)i * n_objects + j] = fmax(s->margin, p->source_way[i] + p->object_way[j]);
+      p->reach[(int64_t)i * n_objects + j] = fmax(s->margin, p->source_displacement[i] + p->object_displacement[j]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -188,7 +189,7 @@ static void to_frame(const rigid_frame *f, const double x[3], double out[3])
   m3_mulv_t(out, f->R, arm);
 }
 
-static void describe(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object,
+static void point_contact_describe(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object,
                      contact_spot *out)
 {
   const contact_law *law = contact_scene_law(s, source->body_id, object->body_id);
@@ -204,8 +205,8 @@ static void describe(const contact_scene *s, const contact_candidate *c, const c
   v3_copy(out->b.x, c->x);
 }
 
-/* False where the level set has no direction: the point is as far from all of its surface, and nothing says where to. g: the
- * gradient in its frame. */
+/* False where the level set has no gradient: the point is equally far from several places of its surface. g: the gradient in the
+ * frame of the object. */
 static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source,
                       const contact_object *object, double g[3], contact_spot *out)
 {
@@ -218,24 +219,24 @@ static bool make_spot(const contact_scene *s, const contact_candidate *c, const 
   v3_scale(g, 1.0 / length, g);
   m3_mulv(out->normal, f->R, g);
   v3_scale(out->normal, 1.0 / v3_norm(out->normal), out->normal);
-  describe(s, c, source, object, out);
+  point_contact_describe(s, c, source, object, out);
   return true;
 }
 
-/* On its way, which the plane of `near` ends, if it is within the margin. */
+/* Contact on the point's trajectory, which ends at the plane of `near`, if it is within the margin. */
 static bool make_swept(const point_contact *p, const contact_scene *s, const contact_candidate *c, const contact_source *source,
                        const contact_object *object, const contact_spot *near, const double g[3], contact_spot *out)
 {
   const rigid_frame *f = &s->frames[object->frame];
-  double             end[3], x0[3], x1[3], way[3], place[3], normal[3], gap;
+  double             end[3], x0[3], x1[3], displacement[3], place[3], normal[3], gap;
   if (!(near->gap > 0.0)) return false;
   contact_scene_point_end(s, source->body_id, c->i_point, c->x, p->v[c->i_source], &p->source_end[c->i_source], end);
   to_frame(f, c->x, x0);
   to_frame(&p->object_end[c->i_object], end, x1);
-  v3_sub(way, x1, x0);
-  if (!(v3_norm(way) > 0.25 * s->length)) return false;
+  v3_sub(displacement, x1, x0);
+  if (!(v3_norm(displacement) > 0.25 * s->length)) return false;
   if (!point_sweep(object->phi, x0, x1, near->gap, near->gap <= s->margin ? g : NULL, place, normal, &gap)) return false;
-  describe(s, c, source, object, out);
+  point_contact_describe(s, c, source, object, out);
   out->key[1] |= SWEPT;
   out->gap = gap;
   m3_mulv(out->normal, f->R, normal);
@@ -244,7 +245,7 @@ static bool make_swept(const point_contact *p, const contact_scene *s, const con
   return true;
 }
 
-static PetscErrorCode append(point_contact *p, const contact_scene *s, const contact_source *sources, const contact_object *objects,
+static PetscErrorCode point_contact_append(point_contact *p, const contact_scene *s, const contact_source *sources, const contact_object *objects,
                              bool is_fast, int64_t n, const contact_candidate *found, contact_set *set)
 {
   const int     stride = is_fast ? 2 : 1;
@@ -278,13 +279,13 @@ PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int 
   int64_t            n;
   bool               is_fast = false;
   PetscFunctionBeginUser;
-  PetscCall(reserve(p, n_sources, n_objects));
+  PetscCall(point_contact_reserve(p, n_sources, n_objects));
   contact_search_number(s->n_bodies, n_objects, objects, p->key);
-  PetscErrorCode code = set_ways(p, s, n_sources, sources, n_objects, objects, &is_fast);
+  PetscErrorCode code = compute_displacements(p, s, n_sources, sources, n_objects, objects, &is_fast);
   const search_problem problem = {n_sources, n_objects, n_frames,  s->n_bodies, sources,
                                   objects,   p->key,    s->frames, may_touch,   s->margin, is_fast ? p->reach : NULL};
   if (!code) code = contact_search_run(p->search, &problem, NULL, &n, &found);
-  if (!code) code = append(p, s, sources, objects, is_fast, n, found, set);
+  if (!code) code = point_contact_append(p, s, sources, objects, is_fast, n, found, set);
   for (int i = 0; i < n_sources; ++i) memory_free(&p->v[i]);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,3 +1,4 @@
+/* Contacts between fibres, see fibre_contact.h: local minima of the distance, swept contacts, thinning along strands. */
 #include "contact/fibre/fibre_contact.h"
 #include "geometry/collision/broad_phase.h"
 #include "geometry/collision/ccd.h"
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* fibre_contact_pair.c: which spots the segments i < j have, and those [at most FIBRE_SPOTS]; returns how many. */
+/* At most so many contacts of two segments i < j. */
 enum { FIBRE_SPOTS = 6 };
 
 /* ---- contacts of two segments ---- */
@@ -59,7 +60,8 @@ static double distance_between(const fibre_contact *c, int32_t i, int32_t j)
   return is_inside_of_bend(c, i, near.s, j, near.t) ? INFINITY : near.distance;
 }
 
-/* Vertex `end` of segment i with its nearest point on j: both their own, and none much nearer on the segments that meet there? */
+/* Is the vertex `end` of segment i, with its nearest point on j, a contact: does each own its feature, and is no adjacent
+ * segment much nearer? */
 static bool vertex_touches(const fibre_contact *c, const near_segments *p, int32_t i, int end, int32_t j, double t, double distance)
 {
   if ((end == 1 && c->next[i] >= 0) || (t == 1.0 && c->next[j] >= 0)) return false;
@@ -73,7 +75,7 @@ static bool vertex_touches(const fibre_contact *c, const near_segments *p, int32
   return true;
 }
 
-static uint8_t touching(const fibre_contact *c, const near_segments *p)
+static uint8_t fibre_contact_touching(const fibre_contact *c, const near_segments *p)
 {
   const segment_nearest *rim = p->rim, *near = &p->nearest;
   uint8_t                flags = 0;
@@ -87,7 +89,7 @@ static uint8_t touching(const fibre_contact *c, const near_segments *p)
   return flags;
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
 /* Largest motion of one against the other. */
 static double relative_motion(const near_segments *p, const double a1[6], const double b1[6])
@@ -104,8 +106,8 @@ static double relative_motion(const near_segments *p, const double a1[6], const 
   return most;
 }
 
-/* Those that touch are held where they do; if they move far, they might yet swing through each other elsewhere. */
-static bool comes_together(const fibre_contact *c, const near_segments *p, ccd_hit *hit)
+/* Touching pairs already have a contact. If they move far, they could still pass through each other elsewhere. */
+static bool segments_collide(const fibre_contact *c, const near_segments *p, ccd_hit *hit)
 {
   double x0[12], x1[12];
   if (!c->x1) return false;
@@ -127,16 +129,16 @@ static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
   ccd_hit hit;
   uint8_t flags = 0;
   if (!pair_fill(c, i, j, c->x1 != NULL, &p)) return 0;
-  if (p.nearest.distance < p.reach) flags = touching(c, &p);
-  return comes_together(c, &p, &hit) ? flags | SWEPT : flags;
+  if (p.nearest.distance < p.reach) flags = fibre_contact_touching(c, &p);
+  return segments_collide(c, &p, &hit) ? flags | SWEPT : flags;
 }
 
-/* of those on the way alone */
+/* The same for swept contacts only. */
 static uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j)
 {
   near_segments p;
   ccd_hit hit;
-  return pair_fill(c, i, j, true, &p) && comes_together(c, &p, &hit) ? SWEPT : 0;
+  return pair_fill(c, i, j, true, &p) && segments_collide(c, &p, &hit) ? SWEPT : 0;
 }
 
 /* ---- spots ---- */
@@ -158,7 +160,7 @@ static void any_normal(const near_segments *p, double n[3])
   v3_scale(n, 1.0 / v3_norm(n), n);
 }
 
-/* normal: NULL: along the vector between them, or whatever is upright on both where there is none. */
+/* normal: NULL: along the vector between them, or a common perpendicular if that is zero. */
 static void spot_fill(const near_segments *p, double s, double t, const double normal[3], fibre_spot *out)
 {
   double between[3];
@@ -206,7 +208,7 @@ static int fibre_pair_spots(const fibre_contact *c, int32_t i, int32_t j, uint8_
   for (int k = 0; k < 4; ++k)
     if (flags & 1 << k) spot_fill(&p, p.rim[k].s, p.rim[k].t, NULL, &out[n++]);
   if (flags & INSIDE) spot_fill(&p, p.nearest.s, p.nearest.t, NULL, &out[n++]);
-  if (flags & SWEPT && comes_together(c, &p, &hit)) {
+  if (flags & SWEPT && segments_collide(c, &p, &hit)) {
     spot_fill(&p, hit.u, hit.v, hit.normal, &out[n]);
     out[n++].is_swept = true;
   }
@@ -220,7 +222,7 @@ enum { SERIAL_LIMIT = 512 };
 
 typedef struct fibre_item {
   int32_t strand, spot;
-  double  arc[2], distance; /* distance: how near, to tell who stays; later -1: who does */
+  double  arc[2], distance; /* distance: gap, to decide which contact is kept; later -1: kept */
   int32_t place;
 } fibre_item;
 
@@ -281,7 +283,7 @@ static void thin_strand(const fibre_contact *c, int64_t first, int64_t end, fibr
   }
 }
 
-/* fibre_contact_thin.c: of c->spot [n_spots], ascending by the strand of the first segment, leave one where several are near
+/* Thinning: of c->spot [n_spots], ascending by the strand of the first segment, keep the nearest of contacts that are close to
  * each other, sorted. */
 static PetscErrorCode fibre_contact_thin(fibre_contact *c)
 {
@@ -328,7 +330,7 @@ static int64_t lower_bound(int64_t n, const fibre_spot *spot, int32_t a, int32_t
 }
 
 /* Along strand k, wherever that begins. */
-static double way(const fibre_contact *c, const fibre_spot *p, const fibre_spot *q, int k)
+static double arc_distance(const fibre_contact *c, const fibre_spot *p, const fibre_spot *q, int k)
 {
   return fibre_arc_between(c, p->segment[k], p->at[k], q->segment[k], q->at[k]);
 }
@@ -347,7 +349,7 @@ static int64_t nearest_of(const fibre_contact *c, int64_t n_last, const fibre_sp
     if (i < 0 || j < 0) continue;
     for (int64_t q = lower_bound(n_last, last, i, j); q < n_last && last[q].segment[0] == i && last[q].segment[1] == j; ++q) {
       if ((taken && taken[q]) || (wants_side && !(v3_dot(last[q].normal, p->normal) > 0.0))) continue;
-      const double d = fmax(way(c, p, &last[q], 0), way(c, p, &last[q], 1));
+      const double d = fmax(arc_distance(c, p, &last[q], 0), arc_distance(c, p, &last[q], 1));
       if (d < best || (d == best && found < 0)) best = d, found = q;
     }
   }
@@ -376,12 +378,12 @@ static bool has_near(const fibre_contact *c, int64_t n_found, const fibre_spot *
     const int32_t i = a[k / 3], j = b[k % 3];
     if (i < 0 || j < 0) continue;
     for (int64_t q = lower_bound(n_found, found, i, j); q < n_found && found[q].segment[0] == i && found[q].segment[1] == j; ++q)
-      if (way(c, p, &found[q], 0) < near && way(c, p, &found[q], 1) < near) return true;
+      if (arc_distance(c, p, &found[q], 0) < near && arc_distance(c, p, &found[q], 1) < near) return true;
   }
   return false;
 }
 
-/* fibre_contact_match.c: of c->spot leave what is not within a radius of one of `found`, along both strands. */
+/* Remove from c->spot all contacts within a radius, along both strands, of one of `found`. */
 static void fibre_contact_drop_near(fibre_contact *c, int64_t n_found, const fibre_spot *found)
 {
   int64_t left = 0;
@@ -391,7 +393,7 @@ static void fibre_contact_drop_near(fibre_contact *c, int64_t n_found, const fib
 }
 
 /* Row of `last` with the features of p, or -1. */
-static int64_t same(int64_t n_last, const fibre_spot *last, const fibre_spot *p)
+static int64_t fibre_contact_same(int64_t n_last, const fibre_spot *last, const fibre_spot *p)
 {
   int64_t q = lower_bound(n_last, last, p->segment[0], p->segment[1]);
   while (q < n_last && fibre_spot_compare(&last[q], p) < 0) ++q;
@@ -405,7 +407,7 @@ PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const
   PetscFunctionBegin;
   PetscCall(memory_alloc("fibre contacts", n_last, sizeof *taken, &taken));
   for (int64_t k = 0; k < n; ++k) {
-    from[k] = same(n_last, last, &spot[k]);
+    from[k] = fibre_contact_same(n_last, last, &spot[k]);
     if (from[k] >= 0) taken[from[k]] = 1;
   }
   for (int64_t k = 0; k < n; ++k) {
@@ -443,7 +445,7 @@ void fibre_contact_destroy(fibre_contact **out)
   memory_free(out);
 }
 
-static PetscErrorCode allocate(int64_t n, fibre_contact *c)
+static PetscErrorCode fibre_contact_allocate(int64_t n, fibre_contact *c)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("fibre contacts", 2 * n, sizeof *c->segment, &c->segment));
@@ -457,7 +459,7 @@ static PetscErrorCode allocate(int64_t n, fibre_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Who follows whom. */
+/* Link the segments of each strand. */
 static void link_segments(fibre_contact *c)
 {
   const int64_t n = c->n_segments;
@@ -490,7 +492,7 @@ static PetscErrorCode create_broad_phase(const fibre_set *set, fibre_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill(const fibre_set *set, fibre_contact *c)
+static PetscErrorCode fibre_contact_fill(const fibre_set *set, fibre_contact *c)
 {
   const int64_t n = set->n_segments;
   PetscFunctionBegin;
@@ -498,7 +500,7 @@ static PetscErrorCode fill(const fibre_set *set, fibre_contact *c)
              PETSC_ERR_ARG_OUTOFRANGE, "%lld segments of fibres with %lld nodes cannot be searched", (long long)n,
              (long long)set->n_nodes);
   c->n_segments = n, c->n_nodes = set->n_nodes;
-  PetscCall(allocate(n, c));
+  PetscCall(fibre_contact_allocate(n, c));
   for (int64_t i = 0; i < n; ++i) {
     const int32_t *v = set->segment + 2 * i, b = set->body[i];
     PetscCheck(v[0] >= 0 && v[0] < set->n_nodes && v[1] >= 0 && v[1] < set->n_nodes && v[0] != v[1], PETSC_COMM_SELF,
@@ -526,7 +528,7 @@ PetscErrorCode fibre_contact_create(const fibre_set *set, fibre_contact **out)
   fibre_contact *c = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("fibre contacts", 1, sizeof *c, &c));
-  const PetscErrorCode code = fill(set, c);
+  const PetscErrorCode code = fibre_contact_fill(set, c);
   if (code) fibre_contact_destroy(&c);
   PetscCall(code);
   *out = c;
@@ -535,7 +537,7 @@ PetscErrorCode fibre_contact_create(const fibre_set *set, fibre_contact **out)
 
 /* ---- search ---- */
 
-static void measure(fibre_contact *c, const double *x)
+static void fibre_contact_measure(fibre_contact *c, const double *x)
 {
   const int64_t n = c->n_segments;
   for (int64_t i = 0, first = 0; i < n; ++i) {
@@ -558,7 +560,7 @@ int fibre_spot_compare(const fibre_spot *a, const fibre_spot *b)
 }
 
 /* Write the spots of all pairs, in their order; a chunk of pairs knows where its own begin. */
-static PetscErrorCode collect(fibre_contact *c, int64_t n, const broad_phase_pair *pair)
+static PetscErrorCode fibre_contact_collect(fibre_contact *c, int64_t n, const broad_phase_pair *pair)
 {
   const uint8_t *const flags    = c->flags;
   const int64_t        n_chunks = (n + CHUNK - 1) / CHUNK;
@@ -581,7 +583,7 @@ static PetscErrorCode collect(fibre_contact *c, int64_t n, const broad_phase_pai
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode run(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves, int64_t *bad)
+static PetscErrorCode fibre_search_contacts(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves, int64_t *bad)
 {
   int64_t                 n_pairs;
   const broad_phase_pair *pair;
@@ -589,7 +591,7 @@ static PetscErrorCode run(fibre_contact *c, const double *x0, const double *x1, 
   PetscCall(broad_phase_update(c->broad, x0, x1 ? x1 : x0, margin + 2.0 * c->thickest, bad));
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   c->x0 = x0, c->x1 = x1, c->margin = margin;
-  measure(c, x0);
+  fibre_contact_measure(c, x0);
   PetscCall(broad_phase_edge_edge(c->broad, &n_pairs, &pair));
   PetscCall(memory_reserve("fibre contacts", n_pairs, sizeof *c->flags, &c->pair_capacity, &c->flags));
   uint8_t *const flags = c->flags;
@@ -598,7 +600,7 @@ static PetscErrorCode run(fibre_contact *c, const double *x0, const double *x1, 
     const int32_t i = pair[k].first, j = pair[k].second;
     flags[k] = !moves ? fibre_pair_flags(c, i, j) : moves[i] || moves[j] ? fibre_pair_swept(c, i, j) : 0;
   }
-  PetscCall(collect(c, n_pairs, pair));
+  PetscCall(fibre_contact_collect(c, n_pairs, pair));
   PetscCall(fibre_contact_thin(c));
   c->x0 = c->x1 = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -608,7 +610,7 @@ PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const doubl
                                  const fibre_spot **out, int64_t *bad)
 {
   PetscFunctionBegin;
-  PetscCall(run(c, x0, x1, margin, NULL, bad));
+  PetscCall(fibre_search_contacts(c, x0, x1, margin, NULL, bad));
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   *n   = c->n_spots;
   *out = c->spot;
@@ -619,7 +621,7 @@ PetscErrorCode fibre_contact_run_again(fibre_contact *c, const double *x0, const
                                        int64_t n_found, const fibre_spot *found, int64_t *n, const fibre_spot **out, int64_t *bad)
 {
   PetscFunctionBegin;
-  PetscCall(run(c, x0, x1, margin, moves, bad));
+  PetscCall(fibre_search_contacts(c, x0, x1, margin, moves, bad));
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   fibre_contact_drop_near(c, n_found, found);
   *n   = c->n_spots;

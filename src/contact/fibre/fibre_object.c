@@ -1,16 +1,17 @@
+/* Contacts of fibres with level sets, see fibre_object.h: local minima of the distance along segments, swept contacts, entries. */
 #include "contact/fibre/fibre_object.h"
 #include "geometry/primitive/segment_pair.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
 enum { CHUNK = 64, SERIAL_LIMIT = 256, BISECTIONS = 40, ADVANCES = 200 };
-/* How far from a minimum a border is looked for: to where the distance has grown by this, in radii. */
+/* Distance from a minimum, in radii of distance growth, within which a border is searched. */
 static const double border_rise = 0.5;
-/* Spots of one strand keep this far apart, in radii. */
+/* Smallest distance between contacts of one strand, in radii. */
 static const double spacing = 0.5;
-/* Of a step on the way towards something: distances that are interpolated may be a little too large. */
+/* Factor of each advancement step, because interpolated distances may be slightly too large. */
 static const double caution = 0.9;
-/* What is as good as touching, in radii. */
+/* Distance, in radii, that counts as touching. */
 static const double near_enough = 1e-3;
 
 /* A segment as seen from the level set. */
@@ -41,7 +42,7 @@ static void to_frame(const rigid_frame *f, const double x[3], double out[3])
   m3_mulv_t(out, f->R, d);
 }
 
-static double along(const view *v, double s, double *slope)
+static double fibre_object_along(const view *v, double s, double *slope)
 {
   double x[3], gradient[3], e[3];
   for (int k = 0; k < 3; ++k) x[k] = s < 1.0 ? v->x[k] + s * (v->x[3 + k] - v->x[k]) : v->x[3 + k];
@@ -52,7 +53,7 @@ static double along(const view *v, double s, double *slope)
   return value;
 }
 
-static void look(const search *q, int32_t i, const double *x, const rigid_frame *f, view *v)
+static void transform_segment(const search *q, int32_t i, const double *x, const rigid_frame *f, view *v)
 {
   double corner[6], e[3];
   fibre_corners(q->c, x, i, corner);
@@ -72,7 +73,7 @@ static double bottom(const view *v, double lo, double hi)
   for (int k = 0; k < BISECTIONS && hi - lo > 0.5 * SEGMENT_SNAP; ++k) {
     const double mid = 0.5 * (lo + hi);
     double       slope;
-    along(v, mid, &slope);
+    fibre_object_along(v, mid, &slope);
     if (slope > 0.0)
       hi = mid;
     else
@@ -87,11 +88,11 @@ static double fine_step(const view *v) { return 0.5 * v->radius / fmax(v->length
 /* The place between a and b that is farthest below the chord: the bend of a curve that is bent to one side. */
 static double bend_between(const view *v, double a, double b)
 {
-  const double ga = along(v, a, NULL), slope = (along(v, b, NULL) - ga) / (b - a), golden = 0.6180339887498949;
+  const double ga = fibre_object_along(v, a, NULL), slope = (fibre_object_along(v, b, NULL) - ga) / (b - a), golden = 0.6180339887498949;
   double       lo = a, hi = b;
   for (int k = 0; k < BISECTIONS && fabs(hi - lo) > SEGMENT_SNAP; ++k) {
     const double p = hi - golden * (hi - lo), q = lo + golden * (hi - lo);
-    if (along(v, p, NULL) - slope * (p - a) < along(v, q, NULL) - slope * (q - a))
+    if (fibre_object_along(v, p, NULL) - slope * (p - a) < fibre_object_along(v, q, NULL) - slope * (q - a))
       hi = q;
     else
       lo = p;
@@ -99,51 +100,51 @@ static double bend_between(const view *v, double a, double b)
   return 0.5 * (lo + hi);
 }
 
-/* What is nearly level with the minimum at s in the direction of h ends: at an end of the segment, 0 or 1; at a border of what lies
- * below, where the distance begins to grow steeply; or nowhere in particular, s. */
+/* End of the nearly level stretch from the minimum at s in direction h: an end of the segment, 0 or 1; the border of the object
+ * below, where the distance begins to grow steeply; or s itself. */
 static double level_end(const view *v, double s, double h)
 {
-  const double flat = along(v, s, NULL) + FIBRE_FLAT * v->radius, high = along(v, s, NULL) + border_rise * v->radius, end = h > 0.0;
+  const double flat = fibre_object_along(v, s, NULL) + FIBRE_FLAT * v->radius, high = fibre_object_along(v, s, NULL) + border_rise * v->radius, end = h > 0.0;
   double       out     = s;
   bool         is_flat = true;
-  while (out != end && along(v, out, NULL) < high) {
+  while (out != end && fibre_object_along(v, out, NULL) < high) {
     out = h > 0.0 ? fmin(out + h, 1.0) : fmax(out + h, 0.0);
-    is_flat &= along(v, out, NULL) < fmin(flat, v->reach);
+    is_flat &= fibre_object_along(v, out, NULL) < fmin(flat, v->reach);
   }
   if (is_flat) return end;
   if (fabs(out - s) * v->length < v->radius) return s;
   const double at = bend_between(v, s, out);
-  return fabs(at - s) * v->length > v->radius && along(v, at, NULL) < fmin(flat, v->reach) ? at : s;
+  return fabs(at - s) * v->length > v->radius && fibre_object_along(v, at, NULL) < fmin(flat, v->reach) ? at : s;
 }
 
-static void add(minima *m, double s)
+static void fibre_object_add(minima *m, double s)
 {
   if (s > SEGMENT_SNAP && s < 1.0 - SEGMENT_SNAP && m->n < 2 * FIBRE_OBJECT_INSIDE) m->at[m->n++] = s;
 }
 
-/* A minimum at s, or at a vertex as far as this segment is concerned: s = 0, 1. Level ends on both sides stand for it. */
+/* Add a minimum at s. s = 0 or 1: a vertex as far as this segment determines it. On a level stretch both of its ends are added. */
 static void add_minimum(const view *v, double s, minima *m)
 {
   const double h = fine_step(v), lo = s > 0.0 ? level_end(v, s, -h) : 0.0, hi = s < 1.0 ? level_end(v, s, h) : 1.0;
   const bool   is_vertex = s == 0.0 || s == 1.0;
   if (s == 0.0 || (lo == 0.0 && lo != s)) m->has_vertex[0] = true;
   if (s == 1.0 || (hi == 1.0 && hi != s)) m->has_vertex[1] = true;
-  if (lo != s) add(m, lo);
-  if (!is_vertex && (lo == s || hi == s)) add(m, s);
-  if (hi != s) add(m, hi);
+  if (lo != s) fibre_object_add(m, lo);
+  if (!is_vertex && (lo == s || hi == s)) fibre_object_add(m, s);
+  if (hi != s) fibre_object_add(m, hi);
 }
 
-/* All minima below the reach. Steps are fine near the surface; far from it, as long as it is away. */
+/* Find all minima below the reach. Sampling steps are fine near the surface and as long as the distance far from it. */
 static void find_minima(const view *v, minima *m)
 {
   const double h = fine_step(v), none = v->reach, unit = fmax(v->length, v->radius);
-  double       before = 0.0, s = 0.0, value = along(v, 0.0, NULL), last = INFINITY;
+  double       before = 0.0, s = 0.0, value = fibre_object_along(v, 0.0, NULL), last = INFINITY;
   *m = (minima){0};
   while (s <= 1.0) { /* least of three at s, which may be an end */
-    const double next = fmin(s + fmax(h, caution * (value - none) / unit), 1.0), ahead = s < 1.0 ? along(v, next, NULL) : INFINITY;
+    const double next = fmin(s + fmax(h, caution * (value - none) / unit), 1.0), ahead = s < 1.0 ? fibre_object_along(v, next, NULL) : INFINITY;
     if (value < last && value <= ahead && value < none + h * v->length) {
       const double at = bottom(v, before, next), end = at > SEGMENT_SNAP ? (at < 1.0 - SEGMENT_SNAP ? at : 1.0) : 0.0;
-      if (along(v, end, NULL) < none) add_minimum(v, end, m);
+      if (fibre_object_along(v, end, NULL) < none) add_minimum(v, end, m);
     }
     if (s == 1.0) break;
     before = s, last = value, s = next, value = ahead;
@@ -166,19 +167,19 @@ static bool is_near(const search *q, const view *v, double more)
   return caution * level_set_value(q->phi, mid) <= size;
 }
 
-/* Is `end` of segment i, if there is one, nearest as far as that is concerned? */
+/* Is vertex `end` of segment i, if it exists, a minimum as far as this segment determines it? */
 static bool has_vertex(const search *q, int32_t i, int end)
 {
   view   v;
   minima m;
   if (i < 0) return true;
-  look(q, i, q->x0, q->frame0, &v);
+  transform_segment(q, i, q->x0, q->frame0, &v);
   find_minima(&v, &m);
   return m.has_vertex[end];
 }
 
 /* Bits: 0 the first vertex, 1 the last, 2 + k minimum k inside. */
-static uint32_t touching(const search *q, int32_t i, const minima *m)
+static uint32_t fibre_object_touching(const search *q, int32_t i, const minima *m)
 {
   uint32_t flags = 0;
   if (m->has_vertex[0] && has_vertex(q, q->c->previous[i], 1)) flags |= 1;
@@ -187,19 +188,18 @@ static uint32_t touching(const search *q, int32_t i, const minima *m)
   return flags;
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
-/* No point of the segment is nearer than what is returned; *at: where about it is nearest. From sample to sample the distance
- * cannot change by more than the way; steps are so small that less than half of what is left above `distance` is lost, or an
- * eighth of a radius. */
-static double bound(const view *v, double distance, double *at)
+/* Lower bound of the distance over the segment; *at: approximate place of the minimum. Between samples the distance changes by at
+ * most the sample spacing. The spacing keeps the loss below half of the excess over `distance`, or an eighth of a radius. */
+static double fibre_object_bound(const view *v, double distance, double *at)
 {
   const double unit = fmax(v->length, v->radius);
-  double       s = 0.0, value = along(v, 0.0, NULL), least = value, low = value;
+  double       s = 0.0, value = fibre_object_along(v, 0.0, NULL), least = value, low = value;
   *at = 0.0;
   while (s < 1.0) {
     const double next  = fmin(1.0, s + fmax(0.25 * v->radius, caution * 0.5 * (value - distance)) / unit),
-                 ahead = along(v, next, NULL);
+                 ahead = fibre_object_along(v, next, NULL);
     low                = fmin(low, 0.5 * (value + ahead - (next - s) * v->length / caution));
     if (ahead < least) least = ahead, *at = next;
     s = next, value = ahead;
@@ -207,8 +207,8 @@ static double bound(const view *v, double distance, double *at)
   return low;
 }
 
-/* Which part of the step passes, at least, before the segment comes within `distance`; 1 or more: all of it. *at: where it does. */
-static double advance(const view *v0, const view *v1, double motion, double distance, double *at)
+/* Lower bound of the fraction of the step before the segment is within `distance`; 1 or more: never. *at: place on the segment. */
+static double fibre_object_advance(const view *v0, const view *v1, double motion, double distance, double *at)
 {
   view   v = *v0;
   double t = 0.0;
@@ -217,7 +217,7 @@ static double advance(const view *v0, const view *v1, double motion, double dist
     for (int k = 0; k < 6; ++k) v.x[k] = (1.0 - t) * v0->x[k] + t * v1->x[k];
     v3_sub(e, v.x + 3, v.x);
     v.length           = v3_norm(e);
-    const double above = bound(&v, distance, at) - distance;
+    const double above = fibre_object_bound(&v, distance, at) - distance;
     if (above <= 0.0) return t;
     t += caution * above / fmax(motion, 1e-300);
   }
@@ -225,18 +225,18 @@ static double advance(const view *v0, const view *v1, double motion, double dist
 }
 
 /* Is segment i, out of reach now, about to touch? */
-static bool comes_near(const search *q, int32_t i, const view *v0, double *t, double *at)
+static bool first_approach(const search *q, int32_t i, const view *v0, double *t, double *at)
 {
   view   v1;
   double motion = 0.0, d[3];
   if (!q->x1) return false;
-  look(q, i, q->x1, q->frame1, &v1);
+  transform_segment(q, i, q->x1, q->frame1, &v1);
   for (int k = 0; k < 2; ++k) {
     v3_sub(d, v1.x + 3 * k, v0->x + 3 * k);
     motion = fmax(motion, v3_norm(d));
   }
   if (!is_near(q, v0, motion)) return false;
-  *t = advance(v0, &v1, motion, v0->radius, at);
+  *t = fibre_object_advance(v0, &v1, motion, v0->radius, at);
   return *t < 1.0;
 }
 
@@ -247,12 +247,12 @@ static uint32_t flags_of(const search *q, int32_t i)
   view   v;
   minima m;
   double t, at;
-  look(q, i, q->x0, q->frame0, &v);
+  transform_segment(q, i, q->x0, q->frame0, &v);
   if (is_near(q, &v, 0.0)) {
     find_minima(&v, &m);
-    if (m.n > 0 || m.has_vertex[0] || m.has_vertex[1]) return touching(q, i, &m);
+    if (m.n > 0 || m.has_vertex[0] || m.has_vertex[1]) return fibre_object_touching(q, i, &m);
   }
-  return comes_near(q, i, &v, &t, &at) ? 1u << 31 : 0;
+  return first_approach(q, i, &v, &t, &at) ? 1u << 31 : 0;
 }
 
 static bool spot_fill(const search *q, const view *v, int32_t i, double at, const view *then, fibre_object_spot *out)
@@ -262,7 +262,7 @@ static bool spot_fill(const search *q, const view *v, int32_t i, double at, cons
   if (at <= SEGMENT_SNAP) out->at = 0.0;
   if (at >= 1.0 - SEGMENT_SNAP) {
     const int32_t next = q->c->next[i];
-    out->at = next < 0 ? 1.0 : next > i ? 0.0 : 1.0 - SEGMENT_SNAP; /* spots go on in order, also where a strand closes */
+    out->at = next < 0 ? 1.0 : next > i ? 0.0 : 1.0 - SEGMENT_SNAP; /* continue the order of spots, also where a strand closes */
     if (next > i) out->segment = next;
   }
   out->feature = out->at == 0.0 ? FIBRE_FIRST : out->at == 1.0 ? FIBRE_LAST : FIBRE_INSIDE;
@@ -288,10 +288,10 @@ static int spots_of(const search *q, int32_t i, uint32_t flags, fibre_object_spo
   minima m;
   double t, at = 0.0;
   int    n = 0;
-  look(q, i, q->x0, q->frame0, &v);
+  transform_segment(q, i, q->x0, q->frame0, &v);
   if (flags >> 31) {
-    look(q, i, q->x1, q->frame1, &v1);
-    if (!comes_near(q, i, &v, &t, &at)) return 0;
+    transform_segment(q, i, q->x1, q->frame1, &v1);
+    if (!first_approach(q, i, &v, &t, &at)) return 0;
     then = v;
     for (int k = 0; k < 6; ++k) then.x[k] = (1.0 - t) * v.x[k] + t * v1.x[k];
     n = spot_fill(q, &v, i, at, &then, out);
@@ -313,7 +313,7 @@ void fibre_object_spots_clear(fibre_object_spots *s)
   *s = (fibre_object_spots){0};
 }
 
-/* Of spots that are too near to each other along a strand only the nearest to the surface; they come in order along it. */
+/* Of spots too close to each other along a strand, keep only the one nearest to the surface; they are ordered along it. */
 static void thin(const fibre_contact *c, const double *x, fibre_object_spots *s)
 {
   int64_t m    = 0;
@@ -356,18 +356,18 @@ PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- in the end ---- */
+/* ---- end of the step ---- */
 
-/* Minima inside segment i as it is led, below the reach. */
+/* Minima below the reach inside segment i at its predicted end position. */
 static bool find_ends(const search *q, int32_t i, view *v, minima *m)
 {
-  look(q, i, q->x1, q->frame1, v);
+  transform_segment(q, i, q->x1, q->frame1, v);
   if (!is_near(q, v, 0.0)) return false;
   find_minima(v, m);
   return m->n > 0;
 }
 
-/* The way of a point as seen from the level set, by as much as it is away at a time. */
+/* First touch of a point that moves from `from` to `to` in the frame of the level set, by sphere tracing. */
 static bool first_touch(const level_set *phi, const double from[3], const double to[3], double radius, double y[3])
 {
   double       d[3], t = 0.0;

@@ -1,3 +1,4 @@
+/* Contacts of material points with fibres, see fibre_points.h: box tree over moving segments, conservative advancement. */
 #include "contact/fibre/fibre_points.h"
 #include "contact/rows/contact_jacobian.h"
 #include "contact/detection/contact_scene.h"
@@ -7,14 +8,14 @@
 #include "core/memory.h"
 
 struct fibre_points {
-  box_tree          tree; /* over segments, on their way */
+  box_tree          tree; /* over segments, with their motion */
   double           *box[6];
   int64_t           n_segments, cluster_capacity, spot_capacity;
   int64_t          *start; /* [n_clusters + 1] of their spots */
   fibre_point_spot *spot;
 };
 
-/* What one run is about. */
+/* Arguments of one search. */
 typedef struct {
   const fibre_contact *c;
   const bool          *touches;
@@ -22,8 +23,8 @@ typedef struct {
   const contact_scene *s;
   const body          *b;
   int32_t              i_body;
-  const double        *v; /* velocities at the start of what carries the points, or NULL */
-  double               margin, way; /* way: the farthest that a point goes */
+  const double        *v; /* velocities of the body of the points at the start of the step, or NULL */
+  double               margin, point_displacement; /* way: largest displacement of a point */
 } points_run;
 
 PetscErrorCode fibre_points_create(fibre_points **out)
@@ -86,9 +87,10 @@ static void point_end(const points_run *r, int64_t i, const double x0[3], double
   } else contact_scene_point_end(r->s, r->i_body, i, x0, r->v, NULL, x1);
 }
 
-/* The first moment at which the two are as near as `radii`: steps as long as they are apart beyond that over the most that they can
- * near each other by; a thousandth of the radii is near enough, and so is what grazes for so many steps: a plane that is not passed does no harm. */
-static bool sweep(const points_run *r, int32_t i, const double start[6], const double x0[3], const double x1[3], double radii,
+/* First moment at which point and segment are as near as `radii`, by conservative advancement: time steps are the excess distance
+ * over the largest approach speed. A thousandth of the radii counts as contact. Grazing pairs that reach the limit of steps count,
+ * too: a contact plane that is never crossed has no effect. */
+static bool fibre_points_sweep(const points_run *r, int32_t i, const double start[6], const double x0[3], const double x1[3], double radii,
                   fibre_point_spot *out)
 {
   enum { MOST = 1000 };
@@ -119,8 +121,8 @@ static bool sweep(const points_run *r, int32_t i, const double start[6], const d
   }
 }
 
-/* How far a segment goes. */
-static double way_of(const points_run *r, int32_t i, const double start[6])
+/* Largest displacement of a segment. */
+static double segment_displacement(const points_run *r, int32_t i, const double start[6])
 {
   double end[6], most = 0.0;
   fibre_corners(r->c, r->x1, i, end);
@@ -132,7 +134,7 @@ static double way_of(const points_run *r, int32_t i, const double start[6])
   return most;
 }
 
-/* Within the margin now, or else on the way. */
+/* Contact within the margin at x0, otherwise a swept contact. */
 static bool find_spot(const points_run *r, int32_t i, int64_t point, const double x0[3], double radius, fibre_point_spot *out)
 {
   double       start[6], x1[3];
@@ -143,9 +145,9 @@ static bool find_spot(const points_run *r, int32_t i, int64_t point, const doubl
   const double at = segment_nearest_to(start, x0);
   if (!set_spot(start, at, x0, radii, out)) return false;
   if (out->gap <= r->margin) return is_own(r, r->x0, i, at, x0);
-  if (out->gap > r->way + way_of(r, i, start)) return false;
+  if (out->gap > r->point_displacement + segment_displacement(r, i, start)) return false;
   point_end(r, point, x0, x1);
-  return sweep(r, i, start, x0, x1, radii, out);
+  return fibre_points_sweep(r, i, start, x0, x1, radii, out);
 }
 
 /* ---- a cluster of points --------------------------------------------------------------------------------------------- */
@@ -161,8 +163,8 @@ static int64_t find_in_cluster(const fibre_points *p, const points_run *r, int64
   double ball = 0.0;
   for (int64_t k = first; k < end; ++k) ball = fmax(ball, r->b->ops->point_radius(r->b, k));
   for (int k = 0; k < 3; ++k) {
-    min[k] = center[k] - radius - ball - r->margin - r->way;
-    max[k] = center[k] + radius + ball + r->margin + r->way;
+    min[k] = center[k] - radius - ball - r->margin - r->point_displacement;
+    max[k] = center[k] + radius + ball + r->margin + r->point_displacement;
   }
   box_walk_begin(&walk, &p->tree, min, max);
   for (int m; (m = box_walk_next(&walk, found)) > 0;)
@@ -206,8 +208,8 @@ static PetscErrorCode fit_tree(fibre_points *p, const points_run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The farthest that any point goes. */
-static double farthest(const points_run *r)
+/* Largest displacement of all points. */
+static double fibre_points_farthest(const points_run *r)
 {
   const double *v       = r->s->v ? r->s->v + 3 * body_system(r->s->body[r->i_body])->first_block : r->v;
   const int64_t n       = body_system(r->s->body[r->i_body])->n_blocks;
@@ -222,7 +224,7 @@ static PetscErrorCode find_all(fibre_points *p, points_run *r, int64_t *n)
   const int64_t n_clusters = r->b->ops->n_clusters(r->b);
   PetscFunctionBegin;
   *n     = 0;
-  r->way = farthest(r);
+  r->point_displacement = fibre_points_farthest(r);
   PetscCall(fit_tree(p, r));
   PetscCall(memory_reserve("points at fibres", n_clusters + 1, sizeof *p->start, &p->cluster_capacity, &p->start));
 #pragma omp parallel for schedule(dynamic, 4) if (n_clusters > 16)

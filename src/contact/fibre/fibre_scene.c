@@ -1,3 +1,4 @@
+/* Contacts of all fibres of a scene, see fibre_scene.h. State: the fibre contacts of the last accepted step. */
 #include "contact/fibre/fibre_scene.h"
 #include "contact/detection/contact_detectors.h"
 #include "contact/detection/contact_scene.h"
@@ -10,11 +11,10 @@
 #include "core/memory.h"
 #include <string.h>
 
+/* Fibre contacts of the last accepted step. They identify persistent contacts, and the side of fibres that have passed through
+ * each other. Stored in checkpoints. */
 
-/* The contacts of fibres with fibres in the last step that was accepted: they tell what those of this step were, and from which side
- * fibres touch that have come through each other. State, of checkpoints. */
-
-/* Zeroed, but for n_segments, to begin with. spot is what the other arrays say: these are fields, one array a quantity. */
+/* Zero-initialised except for n_segments. spot has the content of the other arrays: these are fields, one array per quantity. */
 typedef struct {
   int64_t     n_segments; /* of all fibres */
   int64_t     n, capacity, spot_capacity;
@@ -32,7 +32,7 @@ static void fibre_past_clear(fibre_past *p)
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
-static PetscErrorCode reserve(fibre_past *p, int64_t n)
+static PetscErrorCode fibre_scene_reserve(fibre_past *p, int64_t n)
 {
   PetscFunctionBeginUser;
   if (n <= p->capacity) PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,7 +47,7 @@ static PetscErrorCode reserve(fibre_past *p, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the arrays say, as spots. */
+/* Convert the arrays to spots. */
 static PetscErrorCode read_spots(fibre_past *p)
 {
   PetscFunctionBeginUser;
@@ -69,7 +69,7 @@ static PetscErrorCode read_spots(fibre_past *p)
 static PetscErrorCode fibre_past_set(fibre_past *p, int64_t n, const fibre_spot *spot)
 {
   PetscFunctionBeginUser;
-  PetscCall(reserve(p, n));
+  PetscCall(fibre_scene_reserve(p, n));
   for (int64_t i = 0; i < n; ++i) {
     const fibre_spot *s   = &spot[i];
     p->feature[3 * i + 2] = s->is_swept;
@@ -89,17 +89,17 @@ static PetscErrorCode fibre_past_set(fibre_past *p, int64_t n, const fibre_spot 
 
 /* ---- state ----------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode resize(void *context, int64_t n_rows)
+static PetscErrorCode fibre_scene_resize(void *context, int64_t n_rows)
 {
   fibre_past *p = context;
   PetscFunctionBeginUser;
-  PetscCall(reserve(p, n_rows));
+  PetscCall(fibre_scene_reserve(p, n_rows));
   p->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A file is not trusted: what is found is looked up by segments, in order. */
-static PetscErrorCode restored(void *context)
+/* Checkpoints are untrusted: segments are validated, and entries sorted by segments. */
+static PetscErrorCode fibre_scene_restored(void *context)
 {
   fibre_past *p = context;
   PetscFunctionBeginUser;
@@ -125,8 +125,8 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
   field_group *group;
   PetscFunctionBeginUser;
   PetscCall(field_table_add_group(table, "contact/fibres", FIELD_GROUP_PLAIN, &p->n, p, &group));
-  group->resize   = resize;
-  group->restored = restored;
+  group->resize   = fibre_scene_resize;
+  group->restored = fibre_scene_restored;
   PetscCall(field_table_add(table, group, "segment", "1", FIELD_I32, 2, &p->segment, FIELD_CHECKPOINT, "of all fibres"));
   PetscCall(field_table_add(table, group, "feature", "1", FIELD_U8, 3, &p->feature, FIELD_CHECKPOINT,
                             "of each segment: inside, first or last vertex; whether it was found within the step"));
@@ -140,9 +140,9 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
 
 /* ---- contacts of a scene ---- */
 
-#define ENTRY 0.05 /* of the radius: how far a fibre may be led into an object */
+#define ENTRY 0.05 /* of the radius: predicted penetration of an object that causes a contact */
 
-#define STRAY 0.02 /* of the radius: how far a vertex may be led elsewhere before its segments are looked at again */
+#define STRAY 0.02 /* of the radius: change of a predicted position after which its segments are searched again */
 
 /* The fibres of one body in the arrays of all. */
 typedef struct {
@@ -159,12 +159,12 @@ struct fibre_scene {
   int32_t       *part_of; /* [n_segments] */
   double        *radius;  /* [n_segments] */
   int64_t       *end;     /* [n_segments][2] nodes */
-  bool          *is_last; /* [n_segments] of its strand, which is no loop: its second node is nobody's first */
+  bool          *is_last; /* [n_segments] last of an open strand: its second node belongs to no other segment */
   bool          *lands;   /* [n_segments][2] on the object at hand */
   double         thickest;
   double        *x0, *x1; /* [n_nodes][3] */
-  double        *led;     /* [n_nodes][3] x1 of the last look at what moves */
-  bool          *strays, *moves; /* [n_nodes] since then; [n_segments] */
+  double        *searched_x1;     /* [n_nodes][3] x1 at the last search of moving segments */
+  bool          *has_moved, *moves; /* [n_nodes] since then; [n_segments] */
   fibre_past     past;
   int64_t        n_found;
   fibre_spot    *found; /* in this step */
@@ -269,8 +269,8 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->is_last, &f->is_last));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x0, &f->x0));
   PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->x1, &f->x1));
-  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->led, &f->led));
-  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->strays, &f->strays));
+  PetscCall(memory_alloc("fibres", 3 * f->n_nodes, sizeof *f->searched_x1, &f->searched_x1));
+  PetscCall(memory_alloc("fibres", f->n_nodes, sizeof *f->has_moved, &f->has_moved));
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->moves, &f->moves));
   PetscCall(memory_alloc("fibres", n_bodies, sizeof *f->touches, &f->touches));
   f->past.n_segments = f->n_segments;
@@ -288,7 +288,7 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_object_spots_clear(&f->on_object);
   fibre_past_clear(&f->past);
   void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found,
-                    &f->led, &f->strays, &f->moves};
+                    &f->searched_x1, &f->has_moved, &f->moves};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -297,8 +297,8 @@ void fibre_scene_destroy(fibre_scene **out)
 
 double fibre_scene_thickness(const fibre_scene *f) { return f ? f->thickest : 0.0; }
 
-/* Where nodes come to as they are led. */
-static void follow(fibre_scene *f, const contact_scene *scene)
+/* Predicted end positions of all nodes. */
+static void predict_end_positions(fibre_scene *f, const contact_scene *scene)
 {
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
@@ -317,7 +317,7 @@ static void follow(fibre_scene *f, const contact_scene *scene)
 }
 
 /* Where nodes are, and where they would be at the end of the step without contact. */
-static void gather(fibre_scene *f, const contact_scene *scene)
+static void fibre_scene_gather(fibre_scene *f, const contact_scene *scene)
 {
   for (int p = 0; p < f->n_parts; ++p) {
     const fibre_part *part = &f->part[p];
@@ -335,22 +335,22 @@ static void gather(fibre_scene *f, const contact_scene *scene)
       v3_axpy(x1, scene->dt * scene->dt, scene->gravity);
     }
   }
-  if (scene->v) follow(f, scene);
+  if (scene->v) predict_end_positions(f, scene);
 }
 
-/* Which segments are led elsewhere than when they were last looked at; from now on that is here. */
+/* Mark segments whose predicted end position has changed since the last search, and store the new one. */
 static void mark_moves(fibre_scene *f)
 {
-  const double way = STRAY * f->thickest;
+  const double tolerance = STRAY * f->thickest;
 #pragma omp parallel for schedule(static) if (f->n_nodes > 256)
   for (int64_t i = 0; i < f->n_nodes; ++i) {
     double d[3];
-    v3_sub(d, f->x1 + 3 * i, f->led + 3 * i);
-    f->strays[i] = !(v3_dot(d, d) <= way * way);
-    if (f->strays[i]) v3_copy(f->led + 3 * i, f->x1 + 3 * i);
+    v3_sub(d, f->x1 + 3 * i, f->searched_x1 + 3 * i);
+    f->has_moved[i] = !(v3_dot(d, d) <= tolerance * tolerance);
+    if (f->has_moved[i]) v3_copy(f->searched_x1 + 3 * i, f->x1 + 3 * i);
   }
 #pragma omp parallel for schedule(static) if (f->n_segments > 256)
-  for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->strays[f->end[2 * k]] || f->strays[f->end[2 * k + 1]];
+  for (int64_t k = 0; k < f->n_segments; ++k) f->moves[k] = f->has_moved[f->end[2 * k]] || f->has_moved[f->end[2 * k + 1]];
 }
 
 /* Segments 28 bits each, features 2, and how it was found. */
@@ -398,7 +398,7 @@ static PetscErrorCode keep_found(fibre_scene *f, int64_t n, const fibre_spot *fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Besides those of the first look; found once more stay as they were. */
+/* Merge with the contacts of the first search; contacts found again do not change. */
 static PetscErrorCode merge_found(fibre_scene *f, int64_t n, const fibre_spot *found)
 {
   fibre_spot   *first;
@@ -439,13 +439,13 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
   to->friction = law->friction, to->restitution = law->restitution;
 }
 
-/* What is no nearer than a radius is found if it comes on the way; within the whole margin the nearest points now may tell little
- * of where that is. */
+/* Search margin: at most one radius. Swept contacts cover larger distances, where the current nearest points are not
+ * representative. */
 static double margin_of(const fibre_scene *f, const contact_scene *s) { return fmin(s->margin, f->thickest); }
 
-/* What lies flat against a level set or comes down on it all along touches at its lowest place first: its other vertices, which
- * would be inside by the end of the step if nothing held them, are contacts, too. Those of f->on_object are not found again; but
- * is_again: all that go inside in spite of their contacts. */
+/* A segment that lies flat on a level set, or lands on it along its whole length, first touches at its lowest place. Its other
+ * vertices that would penetrate by the end of the step without contact become contacts, too, except those already in
+ * f->on_object. is_again: all that penetrate in spite of their contacts. */
 static void mark_landing(fibre_scene *f, const contact_object *object, const rigid_frame *end, bool is_again)
 {
   double min[3], max[3];
@@ -497,7 +497,8 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
   return true;
 }
 
-/* The contact of a vertex that is led into the object: a vertex between two bumps may be held off one and come into the other. */
+/* Contact of a vertex that is predicted to enter the object. A vertex between two bumps may have a contact with one and enter
+ * the other. */
 static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end,
                        int64_t k, fibre_object_spot *out)
 {
@@ -559,8 +560,8 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Halfway between the surfaces, both at the same place; what is found on the way each at its own, which are apart across the
- * normal. Segments 28 bits, points the rest. */
+/* Place of a contact with a point: halfway between the surfaces and the same for both; for swept contacts each side has its own
+ * place. Key: 28 bits for the segment, the rest for the point. */
 static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose,
                             const fibre_point_spot *from, contact_spot *to)
 {
@@ -606,26 +607,26 @@ static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contac
 }
 
 PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_status *verdict)
+                                contact_set *set, step_status *status)
 {
   const fibre_spot *found;
   contact_spot     *spot;
   int64_t           n, bad, *from;
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  gather(f, s);
+  fibre_scene_gather(f, s);
   f->n_looks = s->v ? f->n_looks + 1 : 0;
   if (s->v) {
     mark_moves(f);
     PetscCall(fibre_contact_run_again(f->contact, f->x0, f->x1, margin_of(f, s), f->moves, f->n_found, f->found, &n, &found, &bad));
   } else {
     PetscCall(fibre_contact_run(f->contact, f->x0, f->x1, margin_of(f, s), &n, &found, &bad));
-    memcpy(f->led, f->x1, (size_t)(3 * f->n_nodes) * sizeof *f->led);
+    memcpy(f->searched_x1, f->x1, (size_t)(3 * f->n_nodes) * sizeof *f->searched_x1);
   }
   if (bad >= 0) {
     int p = 0;
     while (bad >= f->part[p].first_node + f->part[p].n_nodes) ++p;
-    *verdict = (step_status){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
+    *status = (step_status){STEP_NOT_FINITE, s->body[f->part[p].body]->name, bad - f->part[p].first_node};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(s->v ? merge_found(f, n, found) : keep_found(f, n, found));

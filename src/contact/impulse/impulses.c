@@ -1,3 +1,5 @@
+/* Geometric impulses, see impulses.h: the near pass, the iterated collision pass and rigid zones of one step. Data: a
+ *  list of colliding pairs (`meeting`) and a union-find of units that move together (impact zones). Caller: the `hybrid` step. */
 #include "contact/impulse/impulses.h"
 #include "geometry/collision/ccd.h"
 #include "core/eigen3.h"
@@ -15,7 +17,7 @@
 
 typedef struct {
   int64_t  n;
-  int32_t *parent; /* [n] union-find; a root leads */
+  int32_t *parent; /* [n] union-find; the root is the leader of its set */
   int32_t *order;  /* [n] units by zone, ascending within */
   int32_t *start;  /* [n + 1] of the zones with more than one unit, n_zones of them */
   int64_t  n_zones;
@@ -48,7 +50,7 @@ static int32_t impact_zones_find(impact_zones *z, int32_t unit)
   return unit;
 }
 
-/* The lowest unit leads, so that zones are the same in whatever order they were merged. */
+/* The lowest unit becomes the leader, so that zones do not depend on the order of merging. */
 static void impact_zones_merge(impact_zones *z, int32_t a, int32_t b)
 {
   a = impact_zones_find(z, a), b = impact_zones_find(z, b);
@@ -69,10 +71,10 @@ static void impact_zones_sort(impact_zones *z)
     at += n > 1 ? n : 0;
   }
   for (int64_t i = 0; i < z->n; ++i) {
-    const int32_t lead = z->parent[i] == (int32_t)i ? (int32_t)i : impact_zones_find(z, (int32_t)i);
-    if (count[lead] >= 0) z->order[count[lead]++] = (int32_t)i;
+    const int32_t choose_zone_motion = z->parent[i] == (int32_t)i ? (int32_t)i : impact_zones_find(z, (int32_t)i);
+    if (count[choose_zone_motion] >= 0) z->order[count[choose_zone_motion]++] = (int32_t)i;
   }
-  /* The leaders, ascending, stand first in their zones: starts of zones from the order itself. */
+  /* The leader is the first entry of each zone in the ascending order. */
   z->n_zones = 0;
   for (int32_t k = 0; k < at; ++k)
     if (k == 0 || impact_zones_find(z, z->order[k]) != impact_zones_find(z, z->order[k - 1])) z->start[z->n_zones++] = k;
@@ -81,38 +83,40 @@ static void impact_zones_sort(impact_zones *z)
 
 /* ---- data ---- */
 
-/* What the files of the impulses share. Units are what moves by itself: vertices, rigid bodies, walls, in this order. */
+/* A unit moves independently of others: a vertex that no body carries, a rigid body, or a wall. Units are numbered in this
+ * order. */
 
 typedef enum { MEETING_POINT_TRIANGLE, MEETING_EDGE_EDGE, MEETING_POINT_WALL } meeting_kind;
 
-/* Two features that meet: gap = normal . (sum of weight x); of a point and a wall weight[0] is 1 and the rest are no vertices. */
+/* Two colliding features: gap = normal . (sum of weight x). For a point and a wall, weight[0] is 1 and the other vertices are
+ * unused. */
 typedef struct {
-  int32_t      node[4], side[2]; /* side: who carries the first and the second feature, -1: nobody; -2: it is a wall */
+  int32_t      node[4], side[2]; /* side: rigid body that carries the first and the second feature; -1: none; -2: a wall */
   int32_t      first, second;    /* of the pair: features, or vertex and wall */
   meeting_kind kind;
   double       weight[4], normal[3], gap;
-  double       arm[2][3]; /* from the center of who carries it to the place of the feature, at the beginning */
-  double       j, friction[3], work[2]; /* what was done: normal impulse; friction; work of each */
+  double       arm[2][3]; /* from the center of the carrying body to the place of the feature, at the beginning of the step */
+  double       j, friction[3], work[2]; /* applied so far: normal impulse, friction, and the work of each */
   bool         is_sliding;
 } meeting;
 
-/* Ascends as pairs of features are found. */
+/* Ascends in the order in which pairs of features are found. */
 static inline uint64_t meeting_key(meeting_kind kind, int32_t first, int32_t second)
 {
   return (uint64_t)kind << 62 | (uint64_t)(uint32_t)first << 31 | (uint64_t)(uint32_t)second;
 }
 
-/* Bits of components of a vertex that nothing carries whose velocity stays. */
+/* Bits of the constrained velocity components of a vertex that no rigid body carries. */
 static inline unsigned held_components(const impulse_scene *c, int64_t i)
 {
   return c->inverse_mass[i] == 0.0 ? 7 : c->held_axes ? c->held_axes[i] : 0;
 }
 
-/* Pairs of one kind that the broad phase found, for as long as vertices stay within its slack. */
+/* Pairs of one kind from the broad phase; valid while vertices move less than its slack. */
 typedef struct {
   int64_t                 n, n_flags;
-  const broad_phase_pair *pair; /* the broad phase's */
-  uint8_t                *flag; /* [n] they meet */
+  const broad_phase_pair *pair; /* owned by the broad phase */
+  uint8_t                *flag; /* [n] the pair collides */
 } candidate_list;
 
 struct impulses {
@@ -120,52 +124,46 @@ struct impulses {
   broad_phase    *broad;
   int64_t         n_units;
   double         *x1;         /* [n_vertices][3] */
-  double         *x1_before;  /* ... of the search before */
-  double         *x1_listed;  /* ... of the broad phase */
-  int32_t        *unit, *leader; /* [n_vertices] unit of each, and the leader of its zone, or the unit itself */
-  uint8_t        *is_held, *is_changed; /* [n_vertices] unit held; end changed since the search before */
+  double         *x1_before;  /* the same at the previous search */
+  double         *x1_listed;  /* the same at the last broad phase */
+  int32_t        *unit, *leader; /* [n_vertices] unit of each vertex, and the leader of its zone (the unit itself outside of
+                                  * zones) */
+  uint8_t        *is_held, *is_changed; /* [n_vertices] the unit is constrained; the end position changed since the previous
+                                         * search */
   double         *turn;       /* [n_rigid][9] A: velocities over the step are v + A r, r at the beginning */
-  double         *placed;     /* [n_rigid][6] v, w that x1 of their vertices belongs to */
+  double         *placed;     /* [n_rigid][6] motion v, w from which x1 of the carried vertices was computed */
   impact_zones    zones;
-  candidate_list  list[3];    /* by meeting_kind; of walls the flags alone */
-  double          slack;      /* that the lists can bear; < 0: there are none */
+  candidate_list  list[3];    /* by meeting_kind; for walls only the flags are used */
+  double          slack;      /* motion for which the lists stay valid; < 0: the lists are empty */
   double          edge;       /* mean length of edges at the beginning of the step */
   int64_t         n_before, before_capacity;
-  uint64_t       *before;     /* [n_before] pairs of features that met in the search before, ascending */
+  uint64_t       *before;     /* [n_before] colliding pairs of features of the previous search, ascending */
   int64_t         n, capacity;
   meeting        *found;      /* [n] */
   int64_t        *index, n_index; /* scratch of searches */
   uint64_t       *used;       /* [n_units] colours taken */
-  int32_t        *order, *colour; /* [n] of found: by colour */
+  int32_t        *order, *colour; /* [n] permutation and colour of `found` */
   int64_t         n_order, n_colour;
   int64_t         n_given, given_capacity;
-  meeting        *given;      /* [n_given] that got impulses, in their order */
+  meeting        *given;      /* [n_given] pairs that received impulses, in order of application */
   int64_t         n_contacts, contact_capacity;
   impulse_contact *contact;
-  /* The solve under way. */
+  /* The current solve. */
   const impulse_step    *step;
   const impulse_options *options;
   impulse_report        *report;
 };
 
-/* ---- motion (impulse_motion.c): ends of ways, zones ---- */
+/* ---- colouring ---- */
 
-/* ---- search (impulse_search.c) ---- */
-
-/* ---- impulses (impulse_apply.c) ---- */
-
-/* ---- order (impulse_colours.c) ---- */
-
-enum { IMPULSE_COLOURS = 64 }; /* of the last nothing is known: pairs that are to be taken one by one */
-
-/* ---- record (impulse_contacts.c) ---- */
+enum { IMPULSE_COLOURS = 64 }; /* the last colour is for pairs that must be processed serially */
 
 /* ---- trajectories and motion of zones ---- */
 
-#define FLAT 1e-12     /* of the largest moment of inertia: about such an axis a zone does not turn */
-#define AGREEMENT 1e-9 /* of the speeds of what is held, to be one rigid motion */
-#define NEW_ROW 1e-10  /* of its mobility, that a held component must have left to say something new */
-#define LARGEST_TURN 3.0 /* rad; the straight ways of a turn by pi pass through its axis */
+#define FLAT 1e-12     /* relative to the largest moment of inertia: a zone does not rotate about an axis below this */
+#define AGREEMENT 1e-9 /* relative speed difference within which constrained members have one rigid motion */
+#define NEW_ROW 1e-10  /* relative mobility below which a constraint row depends on the rows before it */
+#define LARGEST_TURN 3.0 /* rad; at pi the straight trajectories pass through the axis of rotation */
 
 /* A [9] with exp(dt [w]) = 1 + dt A, or cay. */
 static void impulse_turn(const double w[3], double dt, bool is_cayley, double A[9])
@@ -193,9 +191,9 @@ static bool does_turn(const impulse_rigid *b)
   return false;
 }
 
-/* ---- ends of ways ---- */
+/* ---- end positions ---- */
 
-/* Units and what is held, for the step. */
+/* Prepare units and constraint flags for the step. */
 static PetscErrorCode impulse_motion_begin(impulses *a)
 {
   const impulse_scene *c = &a->scene;
@@ -225,7 +223,7 @@ static PetscErrorCode impulse_motion_begin(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void place_all(impulses *a)
+static void compute_end_positions(impulses *a)
 {
   const impulse_scene *c  = &a->scene;
   const impulse_step  *s  = a->step;
@@ -236,13 +234,13 @@ static void place_all(impulses *a)
     const double *x0 = s->x0 + 3 * i;
     double       *x1 = a->x1 + 3 * i;
     if (r >= 0 && c->place) {
-      v3_copy(x1, a->x1_before + 3 * i); /* unless it is placed anew below */
+      v3_copy(x1, a->x1_before + 3 * i); /* overwritten below if the body has moved */
     } else if (r >= 0) {
-      double way[3], arm[3];
+      double velocity[3], arm[3];
       v3_sub(arm, x0, s->rigid[r].center);
-      m3_mulv(way, a->turn + 9 * (int64_t)r, arm);
-      v3_axpy(way, 1.0, s->rigid[r].v);
-      for (int k = 0; k < 3; ++k) x1[k] = x0[k] + dt * way[k];
+      m3_mulv(velocity, a->turn + 9 * (int64_t)r, arm);
+      v3_axpy(velocity, 1.0, s->rigid[r].v);
+      for (int k = 0; k < 3; ++k) x1[k] = x0[k] + dt * velocity[k];
     } else if (s->held_x1 && a->is_held[i]) {
       v3_copy(x1, s->held_x1 + 3 * i);
     } else {
@@ -259,14 +257,15 @@ static void place_all(impulses *a)
   }
 }
 
-/* x1 of all; is_changed against the last; the largest change of a coordinate since, and since the broad phase. */
+/* Compute x1 of all vertices and is_changed against the previous search. Output: the largest change of a coordinate since the
+ * previous search, and since the last broad phase. */
 static void impulse_motion_ends(impulses *a, double *change, double *listed_change)
 {
   double largest = 0.0, largest_listed = 0.0;
   double *const before = a->x1;
   a->x1        = a->x1_before;
   a->x1_before = before;
-  place_all(a);
+  compute_end_positions(a);
 #pragma omp parallel for schedule(static) reduction(max : largest, largest_listed)
   for (int64_t i = 0; i < a->scene.surfaces.n_vertices; ++i) {
     const double *x1 = a->x1 + 3 * i, *x = a->x1_before + 3 * i, *y = a->x1_listed + 3 * i;
@@ -283,7 +282,7 @@ static void impulse_motion_ends(impulses *a, double *change, double *listed_chan
 
 typedef struct {
   double center[3], V[3], W[3], A[9]; /* velocities over the step are V + A r */
-  double inverse_mass, inverse_inertia[9]; /* of what was fitted */
+  double inverse_mass, inverse_inertia[9]; /* of the fitted members */
   bool   is_held, is_partly_held, has_rigid, does_turn;
 } zone_motion;
 
@@ -295,14 +294,14 @@ static unit_kind kind_of(const impulses *a, int64_t unit, int64_t *i)
   return unit < n ? UNIT_VERTEX : unit < n + n_rigid ? UNIT_RIGID : UNIT_WALL;
 }
 
-/* What a unit weighs: mass, place, velocity, and of rigid bodies the inertia and spin of their own. What is held weighs 1 among
- * its like and nothing among others; a wall nothing at all. */
+/* Mass, position and velocity of a unit for the fit; rigid bodies also have inertia and angular momentum. If the zone is fitted
+ * to its constrained members, these have weight 1 and free ones 0. Walls always have weight 0. */
 typedef struct {
   double        mass, inertia[9], spin[3];
   const double *x, *v;
 } unit_weight;
 
-static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
+static void unit_inertia(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
 {
   static const double  zero[3] = {0.0, 0.0, 0.0};
   int64_t              i;
@@ -316,7 +315,7 @@ static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
   case UNIT_RIGID:
     b    = &a->step->rigid[i];
     w->x = b->center, w->v = b->v;
-    if (of_held || b->inverse_mass == 0.0) break; /* a held one gives its motion itself */
+    if (of_held || b->inverse_mass == 0.0) break; /* a constrained body prescribes the motion directly */
     w->mass = 1.0 / b->inverse_mass;
     if (does_turn(b)) {
       m3_inverse(w->inertia, b->inverse_inertia);
@@ -327,13 +326,13 @@ static void weigh(const impulses *a, int64_t unit, bool of_held, unit_weight *w)
   }
 }
 
-/* The rigid motion that has the momenta of the units, about their center of mass. */
-static void fit(const impulses *a, const int32_t *unit, int64_t n, bool of_held, zone_motion *m)
+/* The rigid motion with the total momentum and angular momentum of the units, about their center of mass. */
+static void fit_rigid_motion(const impulses *a, const int32_t *unit, int64_t n, bool of_held, zone_motion *m)
 {
   double      mass = 0.0, l[3] = {0.0, 0.0, 0.0}, inertia[9] = {0.0}, lambda[3], Q[9], r[3], u[3], turn[3];
   unit_weight w;
   for (int64_t k = 0; k < n; ++k) {
-    weigh(a, unit[k], of_held, &w);
+    unit_inertia(a, unit[k], of_held, &w);
     if (w.mass == 0.0) continue;
     mass += w.mass;
     v3_axpy(m->center, w.mass, w.x);
@@ -342,7 +341,7 @@ static void fit(const impulses *a, const int32_t *unit, int64_t n, bool of_held,
   v3_scale(m->center, 1.0 / mass, m->center);
   v3_scale(m->V, 1.0 / mass, m->V);
   for (int64_t k = 0; k < n; ++k) {
-    weigh(a, unit[k], of_held, &w);
+    unit_inertia(a, unit[k], of_held, &w);
     if (w.mass == 0.0) continue;
     v3_sub(r, w.x, m->center);
     v3_sub(u, w.v, m->V);
@@ -365,18 +364,18 @@ static void fit(const impulses *a, const int32_t *unit, int64_t n, bool of_held,
   }
 }
 
-/* y [6] = what impulse x [3] at the center and x + 3 about it change of V, W. */
-static void respond(const zone_motion *m, const double *x, double *y)
+/* y [6] = change of V, W due to the impulse x [3] at the center and the angular impulse x + 3. */
+static void zone_impulse_response(const zone_motion *m, const double *x, double *y)
 {
   v3_scale(y, m->inverse_mass, x);
   m3_mulv(y + 3, m->inverse_inertia, x + 3);
 }
 static double dot6(const double *x, const double *y) { return v3_dot(x, y) + v3_dot(x + 3, y + 3); }
 
-/* The motion nearest to the fitted one, in the energy of the difference, that gives held components their velocities: each is a row
- * over (V, W), made orthogonal to those before it; what contradicts
- * those before it is left as it is: the zone is not rigid then, and is looked at once more in the end. */
-static void respect_components(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
+/* Project the fitted motion, in the kinetic energy of the difference, onto the motions that keep constrained velocity
+ * components. Each constraint is a row over (V, W), orthogonalised against the rows before it. Rows that contradict earlier ones
+ * are skipped: the zone is then not rigid, and check_zones tests it after the solve. */
+static void project_onto_constraints(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
 {
   double row[6][6], response[6][6], c[6], y[6];
   int    n_rows = 0;
@@ -390,17 +389,17 @@ static void respect_components(const impulses *a, const int32_t *unit, int64_t n
       v3_sub(r, a->step->x0 + 3 * i, m->center);
       v3_copy(c, e);
       v3_cross(c + 3, r, e);
-      respond(m, c, y);
+      zone_impulse_response(m, c, y);
       const double whole = dot6(c, y);
       for (int p = 0; p < n_rows; ++p) {
         const double part = dot6(c, response[p]) / dot6(row[p], response[p]);
         for (int q = 0; q < 6; ++q) c[q] -= part * row[p][q];
       }
-      respond(m, c, y);
+      zone_impulse_response(m, c, y);
       if (!(dot6(c, y) > NEW_ROW * whole)) continue;
       memcpy(row[n_rows], c, sizeof c), memcpy(response[n_rows], y, sizeof y);
       ++n_rows;
-      /* The velocity that is missing, once all rows before it are satisfied. */
+      /* Velocity error of this row, after all rows before it are satisfied. */
       v3_cross(spin, m->W, r);
       const double missing = a->step->v[3 * i + k] - m->V[k] - spin[k];
       v3_axpy(m->V, missing / dot6(c, y), y), v3_axpy(m->W, missing / dot6(c, y), y + 3);
@@ -408,12 +407,13 @@ static void respect_components(const impulses *a, const int32_t *unit, int64_t n
   }
 }
 
-/* Rotation vectors per time, and the w that turns by as much under cay. */
+/* Conversion between the rotation vector per time and the w that gives the same rotation with cay. */
 static double cayley_factor(double angle) { return angle < 1e-4 ? 1.0 + angle * angle / 12.0 : tan(0.5 * angle) / (0.5 * angle); }
 static double exponential_factor(double w_dt) { return w_dt < 1e-4 ? 1.0 - w_dt * w_dt / 12.0 : 2.0 * atan(0.5 * w_dt) / w_dt; }
 
-/* The motion of a zone: that of a wall or a held body in it, else of its held vertices, else of all. */
-static void lead(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
+/* Choose the motion of a zone: that of a wall or a constrained body in it, else of its constrained vertices, else of all
+ * members. */
+static void choose_zone_motion(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
 {
   const double dt = a->step->dt;
   bool         is_fitted = true, has_held_vertex = false;
@@ -444,13 +444,13 @@ static void lead(const impulses *a, const int32_t *unit, int64_t n, zone_motion 
     }
   }
   m->is_held = has_held_vertex || !is_fitted;
-  if (is_fitted) fit(a, unit, n, has_held_vertex, m);
-  if (m->is_partly_held && !m->is_held) respect_components(a, unit, n, m);
+  if (is_fitted) fit_rigid_motion(a, unit, n, has_held_vertex, m);
+  if (m->is_partly_held && !m->is_held) project_onto_constraints(a, unit, n, m);
   if (m->has_rigid) impulse_turn(m->W, dt, false, m->A);
   else m3_skew(m->A, m->W);
 }
 
-static void velocity(const zone_motion *m, const double x[3], double v[3])
+static void zone_velocity(const zone_motion *m, const double x[3], double v[3])
 {
   double r[3];
   v3_sub(r, x, m->center);
@@ -458,10 +458,10 @@ static void velocity(const zone_motion *m, const double x[3], double v[3])
   v3_axpy(v, 1.0, m->V);
 }
 
-static double difference(const double *a, const double *b) { return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]); }
+static double vector_distance(const double *a, const double *b) { return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]); }
 
-/* Do the held ones all move so? Of those that keep components alone it is seen in the end. */
-static bool obeys(const impulses *a, const zone_motion *m, const int32_t *unit, int64_t n)
+/* Do all constrained members move with the zone? Vertices with single constrained components are tested by check_zones. */
+static bool constrained_members_agree(const impulses *a, const zone_motion *m, const int32_t *unit, int64_t n)
 {
   double       worst = 0.0, speed = v3_norm(m->V), worst_turn = 0.0, u[3], w[3];
   const double turn = v3_norm(m->W);
@@ -471,8 +471,8 @@ static bool obeys(const impulses *a, const zone_motion *m, const int32_t *unit, 
     switch (kind_of(a, unit[k], &i)) {
     case UNIT_VERTEX:
       if (!a->is_held[i]) break;
-      velocity(m, a->step->x0 + 3 * i, u);
-      worst = fmax(worst, difference(u, a->step->v + 3 * i)), speed = fmax(speed, v3_norm(a->step->v + 3 * i));
+      zone_velocity(m, a->step->x0 + 3 * i, u);
+      worst = fmax(worst, vector_distance(u, a->step->v + 3 * i)), speed = fmax(speed, v3_norm(a->step->v + 3 * i));
       break;
     case UNIT_RIGID:
       b = &a->step->rigid[i];
@@ -480,33 +480,33 @@ static bool obeys(const impulses *a, const zone_motion *m, const int32_t *unit, 
         if (!does_turn(b)) worst_turn = fmax(worst_turn, fmax(turn, v3_norm(b->w)));
         break;
       }
-      velocity(m, b->center, u);
-      worst = fmax(worst, difference(u, b->v)), speed = fmax(speed, v3_norm(b->v));
+      zone_velocity(m, b->center, u);
+      worst = fmax(worst, vector_distance(u, b->v)), speed = fmax(speed, v3_norm(b->v));
       v3_scale(w, b->is_cayley ? exponential_factor(a->step->dt * v3_norm(b->w)) : 1.0, b->w);
-      worst_turn = fmax(worst_turn, difference(w, m->W));
+      worst_turn = fmax(worst_turn, vector_distance(w, m->W));
       break;
     case UNIT_WALL:
-      worst = fmax(worst, difference(m->V, a->step->wall[i].v)), worst_turn = fmax(worst_turn, turn);
+      worst = fmax(worst, vector_distance(m->V, a->step->wall[i].v)), worst_turn = fmax(worst_turn, turn);
       break;
     }
   }
   return worst <= AGREEMENT * speed && worst_turn <= AGREEMENT * turn;
 }
 
-static double kinetic(const impulses *a, const int32_t *unit, int64_t n)
+static double kinetic_energy(const impulses *a, const int32_t *unit, int64_t n)
 {
   double      sum = 0.0;
   unit_weight w;
   for (int64_t k = 0; k < n; ++k) {
     int64_t i;
-    weigh(a, unit[k], false, &w);
+    unit_inertia(a, unit[k], false, &w);
     if (w.mass > 0.0) sum += 0.5 * w.mass * v3_dot(w.v, w.v);
     if (kind_of(a, unit[k], &i) == UNIT_RIGID) sum += 0.5 * v3_dot(w.spin, a->step->rigid[i].w);
   }
   return sum;
 }
 
-static void follow(impulses *a, const zone_motion *m, int64_t unit)
+static void apply_zone_motion(impulses *a, const zone_motion *m, int64_t unit)
 {
   const double   dt = a->step->dt;
   double         v[3];
@@ -514,14 +514,14 @@ static void follow(impulses *a, const zone_motion *m, int64_t unit)
   int64_t        i;
   switch (kind_of(a, unit, &i)) {
   case UNIT_VERTEX:
-    velocity(m, a->step->x0 + 3 * i, v);
+    zone_velocity(m, a->step->x0 + 3 * i, v);
     for (int k = 0; k < 3; ++k)
       if (!(held_components(&a->scene, i) >> k & 1)) a->step->v[3 * i + k] = v[k];
     break;
   case UNIT_RIGID:
     b = &a->step->rigid[i];
     if (b->inverse_mass == 0.0) break;
-    velocity(m, b->center, b->v);
+    zone_velocity(m, b->center, b->v);
     v3_scale(b->w, b->is_cayley ? cayley_factor(dt * v3_norm(m->W)) : 1.0, m->W);
     impulse_turn(b->w, dt, b->is_cayley, a->turn + 9 * i);
     break;
@@ -529,49 +529,50 @@ static void follow(impulses *a, const zone_motion *m, int64_t unit)
   }
 }
 
-/* All zones made rigid. */
-static void impulse_motion_of_zones(impulses *a, step_status *verdict)
+/* Give the members of each zone their common rigid motion. */
+static void impulse_motion_of_zones(impulses *a, step_status *status)
 {
   impact_zones_sort(&a->zones);
   for (int64_t zone = 0; zone < a->zones.n_zones; ++zone) {
     const int32_t *unit = a->zones.order + a->zones.start[zone];
     const int64_t  n    = a->zones.start[zone + 1] - a->zones.start[zone];
     zone_motion    m;
-    lead(a, unit, n, &m);
-    if ((m.is_held || !m.does_turn) && !obeys(a, &m, unit, n)) *verdict = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
-    if (m.has_rigid && !(a->step->dt * v3_norm(m.W) < LARGEST_TURN)) *verdict = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
-    if (verdict->code != STEP_OK) {
-      verdict->where = unit[0] < a->scene.surfaces.n_vertices ? unit[0] : -1;
+    choose_zone_motion(a, unit, n, &m);
+    if ((m.is_held || !m.does_turn) && !constrained_members_agree(a, &m, unit, n)) *status = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
+    if (m.has_rigid && !(a->step->dt * v3_norm(m.W) < LARGEST_TURN)) *status = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
+    if (status->code != STEP_OK) {
+      status->where = unit[0] < a->scene.surfaces.n_vertices ? unit[0] : -1;
       return;
     }
-    a->report->zone_work -= kinetic(a, unit, n);
-    for (int64_t k = 0; k < n; ++k) follow(a, &m, unit[k]);
-    a->report->zone_work += kinetic(a, unit, n);
+    a->report->zone_work -= kinetic_energy(a, unit, n);
+    for (int64_t k = 0; k < n; ++k) apply_zone_motion(a, &m, unit[k]);
+    a->report->zone_work += kinetic_energy(a, unit, n);
   }
 }
 
 /* ---- search for colliding pairs ---- */
 
-/* Which pairs meet on their ways through the step. Between two searches of one step few vertices change: pairs stay those that the
- * broad phase found with some slack while it lasts, and only those with a vertex that changed are asked again. What is found is the
- * same as without all this.
+/* Finds pairs that collide on their trajectories through the step. Between two searches of one step only few vertices change. Pairs
+ * of the broad phase therefore stay valid while vertices move less than a slack, and only pairs with a changed vertex are tested
+ * again. The result is the same as without this reuse.
  *
- * Two balls of 101,400 triangles, two edges into each other in one step: 0.55 million queries in three searches without slack, 82
- * million with a slack of four times the last change, which is an edge: hence its bound (November 2026). */
+ * Measured with two balls of 101,400 triangles that move into each other by two edges in one step (November 2026): 0.55 million
+ * queries in three searches without slack, 82 million with a slack of four times the last change, which is one edge. Hence
+ * MOST_SLACK. */
 
-#define CERTAINTY 0.1 /* of the separation: what detection may be off */
-#define SLACK 4.0     /* of the last change: of boxes that are kept; half of it is what they bear */
-#define MOST_SLACK 0.05 /* of the mean edge */
-#define NOISE (64.0 * DBL_EPSILON) /* of coordinates: what rounding may do to the height above a wall */
+#define CERTAINTY 0.1 /* relative to the separation: error bound of the collision detection */
+#define SLACK 4.0     /* boxes grow by this multiple of the last change; motion up to half of it is allowed */
+#define MOST_SLACK 0.05 /* relative to the mean edge */
+#define NOISE (64.0 * DBL_EPSILON) /* relative to coordinates: rounding error of the height above a wall */
 
-/* What one search looks at. */
+/* One search. */
 typedef struct {
   impulses     *a;
   const double *x0, *x1;
   ccd_limits    limits;
   meeting_kind  kind;
-  bool          is_first; /* else pairs without a change are what they were: */
-  bool          is_listed_anew; /* by a->before, else by their flags */
+  bool          is_first; /* test all pairs; otherwise pairs without a changed vertex keep their state: */
+  bool          is_listed_anew; /* from a->before, otherwise from their flags */
 } search;
 
 static void nodes_of(const search *s, int64_t i, int32_t node[4])
@@ -587,7 +588,7 @@ static void nodes_of(const search *s, int64_t i, int32_t node[4])
   }
 }
 
-/* Pairs that nothing could be done about, or that move as one. */
+/* Pairs without free vertices, or that move as one zone. */
 static bool is_idle(const impulses *a, const int32_t node[4])
 {
   bool          is_held = true, is_one = true;
@@ -596,7 +597,7 @@ static bool is_idle(const impulses *a, const int32_t node[4])
   return is_held || is_one;
 }
 
-static bool query(const search *s, const int32_t node[4], ccd_hit *hit)
+static bool pair_collides(const search *s, const int32_t node[4], ccd_hit *hit)
 {
   double     x0[12], x1[12];
   ccd_limits limits   = s->limits;
@@ -607,12 +608,12 @@ static bool query(const search *s, const int32_t node[4], ccd_hit *hit)
     if (!(is_edges ? ccd_edge_edge_conservative(x0, x1, &limits, hit) : ccd_point_triangle_conservative(x0, x1, &limits, hit))) return false;
     if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
     limits.separation = 0.5 * hit->distance,
-    limits.tolerance  = CERTAINTY * limits.separation; /* already so near: half of that, then */
+    limits.tolerance  = CERTAINTY * limits.separation; /* already nearer than the separation: require half of the distance */
   }
 }
 
-/* From the centers of what carries the features to their places at the beginning. */
-static void arms(const impulses *a, meeting *m, int n_nodes, int n_first, const double *x0)
+/* Set arms from the centers of the carrying bodies to the places of the features at the beginning of the step. */
+static void set_arms(const impulses *a, meeting *m, int n_nodes, int n_first, const double *x0)
 {
   for (int side = 0; side < 2; ++side) {
     double       *arm = m->arm[side];
@@ -625,7 +626,7 @@ static void arms(const impulses *a, meeting *m, int n_nodes, int n_first, const 
   }
 }
 
-static void describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, meeting *m)
+static void impulses_describe(const search *s, int64_t i, const int32_t node[4], const ccd_hit *hit, meeting *m)
 {
   const impulses        *a       = s->a;
   const broad_phase_pair p       = a->list[s->kind].pair[i];
@@ -637,26 +638,26 @@ static void describe(const search *s, int64_t i, const int32_t node[4], const cc
   else m->weight[0] = 1.0, m->weight[1] = hit->u + hit->v - 1.0, m->weight[2] = -hit->u, m->weight[3] = -hit->v;
   if (!a->scene.rigid || !a->step) return;
   m->side[0] = a->scene.rigid[node[0]], m->side[1] = a->scene.rigid[node[3]];
-  arms(a, m, 4, n_first, s->x0);
+  set_arms(a, m, 4, n_first, s->x0);
 }
 
-/* Did the pair meet in the search before? */
+/* Did the pair collide in the previous search? */
 static bool met_before(const search *s, broad_phase_pair p)
 {
-  const uint64_t *key  = s->a->before, wanted = meeting_key(s->kind, p.first, p.second);
+  const uint64_t *key  = s->a->before, sought = meeting_key(s->kind, p.first, p.second);
   int64_t         from = 0, to = s->a->n_before;
   while (from < to) {
     const int64_t middle = from + (to - from) / 2;
-    if (key[middle] < wanted) from = middle + 1;
+    if (key[middle] < sought) from = middle + 1;
     else to = middle;
   }
-  return from < s->a->n_before && key[from] == wanted;
+  return from < s->a->n_before && key[from] == sought;
 }
 
 static PetscErrorCode remember_pairs(impulses *a)
 {
   PetscFunctionBegin;
-  PetscCall(memory_reserve("pairs that met", a->n, sizeof *a->before, &a->before_capacity, &a->before));
+  PetscCall(memory_reserve("colliding pairs", a->n, sizeof *a->before, &a->before_capacity, &a->before));
   a->n_before = 0;
   for (int64_t i = 0; i < a->n; ++i)
     if (a->found[i].kind != MEETING_POINT_WALL)
@@ -664,15 +665,15 @@ static PetscErrorCode remember_pairs(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Pairs of one kind that meet, added to a->found in their order. */
-static PetscErrorCode look(search *s)
+/* Append the colliding pairs of one kind to a->found in their order. */
+static PetscErrorCode find_colliding_pairs(search *s)
 {
   impulses       *a     = s->a;
   candidate_list *list  = &a->list[s->kind];
-  int64_t         n_hit = 0, n_asked = 0, n = 0;
+  int64_t         n_hit = 0, n_queried = 0, n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_reserve("pairs that meet", list->n, sizeof *list->flag, &list->n_flags, &list->flag));
-#pragma omp parallel for schedule(dynamic, 256) reduction(+ : n_hit, n_asked)
+  PetscCall(memory_reserve("colliding pairs", list->n, sizeof *list->flag, &list->n_flags, &list->flag));
+#pragma omp parallel for schedule(dynamic, 256) reduction(+ : n_hit, n_queried)
   for (int64_t i = 0; i < list->n; ++i) {
     int32_t node[4];
     ccd_hit hit;
@@ -680,13 +681,13 @@ static PetscErrorCode look(search *s)
     bool is_new = s->is_first;
     for (int k = 0; k < 4; ++k) is_new = is_new || a->is_changed[node[k]];
     if (is_idle(a, node)) list->flag[i] = false;
-    else if (is_new) list->flag[i] = query(s, node, &hit), ++n_asked;
+    else if (is_new) list->flag[i] = pair_collides(s, node, &hit), ++n_queried;
     else if (s->is_listed_anew) list->flag[i] = met_before(s, list->pair[i]);
     n_hit += list->flag[i];
   }
-  if (a->report) a->report->n_queries += n_asked;
-  PetscCall(memory_reserve("pairs that meet", n_hit, sizeof *a->index, &a->n_index, &a->index));
-  PetscCall(memory_reserve("pairs that meet", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
+  if (a->report) a->report->n_queries += n_queried;
+  PetscCall(memory_reserve("colliding pairs", n_hit, sizeof *a->index, &a->n_index, &a->index));
+  PetscCall(memory_reserve("colliding pairs", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
   for (int64_t i = 0; i < list->n; ++i)
     if (list->flag[i]) a->index[n++] = i;
 #pragma omp parallel for schedule(dynamic, 16)
@@ -694,8 +695,8 @@ static PetscErrorCode look(search *s)
     int32_t node[4];
     ccd_hit hit;
     nodes_of(s, a->index[k], node);
-    (void)query(s, node, &hit);
-    describe(s, a->index[k], node, &hit, &a->found[a->n + k]);
+    (void)pair_collides(s, node, &hit);
+    impulses_describe(s, a->index[k], node, &hit, &a->found[a->n + k]);
   }
   a->n += n_hit;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -703,7 +704,7 @@ static PetscErrorCode look(search *s)
 
 /* ---- walls ---- */
 
-/* Is the vertex nearer to the wall at the beginning, or if x1 is not x0 behind it at the end, than it may be? */
+/* Is the vertex closer to the wall than the separation: at the beginning of the step, or (x1 != x0) at its end? */
 static bool is_behind(const search *s, const impulse_wall *w, int32_t vertex, double *gap)
 {
   const double *x0 = s->x0 + 3 * (int64_t)vertex, *x1 = s->x1 + 3 * (int64_t)vertex, dt = s->a->step->dt;
@@ -718,11 +719,11 @@ static bool is_behind(const search *s, const impulse_wall *w, int32_t vertex, do
   return v3_dot(w->normal, d1) < (*gap > NOISE * size ? fmin(s->limits.separation, 0.5 * *gap) : *gap - NOISE * size);
 }
 
-static PetscErrorCode look_at_walls(search *s)
+static PetscErrorCode find_wall_collisions(search *s)
 {
   impulses                   *a = s->a;
   const broad_phase_surfaces *b = &a->scene.surfaces;
-  candidate_list             *list = &a->list[MEETING_POINT_WALL]; /* of flags alone */
+  candidate_list             *list = &a->list[MEETING_POINT_WALL]; /* only flags are used */
   PetscFunctionBegin;
   if (a->scene.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_reserve("points behind walls", b->n_points, sizeof *list->flag, &list->n_flags, &list->flag));
@@ -738,7 +739,7 @@ static PetscErrorCode look_at_walls(search *s)
       list->flag[i] = meets && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
       n_hit += list->flag[i];
     }
-    PetscCall(memory_reserve("pairs that meet", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
+    PetscCall(memory_reserve("colliding pairs", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
     for (int64_t i = 0; i < b->n_points && n_hit > 0; ++i) {
       if (!list->flag[i]) continue;
       const int32_t v = b->point ? b->point[i] : (int32_t)i;
@@ -747,23 +748,23 @@ static PetscErrorCode look_at_walls(search *s)
       (void)is_behind(s, wall, v, &m->gap);
       v3_copy(m->normal, wall->normal);
       if (a->scene.rigid) m->side[0] = a->scene.rigid[v];
-      arms(a, m, 1, 1, s->x0);
+      set_arms(a, m, 1, 1, s->x0);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- both ---- */
+/* ---- all kinds of pairs ---- */
 
-static PetscErrorCode look_at_all(search *s)
+static PetscErrorCode find_all_collisions(search *s)
 {
   PetscFunctionBegin;
   s->a->n = 0;
   s->kind = MEETING_POINT_TRIANGLE;
-  PetscCall(look(s));
+  PetscCall(find_colliding_pairs(s));
   s->kind = MEETING_EDGE_EDGE;
-  PetscCall(look(s));
-  if (s->a->step) PetscCall(look_at_walls(s));
+  PetscCall(find_colliding_pairs(s));
+  if (s->a->step) PetscCall(find_wall_collisions(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -779,18 +780,19 @@ static PetscErrorCode list_pairs(impulses *a, const double *x0, const double *x1
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Append to a->found all pairs whose distance falls below `separation` between x0 and x1. *bad: a vertex that is not finite, or -1. */
+/* Append to a->found all pairs whose distance falls below `separation` between x0 and x1. *bad: first vertex that is not finite,
+ * or -1. */
 static PetscErrorCode impulse_search_all(impulses *a, const double *x0, const double *x1, double separation, int64_t *bad)
 {
   search s = {.a = a, .x0 = x0, .x1 = x1, .limits = {separation, CERTAINTY * separation}, .is_first = true};
   PetscFunctionBegin;
   a->n = 0, a->slack = -1.0;
   PetscCall(list_pairs(a, x0, x1, separation + s.limits.tolerance, bad));
-  if (*bad < 0) PetscCall(look_at_all(&s));
+  if (*bad < 0) PetscCall(find_all_collisions(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The same for the step from x0 to a->x1, looking anew only at what changed. */
+/* The same for the step from x0 to a->x1, testing only pairs with changed vertices. */
 static PetscErrorCode impulse_search_again(impulses *a, double separation, int64_t *bad)
 {
   double change, listed_change;
@@ -806,14 +808,14 @@ static PetscErrorCode impulse_search_again(impulses *a, double separation, int64
     if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(a->x1_listed, a->x1, 3 * (size_t)a->scene.surfaces.n_vertices * sizeof *a->x1);
   }
-  PetscCall(look_at_all(&s));
+  PetscCall(find_all_collisions(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- colouring of pairs ---- */
 
-/* Pairs in an order that a team can take: of one colour no two share a unit that moves. Colours are given greedily in the order of
- * the pairs, so that the order depends on the pairs alone. Pairs on a body with more contacts than there are colours come last. */
+/* Pairs of one colour share no moving unit, so that threads can process them in parallel. Colours are assigned greedily in the
+ * order of the pairs and depend only on the pairs. Pairs that find no free colour get the last one. */
 
 enum { LAST = IMPULSE_COLOURS - 1 };
 
@@ -825,7 +827,7 @@ static int units_of(const impulses *a, const meeting *m, int32_t unit[4])
   return n;
 }
 
-/* a->order: pairs found by colour, start [IMPULSE_COLOURS + 1]; two of a colour share no unit that moves. */
+/* Fill a->order with the pairs sorted by colour; start [IMPULSE_COLOURS + 1]. */
 static PetscErrorCode impulse_colour(impulses *a, int64_t *start)
 {
   int64_t count[IMPULSE_COLOURS] = {0};
@@ -855,7 +857,7 @@ static PetscErrorCode impulse_colour(impulses *a, int64_t *start)
 
 /* ---- record of contacts ---- */
 
-/* What was done to each pair, over all passes of a solve. */
+/* Total impulse of each pair over all passes of a solve. */
 
 static PetscErrorCode impulse_contacts_keep(impulses *a)
 {
@@ -866,8 +868,8 @@ static PetscErrorCode impulse_contacts_keep(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One impulse more on the same pair; its features are those of the last. */
-static void add(impulse_contact *c, const meeting *m)
+/* Add one more impulse to the record of a pair; its features are those of the last impulse. */
+static void add_impulse(impulse_contact *c, const meeting *m)
 {
   c->pressed += m->j;
   v3_axpy(c->normal, m->j, m->normal);
@@ -875,7 +877,7 @@ static void add(impulse_contact *c, const meeting *m)
   c->is_sliding = m->is_sliding;
 }
 
-static void finish(const impulses *a, impulse_contact *c, const meeting *m)
+static void impulses_finish(const impulses *a, impulse_contact *c, const meeting *m)
 {
   const broad_phase_surfaces *b       = &a->scene.surfaces;
   const bool                  is_wall = m->kind == MEETING_POINT_WALL;
@@ -915,8 +917,8 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
   if (!code) code = sort_keys(n, 64, key, perm);
   for (int64_t i = 0; i < n && !code; ++i) {
     if (i == 0 || key[i] != key[i - 1]) a->contact[a->n_contacts++] = (impulse_contact){0};
-    add(&a->contact[a->n_contacts - 1], &a->given[perm[i]]);
-    if (i + 1 == n || key[i + 1] != key[i]) finish(a, &a->contact[a->n_contacts - 1], &a->given[perm[i]]);
+    add_impulse(&a->contact[a->n_contacts - 1], &a->given[perm[i]]);
+    if (i + 1 == n || key[i + 1] != key[i]) impulses_finish(a, &a->contact[a->n_contacts - 1], &a->given[perm[i]]);
   }
   memory_free(&key), memory_free(&perm);
   PetscCall(code);
@@ -925,11 +927,11 @@ static PetscErrorCode impulse_contacts_gather(impulses *a)
 
 /* ---- impulses on pairs ---- */
 
-/* Impulses of pairs, one after the other: each sees what those before it did. */
+/* Sequential impulses (Gauss-Seidel): each pair uses the velocities changed by the pairs before it. */
 
 #define OVERLAP_SPEED 0.1 /* largest fraction of the overlap that the spring corrects in one step [BridsonEtAl2002, sec. 7.1] */
-#define SETTLED 1e-3      /* of the speed at first: friction on rigid bodies changes the normal velocity, which is pushed again */
-enum { SWEEPS = 8, FEW = 256 /* are not worth a team */, FEW_OF_A_COLOUR = 64 };
+#define SETTLED 1e-3      /* relative to the first normal velocity: stop when friction on rigid bodies changes it by less */
+enum { SWEEPS = 8, FEW = 256 /* too few pairs for threads */, FEW_OF_A_COLOUR = 64 };
 
 static int n_first_of(const meeting *m) { return m->kind == MEETING_EDGE_EDGE ? 2 : 1; }
 
@@ -942,7 +944,8 @@ static impulse_law law_of(const impulses *a, const meeting *m)
   return a->scene.law[(int64_t)b->body[m->node[0]] * b->n_bodies + second];
 }
 
-/* Of the first feature against the second: over the step, and at its beginning (now, may be NULL). They differ by turns. */
+/* Velocity of the first feature relative to the second: `over` the step, and at its beginning (`now`, may be NULL). They differ
+ * by rotations. */
 static void relative_velocity(const impulses *a, const meeting *m, double over[3], double now[3])
 {
   const int n_first = n_first_of(m);
@@ -972,7 +975,7 @@ static void relative_velocity(const impulses *a, const meeting *m, double over[3
   }
 }
 
-/* Of the square of d, what lies in components that are free. */
+/* The part of |d|^2 in free components. */
 static double free_share(const impulses *a, int32_t node, const double d[3])
 {
   if (!a->scene.held_axes) return v3_dot(d, d);
@@ -981,7 +984,7 @@ static double free_share(const impulses *a, int32_t node, const double d[3])
   return sum;
 }
 
-/* Pairs whose friction changes their normal velocity. */
+/* Does friction change the normal velocity of the pair? */
 static bool is_coupled(const impulses *a, const meeting *m)
 {
   bool is_partly_held = false;
@@ -992,7 +995,7 @@ static bool is_coupled(const impulses *a, const meeting *m)
   return m->side[0] >= 0 || m->side[1] >= 0 || is_partly_held;
 }
 
-/* Velocity along d that an impulse of 1 along d makes; 0: nothing can move. */
+/* Velocity along d per unit impulse along d; 0: neither side can move. */
 static double mobility(const impulses *a, const meeting *m, const double d[3])
 {
   const int n_first = n_first_of(m);
@@ -1012,8 +1015,8 @@ static double mobility(const impulses *a, const meeting *m, const double d[3])
   return sum;
 }
 
-/* What is held may be shared by pairs on other threads: it is not even written. */
-static void push(impulses *a, const meeting *m, double j, const double d[3])
+/* Apply impulse j d. Constrained units may be shared by pairs on other threads and are therefore not written. */
+static void apply_impulse(impulses *a, const meeting *m, double j, const double d[3])
 {
   const int n_first = n_first_of(m);
   double    turn[3], w[3];
@@ -1039,84 +1042,84 @@ static void push(impulses *a, const meeting *m, double j, const double d[3])
   }
 }
 
-static void press(impulses *a, meeting *m, double j, double lightness)
+static void apply_normal_impulse(impulses *a, meeting *m, double j, double inverse_effective_mass)
 {
   double over[3], now[3];
   relative_velocity(a, m, over, now);
-  m->work[0] += j * (v3_dot(now, m->normal) + 0.5 * j * lightness);
+  m->work[0] += j * (v3_dot(now, m->normal) + 0.5 * j * inverse_effective_mass);
   m->j += j;
-  push(a, m, j, m->normal);
+  apply_impulse(a, m, j, m->normal);
 }
 
-/* Friction that goes with what pressed so far. */
-static void rub(impulses *a, meeting *m, double friction)
+/* Friction up to the cone of the normal impulse applied so far. */
+static void apply_friction_impulse(impulses *a, meeting *m, double friction)
 {
   double       over[3], now[3], d[3];
-  const double most = friction * m->j - v3_norm(m->friction);
-  if (!(most > 0.0)) return;
+  const double limit = friction * m->j - v3_norm(m->friction);
+  if (!(limit > 0.0)) return;
   relative_velocity(a, m, over, now);
   for (int k = 0; k < 3; ++k) d[k] = over[k] - v3_dot(over, m->normal) * m->normal[k];
   const double slip = v3_norm(d);
   if (!(slip > 0.0)) return;
   v3_scale(d, 1.0 / slip, d);
-  const double lightness = mobility(a, m, d);
-  if (!(lightness > 0.0)) return;
-  const double f = fmin(most, slip / lightness);
-  m->is_sliding  = most < slip / lightness;
-  m->work[1] += f * (-v3_dot(now, d) + 0.5 * f * lightness);
+  const double inverse_effective_mass = mobility(a, m, d);
+  if (!(inverse_effective_mass > 0.0)) return;
+  const double f = fmin(limit, slip / inverse_effective_mass);
+  m->is_sliding  = limit < slip / inverse_effective_mass;
+  m->work[1] += f * (-v3_dot(now, d) + 0.5 * f * inverse_effective_mass);
   v3_axpy(m->friction, -f, d);
-  push(a, m, -f, d);
+  apply_impulse(a, m, -f, d);
 }
 
 /* One pair within the thickness: stop its approach, and correct at most a fraction of the overlap by a spring. */
-static void keep_off(impulses *a, meeting *m)
+static void resolve_near_pair(impulses *a, meeting *m)
 {
   const impulse_options *o         = a->options;
-  const double           lightness = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
-  const double           most      = OVERLAP_SPEED * overlap / dt;
+  const double           inverse_effective_mass = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
+  const double           limit      = OVERLAP_SPEED * overlap / dt;
   double                 u[3], j = 0.0;
-  if (!(lightness > 0.0)) return;
+  if (!(inverse_effective_mass > 0.0)) return;
   relative_velocity(a, m, u, NULL);
   double speed = v3_dot(u, m->normal);
-  if (speed < 0.0) j = -speed / lightness, speed = 0.0;
-  if (speed < most) j += fmin(dt * o->stiffness * overlap, (most - speed) / lightness);
+  if (speed < 0.0) j = -speed / inverse_effective_mass, speed = 0.0;
+  if (speed < limit) j += fmin(dt * o->stiffness * overlap, (limit - speed) / inverse_effective_mass);
   if (!(j > 0.0)) return;
-  press(a, m, j, lightness);
-  rub(a, m, law_of(a, m).friction);
+  apply_normal_impulse(a, m, j, inverse_effective_mass);
+  apply_friction_impulse(a, m, law_of(a, m).friction);
 }
 
-/* One pair whose ways meet. */
-static void hold_off(impulses *a, meeting *m)
+/* One colliding pair: inelastic impulse with restitution, and friction. */
+static void resolve_collision(impulses *a, meeting *m)
 {
   const impulse_law law       = law_of(a, m);
-  const double      lightness = mobility(a, m, m->normal);
+  const double      inverse_effective_mass = mobility(a, m, m->normal);
   double            u[3], first = 0.0;
-  if (!(lightness > 0.0)) return;
+  if (!(inverse_effective_mass > 0.0)) return;
   for (int sweep = 0; sweep < SWEEPS; ++sweep) {
     relative_velocity(a, m, u, NULL);
     const double speed = v3_dot(u, m->normal);
     if (!(speed < SETTLED * first)) return;
-    press(a, m, -(sweep == 0 ? 1.0 + law.restitution : 1.0) * speed / lightness, lightness);
-    rub(a, m, law.friction);
+    apply_normal_impulse(a, m, -(sweep == 0 ? 1.0 + law.restitution : 1.0) * speed / inverse_effective_mass, inverse_effective_mass);
+    apply_friction_impulse(a, m, law.friction);
     if (!is_coupled(a, m)) return;
     if (sweep == 0) first = speed;
   }
 }
 
-/* On all pairs found, as near ones or as ones that meet; how many felt any. */
+/* Process all pairs found, as near pairs or as colliding pairs. *n_pushed: number of pairs with an impulse. */
 static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed)
 {
-  void (*const take)(impulses *, meeting *) = is_near ? keep_off : hold_off;
+  void (*const resolve_pair)(impulses *, meeting *) = is_near ? resolve_near_pair : resolve_collision;
   int64_t start[IMPULSE_COLOURS + 1], n = 0;
   PetscFunctionBegin;
   if (a->n < FEW) {
-    for (int64_t i = 0; i < a->n; ++i) take(a, &a->found[i]);
+    for (int64_t i = 0; i < a->n; ++i) resolve_pair(a, &a->found[i]);
   } else {
     PetscCall(impulse_colour(a, start));
     for (int c = 0; c < IMPULSE_COLOURS; ++c) {
       const int64_t from = start[c], to = start[c + 1];
 #pragma omp parallel for schedule(static) if (c < IMPULSE_COLOURS - 1 && to - from > FEW_OF_A_COLOUR)
-      for (int64_t i = from; i < to; ++i) take(a, &a->found[a->order[i]]);
+      for (int64_t i = from; i < to; ++i) resolve_pair(a, &a->found[a->order[i]]);
     }
   }
   for (int64_t i = 0; i < a->n; ++i) {
@@ -1131,11 +1134,11 @@ static PetscErrorCode impulse_apply(impulses *a, bool is_near, int64_t *n_pushed
 
 /* ---- creation and solve ---- */
 
-#define APART 1e-3 /* of the thickness, that pairs are kept apart */
+#define APART 1e-3 /* relative to the thickness: distance that pairs keep */
 
 /* ---- creation ---- */
 
-/* Each vertex its own unit, or the body's that carries it; edges and triangles of one body each. */
+/* Assign each vertex to its own unit, or to the body that carries it. An edge or triangle must belong to one body. */
 static PetscErrorCode fill_units(impulses *a)
 {
   const impulse_scene        *c = &a->scene;
@@ -1158,14 +1161,14 @@ static PetscErrorCode fill_units(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What one rigid body carries does not meet itself: such pairs are not even to be found. */
+/* Features carried by one rigid body cannot collide with each other: exclude them in the broad phase. */
 static PetscErrorCode create_broad_phase(impulses *a)
 {
   const impulse_scene *c = &a->scene;
   broad_phase_surfaces b = c->surfaces;
   const int64_t        n = b.n_bodies;
   bool                *meets;
-  int32_t             *carrier; /* [n] of all vertices of a body; -1: none of all; -2: no vertex yet */
+  int32_t             *carrier; /* [n] rigid body that carries all vertices of a body; -1: none; -2: no vertex yet */
   PetscFunctionBegin;
   if (!c->rigid || n == 0) {
     PetscCall(broad_phase_create(&b, &a->broad));
@@ -1190,7 +1193,7 @@ static PetscErrorCode create_broad_phase(impulses *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill(const impulse_scene *scene, impulses *a)
+static PetscErrorCode impulses_fill(const impulse_scene *scene, impulses *a)
 {
   const int64_t n = scene->surfaces.n_vertices;
   PetscFunctionBegin;
@@ -1219,7 +1222,7 @@ PetscErrorCode impulses_create(const impulse_scene *scene, impulses **out)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("impulses", 1, sizeof **out, out));
-  const PetscErrorCode code = fill(scene, *out);
+  const PetscErrorCode code = impulses_fill(scene, *out);
   if (code) impulses_destroy(out);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1242,18 +1245,19 @@ void impulses_destroy(impulses **out)
 
 /* ---- the passes ---- */
 
-static void say_not_finite(int64_t vertex, step_status *verdict)
+static void set_not_finite(int64_t vertex, step_status *status)
 {
-  if (vertex >= 0) *verdict = (step_status){STEP_NOT_FINITE, NULL, vertex};
+  if (vertex >= 0) *status = (step_status){STEP_NOT_FINITE, NULL, vertex};
 }
 
-/* Pairs found move as one, and what they meet then, until nothing meets. Each round makes two units one at least. */
-static PetscErrorCode rigid_zones(impulses *a, double separation, step_status *verdict)
+/* Merge the units of colliding pairs into rigid zones until no collision remains. Each round merges at least two units, so it
+ * terminates. */
+static PetscErrorCode rigid_zones(impulses *a, double separation, step_status *status)
 {
   const int64_t first_rigid = a->scene.surfaces.n_vertices, first_wall = first_rigid + a->scene.n_rigid;
   int64_t       bad;
   PetscFunctionBegin;
-  while (a->n > 0 && verdict->code == STEP_OK) {
+  while (a->n > 0 && status->code == STEP_OK) {
     ++a->report->n_zone_rounds;
     for (int64_t i = 0; i < a->n; ++i) {
       const meeting *m = &a->found[i];
@@ -1261,27 +1265,27 @@ static PetscErrorCode rigid_zones(impulses *a, double separation, step_status *v
       if (m->kind == MEETING_POINT_WALL) impact_zones_merge(&a->zones, a->unit[m->node[0]], (int32_t)(first_wall + m->second));
     }
     for (int64_t i = 0; i < first_rigid; ++i) a->leader[i] = impact_zones_find(&a->zones, a->unit[i]);
-    impulse_motion_of_zones(a, verdict);
-    if (verdict->code != STEP_OK) break;
+    impulse_motion_of_zones(a, status);
+    if (status->code != STEP_OK) break;
     PetscCall(impulse_search_again(a, separation, &bad));
-    say_not_finite(bad, verdict);
+    set_not_finite(bad, status);
   }
   a->report->n_zones      = a->zones.n_zones;
   a->report->n_zone_nodes = a->zones.n_zones > 0 ? a->zones.start[a->zones.n_zones] : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode near_pass(impulses *a, step_status *verdict)
+static PetscErrorCode near_pass(impulses *a, step_status *status)
 {
   int64_t bad;
   PetscFunctionBegin;
   PetscCall(impulse_search_all(a, a->step->x0, a->step->x0, a->options->thickness, &bad));
-  say_not_finite(bad, verdict);
+  set_not_finite(bad, status);
   if (bad < 0) PetscCall(impulse_apply(a, true, &a->report->n_near));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode meeting_pass(impulses *a, step_status *verdict)
+static PetscErrorCode collision_pass(impulses *a, step_status *status)
 {
   const double    separation = APART * a->options->thickness;
   impulse_report *out        = a->report;
@@ -1290,21 +1294,21 @@ static PetscErrorCode meeting_pass(impulses *a, step_status *verdict)
   a->slack = -1.0;
   while (n_pushed > 0) {
     PetscCall(impulse_search_again(a, separation, &bad));
-    say_not_finite(bad, verdict);
+    set_not_finite(bad, status);
     if (bad >= 0 || a->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
     if (stop_is_urgent()) {
-      *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
+      *status = (step_status){STEP_INTERRUPTED, NULL, -1};
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     out->n_meetings += a->n;
     n_pushed = 0;
     if (out->n_iterations++ < a->options->max_iterations) PetscCall(impulse_apply(a, false, &n_pushed));
   }
-  PetscCall(rigid_zones(a, separation, verdict));
+  PetscCall(rigid_zones(a, separation, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What carried vertices did. */
+/* Velocities of carried vertices from their end positions. */
 static void carried_velocities(impulses *a)
 {
   const impulse_step *s = a->step;
@@ -1314,32 +1318,32 @@ static void carried_velocities(impulses *a)
     for (int k = 0; k < 3 && a->scene.rigid[i] >= 0; ++k) s->v[3 * i + k] = (a->x1[3 * i + k] - s->x0[3 * i + k]) / s->dt;
 }
 
-/* A zone some of whose vertices keep a component and others do not is not rigid. */
-static PetscErrorCode check_zones(impulses *a, step_status *verdict)
+/* A zone in which only some vertices have constrained components may not be rigid: test for collisions inside zones. */
+static PetscErrorCode check_zones(impulses *a, step_status *status)
 {
   int64_t bad;
   PetscFunctionBegin;
   if (!a->scene.held_axes || a->report->n_zones == 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < a->scene.surfaces.n_vertices; ++i) a->leader[i] = a->unit[i];
   PetscCall(impulse_search_all(a, a->step->x0, a->x1, 0.0, &bad));
-  if (a->n > 0) *verdict = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
+  if (a->n > 0) *status = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve(impulses *a, step_status *verdict)
+static PetscErrorCode solve_impulses(impulses *a, step_status *status)
 {
   PetscFunctionBegin;
   impact_zones_clear(&a->zones);
   PetscCall(impulse_motion_begin(a));
-  if (a->options->thickness > 0.0) PetscCall(near_pass(a, verdict));
-  if (verdict->code == STEP_OK) PetscCall(meeting_pass(a, verdict));
-  if (verdict->code == STEP_OK) PetscCall(impulse_contacts_gather(a));
-  if (verdict->code == STEP_OK) PetscCall(check_zones(a, verdict));
-  if (verdict->code == STEP_OK) carried_velocities(a);
+  if (a->options->thickness > 0.0) PetscCall(near_pass(a, status));
+  if (status->code == STEP_OK) PetscCall(collision_pass(a, status));
+  if (status->code == STEP_OK) PetscCall(impulse_contacts_gather(a));
+  if (status->code == STEP_OK) PetscCall(check_zones(a, status));
+  if (status->code == STEP_OK) carried_velocities(a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *verdict,
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status,
                               impulse_report *out)
 {
   PetscFunctionBegin;
@@ -1347,13 +1351,13 @@ PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impul
   a->step    = step;
   a->options = o, a->report = out;
   a->n_given = a->n_contacts = 0;
-  const PetscErrorCode code = solve(a, verdict);
+  const PetscErrorCode code = solve_impulses(a, status);
   a->step = NULL, a->options = NULL, a->report = NULL;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- answers ---- */
+/* ---- results ---- */
 
 const double *impulses_ends(const impulses *a) { return a->x1; }
 

@@ -2,8 +2,8 @@
  * the surfaces collide while all vertices move along straight lines through the step [BridsonEtAl2002]. Three passes:
  *
  *   near       pairs closer than the thickness at the beginning of the step stop approaching; a spring separates them
- *   meeting    pairs that continuous collision detection finds receive inelastic impulses and friction, repeatedly
- *   zones      pairs that still collide after max_iterations move rigidly together (impact_zones.h), until no collision remains
+ *   collision   pairs that continuous collision detection finds receive inelastic impulses and friction, repeatedly
+ *   zones      pairs that still collide after max_iterations move rigidly together (rigid impact zones), until no collision remains
  *
  * A pair is a point and a triangle, two edges, or a point and a wall (a half space). Its two impulses are opposite. They act at the
  * material places that will collide, at their positions at the beginning of the step. Linear momentum is conserved to rounding,
@@ -40,7 +40,7 @@ typedef struct {
 /* Half space that vertices must not enter: normal . (x - point) >= 0, point at the beginning of the step, moving with v. */
 typedef struct {
   double  point[3], normal[3], v[3]; /* normal: of unit length */
-  int32_t body;                      /* number in surfaces.meets and in the table of laws; 0 if there is one body only */
+  int32_t body;                      /* row of surfaces.meets and of the table of laws; 0 if there is one body only */
 } impulse_wall;
 typedef struct {
   double friction, restitution; /* >= 0; restitution applies to colliding pairs, not to near ones */
@@ -52,7 +52,7 @@ typedef struct {
   broad_phase_surfaces surfaces;
   const double        *inverse_mass; /* [n_vertices] 1/kg; 0: constrained, its velocity does not change; ignored for carried
                                       * vertices */
-  const uint8_t       *held_axes;    /* [n_vertices] bit k: velocity component k is constrained, whatever the mass; NULL: none */
+  const uint8_t       *held_axes;    /* [n_vertices] bit k: velocity component k is constrained, for any mass; NULL: none */
   int32_t              n_rigid, n_walls;
   const int32_t       *rigid; /* [n_vertices] rigid body that carries it, -1: none; NULL: no vertex is carried */
   const impulse_law   *law;   /* [n_bodies][n_bodies] symmetric, [1] if n_bodies is 0; NULL: no friction, no restitution */
@@ -108,7 +108,7 @@ PetscErrorCode impulses_create(const impulse_scene *scene, impulses **out);
 void           impulses_destroy(impulses **a);
 /* Solve one step in place. Step status: STEP_COLLISION_UNRESOLVED if surfaces could not be separated, because one zone contains members with
  * different prescribed motions or would turn by 3 rad or more; STEP_NOT_FINITE at a vertex. */
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *verdict,
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status,
                               impulse_report *out);
 /* [n_vertices][3] end positions of the last solve. */
 const double *impulses_ends(const impulses *a);

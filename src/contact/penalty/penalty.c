@@ -1,3 +1,4 @@
+/* Penalty contact of points with level sets, see penalty.h: residual, tangent products, assembly, acceptance, report. */
 #include "contact/penalty/penalty.h"
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_pairs.h"
@@ -29,7 +30,7 @@ static void add_spring(double k, const double *Y, const double *Z, const double 
 }
 
 /* f *= gain, K with it. */
-static void follow_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
+static void scale_force_by_rate(const penalty_contact *c, int64_t i, const level_set *phi, const double *Z, double *f, double *K)
 {
   double slope, g[3], outer[9];
   c->bounce[i].rate = (c->phi0[i] - level_set_eval(phi, Z, g, NULL)) / c->dt;
@@ -41,8 +42,8 @@ static void follow_rate(const penalty_contact *c, int64_t i, const level_set *ph
   v3_scale(f, c->gain[i], f);
 }
 
-/* The force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (NULL: not wanted). Y_b: the
- * attachment relaxed at Z_b, and its state, in every scheme. The force may outlive the contact where it lags: f_b is what counts. */
+/* Force of pair i on its point at Z_b, in the object's frame, with its derivative by Z_b [9] (may be NULL). Y_b: the relaxed
+ * attachment at Z_b, and its state, in every scheme. A lagged force may outlast the contact; f_b is the force that acts. */
 static relax_state evaluate_law(const penalty_contact *c, int64_t i, const double Z_b[3], double Y_b[3], double f_b[3], double *K_b)
 {
   const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
@@ -55,13 +56,13 @@ static relax_state evaluate_law(const penalty_contact *c, int64_t i, const doubl
   if (state == RELAX_INACTIVE || c->scheme == CONTACT_LAGGED_CONTACT) return state;
   if (c->scheme == CONTACT_IMPLICIT) {
     add_spring(c->k[i], Y_b, Z_b, A, f_b, K_b);
-    if (c->bounce[i].damping > 0.0) follow_rate(c, i, phi, Z_b, f_b, K_b);
+    if (c->bounce[i].damping > 0.0) scale_force_by_rate(c, i, phi, Z_b, f_b, K_b);
   } else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, K_b ? A : NULL, NULL) != RELAX_INACTIVE)
     add_spring(c->k[i], W, Z_b, A, f_b, K_b);
   return state;
 }
 
-/* What lags of pair i, and the rate of its spring, are measured from where its point starts the step. */
+/* Store the lagged force of pair i, and the reference of its spring rate, at the start of the step. */
 static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3])
 {
   const level_set *phi = c->objects[c->candidate[i].i_object].phi;
@@ -77,21 +78,21 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
 
 /* ---- forces, and their tangent in the global vector and matrix ---- */
 
-/* Forces of the pairs, their exact linearisation, and both on the global vector. penalty-relaxation.md, sections 5 and 6.
- * What follows for the blocks of rigid bodies: rigid_sides.h.
+/* Forces of the pairs, their exact linearisation, and both on the global vector. Blocks of rigid bodies: rigid_sides.h.
  *
- * Energy. With W = f.(motion of the point against the object) what springs, bodies and backward Euler share out in a step is
+ * Energy. With W = f.(motion of the point relative to the object), the energy of springs and bodies changes in a backward Euler step by
  *
  *   E1 - E0 = sum k (Y - Z).(Y - X) - k/2 |change of Y - Z|^2 - m/2 |dv|^2 - dw.I0 dw/2 - sum |dt w|^2 f.a_perp/2 + O(dt^3)
  *
- * where surfaces are flat: (Y - Z).(Y - X) <= 0 is friction, the next three are lost in any case, and the last one is the arm's: a body
- * turns by a1 - a0 = dt w x (Jl a0), not dt w x a1. It feeds in where f points towards the centre of what turns, as contact does. Arms Jl a0
- * make it vanish, but then a ball that rolls is braked by f w dt r/2, which is the energy its springs lose as points come and go; with
- * the arm at the end the two are equal, and it rolls on. Rolling matters more; a spin without friction shows the rest (case E12-spin). */
+ * for flat surfaces. (Y - Z).(Y - X) <= 0 is friction, and the next three terms are always losses. The last term is due to the arm: a body
+ * rotates by a1 - a0 = dt w x (Jl a0), not dt w x a1. It adds energy where f points towards the centre of rotation, as contact forces do.
+ * Arms Jl a0 would remove it, but then a rolling ball is braked by f w dt r/2, the energy that its springs lose as points enter and leave
+ * contact. With the arm at the end of the step both effects cancel, and the ball continues to roll. Case E12-spin (a spin without friction) shows
+ * the remaining gain. */
 
 /* ---- forces ---------------------------------------------------------------------------------------------------------- */
 
-/* Z of a weighted point holds its displacement when this is called. */
+/* Z of a weighted point contains its displacement at the call. */
 static void evaluate_pair(penalty_contact *c, int64_t i, const rigid_frame *frames, bool with_tangent)
 {
   const rigid_frame *o = &frames[c->sides.object[i]];
@@ -127,7 +128,7 @@ static void evaluate_pairs(penalty_contact *c, const double *v, const rigid_fram
 
 static bool is_pair_finite(const penalty_contact *c, int64_t i)
 {
-  /* A level set may swallow a NaN (fmax does), so the position is looked at as well. */
+  /* A level set can hide a NaN (fmax ignores it), so the position is checked as well. */
   double sum = 0.0;
   for (int j = 0; j < 3; ++j) sum += 0.0 * c->Z[3 * i + j] + 0.0 * c->f[3 * i + j];
   return sum == 0.0;
@@ -152,20 +153,20 @@ static int64_t first_not_finite(const penalty_contact *c)
 /* ---- to the global vector -------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
-                                      step_status *verdict)
+                                      step_status *status)
 {
   int     source;
   int64_t point;
   PetscFunctionBeginUser;
   if (!c->mesh) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mesh_contact_residual(c->mesh, v, frames, g, with_tangent, &source, &point));
-  if (source == MESH_TOO_FAR) *verdict = (step_status){STEP_CFL_VIOLATED, NULL, -1};
-  if (source >= 0) *verdict = (step_status){STEP_NOT_FINITE, c->sources[source].b->name, point};
+  if (source == MESH_TOO_FAR) *status = (step_status){STEP_CFL_VIOLATED, NULL, -1};
+  if (source >= 0) *status = (step_status){STEP_NOT_FINITE, c->sources[source].b->name, point};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
-                                        bool with_tangent, step_status *verdict)
+                                        bool with_tangent, step_status *status)
 {
   PetscFunctionBeginUser;
   SS_ASSERT(c->is_open);
@@ -174,13 +175,13 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
   const int64_t bad = first_not_finite(c);
   if (bad >= 0) {
     const contact_candidate *q = &c->candidate[bad];
-    *verdict                   = (step_status){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
+    *status                   = (step_status){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
   } else {
     const int64_t n = c->n;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
     for (int64_t i = 0; i < n; ++i) rigid_sides_apply(&c->sides, i, frames, c->Z + 3 * i, c->f + 3 * i);
     rigid_sides_scatter(&c->sides, c->rows, false, g);
-    PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, verdict));
+    PetscCall(add_mesh_forces(c, v, frames, g, with_tangent, status));
   }
   const double entries = (double)contact_rows_n_entries(c->rows);
   timer_work(TIMER_CONTACT_FORCE, 12.0 * entries + 300.0 * (double)c->n, 72.0 * entries + 600.0 * (double)c->n);
@@ -233,7 +234,7 @@ PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_ro
 
 /* ---- report of an accepted step ---- */
 
-/* What end_step leaves behind for the history table and for frames. */
+/* Results of end_step for the history table and for frames. */
 
 void penalty_contact_record(const penalty_contact *c, const contact_points **points, const contact_forces **forces)
 {
@@ -266,7 +267,7 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
  *
  * n, phi at the final Z. As X - W = slip + (Y - W) with f_t = k (Y - W), this is the natural map f_t = P(f_t + k slip) of Coulomb's law
  * with the spring as its multiplier [AlartCurnier1991], slip = X - Y. Written with W because X - W is tangential on a plane
- * and the chord the attachment moves along elsewhere (penalty-relaxation.md, section 3). *is_curved: the surface bends at Z, and
+ * and the chord the attachment moves along elsewhere. *is_curved: the surface bends at Z, and
  * bringing Y back to it from the chord adds up to k curvature |X - W|^2 / 8. */
 static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
 {
@@ -356,8 +357,8 @@ static PetscErrorCode sum_groups(penalty_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As natural_map above, in the plane of the triangle that the attachment ended on. *is_curved: it came from outside that plane, over an
- * edge where the surface bends; the law then starts anew from the edge. */
+/* As natural_map above, in the plane of the last triangle of the attachment. *is_curved: the attachment entered that plane over
+ * an edge of the surface; the law then starts at the edge. */
 static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
 {
   double pull[3], t[3], W[3], miss[3];
@@ -375,8 +376,9 @@ static double natural_map_mesh(const mesh_pair_view *q, bool *is_curved)
   return v3_norm(miss);
 }
 
-/* What a pair on a triangle says of the law. Edges and corners press with the whole pull, whatever its direction: they are not asked. */
-static void judge_mesh_pair(const mesh_pair_view *q, const double f_t[3], double f_n, contact_summary *sum, double *max_excess)
+/* Friction law check of a pair on a triangle. Contacts at edges and corners transmit the whole spring force in any direction and
+ * are not checked. */
+static void check_mesh_pair(const mesh_pair_view *q, const double f_t[3], double f_n, contact_summary *sum, double *max_excess)
 {
   bool   is_curved;
   double slip[3];
@@ -414,11 +416,12 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     tangential(q.normal, f_t);
     sum->sliding += q.is_sliding;
     v3_sub(slip, q.Y, q.X);
-    if (q.is_sliding) sum->friction_work_done -= v3_dot(f_t, slip); /* f_t lies in the plane: what of the way is across it does not count */
+    if (q.is_sliding) sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement does
+                                                                     * not count */
     sum->contact_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->penetration = fmax(sum->penetration, -out->gap[*p]);
     *max_f_n             = fmax(*max_f_n, f_n);
-    judge_mesh_pair(&q, f_t, f_n, sum, max_excess);
+    check_mesh_pair(&q, f_t, f_n, sum, max_excess);
     contact_group_force *group;
     PetscCall(contact_forces_find(&c->forces, q.source_body, q.object_body, &group));
     contact_group_add(group, q.Z, q.f);
@@ -437,7 +440,7 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
-    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* what lags may have left */
+    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* may remain from a lagged force */
     const pair_report r      = report_pair(c, i, p++, frames);
     sum.sliding += c->state[i] == RELAX_SLIDE;
     sum.contact_energy += r.energy;

@@ -43,15 +43,15 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
                                           double margin, int64_t n_blocks);
 /* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses that result from them. */
 PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
-                                        bool with_tangent, step_status *verdict);
+                                        bool with_tangent, step_status *status);
 /* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
 PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed);
 PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d); /* [n_blocks][9] += */
 /* Couplings (row, col) of global blocks that pairs of this step may add to the tangent, with rigid blocks on at least one side
  * (the others are couplings of the bodies, see body.h); unordered, may repeat. Allocated: free both with memory_free. */
 PetscErrorCode penalty_contact_couplings(const penalty_contact *c, int64_t *n, int32_t **row, int32_t **col);
-/* H += the tangent at the last residual(with_tangent = true); its pattern holds the couplings of bodies and contact. Same bits on
- * any number of threads. */
+/* H += the tangent at the last residual(with_tangent = true); the pattern of H includes the couplings of bodies and contact.
+ * Same bits on any number of threads. */
 PetscErrorCode penalty_contact_assemble(const penalty_contact *c, const block_rows *H);
 /* Evaluate the state that is about to be accepted. Call before the bodies' end_step: until then their points have the positions of
  * the start of the step. Changes no data that outlasts the step, which may still be rejected. */

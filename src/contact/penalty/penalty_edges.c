@@ -1,3 +1,4 @@
+/* Penalty contacts between edges of triangle surfaces, see penalty_edges.h. */
 #include "contact/penalty/penalty_edges.h"
 #include "geometry/collision/ccd.h"
 #include "core/math3.h"
@@ -78,9 +79,9 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
   bool    *meets;
   int64_t  vertex = 0, n = 0;
   PetscFunctionBegin;
-  PetscCall(memory_alloc("edges that may meet", 2 * e->n_edges, sizeof *edge, &edge));
-  PetscCall(memory_alloc("edges that may meet", e->n_vertices, sizeof *owner, &owner));
-  PetscCall(memory_alloc("meetings", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
+  PetscCall(memory_alloc("edge contact", 2 * e->n_edges, sizeof *edge, &edge));
+  PetscCall(memory_alloc("edge contact", e->n_vertices, sizeof *owner, &owner));
+  PetscCall(memory_alloc("edge contact", (int64_t)c->n_bodies * c->n_bodies, sizeof *meets, &meets));
   for (int m = 0; m < c->n_meshes; ++m) {
     const triangle_topology *t = c->mesh[m].topology;
     for (int64_t i = 0; i < 2 * t->n_edges; ++i) edge[n++] = (int32_t)(vertex + t->edge[i]);
@@ -104,14 +105,14 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
 PetscErrorCode mesh_edges_create(mesh_contact *c)
 {
   PetscFunctionBegin;
-  PetscCall(memory_alloc("edges that may meet", 1, sizeof *c->edges, &c->edges));
+  PetscCall(memory_alloc("edge contact", 1, sizeof *c->edges, &c->edges));
   mesh_edges *e = c->edges;
   PetscCall(edge_patches_create(e->patch));
   for (int m = 0; m < c->n_meshes; ++m) {
     e->n_vertices += c->mesh[m].topology->n_vertices;
     e->n_edges += c->mesh[m].topology->n_edges;
   }
-  PetscCall(memory_alloc("edges that may meet", 3 * e->n_vertices, sizeof(double), &e->x));
+  PetscCall(memory_alloc("edge contact", 3 * e->n_vertices, sizeof(double), &e->x));
   PetscCall(create_broad_phase(c, e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,14 +167,14 @@ static void positions(const mesh_contact *c, const edge_name *name, const edge_s
   }
 }
 
-/* What the line that edge k of a pair is part of goes on with at its end `end`: the edge that bends least, outermost along n. */
+/* Continuation of the line of edge k of a pair at its end `end`: the outermost adjacent edge along n with the smallest bend. */
 static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, const double n[3])
 {
   const contact_surface   *s     = &c->mesh[p->name.mesh[k]];
   const triangle_topology *t     = s->topology;
   const int32_t            node  = p->star[k].node[end], other = p->star[k].node[1 - end], *across = p->star[1 - k].node;
-  double                   best  = GOES_ON, way[3];
-  v3_sub(way, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
+  double                   best  = GOES_ON, direction[3];
+  v3_sub(direction, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
   for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
     const int64_t side = 3 * (int64_t)t->fan[j / 3] + j % 3;
     const int32_t edge = t->side_edge[side];
@@ -184,7 +185,7 @@ static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, co
     const int32_t far = star.node[0] == node ? star.node[1] : star.node[0];
     if (p->name.mesh[0] == p->name.mesh[1] && (far == across[0] || far == across[1])) continue;
     v3_sub(e, s->x0 + 3 * (int64_t)far, s->x0 + 3 * (int64_t)node);
-    const double straight = v3_dot(e, way) / (v3_norm(e) * v3_norm(way));
+    const double straight = v3_dot(e, direction) / (v3_norm(e) * v3_norm(direction));
     if (!(straight > best)) continue;
     for (int i = 0; i < 4; ++i) v3_copy(x + 3 * i, s->x0 + 3 * (int64_t)(star.node[i] < 0 ? node : star.node[i]));
     if (!edge_star_is_outermost(&star, x, n)) continue;
@@ -272,7 +273,7 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
     at += n_numbers;
   }
   PetscCall(broad_phase_update(e->broad, e->x, e->x, c->margin, &bad));
-  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems will say so */
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems report it */
   PetscCall(broad_phase_edge_edge(e->broad, &n, &near));
   if (n > e->candidate_capacity) {
     e->candidate_capacity = n + n / 2;
@@ -336,9 +337,9 @@ static void measure_springs(mesh_contact *c, double *length)
   }
 }
 
-/* Edges that points have taken along into a surface: where the end of an edge has slid in over one side of a ridge and out over
- * the other, nothing has collided, and the edge lies across. Also those that a job puts there. Only as deep as other contacts of
- * the two bodies are, or all that has come through from the far side would be pulled on. */
+/* Edges that points have carried into a surface: where the end of an edge has moved in over one side of a ridge and out over the
+ * other, nothing has collided, and the edge lies across. The same holds for the initial state of a job. Only down to the depth
+ * of other contacts of the two bodies; otherwise edges that crossed from the far side would be attracted. */
 static PetscErrorCode find_crossed(mesh_contact *c)
 {
   mesh_edges *e = c->edges;
@@ -412,7 +413,7 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
       q->pair = (int32_t)e->n;
       PetscCall(add_pair(c, &q->name, &e->hit_at[2 * i], side, true));
     } else if (q->pair >= 0) {
-      /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
+      /* keeps its first attachment, so that Newton iterates on one function, unless it now comes from the other side */
       edge_contact *p = &e->pair[q->pair];
       p->is_reached   = side != 0;
       if (side != 0 && side != p->side) p->side = side, p->X = edge_patch_attachment(&e->patch[p->patch], &e->hit_at[2 * i]);
@@ -421,22 +422,22 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Is a node, the end of an edge that comes from `other`, the outermost of its surface along -n, or a corner of the line that the
- * edge is part of? */
+/* Is a node, the end of an edge from `other`, the outermost of its surface along -n, or a corner of the line that contains the
+ * edge? */
 static bool is_corner(const contact_surface *s, int32_t node, int32_t other, const double n[3])
 {
   const triangle_topology *t            = s->topology;
-  bool                     is_outermost = true, goes_on = false;
-  double                   way[3];
-  v3_sub(way, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
+  bool                     is_outermost = true, continues = false;
+  double                   direction[3];
+  v3_sub(direction, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
   for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
     double e[3], aside[3];
     v3_sub(e, s->x0 + 3 * (int64_t)t->tri[3 * (int64_t)t->fan[j / 3] + j % 3], s->x0 + 3 * (int64_t)node);
-    v3_cross(aside, way, e);
+    v3_cross(aside, direction, e);
     is_outermost &= v3_dot(e, n) >= -EDGE_RISE * v3_norm(e);
-    goes_on |= v3_dot(way, e) > 0.0 && v3_norm(aside) <= EDGE_RISE * v3_norm(way) * v3_norm(e);
+    continues |= v3_dot(direction, e) > 0.0 && v3_norm(aside) <= EDGE_RISE * v3_norm(direction) * v3_norm(e);
   }
-  return is_outermost || !goes_on;
+  return is_outermost || !continues;
 }
 
 bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_mesh, int32_t triangle, const double n[3])
@@ -456,7 +457,7 @@ bool mesh_edges_hold(const mesh_contact *c, const body *b, int64_t node, int i_m
   return false;
 }
 
-/* ---- what lives on ----------------------------------------------------------------------------------------------------------- */
+/* ---- stored between steps ---- */
 
 /* Edges of one surface: the lower one first. Exchanging them turns both the cross product and the direction from b to a. */
 static void put_in_order(edge_memory *m)
@@ -465,8 +466,8 @@ static void put_in_order(edge_memory *m)
   *m = (edge_memory){{{m->name.mesh[0], m->name.mesh[1]}, {m->name.edge[1], m->name.edge[0]}}, m->side, {m->at[1], m->at[0]}};
 }
 
-/* Does the end of chain 1 - k press against the outside of edge k still, more down than friction and as much again would hold it
- * aside? The border of a sheet has no other side that would say so. */
+/* Does the end of chain 1 - k still press against the outside of edge k, with a normal force larger than friction and that force
+ * together? The border of a sheet has no other side to decide this. */
 static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const edge_memory *m, int k)
 {
   edge_star star[2];
@@ -479,7 +480,7 @@ static bool is_outside_of(const mesh_contact *c, const edge_contact *p, const ed
   return length <= hypot(1.0, 1.0 + p->mu) * down && edge_star_is_outermost(&star[k], x + 12 * k, pull);
 }
 
-/* What of a pair is remembered; false: nothing. */
+/* Record of a pair for the next step; false: none. */
 static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
 {
   int  cell[2];
@@ -494,7 +495,8 @@ static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
     is_at_end[k] = (out->at[k] == 0.0 && (i == 0 || node[i - 1] < 0)) || (out->at[k] == 1.0 && (i == 2 || node[i + 2] < 0));
     out->name.edge[k] = p->chain[k][i];
     edge_star_fill(c->mesh[p->name.mesh[k]].topology, false, p->chain[k][i], &star);
-    if (star.node[0] != node[i]) out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* it runs the other way */
+    if (star.node[0] != node[i]) out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* the edge is stored in the opposite
+                                                                                         * direction */
   }
   for (int k = 0; k < 2; ++k)
     if (is_at_end[k] && !is_outside_of(c, p, out, 1 - k)) return false;
@@ -524,7 +526,7 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
   for (int64_t i = 0; i < e->n; ++i) n += keep(c, &e->pair[i], &e->known[n]);
   if (n > 0) qsort(e->known, (size_t)n, sizeof *e->known, compare_memory);
   e->n_known = 0;
-  for (int64_t i = 0; i < n; ++i) { /* two may have come to the same edges */
+  for (int64_t i = 0; i < n; ++i) { /* two pairs can have moved to the same edges */
     if (e->n_known > 0 && compare_names(&e->known[e->n_known - 1].name, &e->known[i].name) == 0) continue;
     e->known[e->n_known++] = e->known[i];
   }
@@ -540,7 +542,7 @@ PetscErrorCode mesh_edges_end_step(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode resize(void *context, int64_t n)
+static PetscErrorCode penalty_edges_resize(void *context, int64_t n)
 {
   mesh_contact *c = context;
   PetscFunctionBegin;
@@ -550,7 +552,7 @@ static PetscErrorCode resize(void *context, int64_t n)
 }
 
 /* Files are not trusted. */
-static bool makes_sense(const mesh_contact *c, int64_t i)
+static bool is_plausible_edge_pair(const mesh_contact *c, int64_t i)
 {
   const edge_memory *k = &c->edges->known[i];
   for (int j = 0; j < 2; ++j) {
@@ -560,7 +562,7 @@ static bool makes_sense(const mesh_contact *c, int64_t i)
   return (k->side == 1 || k->side == -1) && (i == 0 || compare_names(&k[-1].name, &k->name) < 0);
 }
 
-static PetscErrorCode restored(void *context)
+static PetscErrorCode penalty_edges_restored(void *context)
 {
   mesh_contact *c = context;
   mesh_edges   *e = c->edges;
@@ -572,7 +574,7 @@ static PetscErrorCode restored(void *context)
     for (int m = 0; m < c->n_meshes; ++m)
       for (int j = 0; j < 2; ++j)
         if (c->mesh[m].body_id == e->stored_body[2 * i + j]) e->known[i].name.mesh[j] = m;
-    PetscCheck(makes_sense(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld of edges makes no sense",
+    PetscCheck(is_plausible_edge_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld of edges makes no sense",
                (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -585,8 +587,8 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
   field_group *g;
   PetscFunctionBegin;
   PetscCall(field_table_add_group(table, "contact/edge_attachments", FIELD_GROUP_PLAIN, &e->n_known, c, &g));
-  g->resize   = resize;
-  g->restored = restored;
+  g->resize   = penalty_edges_resize;
+  g->restored = penalty_edges_restored;
   PetscCall(field_table_add(table, g, "bodies", "1", FIELD_I32, 2, &e->stored_body, flags, "that the two edges are of"));
   PetscCall(field_table_add(table, g, "edges", "1", FIELD_I32, 2, &e->stored_edge, flags, "of their surfaces"));
   PetscCall(field_table_add(table, g, "fractions", "1", FIELD_F64, 2, &e->stored_at, flags, "of the way along each edge"));
@@ -609,7 +611,7 @@ PetscErrorCode mesh_edges_fields(mesh_contact *c, field_table *table)
 
 enum { ENDS = 2 * EDGE_CHAIN };
 
-/* ---- what the nodes hang on -------------------------------------------------------------------------------------------------- */
+/* ---- bodies of the nodes ---- */
 
 typedef struct {
   const rigid_frame *frame[2];     /* of the chains' bodies; NULL: nodes */
@@ -628,7 +630,7 @@ static void find_bodies(const mesh_contact *c, const edge_contact *p, const rigi
   }
 }
 
-/* How block 4 k + i of the pair, k the chain of node e, takes what the node feels; false: not at all. */
+/* Transpose map of the force at a node to block 4 k + i of the pair, k the chain of node e; false: none. */
 static bool lever(const edge_bodies *b, int e, int i, double L[9])
 {
   const bool is_rigid = b->frame[e / EDGE_CHAIN] != NULL;
@@ -652,13 +654,14 @@ static bool motion(const edge_bodies *b, int e, int i, double S[9])
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------------------- */
 
-/* Weights of the nodes, and their gradients by the nodes [3]; dY by the nodes [9]; who moves anything, who is moved. */
+/* Weights of the nodes, and their gradients by the nodes [3]; dY by the nodes [9]; which nodes move the pair, and which receive
+ * force. */
 typedef struct {
   double c[ENDS], dc[ENDS][ENDS][3], dY[ENDS][9];
   bool   is_col[ENDS], is_row[ENDS];
 } end_weights;
 
-static void weigh(const triangle_topology *t, const mesh_relaxation *r, end_weights *w)
+static void penalty_edges_weigh(const triangle_topology *t, const mesh_relaxation *r, end_weights *w)
 {
   memset(w, 0, sizeof *w);
   for (int k = 0; k < 3; ++k) {
@@ -724,7 +727,7 @@ static void linearize(const mesh_contact *c, edge_contact *p, const edge_bodies 
   }
 }
 
-static void gather(const mesh_contact *c, edge_contact *p)
+static void penalty_edges_gather(const mesh_contact *c, edge_contact *p)
 {
   for (int e = 0; e < ENDS; ++e) {
     const int32_t node = p->node[e / EDGE_CHAIN][e % EDGE_CHAIN];
@@ -741,10 +744,10 @@ static void evaluate_pair(const mesh_contact *c, edge_contact *p, const rigid_fr
   mesh_relaxation          r;
   end_weights              w;
   edge_bodies              bodies;
-  gather(c, p);
+  penalty_edges_gather(c, p);
   edge_patch_corners(p->x, p->x + 12, corners);
   relax_mesh(t, corners, p->mu, &p->X, origin, with_tangent, &r);
-  weigh(t, &r, &w);
+  penalty_edges_weigh(t, &r, &w);
   v3_scale(p->normal, p->side, r.normal);
   const int last = r.place[r.n_places - 1];
   p->is_active   = p->is_reached && v3_dot(r.Y, p->normal) > 0.0;
@@ -840,7 +843,7 @@ void mesh_edges_assemble(const mesh_contact *c, const block_rows *H)
   }
 }
 
-/* Of the edges themselves: what they may slide onto is as good as not there for a preconditioner. */
+/* Only of the edges themselves: preconditioners ignore the edges that they may slide onto. */
 void mesh_edges_couplings(const mesh_contact *c, int64_t *n, int32_t *row, int32_t *col)
 {
   for (int64_t i = 0; i < c->edges->n; ++i) {

@@ -1,3 +1,4 @@
+/* Penalty contact of points with triangle surfaces, see penalty_mesh.h: detection, relaxation, forces, derivatives, state. */
 #include "contact/penalty/penalty_mesh.h"
 #include "contact/penalty/penalty_edges.h"
 #include "geometry/collision/ccd.h"
@@ -12,7 +13,7 @@
 static PetscErrorCode search_candidates(mesh_contact *c);
 /* Pairs for points that are inside closed surfaces already: at the very first step. */
 static PetscErrorCode find_points_inside(mesh_contact *c);
-/* What lags of pair i, from the positions the step starts from; X relaxes there. */
+/* Lagged force of pair i at the positions at the start of the step, with X relaxed there. */
 static void start_lagged_force(mesh_contact *c, int64_t i);
 /* After another search within the step: which candidates are pairs of this step already. */
 static PetscErrorCode relink_candidates(mesh_contact *c);
@@ -184,7 +185,7 @@ static int compare_memory(const void *a, const void *b)
   return (p->object > q->object) - (p->object < q->object);
 }
 
-/* Pairs that are remembered. Points of bodies whose points come and go are looked up by identity. */
+/* Restore the stored pairs. Points of bodies with varying points are found by identity. */
 static PetscErrorCode recall(mesh_contact *c)
 {
   PetscFunctionBegin;
@@ -333,7 +334,7 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
 
 const relax_statistics *mesh_contact_statistics(const mesh_contact *c) { return &c->statistics; }
 
-static PetscErrorCode resize(void *context, int64_t n)
+static PetscErrorCode penalty_mesh_resize(void *context, int64_t n)
 {
   mesh_contact *c = context;
   PetscFunctionBegin;
@@ -343,7 +344,7 @@ static PetscErrorCode resize(void *context, int64_t n)
 }
 
 /* Files are not trusted. */
-static bool makes_sense(const mesh_contact *c, int64_t i)
+static bool is_plausible_pair(const mesh_contact *c, int64_t i)
 {
   const mesh_memory *k    = &c->known[i];
   const double      *w    = k->at.weight;
@@ -356,7 +357,7 @@ static bool makes_sense(const mesh_contact *c, int64_t i)
          (k->side == 1 || k->side == -1) && (i == 0 || compare_memory(k - 1, k) < 0);
 }
 
-static PetscErrorCode restored(void *context)
+static PetscErrorCode penalty_mesh_restored(void *context)
 {
   mesh_contact *c = context;
   PetscFunctionBegin;
@@ -365,7 +366,7 @@ static PetscErrorCode restored(void *context)
     const double *w = c->stored_weight + 3 * i;
     c->known[i] = (mesh_memory){c->stored_source[i], c->stored_object[i], c->stored_point[i], {c->stored_triangle[i], {w[0], w[1], w[2]}},
                                 c->stored_side[i], c->stored_speed[i]};
-    PetscCheck(makes_sense(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld to a surface makes no sense", (long long)i);
+    PetscCheck(is_plausible_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld to a surface makes no sense", (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -376,8 +377,8 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   field_group *g;
   PetscFunctionBegin;
   PetscCall(field_table_add_group(table, "contact/mesh_attachments", FIELD_GROUP_PLAIN, &c->n_known, c, &g));
-  g->resize   = resize;
-  g->restored = restored;
+  g->resize   = penalty_mesh_resize;
+  g->restored = penalty_mesh_restored;
   PetscCall(field_table_add(table, g, "source", "1", FIELD_I32, 1, &c->stored_source, flags, "body that owns the point"));
   PetscCall(field_table_add(table, g, "object", "1", FIELD_I32, 1, &c->stored_object, flags, "body that is touched"));
   PetscCall(field_table_add(table, g, "point", "1", FIELD_I64, 1, &c->stored_point, flags, "the point's identity in its body"));
@@ -391,15 +392,15 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
 
 /* ---- detection of collisions ---- */
 
-/* What may begin to touch: points near triangles from the broad phase, and which of them do on the way to a trial state, by continuous
- * collision detection. */
+/* Candidates for new pairs: points near triangles from the broad phase, then continuous collision detection on the motion to a
+ * trial state. */
 
 /* Collisions closer than this part of a triangle's longest edge count: well above round-off, far below any penetration. */
 #define CCD_TOLERANCE 1e-10
 
-/* A list of near points and triangles for the whole step pays while it is no longer than this many times what there is of both: going through
- * it costs as much then as looking where a state really takes them. Line searches into stiff contact try states far from the step's start, whose
- * margin would hold nearly all triangles for nearly all points, in each evaluation of the rest of the step. */
+/* A list of near points and triangles for the whole step is used up to this multiple of the number of points and triangles.
+ * Beyond it, evaluating the list costs as much as a search at each state. Line searches under stiff contact try states far from
+ * the start of the step; with their margin nearly all pairs would be in the list, for each further evaluation of the step. */
 enum { LISTED_PER_PRIMITIVE = 4 };
 
 /* Where point p of the list is at velocities v. */
@@ -508,7 +509,7 @@ static int find_mesh_of(const mesh_contact *c, const body *b)
 }
 
 /* All nodes of the surfaces, then those points of other bodies that are not far from all of them. */
-static PetscErrorCode gather(mesh_contact *c)
+static PetscErrorCode penalty_mesh_gather(mesh_contact *c)
 {
   double (*bounds)[6];
   PetscFunctionBegin;
@@ -603,7 +604,7 @@ static PetscErrorCode list_candidates(mesh_contact *c, int64_t n, const broad_ph
     mesh_candidate *q = &c->candidate[i];
     *q = (mesh_candidate){c->point_source[p], m, (int32_t)triangle, p, c->point_index[p], c->point_id[p], {0.0, 0.0, 0.0}, false, -1};
     v3_copy(q->x0, c->vertex_x + 3 * (int64_t)c->point_vertex[p]);
-    const mesh_candidate *last = q - 1; /* the same point and surface come in runs */
+    const mesh_candidate *last = q - 1; /* candidates of one point and surface are consecutive */
     const bool is_same = i > 0 && last->i_source == q->i_source && last->id == q->id && last->i_mesh == q->i_mesh;
     q->is_known        = is_same ? last->is_known : is_known(c, c->sources[q->i_source].body_id, q->id, c->mesh[m].body_id);
   }
@@ -618,11 +619,11 @@ static PetscErrorCode search_candidates(mesh_contact *c)
   PetscFunctionBegin;
   c->n_candidates = 0;
   c->is_swept     = false;
-  PetscCall(gather(c));
+  PetscCall(penalty_mesh_gather(c));
   if (c->n_points == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(build_broad_phase(c));
   PetscCall(broad_phase_update(c->broad, c->vertex_x, c->vertex_x, c->margin, &bad));
-  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems will say so */
+  if (bad >= 0) PetscFunctionReturn(PETSC_SUCCESS); /* the systems report it */
   PetscCall(broad_phase_point_triangle(c->broad, &n, &near));
   c->is_swept = n > LISTED_PER_PRIMITIVE * (c->n_points + n_triangles(c));
   if (!c->is_swept) PetscCall(list_candidates(c, n, near));
@@ -631,7 +632,7 @@ static PetscErrorCode search_candidates(mesh_contact *c)
 
 /* The candidates of the state that point_end and mesh[].x hold: the same hits as from the list of the margin, to the last bit. Pairs found before that
  * are not among them are not reached. */
-static PetscErrorCode sweep(mesh_contact *c)
+static PetscErrorCode penalty_mesh_sweep(mesh_contact *c)
 {
   const broad_phase_pair *near;
   int64_t                 n, bad;
@@ -672,7 +673,7 @@ static void candidate_path(const mesh_contact *c, const mesh_candidate *q, doubl
   }
 }
 
-/* Does the point come through the triangle, and from which side: the sign of its relative motion along the normal at that time. */
+/* Does the point pass through the triangle, and from which side: the sign of its relative motion along the normal at that time. */
 static void try_candidate(mesh_contact *c, int64_t i)
 {
   const mesh_candidate *q = &c->candidate[i];
@@ -700,7 +701,7 @@ static void try_candidate(mesh_contact *c, int64_t i)
     for (int j = 0; j < 3; ++j) motion[k] -= w[j] * (x1[3 + 3 * j + k] - x0[3 + 3 * j + k]);
   }
   const double inward = -v3_dot(motion, n), way = v3_norm(motion);
-  if (inward == 0.0 || (inward < 0.0 && c->mesh[q->i_mesh].is_closed)) return; /* it comes out: nothing to register */
+  if (inward == 0.0 || (inward < 0.0 && c->mesh[q->i_mesh].is_closed)) return; /* it leaves the solid: no contact */
   const double head_on = fabs(inward) / (v3_norm(n) * way);
   v3_scale(n, (inward > 0.0 ? 1.0 : -1.0) / v3_norm(n), n);
   if (c->edges && mesh_edges_hold(c, c->sources[q->i_source].b, q->id, q->i_mesh, q->triangle, n)) return;
@@ -708,9 +709,9 @@ static void try_candidate(mesh_contact *c, int64_t i)
   c->hit[i]      = (mesh_hit){inward > 0.0 ? 1 : -1, {w[0], w[1], w[2]}, head_on, 4.0 * limits.tolerance / way};
 }
 
-/* Of the candidates [i, end) of one point and one surface the one that collides first; infinite time: none does. Through an edge or a corner the point
- * comes into all triangles there at once, and only rounding tells which is earlier, or whether it comes in at all where it moves along one: it is the
- * one that it meets most head-on that holds it. */
+/* Of the candidates [i, end) of one point and one surface, the first collision; infinite time: none. At an edge or a corner the point
+ * enters all adjacent triangles at the same time, and rounding decides the order, or whether it enters a triangle that it moves
+ * along. Then the triangle with the most frontal approach is chosen. */
 static int64_t first_hit(const mesh_contact *c, int64_t i, int64_t end)
 {
   int64_t first = i, best;
@@ -741,7 +742,7 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   }
   const mesh_attachment X    = {q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
   const int32_t         side = h->side;
-  if (before) { /* its first attachment stays, so that Newton iterates on one function, unless it comes from the other side now */
+  if (before) { /* keeps its first attachment, so that Newton iterates on one function, unless it now comes from the other side */
     before->is_reached = true;
     if (before->side != side) before->X = X, before->side = side;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -753,7 +754,8 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* New pairs on the way to v, and which of those found before are there. mesh[].x must hold the nodes there. is_late: of the new ones. */
+/* Detect new pairs on the motion to v, and which earlier pairs exist there. mesh[].x must contain the nodes at v. is_late: of
+ * the new pairs. */
 static PetscErrorCode detect_collisions(mesh_contact *c, const double *v, const rigid_frame *frames, bool is_late)
 {
   const int64_t before   = c->n;
@@ -761,7 +763,7 @@ static PetscErrorCode detect_collisions(mesh_contact *c, const double *v, const 
   PetscFunctionBegin;
 #pragma omp parallel for schedule(static) if (n_points > CONTACT_SERIAL)
   for (int64_t p = 0; p < n_points; ++p) point_at(c, p, v, frames, c->point_end + 3 * p);
-  if (c->is_swept) PetscCall(sweep(c));
+  if (c->is_swept) PetscCall(penalty_mesh_sweep(c));
   const int64_t n = c->n_candidates;
 #pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) try_candidate(c, i);
@@ -854,10 +856,10 @@ static PetscErrorCode find_points_inside(mesh_contact *c)
 
 /* ---- forces ---- */
 
-/* Forces of the pairs and what their linearisation needs, mesh_contact_tangent.c. penalty-relaxation.md, sections 4 to 6. */
+/* Forces of the pairs, and the data of their linearisation for the section "tangent". */
 
-/* A line search that jumps this many times farther than anything could move as the step began is turned back unseen: it would try nearly
- * all points against all triangles. */
+/* A line search step that moves points this many times farther than the largest motion at the start of the step is rejected
+ * without detection: it would test nearly all points against all triangles. */
 #define REFUSED_MARGINS 32.0
 
 /* ---- evaluation ---------------------------------------------------------------------------------------------------------------- */
@@ -893,7 +895,7 @@ static double reach_of_frame(const mesh_contact *c, const rigid_frame *frames, i
   for (int k = 0; k < 3; ++k) to[k] += now->c[k] - from[k] - before->c[k];
   m3_copy(turn, now->R);
   m3_axpy(turn, -1.0, before->R);
-  /* |turn x| <= |turn| |x| in any norm that goes with the vectors'; Frobenius' is one */
+  /* |turn x| <= |turn| |x| for a compatible matrix norm, here Frobenius' */
   return v3_norm(to) + radius * sqrt(v3_dot(turn, turn) + v3_dot(turn + 3, turn + 3) + v3_dot(turn + 6, turn + 6));
 }
 
@@ -904,8 +906,8 @@ static double farthest_block(const mesh_contact *c, const double *v, const body 
   return c->dt * far;
 }
 
-/* The farthest anything moves in the step [m]; *of_unknowns: without what moves as prescribed, whatever the solver tries. */
-static double farthest(const mesh_contact *c, const double *v, const rigid_frame *frames, double *of_unknowns)
+/* Largest displacement in the step [m]; *of_unknowns: without prescribed motion, which does not depend on the solver. */
+static double penalty_mesh_farthest(const mesh_contact *c, const double *v, const rigid_frame *frames, double *of_unknowns)
 {
   double far = 0.0, prescribed = 0.0;
   for (int m = 0; m < c->n_meshes; ++m) {
@@ -937,7 +939,7 @@ static double farthest(const mesh_contact *c, const double *v, const rigid_frame
   return fmax(far, prescribed);
 }
 
-/* What the gain adds at the corners of the first triangle, which are among the nodes, to B_1 and so on. */
+/* Contribution of the gain at the corners of the first triangle, which are among the nodes, to B_1 and so on. */
 static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxation *r, double *B)
 {
   double pull[3], outer[9];
@@ -949,7 +951,7 @@ static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxati
   }
 }
 
-/* K of the pair's rigid_sides, and what else a deforming surface says. */
+/* Store K of the pair's rigid_sides, and the further derivatives of a deforming surface. */
 static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxation *r, bool is_spring)
 {
   mesh_linear           *l = &c->linear[i];
@@ -1032,9 +1034,9 @@ static bool find_spring(const mesh_contact *c, mesh_pair *p, bool with_tangent, 
   return spring_force(p, p->Z, r, f);
 }
 
-/* The rate of the spring, and what follows from it: before the spring. The point is compared with where it would be had it moved with the place it
- * hung on first, along the triangle's normal there: for a rigid object the one that turns with it, so that f is a function of Z in its axes; for
- * others the one the step began with, which leaves a second order of its turning. */
+/* Spring rate and gain; called before the spring. The point is compared with the position that it would have if it had moved
+ * with its first attachment, along the triangle's normal there. For a rigid object that place rotates with it, so f is a
+ * function of Z in its axes. For others it is the place at the start of the step; the error is of second order in the rotation. */
 static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *frames)
 {
   const contact_surface *s    = &c->mesh[p->q.i_object];
@@ -1115,7 +1117,7 @@ static bool is_long(const mesh_contact *c, int64_t i, const mesh_relaxation *r)
   return c->pair[i].object_frame < 0 && r->n_nodes > MESH_NODES;
 }
 
-/* Where products put what they add to nodes, so that all pairs can at once. */
+/* Assign each product its own places for contributions to nodes, so that all pairs run in parallel. */
 static PetscErrorCode list_nodes(mesh_contact *c)
 {
   const int64_t before = c->n_node_forces;
@@ -1141,7 +1143,7 @@ static PetscErrorCode list_nodes(mesh_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode evaluate(mesh_contact *c, const double *v, const rigid_frame *frames, bool with_tangent)
+static PetscErrorCode penalty_mesh_evaluate(mesh_contact *c, const double *v, const rigid_frame *frames, bool with_tangent)
 {
   const int64_t  n      = c->n;
   double *const  moved  = c->sides.force;
@@ -1174,8 +1176,8 @@ static void add_to_corners(const contact_surface *s, const mesh_attachment *at, 
     v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)at->triangle + k]), dt * at->weight[k], f);
 }
 
-/* Something may come from farther away than was looked. */
-static PetscErrorCode look_as_far(mesh_contact *c, double far)
+/* Repeat the candidate search with a larger margin if points can come from beyond the current one. */
+static PetscErrorCode extend_candidate_search(mesh_contact *c, double far)
 {
   PetscFunctionBegin;
   if (!(2.0 * far > c->margin && far < INFINITY)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -1190,10 +1192,10 @@ PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid
 {
   double of_unknowns;
   PetscFunctionBegin;
-  if (c->scheme == CONTACT_LAGGED_CONTACT) PetscFunctionReturn(PETSC_SUCCESS); /* nothing could come of it */
+  if (c->scheme == CONTACT_LAGGED_CONTACT) PetscFunctionReturn(PETSC_SUCCESS); /* no new pair can act */
   timer_begin(TIMER_CONTACT_SEARCH);
   move_surfaces(c, v, frames);
-  PetscCall(look_as_far(c, farthest(c, v, frames, &of_unknowns)));
+  PetscCall(extend_candidate_search(c, penalty_mesh_farthest(c, v, frames, &of_unknowns)));
   if (c->edges) PetscCall(mesh_edges_detect(c));
   PetscCall(detect_collisions(c, v, frames, false));
   timer_end(TIMER_CONTACT_SEARCH);
@@ -1207,20 +1209,20 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   *bad_source = -1;
   *bad_point  = -1;
   move_surfaces(c, v, frames);
-  /* As the step ends (no g) bodies have moved on; whatever state is accepted has been evaluated, and looked around, before. */
+  /* At the end of the step (no g) bodies have moved; every accepted state has been evaluated before, including detection. */
   double       of_unknowns = 0.0;
-  const double far         = g ? farthest(c, v, frames, &of_unknowns) : 0.0;
+  const double far         = g ? penalty_mesh_farthest(c, v, frames, &of_unknowns) : 0.0;
   if (!with_tangent && of_unknowns > REFUSED_MARGINS * c->first_margin) {
     *bad_source = MESH_TOO_FAR;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   timer_begin(TIMER_CONTACT_SEARCH);
-  PetscCall(look_as_far(c, far));
+  PetscCall(extend_candidate_search(c, far));
   const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT || c->detection == CONTACT_DETECT_STEP;
-  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: which edges are held decides about points */
+  if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: active edge pairs decide about points */
   if (!at_end_alone || !g) PetscCall(detect_collisions(c, v, frames, at_end_alone));
   timer_end(TIMER_CONTACT_SEARCH);
-  PetscCall(evaluate(c, v, frames, with_tangent));
+  PetscCall(penalty_mesh_evaluate(c, v, frames, with_tangent));
   if (c->edges) mesh_edges_evaluate(c, frames, with_tangent);
   for (int64_t i = 0; i < c->n; ++i)
     if (c->pair[i].is_reached) relax_statistics_add(&c->statistics, c->pair[i].chain, c->pair[i].n_places, c->pair[i].is_capped);
@@ -1250,25 +1252,24 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
 
 /* ---- tangent ---- */
 
-/* The exact linearisation of the pairs, as mesh_contact_force.c kept it: products with vectors, and blocks of a matrix. penalty-relaxation.md,
- * sections 4 to 6.
+/* The exact linearisation of the pairs, from the data stored by the forces: products with vectors, and blocks of a matrix.
  *
- * With p = u_0 - sum_i w_i u_i, the motion of the point against the place it hangs on for test motions u_0 of the point and u_i of the
- * corners, a pair adds u . g = -dt p . f, f = k (Y - Z), and for increments q_j of the point (0) and the nodes its attachment met
+ * Test motions are u_0 of the point and u_i of the corners, and p = u_0 - sum_i w_i u_i is the motion of the point relative to its
+ * attachment. A pair adds u . g = -dt p . f, f = k (Y - Z). For increments q_j of the point (0) and the nodes of the chain of its attachment
  *
  *   df = k ( sum_j B_j q_j - q_0 ),   dp = -sum_i u_i sum_j d_ij . q_j,   u . dg = -dt ( p . df + f . dp )
  *
- * With a gain of the spring (restitution.h), whose gradient by the motion of the point against the place it hung on first is s, k has that gain,
- * and df has k (Y - Z)/gain s . (q_0 - sum_i w0_i q_i) as well: B_j takes it in.
+ * With restitution.h, k includes the gain of the spring. Its gradient by the motion of the point relative to its first attachment is s, and
+ * df has the additional term k (Y - Z)/gain s . (q_0 - sum_i w0_i q_i), which is part of B_j.
  *
- * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the spring that is left.
+ * Where friction or all of f lags, that part is constant and acts at a constant place: f in dp is the remaining spring.
  *
- * Rigid points, and rigid surfaces, whose nodes move as one so that B_0 says it all: rigid_sides.h.                            */
+ * Rigid points and rigid surfaces: rigid_sides.h. The nodes of a rigid surface move together, so B_0 is sufficient. */
 
 /* ---- products -------------------------------------------------------------------------------------------------------------------- */
 
 /* A pair with a deforming surface: force and torques of its point, as rigid_sides_product, and forces on its nodes. */
-static void product(const mesh_contact *c, int64_t i, const double *x)
+static void penalty_mesh_product(const mesh_contact *c, int64_t i, const double *x)
 {
   const mesh_linear *l    = &c->linear[i];
   const int32_t     *node = mesh_linear_node(l);
@@ -1331,7 +1332,7 @@ PetscErrorCode mesh_contact_tangent(const mesh_contact *c, const double *x, doub
     else if (s->object[i] >= 0 && is_transposed) rigid_sides_product_transposed(s, i);
     else if (s->object[i] >= 0) rigid_sides_product(s, i);
     else if (is_transposed) product_transposed(c, i, x);
-    else product(c, i, x);
+    else penalty_mesh_product(c, i, x);
   }
   rigid_sides_scatter(s, c->rows, is_transposed, y);
   if (c->n_node_forces > 0) contact_rows_scatter(c->node_rows, c->dt, c->node_force, y);
@@ -1373,7 +1374,7 @@ PetscErrorCode mesh_contact_block_diagonal(const mesh_contact *c, double *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void add_if_there(const block_rows *H, int64_t row, int64_t col, double scale, const double block[9])
+static void add_block_if_in_pattern(const block_rows *H, int64_t row, int64_t col, double scale, const double block[9])
 {
   double *to = block_rows_find(H, row, col);
   if (to) m3_axpy(to, scale, block);
@@ -1396,10 +1397,10 @@ PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H)
       for (int j = row == 0; j <= l->n_nodes; ++j) {
         pair_block(c, i, row, j, block);
         if (row == 0) {
-          for (int64_t p = first; p < end; ++p) add_if_there(H, rows.block[p], node_block(c, l, node[j - 1]), rows.weight[p], block);
+          for (int64_t p = first; p < end; ++p) add_block_if_in_pattern(H, rows.block[p], node_block(c, l, node[j - 1]), rows.weight[p], block);
         } else if (j == 0) {
-          for (int64_t q = first; q < end; ++q) add_if_there(H, corner, rows.block[q], rows.weight[q], block);
-        } else add_if_there(H, corner, node_block(c, l, node[j - 1]), 1.0, block);
+          for (int64_t q = first; q < end; ++q) add_block_if_in_pattern(H, corner, rows.block[q], rows.weight[q], block);
+        } else add_block_if_in_pattern(H, corner, node_block(c, l, node[j - 1]), 1.0, block);
       }
     }
   }

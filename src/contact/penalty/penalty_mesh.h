@@ -27,9 +27,8 @@ PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);
 /* Detect new contacts on the trajectories to v, then g -= dt forces. *bad_source, *bad_point: those of a pair that is not finite,
- * else -1.
- *bad_source = MESH_TOO_FAR: a trial state (without tangent) has displacements too large for contact detection; nothing was
- *added. */
+ * else -1. bad_source = MESH_TOO_FAR: a trial state (without tangent) has displacements too large for contact detection; nothing
+ * was added. */
 enum { MESH_TOO_FAR = -2 };
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                      int *bad_source, int64_t *bad_point);

@@ -1,11 +1,12 @@
+/* Relaxation on a triangle mesh, see penalty_mesh_relaxation.h: the state machine and its derivatives. */
 #include "contact/penalty/penalty_mesh_relaxation.h"
 #include "core/math3.h"
 #include <float.h>
 
 /* ---- spring force in the plane of a triangle ---- */
 
-/* Private to mesh_relaxation.c: how a point at Z pulls at its attachment in the plane of a triangle, and what friction has against it there and
- * along edges. Notation of penalty-relaxation.md, section 4. */
+/* Direction and friction limit of the spring force of a point at Z on its attachment, in the plane of a triangle and along
+ * edges. Notation: beta are the weights of the attachment, lambda those of W, the point of the plane nearest to Z. */
 
 typedef struct {
   const triangle_topology *mesh;
@@ -25,7 +26,6 @@ typedef struct {
   pull_metric m;
   bool   is_sliding;
 } triangle_pull;
-
 
 /* ---- friction ellipse and normals ---- */
 
@@ -150,11 +150,11 @@ static void pull_gradient_of_length(const triangle_pull *p, double u[3], double 
 
 /* ---- relaxation over triangles, edges and vertices ---- */
 
-/* Notation of penalty-relaxation.md, section 4: beta are the weights of the attachment, lambda those of W, the point of
- * the plane nearest to Z, delta = beta - lambda. Gradients are kept as dense rows over the columns (Z, nodes met so far):
- * nearly every relaxation ends in its first triangle with twelve of them.                                             */
+/* beta are the weights of the attachment, lambda those of W, the point of the plane nearest to Z, delta = beta - lambda.
+ * Gradients are stored as dense rows over the columns (Z, nodes of the chain so far): nearly every relaxation ends in its first
+ * triangle with twelve of them. */
 
-/* Well above round-off, or an attachment at a vertex goes round in circles. */
+/* Well above round-off; otherwise an attachment at a vertex could cycle. */
 static const double vertex_tolerance = 1e-12;
 static const double corner_tolerance = 128.0 * DBL_EPSILON;
 
@@ -162,7 +162,7 @@ typedef struct {
   pulled_surface   on;
   bool             with_derivatives;
   mesh_relaxation *out;
-  int              entry; /* side come in through, -1: none */
+  int              entry; /* side of entry, -1: none */
   int              side;  /* in ALONG_EDGE: the edge, as a side of the triangle */
 } walk;
 
@@ -239,8 +239,8 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
   }
 }
 
-/* Weights where the way from beta to beta^ (whose gradient d_weight holds, `before` that of beta) leaves through side i:
- * beta + t (beta^ - beta), t = beta_i / (beta_i - beta^_i). */
+/* Weights where the path from beta to beta^ (gradients: `before`, d_weight) crosses side i: beta + t (beta^ - beta), t = beta_i
+ * / (beta_i - beta^_i). */
 static void differentiate_exit(mesh_relaxation *r, double (*before)[3 * (RELAX_MESH_MAX_NODES + 1)], const double beta[3],
                                const double hat[3], int i)
 {
@@ -264,7 +264,7 @@ static void cross_side(walk *w, int i)
   double           carried[2][3 * (RELAX_MESH_MAX_NODES + 1)];
   r->at.triangle                = w->on.mesh->neighbor[from + i];
   r->at.weight[side]            = 0.0;
-  r->at.weight[(side + 1) % 3]  = second; /* the neighbour runs along the side the other way */
+  r->at.weight[(side + 1) % 3]  = second; /* the neighbour has the opposite direction along the side */
   r->at.weight[(side + 2) % 3]  = first;
   w->entry                      = side;
   if (!w->with_derivatives) return;
@@ -329,7 +329,8 @@ static int walk_triangle(walk *w, bool was_entered)
 
 /* ---- along an edge ------------------------------------------------------------------------------------------------------ */
 
-static void differentiate_edge(walk *w, int a, int b, const double e[3], const double m[3], double u_W, double pull /* mu, against the way it slides */)
+static void differentiate_edge(walk *w, int a, int b, const double e[3], const double m[3], double u_W, double pull /* mu, against the direction of
+                                                                                                                     * sliding */)
 {
   mesh_relaxation *r = w->out;
   int              col[3];
@@ -448,7 +449,8 @@ static int32_t best_edge(const walk *w, int32_t vertex, int *side)
   return best;
 }
 
-/* A vertex of the border lets go of what nothing around it takes: does the pull beat friction in the plane of the mean normal? */
+/* At a border vertex, the attachment leaves if no neighbour takes it: does the spring force exceed friction in the plane of the
+ * mean normal? */
 static bool leaves_over_vertex(const walk *w, int32_t vertex)
 {
   const triangle_topology *t = w->on.mesh;
@@ -493,9 +495,9 @@ static int walk_vertex(walk *w)
   return leaves_over_side(w) ? PAST_BORDER : ALONG_EDGE;
 }
 
-/* ---- where it ended ------------------------------------------------------------------------------------------------------ */
+/* ---- end of the path ---- */
 
-/* Pseudo-normals whose sign tells inside from outside where the distance is smallest [BaerentzenAanaes2005]. */
+/* Pseudo-normals; their sign separates inside from outside at the nearest point [BaerentzenAanaes2005]. */
 static void normal_at_end(const walk *w, int place, double n[3])
 {
   const triangle_topology *t     = w->on.mesh;

@@ -17,7 +17,7 @@
 
 enum {
   RELAX_MESH_MAX_MOVES = 64,                             /* then it stops at the current place; the paper observed 5 at most */
-  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move brings at most two new nodes; three more:
+  RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move adds at most two new nodes; three more:
                                                            * mesh_relaxation_column */
 };
 

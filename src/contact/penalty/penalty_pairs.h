@@ -38,7 +38,7 @@ typedef struct {
   int64_t            first_vertex; /* of the broad phase */
 } contact_surface;
 
-/* What lives on: sorted by (source, point, object). */
+/* State between steps: sorted by (source, point, object). */
 typedef struct {
   int32_t         source, object; /* body ids */
   int64_t         point;
@@ -53,20 +53,21 @@ typedef struct {
   int32_t point; /* of the list of points below */
   int64_t i_point, id;
   double  x0[3];
-  bool    is_known; /* a pair from earlier steps: nothing to look for */
+  bool    is_known; /* a pair from earlier steps: no detection necessary */
   int32_t pair;     /* found in this step, in an evaluation before; -1: not */
 } mesh_candidate;
 
-/* Where it comes through. */
+/* A collision of a point with a triangle. */
 typedef struct {
   int32_t side;      /* as in mesh_memory */
   double  weight[3]; /* of the corners */
-  double  head_on;   /* cosine between its way and the normal, >= 0 */
-  double  rounding;  /* within this part of the step it meets all triangles of the edge or corner that it comes through */
+  double  head_on;   /* cosine between its motion and the normal, >= 0 */
+  double  rounding;  /* within this fraction of the step it collides with all triangles of the edge or corner */
 } mesh_hit;
 
-/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j . dq_j; what
- * B_0 says is K of the pair's rigid_sides. Numbers are kept in place, or in `spilled` where a chain met more nodes than fit. */
+/* Derivatives of one pair with a deforming surface, over q_0 = Z and q_j = node j - 1: dY = sum B_j dq_j, dweight_i = sum d_i,j
+ * . dq_j; B_0 is part of K of the pair's rigid_sides. Numbers are stored in place, or in `spilled` if the chain has more nodes
+ * than fit. */
 typedef struct {
   int     n_nodes;
   int32_t mesh, corner[3]; /* which q_j the corners of the final triangle are; if there are nodes at all */
@@ -86,7 +87,7 @@ static inline const double *mesh_linear_d(const mesh_linear *l, int i, int j)
 }
 
 typedef struct {
-  contact_candidate q; /* as rows want it: key, i_source, i_object: the mesh, i_point */
+  contact_candidate q; /* as contact_rows_build requires: key, i_source, i_object: the mesh, i_point */
   mesh_attachment   X;
   int32_t           side, source_frame, object_frame; /* -1: weighted, deforming */
   bool              is_new;     /* found in this step: it exists for states whose path collides, with the attachment of the first that did */
@@ -95,7 +96,8 @@ typedef struct {
   relax_cone        cone;
   double            k, origin[3]; /* weighted: start of the step, world; rigid: in the body's frame */
   restitution       bounce;
-  double            lagged[3]; /* the part of the force that lags; it acts at X, or turns with a rigid object, in whose axes it stands */
+  double            lagged[3]; /* the lagged part of the force; it acts at X, or rotates with a rigid object and is stored in its
+                                * axes */
   /* the last evaluation */
   double            Z[3], Y[3], f[3], normal[3], gain, gain_slope[3]; /* of the spring, and its gradient by the motion of the point */
   mesh_attachment   at;   /* of Y */
@@ -119,8 +121,8 @@ struct mesh_contact {
   int64_t *stored_point;
   double  *stored_weight; /* [n_known][3] */
   double  *stored_speed;
-  bool               is_fresh; /* no step has been accepted: what starts inside is looked for */
-  mesh_edges        *edges;    /* NULL: edges do not meet */
+  bool               is_fresh; /* no step has been accepted yet: search for points that start inside */
+  mesh_edges        *edges;    /* NULL: no contacts between edges */
 
   /* The step. */
   int                   n_sources, n_frames, frame_capacity;
@@ -130,22 +132,22 @@ struct mesh_contact {
   int64_t               n_blocks;
   int64_t               n_candidates, candidate_capacity;
   mesh_candidate       *candidate;
-  bool                  is_swept; /* the margin takes in so much that candidates are found anew for every state, from its swept boxes */
+  bool                  is_swept; /* the margin is so large that candidates are searched for every state, from its swept boxes */
   double               *hit_time; /* [n_candidates], infinite: none */
   mesh_hit             *hit;      /* [n_candidates], unless hit_time is infinite */
   int64_t               n, capacity;
   mesh_pair            *pair;
   mesh_linear          *linear; /* [n] */
-  contact_candidate    *row_list; /* [n] what rows are built from */
+  contact_candidate    *row_list; /* [n] input of the rows */
   contact_rows         *rows;
   rigid_sides           sides; /* of the pairs; tangent */
-  /* What products add to the nodes of deforming surfaces: q_1 ... of every pair, one after the other. */
+  /* Contributions of products to the nodes of deforming surfaces: q_1 ... of every pair, one after the other. */
   int64_t       n_node_forces, node_force_capacity;
   int32_t      *node_force_block; /* [n_node_forces] */
   double       *node_force;       /* [n_node_forces][3] */
   contact_rows *node_rows;
   relax_statistics      statistics;
-  /* The broad phase and what its points are. */
+  /* The broad phase and its points. */
   broad_phase *broad;
   int64_t      n_vertices, n_points, vertex_capacity, point_capacity;
   double      *vertex_x;     /* [n_vertices][3] */
@@ -155,7 +157,7 @@ struct mesh_contact {
   int32_t     *point_source;
   int64_t     *point_index, *point_id;
   double      *point_end;    /* [n_points][3] at the state that detect looks at */
-  /* Rows of those that are weighted: asked for while bodies stand as the step began, good until it has ended. */
+  /* Rows of weighted points: evaluated at the beginning of the step, valid until its end. */
   int64_t     *point_row; /* [n_points + 1] */
   int64_t      row_capacity;
   int32_t     *row_block; /* global */
@@ -190,7 +192,7 @@ struct penalty_contact {
   contact_rows     *rows;
   rigid_sides       sides; /* of the pairs; tangent */
 
-  /* The step: what was handed over, and what follows from it for every pair. */
+  /* The step: arguments, and derived data of every pair. */
   bool                     is_open;
   int                      n_sources, n_objects, n_frames;
   const contact_source    *sources;

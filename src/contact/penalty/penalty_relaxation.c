@@ -1,7 +1,8 @@
+/* Relaxation of an attachment on a plane or a level set, see penalty_relaxation.h. */
 #include "contact/penalty/penalty_relaxation.h"
 #include "core/math3.h"
 
-static void clear(double *m)
+static void penalty_relaxation_clear(double *m)
 {
   if (m) m3_zero(m);
 }
@@ -9,15 +10,15 @@ static void clear(double *m)
 static relax_state inactive(const double *Z, double *Y, double *Y_Z, double *Y_X)
 {
   v3_copy(Y, Z);
-  clear(Y_Z);
-  clear(Y_X);
+  penalty_relaxation_clear(Y_Z);
+  penalty_relaxation_clear(Y_X);
   return RELAX_INACTIVE;
 }
 
 static relax_state stick(const double *X, double *Y, double *Y_Z, double *Y_X)
 {
   v3_copy(Y, X);
-  clear(Y_Z);
+  penalty_relaxation_clear(Y_Z);
   if (Y_X) m3_identity(Y_X);
   return RELAX_STICK;
 }
@@ -32,7 +33,7 @@ relax_state relax_plane(const double n[3], double offset, double mu, const doubl
   if (X) {
     v3_sub(d, X, W);
     r = v3_norm(d);
-    /* Without friction the attachment never holds, not even at r = 0, where the test alone would say so. */
+    /* Without friction the attachment never sticks, not even at r = 0, where this test alone would be true. */
     if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z, Y_X);
   }
   const double reach = X ? mu * h : 0.0, inverse = r > 0.0 ? 1.0 / r : 0.0, s = reach * inverse;
@@ -47,9 +48,9 @@ relax_state relax_plane(const double n[3], double offset, double mu, const doubl
   return X ? RELAX_SLIDE : RELAX_FIRST;
 }
 
-/* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal.
- * n [3] and its derivative n_x [9] for those who want them, n_x with p_x only. */
-static bool project(const relax_surface *s, const double x[3], double *phi, double g[3], double p[3], double *p_x, double n[3], double *n_x)
+/* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal. n [3] and
+ * its derivative n_x [9] may be NULL; n_x requires p_x. */
+static bool penalty_relaxation_project(const relax_surface *s, const double x[3], double *phi, double g[3], double p[3], double *p_x, double n[3], double *n_x)
 {
   double hessian[9];
   *phi = s->eval(s->context, x, g, p_x ? hessian : NULL);
@@ -70,7 +71,7 @@ static bool project(const relax_surface *s, const double x[3], double *phi, doub
 }
 
 /* The part of the cone's direction that is tangential, of length one; its length before. False: the cone is a circle here. */
-static bool along(const relax_cone *cone, const double *n, double *t, double *length)
+static bool penalty_relaxation_along(const relax_cone *cone, const double *n, double *t, double *length)
 {
   if (cone->mu_across <= 0.0 || cone->mu_across == cone->mu) return false;
   v3_copy(t, cone->direction);
@@ -81,15 +82,15 @@ static bool along(const relax_cone *cone, const double *n, double *t, double *le
   return true;
 }
 
-/* What the metric multiplies lengths across the direction with; where there is none, everywhere. */
-static double stretch(const relax_cone *cone) { return cone->mu / cone->mu_across; }
-static double round_stretch(const relax_cone *cone) { return cone->mu_across > 0.0 ? fmax(1.0, stretch(cone)) : 1.0; }
+/* Factor of the metric across the direction; without a direction, in all directions. */
+static double penalty_relaxation_stretch(const relax_cone *cone) { return cone->mu / cone->mu_across; }
+static double round_stretch(const relax_cone *cone) { return cone->mu_across > 0.0 ? fmax(1.0, penalty_relaxation_stretch(cone)) : 1.0; }
 
 double relax_cone_length(const relax_cone *cone, const double n[3], const double d[3])
 {
   double t[3], length;
-  if (!along(cone, n, t, &length)) return v3_norm(d) * round_stretch(cone);
-  const double a = stretch(cone), dt = v3_dot(d, t);
+  if (!penalty_relaxation_along(cone, n, t, &length)) return v3_norm(d) * round_stretch(cone);
+  const double a = penalty_relaxation_stretch(cone), dt = v3_dot(d, t);
   return sqrt(fmax(0.0, a * a * (v3_dot(d, d) - dt * dt)) + dt * dt);
 }
 
@@ -100,13 +101,13 @@ static void length_gradient(const relax_cone *cone, const double *n, const doubl
   v3_set(q, 0.0, 0.0, 0.0);
   v3_set(m, 0.0, 0.0, 0.0);
   if (r <= 0.0) return;
-  if (!along(cone, n, t, &length)) {
+  if (!penalty_relaxation_along(cone, n, t, &length)) {
     const double a = round_stretch(cone);
     v3_scale(m, a * a / r, d);
     return;
   }
   /* r^2 = a^2 |d|^2 + (1 - a^2) (d.t)^2,   dt = -(1 - t t^T) (n.c + n c^T) dn / |c_t|,   c: the direction */
-  const double a = stretch(cone), dt = v3_dot(d, t), share = (1.0 - a * a) * dt / r, nc = v3_dot(n, cone->direction);
+  const double a = penalty_relaxation_stretch(cone), dt = v3_dot(d, t), share = (1.0 - a * a) * dt / r, nc = v3_dot(n, cone->direction);
   double       across[3];
   for (int i = 0; i < 3; ++i) {
     m[i]      = a * a * d[i] / r + share * t[i];
@@ -123,12 +124,12 @@ relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *
   if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z, Y_X);
   const double mu = cone->mu;
   double       phi, g[3], W[3], W_Z[9], n[3], n_Z[9];
-  if (!project(surface, Z, &phi, g, W, Y_Z ? W_Z : NULL, n, Y_Z ? n_Z : NULL))
+  if (!penalty_relaxation_project(surface, Z, &phi, g, W, Y_Z ? W_Z : NULL, n, Y_Z ? n_Z : NULL))
     return X ? stick(X, Y, Y_Z, Y_X) : inactive(Z, Y, Y_Z, Y_X);
   if (!X) {
     v3_copy(Y, W);
     if (Y_Z) m3_copy(Y_Z, W_Z);
-    clear(Y_X);
+    penalty_relaxation_clear(Y_X);
     return RELAX_FIRST;
   }
   double       d[3], K[3];
@@ -142,7 +143,7 @@ relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *
   for (int i = 0; i < 3; ++i) K[i] = W[i] + s * d[i];
   double     phi_K, g_K[3], n_K[3], D[9];
   const bool want = Y_Z || Y_X;
-  if (!project(surface, K, &phi_K, g_K, Y, want ? D : NULL, n_K, NULL)) {
+  if (!penalty_relaxation_project(surface, K, &phi_K, g_K, Y, want ? D : NULL, n_K, NULL)) {
     v3_copy(Y, K);
     m3_identity(D);
   }

@@ -29,7 +29,7 @@ typedef struct {
  *   Y    [3] relaxed attachment
  *   Y_Z  [9] dY/dZ, Y_X [9] dY/dX; either may be NULL. Y_X acts on variations of X tangent to the surface.
  *
- * Reference for the level set version; the friction cone holds to round-off. A NaN in Z or X comes out in Y.          */
+ * Reference for the level set version; the friction cone is satisfied to round-off. A NaN in Z or X gives a NaN in Y.          */
 relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3],
                         double *Y_Z, double *Y_X);
 /* Friction that depends on the direction of sliding: |f_t| in the metric of an ellipse is at most mu f_n. Half axes: mu f_n along

@@ -1,3 +1,4 @@
+/* Restitution by a spring that depends on the speed of compression, see restitution.h. */
 #include "contact/penalty/restitution.h"
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* Contact Jacobian in contact frames, see contact_jacobian.h. */
 #include "contact/rows/contact_jacobian.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -51,7 +52,7 @@ static int weighted_blocks(int n, const double *weight, double (*J)[9])
   return n;
 }
 
-/* Of a body that deforms, and says nothing itself. */
+/* A deforming body without location_jacobian. */
 static int default_blocks(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
   double weight[POINT_MAX_WEIGHTS];
@@ -75,14 +76,14 @@ static int default_blocks(const body *b, const body_contact_location *spot, int3
   return weighted_blocks(n, weight, J);
 }
 
-/* Where the point of a prescribed motion that is at x goes in the step, over dt. */
+/* Velocity of the point at x of a prescribed motion: displacement over the step, divided by dt. */
 static void prescribed_velocity(const contact_scene *s, int32_t i, const double x[3], double v[3])
 {
   const rigid_frame *f0 = &s->frames[s->frame[i]], *f1 = &s->end[s->frame[i]];
   double             arm[3], X[3], x0[3], x1[3];
   v3_sub(arm, x, f0->c);
   m3_mulv_t(X, f0->R, arm);
-  m3_mulv(x0, f0->R, X); /* by way of X on both sides: what stays put has no velocity, to the last bit */
+  m3_mulv(x0, f0->R, X); /* via X on both sides: a body at rest has zero velocity to the last bit */
   m3_mulv(x1, f1->R, X);
   for (int k = 0; k < 3; ++k) v[k] = ((f1->c[k] - f0->c[k]) + (x1[k] - x0[k])) / s->dt;
 }
@@ -178,7 +179,7 @@ static PetscErrorCode reserve_entries(contact_jacobian *j, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode reserve(contact_jacobian *j, int64_t n)
+static PetscErrorCode contact_jacobian_reserve(contact_jacobian *j, int64_t n)
 {
   PetscFunctionBeginUser;
   if (!j->scratch) PetscCall(memory_alloc("contact rows", CHUNK, sizeof(spot_row), &j->scratch));
@@ -194,7 +195,7 @@ static PetscErrorCode reserve(contact_jacobian *j, int64_t n)
 PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *s, int64_t n, const contact_spot *spots)
 {
   PetscFunctionBeginUser;
-  PetscCall(reserve(j, n));
+  PetscCall(contact_jacobian_reserve(j, n));
   spot_row *const row = j->scratch;
   j->n = n, j->n_entries = 0;
   j->start[0] = 0;

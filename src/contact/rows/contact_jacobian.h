@@ -1,11 +1,11 @@
-/* The relative velocities at contacts as a sparse map of the global vector, in contact frames:
+/* Contact Jacobian: relative velocities at contacts as a sparse function of the global velocity vector, in contact frames:
  *
  *   u = sum_k E_k v[block_k] + known,      u = frame (v_a - v_b), normal first
  *
- * A spot's velocity is what its body says (body_ops.location_jacobian), or else, by the kind of feature: the weights of point_row; the
- * two nodes of a segment, the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two blocks, for
- * whatever has a frame. What has no unknowns moves as prescribed, (x at the end - x at the start) / dt, and goes to `known`.
- * [BertailsEtAl2011], H and w. */
+ * The velocity at a place of a body is given by body_ops.location_jacobian. Without it, it depends on the feature: the weights of
+ * point_row; the two nodes of a segment or the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two
+ * blocks for a body with a frame. A body without unknowns moves as prescribed; its velocity (x at the end - x at the start) / dt is
+ * part of `known`. Callers: the rigid contact of `exact` and `convex`. Source: [BertailsEtAl2011], H and w. */
 #ifndef SS_CONTACT_ROWS_CONTACT_JACOBIAN_H
 #define SS_CONTACT_ROWS_CONTACT_JACOBIAN_H
 #include "contact/detection/contact_set.h"

@@ -1,3 +1,4 @@
+/* Contributions of contact pairs to rigid bodies, see rigid_sides.h. */
 #include "contact/rows/rigid_sides.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -128,7 +129,7 @@ void rigid_sides_scatter(const rigid_sides *s, const contact_rows *rows, bool is
 
 /* ---- products with the derivative ------------------------------------------------------------------------------------ */
 
-/* The angular part goes through J_l where increments of the pose are wanted. */
+/* For increments of the pose, the angular part is multiplied by J_l. */
 void rigid_sides_gather(const rigid_sides *s, const contact_rows *rows, const double *x, bool is_transposed)
 {
   for (int j = 0; j < s->n_frames; ++j) {
@@ -226,7 +227,7 @@ void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, 
 
 enum { POINT, POINT_TURN, OBJECT, OBJECT_TURN, N_SIDES };
 
-/* B [row][col]; the blocks of a side that has no unknowns mean nothing. */
+/* B [row][col]; blocks of a side without unknowns are not used. */
 static void pair_blocks(const rigid_sides *s, int64_t i, double B[N_SIDES][N_SIDES][9])
 {
   const rigid_frame *o = s->object[i] >= 0 ? &s->frames[s->object[i]] : NULL, *p = s->source[i] >= 0 ? &s->frames[s->source[i]] : NULL;
@@ -295,7 +296,7 @@ static void add_coupling(int64_t *n, int32_t *row, int32_t *col, int64_t i, int6
 }
 
 /* Both ways between a block and a rigid body's two. `row` NULL: count. */
-static void couple(int64_t *n, int32_t *row, int32_t *col, int64_t block, int64_t rigid)
+static void rigid_sides_couple(int64_t *n, int32_t *row, int32_t *col, int64_t block, int64_t rigid)
 {
   for (int k = 0; k < 2; ++k) {
     add_coupling(n, row, col, block, rigid + k);
@@ -318,13 +319,13 @@ PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *a
       const int64_t object = object_block(s, i), source = source_block(s, i);
       if (object < 0) continue;
       if (source >= 0 && last[source] != object) {
-        couple(n, pass ? *row : NULL, *col, source, object);
-        couple(n, pass ? *row : NULL, *col, source + 1, object);
+        rigid_sides_couple(n, pass ? *row : NULL, *col, source, object);
+        rigid_sides_couple(n, pass ? *row : NULL, *col, source + 1, object);
         last[source] = object;
       }
       for (int64_t e = rows.start[i]; e < rows.start[i + 1]; ++e)
         if (last[rows.block[e]] != object) {
-          couple(n, pass ? *row : NULL, *col, rows.block[e], object);
+          rigid_sides_couple(n, pass ? *row : NULL, *col, rows.block[e], object);
           last[rows.block[e]] = object;
         }
     }
@@ -342,7 +343,7 @@ static void add_scaled(double *restrict to, double scale, const double *restrict
 }
 
 /* Pairs that were found during the step are not in the pattern. */
-static void add_if_there(const block_rows *H, int64_t row, int64_t col, double scale, const double *B)
+static void add_if_in_pattern(const block_rows *H, int64_t row, int64_t col, double scale, const double *B)
 {
   double *const to = block_rows_find(H, row, col);
   if (to) add_scaled(to, scale, B);
@@ -365,8 +366,8 @@ static void assemble_touched(const rigid_sides *s, const contact_rows_view *rows
     if (object < 0) continue;
     double B[N_SIDES][N_SIDES][9];
     pair_blocks(s, i, B);
-    add_if_there(H, row, object, w, B[POINT][OBJECT]);
-    add_if_there(H, row, object + 1, w, B[POINT][OBJECT_TURN]);
+    add_if_in_pattern(H, row, object, w, B[POINT][OBJECT]);
+    add_if_in_pattern(H, row, object + 1, w, B[POINT][OBJECT_TURN]);
   }
 }
 
@@ -380,8 +381,8 @@ static void assemble_rigid(const rigid_sides *s, const contact_rows_view *rows, 
   for (int row = 0; row < N_SIDES; ++row) {
     if (at[row] < 0) continue;
     for (int col = 0; col < N_SIDES; ++col)
-      if (at[col] >= 0) add_if_there(H, at[row], at[col], 1.0, B[row][col]);
-    for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) add_if_there(H, at[row], rows->block[e], rows->weight[e], B[row][POINT]);
+      if (at[col] >= 0) add_if_in_pattern(H, at[row], at[col], 1.0, B[row][col]);
+    for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) add_if_in_pattern(H, at[row], rows->block[e], rows->weight[e], B[row][POINT]);
   }
 }
 

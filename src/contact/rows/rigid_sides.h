@@ -1,14 +1,14 @@
-/* The rigid bodies at the sides of pairs: what a pair means for the two blocks of each, whatever law its force follows.
+/* Contributions of contact pairs to the two blocks (linear, angular) of rigid bodies, for any contact law.
  *
- * A pair is a point at Z that feels f, a weighted one or a vertex of a rigid body, and an object that feels -f: rigid, or something
- * else that its owner looks after. With a = Z - c' (rigid point), b = Z - c (rigid object), increments dZ of the point, dc, dt (turning)
- * of the object and dt' of the point's body, and K = df/dZ where the object stands still, in world axes:
+ * A pair is a point at Z with force f and an object with force -f. The point is a weighted point or a vertex of a rigid body. The
+ * object is a rigid body; the caller handles other objects. Definitions: a = Z - c' (rigid point), b = Z - c (rigid object);
+ * increments dZ of the point, dc and dt (rotation) of the object, dt' of the point's body; K = df/dZ at a fixed object; world axes:
  *
- *   df          = K (dZ - dc - dt x b) + dt x f                the force turns with the object
+ *   df          = K (dZ - dc - dt x b) + dt x f                the force rotates with the object
  *   d(a x f)    = a x df + (dt' x a) x f
  *   d(b x f)    = b x df + (dZ - dc) x f                       b x f = (Y - c) x f, because f is along Y - Z
  *
- * The arm of both torques is taken to Z: the moments of a pair then cancel to round-off whatever k is. penalty-relaxation.md, section 5.
+ * Both torques use the arm to Z, so that the moments of a pair cancel to round-off for any stiffness. Caller: penalty contact.
  *
  * Each pair adds to the global vector through the same three numbers per evaluation or product:
  *
@@ -28,7 +28,7 @@ typedef struct {
   double   dt;
   int32_t *source, *object; /* [n] frames; -1: a weighted point, an object that is not rigid */
 
-  /* The last evaluation with derivatives, which evaluations without leave alone. */
+  /* The last evaluation with derivatives; evaluations without derivatives do not change it. */
   uint8_t     *is_active; /* 0: f and K are zero */
   double      *Z, *f;     /* [n][3] */
   double      *K;         /* [n][9] */
@@ -42,23 +42,23 @@ typedef struct {
 
 PetscErrorCode rigid_sides_create(rigid_sides *s); /* in place, zeroed before */
 void           rigid_sides_destroy(rigid_sides *s);
-/* A step begins: no pairs yet. */
+/* Begin a step without pairs. */
 PetscErrorCode rigid_sides_begin(rigid_sides *s, double dt, int n_frames, const rigid_frame *frames0);
-/* Room for n pairs; those there are stay. */
+/* Reserve memory for n pairs; keeps existing pairs. */
 PetscErrorCode rigid_sides_reserve(rigid_sides *s, int64_t n);
-/* All n pairs have their source and object: list them by body. Before the next scatter. */
+/* Build the lists per body after all n pairs have their source and object, before the next scatter. */
 PetscErrorCode rigid_sides_list(rigid_sides *s, int64_t n);
-/* A pair without force, until an evaluation with derivatives says otherwise. */
+/* Add a pair without force; the next evaluation with derivatives sets it. */
 void rigid_sides_add(rigid_sides *s, int64_t i, int32_t source, int32_t object);
 
 /* After an evaluation: force and torques of pair i for g, f being the force on the point. */
 void rigid_sides_apply(const rigid_sides *s, int64_t i, const rigid_frame *frames, const double Z[3], const double f[3]);
-/* What force and torques say, to all rows and bodies of y; transposed: of H^T, whose rotations carry J_l^T where H carries J_l. */
+/* Add force and torques to all rows and bodies of y; transposed: of H^T, whose rotations have J_l^T where H has J_l. */
 void rigid_sides_scatter(const rigid_sides *s, const contact_rows *rows, bool is_transposed, double *y);
 
-/* A product begins: the bodies' share of dt x, and in `force` that of weighted points. */
+/* Begin a product: motion of the bodies from dt x, and of weighted points in `force`. */
 void rigid_sides_gather(const rigid_sides *s, const contact_rows *rows, const double *x, bool is_transposed);
-/* In: force as gathered. Out: force and torques. For pairs whose object, if it is not rigid, stands still. */
+/* In: force from rigid_sides_gather. Out: force and torques. For pairs whose object is rigid or fixed. */
 void rigid_sides_product(const rigid_sides *s, int64_t i);
 void rigid_sides_product_transposed(const rigid_sides *s, int64_t i);
 
@@ -66,7 +66,7 @@ void rigid_sides_product_transposed(const rigid_sides *s, int64_t i);
 void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, double *d);
 /* Append the couplings of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
 PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, int64_t *n, int32_t **row, int32_t **col);
-/* H += the tangent, objects that are not rigid standing still; columns and rows of an object that the pattern lacks are left out. */
+/* H += the tangent with non-rigid objects fixed; rows and columns of an object outside the pattern are omitted. */
 PetscErrorCode rigid_sides_assemble(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, const block_rows *H);
 
 /* ---- pieces of a product, for pairs whose object is not rigid but moves ------------------------------------------------------- */
@@ -123,7 +123,7 @@ static inline void rigid_sides_react(const rigid_sides *s, int64_t i, const rigi
 /* The adjoint: u, q below are the rows that x weighs.
  *   p = u' + q' x a - u - q x b,   h = K^T p,   F = f x q - h
  *   F to the point, -F to dc,   b x h - f x p to the object's turning,   a x (F - f x q') to the source's.
- * An object that is not rigid takes its own rows off p before, and adds what it means to F. */
+ * The caller subtracts the rows of a non-rigid object from p before, and adds its part to F. */
 static inline void rigid_sides_react_transposed(const rigid_sides *s, int64_t i, const rigid_motion *m, const double p[3], const double h[3],
                                                 const double F[3])
 {

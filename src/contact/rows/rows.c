@@ -1,3 +1,4 @@
+/* Sparse rows of contacts and their transpose, see rows.h. */
 #include "contact/rows/rows.h"
 #include "core/memory.h"
 
@@ -65,7 +66,7 @@ static PetscErrorCode reserve_entries(contact_rows *r, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Transpose by counting sort: pairs come out ascending at every block. */
+/* Transpose by counting sort: pairs are ascending at every block. */
 static PetscErrorCode transpose(contact_rows *r)
 {
   PetscFunctionBeginUser;
@@ -79,7 +80,7 @@ static PetscErrorCode transpose(contact_rows *r)
   }
   r->n_touched        = n_touched;
   r->touched_start[0] = 0;
-  /* touched_start[t + 1] is where block t is being filled; when all is filled it is where t ends. */
+  /* While filling, touched_start[t + 1] is the next free entry of block t; afterwards it is its end. */
   int64_t t = 0, sum = 0;
   for (int64_t b = 0; b < r->n_blocks; ++b) {
     if (r->count[b] == 0) continue;
@@ -105,7 +106,7 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
   r->n        = n;
   r->n_blocks = n_blocks;
   int64_t *const start = r->start;
-  /* Twice through the rows: once for their lengths, once for their entries, each straight to its place. */
+  /* Two passes through the rows: lengths first, then entries at their final places. */
   start[0] = 0;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {

@@ -1,8 +1,8 @@
-/* A contact is a row of blocks: the sparse map between velocity blocks and contact points that are weighted sums of them.
+/* Rows of contacts: the sparse map from velocity blocks to contact points that are weighted sums of blocks.
  *
- * Built once per step for all pairs (pairs of rigid points have empty rows), together with its transpose, so that gathering
- * is parallel over pairs and scattering over the blocks touched. Every sum runs in a fixed order: no atomics, and no bit
- * depends on the number of threads.                                                                                    */
+ * Built once per step for all pairs (pairs of rigid points have empty rows), together with its transpose. Gathering is parallel over
+ * pairs, scattering is parallel over touched blocks. Every sum has a fixed order, so the bits do not depend on the number of threads.
+ * Callers: penalty contact (rigid_sides.h, penalty_pairs.h). */
 #ifndef SS_CONTACT_ROWS_ROWS_H
 #define SS_CONTACT_ROWS_ROWS_H
 #include "contact/detection/contact_search.h"
@@ -11,11 +11,11 @@ typedef struct contact_rows contact_rows;
 PetscErrorCode contact_rows_create(contact_rows **out);
 void           contact_rows_destroy(contact_rows **r);
 
-/* Rows of `candidates` [n] at the layout of this step; n_blocks: length of the global vector in blocks. Bad weights (a block
- * outside the body) are our bug and are caught in debug builds. */
+/* Rows of `candidates` [n] at the layout of this step; n_blocks: length of the global vector in blocks. Weights for blocks
+ * outside of the body are internal errors (SS_ASSERT). */
 PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_candidate *candidates, const contact_source *sources,
                                   int64_t n_blocks);
-/* Rows of one block each, with weight 1: block [n], global. What scatters then are the transposed lists alone. */
+/* Rows of one block each, with weight 1: block [n], global. Scattering then only uses the transposed lists. */
 PetscErrorCode contact_rows_build_single(contact_rows *r, int64_t n, const int32_t *block, int64_t n_blocks);
 int64_t contact_rows_n_entries(const contact_rows *r);
 /* The map itself and its transpose, borrowed until the next build: entries of pair i, and of each touched block. */
@@ -27,8 +27,8 @@ typedef struct {
 } contact_rows_view;
 contact_rows_view contact_rows_get(const contact_rows *r);
 
-/* out [n][3] = scale sum_k w_k v[block_k], v [n_blocks][3]; zero for an empty row. Where is_wanted[i] == 0 out is not
- * touched; is_wanted NULL: all. */
+/* out [n][3] = scale sum_k w_k v[block_k], v [n_blocks][3]; zero for an empty row. Rows with is_wanted[i] == 0 are not written;
+ * is_wanted NULL: all. */
 void contact_rows_gather(const contact_rows *r, double scale, const double *v, const uint8_t *is_wanted, double *out);
 /* y [n_blocks][3] += scale sum_i w_i f_i over the pairs at each block; f [n][3], zero where nothing acts. */
 void contact_rows_scatter(const contact_rows *r, double scale, const double *f, double *y);

@@ -1,3 +1,4 @@
+/* Sums of contact forces and torques per rigid body, see wrenches.h. */
 #include "contact/rows/wrenches.h"
 #include "core/memory.h"
 

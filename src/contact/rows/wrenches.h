@@ -1,7 +1,7 @@
-/* Sums over all pairs of a rigid body: what contact adds to its two blocks.
+/* Sums over all pairs of a rigid body: the force and torque of contact on its two blocks.
  *
- * A body may carry thousands of pairs, so its list is cut into chunks of fixed length; chunks are summed in parallel and
- * their results added in order: the same bits on any number of threads.                                                */
+ * A body may have thousands of pairs, so its list is divided into chunks of fixed length. Chunks are summed in parallel and their
+ * results added in order: the same bits on any number of threads. Caller: rigid_sides.c. */
 #ifndef SS_CONTACT_ROWS_WRENCHES_H
 #define SS_CONTACT_ROWS_WRENCHES_H
 #include "contact/detection/contact_search.h"
@@ -9,7 +9,7 @@
 /* One pair seen from one of its rigid bodies. */
 typedef struct {
   int32_t pair;
-  int8_t  is_object; /* the body is what is touched, not the point's */
+  int8_t  is_object; /* the body is the object of the pair, not the body of the point */
 } wrench_side;
 
 enum { WRENCH_MAX_SUMS = 18, WRENCH_CHUNK = 256 };
@@ -21,8 +21,8 @@ void           contact_wrenches_destroy(contact_wrenches **w);
 /* Lists for every frame that has unknowns (frames[i].block >= 0). source, object [n]: the frames of each pair, -1: not rigid. */
 PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int32_t *source, const int32_t *object, int n_frames,
                                       const rigid_frame *frames);
-/* For every frame that has sides: the sum of `term` over them. term adds what n sides contribute to sum [n_sums] and runs in
- * parallel; done is then called once per frame, serially and in order, and puts the sum where it belongs in `out`. */
+/* For every frame that has sides: the sum of `term` over them. term adds the contributions of n sides to sum [n_sums] and runs
+ * in parallel. Then done is called once per frame, serially and in order, and adds the sum to `out`. */
 typedef void (*wrench_term)(const void *context, const wrench_side *sides, int64_t n, double *sum);
 typedef void (*wrench_done)(const void *context, int frame, const double *sum, double *out);
 void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *context, wrench_term term, wrench_done done,

@@ -1,3 +1,4 @@
+/* Contacts of triangle surfaces with points and edges, see surface_contact.h. */
 #include "contact/surface/surface_contact.h"
 #include "contact/detection/edge_pair.h"
 #include "geometry/collision/broad_phase.h"
@@ -9,7 +10,7 @@
 
 /* ---- data ---- */
 
-/* Private to surface_contact*.c. */
+/* Private to this file. */
 
 struct surface_contact {
   int64_t            n_vertices, n_points, n_segments;
@@ -31,7 +32,7 @@ static inline int32_t       surface_body_of_triangle(const surface_contact *c, i
 {
   return c->body[c->topology->tri[3 * (int64_t)t]];
 }
-/* Is the vertex one of a closed surface? That tells sides, whatever it touches. */
+/* Does the vertex belong to a closed surface, which has an inside? */
 static inline bool surface_vertex_is_closed(const surface_contact *c, int32_t vertex)
 {
   return c->topology->fan_start[vertex + 1] > c->topology->fan_start[vertex] && c->is_closed[c->body[vertex]];
@@ -58,8 +59,7 @@ static inline void surface_corners(const surface_contact *c, const double *x, in
     for (int i = 0; i < 3; ++i) out[3 * k + i] = surface_at(x, c->topology->tri[3 * (int64_t)t + k])[i];
 }
 
-/* A place `to`, taken to be inside a closed surface as seen from the place `from` on an edge of it: which is where on a line.
- * All borrowed. */
+/* A place `to` that may be inside a closed surface, on the line from the place `from` on an edge of that surface. All borrowed. */
 typedef struct {
   const edge_star *star;
   const double    *x;    /* [4][3] nodes of the star */
@@ -73,20 +73,20 @@ typedef struct {
 /* Weights below are 0. */
 static const double weight_snap = 1e-9;
 
-static void combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
+static void surface_contact_combine(const double *x, int n, const int32_t *vertex, const double *weight, double out[3])
 {
   v3_set(out, 0.0, 0.0, 0.0);
   for (int k = 0; k < n; ++k) v3_axpy(out, weight[k], surface_at(x, vertex[k]));
 }
 
-/* Two points of one body: have they come so near that this cannot be its own shape? */
+/* Two points of one body: are they closer than its undeformed shape allows? */
 static bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
                         const int32_t *second, const double *weight_second, double distance)
 {
   double a[3], b[3];
   SS_ASSERT(c->rest);
-  combine(c->rest, n_first, first, weight_first, a);
-  combine(c->rest, n_second, second, weight_second, b);
+  surface_contact_combine(c->rest, n_first, first, weight_first, a);
+  surface_contact_combine(c->rest, n_second, second, weight_second, b);
   v3_sub(a, a, b);
   return distance < 0.5 * v3_norm(a);
 }
@@ -121,7 +121,7 @@ static bool surface_face_normal(const double a[9], double n[3])
   return true;
 }
 
-static void take(const double a[9], const double w[3], const double p[3], surface_nearest *best)
+static void update_nearest_point(const double a[9], const double w[3], const double p[3], surface_nearest *best)
 {
   double x[3], d[3];
   for (int k = 0; k < 3; ++k) x[k] = w[0] * a[k] + w[1] * a[3 + k] + w[2] * a[6 + k];
@@ -143,7 +143,7 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
     v3_sub(d, p, a + 3 * j);
     const double ee = v3_dot(e, e), s = ee > 0.0 ? v3_dot(d, e) / ee : 0.0, t = s > weight_snap ? (s < 1.0 - weight_snap ? s : 1.0) : 0.0;
     w[i] = 0.0, w[j] = 1.0 - t, w[k] = t;
-    take(a, w, p, out);
+    update_nearest_point(a, w, p, out);
   }
   v3_sub(e, a + 3, a);
   v3_sub(d, a + 6, a);
@@ -160,24 +160,24 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
     rest -= w[i];
   }
   w[0] = rest;
-  if (w[0] > weight_snap && w[1] > weight_snap && w[2] > weight_snap) take(a, w, p, out);
+  if (w[0] > weight_snap && w[1] > weight_snap && w[2] > weight_snap) update_nearest_point(a, w, p, out);
 }
 
 /* ---- is a point inside the solid? ---- */
 
 /* Of a triangle's area, and the sine of an angle to it. */
 static const double through_tolerance = 1e-6;
-/* Cosine of the angle within which triangles look the same way. */
+/* Cosine of the angle within which two triangles have the same orientation. */
 static const double same_side = 0.7;
-/* Depth behind one side, over that below the edge, which tells that a line sticks through that side: blades of less than 14 degrees
- * are as shallow. */
+/* Ratio of the depth behind one side to the depth below the edge, under which a line has penetrated that side: blades of less
+ * than 14 degrees are as shallow. */
 static const double shallow = 0.25;
-/* Of a line: as far as places on it may be off by rounding. */
+/* Relative to a line: rounding error of places on it. */
 static const double snap = 1e-9;
 
-/* Through the triangle or its rim: what runs within the side of a solid comes out at an edge. Not along it. 1: out of it, -1: into
- * it, 0: not; where: on the way, in (0, 1). */
-static int goes_through(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
+/* Does the line cross the triangle or its rim? A line within a face of a solid leaves it at an edge. Lines along the triangle do
+ * not cross it. 1: outwards, -1: inwards, 0: no; where: position on the line, in (0, 1). */
+static int line_crosses_triangle(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
                         double *where)
 {
   double e[3], f[3], n[3], d[3], x[3];
@@ -212,12 +212,12 @@ static bool rises_from(const double from[3], const double to[3], const double a[
   return v3_dot(n, d) > through_tolerance * v3_norm(n) * v3_norm(d);
 }
 
-/* Does triangle t look another way than both triangles at an edge? */
+/* Does triangle t have another orientation than both triangles at an edge? */
 static bool is_other_side(const surface_contact *c, const edge_star *star, const double a[9])
 {
   double n[3], own[3], corner[9];
   if (!surface_face_normal(a, n)) return false;
-  for (int k = 2; k < 4; ++k) { /* the second runs through the edge the other way */
+  for (int k = 2; k < 4; ++k) { /* the second triangle has the opposite direction along the edge */
     const int order[3] = {k == 2 ? 0 : 1, k == 2 ? 1 : 0, k};
     for (int i = 0; i < 3; ++i) v3_copy(corner + 3 * i, surface_at(c->x0, star->node[order[i]]));
     if (surface_face_normal(corner, own) && v3_dot(n, own) > same_side) return false;
@@ -225,15 +225,15 @@ static bool is_other_side(const surface_contact *c, const edge_star *star, const
   return true;
 }
 
-/* What is asked, and what is found of it. */
+/* A query and its intermediate result. */
 typedef struct {
   surface_inside in;
   double         distance;
-  double         low, high; /* the part of the line about `at` that comes out nowhere */
+  double         low, high; /* the stretch of the line about `at` that does not leave the solid */
 } question;
 
-/* Is triangle t nearer than the edge, or does the way from the edge lead out there: off a triangle at the edge, or through
- * another? */
+/* Is triangle t nearer than the edge, or does the line from the edge leave the solid: off a triangle at the edge, or through
+ * another triangle? */
 static bool is_taken(const surface_contact *c, int32_t t, question *p)
 {
   const int32_t  *v  = c->topology->tri + 3 * (int64_t)t;
@@ -243,17 +243,17 @@ static bool is_taken(const surface_contact *c, int32_t t, question *p)
   for (int k = 0; k < 3; ++k) at += v[k] == p->in.star->node[0] || v[k] == p->in.star->node[1];
   surface_corners(c, c->x0, t, a);
   if (at == 2) return rises_from(p->in.from, p->in.to, a, a + 3, a + 6);
-  if (goes_through(p->in.from, p->in.to, a, a + 3, a + 6, &where)) return true;
+  if (line_crosses_triangle(p->in.from, p->in.to, a, a + 3, a + 6, &where)) return true;
   surface_nearest_on(a, p->in.to, &near);
   if (near.distance < (1.0 - 1e-9) * p->distance && is_other_side(c, p->in.star, a)) return true;
-  const int way = goes_through(p->in.line, p->in.line + 3, a, a + 3, a + 6, &where);
-  if (way < 0 && where <= p->in.at + snap) p->low = fmax(p->low, where);
-  if (way > 0 && where >= p->in.at - snap) p->high = fmin(p->high, where);
+  const int crossing = line_crosses_triangle(p->in.line, p->in.line + 3, a, a + 3, a + 6, &where);
+  if (crossing < 0 && where <= p->in.at + snap) p->low = fmax(p->low, where);
+  if (crossing > 0 && where >= p->in.at - snap) p->high = fmin(p->high, where);
   return false;
 }
 
-/* Is the line, as far as it is inside, much nearer to one triangle at the edge than to the edge? Then it sticks through that side
- * below the edge. */
+/* Is the part of the line inside the solid much nearer to one triangle at the edge than to the edge? Then the line has
+ * penetrated that side, not the edge. */
 static bool is_shallow(question *p)
 {
   double e[3], d[3], n[3], depth[2][2]; /* behind either, of both ends */
@@ -275,8 +275,8 @@ static bool is_shallow(question *p)
   return false;
 }
 
-/* surface_contact_inside.c: is it beyond the solid where that is thin, or in it behind another side? As points, lines that are
- * inside touch where they are nearest alone. */
+/* Is the place beyond a thin solid, or inside it behind another side? Lines inside a solid, like points, only have contacts at
+ * the nearest feature. */
 static bool surface_is_elsewhere(const surface_contact *c, const surface_inside *in)
 {
   const int32_t body = c->body[in->star->node[0]];
@@ -298,8 +298,8 @@ static bool surface_is_elsewhere(const surface_contact *c, const surface_inside 
 
 static const double flat            = 1e-6; /* sine of an angle at an edge or vertex that is none */
 static const double point_sweep_tolerance = 1e-6; /* of the longest edge */
-/* Sine by which a surface may rise beside a vertex that point_touches: much, since where a dent fits a bump all around rises, by half
- * an edge over the bump's radius. What lies beside a vertex in the same plane is at a right angle. */
+/* Sine of the angle by which a surface may rise next to a vertex of point_touches. It is large because where a dent fits a bump
+ * the surroundings rise by half an edge over the bump's radius. Neighbours in the same plane are at a right angle. */
 static const double rise_tolerance = 0.5;
 
 /* ---- touching ---- */
@@ -318,7 +318,7 @@ static bool owns_side(const surface_contact *c, const double *x, int32_t t, int 
   return near.w[c->topology->neighbor_side[at]] == 0.0;
 }
 
-/* ... at its corner i, for all around. */
+/* The same at its corner i, for all adjacent triangles. */
 static bool owns_corner(const surface_contact *c, const double *x, int32_t t, int i, const double p[3])
 {
   const triangle_topology *o      = c->topology;
@@ -346,7 +346,7 @@ static bool is_in_plane(const surface_contact *c, const double *x, int32_t t, co
   return v3_dot(m, n) > 0.0 && v3_dot(sine, sine) <= flat * flat;
 }
 
-/* Does all around a vertex lie in the plane of unit normal n? Not at a border, beside which there is nothing. */
+/* Do all triangles around a vertex lie in the plane of unit normal n? False at a border. */
 static bool is_flat_around(const surface_contact *c, const double *x, int32_t vertex, const double n[3])
 {
   const triangle_topology *o = c->topology;
@@ -360,8 +360,8 @@ static bool is_flat_around(const surface_contact *c, const double *x, int32_t ve
   return true;
 }
 
-/* The feature of t that weights are on, the normal there that tells in from out, and whether all that meets there lies in one
- * plane: then that is the normal, wherever within rounding of the feature a point is. False if it belongs to another triangle, or
+/* Feature of t at the given weights, the outward normal there, and whether all triangles at the feature lie in one plane. In that
+ * case the normal is that of the plane, wherever within rounding the point is. False if the feature belongs to another triangle, or
  * is no minimum. */
 static bool feature_of(const surface_contact *c, const double *x, int32_t t, const double a[9], const double w[3],
                        const double p[3], int32_t *feature, double normal[3], bool *is_flat)
@@ -424,7 +424,7 @@ static double longest_side(const double a[9])
   return most;
 }
 
-/* Where the outside is, as far as one of the two knows: against it, they are in each other. */
+/* Outward direction from a closed surface of the two; opposite to it, they penetrate. */
 static void outside(const surface_contact *c, int32_t vertex, int32_t t, const double surface_normal[3], const double between[3],
                     double out[3])
 {
@@ -452,7 +452,7 @@ static bool point_touches(const surface_contact *c, int32_t point, int32_t t, su
   v3_sub(between, p, near.x);
   outside(c, vertex, t, own, between, outwards);
   const double side = v3_dot(between, outwards) < 0.0 ? -1.0 : 1.0;
-  /* The difference of two places that rounding keeps apart says nothing. */
+  /* Within rounding, the difference of the two places has no direction. */
   if (is_flat || !(near.distance > 2.0 * weight_snap * longest_side(a)))
     v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
   else
@@ -462,7 +462,7 @@ static bool point_touches(const surface_contact *c, int32_t point, int32_t t, su
   return faces(c, vertex, out->normal);
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
 static double largest_motion(const surface_contact *c, int32_t vertex, int32_t t)
 {
@@ -512,7 +512,7 @@ static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t,
   return out->gap > -radius - skin && faces(c, vertex, out->normal) && !is_own_point(c, vertex, t, w, 0.0);
 }
 
-/* surface_contact_point.c, surface_contact_edge.c: the contact of a pair of the broad phase, if it is one. */
+/* The contact of a candidate pair, if there is one. */
 static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
 {
   return point_touches(c, point, t, out) || (c->x1 && point_comes_near(c, point, t, out));
@@ -520,9 +520,9 @@ static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t 
 
 /* ---- edges against edges ---- */
 
-/* Sine of an angle below which edges lie along each other: then ends and points tell. */
+/* Sine of an angle below which edges are parallel: their ends and points give the contacts. */
 static const double parallel_tolerance = 1e-3;
-/* Sine by which a triangle must fall beside an edge that is not flat. */
+/* Sine by which a triangle must fall next to an edge that is not flat. */
 static const double flat_tolerance  = 1e-3;
 static const double edge_sweep_tolerance = 1e-6;
 typedef struct {
@@ -530,7 +530,7 @@ typedef struct {
   bool      is_fibre; /* the first */
   edge_star star[2];
   double    radius, skin;
-  double    x0[24], x1[24]; /* of the stars' nodes; of those that are not there, the edge's */
+  double    x0[24], x1[24]; /* of the stars' nodes; missing nodes are replaced by those of the edge */
 } edges;
 
 static void star_corners(const double *x, const edge_star *star, double out[12])
@@ -555,7 +555,7 @@ static void edges_fill(const surface_contact *c, int32_t first, int32_t second, 
   for (int k = 0; k < 2 && c->x1; ++k) star_corners(c->x1, &p->star[k], p->x1 + 12 * k);
 }
 
-/* Does a triangle fall beside an edge, seen along n? A border has none on one side. */
+/* Does a triangle fall next to an edge, seen along n? A border has none on one side. */
 static bool is_sharp(const edge_star *star, const double x[12], const double n[3])
 {
   double e[3], m[3];
@@ -569,8 +569,8 @@ static bool is_sharp(const edge_star *star, const double x[12], const double n[3
   return false;
 }
 
-/* May these edges touch along n, from the second to the first? Closed surfaces only with edges that are outermost; open ones
- * have no inside. Of edges that both lie in flat faces, and of fibres on flat ground, other features tell. */
+/* May these edges touch along n, from the second to the first? On closed surfaces only outermost edges touch; open ones have no
+ * inside. Other features detect contacts of two edges in flat faces, and of fibres on flat ground. */
 static bool is_outermost(const edges *p, const double x[24], const double n[3])
 {
   const double down[3]        = {-n[0], -n[1], -n[2]};
@@ -631,7 +631,7 @@ static bool edges_touch(const surface_contact *c, const edges *p, const segment_
   for (int k = 0; k < 3; ++k)
     between += n[k] * (p->x0[k] + near->s * (p->x0[3 + k] - p->x0[k]) - p->x0[12 + k] - near->t * (p->x0[15 + k] - p->x0[12 + k]));
   if (between < 0.0) v3_scale(n, -1.0, n);
-  if (!is_outermost(p, p->x0, n)) { /* or they are in each other */
+  if (!is_outermost(p, p->x0, n)) { /* otherwise they penetrate */
     v3_scale(n, -1.0, n);
     if (!(p->star[0].is_closed || p->star[1].is_closed) || !is_outermost(p, p->x0, n)) return false;
     is_inside = true;
@@ -765,11 +765,9 @@ PetscErrorCode surface_contact_create(const surface_set *set, surface_contact **
 
 const triangle_topology *surface_contact_topology(const surface_contact *c) { return c->topology; }
 
-/* ---- what points and edges both ask ---- */
-
 /* ---- search ---- */
 
-/* Mean length of the surfaces' edges; as they are now, in chunks of fixed size. */
+/* Mean edge length of the surfaces in their current shape; summed in chunks of fixed size. */
 static double mean_edge(const surface_contact *c, const double *x)
 {
   const int64_t n   = c->topology->n_edges;
@@ -784,7 +782,7 @@ static double mean_edge(const surface_contact *c, const double *x)
 
 typedef bool make_spot(const surface_contact *c, int32_t first, int32_t second, surface_spot *out);
 
-static PetscErrorCode collect(surface_contact *c, int64_t n, const broad_phase_pair *pair, make_spot *make)
+static PetscErrorCode surface_contact_collect(surface_contact *c, int64_t n, const broad_phase_pair *pair, make_spot *make)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("surface contacts", n, sizeof *c->flags, &c->flag_capacity, &c->flags));
@@ -812,8 +810,8 @@ static int by_feature(const void *a, const void *b)
   return (int)p->is_swept - (int)q->is_swept;
 }
 
-/* Of spots [n] of one point and one body: what is inside it touches at its nearest point alone; what is outside, nowhere from
- * inside. What touches needs nobody on the way. Returns how many are left. */
+/* Reduce the spots [n] of one point and one body: a point inside keeps its nearest contact only; a point outside has none from
+ * inside. A touching point needs no swept contacts. Returns the number of remaining spots. */
 static int64_t reduce_point(surface_spot *spot, int64_t n, double radius)
 {
   int64_t nearest = 0, m = 0;
@@ -859,10 +857,10 @@ PetscErrorCode surface_contact_run(surface_contact *c, const double *x0, const d
   if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
   c->x0 = x0, c->x1 = x1, c->n_spots = 0;
   PetscCall(broad_phase_point_triangle(c->broad, &n_pairs, &pair));
-  PetscCall(collect(c, n_pairs, pair, surface_point_spot));
+  PetscCall(surface_contact_collect(c, n_pairs, pair, surface_point_spot));
   reduce_points(c);
   PetscCall(broad_phase_edge_edge(c->broad, &n_pairs, &pair));
-  PetscCall(collect(c, n_pairs, pair, surface_edge_spot));
+  PetscCall(surface_contact_collect(c, n_pairs, pair, surface_edge_spot));
   if (c->n_spots > 1) qsort(c->spot, (size_t)c->n_spots, sizeof *c->spot, by_feature);
   c->x0 = c->x1 = NULL;
   *n            = c->n_spots;

@@ -1,3 +1,4 @@
+/* Contacts of all surfaces of a scene, see surface_scene.h: layout of bodies in the arrays of surface_contact.h. */
 #include "contact/surface/surface_scene.h"
 #include "contact/detection/contact_scene.h"
 #include "contact/surface/surface_contact.h"
@@ -5,12 +6,12 @@
 #include "core/memory.h"
 #include <string.h>
 
-/* What of a body is where in the arrays of all. Bodies without triangles have vertices for their points, or the nodes of their
- * fibres. */
+/* Ranges of a body in the arrays of all bodies. Bodies without triangles have vertices for their points or for the nodes of
+ * their fibres. */
 typedef struct {
   body_surface  surface;
   body_segments fibres;
-  int64_t       n_points; /* as they are numbered in this step; 0 where fibres stand for them */
+  int64_t       n_points; /* as numbered in this step; 0 if fibres represent them */
   int64_t       first_vertex, n_vertices, first_triangle, first_point, first_segment;
 } surface_part;
 
@@ -18,18 +19,18 @@ struct surface_scene {
   int              n_bodies;
   bool            *meets;
   surface_part    *part; /* [n_bodies] */
-  int32_t        **used; /* [n_bodies] nodes that triangles are of */
+  int32_t        **used; /* [n_bodies] nodes of triangles */
   int64_t         *n_used;
-  int32_t        **triangle; /* [n_bodies] one of them at each */
+  int32_t        **triangle; /* [n_bodies] one triangle at each of these nodes */
   surface_contact *contact;
   int64_t          n_vertices, n_points, n_segments, n_triangles;
   int64_t         *id;      /* [n_points] persistent, of each */
-  int64_t         *index;   /* [n_points] in its body, now; of fibres the segment */
+  int64_t         *index;   /* [n_points] current index in its body; for fibres the segment */
   double          *radius;  /* [n_points + n_segments] */
   double          *x0, *x1; /* [n_vertices][3] */
 };
 
-static void clear(surface_scene *f)
+static void surface_scene_clear(surface_scene *f)
 {
   void *arrays[] = {&f->id, &f->index, &f->radius, &f->x0, &f->x1};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
@@ -39,7 +40,7 @@ static void clear(surface_scene *f)
 void surface_scene_destroy(surface_scene **f)
 {
   if (!f || !*f) return;
-  clear(*f);
+  surface_scene_clear(*f);
   for (int i = 0; i < (*f)->n_bodies; ++i) memory_free(&(*f)->used[i]), memory_free(&(*f)->triangle[i]);
   memory_free(&(*f)->used);
   memory_free(&(*f)->triangle);
@@ -95,7 +96,7 @@ PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const boo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what there is in this step -------------------------------------------------------------------------------------- */
+/* ---- features of this step ---- */
 
 static bool has_a_partner(const surface_scene *f, int i)
 {
@@ -117,7 +118,7 @@ static int64_t count_points(const body *b)
 }
 
 /* Lay out all parts, surfaces first, so that their features keep their numbers. True if nothing has changed since the last step. */
-static bool lay_out(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources)
+static bool build_scene_layout(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources)
 {
   const int64_t old[4]  = {f->n_vertices, f->n_points, f->n_segments, f->n_triangles};
   bool          is_same = f->contact != NULL;
@@ -149,14 +150,14 @@ static bool lay_out(surface_scene *f, const contact_scene *s, int n_sources, con
   return is_same && old[0] == f->n_vertices && old[1] == f->n_points && old[2] == f->n_segments && old[3] == f->n_triangles;
 }
 
-/* The arrays of the set, while it is created. */
+/* Arrays of the set during its creation. */
 typedef struct {
   int32_t *triangle, *point, *segment, *body;
   bool    *is_rigid;
   double  *rest;
 } set_arrays;
 
-static PetscErrorCode allocate(surface_scene *f, set_arrays *a)
+static PetscErrorCode surface_scene_allocate(surface_scene *f, set_arrays *a)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("surfaces", 3 * f->n_triangles, sizeof *a->triangle, &a->triangle));
@@ -197,13 +198,13 @@ static void fill_part(surface_scene *f, const contact_scene *s, int i, set_array
   }
 }
 
-static PetscErrorCode gather(surface_scene *f, const contact_scene *s)
+static PetscErrorCode surface_scene_gather(surface_scene *f, const contact_scene *s)
 {
   set_arrays     a = {0};
   PetscErrorCode code;
   PetscFunctionBegin;
-  clear(f);
-  PetscCall(allocate(f, &a));
+  surface_scene_clear(f);
+  PetscCall(surface_scene_allocate(f, &a));
   for (int i = 0; i < f->n_bodies; ++i) fill_part(f, s, i, &a);
   const surface_set set = {f->n_vertices, f->n_triangles, f->n_points, f->n_segments, a.triangle, a.point, a.segment,
                            f->radius,     f->n_bodies,    a.body,      f->meets,      a.is_rigid, a.rest};
@@ -214,7 +215,7 @@ static PetscErrorCode gather(surface_scene *f, const contact_scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- where it is ----------------------------------------------------------------------------------------------------- */
+/* ---- positions ---- */
 
 static void pose(const rigid_frame *frame, const double X[3], double x[3])
 {
@@ -222,8 +223,8 @@ static void pose(const rigid_frame *frame, const double X[3], double x[3])
   v3_add(x, x, frame->c);
 }
 
-/* Free fall besides the velocity v, over the step. */
-static void advance(const contact_scene *s, const double x0[3], const double *v, double x1[3])
+/* Positions at the end of the step: velocity v and free fall. */
+static void surface_scene_advance(const contact_scene *s, const double x0[3], const double *v, double x1[3])
 {
   v3_copy(x1, x0);
   if (!v) return;
@@ -235,7 +236,7 @@ static void place_points(surface_scene *f, const contact_scene *s, int i, const 
 {
   const body         *b = s->body[i];
   const surface_part *p = &f->part[i];
-  for (int64_t k = 0; k < p->n_points && p->surface.n_triangles > 0; ++k) /* vertices, which have a place */
+  for (int64_t k = 0; k < p->n_points && p->surface.n_triangles > 0; ++k) /* vertices have a place */
     f->id[p->first_point + k] = f->used[i][k], f->index[p->first_point + k] = k;
   for (int64_t k = 0; k < p->n_points && p->surface.n_triangles == 0; ++k) {
     double       *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
@@ -255,18 +256,18 @@ static void place_vertices(surface_scene *f, const contact_scene *s, int i, cons
     double *x0 = f->x0 + 3 * (p->first_vertex + k), *x1 = f->x1 + 3 * (p->first_vertex + k);
     if (p->fibres.n_segments > 0) {
       v3_copy(x0, p->fibres.x + 3 * k);
-      advance(s, x0, nodes.n == p->n_vertices ? nodes.v + 3 * k : NULL, x1);
+      surface_scene_advance(s, x0, nodes.n == p->n_vertices ? nodes.v + 3 * k : NULL, x1);
     } else if (s->frame[i] >= 0) {
       pose(&s->frames[s->frame[i]], p->surface.x + 3 * k, x0);
       pose(end, p->surface.x + 3 * k, x1);
     } else {
       v3_copy(x0, p->surface.x + 3 * k);
-      advance(s, x0, v ? v + 3 * k : NULL, x1);
+      surface_scene_advance(s, x0, v ? v + 3 * k : NULL, x1);
     }
   }
 }
 
-static PetscErrorCode place(surface_scene *f, const contact_scene *s)
+static PetscErrorCode surface_scene_place(surface_scene *f, const contact_scene *s)
 {
   PetscFunctionBegin;
   for (int i = 0; i < f->n_bodies; ++i) {
@@ -331,7 +332,7 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
   const bool               is_point = p->kind == SURFACE_POINT;
   double                   radius;
   if (is_point) {
-    int32_t a = 0; /* whose point */
+    int32_t a = 0; /* body of the point */
     while (
         !(p->first >= f->part[a].first_point &&
           p->first < f->part[a].first_point + (f->part[a].fibres.n_segments > 0 ? f->part[a].fibres.n_nodes : f->part[a].n_points)))
@@ -361,26 +362,26 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
   out->key[0]            = contact_key(is_point ? DETECTOR_SURFACE_POINT : DETECTOR_SURFACE_EDGE, out->body_a, out->body_b);
   out->friction = law->friction, out->restitution = law->restitution, out->gap = p->gap;
   v3_copy(out->normal, p->normal);
-  /* Where nodes act the place is theirs; what is rigid goes by it. */
+  /* Deforming bodies use the place of their own feature; rigid ones use the common place. */
   const bool   a_is_rigid = out->a.kind == FEATURE_FRAME, b_is_rigid = out->b.kind == FEATURE_FRAME;
   const double share = a_is_rigid == b_is_rigid ? 0.5 : a_is_rigid ? 0.0 : 1.0;
   for (int k = 0; k < 3; ++k) out->a.x[k] = out->b.x[k] = share * (p->x[0][k] - radius * p->normal[k]) + (1.0 - share) * p->x[1][k];
 }
 
 PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
-                                  contact_set *set, step_status *verdict)
+                                  contact_set *set, step_status *status)
 {
   const surface_spot *found;
   contact_spot       *spot;
   int64_t             n, bad;
   PetscFunctionBeginUser;
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!lay_out(f, s, n_sources, sources)) PetscCall(gather(f, s));
-  PetscCall(place(f, s));
+  if (!build_scene_layout(f, s, n_sources, sources)) PetscCall(surface_scene_gather(f, s));
+  PetscCall(surface_scene_place(f, s));
   PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
   if (bad >= 0) {
     const int32_t i = body_of_vertex(f, bad);
-    *verdict        = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
+    *status        = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(contact_set_append(set, n, &spot));

@@ -284,7 +284,7 @@ static const char *find_bad_wrench(const articulated_body *b, double t)
   return NULL;
 }
 
-static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   articulated_body *b = articulated_of(base);
   PetscFunctionBegin;
@@ -306,7 +306,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
     b->prescribed_velocity[b->n_prescribed++] = (expression_value(b->axis[k].motion, &end) - b->q[b->q_of[k]]) / dt;
     if (bad < 0 && !isfinite(b->prescribed_velocity[b->n_prescribed - 1])) bad = k;
   }
-  if (bad >= 0 || pushed) *verdict = (step_status){STEP_BAD_EXPRESSION, bad >= 0 ? name_of(base, bad) : pushed, -1};
+  if (bad >= 0 || pushed) *status = (step_status){STEP_BAD_EXPRESSION, bad >= 0 ? name_of(base, bad) : pushed, -1};
   for (int i = 0; i < b->tree.n; ++i) { /* used for culling of contact points */
     rigid_body *r = &b->link[i]->rigid;
     m3_copy(r->R0, b->R0 + 9 * i);
@@ -389,7 +389,7 @@ static void link_forces(articulated_body *b, bool with_momenta)
   }
 }
 
-static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode residual(body *base, const double *v, double *g, bool with_tangent, step_status *status)
 {
   articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
@@ -398,7 +398,7 @@ static PetscErrorCode residual(body *base, const double *v, double *g, bool with
   PetscFunctionBegin;
   for (int k = 0; k < n_all; ++k) sum += fabs(v[k]);
   if (!isfinite(sum)) {
-    *verdict = (step_status){STEP_NOT_FINITE, base->name, 0};
+    *status = (step_status){STEP_NOT_FINITE, base->name, 0};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
@@ -434,7 +434,7 @@ static PetscErrorCode tangent(const body *base, const double *x, double *y, bool
   return PETSC_SUCCESS;
 }
 
-static double entry(const articulated_body *b, int r, int c)
+static double articulated_body_entry(const articulated_body *b, int r, int c)
 {
   const int n = b->tree.n_v;
   if (r >= n || c >= n) return r == c ? 1.0 : 0.0;
@@ -445,7 +445,7 @@ static PetscErrorCode block_diagonal(const body *base, double *d)
 {
   const articulated_body *b = const_articulated_of(base);
   for (int i = 0; i < (b->tree.n_v + 2) / 3; ++i)
-    for (int e = 0; e < 9; ++e) d[9 * i + e] += entry(b, 3 * i + e / 3, 3 * i + e % 3);
+    for (int e = 0; e < 9; ++e) d[9 * i + e] += articulated_body_entry(b, 3 * i + e / 3, 3 * i + e % 3);
   return PETSC_SUCCESS;
 }
 
@@ -464,18 +464,18 @@ static PetscErrorCode assemble(const body *base, const block_rows *H)
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j) {
       double *to = block_rows_at(H, base->first_block + i, base->first_block + j);
-      for (int e = 0; e < 9; ++e) to[e] += entry(b, 3 * i + e / 3, 3 * j + e % 3);
+      for (int e = 0; e < 9; ++e) to[e] += articulated_body_entry(b, 3 * i + e / 3, 3 * j + e % 3);
     }
   return PETSC_SUCCESS;
 }
 
 static void set_definite(body *b, bool is_wanted) { (void)b, (void)is_wanted; }
 
-static PetscErrorCode end_step(body *base, const double *v, step_status *verdict)
+static PetscErrorCode end_step(body *base, const double *v, step_status *status)
 {
   articulated_body *b = articulated_of(base);
   articulated_tree *t = &b->tree;
-  (void)verdict;
+  (void)status;
   PetscFunctionBegin;
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
   articulated_tree_pose(t, b->q1, b->R1, b->p1);
@@ -538,7 +538,7 @@ static void constraints(const body *base, body_constraints *out)
   *out = (body_constraints){.n = b->n_laws, .law = b->law, .start = b->row_start, .dof = b->row_dof, .value = b->row_value};
 }
 
-static PetscErrorCode restored(void *context)
+static PetscErrorCode articulated_body_restored(void *context)
 {
   update_links(context);
   return PETSC_SUCCESS;
@@ -554,19 +554,19 @@ static PetscErrorCode fields(body *base, field_table *table)
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_q, b, &g));
   PetscCall(field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT,
                             "of joints, rad or m; quaternions (w, x, y, z)"));
-  g->restored = restored;
+  g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
   PetscCall(field_table_add(table, g, "velocity", "1", FIELD_F64, 1, &b->v, FIELD_CHECKPOINT, "of joints, rad/s or m/s"));
   PetscCall(field_table_add(table, g, "torque", "1", FIELD_F64, 1, &b->torque, FIELD_CHECKPOINT, "of motors, N m or N"));
-  g->restored = restored;
+  g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/links", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_links, b, &g));
   PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
                             "of the centres of mass of links, mean over the last step"));
   PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
   PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the centres of mass of links"));
-  g->restored = restored;
+  g->restored = articulated_body_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -576,7 +576,7 @@ static body *const *parts(const body *base, int *n)
   return const_articulated_of(base)->part;
 }
 
-static void describe(const body *base, FILE *out)
+static void articulated_body_describe(const body *base, FILE *out)
 {
   const articulated_body *b = const_articulated_of(base);
   fprintf(out, "%d links, %d degrees of freedom", b->tree.n, b->tree.n_v);
@@ -671,7 +671,7 @@ const body_ops articulated_body_ops = {
   .set_definite   = set_definite,
   .parts          = parts,
   .length         = length,
-  .describe       = describe,
+  .describe       = articulated_body_describe,
   .destroy        = destroy_articulated,
 };
 

@@ -1,5 +1,4 @@
-/* Articulated bodies: trees of rigid links in joint coordinates, with limits, friction, motors, prescribed joints and closed
- * loops.
+/* Articulated bodies: trees of rigid links in joint coordinates, with limits, friction, motors, prescribed joints and closed loops.
  *
  * The body is a system of n_v velocities, three to a block; the last block is filled with components that stay 0. Its links are
  * bodies of the scene that this body carries: rigid in shape and pose, with the velocity J(q0, x) v at a point. A step goes from

@@ -872,7 +872,7 @@ PetscErrorCode articulated_body_create(const body_request *r, const body_world *
 
 /* ---- row of the registry of kinds ---- */
 
-static PetscErrorCode create(const body_request *r, body_world *w, diagnostics *d, body **out)
+static PetscErrorCode articulated_build_create(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
   articulated_body *a;
   PetscFunctionBegin;
@@ -886,4 +886,4 @@ const body_kind articulated_body_kind = {.name     = "articulated",
                                           .keys     = &articulated_body_table,
                                           .ops      = &articulated_body_ops,
                                           .material = BODY_MATERIAL_OPTIONAL,
-                                          .create   = create};
+                                          .create   = articulated_build_create};

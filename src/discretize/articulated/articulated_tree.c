@@ -1,3 +1,4 @@
+/* Trees of rigid links in reduced coordinates, see articulated_tree.h. */
 #include "discretize/articulated/articulated_tree.h"
 #include "core/memory.h"
 #include "core/quaternion.h"
@@ -91,7 +92,7 @@ void articulated_tree_rest(const articulated_tree *t, double *q)
   }
 }
 
-static void turn(const double q[4], const double w[3], double dt, double out[4])
+static void articulated_tree_turn(const double q[4], const double w[3], double dt, double out[4])
 {
   double theta[3], by[4];
   v3_scale(theta, dt, w);
@@ -109,10 +110,10 @@ static void advance_joint(const articulated_tree *t, int i, const double *q, con
   for (int j = 0; j < t->rate_start[i + 1] - k; ++j) rate[j] = t->factor[k + j] * v[t->dof[k + j]];
   switch ((joint_type)t->type[i]) {
   case JOINT_FIXED: break;
-  case JOINT_BALL: turn(own, rate, dt, to); break;
+  case JOINT_BALL: articulated_tree_turn(own, rate, dt, to); break;
   case JOINT_FREE:
     for (int j = 0; j < 3; ++j) to[j] = own[j] + dt * rate[j];
-    turn(own + 3, rate + 3, dt, to + 3);
+    articulated_tree_turn(own + 3, rate + 3, dt, to + 3);
     break;
   case JOINT_PLANAR:
     for (int j = 0; j < 3; ++j) to[j] = own[j] + dt * rate[j];

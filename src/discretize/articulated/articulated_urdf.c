@@ -62,8 +62,6 @@ static PetscErrorCode urdf_put_numbers(const urdf *u, document_node *map, const 
 /* Write the <collision> elements of a link as the `shape` of `map`. */
 static PetscErrorCode urdf_read_shapes(const urdf *u, const urdf_link *l, document_node *map);
 
-/* ---- attributes and values ------------------------------------------------------------------------------------------------ */
-
 /* ---- attributes ------------------------------------------------------------------------------------------------------ */
 
 static void urdf_name_of(const xml_element *e, size_t size, char *text)
@@ -353,8 +351,6 @@ static PetscErrorCode urdf_read_shapes(const urdf *u, const urdf_link *l, docume
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the whole URDF -------------------------------------------------------------------------------------------------------- */
-
 /* ---- links ----------------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const urdf_pose *base, document_node *map)
@@ -516,7 +512,7 @@ static const char *link_named(const urdf *u, const xml_element *joint, const cha
   return name;
 }
 
-static void join(urdf *u, const xml_element *e)
+static void urdf_read_joint(urdf *u, const xml_element *e)
 {
   const char *parent = link_named(u, e, "parent"), *child = link_named(u, e, "child");
   const int   i = find_urdf_link(u, child), up = find_urdf_link(u, parent);
@@ -555,7 +551,7 @@ static PetscErrorCode read_links(urdf *u, int *root)
     u->link[u->n++] = (urdf_link){.e = e, .name = xml_attribute(e, "name"), .parent = -1};
   }
   for (int k = 0; k < robot->n; ++k)
-    if (strcmp(robot->child[k]->name, "joint") == 0) join(u, robot->child[k]);
+    if (strcmp(robot->child[k]->name, "joint") == 0) urdf_read_joint(u, robot->child[k]);
   if (u->n == 0) COMPLAIN(u, robot, "has no links");
   for (int i = 0; i < u->n; ++i) {
     if (u->link[i].joint) continue;
@@ -590,7 +586,7 @@ static void place_links(urdf *u, int root, const urdf_pose *base)
     }
 }
 
-/* What carries the root. */
+/* The job entry of the base that carries the root. */
 static PetscErrorCode write_base(const urdf *u, int root, const char *base, document_node *joints)
 {
   const urdf_link *l = &u->link[root];

@@ -1,3 +1,4 @@
+/* XML reader, see xml.h: callbacks of expat build a tree of elements. */
 #include "discretize/articulated/xml.h"
 #include "core/memory.h"
 #include "core/diagnostics.h"
@@ -17,7 +18,7 @@ typedef struct {
 } reading;
 
 /* Append a child; the capacity doubles. */
-static PetscErrorCode append(reading *r, xml_element *parent, xml_element *child)
+static PetscErrorCode xml_append(reading *r, xml_element *parent, xml_element *child)
 {
   PetscFunctionBegin;
   if ((parent->n & (parent->n - 1)) == 0) {
@@ -47,7 +48,7 @@ static PetscErrorCode open_element(reading *r, const char *name, const char **at
     PetscCheck(e->attribute[k] && e->text[k], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for %s", r->file);
   }
   PetscCheck(e->name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for %s", r->file);
-  if (r->at) PetscCall(append(r, r->at, e));
+  if (r->at) PetscCall(xml_append(r, r->at, e));
   else r->root = e;
   r->at = e;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -161,25 +161,24 @@ typedef struct {
 typedef struct {
   const char *kind;
   /* Start a step at time t: transfer, sort, determine the active blocks. *n_blocks is the number of unknown blocks. */
-  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict);
+  PetscErrorCode (*begin_step)(body *b, double t, double dt, int64_t *n_blocks, step_status *status);
   /* v0 [n_blocks][3]: velocity at the start of the step. */
   PetscErrorCode (*velocity)(const body *b, double *v0);
   /* scale [n_blocks][3]: diag(M), kg (or kg m^2 for angular blocks), all > 0: preconditioning, residual norms. */
   PetscErrorCode (*mass)(const body *b, double *scale);
   /* g += M (v - v0) - dt (f_internal + f_gravity), v = v0 + z [n_blocks][3]. With `with_tangent` also caches what
-   * tangent() needs. If a value is not finite or an element is inverted, *verdict is set and g is unspecified. */
-  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_status *verdict);
+   * tangent() needs. If a value is not finite or an element is inverted, *status is set and g is unspecified. */
+  PetscErrorCode (*residual)(body *b, const double *v, double *g, bool with_tangent, step_status *status);
   /* y += H x, or y += H^T x, at the state of the last residual(with_tangent = true); without contact. */
   PetscErrorCode (*tangent)(const body *b, const double *x, double *y, bool is_transposed);
   /* y += H x in single precision, for linear solves: relative error 1e-6 of the summed terms. want_single(true) must be called
-   * before
-   * that residual. Either both functions are present or both are NULL; NULL: only the double-precision product exists. */
+   * before that residual. Either both functions are present or both are NULL; NULL: only the double-precision product exists. */
   void (*want_single)(body *b, bool is_wanted);
   PetscErrorCode (*tangent_single)(const body *b, const double *x, double *y);
   /* d [n_blocks][9] += the 3x3 diagonal blocks of H. */
   PetscErrorCode (*block_diagonal)(const body *b, double *d);
-  /* Accept v [n_blocks][3] as the solution of the step. If it violates a limit (CFL), *verdict is set and nothing is changed. */
-  PetscErrorCode (*end_step)(body *b, const double *v, step_status *verdict);
+  /* Accept v [n_blocks][3] as the solution of the step. If it violates a limit (CFL), *status is set and nothing is changed. */
+  PetscErrorCode (*end_step)(body *b, const double *v, step_status *status);
   /* Sums over the body for the history. The work of gravity and internal dissipation are not separated; see body_totals. */
   PetscErrorCode (*totals)(const body *b, const double gravity[3], body_totals *out);
   /* Register the state in the field table: checkpoint, restart and frames. */
@@ -196,8 +195,7 @@ typedef struct {
   int (*point_row)(const body *b, int64_t i, int32_t *block, double *weight);
   /* For points that fill a volume. point_radius: radius of the ball that point i represents [m]. point_row_beside: the row of the
    * material at x_i + beside, accurate to first order: sum w = 1, sum w x_block = x_i + beside. A force applied there conserves
-   * linear
-   * and angular momentum. Both or neither (NULL). */
+   * linear and angular momentum. Both or neither (NULL). */
   double (*point_radius)(const body *b, int64_t i);
   int (*point_row_beside)(const body *b, int64_t i, const double beside[3], int32_t *block, double *weight);
   void (*destroy)(body **b);
@@ -230,11 +228,9 @@ typedef struct {
   void (*nodes)(const body *b, body_nodes *out);
   /* The fibres of the body, curves with a thickness. A smooth curve is approximated by a sufficient number of segments. */
   void (*segments)(const body *b, body_segments *out);
-  /* Velocity of the material at a spot as a linear map of the body's own blocks: v = sum_k J_k v[block_k], J_k [9] row-major, for
-   * a state
-   * at the start of the step. Returns the number of blocks, at most LOCATION_MAX_BLOCKS. NULL: the map follows from the kind of
-   * feature:
-   * weights of point_row, of the two nodes of a segment, of the three nodes of a triangle, or a rigid motion. */
+  /* Velocity of the material at a spot as a linear map of the body's own blocks: v = sum_k J_k v[block_k], J_k [9] row-major, for a
+   * state at the start of the step. Returns the number of blocks, at most LOCATION_MAX_BLOCKS. NULL: the map follows from the kind
+   * of feature: weights of point_row, of the two nodes of a segment, of the three nodes of a triangle, or a rigid motion. */
   int (*location_jacobian)(const body *b, const body_contact_location *spot, int32_t *block, double (*J)[9]);
   /* Pose of a rigid body or obstacle: at time t (v == NULL), or at t + dt for trial velocities v. v is the slice of the body that
    * carries the unknowns, if there is one. */
@@ -254,10 +250,8 @@ typedef struct {
   int64_t (*prescribed)(const body *b, const int64_t **dof, const double **velocity);
 
   /* Dependent blocks of this step: their velocities are weighted sums of those of other blocks. *follower [n] body-local; the
-   * entries of
-   * one block are consecutive; a leader is never a dependent block. Borrowed until end_step. The formulation transfers the forces
-   * of
-   * dependent blocks to their leaders; see sim/step/followers.h. NULL: none. */
+   * entries of one block are consecutive; a leader is never a dependent block. Borrowed until end_step. The formulation transfers
+   * the forces of dependent blocks to their leaders, see sim/step/dependent_nodes.h. NULL: none. */
   int64_t (*followers)(const body *b, const body_dependent_block **follower);
 
   /* For preconditioners that need a matrix; both or neither (NULL). Indices of `couplings` are body-local, those of H global. */
@@ -272,8 +266,8 @@ typedef struct {
   /* From the next evaluation on, tangents are symmetric and positive definite (is_wanted; indefinite contributions are omitted) or
    * exact, which is the initial setting. NULL: there is no choice. */
   void (*set_definite)(body *b, bool is_wanted);
-  /* For materials whose law is linearised about the rotations at the start of the step: use the rotations that result from
-   * v [n_blocks][3] instead, from the next evaluation to the end of the step. False: the body has no such material and nothing
+  /* For materials whose law is linearised about the rotations at the start of the step: use the rotations at the velocities v
+   * [n_blocks][3] instead, from the next evaluation to the end of the step. False: the body has no such material and nothing
    * changes. NULL: never. */
   bool (*relinearise)(body *b, const double *v);
   /* Name of the part to which velocity component `dof` belongs, for reports; owned by the body. NULL: the name of the body. */

@@ -23,8 +23,7 @@ typedef enum {
 } step_code;
 
 /* `body` is borrowed (a name owned by the scene), NULL if unknown. `where` is the smallest index of a point of that body that
- * violates
- * the condition, -1 if unknown; the report is therefore independent of the number of threads. */
+ * violates the condition, -1 if unknown; the report is therefore independent of the number of threads. */
 typedef struct {
   step_code   code;
   const char *body;

@@ -123,7 +123,7 @@ static PetscErrorCode make_sheet(const sheet_spec *spec, const body_request *r, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Cloth may be open, meet itself in a vertex and have either side outside. */
+/* A cloth mesh may be open, and several sheets may share a vertex. Either side of it can be outside. */
 static PetscErrorCode check_mesh(const char *file, const triangle_mesh *m)
 {
   triangle_mesh_defects defects;
@@ -230,7 +230,7 @@ static PetscErrorCode make_body(const body_request *r, const body_world *w, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both keys, neither, or some that go with the other one: false after a complaint. */
+/* Both keys, neither, or a key that requires the other one; false after a diagnostic. */
 static bool check_keys(const cloth_body_spec *spec, const body_request *r, diagnostics *d)
 {
   const int  before  = diagnostics_count(d);

@@ -1,3 +1,4 @@
+/* Cloth meshes, see cloth_mesh.h. */
 #include "discretize/cloth/cloth_mesh.h"
 #include "core/memory.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
@@ -21,7 +22,7 @@ PetscErrorCode cloth_sheet(const double corner[3], const double u[3], const doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void add(int32_t *list, int64_t *n, int32_t a, int32_t b)
+static void cloth_mesh_add(int32_t *list, int64_t *n, int32_t a, int32_t b)
 {
   list[2 * *n]     = a;
   list[2 * *n + 1] = b;
@@ -41,12 +42,12 @@ PetscErrorCode cloth_links_create(const triangle_mesh *m, const int64_t *cells, 
     const int32_t *end = t->edge + 2 * e, *side = t->edge_triangle + 2 * e;
     const bool     is_diagonal = cells && end[1] - end[0] != 1 && end[1] - end[0] != cells[0] + 1;
     int32_t        tip[2]      = {-1, -1};
-    add(is_diagonal ? out->shear : out->stretch, is_diagonal ? &out->n_shear : &out->n_stretch, end[0], end[1]);
+    cloth_mesh_add(is_diagonal ? out->shear : out->stretch, is_diagonal ? &out->n_shear : &out->n_stretch, end[0], end[1]);
     if (side[1] < 0) continue;
     for (int k = 0; k < 2; ++k)
       for (int i = 0; i < 3; ++i)
         if (t->side_edge[3 * (int64_t)side[k] + i] == e) tip[k] = t->tri[3 * (int64_t)side[k] + i];
-    add(is_diagonal ? out->shear : out->across, is_diagonal ? &out->n_shear : &out->n_across, tip[0], tip[1]);
+    cloth_mesh_add(is_diagonal ? out->shear : out->across, is_diagonal ? &out->n_shear : &out->n_across, tip[0], tip[1]);
     /* In the first triangle the corner after the tip begins the edge. */
     const int     i    = triangle_topology_corner(t, side[0], tip[0]);
     const int32_t from = t->tri[3 * (int64_t)side[0] + (i + 1) % 3], to = t->tri[3 * (int64_t)side[0] + (i + 2) % 3];

@@ -1,4 +1,5 @@
-/* The surface of a piece of cloth, and what lies along and across its edges. */
+/* The triangle mesh of a piece of cloth: springs along and across its edges, and hinges between its triangles. Caller:
+ * cloth_body.c. */
 #ifndef SS_DISCRETIZE_CLOTH_CLOTH_MESH_H
 #define SS_DISCRETIZE_CLOTH_CLOTH_MESH_H
 #include "geometry/triangle_mesh/triangle_mesh.h"

@@ -1,3 +1,4 @@
+/* Bending hinges between triangles, see hinges.h. */
 #include "discretize/cloth/hinges.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -7,7 +8,7 @@
 
 typedef struct {
   double  beta;
-  bool    is_definite; /* what comes of turning the gradient is left out of the stiffness */
+  bool    is_definite; /* omit the stiffness due to the rotation of the gradient */
   double *stiffness, *rest; /* [n] c [J], theta0 */
   double *gradient[9];      /* [n] of theta by nodes 1, 2, 3 at the start of the step, if beta > 0 */
 } hinges;
@@ -76,7 +77,7 @@ static void arms(const element_row *x, int64_t e, double arm[9])
   for (int k = 0; k < 9; ++k) arm[k] = x[3 + k][e] - x[k % 3][e];
 }
 
-static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
+static int64_t hinges_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
                         element_row *f, element_row *S)
 {
   const hinges *h = context;
@@ -103,7 +104,7 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
   return n;
 }
 
-static void energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
+static void hinges_energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
 {
   const hinges *h = context;
   for (int64_t e = 0; e < n; ++e) {
@@ -136,7 +137,7 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
 
 static void set_definite(void *context, bool is_wanted) { ((hinges *)context)->is_definite = is_wanted; }
 
-static void destroy(void **context)
+static void hinges_destroy(void **context)
 {
   hinges *h = *context;
   memory_free(&h->stiffness);
@@ -146,7 +147,7 @@ static void destroy(void **context)
 }
 
 static const element_ops ops = {
-    .name = "hinges", .n_nodes = 4, .begin_step = begin_step, .evaluate = evaluate, .energy = energy, .destroy = destroy, .set_definite = set_definite};
+    .name = "hinges", .n_nodes = 4, .begin_step = begin_step, .evaluate = hinges_evaluate, .energy = hinges_energy, .destroy = hinges_destroy, .set_definite = set_definite};
 
 PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n, const int32_t *node)
 {

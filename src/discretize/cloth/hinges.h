@@ -2,13 +2,13 @@
  *
  *   E = c (theta - theta0)^2 / 2,   c = B |e|^2 / (A_1 + A_2)          e, A of the undeformed triangles
  *
- * theta: signed angle between the normals, 0 where flat; theta0 of the rest positions. Forces are minus the gradient of E and the stiffness is
- * its second derivative, so that bending conserves energy; the damping force -beta c (grad theta) (d theta / dt), with the gradient of the
- * start of the step, takes nothing from a rigid motion. The modes of bending are those of the element of
- * [BridsonMarinoFedkiw2003], whose force k_e |E|^2 / (|N_1| + |N_2|) sin(theta / 2) u is ours for k_e = 4 B and small angles; theirs is not
- * the gradient of an energy in the lengths of the deformed edges, hence this form (that of discrete shells, [GrinspunEtAl2003]).
- * Scale: a grid of squares bent to a cylinder about one of its directions has the energy of a plate of flexural rigidity B [J], exactly.
- * theta jumps where a hinge closes by more than 180 degrees, through itself. */
+ * theta: signed angle between the normals, 0 where flat; theta0 at the rest positions. Forces are minus the gradient of E, and the
+ * stiffness is its second derivative, so bending conserves energy. The damping force -beta c (grad theta) (d theta / dt) uses the
+ * gradient at the start of the step and is zero for rigid motions. The bending modes are those of [BridsonMarinoFedkiw2003]. Its force
+ * k_e |E|^2 / (|N_1| + |N_2|) sin(theta / 2) u equals this one for k_e = 4 B and small angles. It is not the gradient of an energy if
+ * edge lengths change, so this form is used (discrete shells, [GrinspunEtAl2003]). Scale: a grid of squares bent to a cylinder about
+ * one of its directions has exactly the energy of a plate of flexural rigidity B [J]. theta jumps where a hinge closes by more than
+ * 180 degrees. Caller: cloth_body.c. */
 #ifndef SS_DISCRETIZE_CLOTH_HINGES_H
 #define SS_DISCRETIZE_CLOTH_HINGES_H
 #include "discretize/nodal/nodal_body.h"

@@ -1,3 +1,4 @@
+/* Linear springs between pairs of nodes, see springs.h. */
 #include "discretize/cloth/springs.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -8,12 +9,12 @@
 typedef struct {
   element_ops ops; /* with the name of this set */
   double      k, beta;
-  bool        is_definite; /* what compression takes from the stiffness is left out */
+  bool        is_definite; /* omit the negative stiffness of compression */
   double     *length;       /* [n] m */
   double     *direction[3]; /* [n] at the start of the step, if beta > 0 */
 } springs;
 
-static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
+static int64_t springs_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
                         element_row *f, element_row *S)
 {
   const springs *s = context;
@@ -50,7 +51,7 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
   return n;
 }
 
-static void energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
+static void springs_stored_energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
 {
   const springs *s = context;
   for (int64_t e = 0; e < n; ++e) {
@@ -75,7 +76,7 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
 
 static void set_definite(void *context, bool is_wanted) { ((springs *)context)->is_definite = is_wanted; }
 
-static void destroy(void **context)
+static void springs_free(void **context)
 {
   springs *s = *context;
   memory_free(&s->length);
@@ -92,7 +93,7 @@ PetscErrorCode springs_add(nodal_body *b, const char *name, double k, double bet
   s->k    = k;
   s->beta = beta;
   s->ops  = (element_ops){
-       .name = name, .n_nodes = 2, .begin_step = begin_step, .evaluate = evaluate, .energy = energy, .destroy = destroy, .set_definite = set_definite};
+       .name = name, .n_nodes = 2, .begin_step = begin_step, .evaluate = springs_evaluate, .energy = springs_stored_energy, .destroy = springs_free, .set_definite = set_definite};
   PetscCall(nodal_body_add_set(b, &s->ops, n, node, &set));
   set->context = s;
   PetscCall(memory_alloc("springs", n, sizeof(double), &s->length));

@@ -3,13 +3,13 @@
  *   T = k (L / L0 - 1),   f_1 = -T u,   energy k L0 (L / L0 - 1)^2 / 2         u: from node 0 to node 1
  *   f_1 = -beta k / L0 u0 u0 . (v_1 - v_0)                                     damping; u0: u at the start of the step
  *
- * k [N] is force per strain, so that a chain of springs has the same stiffness however finely it is cut. The damping always
- * dissipates, and takes nothing from a rigid motion. A spring under compression has an indefinite stiffness; it is given as it is. */
+ * k [N] is force per strain, so a chain of springs has the same stiffness for any subdivision. The damping always dissipates energy
+ * and is zero for rigid motions. A compressed spring has an indefinite stiffness matrix, which is not modified. Caller: cloth_body.c. */
 #ifndef SS_DISCRETIZE_CLOTH_SPRINGS_H
 #define SS_DISCRETIZE_CLOTH_SPRINGS_H
 #include "discretize/nodal/nodal_body.h"
 
-/* Add springs node [n][2], relaxed at b's rest positions, to an unfinished body; name: static, for descriptions and verdicts.
+/* Add springs node [n][2], relaxed at b's rest positions, to an unfinished body; name: static, for descriptions and the step status.
  * k >= 0 [N], beta >= 0 [s]. Fails with PETSC_ERR_USER_INPUT for a spring without length. */
 PetscErrorCode springs_add(nodal_body *b, const char *name, double k, double beta, int64_t n, const int32_t *node);
 #endif

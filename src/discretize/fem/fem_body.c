@@ -117,7 +117,7 @@ static PetscErrorCode mesh_file(const file_spec *f, tet_mesh **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both keys, neither, or some that go with the other one: false after a complaint. */
+/* Both keys, neither, or a key that requires the other one; false after a diagnostic. */
 static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnostics *d)
 {
   const int before = diagnostics_count(d);
@@ -152,7 +152,7 @@ static PetscErrorCode make_mesh(const fem_body_spec *spec, const body_request *r
     snprintf(path, sizeof path, "%s.shape", r->path);
     PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &s));
     if (s && s->is_bounded) code = mesh_shape(spec, s, r, d, out);
-    else if (s) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to mesh: fem wants a shape that ends on every side");
+    else if (s) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to mesh: fem requires a bounded shape");
     shape_destroy(&s);
   }
   if (diagnostics_take(d, r->node, r->path, spec->mesh ? "mesh.path" : "shape", code)) tet_mesh_destroy(out);
@@ -195,7 +195,7 @@ static PetscErrorCode fem_create(const body_request *r, body_world *w, diagnosti
   *out = NULL;
   if (!r->material) PetscFunctionReturn(PETSC_SUCCESS);
   if (!material_is_elastic(r->material)) {
-    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; a body of kind fem wants an elastic one", r->material->name, r->material->law->name);
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) is not elastic; a body of kind fem requires an elastic material", r->material->name, r->material->law->name);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(make_mesh(r->spec, r, d, &mesh));

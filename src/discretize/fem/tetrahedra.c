@@ -1,10 +1,11 @@
+/* Linear tetrahedra, see tetrahedra.h: forces, tangents and damping, vectorised over elements. */
 #include "discretize/fem/tetrahedra.h"
 #include "core/math3.h"
 #include "core/memory.h"
 #include "core/svd3.h"
 #include <string.h>
 
-/* What loops over batches of tetrahedra share. Rows are [component][element of the batch]; per-element data of a set are
+/* Shared by loops over batches of tetrahedra. Rows are [component][element of the batch]; per-element data of a set are
  * component-major, gradient[3 a + k][element]: component k of the gradient of the shape function of corner a + 1. Corner 0 has
  * minus the sum of the others. */
 
@@ -45,21 +46,21 @@ static void tetrahedra_corner_forces(int64_t n, const double *restrict volume, d
 
 /* ==== damping =============================================================================================================== */
 
-/* Stiffness-proportional damping of linear tetrahedra: f = -K v, with K >= 0 symmetric and fixed for a step, of what elements are at
- * its start.
+/* Stiffness-proportional damping of linear tetrahedra: f = -K v, with K >= 0 symmetric, computed at the start of the step and
+ * constant during it.
  *
  *   spatial  f_a = -beta v (2 mu D + lambda tr(D) 1) grad n_a    D = sym(sum_b v_b (x) grad n_b); v, n_a: of the element as it is
  *   polar    f   = -beta sum V G^T dP/dF(R) G v                  dP/dF(R) : X = R (2 mu sym(R^T X) + lambda tr(R^T X) 1)
  *   green    f   = -dE_v/dv, E_v = beta/2 sum V E' : C : E'      E' = sym(F^T F'), F' = G v = sum_b v_b (x) grad N_b
  *
  * V, grad N_a are those of the undeformed element, R the rotation of the polar decomposition of F, mu and lambda of small strains,
- * C : E = 2 mu E + lambda tr(E) 1. All are beta K of the undeformed solid, turned with it, where F is a rotation; then a mode of
- * angular frequency omega has damping ratio beta omega / 2. All keep linear momentum and only lose energy. Spatial and green do
- * nothing to any rigid motion and keep angular momentum; polar does not where F is no rotation: its torque is linear in the strain.
- * Polar and green stay bounded where an element is flat, or inverted; spatial grows without bound as one is flattened.
+ * C : E = 2 mu E + lambda tr(E) 1. If F is a rotation, all are beta K of the undeformed solid, rotated with it; a mode of
+ * angular frequency omega then has damping ratio beta omega / 2. All conserve linear momentum and only lose energy. Spatial and green
+ * are zero for rigid motions and conserve angular momentum. Polar does not if F is no rotation: its torque is linear in the strain.
+ * Polar and green stay bounded for flat or inverted elements; spatial grows without bound as an element becomes flat.
  *
- * Source: [MarquezRazonEtAl2023, sec. 8] (polar, with the opposite sign of K: as printed it pumps energy); [hybrid, sec. 4]
- * (green). */
+ * Source: [MarquezRazonEtAl2023, sec. 8] (polar, with the opposite sign of K: as printed it increases energy); the green form
+ * is derived here. */
 typedef struct {
   nodal_damping_form form;
   double             beta, mu, lambda; /* s, Pa, Pa; beta 0: no damping, and no arrays */
@@ -70,7 +71,7 @@ typedef struct {
   double            *start[9];     /* [n] at the start of the step: grad n_a (spatial), R grad N_a (polar), F (green) */
 } tetrahedra_damping;
 
-/* Form, beta, mu, lambda, n and what is borrowed are set in *d, the rest is zero. */
+/* Form, beta, mu, lambda, n and borrowed pointers are set in *d, the rest is zero. */
 static PetscErrorCode tetrahedra_damping_create(tetrahedra_damping *d)
 {
   PetscFunctionBegin;
@@ -89,7 +90,7 @@ static void tetrahedra_damping_destroy(tetrahedra_damping *d)
 /* ---- the start of a step -------------------------------------------------------------------------------------------------- */
 
 /* Volumes and gradients of elements as they are: row a of the inverse of the edges is grad n_(a+1), their determinant 6 v. */
-static void take_shapes(tetrahedra_damping *d, const int32_t *node, const double *x)
+static void compute_element_shapes(tetrahedra_damping *d, const int32_t *node, const double *x)
 {
 #pragma omp parallel for schedule(static)
   for (int64_t e = 0; e < d->n; ++e) {
@@ -102,7 +103,7 @@ static void take_shapes(tetrahedra_damping *d, const int32_t *node, const double
   }
 }
 
-/* q_a = R grad N_a, R = U V^T: what dP/dF(R) does to v with grad N_a, the spatial viscosity does with q_a. */
+/* q_a = R grad N_a, R = U V^T: dP/dF(R) acts on v with grad N_a as the spatial viscosity does with q_a. */
 static void turn_gradients(tetrahedra_damping *d, int64_t first, int64_t n, const element_row *F)
 {
   element_row U[9], sigma[3], V[9];
@@ -121,7 +122,7 @@ static void turn_gradients(tetrahedra_damping *d, int64_t first, int64_t n, cons
     }
 }
 
-static void take_deformations(tetrahedra_damping *d, const int32_t *node, const double *x)
+static void compute_deformations(tetrahedra_damping *d, const int32_t *node, const double *x)
 {
 #pragma omp parallel for schedule(static)
   for (int64_t first = 0; first < d->n; first += ELEMENT_BATCH) {
@@ -143,9 +144,9 @@ static void tetrahedra_damping_begin(tetrahedra_damping *d, const int32_t *node,
 {
   if (!(d->beta > 0.0)) return;
   if (d->form == NODAL_DAMPING_SPATIAL)
-    take_shapes(d, node, x);
+    compute_element_shapes(d, node, x);
   else
-    take_deformations(d, node, x);
+    compute_deformations(d, node, x);
 }
 
 /* ---- spatial, polar: an isotropic viscosity, gradients q_a ------------------------------------------------------------------ */
@@ -162,7 +163,7 @@ static void isotropic_stress(const tetrahedra_damping *d, int64_t n, const eleme
   }
 }
 
-/* Block (a, b) of S += weight (mu q_b q_a^T + lambda q_a q_b^T), q_a = q[3 a ..]: what both viscosities have in common. */
+/* Block (a, b) of S += weight (mu q_b q_a^T + lambda q_a q_b^T), q_a = q[3 a ..]: common to both viscosities. */
 static void add_dyads(const tetrahedra_damping *d, int a, int b, int64_t n, const double *restrict weight, const element_row *q,
                       element_row *S)
 {
@@ -287,11 +288,11 @@ static void tetrahedra_damping_add(const tetrahedra_damping *d, int64_t first, i
 
 typedef struct {
   const material    *material;
-  bool               is_definite; /* what of the tangent would not be is left out */
+  bool               is_definite; /* omit the indefinite part of the tangent */
   int64_t            n;
   double            *volume;      /* [n] */
   double            *gradient[9]; /* gradients of the shape functions of corners 1, 2, 3 (corner 0: minus their sum), [3 corner + k][n] */
-  double            *start[9];    /* deformation gradient at the start of the step, if the law asks for it */
+  double            *start[9];    /* deformation gradient at the start of the step, if the law uses it */
   tetrahedra_damping damping;
 } tetrahedra;
 
@@ -349,7 +350,7 @@ static void add_stiffness(const tetrahedra *t, int64_t first, int64_t n, double 
   }
 }
 
-static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
+static int64_t tetrahedra_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
                         element_row *S)
 {
   const tetrahedra *t = context;
@@ -370,7 +371,7 @@ static int64_t evaluate(const void *context, int64_t first, int64_t n, double dt
   return n;
 }
 
-static void energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
+static void tetrahedra_energy(const void *context, int64_t first, int64_t n, const element_row *x, double *out)
 {
   const tetrahedra *t = context;
   element_row       F[9];
@@ -406,7 +407,7 @@ static void begin_step(void *context, int64_t n, const int32_t *node, const doub
 
 static void set_definite(void *context, bool is_wanted) { ((tetrahedra *)context)->is_definite = is_wanted; }
 
-static void destroy(void **context)
+static void tetrahedra_destroy(void **context)
 {
   tetrahedra *t = *context;
   tetrahedra_damping_destroy(&t->damping);
@@ -421,15 +422,15 @@ static void destroy(void **context)
 static const element_ops ops = {.name       = "tetrahedra",
                                 .n_nodes    = 4,
                                 .begin_step = begin_step,
-                                .evaluate   = evaluate,
-                                .energy     = energy,
-                                .destroy    = destroy,
+                                .evaluate   = tetrahedra_evaluate,
+                                .energy     = tetrahedra_energy,
+                                .destroy    = tetrahedra_destroy,
                                 .set_definite = set_definite,
                                 .relinearise  = relinearise};
 
 /* ---- making them --------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode allocate(tetrahedra *t)
+static PetscErrorCode tetrahedra_allocate(tetrahedra *t)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("tetrahedra", t->n, sizeof(double), &t->volume));
@@ -448,7 +449,7 @@ PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, nodal_damping_fo
   PetscCall(memory_alloc("tetrahedra", 1, sizeof *t, &t));
   set->context = t;
   *t           = (tetrahedra){.material = m, .n = n};
-  PetscCall(allocate(t));
+  PetscCall(tetrahedra_allocate(t));
   t->damping = (tetrahedra_damping){.form = form, .beta = beta, .n = n, .volume = t->volume, .gradient = t->gradient};
   material_small_strain(m, &t->damping.mu, &t->damping.lambda);
   PetscCall(tetrahedra_damping_create(&t->damping));
@@ -463,7 +464,7 @@ PetscErrorCode tetrahedra_add(nodal_body *b, const material *m, nodal_damping_fo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- what others want to know ---------------------------------------------------------------------------------------------- */
+/* ---- queries ---- */
 
 /* P F^T / J of element e of a set, times its volume. */
 static bool add_cauchy(const tetrahedra *t, int64_t e, const double c[12], double sigma[9], double *volume)

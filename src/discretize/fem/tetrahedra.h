@@ -2,7 +2,7 @@
  *
  *   F = sum_a x_a grad N_a,   f_a = -V P(F) grad N_a            V, grad N_a of the undeformed element
  *
- * and stiffness-proportional damping, in one of the forms of tetrahedra.c.                                      */
+ * and stiffness-proportional damping, in one of the forms of tetrahedra.c. Caller: fem_body.c.                                      */
 #ifndef SS_DISCRETIZE_FEM_TETRAHEDRA_H
 #define SS_DISCRETIZE_FEM_TETRAHEDRA_H
 #include "discretize/material/material.h"

@@ -1,3 +1,4 @@
+/* Error norms of tetrahedra, see tetrahedra_error.h. */
 #include "discretize/fem/tetrahedra_error.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -27,7 +28,7 @@ static void quadrature(quadrature_point q[N_POINTS])
 }
 
 /* sum_a at_a x_a over the corners. */
-static void interpolate(const int32_t *node, const double *x, const double at[4], double out[3])
+static void tetrahedra_error_interpolate(const int32_t *node, const double *x, const double at[4], double out[3])
 {
   v3_set(out, 0.0, 0.0, 0.0);
   for (int a = 0; a < 4; ++a) v3_axpy(out, at[a], x + 3 * (int64_t)node[a]);
@@ -44,15 +45,15 @@ static double square_error(const nodal_body *b, const int32_t *node, const doubl
                            const double at[4])
 {
   double X[3], x[3], e[9], expected[9], square = 0.0;
-  interpolate(node, b->rest, at, X);
-  interpolate(node, b->x, at, x);
+  tetrahedra_error_interpolate(node, b->rest, at, X);
+  tetrahedra_error_interpolate(node, b->x, at, x);
   if (of == TETRAHEDRA_GRADIENT) {
     vector_field_gradient(f, X, x, t, F, expected);
     for (int k = 0; k < 9; ++k) e[k] = F[k] - (k % 4 == 0) - expected[k], square += e[k] * e[k];
     return square;
   }
   vector_field_at(f, X, x, t, expected);
-  if (of == TETRAHEDRA_VELOCITY) interpolate(node, b->v, at, e);
+  if (of == TETRAHEDRA_VELOCITY) tetrahedra_error_interpolate(node, b->v, at, e);
   else v3_sub(e, x, X);
   v3_axpy(e, -1.0, expected);
   return v3_dot(e, e);

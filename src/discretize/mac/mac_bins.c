@@ -1,3 +1,4 @@
+/* Particles sorted by grid cell, see mac_bins.h: counting sort. */
 #include "discretize/mac/mac_bins.h"
 #include "core/memory.h"
 #include "core/sort.h"
@@ -10,7 +11,7 @@ void mac_bins_destroy(mac_bins *b)
   *b = (mac_bins){0};
 }
 
-static PetscErrorCode reserve(mac_bins *b, int64_t n_slots)
+static PetscErrorCode mac_bins_reserve(mac_bins *b, int64_t n_slots)
 {
   const int64_t n = b->n;
   PetscFunctionBegin;
@@ -71,7 +72,7 @@ PetscErrorCode mac_bins_fill(mac_bins *b, const mac_grid *g, int n_sets, const i
   for (int s = 0; s < n_sets; ++s) b->n += n[s];
   PetscCheck(b->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " particles on one grid; expected less than 2^31",
              b->n);
-  PetscCall(reserve(b, g->n_slots));
+  PetscCall(mac_bins_reserve(b, g->n_slots));
   find_cells(b, g, n_sets, n, x);
   while (g->n_slots >> n_bits) ++n_bits;
   if (is_sorted(b)) {

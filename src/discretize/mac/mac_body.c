@@ -1,3 +1,4 @@
+/* Bodies of kind mac: job keys and creation of the shared domain. See mac_body.h. */
 #include "discretize/mac/mac_body.h"
 #include "core/memory.h"
 #include "core/sort.h"

@@ -82,7 +82,7 @@ typedef struct {
   neighbours all;
 } surroundings;
 
-static void append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers,
+static void mac_correction_append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers,
                    neighbours *out)
 {
   const double *restrict X = c->bins.x[0] + first, *restrict Y = c->bins.x[1] + first, *restrict Z = c->bins.x[2] + first,
@@ -135,12 +135,12 @@ static void load_row(const mac_correction *c, const mac_grid *g, const double fr
     if (slot < 0 || c->bins.start[slot] == c->bins.start[slot + 1]) continue;
     const double here = image_of(g, 2, k, from[2]);
     if (c->bins.start[slot] != end || here != seen[2]) {
-      if (end > run) append(c, seen, inverse, run, end, has_multipliers, &s->all);
+      if (end > run) mac_correction_append(c, seen, inverse, run, end, has_multipliers, &s->all);
       run = c->bins.start[slot], seen[2] = here;
     }
     end = c->bins.start[slot + 1];
   }
-  if (end > run) append(c, seen, inverse, run, end, has_multipliers, &s->all);
+  if (end > run) mac_correction_append(c, seen, inverse, run, end, has_multipliers, &s->all);
 }
 
 static void surroundings_load(const mac_correction *c, const mac_grid *g, int64_t block, double R, bool has_multipliers,
@@ -377,7 +377,7 @@ static neighbours room_of(float *mine, int64_t room)
   return (neighbours){.x = {mine, mine + room, mine + 2 * room}, .volume = mine + 3 * room, .multiplier = mine + 4 * room};
 }
 
-static PetscErrorCode reserve(mac_correction *c, int64_t n, int64_t n_slots)
+static PetscErrorCode mac_correction_reserve(mac_correction *c, int64_t n, int64_t n_slots)
 {
   double **arrays[10] = {&c->slack,   &c->volume,  &c->reference, &c->multiplier, &c->wall[0],
                          &c->wall[1], &c->wall[2], &c->move[0],   &c->move[1],    &c->move[2]};
@@ -405,7 +405,7 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
   c->largest = 0.0;
   for (int s = 0; s < n_sets; ++s) c->largest = fmax(c->largest, packing[s].volume);
   PetscCall(mac_bins_fill(&c->bins, g, n_sets, n, (const double *const(*)[3])x));
-  PetscCall(reserve(c, c->bins.n, g->n_slots));
+  PetscCall(mac_correction_reserve(c, c->bins.n, g->n_slots));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->bins.n; ++i) {
     int32_t p = c->bins.order[i];

@@ -1,3 +1,4 @@
+/* The domain of all mac bodies, see mac_domain.h: functions of the body and the order of operations of a step. */
 #include "discretize/mac/mac_domain.h"
 #include <math.h>
 #include "core/math3.h"
@@ -172,7 +173,7 @@ PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], b
 static mac_domain       *domain_of(body *b) { return (mac_domain *)b; }
 static const mac_domain *domain_of_const(const body *b) { return (const mac_domain *)b; }
 
-static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   mac_domain *d = domain_of(b);
 
@@ -181,23 +182,23 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   d->dt          = dt;
   d->is_laid_out = false;
   *n_blocks = b->n_blocks = 0;
-  mac_check_cfl(d, true, verdict);
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  mac_check_cfl(d, true, status);
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mac_layout(d));
   PetscCall(mac_to_grid(d));
   d->is_laid_out = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
+static PetscErrorCode step_end(body *b, const double *v, step_status *status)
 {
   mac_domain *d = domain_of(b);
 
   PetscFunctionBeginUser;
   (void)v;
   SS_ASSERT(d->is_laid_out);
-  mac_check_cfl(d, false, verdict);
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  mac_check_cfl(d, false, status);
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mac_reserve_samples(d));
   mac_to_particles(d);
   for (int i = 0; i < d->bodies.n; ++i) PetscCall(mac_return_to_box(d, i));
@@ -251,9 +252,9 @@ static PetscErrorCode no_blocks(const body *b, double *out)
   (void)b, (void)out;
   return PETSC_SUCCESS;
 }
-static PetscErrorCode no_residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode no_residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {
-  (void)b, (void)v, (void)g, (void)with_tangent, (void)verdict;
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)status;
   return PETSC_SUCCESS;
 }
 static PetscErrorCode no_tangent(const body *b, const double *x, double *y, bool is_transposed)

@@ -666,7 +666,7 @@ static void from_density(mac_weights *w, const mac_grid *g, const mac_fraction_o
 }
 
 /* Interpolate between the surrounding centres outside solids. Centres beyond a wall have the mirrored values. */
-static bool interpolate(const mac_weights *w, const mac_grid *g, const double x[3], double *value)
+static bool mac_fractions_interpolate(const mac_weights *w, const mac_grid *g, const double x[3], double *value)
 {
   int32_t low[3];
   double  part[3], sum = 0.0, weight = 0.0;
@@ -727,7 +727,7 @@ static void extend_block(mac_weights *w, const mac_grid *g, int64_t b)
     double  x[3], image[3];
     if (!(w->center_open[slot] < 0.0)) continue;
     mac_grid_cell(g, slot, ijk), cell_center(g, ijk, x);
-    if (!find_image(w, g, b, (int)(slot % MAC_BLOCK), true, x, image) || !interpolate(w, g, image, &w->center[slot]))
+    if (!find_image(w, g, b, (int)(slot % MAC_BLOCK), true, x, image) || !mac_fractions_interpolate(w, g, image, &w->center[slot]))
       set_to_mean(w, g, slot);
   }
 }
@@ -778,7 +778,7 @@ void mac_weights_destroy(mac_weights *w)
   *w = (mac_weights){0};
 }
 
-static PetscErrorCode reserve(mac_weights *w, int64_t n)
+static PetscErrorCode mac_fractions_reserve(mac_weights *w, int64_t n)
 {
   int64_t *capacity = w->capacity;
   PetscFunctionBegin;
@@ -954,7 +954,7 @@ PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_
                                    const mac_solid *solids, const mac_fraction_options *o)
 {
   PetscFunctionBegin;
-  PetscCall(reserve(w, g->n_slots));
+  PetscCall(mac_fractions_reserve(w, g->n_slots));
   if (o->has_ghosts) PetscCall(reserve_ghosts(w, g->n_slots));
   PetscCall(compute_solid_fractions(w, g, n_solids, solids, o->is_area));
   compute_continuum_fractions(w, g, particles, o);

@@ -1,3 +1,4 @@
+/* The staggered grid, see mac_grid.h: blocks, cells and faces. */
 #include "discretize/mac/mac_grid.h"
 #include "core/memory.h"
 #include <omp.h>

@@ -1,3 +1,4 @@
+/* Hourglass control, see mac_hourglass.h. */
 #include "discretize/mac/mac_hourglass.h"
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"

@@ -1,3 +1,4 @@
+/* Warm start of pressure, stress and multipliers, see mac_memory.h. */
 #include "discretize/mac/mac_memory.h"
 #include "core/memory.h"
 
@@ -23,7 +24,7 @@ static uint64_t key_of_slot(const mac_grid *g, int64_t slot)
   return block * MAC_BLOCK + (uint64_t)(slot % MAC_BLOCK);
 }
 
-static PetscErrorCode reserve(mac_memory *m, int64_t n)
+static PetscErrorCode mac_memory_reserve(mac_memory *m, int64_t n)
 {
   PetscFunctionBegin;
   PetscCall(memory_reserve("remembered cells", n, sizeof *m->key, &m->capacity[0], &m->key));
@@ -56,7 +57,7 @@ PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_syst
 {
   int64_t n = 0, cell = 0, sample = 0;
   PetscFunctionBegin;
-  PetscCall(reserve(m, y->n_cells + y->n_stress));
+  PetscCall(mac_memory_reserve(m, y->n_cells + y->n_stress));
   while (cell < y->n_cells || sample < y->n_stress) {
     const int64_t at_cell   = cell < y->n_cells ? y->cell_slot[cell] : INT64_MAX,
                   at_sample = sample < y->n_stress ? y->stress_slot[sample] : INT64_MAX;
@@ -74,16 +75,16 @@ PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_syst
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode resize(void *context, int64_t n_rows)
+static PetscErrorCode mac_memory_resize(void *context, int64_t n_rows)
 {
   mac_memory *m = context;
   PetscFunctionBegin;
-  PetscCall(reserve(m, n_rows));
+  PetscCall(mac_memory_reserve(m, n_rows));
   m->n = n_rows;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode restored(void *context)
+static PetscErrorCode mac_memory_restored(void *context)
 {
   const mac_memory *m = context;
   PetscFunctionBegin;
@@ -98,8 +99,8 @@ PetscErrorCode mac_memory_fields(mac_memory *m, field_table *table)
   field_group *group;
   PetscFunctionBegin;
   PetscCall(field_table_add_group(table, "mac/memory", FIELD_GROUP_PLAIN, &m->n, m, &group));
-  group->resize   = resize;
-  group->restored = restored;
+  group->resize   = mac_memory_resize;
+  group->restored = mac_memory_restored;
   PetscCall(
       field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "which cell: 64 block + place in it"));
   PetscCall(field_table_add(table, group, "pressure", "Pa", FIELD_F64, 1, &m->pressure, FIELD_CHECKPOINT, "of the last step"));

@@ -1,3 +1,4 @@
+/* Sides of the mac domain as obstacles, see mac_side.h. */
 #include "discretize/mac/mac_side.h"
 #include "core/math3.h"
 #include "core/memory.h"

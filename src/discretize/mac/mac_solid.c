@@ -1,3 +1,4 @@
+/* Rigid bodies on the staggered grid, see mac_solid.h. */
 #include "discretize/mac/mac_solid.h"
 #include "core/math3.h"
 

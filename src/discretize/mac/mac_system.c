@@ -1,3 +1,4 @@
+/* Operators of a step on the staggered grid, see mac_system.h: numbering, assembly, products. */
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
 #include "discretize/mac/mac_velocity.h"
@@ -485,7 +486,7 @@ static bool is_known(const mac_assembly *c, int axis, int64_t slot, const int64_
   return c->s->mass[axis][slot] > 0.0 && c->y->weights.face_fluid[axis][slot] > 0.0 && !is_extrapolated_surface(c, axis, slot, tile, place);
 }
 
-static PetscErrorCode reserve(mac_system *y, int64_t n_slots)
+static PetscErrorCode mac_system_reserve(mac_system *y, int64_t n_slots)
 {
   PetscFunctionBegin;
   for (int a = 0; a < 3; ++a) {
@@ -501,7 +502,7 @@ static PetscErrorCode extrapolate_empty_faces(mac_assembly *c)
   const mac_state *s = c->s;
   mac_system      *y = c->y;
   PetscFunctionBegin;
-  PetscCall(reserve(y, c->g->n_slots));
+  PetscCall(mac_system_reserve(y, c->g->n_slots));
   #pragma omp parallel
   for (int a = 0; a < 3; ++a) {
     #pragma omp for schedule(static) nowait

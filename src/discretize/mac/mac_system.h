@@ -20,11 +20,10 @@
  * apply_wall_friction in mac_system.c. Edges on smooth walls have no stress.
  *
  * Friction at a surface below the material's own, mu < M: the stress that acts on the surface is scaled by mu / M, so that its
- * shear is at most mu p. The scaled stress is: the edges on a rough wall of the box; at a solid, all edges across which W_S of
- * the faces differs (these differences, the weights of an edge's force on the solid, add up to one across its surface); and,
- * where its surface is oblique to the grid, the normal components of all such cells. To keep weights continuous in the solid's
- * position, the scaling increases linearly over a difference of 0.03; this transmits up to 2 % of the material's own shear in
- * addition. */
+ * shear is at most mu p. The scaled stress is: the edges on a rough wall of the box; at a solid, all edges across which W_S of the
+ * faces differs (these differences, the weights of an edge's force on the solid, add up to one across its surface); and, where its
+ * surface is oblique to the grid, the normal components of all such cells. To keep weights continuous in the solid's position, the
+ * scaling increases linearly over a difference of 0.03; this transmits up to 2 % of the material's own shear in addition. */
 #ifndef SS_DISCRETIZE_MAC_MAC_SYSTEM_H
 #define SS_DISCRETIZE_MAC_MAC_SYSTEM_H
 #include "core/sparse_rows.h"

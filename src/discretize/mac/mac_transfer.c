@@ -629,7 +629,7 @@ static int64_t first_too_fast(const mac_domain *d, int b, bool is_own, double li
   return bad;
 }
 
-void mac_check_cfl(const mac_domain *d, bool is_own, step_status *verdict)
+void mac_check_cfl(const mac_domain *d, bool is_own, step_status *status)
 {
   const double limit = d->options->cfl * d->state.grid.h / d->dt, limit2 = limit * limit;
   double       fastest2 = 0.0;
@@ -646,7 +646,7 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_status *verdict)
   for (int b = 0; b < d->bodies.n; ++b) {
     const int64_t bad = first_too_fast(d, b, is_own, limit2);
     if (bad == d->bodies.particles[b]->n) continue;
-    *verdict = (step_status){isfinite(is_own ? particles_speed2(d->bodies.particles[b], bad) : fastest2) ? STEP_CFL_VIOLATED : STEP_NOT_FINITE,
+    *status = (step_status){isfinite(is_own ? particles_speed2(d->bodies.particles[b], bad) : fastest2) ? STEP_CFL_VIOLATED : STEP_NOT_FINITE,
                               d->bodies.names[b], bad};
     return;
   }

@@ -54,9 +54,9 @@ PetscErrorCode mac_to_grid(mac_domain *d);
 PetscErrorCode mac_reserve_samples(mac_domain *d);
 /* Transfer velocities to the particles and move them by the dt of begin_step. */
 void mac_to_particles(mac_domain *d);
-/* Set *verdict to STEP_CFL_VIOLATED if a particle would cross more than cfl cells with the velocities of the grid (or with its own
+/* Set *status to STEP_CFL_VIOLATED if a particle would cross more than cfl cells with the velocities of the grid (or with its own
  * velocity, if is_own). */
-void mac_check_cfl(const mac_domain *d, bool is_own, step_status *verdict);
+void mac_check_cfl(const mac_domain *d, bool is_own, step_status *status);
 /* Particles of body b outside the box: move them back inside at walls, wrap them where periodic, remove them at open sides. */
 PetscErrorCode mac_return_to_box(mac_domain *d, int b);
 #endif

@@ -1,3 +1,4 @@
+/* Extrapolation of face velocities, see mac_velocity.h. */
 #include "discretize/mac/mac_velocity.h"
 #include "core/memory.h"
 
@@ -76,7 +77,7 @@ void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double
   }
 }
 
-/* What each face of a layer in a block gives to each of its sources. Returns false if nothing. */
+/* Contributions of each face of a layer in a block to each of its sources. Returns false if there are none. */
 static bool share_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *mass, double *share)
 {
   int64_t tile[MAC_TILE];
@@ -96,7 +97,7 @@ static bool share_block(const mac_grid *g, int64_t b, uint8_t which, const uint8
   return has;
 }
 
-static void take_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *share, double *mass,
+static void average_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *share, double *mass,
                        double *u)
 {
   int64_t tile[MAC_TILE];
@@ -145,7 +146,7 @@ PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const laye
     #pragma omp for schedule(static)
     for (int64_t b = 0; b < g->n_blocks; ++b)
       for (int a = 0; a < 3; ++a)
-        if (is_given(g, b, gives + a * g->n_blocks)) take_block(g, b, which, layer[a], share + a * g->n_slots, mass[a], u[a]);
+        if (is_given(g, b, gives + a * g->n_blocks)) average_block(g, b, which, layer[a], share + a * g->n_slots, mass[a], u[a]);
   }
   memory_free(&gives);
   memory_free(&share);

@@ -1,12 +1,12 @@
-/* Drucker-Prager sand. Source: [Klar2016] with the volume correction of [Tampubolon2017]; penalty-relaxation.md, section 10.
+/* Drucker-Prager sand. Source: [Klar2016] with the volume correction of [Tampubolon2017].
  *
- * Trial state, with the history q (hardening) and v_c (volume gained while apart, logarithmic) frozen:
+ * Trial state, with the history q (hardening) and v_c (logarithmic volume gained during separation) frozen:
  *   e = log sigma + v_c/3,  t = tr e - e_c,  dev = e - tr e/3,  n = dev/|dev|,  c = alpha (3 lambda + 2 mu)/(2 mu)
  *   tip      t > 0:                 H = e_c/3
  *   elastic  |dev| + c t <= 0:      H = e
  *   cone     else:                  H = tr e/3 - c t n            (volume kept)
  *   tau_i = 2 mu H_i + lambda tr H,  psi = mu |H|^2 + lambda/2 (tr H)^2
- * which all have the form H = w + r dev with tr H = 3 w, r = 0, 1, -c t/|dev|; that is what the loops below compute.
+ * which all have the form H = w + r dev with tr H = 3 w, r = 0, 1, -c t/|dev|; the loops below compute this form.
  *
  * Yield surface |dev tau| + alpha (tr tau - 3 s) <= 0, s the tensile strength: e_c = 3 s/(3 lambda + 2 mu). In simple shear without
  * dilation tau = M (sigma_n + s), M = 3 alpha/sqrt 2: the key shear_friction is M, cohesion is M s, and
@@ -14,17 +14,17 @@
  *
  * Once the step is accepted:
  *   elastic stretches <- exp H
- *   v_c <- v_c + tr log sigma - tr H     grains that came apart (tip) must first close by as much before they press again;
- *                                        outside the tip volume is kept: v_c goes into H and becomes 0
+ *   v_c <- v_c + tr log sigma - tr H     separated grains (tip) must first close by as much before they have pressure again;
+ *                                        outside the tip the volume is conserved: v_c is added to H and becomes 0
  *   q   <- q + 0 | |log sigma - H| | |dev| + c t            elastic | tip | cone
  *   phi = h0 + (h1 q - h3) exp(-h2 q)                       where hardening_deg is given
  * The next step starts from log sigma = H plus v_c/3: the same e, hence the same stress. Stress with frozen history and
  * plastic_return therefore agree, and returning twice changes nothing.
  *
  * Departures: [Klar2016] also sends |dev| = 0 under compression to the tip, which would drop the pressure of exactly isotropic
- * states; here they are elastic. Its tip counts |e| as hardening, which with v_c would grow on every step spent apart; here
- * it is the strain of the step. Cohesion is ours: grains that are apart (v_c > 0) have none until they have closed again, so that
- * no cycle of opening and closing gains energy.                                                                             */
+ * states; here they are elastic. Its tip counts |e| as hardening, which with v_c would grow in every step of separation; here
+ * it is the strain of the step. Cohesion is an addition: separated grains (v_c > 0) have none until they have closed again, so that
+ * no cycle of opening and closing gains energy. */
 #include "core/memory.h"
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
@@ -118,7 +118,7 @@ static double largest_angle_deg(const double h[4])
   return h[0] + (h[1] * q - h[3]) * exp(-h[2] * q);
 }
 
-static PetscErrorCode prepare(const void *from, void **out)
+static PetscErrorCode drucker_prager_prepare(const void *from, void **out)
 {
   const parameters *p = from;
   const double     *h = p->hardening_deg;
@@ -298,7 +298,7 @@ static void stress_push_returned(const elastic_constants c, int64_t n, const mat
   }
 }
 
-static void stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
+static void drucker_prager_stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
                    material_row *dp, material_row *a, material_row *b)
 {
   const constants_sand *c = constants;
@@ -310,8 +310,8 @@ static void stress(const void *constants, int64_t n, const material_row *sigma, 
     stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
 }
 
-/* Of the returned state: what the grains give back when unloaded. */
-static void energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *restrict psi)
+/* Energy of the returned state: elastic energy that is released on unloading. */
+static void drucker_prager_energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *restrict psi)
 {
   const constants_sand *c  = constants;
   const double          mu = c->elastic.mu, lambda = c->elastic.lambda;
@@ -356,8 +356,8 @@ const material_law material_law_drucker_prager = {.name           = "drucker_pra
                                                                      "v_c: logarithm of the volume gained while grains are apart"},
                                                   .state_initial  = {0.0, 0.0},
                                                   .is_granular    = true,
-                                                  .prepare        = prepare,
-                                                  .stress         = stress,
-                                                  .energy         = energy,
+                                                  .prepare        = drucker_prager_prepare,
+                                                  .stress         = drucker_prager_stress,
+                                                  .energy         = drucker_prager_energy,
                                                   .plastic_return = plastic_return,
                                                   .wave_speed     = elastic_wave_speed};

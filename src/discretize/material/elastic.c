@@ -1,3 +1,4 @@
+/* Isotropic elastic parameters, see elastic.h. */
 #include "discretize/material/elastic.h"
 #include "core/memory.h"
 

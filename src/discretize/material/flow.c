@@ -1,3 +1,4 @@
+/* Materials that flow without elasticity, see flow.h: granular matter and liquids. */
 #include "discretize/material/flow.h"
 
 typedef struct {

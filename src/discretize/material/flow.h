@@ -2,10 +2,9 @@
  * the granular solvers compute friction stress and pressure together [TakahashiBatty2021]. Used by bodies of kind mac.
  *
  * Friction is M, shear stress over pressure in simple shear: |s|_F <= sqrt(2) M (p + tension), M = sin(friction angle). With
- * `inertial`
- * constants it grows with the inertial number I = |rate| d sqrt(rho_s/p) [JopForterrePouliquen2006]:
+ * `inertial` constants it grows with the inertial number I = |rate| d sqrt(rho_s/p) [JopForterrePouliquen2006]:
  *   M(I) = M + (M_2 - M)/(I_0/I + 1),   |rate| = sqrt(2 e:e) for the deviatoric strain rate e.
- *  */
+ * */
 #ifndef SS_DISCRETIZE_MATERIAL_FLOW_H
 #define SS_DISCRETIZE_MATERIAL_FLOW_H
 #include "core/error.h"
@@ -19,7 +18,7 @@ typedef struct {
   double inertial[FLOW_N_INERTIAL]; /* without such constants: 0, 1, 0, 0, so that friction is M at any rate */
 } material_flow;
 
-/* From the parameters of variant granular or liquid. PETSC_ERR_USER_INPUT if keys do not go together. */
+/* From the parameters of variant granular or liquid. PETSC_ERR_USER_INPUT for inconsistent keys. */
 PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, material_flow *out);
 /* M at rate of shear [1/s] and pressure [Pa]. */
 static inline double material_flow_friction(double friction, const double inertial[FLOW_N_INERTIAL], double rate, double pressure)

@@ -1,8 +1,8 @@
 /* Linear corotated elasticity, psi = mu sum (sigma_i - 1)^2 + lambda/2 (sum (sigma_i - 1))^2: Hooke's law between the stretches and
- * the stress per undeformed area, in axes that turn with the material. Source: [MullerGross2004], with the rotation of the polar
- * decomposition. Quadratic in the stretches: defined, and pushing back, also for inverted ones.
+ * the stress per undeformed area, in axes that rotate with the material. Source: [MullerGross2004], with the rotation of the polar
+ * decomposition. It is quadratic in the stretches, so it is defined for inverted elements as well, and restores them.
  *
- * With `rotation: lagged` the axes are those at the start of the step: lagged.c. */
+ * With `rotation: lagged` the axes are those at the start of the step (lagged_stress). */
 #include "discretize/material/linear_corotated.h"
 #include "core/svd3.h"
 
@@ -38,7 +38,7 @@ const key_table material_keys_linear_corotated = {
     .keys = keys};
 
 /* p_i = 2 mu (sigma_i - 1) + t, t = lambda sum (sigma - 1). Then a = 2 mu, b = 2 mu + (2 t - 4 mu)/(sigma_i + sigma_j). */
-static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+static void linear_corotated_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const elastic_constants c   = *(const elastic_constants *)constants;
@@ -136,7 +136,7 @@ void lagged_stress(const void *constants, int64_t n, const material_row *start, 
 }
 
 /* No return: only how far the step has turned. */
-static void accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
+static void linear_corotated_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
                    double *overshoot, double *chord)
 {
   material_row R[9], R0[9];
@@ -146,7 +146,7 @@ static void accept(const void *constants, int64_t n, const material_row *start, 
   for (int64_t i = 0; i < n; ++i) overshoot[i] = 0.0;
 }
 
-static const material_step step = {.has_rotation = true, .is_convex = true, .largest_turn = INFINITY, .stress = lagged_stress, .accept = accept};
+static const material_step step = {.has_rotation = true, .is_convex = true, .largest_turn = INFINITY, .stress = lagged_stress, .accept = linear_corotated_accept};
 static const material_law  lagged = {.name             = "linear_corotated",
                                      .keys             = &material_keys_linear_corotated,
                                      .accepts_inverted = true,
@@ -155,7 +155,7 @@ static const material_law  lagged = {.name             = "linear_corotated",
                                      .energy           = linear_corotated_energy,
                                      .wave_speed       = elastic_wave_speed};
 
-static const material_law *choose(const void *p)
+static const material_law *linear_corotated_choose(const void *p)
 {
   return ((const parameters *)p)->rotation == ROTATION_LAGGED ? &lagged : &material_law_linear_corotated;
 }
@@ -163,8 +163,8 @@ static const material_law *choose(const void *p)
 const material_law material_law_linear_corotated = {.name             = "linear_corotated",
                                                     .keys             = &material_keys_linear_corotated,
                                                     .accepts_inverted = true,
-                                                    .choose           = choose,
+                                                    .choose           = linear_corotated_choose,
                                                     .prepare          = elastic_prepare,
-                                                    .stress           = stress,
+                                                    .stress           = linear_corotated_stress,
                                                     .energy           = linear_corotated_energy,
                                                     .wave_speed       = elastic_wave_speed};

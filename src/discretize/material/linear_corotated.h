@@ -10,7 +10,7 @@
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
 
-/* The linear corotated law about the rotation R0 of the gradient that the step started from (lagged.c), with elastic_constants. */
+/* The linear corotated law about the rotation R0 of the gradient that the step started from, with elastic_constants. */
 void lagged_rotation(int64_t n, const material_row *F, material_row *R); /* of F's polar decomposition */
 void lagged_stress(const void *constants, int64_t n, const material_row *start, const material_row *F, const material_row *state,
                    material_row *P, material_row *U, material_row *dp, material_row *a, material_row *b);

@@ -1,3 +1,4 @@
+/* Batches of material evaluations: tangents, projection to positive semidefinite, work rows. See material.h. */
 #include "discretize/material/material.h"
 #include "core/eigen3.h"
 #include "core/math3.h"
@@ -36,7 +37,7 @@ void material_small_strain(const material *m, double *mu, double *lambda)
   *lambda                    = c->lambda;
 }
 
-/* Work rows of a batch and their way in and out; rows are padded to a multiple of MATERIAL_LANES. */
+/* Work rows of a batch with gather and scatter; rows are padded to a multiple of MATERIAL_LANES. */
 typedef struct {
   int64_t      n, n_padded;
   material_row F[9], U[9], V[9], sigma[3], state[MATERIAL_MAX_STATE];

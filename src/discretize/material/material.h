@@ -1,14 +1,12 @@
 /* Materials: constitutive laws, one file each. A law is written in principal stretches, or as a function of the deformation
- * gradients
- * at the start and the end of the step (material_step). Called by the bodies of kinds mpm and fem.
+ * gradients at the start and the end of the step (material_step). Called by the bodies of kinds mpm and fem.
  *
  * Every law is isotropic. With the trial deformation gradient F = U diag(sigma) V^T (U, V rotations) a law in principal stretches
  * gives
  *   P = U diag(p(sigma)) V^T                 first Piola-Kirchhoff stress
- * and its exact derivative needs only dp/dsigma [3][3] (not symmetric where a return mapping yields) and the quotients
- * (p_r - p_c)/(sigma_r - sigma_c) and (p_r + p_c)/(sigma_r + sigma_c). Laws work on arrays, so that their loops vectorise; the
- * law is
- * selected once per batch, never per particle.                                                                          */
+ * and its exact derivative needs only dp/dsigma [3][3] (not symmetric where a return mapping yields) and the quotients (p_r -
+ * p_c)/(sigma_r - sigma_c) and (p_r + p_c)/(sigma_r + sigma_c). Laws work on arrays, so that their loops vectorise; the law is
+ * selected once per batch, never per particle. */
 #ifndef SS_DISCRETIZE_MATERIAL_MATERIAL_H
 #define SS_DISCRETIZE_MATERIAL_MATERIAL_H
 #include "core/error.h"
@@ -47,8 +45,7 @@ typedef struct {
 
 /* The functions of a law work on rows, x[component][point], of n points, n a multiple of MATERIAL_LANES up to MATERIAL_BATCH (the
  * callers below pad with points at rest). Every point is processed by the same vector code, so its result has the same bits at
- * every
- * position. sigma has the order and signs of svd3. Results for stretches outside the domain of the law are undefined. */
+ * every position. sigma has the order and signs of svd3. Results for stretches outside the domain of the law are undefined. */
 typedef struct material_law {
   const char      *name;    /* "drucker_prager": value of `model:` in a job */
   const key_table *keys;    /* its parameters in a job; the struct starts with `double density` [kg/m^3] */
@@ -105,8 +102,7 @@ void           material_destroy(material **m);
 int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state,
                         double *P, double *U, double *V, double *dp, double *a, double *b);
 /* The nearest spectral tangent that is symmetric and positive semi-definite: dp is the projection of its symmetric part, a and b
- * are not
- * negative. n points from the outputs of material_stress with this law, in place. */
+ * are not negative. n points from the outputs of material_stress with this law, in place. */
 void material_tangent_project(const material *m, int64_t n, int64_t ld, double *dp, double *a, double *b);
 /* dP = (dP/dF) : dF for one point, from the spectral tangent of point i; transposed: (dP/dF)^T : dF. Reference version; hot
  * loops have their own. */

@@ -1,3 +1,4 @@
+/* The table of constitutive laws, see material_registry.h. */
 #include "discretize/material/material_registry.h"
 #include "core/memory.h"
 

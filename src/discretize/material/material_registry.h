@@ -16,8 +16,7 @@ MATERIAL_LAW_TABLE(X)
 /* All laws, NULL-terminated: the registry behind `materials:` in a job. */
 extern const material_law *const material_laws[];
 /* Variants of `model:`: the laws in the order of material_laws, then "rigid" with only density, then the materials that flow
- * (flow.h).
- * The struct of every variant starts with `double density`. */
+ * (flow.h). The struct of every variant starts with `double density`. */
 extern const key_table material_table;
 /* Create the material from the parameters of a variant, an index of material_table. */
 PetscErrorCode material_from_variant(const char *name, int variant, const void *parameters, material **out);

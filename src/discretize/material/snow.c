@@ -4,9 +4,9 @@
  *   mu, lambda -> mu h, lambda h,   h = exp(xi (1 - J_P)),   J_P = plastic volume, > 1 expanded, < 1 packed
  *
  * In an implicit step the limit can act at two moments (key `plasticity`), with the trial stretches sigma, s = clamp(sigma):
- *   implicit  tau(s) pushed with the trial gradient, p_i = tau_i(s)/sigma_i, as for drucker_prager: within a step, too, stress
- *             never leaves the elastic range. The tangent is not symmetric while a stretch is limited.
- *   explicit  as published: p(sigma), limited once the step is accepted; a long step sees stresses beyond the range.
+ *   implicit  tau(s) with the trial gradient, p_i = tau_i(s)/sigma_i, as for drucker_prager: stress stays in the elastic range also
+ *             within a step. The tangent is not symmetric while a stretch is limited.
+ *   explicit  as published: p(sigma), limited when the step is accepted; in a long step the stress can exceed the range.
  * Both agree inside the range and once the step is accepted. J_P is frozen during the step and updated after it:
  * J_P <- J_P prod(sigma)/prod(s).                                                                                       */
 #include "discretize/material/elastic.h"
@@ -68,7 +68,7 @@ const key_table material_keys_snow = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
+static PetscErrorCode snow_prepare(const void *from, void **out)
 {
   const parameters *p = from;
   constants_snow   *c;
@@ -100,7 +100,7 @@ LANE double clamp_slope(double si, double sj, double ti, double tj)
 /* tau_i = 2 mu s_i (s_i - 1) + lambda J (J - 1) at the limited stretches s; p_i = tau_i/sigma_i. With the limits moved out of
  * reach this is the elastic law, so that one loop serves both moments of plasticity. Differences of tau factor:
  *   (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu (s_i + s_j - 1) clamp_slope,  a = that/sigma_i - tau_j/(sigma_i sigma_j). */
-static void stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+static void snow_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const constants_snow c     = *(const constants_snow *)constants;
@@ -133,7 +133,7 @@ static void stress(const void *constants, int64_t n, const material_row *restric
   }
 }
 
-static void energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+static void snow_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    double *restrict psi)
 {
   const constants_snow c     = *(const constants_snow *)constants;
@@ -167,8 +167,8 @@ const material_law material_law_snow = {.name           = "snow",
                                         .state_unit     = {"1"},
                                         .state_help     = {"J_P: plastic part of the volume ratio; below 1 packed and harder"},
                                         .state_initial  = {1.0},
-                                        .prepare        = prepare,
-                                        .stress         = stress,
-                                        .energy         = energy,
+                                        .prepare        = snow_prepare,
+                                        .stress         = snow_stress,
+                                        .energy         = snow_energy,
                                         .plastic_return = plastic_return,
                                         .wave_speed     = elastic_wave_speed};

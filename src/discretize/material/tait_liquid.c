@@ -3,12 +3,12 @@
  *
  *   psi = -kappa (J^(1-gamma)/(1-gamma) - J) + rest,  psi' = -kappa (J^-gamma - 1),  psi'' = kappa gamma J^(-gamma-1) > 0
  *
- * The gradient is kept at J^(1/3) 1: shear is forgotten, so that nothing grows as it flows. From start = s 1 a step leads to
- * J = s^3 (1 + dt div v), linear in the velocities, with F = s (1 + dt grad v):
+ * The stored gradient is J^(1/3) 1: shear is discarded, so that the gradient does not grow during flow. From start = s 1 a step
+ * gives J = s^3 (1 + dt div v), linear in the velocities, with F = s (1 + dt grad v):
  *
  *   J = s^2 tr F - 2 s^3,  P = psi' s^2 1,  dP = psi'' s^4 tr(dF) 1
  *
- * convex, with the spectral tangent U = V = 1, dp = psi'' s^4 in all places, a = b = 0. Steps to J <= 0 are refused. */
+ * convex, with the spectral tangent U = V = 1, dp = psi'' s^4 in all places, a = b = 0. Steps to J <= 0 are rejected. */
 #include "core/memory.h"
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
@@ -55,7 +55,7 @@ const key_table material_keys_tait_liquid = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
+static PetscErrorCode tait_liquid_prepare(const void *from, void **out)
 {
   const parameters *p = from;
   constants_liquid *c;
@@ -67,7 +67,7 @@ static PetscErrorCode prepare(const void *from, void **out)
 }
 
 /* Lanes of logarithm and exponential: not a number for J <= 0. */
-static void stress(const void *constants, int64_t n, const material_row *restrict start, const material_row *restrict F,
+static void tait_liquid_stress(const void *constants, int64_t n, const material_row *restrict start, const material_row *restrict F,
                    const material_row *restrict state, material_row *restrict P, material_row *restrict U,
                    material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
@@ -89,7 +89,7 @@ static void stress(const void *constants, int64_t n, const material_row *restric
 }
 
 /* Zero at rest. */
-static void energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+static void tait_liquid_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
                    double *restrict psi)
 {
   const constants_liquid c = *(const constants_liquid *)constants;
@@ -102,7 +102,7 @@ static void energy(const void *constants, int64_t n, const material_row *restric
 }
 
 /* s <- s (1 + dt div v)^(1/3); without divergence not a bit of it changes. */
-static void accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
+static void tait_liquid_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
                    double *overshoot, double *chord)
 {
   (void)constants, (void)state;
@@ -115,12 +115,12 @@ static void accept(const void *constants, int64_t n, const material_row *start, 
   }
 }
 
-static const material_step step = {.is_convex = true, .largest_turn = INFINITY, .stress = stress, .accept = accept};
+static const material_step step = {.is_convex = true, .largest_turn = INFINITY, .stress = tait_liquid_stress, .accept = tait_liquid_accept};
 
 const material_law material_law_tait_liquid = {.name       = "tait_liquid",
                                                .keys       = &material_keys_tait_liquid,
                                                .is_liquid  = true,
-                                               .prepare    = prepare,
+                                               .prepare    = tait_liquid_prepare,
                                                .step       = &step,
-                                               .energy     = energy,
+                                               .energy     = tait_liquid_energy,
                                                .wave_speed = elastic_wave_speed};

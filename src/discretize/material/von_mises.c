@@ -1,18 +1,18 @@
-/* Metals, clay, dough: linear corotated elasticity about the rotation at the start of the step (lagged.c), and von Mises
- * plasticity, returned to its yield surface once the step is accepted. Source: [ZongJiangHan2024], eq. 20 to 26, algorithm 1.
+/* Metals, clay, dough: linear corotated elasticity about the rotation at the start of the step (linear_corotated.h), and von Mises
+ * plasticity with return to the yield surface when the step is accepted. Source: [ZongJiangHan2024], eq. 20 to 26, algorithm 1.
  *
  * With R0 the rotation that the step started from, R that of the trial gradient F, B = sym(F R0^T) and r = yield_stress/(2 mu):
  *
  *   tau = 2 mu (B - 1) + lambda tr(B - 1) 1,   yield surface |dev tau|_F <= yield_stress, that is |dev B|_F <= r
  *
- * a cylinder of radius r around (1, 1, 1) in the space of B's eigenvalues. What is outside goes straight to the cylinder, along the
- * deviator, so that eigenvectors and trace stay and B' = tr(B)/3 1 + r dev B/|dev B| needs neither. The gradient becomes F' = R S'
- * with
+ * a cylinder of radius r around (1, 1, 1) in the space of B's eigenvalues. The return mapping moves B along its deviator to the
+ * cylinder. Eigenvectors and trace do not change, so B' = tr(B)/3 1 + r dev B/|dev B| needs no eigenvalues. The gradient becomes
+ * F' = R S' with
  *
  *   sym(R S' R0^T) = B',  S' symmetric:   W S' + S' W^T = 2 R0^T B' R0,  W = R0^T R
  *
- * six linear equations; their matrix is positive definite, though not symmetric, for turns below 90 degrees, and goes without
- * pivots. Near that angle the step is refused. Where nothing flows F keeps its bits.
+ * six linear equations. Their matrix is positive definite, though not symmetric, for rotations below 90 degrees, so no pivoting is
+ * necessary. Near that angle the step is rejected. F keeps its bits where the material does not yield.
  *
  * In uniaxial tension sigma = sqrt(3/2) |dev tau|_F: it yields at sqrt(3/2) yield_stress, which is yield_stress_uniaxial. */
 #include "core/memory.h"
@@ -63,7 +63,7 @@ const key_table material_keys_von_mises = {
     .size = sizeof(parameters),
     .keys = keys};
 
-static PetscErrorCode prepare(const void *from, void **out)
+static PetscErrorCode von_mises_prepare(const void *from, void **out)
 {
   const parameters    *p       = from;
   const bool           has_any = !isnan(p->yield_stress), has_bar = !isnan(p->yield_stress_uniaxial);
@@ -120,7 +120,8 @@ static void product_tn(int64_t n, const material_row *restrict A, const material
       for (int64_t i = 0; i < n; ++i) o[3 * r + c][i] = A[r][i] * B[c][i] + A[3 + r][i] * B[3 + c][i] + A[6 + r][i] * B[6 + c][i];
 }
 
-/* S from W S + S W^T = 2 Y: row q of M says (W S)_rc + (W S)_cr = 2 Y_rc, its last column is the right hand side and becomes S. */
+/* S from W S + S W^T = 2 Y: row q of M is the equation (W S)_rc + (W S)_cr = 2 Y_rc. Its last column is the right hand side, and
+ * S afterwards. */
 static void solve_symmetric(int64_t n, const material_row *restrict W, const material_row *restrict Y, material_row *restrict S)
 {
   material_row M[N_SYMMETRIC][N_SYMMETRIC + 1];
@@ -148,7 +149,7 @@ static void solve_symmetric(int64_t n, const material_row *restrict W, const mat
     for (int64_t i = 0; i < n; ++i) S[q][i] = M[q][N_SYMMETRIC][i] / M[q][q][i];
 }
 
-static void accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
+static void von_mises_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
                    double *overshoot, double *chord)
 {
   const constants_von_mises *c = constants;
@@ -174,7 +175,7 @@ static void accept(const void *constants, int64_t n, const material_row *start, 
 }
 
 static const material_step step = {
-    .has_rotation = true, .is_convex = true, .largest_turn = LARGEST_TURN, .stress = lagged_stress, .accept = accept};
+    .has_rotation = true, .is_convex = true, .largest_turn = LARGEST_TURN, .stress = lagged_stress, .accept = von_mises_accept};
 
 const material_law material_law_von_mises = {.name             = "von_mises",
                                              .keys             = &material_keys_von_mises,
@@ -184,7 +185,7 @@ const material_law material_law_von_mises = {.name             = "von_mises",
                                              .state_help       = {"accumulated: sum of sqrt(2/3) |increments of plastic strain|_F"},
                                              .state_initial    = {0.0},
                                              .accepts_inverted = true,
-                                             .prepare          = prepare,
+                                             .prepare          = von_mises_prepare,
                                              .step             = &step,
                                              .energy           = linear_corotated_energy,
                                              .wave_speed       = elastic_wave_speed};

@@ -52,7 +52,7 @@ static int near_nodes(const mpm_grid *g, const int64_t node[3], int32_t *other)
   return n;
 }
 
-/* What moves in a node's place: itself, or its image. */
+/* The dof that moves at a node: itself, or its mirror image. */
 static int32_t image_of(const mpm_walls *w, int32_t dof)
 {
   int64_t lo = 0, hi = w->n_ghosts;
@@ -74,7 +74,7 @@ static int64_t period_of(const mpm_walls *w, double h, int axis)
   return n == 2 ? llrint((plane[1] - plane[0]) / h) : 0;
 }
 
-static int compare(const void *a, const void *b) { return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b); }
+static int mpm_assemble_compare(const void *a, const void *b) { return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b); }
 
 int mpm_couplings(const mpm_grid *g, const mpm_walls *walls, int64_t dof, int32_t *other)
 {
@@ -95,13 +95,13 @@ int mpm_couplings(const mpm_grid *g, const mpm_walls *walls, int64_t dof, int32_
         const int n_near = near_nodes(g, at, near);
         for (int k = 0; k < n_near; ++k) found[n++] = image_of(walls, near[k]);
       }
-  qsort(found, (size_t)n, sizeof *found, compare);
+  qsort(found, (size_t)n, sizeof *found, mpm_assemble_compare);
   for (int k = 0; k < n; ++k)
     if (m == 0 || found[k] != other[m - 1]) other[m++] = found[k];
   return m;
 }
 
-/* Where things go, and what a thread needs for itself. */
+/* Destination of the entries, and work space of a thread. */
 typedef struct {
   const mpm_grid   *g;
   const block_rows *H;
@@ -338,7 +338,7 @@ static PetscErrorCode scratch_create(const mpm_grid *g, int n_threads, scratch *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every node's stand-in: itself, or its mirror image. */
+/* Mirror image of every node, or the node itself. */
 static PetscErrorCode find_images(const mpm_grid *g, const mpm_walls *walls, mpm_ghost **image)
 {
   PetscFunctionBeginUser;

@@ -1,3 +1,4 @@
+/* Bodies of kind mpm: job keys and creation of the shared domain. See mpm_body.h. */
 #include "discretize/mpm/mpm_body.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -56,9 +57,9 @@ static const key_spec mpm_body_keys[] = {
 const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
                                          .size = sizeof(mpm_body_spec), .keys = mpm_body_keys};
 
-/* --- the grid they share --------------------------------------------------------------------------------------------- */
+/* --- the shared grid --- */
 
-/* A periodic wall wants one partner on the other side of its axis, at least four whole cells away. */
+/* A periodic wall requires one partner on the other side of its axis, at least four whole cells away. */
 static void check_periodic(const mpm_options *o, int i, double spacing, diagnostics *d)
 {
   const mpm_wall_spec *w     = o->walls.item[i].value;
@@ -72,7 +73,7 @@ static void check_periodic(const mpm_options *o, int i, double spacing, diagnost
   }
   if (w->kind == MPM_WALL_PERIODIC && (n != 1 || cells < 4 - 1e-6 || fabs(cells - nearbyint(cells)) > 1e-6))
     diagnostics_add(d, o->walls.item[i].node->mark, "mpm.walls",
-                    "a periodic wall wants one other on the opposite side of its axis, a whole number of cells (4 or more) away");
+                    "a periodic wall requires one partner on the opposite side of its axis, a whole number of cells (4 or more) away");
 }
 
 /* The first body's spacing, the others must agree. */
@@ -111,7 +112,7 @@ static void body_force(void *context, double t, int64_t n, const double *const x
   }
 }
 
-/* Light nodes that follow others, unless the job says otherwise: for sand, where the formulation takes them. */
+/* Default of light_nodes: on for sand, if the formulation supports dependent nodes. */
 static void set_light_nodes(const body_world *world)
 {
   const mpm_options *o       = world->mpm_options;
@@ -121,7 +122,7 @@ static void set_light_nodes(const body_world *world)
   mpm_domain_set_light_nodes(d, !isnan(o->light_nodes) ? o->light_nodes : is_sand && world->has_light_nodes ? 0.1 : 0.0, o->rest_speed);
 }
 
-/* The origins of particles are kept only where something asks for them. */
+/* Initial positions of particles are stored only if something uses them. */
 static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
 {
   PetscFunctionBegin;

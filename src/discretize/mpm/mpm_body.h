@@ -1,4 +1,5 @@
-/* Bodies of kind mpm, made from a job: shapes filled with particles on one grid, their initial velocities, body forces, sources. */
+/* Bodies of kind mpm, created from a job: shapes filled with particles on one grid, with initial velocities, body forces and
+ * sources. Caller: the table of body kinds (discretize/body_kinds.c). */
 #ifndef SS_DISCRETIZE_MPM_MPM_BODY_H
 #define SS_DISCRETIZE_MPM_MPM_BODY_H
 #include "core/key_table.h"
@@ -15,7 +16,7 @@ typedef struct {
 /* `mpm:` of the job */
 typedef struct mpm_options {
   int      kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
-  double   flip, light_nodes, rest_speed; /* light_nodes NaN: as the materials and the formulation ask for */
+  double   flip, light_nodes, rest_speed; /* light_nodes NaN: chosen from the materials and the formulation */
   key_list walls, body_force; /* of mpm_wall_spec; of const char * */
 } mpm_options;
 typedef struct {
@@ -24,10 +25,10 @@ typedef struct {
 } mpm_wall_spec;
 extern const key_table mpm_options_table;
 
-/* What all of them share. */
+/* Shared by all mpm bodies of a scene. */
 typedef struct mpm_world {
   mpm_domain      *domain;
   vector_field  *body_force; /* NULL: none */
-  particle_origins origins;    /* kept where body_force or the world asks for them */
+  particle_origins origins;    /* stored if body_force or the world uses them */
 } mpm_world;
 #endif

@@ -1,3 +1,4 @@
+/* MPM domains, see mpm_domain.h: the functions of the body, adapters per MPM body, checkpoint fields. */
 #include "discretize/mpm/mpm_domain.h"
 #include <stddef.h>
 #include "core/math3.h"
@@ -51,7 +52,7 @@ static PetscErrorCode derive_fields(particles *p, const material *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void forget(body *b)
+static void mpm_domain_forget(body *b)
 {
   mpm_domain *d  = domain_of(b);
   d->is_laid_out = d->has_tangent = d->has_last_v = false;
@@ -66,7 +67,7 @@ static PetscErrorCode refresh(body *b, int index)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const particle_carrier_ops carrier_ops = {.forget = forget, .refresh = refresh};
+static const particle_carrier_ops carrier_ops = {.forget = mpm_domain_forget, .refresh = refresh};
 
 static const body_ops mpm_domain_ops;
 
@@ -223,7 +224,7 @@ static PetscErrorCode add_sums(const mpm_domain *d, int b, double *sum)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All but what only materials know. */
+/* All totals except those that depend on the material. */
 static void totals_from_sums(const double *sum, const double gravity[3], body_totals *out)
 {
   particle_totals_from(sum, gravity, out);
@@ -350,7 +351,7 @@ static PetscErrorCode reserve_work(mpm_domain *d, int64_t n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What pulls on the nodes besides internal forces and (unless there are walls) gravity. */
+/* External forces on the nodes, and gravity if there are walls. */
 static PetscErrorCode find_external(mpm_domain *d, double t)
 {
   const mpm_grid *g = d->grid;
@@ -376,7 +377,7 @@ static PetscErrorCode find_followers(mpm_domain *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   mpm_domain *d = domain_of(b);
 
@@ -386,8 +387,8 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   *n_blocks      = b->n_blocks = 0;
   d->grid->leading = NULL;
   for (int i = 0; i < d->bodies.n; ++i) mpm_walls_wrap(&d->walls, d->bodies.particles[i]);
-  PetscCall(mpm_grid_build(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mpm_grid_build(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mpm_transfer_to_grid(d->grid, d->bodies.particles, d->transfer));
   PetscCall(reserve_work(d, d->grid->n_dofs));
   PetscCall(find_external(d, t + dt));
@@ -426,7 +427,7 @@ static const double *on_all_nodes(const mpm_domain *d, const double *x)
   return d->masked;
 }
 
-static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode step_residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {
   mpm_domain     *d    = domain_of(b);
   const mpm_grid *grid = d->grid;
@@ -437,8 +438,8 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   d->has_last_v = false;
   if (with_tangent) d->has_tangent = false;
   PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, on_all_nodes(d, v), d->internal,
-                               with_tangent ? &d->tangent : NULL, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+                               with_tangent ? &d->tangent : NULL, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->has_external)
 #pragma omp parallel for schedule(static)
     for (int64_t q = 0; q < 3 * grid->n_dofs; ++q) d->internal[q] -= dt * d->external[q];
@@ -457,7 +458,7 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode product(const mpm_domain *d, const double *x, double *y, bool is_transposed, bool is_single)
+static PetscErrorCode mpm_domain_product(const mpm_domain *d, const double *x, double *y, bool is_transposed, bool is_single)
 {
   const mpm_grid *g = d->grid;
 
@@ -475,7 +476,7 @@ static PetscErrorCode product(const mpm_domain *d, const double *x, double *y, b
 static PetscErrorCode step_tangent(const body *b, const double *x, double *y, bool is_transposed)
 {
   PetscFunctionBeginUser;
-  PetscCall(product(domain_of_const(b), x, y, is_transposed, false));
+  PetscCall(mpm_domain_product(domain_of_const(b), x, y, is_transposed, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -484,7 +485,7 @@ static void step_want_single(body *b, bool is_wanted) { domain_of(b)->tangent.wa
 static PetscErrorCode step_tangent_single(const body *b, const double *x, double *y)
 {
   PetscFunctionBeginUser;
-  PetscCall(product(domain_of_const(b), x, y, false, true));
+  PetscCall(mpm_domain_product(domain_of_const(b), x, y, false, true));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -547,7 +548,7 @@ static bool step_relinearise(body *b, const double *v)
   return true;
 }
 
-static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
+static PetscErrorCode step_end(body *b, const double *v, step_status *status)
 {
   mpm_domain   *d       = domain_of(b);
   const int64_t n_bytes = 3 * d->grid->n_dofs * (int64_t)sizeof *v;
@@ -555,15 +556,15 @@ static PetscErrorCode step_end(body *b, const double *v, step_status *verdict)
   PetscFunctionBeginUser;
   SS_ASSERT(d->is_laid_out);
   const double *u = on_all_nodes(d, v);
-  mpm_transfer_check_cfl(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, u, d->dt, verdict);
+  mpm_transfer_check_cfl(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, u, d->dt, status);
   /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
-  if (verdict->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
-    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, verdict));
+  if (status->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
+    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, status));
   bool may_refuse = false;
   for (int i = 0; i < d->bodies.n; ++i) may_refuse |= material_may_reject(d->bodies.materials[i]);
-  if (may_refuse && verdict->code == STEP_OK)
-    PetscCall(mpm_force_check(d->grid, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  if (may_refuse && status->code == STEP_OK)
+    PetscCall(mpm_force_check(d->grid, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < d->bodies.n; ++i) d->marks[i] = (material_step_maxima){0.0, 0.0};
   mpm_force_advance(d->grid, d->bodies.particles, d->bodies.materials, d->dt, u, d->marks);
   mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, u, d->dt);

@@ -1,13 +1,13 @@
 /* An MPM domain: all MPM bodies of a scene on one sparse grid, as one `body` whose blocks are the grid nodes with mass.
  *
- * Each MPM body inside keeps its own particles and one material. The domain is the body that the formulation steps; it has
- * no contact points. For contact, and for sums per body, each MPM body offers an adapter (mpm_domain_adapter): a `body`
- * with points, totals and the domain's blocks, but no unknowns of its own. Its first_block follows the domain's whenever
- * its n_clusters() is called, so set the domain's first_block before contact search begins. The points of an adapter are its
- * particles in sorted order, valid from begin_step to end_step; identities are unique over the whole domain.
+ * Each MPM body has its own particles and one material. The formulation steps the domain, which has no contact points. For contact,
+ * and for sums per body, mpm_domain_adapter gives one adapter per MPM body: a `body` with points, totals and the domain's blocks, but
+ * without unknowns of its own. The adapter's first_block is updated from the domain's whenever its n_clusters() is called; therefore
+ * set the domain's first_block before contact detection. The points of an adapter are its particles in sorted order, valid from
+ * begin_step to end_step; identities are unique over the whole domain.
  *
- * Walls are mirrors on the grid (mpm_wall.h), for validation against closed forms; what contact does is real walls. A body that
- * touches others within two cells of a mirror is not meant to. block_diagonal leaves out what couples a node to its image. */
+ * Walls are mirrors on the grid (mpm_wall.h), for validation against closed forms; real walls are bodies with contact. Bodies within
+ * two cells of a mirror should not touch other bodies. block_diagonal omits the coupling of a node to its image. Caller: mpm_body.c. */
 #ifndef SS_DISCRETIZE_MPM_MPM_DOMAIN_H
 #define SS_DISCRETIZE_MPM_MPM_DOMAIN_H
 #include "discretize/body/body.h"
@@ -58,11 +58,12 @@ PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_se
 bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
-/* From the next step on nodes lighter than this share of their heaviest neighbour follow others (mpm_light.h) that are slower than
- * rest_speed sqrt(g h), with g of gravity, and are themselves slower than that plus 2 g dt; INFINITY: at any speed. share 0: none. */
+/* From the next step on, nodes lighter than this share of their heaviest neighbour depend on others (mpm_light.h). The others
+ * must be slower than rest_speed sqrt(g h), with g of gravity, the node itself slower than that plus 2 g dt; INFINITY: at any
+ * speed. share 0: none. */
 void mpm_domain_set_light_nodes(mpm_domain *d, double share, double rest_speed);
-/* Forces and deformation by the gradient of the affine transfer, exact for affine fields as that of the splines is, but not the derivative
- * of anything (convex-mpm-rigid.md, section 6.3); or by that of the splines, as at first. */
+/* Use the gradient of the affine transfer for forces and deformation. It is exact for affine fields, like that of the splines,
+ * but it is not the derivative of the interpolated field. Default: the gradient of the splines. */
 void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine);
 /* Acceleration per particle, evaluated at the positions at the start and the time at the end of a step; NULL: none. */
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);

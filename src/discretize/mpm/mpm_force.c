@@ -1,3 +1,4 @@
+/* Internal forces of MPM bodies and products with their derivative, see mpm_force.h. */
 #include "discretize/mpm/mpm_force.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -37,13 +38,13 @@ static PetscErrorCode mpm_tangent_reserve(mpm_tangent *t, int n_bodies, particle
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numbers of one batch on their way through the material, [component][BUFFER]. */
+/* Inputs and outputs of the material for one batch, [component][BUFFER]. */
 typedef struct {
   double F[9][BUFFER], start[9][BUFFER], state[MATERIAL_MAX_STATE][BUFFER], P[9][BUFFER];
   double U[9][BUFFER], V[9][BUFFER], dp[9][BUFFER], a[3][BUFFER], b[3][BUFFER];
 } stress_batch;
 
-/* What the nodes of a tile lead the deformation gradients of a batch to, into F. */
+/* Trial deformation gradients F of a batch at the node velocities of a tile. */
 LANES_INLINE void lead_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, int32_t batch, double dt,
                              const double *tile, double F[9][BUFFER], double start[9][BUFFER])
 {
@@ -87,8 +88,8 @@ LANES_INLINE const double *load_leading(const int K, const mpm_grid *g, const mp
   return room;
 }
 
-/* Why the material refused a particle. */
-static step_code refusal(const stress_batch *s, int64_t i)
+/* Step status for a particle that the material rejects. */
+static step_code rejection_code(const stress_batch *s, int64_t i)
 {
   double sum = 0.0;
   for (int k = 0; k < 9; ++k) sum += fabs(s->F[k][i]);
@@ -199,7 +200,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
                                         tangent ? s.V[0] : NULL, tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL,
                                         tangent ? s.b[0] : NULL);
     if (bad < n) {
-      *code = refusal(&s, bad);
+      *code = rejection_code(&s, bad);
       return first + bad;
     }
     scatter_batch(K, g, c, p, b, dt, &s, tile);
@@ -211,7 +212,7 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
 
 PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *bodies, const material *const *materials,
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
-                                  step_status *verdict)
+                                  step_status *status)
 {
   int64_t   stride, *bad;
   step_code *code;
@@ -220,8 +221,8 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
   timer_begin(TIMER_STRESS);
   PetscCall(mpm_grid_tiles(g, 3, &stride));
   if (tangent) PetscCall(mpm_tangent_reserve(tangent, n_bodies, bodies));
-  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
-  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *code, &code));
+  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *bad, &bad));
+  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *code, &code));
   const bool is_definite = tangent && tangent->is_definite;
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
@@ -232,8 +233,8 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
     else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
   }
   /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
-  for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
-    if (bad[q] < g->cluster[q].end) *verdict = (step_status){code[q], names[g->cluster[q].body], bad[q]};
+  for (int64_t q = 0; q < g->n_clusters && status->code == STEP_OK; ++q)
+    if (bad[q] < g->cluster[q].end) *status = (step_status){code[q], names[g->cluster[q].body], bad[q]};
   mpm_grid_reduce(g, 3, r);
   memory_free(&bad);
   memory_free(&code);
@@ -404,7 +405,7 @@ PetscErrorCode mpm_force_block_diagonal(mpm_grid *g, particles *const *bodies, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the law makes of a batch once v is accepted. Returns the smallest bad particle, or their number. */
+/* Update the state of a batch by its law when v is accepted. Returns the smallest bad particle, or their number. */
 LANES_INLINE int64_t accept_batch(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
                                   int32_t batch, double dt, const double *nodes, const double *leading, stress_batch *s,
                                   material_step_maxima *marks)
@@ -445,13 +446,13 @@ LANES_INLINE int64_t refused_in_cluster(const int K, const mpm_grid *g, const mp
 }
 
 PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
-                               const char *const *names, double dt, const double *v, step_status *verdict)
+                               const char *const *names, double dt, const double *v, step_status *status)
 {
   int64_t *bad;
 
   PetscFunctionBeginUser;
   timer_begin(TIMER_STRESS);
-  PetscCall(memory_alloc("mpm verdicts", g->n_clusters, sizeof *bad, &bad));
+  PetscCall(memory_alloc("mpm step status", g->n_clusters, sizeof *bad, &bad));
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c = &g->cluster[q];
@@ -461,8 +462,8 @@ PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, cons
     if (g->kernel == MPM_QUADRATIC) bad[q] = refused_in_cluster(3, g, c, bodies[c->body], m, dt, v);
     else bad[q] = refused_in_cluster(4, g, c, bodies[c->body], m, dt, v);
   }
-  for (int64_t q = 0; q < g->n_clusters && verdict->code == STEP_OK; ++q)
-    if (bad[q] < g->cluster[q].end) *verdict = (step_status){STEP_ROTATION_TOO_LARGE, names[g->cluster[q].body], bad[q]};
+  for (int64_t q = 0; q < g->n_clusters && status->code == STEP_OK; ++q)
+    if (bad[q] < g->cluster[q].end) *status = (step_status){STEP_ROTATION_TOO_LARGE, names[g->cluster[q].body], bad[q]};
   memory_free(&bad);
   timer_end(TIMER_STRESS);
   PetscFunctionReturn(PETSC_SUCCESS);

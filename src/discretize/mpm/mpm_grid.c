@@ -1,3 +1,4 @@
+/* The sparse grid of MPM bodies, see mpm_grid.h: blocks, clusters, numbering of dofs, stencils. */
 #include "discretize/mpm/mpm_grid.h"
 #include <float.h>
 #include "core/memory.h"
@@ -38,7 +39,7 @@ void mpm_grid_destroy(mpm_grid **g)
 }
 
 /* At least n items, contents lost. */
-static PetscErrorCode reserve(const char *tag, int64_t n, size_t size, void *array, int64_t *capacity)
+static PetscErrorCode mpm_grid_reserve(const char *tag, int64_t n, size_t size, void *array, int64_t *capacity)
 {
   PetscFunctionBeginUser;
   if (n <= *capacity) PetscFunctionReturn(PETSC_SUCCESS);
@@ -50,7 +51,7 @@ static PetscErrorCode reserve(const char *tag, int64_t n, size_t size, void *arr
 }
 
 /* Box of base nodes of all particles; the first particle that cannot be placed. */
-static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *verdict)
+static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *status)
 {
   double           low[3] = {DBL_MAX, DBL_MAX, DBL_MAX}, high[3] = {-DBL_MAX, -DBL_MAX, -DBL_MAX};
   const double     inverse_h = 1.0 / g->h;
@@ -70,9 +71,9 @@ static void find_box(mpm_grid *g, int n_bodies, particles *const *bodies, const 
       if (n > 0 && lo < low[d]) low[d] = lo;
       if (n > 0 && hi > high[d]) high[d] = hi;
     }
-    if (bad < n && verdict->code == STEP_OK) *verdict = (step_status){STEP_OUT_OF_GRID, names[b], bad};
+    if (bad < n && status->code == STEP_OK) *status = (step_status){STEP_OUT_OF_GRID, names[b], bad};
   }
-  for (int d = 0; d < 3 && verdict->code == STEP_OK; ++d) {
+  for (int d = 0; d < 3 && status->code == STEP_OK; ++d) {
     const double lo = low[d] > high[d] ? 0.0 : low[d], hi = low[d] > high[d] ? 0.0 : high[d];
     g->low[d]  = (int64_t)floor(kernel_base(kernel, lo * inverse_h) / BLOCK_SIDE);
     g->side[d] = (int64_t)floor(kernel_base(kernel, hi * inverse_h) / BLOCK_SIDE) + 2 - g->low[d]; /* with upper neighbours */
@@ -127,7 +128,7 @@ static PetscErrorCode find_starts(mpm_grid *g, int64_t n_keys, int shift, int64_
     if (pass == 1) break;
     for (int64_t c = 0; c < n_chunks; ++c) count[c + 1] += count[c];
     *n = count[n_chunks];
-    PetscCall(reserve("mpm starts", *n + 1, sizeof *g->start, &g->start, &g->starts_capacity));
+    PetscCall(mpm_grid_reserve("mpm starts", *n + 1, sizeof *g->start, &g->start, &g->starts_capacity));
   }
   g->start[*n] = (int32_t)n_keys;
   memory_free(&count);
@@ -207,8 +208,8 @@ static PetscErrorCode add_clusters(mpm_grid *g, int set, particles *p)
     p->n_batches += n_batches;
     p->n_groups += n_groups;
   }
-  PetscCall(reserve("mpm groups", p->n_groups, sizeof *p->groups, &p->groups, &p->groups_capacity));
-  PetscCall(reserve("mpm batches", p->n_batches + 1, sizeof *p->batches, &p->batches, &p->batches_capacity));
+  PetscCall(mpm_grid_reserve("mpm groups", p->n_groups, sizeof *p->groups, &p->groups, &p->groups_capacity));
+  PetscCall(mpm_grid_reserve("mpm batches", p->n_batches + 1, sizeof *p->batches, &p->batches, &p->batches_capacity));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n_new; ++c) {
     const int64_t at = cluster[c].block[0];
@@ -236,8 +237,8 @@ static PetscErrorCode make_blocks(mpm_grid *g)
 
   PetscFunctionBeginUser;
   PetscCheck(n_parts < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "too many MPM grid blocks: use a coarser grid");
-  PetscCall(reserve("mpm block keys", n_parts, sizeof *g->key, &g->key, &g->keys_capacity));
-  PetscCall(reserve("mpm block parts", n_parts, sizeof *g->part, &g->part, &g->parts_capacity));
+  PetscCall(mpm_grid_reserve("mpm block keys", n_parts, sizeof *g->key, &g->key, &g->keys_capacity));
+  PetscCall(mpm_grid_reserve("mpm block parts", n_parts, sizeof *g->part, &g->part, &g->parts_capacity));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < g->n_clusters; ++c) {
     const uint64_t key = cluster_key(g, &g->cluster[c]);
@@ -248,9 +249,9 @@ static PetscErrorCode make_blocks(mpm_grid *g)
   if (g->n_blocks > g->blocks_capacity) {
     const int64_t n = g->n_blocks + g->n_blocks / 4;
     int64_t       zero[3] = {0, 0, 0};
-    PetscCall(reserve("mpm part starts", n + 1, sizeof *g->part_start, &g->part_start, &zero[0]));
-    PetscCall(reserve("mpm nodes", n * BLOCK_NODES, sizeof *g->node_dof, &g->node_dof, &zero[1]));
-    PetscCall(reserve("mpm block positions", n, sizeof *g->block_key, &g->block_key, &zero[2]));
+    PetscCall(mpm_grid_reserve("mpm part starts", n + 1, sizeof *g->part_start, &g->part_start, &zero[0]));
+    PetscCall(mpm_grid_reserve("mpm nodes", n * BLOCK_NODES, sizeof *g->node_dof, &g->node_dof, &zero[1]));
+    PetscCall(mpm_grid_reserve("mpm block positions", n, sizeof *g->block_key, &g->block_key, &zero[2]));
     g->blocks_capacity = n;
   }
 #pragma omp parallel for schedule(static)
@@ -264,7 +265,7 @@ static PetscErrorCode make_blocks(mpm_grid *g)
 }
 
 PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_status *verdict)
+                              step_status *status)
 {
   int64_t n_max = 0;
 
@@ -272,12 +273,12 @@ PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodie
   timer_begin(TIMER_SORT);
   g->n_clusters = g->n_blocks = g->n_dofs = 0;
   for (int b = 0; b < n_bodies; ++b) n_max = bodies[b]->n > n_max ? bodies[b]->n : n_max;
-  find_box(g, n_bodies, bodies, names, verdict);
-  if (verdict->code == STEP_OK) {
+  find_box(g, n_bodies, bodies, names, status);
+  if (status->code == STEP_OK) {
     const uint64_t n_keys = (uint64_t)g->side[0] * (uint64_t)g->side[1] * (uint64_t)g->side[2] << 6;
-    PetscCall(reserve("mpm keys", n_max, sizeof *g->key, &g->key, &g->keys_capacity));
-    PetscCall(reserve("mpm order", n_max, sizeof *g->order, &g->order, &g->orders_capacity));
-    PetscCall(reserve("mpm order", n_max, sizeof *g->order_scratch, &g->order_scratch, &g->order_scratch_capacity));
+    PetscCall(mpm_grid_reserve("mpm keys", n_max, sizeof *g->key, &g->key, &g->keys_capacity));
+    PetscCall(mpm_grid_reserve("mpm order", n_max, sizeof *g->order, &g->order, &g->orders_capacity));
+    PetscCall(mpm_grid_reserve("mpm order", n_max, sizeof *g->order_scratch, &g->order_scratch, &g->order_scratch_capacity));
     for (int b = 0; b < n_bodies; ++b) {
       make_keys(g, bodies[b]);
       sort_keys_with(bodies[b]->n, bits_for(n_keys), g->key, g->order, (uint64_t *)bodies[b]->scratch, g->order_scratch);
@@ -294,7 +295,7 @@ PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride)
 {
   PetscFunctionBeginUser;
   *stride = (int64_t)n_components * TILE_NODES(g->kernel);
-  PetscCall(reserve("mpm tiles", g->n_clusters * *stride, sizeof(double), &g->tiles, &g->tiles_capacity));
+  PetscCall(mpm_grid_reserve("mpm tiles", g->n_clusters * *stride, sizeof(double), &g->tiles, &g->tiles_capacity));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -337,9 +338,9 @@ PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold)
   if (g->n_dofs > g->dofs_capacity) {
     const int64_t n = g->n_dofs + g->n_dofs / 4;
     int64_t       zero[3] = {0, 0, 0};
-    PetscCall(reserve("mpm dofs", n, sizeof *g->dof_node, &g->dof_node, &zero[0]));
-    PetscCall(reserve("mpm node mass", n, sizeof *g->mass, &g->mass, &zero[1]));
-    PetscCall(reserve("mpm node velocity", 3 * n, sizeof *g->velocity, &g->velocity, &zero[2]));
+    PetscCall(mpm_grid_reserve("mpm dofs", n, sizeof *g->dof_node, &g->dof_node, &zero[0]));
+    PetscCall(mpm_grid_reserve("mpm node mass", n, sizeof *g->mass, &g->mass, &zero[1]));
+    PetscCall(mpm_grid_reserve("mpm node velocity", 3 * n, sizeof *g->velocity, &g->velocity, &zero[2]));
     g->dofs_capacity = n;
   }
 #pragma omp parallel for schedule(static)
@@ -413,7 +414,7 @@ int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3])
 int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], const double *beside, int32_t *dof, double *weight)
 {
   const int K = g->kernel;
-  double    w[3][STENCIL_MAX], arm[3][STENCIL_MAX] = {{0.0}}; /* arm: (x_i - x) . beside / D, an axis each */
+  double    w[3][STENCIL_MAX], arm[3][STENCIL_MAX] = {{0.0}}; /* (x_i - x) . offset / D, per axis */
   int       corner[3], n = 0;
   for (int d = 0; d < 3; ++d) {
     const double base = kernel_base(g->kernel, x[d] * (1.0 / g->h)), s = x[d] * (1.0 / g->h) - base;

@@ -1,8 +1,8 @@
-/* The sparse grid under all MPM bodies of a scene: blocks of 4x4x4 nodes that exist only where particles reach.
+/* The sparse grid of all MPM bodies of a scene: blocks of 4x4x4 nodes that exist only within reach of particles.
  *
- * A cluster is the particles of one body whose base nodes lie in one block; it touches a tile of that block and its seven
- * upper neighbours. Adding particles to nodes goes in two passes without atomics: each cluster fills a private tile, then
- * each block sums the tiles that overlap it, in fixed order, so results do not depend on the number of threads.
+ * A cluster consists of the particles of one body whose base nodes lie in one block. Its tile covers that block and its seven upper
+ * neighbours. Adding particles to nodes takes two passes without atomics: each cluster fills a private tile, then each block sums
+ * the overlapping tiles in fixed order. Results therefore do not depend on the number of threads. Callers: mpm_domain.c, mpm_force.c.
  *
  * Nodes that carry mass become unknowns ("dofs"), numbered block by block; arrays on dofs are interleaved [n_dofs][3].  */
 #ifndef SS_DISCRETIZE_MPM_MPM_GRID_H
@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
   mpm_kernel    kernel;
-  kernel_factor gradient; /* what particles take for the gradient of a weight: that, or the affine transfer's, w (x_i - x_p)/D */
+  kernel_factor gradient; /* gradient of a weight for particles: that of the spline, or of the affine transfer, w (x_i - x_p)/D */
   double       h;
   int64_t      low[3], side[3];    /* box of blocks: first one and number, this step */
   int64_t      n_clusters;
@@ -36,7 +36,8 @@ typedef struct {
   int32_t     *dof_node;           /* [n_dofs]: 64 block + node */
   double      *mass;               /* [n_dofs] kg */
   double      *velocity;           /* [n_dofs][3] at the start of the step */
-  const double *leading;           /* [n_dofs][3] borrowed: laws take the rotations that it leads to; NULL: those at the start */
+  const double *leading;           /* [n_dofs][3] borrowed: laws use the rotations at these velocities; NULL: those at the start
+                                    * of the step */
   double      *tiles;              /* [n_clusters][components][TILE_NODES] */
   uint64_t    *block_key;          /* [n_blocks] */
   uint64_t    *key;                /* sorting */
@@ -55,9 +56,9 @@ static inline double mpm_grid_gradient_scale(const mpm_grid *g)
 }
 
 /* Sort the particles of all bodies by block and cell; make clusters, groups, batches and blocks. A particle farther than
- * 2^20 cells from the origin or not finite: *verdict, with where = its index, body = names[its body]. */
+ * 2^20 cells from the origin or not finite: *status, with where = its index, body = names[its body]. */
 PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_status *verdict);
+                              step_status *status);
 /* Room for tiles of n components, for every cluster; *stride is the doubles per cluster. Contents undefined. */
 PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride);
 /* Tiles of momentum (3) and mass (1) -> dofs, mass, velocity. Nodes lighter than `threshold` [kg] are left out. */
@@ -67,12 +68,13 @@ void mpm_grid_reduce(const mpm_grid *g, int n_components, double *out);
 
 /* Where dof i is, in units of h. */
 void mpm_grid_node(const mpm_grid *g, int64_t dof, int64_t node[3]);
-/* The block that holds a node, or -1 if it does not exist. */
+/* The block that contains a node, or -1 if it does not exist. */
 int64_t mpm_grid_find_block(const mpm_grid *g, const int64_t node[3]);
 /* The dof at a node, or -1 if there is none. */
 int32_t mpm_grid_find(const mpm_grid *g, const int64_t node[3]);
-/* The stencil of a point in a cluster of this step: dofs and weights, sum w = 1; returns how many (<= 64). beside [3]: of the place
- * x + beside instead, in the affine field about x (the weights of the affine transfer): sum w x_i = x + beside; NULL: of x. */
+/* The stencil of a point in a cluster of this step: dofs and weights, sum w = 1. Returns their number (<= 64). beside [3]:
+ * offset; the stencil is that of the place x + offset in the affine field about x (the weights of the affine transfer): sum w
+ * x_i = x + offset. NULL: of x. */
 int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3], const double *beside, int32_t *dof, double *weight);
 
 /* Copy the nodes under a cluster, v [n_dofs][3], into a tile [3][TILE_NODES(K)]; zero where there is no mass. */

@@ -1,11 +1,11 @@
-/* B-spline kernels and the two inner operations of MPM: read a tile of nodes at particles, add particles to a tile. mpm_affine.h has
- * those of the affine transfer.
+/* B-spline kernels and the two inner operations of MPM: read a tile of nodes at particles, add particles to a tile. mpm_transfer.c
+ * has those of the affine transfer.
  *
  * K nodes per axis: 3 quadratic, 4 cubic. The stencil of a particle starts at its base node, floor(x/h - 1/2) or
  * floor(x/h) - 1; particles with the same base node form a cell, and node values are shared by all lanes of a cell.
  * Functions take K first and are inlined with a constant, so every loop unrolls.
  *
- * A tile holds the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
+ * A tile contains the nodes that particles of one 4x4x4 block of cells can touch: T = 4 + K - 1 per axis, component-major
  * [component][T][T][TILE_Z], z padded so that a row of 4 nodes may be read from any cell.                            */
 #ifndef SS_DISCRETIZE_MPM_MPM_KERNEL_H
 #define SS_DISCRETIZE_MPM_MPM_KERNEL_H
@@ -58,8 +58,8 @@ static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h 
     }                                                                           \
   } while (0)
 
-/* What multiplies the tensor product along an axis: the weight n, and a second factor e that is either the derivative
- * (for gradients and forces, 1/m) or n (x_i - x_p) (for affine transfers, m). */
+/* Factors of the tensor product along an axis: the weight n, and a second factor e that is either the derivative (for gradients
+ * and forces, 1/m) or n (x_i - x_p) (for affine transfers, m). */
 typedef struct {
   lanes n[3][STENCIL_MAX], e[3][STENCIL_MAX];
 } kernel_lanes;

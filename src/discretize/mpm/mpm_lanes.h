@@ -26,8 +26,8 @@ enum { LANES_BYTES = 32 };
 enum { LANES_BYTES = 16 };
 #endif
 enum { LANES = LANES_BYTES / (int)sizeof(lanes_real), LANES_DOUBLE = LANES_BYTES / (int)sizeof(double) };
-/* Everything here is inlined, so how vectors would be passed does not matter. For those who include this from elsewhere;
- * our own profiles say -Wno-psabi, as gcc also asks at the end of the file, where pragmas no longer reach.            */
+/* Everything here is inlined, so the calling convention of vectors does not matter. This pragma is for files outside the build
+ * that include this one; the build itself uses -Wno-psabi, because gcc also warns at the end of the file, after pragmas. */
 #pragma GCC diagnostic ignored "-Wpsabi"
 #define LANES_INLINE static inline __attribute__((always_inline))
 
@@ -67,7 +67,7 @@ LANES_INLINE rowz rowz_spread(const lanes_real *p) { return (rowz){*p, *p, *p, *
 LANES_INLINE row4 rowz_fold(rowz x) { return x; }
 #endif
 
-/* Ask for particles to come, in one array: many short streams at once are more than the hardware looks ahead for. */
+/* Prefetch particles of one array: the hardware does not prefetch many short streams at once. */
 enum { MPM_LOOK_AHEAD = 64 }; /* particles; 24 ... 96 measure the same, Zen 5, 2026-11 */
 #define MPM_PREFETCH(array, i) __builtin_prefetch((array) + (i) + MPM_LOOK_AHEAD)
 
@@ -76,7 +76,7 @@ LANES_INLINE void  lanes_store(lanes_real *p, lanes x) { *(lanes_unaligned *)p =
 LANES_INLINE row4  row4_load(const lanes_real *p) { return *(const row4_unaligned *)p; }
 LANES_INLINE void  row4_store(lanes_real *p, row4 x) { *(row4_unaligned *)p = x; }
 
-/* x in the first n lanes, 0 in the others, whatever they held. */
+/* x in the first n lanes, 0 in the others. */
 LANES_INLINE lanes lanes_first(lanes x, int n)
 {
   typedef lanes_index mask __attribute__((vector_size(LANES_BYTES)));

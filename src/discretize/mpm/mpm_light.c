@@ -1,12 +1,14 @@
+/* Light grid nodes that depend on heavier ones, see mpm_light.h. */
 #include "discretize/mpm/mpm_light.h"
 #include "core/math3.h"
 #include "core/memory.h"
 
-/* What nodes are to each other, this step. */
+/* Relations of nodes in this step. */
 typedef struct {
   const mpm_grid  *grid;
   const mpm_walls *walls;
-  double          *weight; /* [n_dofs] the mass of a node, as if a wall's plane through it were not there [kg]; 0: mirrored, or held whole */
+  double          *weight; /* [n_dofs] mass of a node as if a wall's plane through it did not exist [kg]; 0: mirrored, or fully
+                            * constrained */
   uint8_t         *light;
 } light_nodes;
 
@@ -35,16 +37,16 @@ static bool is_light(const light_nodes *l, double share, int64_t dof)
   return l->weight[dof] < share * heaviest;
 }
 
-/* The node there, if it may lead `follower`: heavy, moving by itself, and bound by the same mirrors. -1: none. */
+/* The node at this place if it may be a leader: heavy, independent, and with the same mirrors. -1: none. */
 static int32_t leader_at(const light_nodes *l, int64_t follower, const int64_t node[3])
 {
   const int32_t dof = mpm_grid_find(l->grid, node);
   return dof < 0 || l->light[dof] || !(l->weight[dof] > 0.0) || held_of(l->walls, dof) != held_of(l->walls, follower) ? -1 : dof;
 }
 
-/* Two nodes that lead, in line with a light one, `steps` and steps + 1 away along an axis or a diagonal. */
+/* Two leaders in line with a light node, `steps` and steps + 1 away along an axis or a diagonal. */
 typedef struct {
-  int32_t near, far; /* near -1: nobody; far -1: the near one alone */
+  int32_t near, far; /* near -1: none; far -1: only the near one */
   int     steps;
 } line;
 
@@ -72,7 +74,7 @@ static line best_line(const light_nodes *l, int64_t dof)
 
 static bool is_slow(const mpm_grid *g, int64_t dof, double speed) { return v3_norm(g->velocity + 3 * dof) < speed; }
 
-/* Nobody, if one of the best line is not slow. */
+/* No leaders (near -1) if one of the best line is not slow. */
 static line slow_line(const light_nodes *l, int64_t dof, double speed)
 {
   const line f       = best_line(l, dof);
@@ -100,7 +102,7 @@ PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const m
   for (int64_t i = 0; i < n_dofs; ++i) {
     const line *f = &found[i];
     if (f->near < 0) continue;
-    PetscCall(memory_reserve("mpm followers", *n + 2, sizeof **follower, capacity, follower));
+    PetscCall(memory_reserve("mpm dependent nodes", *n + 2, sizeof **follower, capacity, follower));
     (*follower)[(*n)++] = (body_dependent_block){(int32_t)i, f->near, f->far < 0 ? 1.0 : 1.0 + f->steps};
     if (f->far >= 0) (*follower)[(*n)++] = (body_dependent_block){(int32_t)i, f->far, -f->steps};
   }

@@ -1,3 +1,4 @@
+/* Single precision products with the MPM tangent, see mpm_single.h. */
 #define MPM_SINGLE
 #include "discretize/mpm/mpm_single.h"
 #include "discretize/body/body_stages.h"

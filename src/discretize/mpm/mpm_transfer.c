@@ -9,7 +9,7 @@
  * A particle's velocity at node (i, j, k) of its stencil is linear in i, j, k, so that it is reached by additions, and all components
  * share the weights: w (A + i B + j C + k D) instead of a product of weights and arms for each component. Back, sums along an axis give
  * the moment about the stencil's second node by additions, too: p_0 + (p_1 + (p_2 + p_3)) with p_k = w_k v_k passes the partial sums of
- * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have units of their own beside those of multiply-adds on most
+ * which sum (k - 1) p_k = (p_2 + p_3) + p_3 - p_0 is made. Additions have their own units, separate from those of multiply-adds, on most
  * machines: to the grid a cubic stencil costs 46 multiply-adds and 26 additions of vectors (88 multiply-adds as tile_scatter does it),
  * and back 108 and 63 for a component (192 as tile_gather does it).                                                             */
 
@@ -320,7 +320,7 @@ LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_c
 }
 
 void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
-                            double dt, step_status *verdict)
+                            double dt, step_status *status)
 {
   /* Interpolation averages: if no node is too fast, no particle is. */
   const double limit2 = g->h * g->h / (dt * dt);
@@ -338,7 +338,7 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *b
       if (i < c->end && i < bad) bad = i;
     }
     if (bad == bodies[b]->n) continue;
-    *verdict = (step_status){STEP_CFL_VIOLATED, names[b], bad};
+    *status = (step_status){STEP_CFL_VIOLATED, names[b], bad};
     return;
   }
 }

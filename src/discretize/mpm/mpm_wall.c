@@ -1,3 +1,4 @@
+/* Mirrors on the MPM grid, see mpm_wall.h. */
 #include "discretize/mpm/mpm_wall.h"
 #include "core/memory.h"
 
@@ -26,7 +27,8 @@ static double period_of(const mpm_walls *w, const mpm_wall *wall)
   return 0.0;
 }
 
-/* Reflect a node until it is behind no wall. Returns the components that are held on planes met, 7 if it finds no way out. */
+/* Reflect a node until it is behind no wall. Returns the components constrained by planes through it, 7 if the reflections do
+ * not end. */
 static uint8_t reflect(const mpm_walls *w, double h, int64_t node[3], double sign[3], bool *is_behind)
 {
   uint8_t held = 0;
@@ -79,7 +81,7 @@ PetscErrorCode mpm_walls_find(mpm_walls *w, const mpm_grid *g)
     if (!is_behind) continue;
     w->held[i]  = 7;
     ghost.image = mpm_grid_find(g, node);
-    if (ghost.image < 0) continue; /* nothing is before the wall there: held */
+    if (ghost.image < 0) continue; /* no node in front of the wall there: constrained */
     PetscCall(memory_reserve("mpm mirrors", w->n_ghosts + 1, sizeof *w->ghost, &w->ghosts_capacity, &w->ghost));
     w->ghost[w->n_ghosts++] = ghost;
   }

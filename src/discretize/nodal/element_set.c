@@ -1,3 +1,4 @@
+/* Sets of elements, see element_set.h: colouring, parallel assembly of forces and tangents. */
 #include "discretize/nodal/element_set.h"
 #include "core/memory.h"
 #include <string.h>
@@ -20,7 +21,7 @@ typedef struct {
 
 static range group_range(int64_t k, int64_t size, int64_t n) { return (range){k * size, (k + 1) * size < n ? (k + 1) * size : n}; }
 
-/* Greedy: the first colour that none of the group's nodes has yet. used [n_all] holds a bit per colour. */
+/* Greedy colouring: the first colour that none of the group's nodes has yet. used [n_all]: one bit per colour. */
 static PetscErrorCode color_greedily(int64_t n, int64_t size, int n_nodes, const int32_t *node, int64_t n_all, int32_t *color, int *n_colors)
 {
   const int64_t n_groups = (n + size - 1) / size;
@@ -118,7 +119,7 @@ PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void gather(const element_set *set, int64_t first, int64_t n, const double *from, element_row *to)
+static void element_set_gather(const element_set *set, int64_t first, int64_t n, const double *from, element_row *to)
 {
   const int      n_nodes = set->ops->n_nodes;
   const int32_t *node    = set->node + n_nodes * first;
@@ -133,8 +134,8 @@ static int64_t add_batch(const element_set *set, int64_t first, int64_t n, doubl
 {
   element_row   X[3 * ELEMENT_MAX_NODES], V[3 * ELEMENT_MAX_NODES], F[3 * ELEMENT_MAX_NODES], S[9 * ELEMENT_MAX_NODES * ELEMENT_MAX_NODES];
   const int     n_nodes = set->ops->n_nodes;
-  gather(set, first, n, x, X);
-  gather(set, first, n, v, V);
+  element_set_gather(set, first, n, x, X);
+  element_set_gather(set, first, n, v, V);
   const int64_t bad = set->ops->evaluate(set->context, first, n, dt, (const element_row *)X, (const element_row *)V, F, value ? S : NULL);
   if (bad < n) return set->original[first + bad]; /* the smallest of the batch: a group keeps the caller's order */
   const int32_t *node = set->node + n_nodes * first;
@@ -199,7 +200,7 @@ static double group_energy(const element_set *set, int64_t k, const double *x)
     element_row   X[3 * ELEMENT_MAX_NODES];
     double        energy[ELEMENT_BATCH];
     const int64_t left = set->group_start[k + 1] - first, n = left < ELEMENT_BATCH ? left : ELEMENT_BATCH;
-    gather(set, first, n, x, X);
+    element_set_gather(set, first, n, x, X);
     set->ops->energy(set->context, first, n, (const element_row *)X, energy);
     for (int64_t e = 0; e < n; ++e) sum += energy[e];
   }

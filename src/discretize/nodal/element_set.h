@@ -1,13 +1,10 @@
 /* Sets of elements: tetrahedra, springs, hinges, loaded faces. Parallel assembly of their forces and tangents. Called by
  * nodal_body.c.
  *
- * A kind of element (element_ops) computes the forces of a batch; this module adds them to the global arrays. Consecutive
- * elements of
- * the caller's list, which are mostly neighbours, form groups, so that the entries they add to remain in the cache. Groups are
- * coloured:
- * two groups of one colour share no node. All threads add the groups of one colour without atomics, and every sum runs in the
- * order of
- * colours, independent of the number of threads. Within a batch, numbers are stored row[component][element].                     */
+ * A kind of element (element_ops) computes the forces of a batch; this module adds them to the global arrays. Consecutive elements
+ * of the caller's list, which are mostly neighbours, form groups, so that the entries they add to remain in the cache. Groups are
+ * coloured: two groups of one colour share no node. All threads add the groups of one colour without atomics, and every sum runs in
+ * the order of colours, independent of the number of threads. Within a batch, numbers are stored row[component][element]. */
 #ifndef SS_DISCRETIZE_NODAL_ELEMENT_SET_H
 #define SS_DISCRETIZE_NODAL_ELEMENT_SET_H
 #include "core/error.h"
@@ -20,12 +17,10 @@ typedef struct {
   const char *name;    /* "tetrahedra" */
   int         n_nodes; /* of one element */
   /* Called before the first evaluation of a step: computes data that stay constant during the step. x, v: of all nodes at its
-   * start.
-   * NULL: there are none. */
+   * start. NULL: there are none. */
   void (*begin_step)(void *context, int64_t n_elements, const int32_t *node, const double *x, const double *v);
-  /* Forces f [3 n_nodes] [N] at positions x [3 n_nodes] and velocities v [3 n_nodes]; rows S [9 n_nodes^2], unless NULL: block
-   * (a, b) is
-   * S[9 (n_nodes a + b) + 3 i + j] = -(dt^2 df_ai/dx_bj + dt df_ai/dv_bj). Returns the smallest invalid index, or n. */
+  /* Forces f [3 n_nodes] [N] at positions x [3 n_nodes] and velocities v [3 n_nodes]; rows S [9 n_nodes^2], unless NULL: block (a,
+   * b) is S[9 (n_nodes a + b) + 3 i + j] = -(dt^2 df_ai/dx_bj + dt df_ai/dv_bj). Returns the smallest invalid index, or n. */
   int64_t (*evaluate)(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
                       element_row *S);
   /* Energy stored in each element [J]; NULL: none. */
@@ -52,15 +47,13 @@ typedef struct {
 } element_set;
 
 /* Group and colour n elements node [n][n_nodes] of n_all nodes. *set is filled in place; the caller arranges its own data in the
- * order
- * of set->original and hands it over as set->context. */
+ * order of set->original and hands it over as set->context. */
 PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32_t *node, int64_t n_all, element_set *set);
 void           element_set_destroy(element_set *set);
 /* Fill set->slot for a matrix with these rows [n_all + 1] and ascending columns, which must contain every block. */
 PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, const int32_t *col);
 /* g [n_all][3] -= dt f, and value [blocks][9] += S unless NULL, at x, v [n_all][3]. Returns the caller's number of the first
- * element
- * that could not be evaluated (g and value are then undefined), or -1. */
+ * element that could not be evaluated (g and value are then undefined), or -1. */
 int64_t element_set_add(const element_set *set, double dt, const double *x, const double *v, double *g, double *value);
 /* For translation-invariant elements: compute the force on node 0 and all blocks of node 0 from those of the other nodes, so that
  * forces, rows and columns sum to zero. S may be NULL. */

@@ -1,3 +1,4 @@
+/* Bodies made of mass points, see nodal_body.h. */
 #include "discretize/nodal/nodal_body.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -188,7 +189,7 @@ static void nodal_destroy(body **out)
 
 /* ---- the step ---------------------------------------------------------------------------------------------------------- */
 
-/* Velocities that take held components from where they are to where their motion has them at t + dt. */
+/* Velocities that move constrained components from their current to their prescribed positions at t + dt. */
 static PetscErrorCode prescribe(nodal_body *b, double t, double dt)
 {
   double *place;
@@ -226,11 +227,11 @@ static void bound_clusters(nodal_body *b)
   }
 }
 
-static PetscErrorCode nodal_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode nodal_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   nodal_body *b = (nodal_body *)base;
   PetscFunctionBegin;
-  (void)verdict;
+  (void)status;
   b->dt     = dt;
   *n_blocks = b->n_nodes;
   PetscCall(prescribe(b, t, dt));
@@ -265,7 +266,7 @@ static int64_t nodal_prescribed(const body *base, const int64_t **dof, const dou
   return b->n_prescribed;
 }
 
-static PetscErrorCode nodal_residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode nodal_residual(body *base, const double *v, double *g, bool with_tangent, step_status *status)
 {
   nodal_body   *b = (nodal_body *)base;
   const int64_t n = b->n_nodes;
@@ -284,7 +285,7 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
     if (sum != 0.0 && i < bad) bad = i;
   }
   if (bad < n) {
-    *verdict = (step_status){STEP_NOT_FINITE, base->name, bad};
+    *status = (step_status){STEP_NOT_FINITE, base->name, bad};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (with_tangent) {
@@ -295,7 +296,7 @@ static PetscErrorCode nodal_residual(body *base, const double *v, double *g, boo
   for (int s = 0; s < b->n_sets; ++s) {
     const int64_t failed = element_set_add(&b->sets[s], dt, b->trial, v, g, with_tangent ? b->value : NULL);
     if (failed < 0) continue;
-    *verdict = (step_status){STEP_INVERTED, base->name, failed};
+    *status = (step_status){STEP_INVERTED, base->name, failed};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -374,10 +375,10 @@ static void nodal_set_definite(body *base, bool is_wanted)
     if (b->sets[s].ops->set_definite) b->sets[s].ops->set_definite(b->sets[s].context, is_wanted);
 }
 
-static PetscErrorCode nodal_end_step(body *base, const double *v, step_status *verdict)
+static PetscErrorCode nodal_end_step(body *base, const double *v, step_status *status)
 {
   nodal_body *b = (nodal_body *)base;
-  (void)verdict;
+  (void)status;
 #pragma omp parallel for simd schedule(static) if (b->n_nodes > SERIAL_NODES)
   for (int64_t i = 0; i < 3 * b->n_nodes; ++i) {
     b->x[i] += b->dt * v[i];
@@ -490,7 +491,6 @@ const body_ops nodal_body_ops = {.kind           = "nodes",
                                  .relinearise    = nodal_relinearise};
 
 /* --- momenta --- */
-
 
 bool nodal_body_add_rigid_velocity(nodal_body *b, const double V[3], const double W[3], const double center[3])
 {

@@ -3,9 +3,8 @@
  *   g_i = m_i (v_i - v0_i) - dt (f_i(x0 + dt v, v) + m_i (gravity + load) - alpha m_i v_i)
  *
  * Element sets (element_set.h) supply the internal forces f_i. The tangent is one matrix of 3x3 blocks. Velocity components of
- * nodes
- * may be prescribed; the formulation, which sums all forces, replaces their equations by m_i (v_i - prescribed velocity) = 0
- * (body_ops.prescribed). Created by the kinds fem and cloth.                                                              */
+ * nodes may be prescribed; the formulation, which sums all forces, replaces their equations by m_i (v_i - prescribed velocity) = 0
+ * (body_ops.prescribed). Created by the kinds fem and cloth. */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #define SS_DISCRETIZE_NODAL_NODAL_BODY_H
 #include "discretize/body/body.h"
@@ -38,7 +37,7 @@ struct nodal_body {
   int32_t *col;        /* ascending, diagonal included */
   int32_t *transposed; /* slot of block (col, row) */
   double  *value;      /* [blocks][9] -dt^2 df/dx - dt df/dv of the element sets, at the last residual with tangent */
-  /* The step under way. */
+  /* The current step. */
   double   dt;
   int64_t  n_prescribed;
   int64_t *prescribed;          /* component 3 node + axis, ascending */
@@ -48,14 +47,13 @@ struct nodal_body {
   double  *cluster_center, *cluster_radius;
 };
 
-/* n nodes at x [n][3] with masses; everything copied. Sets, holds and the surface are added before nodal_body_finish, which
- * builds the
- * matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
+/* n nodes at x [n][3] with masses; everything is copied. Sets, constraints and the surface are added before nodal_body_finish, which
+ * builds the matrix. `name` is borrowed. The body is destroyed through its ops, also when it is unfinished. */
 PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, const double *mass, nodal_body **out);
 /* Elements node [n][ops->n_nodes]; then sort the context's data by (*set)->original and hand it over as (*set)->context. */
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set);
-/* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two holds prescribe the same component,
- * the later one applies. */
+/* Takes ownership of the contents of `hold`; its `node` was allocated with memory_alloc. If two constraints prescribe the same
+ * component, the later one applies. */
 PetscErrorCode nodal_body_add_constraint(nodal_body *b, const nodal_constraint *hold);
 /* Takes ownership of f. */
 PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);

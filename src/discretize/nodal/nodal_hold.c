@@ -1,3 +1,4 @@
+/* Dirichlet conditions on nodes, see nodal_hold.h: job keys, selection of nodes, prescribed positions. */
 #include "discretize/nodal/nodal_hold.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -15,7 +16,7 @@ static const key_spec    hold_keys[] = {
   {.name = NULL}};
 const key_table nodal_constraint_table = {.name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_constraint_spec), .keys = hold_keys};
 
-/* How far outside of a shape a node still counts as on it, in parts of the body's size. */
+/* Distance outside of a shape up to which a node counts as on it, relative to the body's size. */
 #define ON_SURFACE 1e-6
 
 static double size_of(int64_t n_nodes, const double *rest)
@@ -54,7 +55,7 @@ static PetscErrorCode read_hold(const key_item *item, const char *path, diagnost
   const document_node   *expressions = document_find(item->node, "displacement");
   char                   at[400];
   PetscFunctionBegin;
-  if (spec->axes.n == 0) diagnostics_add_under(d, item->node, path, "axes", "is empty: nothing would be held; give some of x, y and z");
+  if (spec->axes.n == 0) diagnostics_add_under(d, item->node, path, "axes", "is empty: no component would be constrained; give some of x, y and z");
   for (int i = 0; i < spec->axes.n; ++i) h->axis[*(const char *)spec->axes.item[i].value - 'x'] = true;
   if (spec->motion) {
     snprintf(at, sizeof at, "%s.motion", path);
@@ -79,7 +80,7 @@ PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, i
   PetscCall(memory_alloc("held nodes", n_nodes, 1, &is_in));
   PetscCall(nodal_mark_inside(n_nodes, rest, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
   for (int64_t i = 0; i < n_nodes && done; ++i) out->n += is_in[i];
-  if (done && out->n == 0) diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: nothing would be held");
+  if (done && out->n == 0) diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: no node would be constrained");
   if (out->n > 0) {
     PetscCall(read_hold(item, path, d, out));
     PetscCall(memory_alloc("held nodes", out->n, sizeof *out->node, &out->node));

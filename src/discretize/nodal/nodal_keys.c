@@ -1,3 +1,4 @@
+/* Job keys of bodies of nodes, see nodal_keys.h. */
 #include "discretize/nodal/nodal_keys.h"
 #include "core/math3.h"
 #include "core/memory.h"

@@ -1,4 +1,4 @@
-/* Job keys shared by all bodies of nodes (fem, cloth): initial velocity, damping, holds, pressures and loads. */
+/* Job keys shared by all bodies of nodes (fem, cloth): initial velocity, damping, constraints, pressures and loads. */
 #ifndef SS_DISCRETIZE_NODAL_NODAL_KEYS_H
 #define SS_DISCRETIZE_NODAL_NODAL_KEYS_H
 #include "core/diagnostics.h"
@@ -18,10 +18,9 @@ typedef struct {
 
 extern const key_table nodal_damping_table;
 
-/* Damping coefficient beta [s]: `stiffness`, or the value that gives the mode of `frequency` the damping ratio `ratio` = beta
- * omega / 2.
- * 0 if neither is given, or after an error was added to `d`. node, path: of bodies.NAME. formless: the kind, if it has no choice of
- * forms ("cloth"); else NULL. */
+/* Damping coefficient beta [s]: `stiffness`, or the value that gives the mode of `frequency` the damping ratio `ratio` = beta omega
+ * / 2. 0 if neither is given, or after an error was added to `d`. node, path: of bodies.NAME. formless: the kind, if it has no
+ * choice of forms ("cloth"); else NULL. */
 double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, const document_node *node, const char *path,
                           diagnostics *d);
 
@@ -57,7 +56,7 @@ extern const key_table nodal_pressure_table;
            "x, y, z (position at the start of a step) and t (its end)"}
 /* clang-format on */
 
-/* Apply start, holds, pressures and mass damping to an unfinished body with a surface. node, path: of bodies.NAME. Errors are
- * added to `d`. */
+/* Apply initial velocity, constraints, pressures and mass damping to an unfinished body with a surface. node, path: of
+ * bodies.NAME. Errors are added to `d`. */
 PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const document_node *node, const char *path, diagnostics *d);
 #endif

@@ -1,3 +1,4 @@
+/* Bodies of particles on a shared grid, see particle_bodies.h. */
 #include "discretize/particles/particle_bodies.h"
 #include "core/memory.h"
 #include "core/team.h"

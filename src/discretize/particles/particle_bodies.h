@@ -1,5 +1,5 @@
-/* Bodies of particles that share one grid: particles, materials, sources and identities of them all, and each of them as a `body`
- * of its own, as measures, contact and files see it. The grid's domain holds one such set and says what is its own affair.
+/* Bodies of particles that share one grid: their particles, materials, sources and identities, and one `body` for each of them, which
+ * measures, contact and files use. The domain of the grid (mpm_domain.c, mac_domain.c) owns one such set and supplies its own functions.
  *
  * Sums over a body are taken chunk by chunk and added in order, so that their bits do not depend on the number of threads. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_BODIES_H
@@ -10,14 +10,14 @@
 
 typedef struct particle_bodies particle_bodies;
 
-/* What only the domain knows of its bodies; `carrier` is its own body. */
+/* Functions that the domain supplies; `carrier` is the domain's body. */
 typedef struct {
-  void (*forget)(body *carrier);                         /* particles came, went or were restored: the layout holds no more */
-  PetscErrorCode (*refresh)(body *carrier, int index);   /* what frames show of a body's particles */
+  void (*forget)(body *carrier);                         /* particles were added, removed or restored: the layout is invalid */
+  PetscErrorCode (*refresh)(body *carrier, int index);   /* compute the fields of a body's particles for frames */
   void (*restored)(body *carrier, int index);            /* after a restore; NULL: nothing to do */
 } particle_carrier_ops;
 
-/* One of the bodies: `base` comes first, so that a body with the ops that were given to add() can be cast to this. */
+/* One of the bodies: `base` is the first member, so that a body with the ops given to add() can be cast to this. */
 typedef struct {
   body             base;
   particle_bodies *set;

@@ -1,3 +1,4 @@
+/* Filling of shapes with particles: job keys, seeds and sources. See particle_fill.h. */
 #include "discretize/particles/particle_fill.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -39,7 +40,7 @@ const key_table       particle_pour_table = {.name = "bodies.mpm.pour",
 
 /* --- particles of a shape --- */
 
-/* Releases that would fall into each other are a slip: how far one moves until the next comes is known, in free fall at least. */
+/* Reject releases that would overlap: the displacement between two releases is known, at least in free fall. */
 static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed,
                        diagnostics *d)
 {
@@ -99,7 +100,7 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
   particle_seed         *seed = &out->seed;
   PetscCall(sampling_fill(filled->piece[0], filled->min, filled->max, filled->mass.volume, &o, &seed->n, x, &seed->volume_each));
   if (seed->n == 0) {
-    diagnostics_add_under(d, r->node, r->path, "shape", "holds not one particle: no cell of %g m has its centre inside", spacing);
+    diagnostics_add_under(d, r->node, r->path, "shape", "contains no particle: no cell of %g m has its centre inside", spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(memory_alloc("seeded particles", 3 * seed->n, sizeof(double), &points));

@@ -1,3 +1,4 @@
+/* Particle sources, see particle_source.h. */
 #include "discretize/particles/particle_source.h"
 #include <string.h>
 #include "core/log.h"

@@ -1,4 +1,4 @@
-/* Sources: particles that are added again and again as time goes on. */
+/* Sources: particles that are added repeatedly during a run. Caller: particle_bodies.c. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLE_SOURCE_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_SOURCE_H
 #include "geometry/level_set/level_set.h"
@@ -15,8 +15,7 @@ typedef struct {
 } particle_seed;
 
 /* Append them to set `p` of body `name`, undeformed and without history, at this density [kg/m^3]; with_affine: those that spin
- * carry
- * the gradient of that. *next_id: of the grid, moved on. */
+ * carry the gradient of that. *next_id: of the grid, moved on. */
 PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id, particles *p);
 
 /* At start, start + every, ... before end [s]. */
@@ -37,10 +36,9 @@ struct particle_source {
 PetscErrorCode particle_source_create(const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout,
                                       particle_source **out);
 void           particle_source_destroy(particle_source **s);
-/* Is the seed due between two steps, the one that ended at t having been dt long, and is there room? What is due at the start is
- * not its
- * business. Counted by time alone, so that a resumed run pours what an uninterrupted one does. As long as more particles of any
- * of the
- * sets are in the spout than PARTICLE_RELEASE_MAX_OVERLAP of those to come, releases are left out (and body `name` warns, once). */
+/* Is the seed due between two steps, the last of which ended at t with length dt, and is there room? Releases at the start of the run
+ * are not included. The count depends on time alone, so a resumed run pours the same particles as an uninterrupted one. A release is
+ * omitted while the spout contains more particles of any set than PARTICLE_RELEASE_MAX_OVERLAP of the new ones (body `name` warns
+ * once). */
 bool particle_source_is_due(particle_source *s, const char *name, double t, double dt, int n_sets, particles *const *sets);
 #endif

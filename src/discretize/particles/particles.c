@@ -1,3 +1,4 @@
+/* Arrays of material points, see particles.h. */
 #include "discretize/particles/particles.h"
 #include "core/memory.h"
 #include "core/math3.h"

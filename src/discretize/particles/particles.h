@@ -1,8 +1,8 @@
-/* Material points: structure of arrays, one set per body that is made of them.
+/* Material points: structure of arrays, one set per body of particles. Callers: the mpm and mac domains.
  *
- * Arrays are permuted in place of each other when particles are sorted, so addresses change; a particle keeps its id.
- * Every array has room for PARTICLES_PADDING more entries than `capacity`, so that whole vectors may be read from any particle.
- * Sets of a constitutive law carry deformation and history; those without (what flows remembers no shape) have no such arrays. */
+ * Sorting permutes the arrays, so addresses change; a particle keeps its id. Every array has room for PARTICLES_PADDING more entries
+ * than `capacity`, so that whole vectors may be read from any particle. Sets with a constitutive law have deformation and history;
+ * sets without one (flow materials) have no such arrays. */
 #ifndef SS_DISCRETIZE_PARTICLES_PARTICLES_H
 #define SS_DISCRETIZE_PARTICLES_PARTICLES_H
 #include "core/error.h"
@@ -13,12 +13,12 @@
 
 enum { PARTICLES_PADDING = 8 };
 
-/* Up to LANES particles of one cell: what one vector holds. */
+/* Up to LANES particles of one cell: the content of one vector. */
 typedef struct {
   int32_t first;
   uint8_t n, cell; /* cell in block: (4 i + j) 4 + k */
 } particle_group;
-/* Up to MATERIAL_BATCH particles of one block: what a material law sees at once. Ends where the next one begins. */
+/* Up to MATERIAL_BATCH particles of one block: the unit of a material evaluation. Ends where the next one begins. */
 typedef struct {
   int32_t particle, group;
 } particle_batch;
@@ -34,10 +34,10 @@ typedef struct particles {
   double  *state[MATERIAL_MAX_STATE];   /* plastic history */
   int64_t *id;                          /* persistent, unique over all sets on one grid */
   double  *scratch;                     /* the array that takes the next permuted component */
-  double  *pressure, *shear, *density;  /* for frames: allocated when first wanted, by particles_room_for_frames */
+  double  *pressure, *shear, *density;  /* for frames: allocated on first use by particles_room_for_frames */
   double  *speed;
-  const struct particle_origins *origins; /* borrowed; NULL: nobody asked for them */
-  /* Layout of the sorted particles, for those who compute on vectors of them; forgotten when particles come or go. */
+  const struct particle_origins *origins; /* borrowed; NULL: not stored */
+  /* Layout of the sorted particles for vectorised loops; invalid when particles are added or removed. */
   int64_t         n_groups, n_batches, groups_capacity, batches_capacity;
   particle_group *groups;
   particle_batch *batches; /* [n_batches + 1] */
@@ -47,7 +47,7 @@ PetscErrorCode particles_create(const material_law *law, particles **out);
 void           particles_destroy(particles **p);
 /* Keeps the first min(old, new) particles; new ones are zero with F = identity. Invalidates the layout. */
 PetscErrorCode particles_resize(particles *p, int64_t n);
-/* Reorder: entry i becomes what entry order[i] was. Does nothing (and says so) if the order is already right. */
+/* Reorder: entry i becomes the former entry order[i]. Returns false, without changes, if the order is already right. */
 bool particles_permute(particles *p, const int32_t *order);
 /* Bytes of state, sorting and layout per particle (not counting arrays for frames). */
 double particles_bytes(const particles *p);
@@ -73,7 +73,8 @@ typedef struct particle_origins {
   int64_t n;
   double *x; /* [n][3]; owned */
 } particle_origins;
-/* Of all sets on one grid, before its first step; the sets then know of it, *out must outlive them. Free x with memory_free. */
+/* Store the initial positions of all sets on one grid, before its first step. The sets borrow *out, which must outlive them.
+ * Free x with memory_free. */
 PetscErrorCode particle_origins_create(int n_sets, particles *const *sets, particle_origins *out);
 /* Root of the mean square, by mass, of |v - field| (is_velocity) or |x - X - field| over particles p, which have origins. */
 double particle_origins_error(const particles *p, const vector_field *f, double t, bool is_velocity);

@@ -1,6 +1,6 @@
 /* Blue noise: Poisson disks in the shape and one disk radius around it [Bridson2007]. Every accepted point proposes neighbours
- * just beyond the disk radius, and the queue is worked off in order. The radius is such that the packed density, a constant
- * of the method, meets the wanted number per cell. All random numbers come from (seed, point, try).                      */
+ * just beyond the disk radius; the queue is processed in order. The radius gives the requested number per cell at the packed density,
+ * a constant of the method. All random numbers come from (seed, point, try). */
 #include "discretize/particles/sampling.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -156,8 +156,8 @@ static bool is_free(const disk_grid *g, const point_list *p, const double *x, in
   return true;
 }
 
-/* Accept x if it is free and the shape, or a disk radius around it, holds it. */
-static PetscErrorCode throw_at(disk_grid *g, point_list *p, const double *x)
+/* Accept x if no point is too near and it lies in the shape or within a disk radius of it. */
+static PetscErrorCode try_point(disk_grid *g, point_list *p, const double *x)
 {
   int64_t at;
   PetscFunctionBegin;
@@ -182,7 +182,7 @@ static void propose(const disk_grid *g, const point_list *p, int64_t parent, int
 }
 
 /* Seeds: one try in every coarse cell, so that parts that do not hang together are all reached; then each point in turn. */
-static PetscErrorCode throw_all(disk_grid *g, const double *min, const double *max, point_list *p)
+static PetscErrorCode fill_with_disks(disk_grid *g, const double *min, const double *max, point_list *p)
 {
   const double coarse = 4.0 * g->radius;
   int64_t      n[3];
@@ -194,13 +194,13 @@ static PetscErrorCode throw_all(disk_grid *g, const double *min, const double *m
     for (int k = 0; k < 3; ++k)
       x[k] = min[k] +
              ((double)c[k] + random_u01(g->seed ^ 0x5eedULL << 32, (uint64_t)i, (uint64_t)k)) * (max[k] - min[k]) / (double)n[k];
-    PetscCall(throw_at(g, p, x));
+    PetscCall(try_point(g, p, x));
   }
   for (int64_t parent = 0; parent < p->n; ++parent)
     for (int i_try = 0; i_try < N_TRIES; ++i_try) {
       double x[3];
       propose(g, p, parent, i_try, x);
-      PetscCall(throw_at(g, p, x));
+      PetscCall(try_point(g, p, x));
     }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -222,11 +222,11 @@ static PetscErrorCode blue_noise_fill(const level_set *phi, const double *min, c
              "about %.2g points in one body: choose a larger spacing, or a lattice", total / 8.0);
   for (int k = 0; k < 3; ++k) g.n[k] = (int64_t)ceil((hi[k] - lo[k]) / g.cell) + 1;
   PetscCall(memory_alloc("blue noise cells", g.n[0] * g.n[1] * g.n[2], sizeof *g.point, &g.point));
-  const PetscErrorCode code = throw_all(&g, lo, hi, p);
+  const PetscErrorCode code = fill_with_disks(&g, lo, hi, p);
   memory_free(&g.point);
   PetscCall(code);
   int64_t n = 0;
-  for (int64_t i = 0; i < p->n; ++i) { /* what is inside, in order */
+  for (int64_t i = 0; i < p->n; ++i) { /* points inside, in order */
     const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
     if (!(level_set_value(phi, x) < 0.0)) continue;
     for (int k = 0; k < 3; ++k) p->x[k][n] = x[k];

@@ -1,4 +1,4 @@
-/* Filling a shape with material points. */
+/* Fill a shape with material points: lattice or Poisson disks. Caller: particle_fill.c. */
 #ifndef SS_DISCRETIZE_PARTICLES_SAMPLING_H
 #define SS_DISCRETIZE_PARTICLES_SAMPLING_H
 #include "geometry/level_set/level_set.h"
@@ -13,7 +13,7 @@ extern const char *const sampling_names[]; /* for KEY_ENUM, NULL-terminated, in 
 typedef struct {
   sampling_kind kind;
   double        spacing;            /* of the grid [m] */
-  double        particles_per_cell; /* wanted mean number per spacing^3 */
+  double        particles_per_cell; /* requested mean number per spacing^3 */
   double        jitter;             /* lattice, cells: shift by a random share of the lattice constant, up to half of this (0 to 1) both ways */
   uint64_t      seed;
   double        origin[3];          /* cells: a corner of one [m] */

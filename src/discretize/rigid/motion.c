@@ -1,3 +1,4 @@
+/* Prescribed motion, see motion.h: keyframes, expressions and rotation. */
 #include "discretize/rigid/motion.h"
 #include <string.h>
 #include "core/expression.h"
@@ -161,7 +162,7 @@ void motion_destroy(motion **m)
 
 /* Value at share s of an interval of h seconds, interpolate y0 and y1. Smooth interpolation uses the rates r0 and r1 at its ends.
  * *rate: time derivative. */
-static double interpolate(bool is_smooth, double s, double h, double y0, double y1, double r0, double r1, double *rate)
+static double motion_interpolate(bool is_smooth, double s, double h, double y0, double y1, double r0, double r1, double *rate)
 {
   if (!is_smooth) {
     *rate = (y1 - y0) * (1.0 / h);
@@ -183,8 +184,8 @@ static void keyframe_pose(const motion *m, double t, double d[3], double q[4], d
   if (t < a->t || a == b) return;
   const double h = b->t - a->t, s = (t - a->t) / h, angle = v3_norm(a->turn), per_angle = angle > 0 ? 1 / angle : 0.0;
   double       turn[4], theta[3], rate;
-  for (int k = 0; k < 3; ++k) d[k] = interpolate(m->is_smooth, s, h, a->d[k], b->d[k], a->slope[k], b->slope[k], &d_rate[k]);
-  v3_scale(theta, interpolate(m->is_smooth, s, h, 0.0, 1.0, a->spin * per_angle, b->spin * per_angle, &rate), a->turn);
+  for (int k = 0; k < 3; ++k) d[k] = motion_interpolate(m->is_smooth, s, h, a->d[k], b->d[k], a->slope[k], b->slope[k], &d_rate[k]);
+  v3_scale(theta, motion_interpolate(m->is_smooth, s, h, 0.0, 1.0, a->spin * per_angle, b->spin * per_angle, &rate), a->turn);
   v3_scale(w, rate, a->turn);
   quaternion_exp(turn, theta);
   quaternion_multiply(q, turn, a->q);

@@ -1,4 +1,4 @@
-/* Prescribed motion of kinematic bodies and of held nodes: pose and velocity as functions of time.
+/* Prescribed motion of kinematic bodies and constrained nodes: pose and velocity as functions of time.
  *
  * A point at x in the rest pose moves to p + d(t) + R(t) (x - p), where p is the pivot. The displacement d and the rotation R
  * come from constant velocities, from keyframes, or from expressions in t. Between two keyframes with the same rotation axis, the

@@ -315,11 +315,11 @@ void rigid_body_frame(const rigid_body *b, const double *vu, double dt, rigid_fr
   m3_mul(f->R, Q, R0);
 }
 
-static PetscErrorCode rigid_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode rigid_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   PetscFunctionBegin;
   rigid_body *b = (rigid_body *)base;
-  (void)t, (void)verdict;
+  (void)t, (void)status;
   b->dt     = dt;
   *n_blocks = 2;
   quaternion_to_matrix(b->R0, b->q);
@@ -429,7 +429,7 @@ static void add_anchor(const rigid_body *b, const rigid_anchor *anchor, const ri
     }
 }
 
-static PetscErrorCode rigid_residual(body *base, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode rigid_residual(body *base, const double *v, double *g, bool with_tangent, step_status *status)
 {
   PetscFunctionBegin;
   rigid_body *b = (rigid_body *)base;
@@ -437,7 +437,7 @@ static PetscErrorCode rigid_residual(body *base, const double *v, double *g, boo
   double      w[3], L[3], sum = 0.0;
   for (int k = 0; k < 6; ++k) sum += fabs(v[k]);
   if (!isfinite(sum)) {
-    *verdict = (step_status){STEP_NOT_FINITE, base->name, 0};
+    *status = (step_status){STEP_NOT_FINITE, base->name, 0};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   rigid_body_frame(b, v, b->dt, &f);
@@ -500,13 +500,13 @@ static PetscErrorCode rigid_assemble(const body *base, const block_rows *H)
 
 static void rigid_set_definite(body *base, bool is_wanted) { ((rigid_body *)base)->is_definite = is_wanted; }
 
-static PetscErrorCode rigid_end_step(body *base, const double *v, step_status *verdict)
+static PetscErrorCode rigid_end_step(body *base, const double *v, step_status *status)
 {
   PetscFunctionBegin;
   rigid_body *b = (rigid_body *)base;
   rigid_frame f;
   double      turn[4], q[4], theta[3], w[3];
-  (void)verdict;
+  (void)status;
   rigid_body_frame(b, v, b->dt, &f);
   end_angular_velocity(b, &f, w);
   v3_copy(b->c, f.c);

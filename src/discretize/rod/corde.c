@@ -1,3 +1,4 @@
+/* Energies of the CORDE rod model, see corde.h. */
 #include "discretize/rod/corde.h"
 #include "core/math3.h"
 #include "core/quaternion.h"

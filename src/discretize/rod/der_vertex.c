@@ -1,3 +1,4 @@
+/* Curvatures and twist at a vertex of a discrete elastic rod, see der_vertex.h. */
 #include "discretize/rod/der_vertex.h"
 #include "core/math3.h"
 #include <stdbool.h>

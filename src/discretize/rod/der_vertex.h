@@ -4,9 +4,8 @@
  *    kappa b = 2 t0 x t1 / (1 + t0.t1)      kappa_1 = (m2_0 + m2_1).kappa b / 2     kappa_2 = -(m1_0 + m1_1).kappa b / 2
  *
  * Derivatives are with respect to (e0 [3], e1 [3], theta_0, theta_1). The frames follow their tangents by parallel transport (the
- * smallest rotation). Parallel transport has curvature; hence second derivatives with respect to one edge are not symmetric.
- * Their skew part is d strain / d theta_j [t_j]x / (2 |e_j|^2). der_vertex_hessian leaves it out; the caller adds it where
- * needed. */
+ * smallest rotation). Parallel transport has curvature; hence second derivatives with respect to one edge are not symmetric. Their
+ * skew part is d strain / d theta_j [t_j]x / (2 |e_j|^2). der_vertex_hessian leaves it out; the caller adds it where needed. */
 #ifndef SS_DISCRETIZE_ROD_DER_VERTEX_H
 #define SS_DISCRETIZE_ROD_DER_VERTEX_H
 

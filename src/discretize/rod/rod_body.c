@@ -1,3 +1,4 @@
+/* Functions shared by all rod models, see rod_body.h. */
 #include "discretize/rod/rod_body.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -98,11 +99,11 @@ static void bound_clusters(rod_body *b)
   }
 }
 
-static PetscErrorCode rod_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *verdict)
+static PetscErrorCode rod_begin_step(body *base, double t, double dt, int64_t *n_blocks, step_status *status)
 {
   rod_body *b = (rod_body *)base;
   PetscFunctionBegin;
-  (void)verdict;
+  (void)status;
   b->t = t, b->dt = dt;
   *n_blocks = b->n_blocks;
   nodal_constraints_place(b->n_holds, b->holds, b->strands.x, b->x, t + dt, b->place);
@@ -137,7 +138,7 @@ static int64_t rod_prescribed(const body *base, const int64_t **dof, const doubl
   return b->n_prescribed;
 }
 
-static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool with_tangent, step_status *status)
 {
   rod_body     *b         = (rod_body *)base;
   const int64_t n_strands = b->strands.n_strands;
@@ -161,7 +162,7 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
     if (sum != 0.0) bad = s < bad ? s : bad;
   }
   if (with_tangent) b->is_filled = false;
-  if (bad < n_strands) *verdict = (step_status){STEP_NOT_FINITE, base->name, bad};
+  if (bad < n_strands) *status = (step_status){STEP_NOT_FINITE, base->name, bad};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,10 +227,10 @@ static PetscErrorCode rod_assemble(const body *base, const block_rows *H)
 
 static void rod_set_definite(body *base, bool is_wanted) { ((rod_body *)base)->is_definite = is_wanted; }
 
-static PetscErrorCode rod_end_step(body *base, const double *u, step_status *verdict)
+static PetscErrorCode rod_end_step(body *base, const double *u, step_status *status)
 {
   rod_body *b = (rod_body *)base;
-  (void)verdict;
+  (void)status;
 #pragma omp parallel for schedule(static) if (b->strands.n_nodes > SERIAL_NODES)
   for (int64_t s = 0; s < b->strands.n_strands; ++s) b->model->end_step(b, s, u);
   return PETSC_SUCCESS;

@@ -1,4 +1,4 @@
-/* Rods: bodies made of strands. This file has what all rod models share, and the table of functions that each model provides.
+/* Rods: bodies made of strands. This file has the parts common to all rod models, and the table of functions that each model provides.
  *
  * The unknowns are the rates u of coordinates q, in blocks of three, strand after strand. No block couples two strands. Therefore
  * all loops over strands run in parallel without locks, and the tangent is one banded matrix per strand. A step solves for u at
@@ -7,7 +7,7 @@
  *    g(u) = M (u - u0) - dt f(q0 + dt u, u)
  *
  * A model defines the blocks, g and its derivative on one strand, and the positions of the nodes. Contact, measures and pictures
- * use the nodes. If each node is a block (node_block), held nodes and pinned ends prescribe components of it. */
+ * use the nodes. If each node is a block (node_block), constrained nodes and pinned ends prescribe components of it. */
 #ifndef SS_DISCRETIZE_ROD_ROD_BODY_H
 #define SS_DISCRETIZE_ROD_ROD_BODY_H
 #include "discretize/body/body_kind.h"
@@ -106,7 +106,7 @@ struct rod_body {
   /* Data of the current step. */
   double     t, dt;
   double    *trial;  /* [n_blocks][3] q0 + dt u */
-  double    *place;  /* [n_nodes][3] prescribed positions of held nodes at the end of the step */
+  double    *place;  /* [n_nodes][3] prescribed positions of constrained nodes at the end of the step */
   rod_clamp *clamp;  /* [n_strands][2] at the end of the step */
   double    *cluster_center, *cluster_radius;
 };

@@ -1,4 +1,4 @@
-/* Creates a body of kind rod from its job entry: nodes, ends, held nodes, and the blocks of the chosen model. Contains the table of
+/* Creates a body of kind rod from its job entry: nodes, ends, constrained nodes, and the blocks of the chosen model. Contains the table of
  * models and the row of the registry of body kinds. */
 #include "core/math3.h"
 #include "core/memory.h"
@@ -74,7 +74,7 @@ static PetscErrorCode read_holds(rod_body *b, const rod_body_spec *spec, const b
 {
   char at[300];
   PetscFunctionBegin;
-  PetscCall(memory_alloc("rod holds", spec->hold.n, sizeof *b->holds, &b->holds));
+  PetscCall(memory_alloc("rod constraints", spec->hold.n, sizeof *b->holds, &b->holds));
   for (int i = 0; i < spec->hold.n; ++i) {
     snprintf(at, sizeof at, "%s.hold[%d]", r->path, i);
     PetscCall(nodal_constraint_create(&spec->hold.item[i], at, b->strands.n_nodes, b->strands.x, d, &b->holds[b->n_holds++]));
@@ -82,7 +82,8 @@ static PetscErrorCode read_holds(rod_body *b, const rod_body_spec *spec, const b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* List the prescribed components: those of held nodes, if the model's nodes are blocks, and those that the model has marked. */
+/* List the prescribed components: those of constrained nodes, if the model's nodes are blocks, and those that the model has
+ * marked. */
 static PetscErrorCode list_prescribed_components(rod_body *b)
 {
   const rod_strands *s = &b->strands;

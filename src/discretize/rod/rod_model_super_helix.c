@@ -142,7 +142,7 @@ static PetscErrorCode create_elements(rod_body *b, int64_t strand, double *lengt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void take_shape(rod_body *b, super_helix *h, int64_t strand, const double *q)
+static void set_strand_shape(rod_body *b, super_helix *h, int64_t strand, const double *q)
 {
   const helix_state *state = b->state;
   const double      *at    = q + unknowns_of(b, strand);
@@ -195,7 +195,7 @@ static bool check_job(const rod_body *b, int64_t n, const body_request *r, diagn
   return diagnostics_count(d) == before;
 }
 
-static PetscErrorCode couple(rod_body *b, int64_t strand)
+static PetscErrorCode rod_model_super_helix_couple(rod_body *b, int64_t strand)
 {
   PetscFunctionBegin;
   for (int64_t i = b->block_start[strand]; i < b->block_start[strand + 1]; ++i)
@@ -203,7 +203,7 @@ static PetscErrorCode couple(rod_body *b, int64_t strand)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode allocate(rod_body *b, int64_t n)
+static PetscErrorCode rod_model_super_helix_allocate(rod_body *b, int64_t n)
 {
   const rod_strands *s = &b->strands;
   helix_state       *h;
@@ -235,7 +235,7 @@ static PetscErrorCode helix_create(rod_body *b, const body_request *r, diagnosti
   double              *length;
   PetscFunctionBegin;
   if (!check_job(b, n, r, d)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(allocate(b, n));
+  PetscCall(rod_model_super_helix_allocate(b, n));
   PetscCall(memory_alloc("super-helix elements", n, sizeof *length, &length));
   for (int64_t i = 0; i < s->n_strands; ++i) {
     helix_state *h = b->state;
@@ -243,11 +243,11 @@ static PetscErrorCode helix_create(rod_body *b, const body_request *r, diagnosti
     PetscCall(create_elements(b, i, length));
     v3_copy(b->q + unknowns_of(b, i), b->x + 3 * s->node_start[i]);
     set_curvatures(b, i);
-    take_shape(b, &h->start[i], i, b->q);
+    set_strand_shape(b, &h->start[i], i, b->q);
     set_rates(b, i, spec->angular_velocity);
     sample_nodes(b, i);
     set_inertia(b, i);
-    PetscCall(couple(b, i));
+    PetscCall(rod_model_super_helix_couple(b, i));
     for (int k = 0; k < 6; ++k) b->is_prescribed[unknowns_of(b, i) + k] = b->end[0].held == ROD_END_CLAMPED || (b->end[0].held == ROD_END_PINNED && k < 3);
   }
   memory_free(&length);
@@ -276,7 +276,7 @@ static void helix_begin_step(rod_body *b, int64_t strand)
   double          *wanted = b->wanted + unknowns_of(b, strand);
   const rod_clamp *clamp  = &b->clamp[2 * strand];
   double           to[4], inverse[4], turn[4];
-  take_shape(b, &h->start[strand], strand, b->q);
+  set_strand_shape(b, &h->start[strand], strand, b->q);
   set_inertia(b, strand);
   if (b->end[0].held == ROD_END_FREE) return;
   v3_sub(wanted, b->place + 3 * b->strands.node_start[strand], b->q + unknowns_of(b, strand));
@@ -325,7 +325,7 @@ static bool helix_residual(rod_body *b, int64_t strand, const double *u, double 
   const int64_t      base = unknowns_of(b, strand), first = 3 * POINTS * h->n * strand;
   double            *f = h->force + first, *change = h->change + base;
   super_helix_load   load = {.f = f};
-  take_shape(b, now, strand, b->trial);
+  set_strand_shape(b, now, strand, b->trial);
   for (int64_t i = 0; i < 3 * POINTS * h->n; ++i)
     f[i] = now->point_mass[i / 3] * (drag * (now->point[i] - then->point[i]) / dt - h->point_velocity[first + i] - dt * b->gravity[i % 3]);
   v3_scale(load.tip, -dt, b->end[1].force);
@@ -380,7 +380,7 @@ static void helix_end_step(rod_body *b, int64_t strand, const double *u)
   const int64_t base = unknowns_of(b, strand), first = 3 * POINTS * h->n * strand, n = 3 * (h->n + ROOT);
   double       *q    = b->q + base, turn[4], root[4];
   for (int64_t i = 0; i < n; ++i) b->trial[base + i] = q[i] + b->dt * u[base + i];
-  take_shape(b, &h->trial[strand], strand, b->trial);
+  set_strand_shape(b, &h->trial[strand], strand, b->trial);
   for (int64_t i = 0; i < 3 * POINTS * h->n; ++i) h->point_velocity[first + i] = (h->trial[strand].point[i] - h->start[strand].point[i]) / b->dt;
   cayley_quaternion(turn, b->trial + base + 3);
   quaternion_multiply(root, turn, h->root + 4 * strand);
@@ -389,14 +389,14 @@ static void helix_end_step(rod_body *b, int64_t strand, const double *u)
   memcpy(q, b->trial + base, (size_t)n * sizeof *q);
   v3_set(q + 3, 0.0, 0.0, 0.0);
   memcpy(b->u + base, u + base, (size_t)n * sizeof *u);
-  take_shape(b, &h->start[strand], strand, b->q);
+  set_strand_shape(b, &h->start[strand], strand, b->q);
   sample_nodes(b, strand);
 }
 
 static void helix_restored(rod_body *b, int64_t strand)
 {
   helix_state *h = b->state;
-  take_shape(b, &h->start[strand], strand, b->q);
+  set_strand_shape(b, &h->start[strand], strand, b->q);
   sample_nodes(b, strand);
 }
 

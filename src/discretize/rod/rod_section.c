@@ -1,3 +1,4 @@
+/* Stiffness, mass and frames of rod cross-sections, see rod_section.h. */
 #include "discretize/rod/rod_section.h"
 #include <math.h>
 

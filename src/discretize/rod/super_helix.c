@@ -1,3 +1,4 @@
+/* Kinematics, energy and mass matrix of super-helices, see super_helix.h. */
 #include "discretize/rod/super_helix.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -224,13 +225,13 @@ double super_helix_spin(const super_helix *h, double a, const double *u, double 
 
 /* H = a M + b G for a chain of links, G = d(J^T f)/d(unknowns) at fixed forces f.
  *
- * What link j carries moves, per unit of its unknowns, by v + w x y (columns of shift, turn; y from its end). For i < j link i turns all that
+ * Points carried by link j move, per unit of its unknowns, by v + w x y (columns of shift, turn; y from its end). For i < j link i rotates all that
  * link j moves, rigidly: d^2 r / du_i du_j = w_i x dr/du_j. So with sums over all points p that j moves,
  *
  *   P_j = sum m_p dr_p/du_j,   L_j = sum m_p (r_p - root) x dr_p/du_j,   C_j = sum dr_p/du_j x f_p,   W_j = a L_j + b C_j,
  *   H_ij = a v_i^T P_j + w_i^T (W_j - (end_i - root) x a P_j)
  *
- * The sums over what j carries take its mass, first and second moments and the moments of f, passed from tip to root as by composite
+ * The sums over the points carried by j take their mass, first and second moments and the moments of f, passed from tip to root as by composite
  * bodies: linear in n. A product takes sums over i < j and over j > i, each linear as well. */
 
 /* Sums over points at positions y relative to a reference point: mass, sum m y, sum m y y^T, sum f, sum y f^T. */
@@ -272,15 +273,15 @@ static void composite_torque(const composite *c, double t[3])
   v3_set(t, Y[5] - Y[7], Y[6] - Y[2], Y[1] - Y[3]);
 }
 
-static void column(double o[3], const double *m, int i) { v3_set(o, m[i], m[3 + i], m[6 + i]); }
+static void super_helix_column(double o[3], const double *m, int i) { v3_set(o, m[i], m[3 + i], m[6 + i]); }
 
 /* Column i of momentum P, moment L about the root and C (see above) of everything that the link carries. The own points of an
  * element are added elsewhere. */
 static void carried_column(const super_helix *h, int32_t link, const composite *c, int i, double P[3], double L[3], double C[3])
 {
   double v[3], w[3], d[3], term[3], about[3];
-  column(v, h->shift + 9 * link, i);
-  column(w, h->turn + 9 * link, i);
+  super_helix_column(v, h->shift + 9 * link, i);
+  super_helix_column(w, h->turn + 9 * link, i);
   v3_sub(d, h->end + 3 * link, h->end);
   v3_cross(P, w, c->first);
   v3_axpy(P, c->mass, v);
@@ -294,13 +295,13 @@ static void carried_column(const super_helix *h, int32_t link, const composite *
   for (int k = 0; k < 3; ++k) C[k] += about[k] - m3_trace(c->virial) * w[k];
 }
 
-/* D [9] += a M + b G of the link with itself, from what it carries; second [9]: contribution of second derivatives of its own
- * motion to G. */
+/* D [9] += a M + b G of the link with itself, including the links that it carries; second [9]: contribution of second
+ * derivatives of its own motion to G. */
 static void carried_diagonal(const super_helix *h, int32_t link, const composite *c, double a, double b, const double *second, double *D)
 {
   double Pc[3][3], L[3], C[3], v[3][3], w[3][3], Yw[3], d[3], about[3];
   v3_sub(d, h->end + 3 * link, h->end);
-  for (int i = 0; i < 3; ++i) column(v[i], h->shift + 9 * link, i), column(w[i], h->turn + 9 * link, i);
+  for (int i = 0; i < 3; ++i) super_helix_column(v[i], h->shift + 9 * link, i), super_helix_column(w[i], h->turn + 9 * link, i);
   for (int j = 0; j < 3; ++j) {
     carried_column(h, link, c, j, Pc[j], L, C);
     v3_cross(about, d, Pc[j]);
@@ -327,8 +328,8 @@ static void prepare_carried(super_helix *h, int32_t link, const composite *c, do
   carried_diagonal(h, link, c, a, b, second, h->diagonal + 9 * link);
 }
 
-/* Contribution of second derivatives of an element's own motion to its block of G: from its end, and from the rotation of what it
- * carries. */
+/* Contribution of second derivatives of an element's own motion to its block of G: from its end, and from the rotation of the
+ * links that it carries. */
 static void end_second(const super_helix *h, int32_t e, const double *kappa, const composite *c, const double moment[3], double second[9])
 {
   const double *R = h->frame + 9 * e;
@@ -362,7 +363,7 @@ static void prepare_own(super_helix *h, int32_t e, const double *kappa, double a
     helix_element here;
     v3_sub(arm, h->point + 3 * at, h->end);
     for (int i = 0; i < 3; ++i) {
-      column(z, Z, i);
+      super_helix_column(z, Z, i);
       v3_cross(L, arm, z);
       v3_cross(turned, z, f + 3 * at);
       for (int k = 0; k < 3; ++k) {

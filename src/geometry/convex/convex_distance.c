@@ -353,7 +353,7 @@ double convex_axis_cylinder(const convex_pose *a, const convex_pose *b, double c
   if (b->kind == CONVEX_CYLINDER) try_barrel(&s, b, a);
   double best = s.separation[0];
   v3_copy(n, s.axis[0]);
-  for (int k = 0; k < s.n; ++k) { /* the best start may lead to a local maximum that is not the largest */
+  for (int k = 0; k < s.n; ++k) { /* the best start can be near a local maximum that is not the global one */
     double       climbed[3] = {s.axis[k][0], s.axis[k][1], s.axis[k][2]};
     const double higher     = climb_separation(a, b, climbed, s.separation[k]);
     if (higher > best + ROUND_OFF * size) best = higher, v3_copy(n, climbed);

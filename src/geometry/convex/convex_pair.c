@@ -450,7 +450,7 @@ static void add_balls(const double *x, double rx, const double *y, double ry, co
   convex_touches_add(out, margin, q, n, distance - rx - ry, name);
 }
 
-/* Append touches at the ends of a that lie beside the side of b. */
+/* Append contacts at the ends of a next to the side of b. */
 static void add_ends(const convex_pose *a, const convex_pose *b, const double *fallback, bool is_swapped, double margin,
                      convex_touches *out)
 {

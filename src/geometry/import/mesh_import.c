@@ -455,7 +455,7 @@ PetscErrorCode mesh_import(const char *path, triangle_mesh **out)
   const bool is_obj = mesh_path_ends(path, ".obj"), is_stl = mesh_path_ends(path, ".stl"), is_msh = mesh_path_ends(path, ".msh");
   const bool is_vtu = mesh_path_ends(path, ".vtu"), is_face = mesh_path_ends(path, ".face");
   PetscCheck(is_obj || is_stl || is_msh || is_vtu || is_face, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: only .obj, .stl, .msh, .vtu and .face (with .node beside it) surfaces can be read", path);
+             "%s: only .obj, .stl, .msh, .vtu and .face (with .node in the same folder) surfaces can be read", path);
   if (is_face) {
     PetscCall(import_tetgen(path, false, out, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -478,7 +478,7 @@ PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **ou
   const bool is_msh = mesh_path_ends(path, ".msh"), is_vtu = mesh_path_ends(path, ".vtu");
   const bool is_tetgen = mesh_path_ends(path, ".node") || mesh_path_ends(path, ".ele");
   PetscCheck(is_msh || is_vtu || is_tetgen, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: only .msh, .vtu and .ele (with .node beside it) tetrahedra can be read", path);
+             "%s: only .msh, .vtu and .ele (with .node in the same folder) tetrahedra can be read", path);
   if (is_tetgen) {
     PetscCall(import_tetgen(path, allow_parts, NULL, out));
     PetscFunctionReturn(PETSC_SUCCESS);

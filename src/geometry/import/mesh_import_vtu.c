@@ -15,7 +15,7 @@ typedef enum { VTK_ASCII, VTK_BASE64, VTK_RAW } vtk_encoding;
 typedef struct {
   const char  *name;          /* file name */
   const char  *text;          /* the whole file, for line numbers in messages */
-  const char  *begin, *end;   /* range of the data; for raw and appended data up to the end of the section */
+  const char  *begin, *end;   /* range of the data; raw and appended data extend to the end of the section */
   vtk_encoding encoding;
   bool         is_float;      /* Float32 or Float64; false: Int.. or UInt.. */
   bool         is_unsigned;

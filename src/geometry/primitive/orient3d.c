@@ -49,7 +49,7 @@ static int grow(int n, double *e, double b)
 }
 
 /* h += s f; h needs room for m more terms */
-static int add(int n, double *h, int m, const double *f, double s)
+static int orient3d_add(int n, double *h, int m, const double *f, double s)
 {
   for (int i = 0; i < m; ++i) n = grow(n, h, s * f[i]);
   return n;
@@ -77,7 +77,7 @@ static int times_pair(int n, const double *e, int m, const double *f, double *h)
 {
   double part[2 * DIFFERENCE];
   int    size = 0;
-  for (int i = 0; i < m; ++i) size = add(size, h, scale(n, e, f[i], part), part, 1.0);
+  for (int i = 0; i < m; ++i) size = orient3d_add(size, h, scale(n, e, f[i], part), part, 1.0);
   return size;
 }
 
@@ -101,7 +101,7 @@ static int cross_component(const pair *v1, const pair *v2, const pair *w1, const
 {
   double    p[PRODUCT];
   const int n = times_pair(v1->n, v1->x, w2->n, w2->x, h);
-  return add(n, h, times_pair(v2->n, v2->x, w1->n, w1->x, p), p, -1.0);
+  return orient3d_add(n, h, times_pair(v2->n, v2->x, w1->n, w1->x, p), p, -1.0);
 }
 
 static __attribute__((noinline)) int space_sign(const double *a, const double *b, const double *c, const double *d)
@@ -112,7 +112,7 @@ static __attribute__((noinline)) int space_sign(const double *a, const double *b
   for (int k = 0; k < 3; ++k) u[k] = difference(d[k], a[k]), v[k] = difference(b[k], a[k]), w[k] = difference(c[k], a[k]);
   for (int k = 0; k < 3; ++k) {
     const int i = (k + 1) % 3, j = (k + 2) % 3, m = cross_component(&v[i], &v[j], &w[i], &w[j], minor);
-    n = add(n, sum, times_pair(m, minor, u[k].n, u[k].x, term), term, 1.0);
+    n = orient3d_add(n, sum, times_pair(m, minor, u[k].n, u[k].x, term), term, 1.0);
   }
   return n > 0 ? sign(sum[n - 1]) : 0;
 }
@@ -131,7 +131,7 @@ static __attribute__((noinline)) int height_sign(const double *normal, const dou
   int    n = 0;
   for (int k = 0; k < 3; ++k) {
     const pair d = difference(x[k], point[k]);
-    n            = add(n, sum, scale(d.n, d.x, normal[k], part), part, 1.0);
+    n            = orient3d_add(n, sum, scale(d.n, d.x, normal[k], part), part, 1.0);
   }
   return n > 0 ? sign(sum[n - 1]) : 0;
 }

@@ -314,7 +314,6 @@ static PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-
 /* ==== shapes ==== */
 
 enum { QUADRATURE_CELLS = 32, MAX_PATH = 256 };

@@ -51,7 +51,7 @@ static void add_brick(tet_mesh *m, int64_t *at, const int64_t v[8], bool first_i
   *at += 5;
 }
 
-static PetscErrorCode finish(tet_mesh *m, tet_mesh **out)
+static PetscErrorCode tet_mesh_primitives_finish(tet_mesh *m, tet_mesh **out)
 {
   PetscFunctionBegin;
   const PetscErrorCode code = tet_mesh_finish(m);
@@ -90,7 +90,7 @@ PetscErrorCode tet_mesh_box(const double min[3], const double max[3], double spa
         add_brick(m, &at, v, (i + j + k) % 2);
       }
 #undef POINT
-  PetscCall(finish(m, out));
+  PetscCall(tet_mesh_primitives_finish(m, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -235,7 +235,7 @@ PetscErrorCode tet_mesh_cylinder(const double a[3], const double b[3], double ra
         m->x[3 * (l * d.n_points + p) + k] = a[k] + along[k] * (double)l / up + radius * (d.x[2 * p] * e1[k] + d.x[2 * p + 1] * e2[k]);
   stack_discs(&d, n, false, m);
   disc_free(&d);
-  PetscCall(finish(m, out));
+  PetscCall(tet_mesh_primitives_finish(m, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,7 +265,7 @@ PetscErrorCode tet_mesh_torus(const double center[3], const double axis[3], doub
   }
   stack_discs(&d, n, true, m);
   disc_free(&d);
-  PetscCall(finish(m, out));
+  PetscCall(tet_mesh_primitives_finish(m, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,7 +345,7 @@ PetscErrorCode tet_mesh_sphere(const double center[3], double radius, double spa
   ball_points(&b, center, radius, m);
   ball_bricks(&b, m);
   memory_free(&b.border);
-  PetscCall(finish(m, out));
+  PetscCall(tet_mesh_primitives_finish(m, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -507,7 +507,7 @@ static int compare_edges(const void *a, const void *b)
   return (p->side > q->side) - (p->side < q->side);
 }
 
-static double distance(const double *a, const double *b)
+static double triangle_mesh_distance(const double *a, const double *b)
 {
   double e[3];
   v3_sub(e, a, b);
@@ -529,7 +529,7 @@ static int cut_triangle(const double *x, const int32_t *v, const int32_t *m, int
     while (m[s] >= 0) ++s;
     const int32_t a = v[s], b = v[(s + 1) % 3], c = v[(s + 2) % 3], mb = m[(s + 1) % 3], ma = m[(s + 2) % 3];
     OUT(0, ma, mb, c);
-    if (distance(&x[3 * (int64_t)a], &x[3 * (int64_t)mb]) <= distance(&x[3 * (int64_t)b], &x[3 * (int64_t)ma]))
+    if (triangle_mesh_distance(&x[3 * (int64_t)a], &x[3 * (int64_t)mb]) <= triangle_mesh_distance(&x[3 * (int64_t)b], &x[3 * (int64_t)ma]))
       OUT(1, a, b, mb), OUT(2, a, mb, ma);
     else OUT(1, a, b, ma), OUT(2, b, mb, ma);
   }
@@ -545,7 +545,7 @@ static PetscErrorCode refine_once(triangle_mesh *m, double spacing, long_edge *e
   for (int64_t i = 0; i < 3 * m->n_triangles; ++i) {
     const int32_t a = m->tri[i], b = m->tri[i - i % 3 + (i + 1) % 3];
     middle[i] = -1;
-    if (distance(&m->x[3 * (int64_t)a], &m->x[3 * (int64_t)b]) > spacing) edge[n++] = (long_edge){a < b ? a : b, a < b ? b : a, (int32_t)i};
+    if (triangle_mesh_distance(&m->x[3 * (int64_t)a], &m->x[3 * (int64_t)b]) > spacing) edge[n++] = (long_edge){a < b ? a : b, a < b ? b : a, (int32_t)i};
   }
   *is_done = n == 0;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);

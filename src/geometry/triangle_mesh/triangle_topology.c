@@ -64,7 +64,7 @@ static void fill_fans(triangle_topology *t)
   t->fan_start[0] = 0;
 }
 
-static PetscErrorCode fill(triangle_topology *t, const int32_t *tri, uint64_t **key, int32_t **side)
+static PetscErrorCode triangle_topology_fill(triangle_topology *t, const int32_t *tri, uint64_t **key, int32_t **side)
 {
   const int64_t n = 3 * t->n_triangles;
   PetscFunctionBegin;
@@ -95,7 +95,7 @@ PetscErrorCode triangle_topology_create(int64_t n_vertices, int64_t n_triangles,
   PetscCall(memory_alloc("surface topology", 1, sizeof **out, out));
   (*out)->n_vertices  = n_vertices;
   (*out)->n_triangles = n_triangles;
-  const PetscErrorCode failed = fill(*out, tri, &key, &side);
+  const PetscErrorCode failed = triangle_topology_fill(*out, tri, &key, &side);
   memory_free(&key);
   memory_free(&side);
   if (failed) triangle_topology_destroy(out);

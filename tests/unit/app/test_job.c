@@ -214,7 +214,7 @@ static void test_bad_jobs(void **state)
     complaints_of(text, said, sizeof said);
     snprintf(place, sizeof place, "job:%s", bad[i].place);
     if (!strstr(said, place) || !strstr(said, bad[i].says)) {
-      print_error("%d: %s\n  wanted %s ... %s\n  said   %s\n", bad[i].line, bad[i].text, place, bad[i].says, *said ? said : "nothing");
+      print_error("%d: %s\n  expected %s ... %s\n  said   %s\n", bad[i].line, bad[i].text, place, bad[i].says, *said ? said : "nothing");
       ++missed;
     }
     assert_int_equal(memory_live(), 0);

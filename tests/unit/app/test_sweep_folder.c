@@ -27,7 +27,7 @@ static int64_t update(const char *text, const char *says)
     if (!says) fail_msg("%s", diagnostics_text(d, i));
     else if (strstr(diagnostics_text(d, i), says)) is_said = true;
   }
-  if (!is_said) fail_msg("nothing says %s", says);
+  if (!is_said) fail_msg("no message %s", says);
   if (diagnostics_count(d)) n_new = -1;
   diagnostics_destroy(&d);
   sweep_plan_destroy(&plan);
@@ -119,7 +119,7 @@ static void damage_is_reported(void **state)
   error_clear();
 }
 
-/* --- the state of a case, from what its run directory holds ------------------------------------------------------------ */
+/* --- the state of a case, from the files of its run directory --- */
 
 static void assert_state(case_state expected, const char *says)
 {

@@ -1,4 +1,4 @@
-/* Contact through a grid: what its operators must conserve, reproduce and leave alone [hybrid, sec. 6-10]. */
+/* Grid contact: conservation laws, reproduced motions, and unchanged elements of the operators; the published case. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 #include "contact/augury/boundary_samples.h"
@@ -113,8 +113,8 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
   assert_no_leak();
 }
 
-/* The same where some corners weigh next to nothing beside others: 16 decades, at which the search for even weights gives up. */
-static void lopsided_masses_have_points(void **state)
+/* The same with corners of nearly zero mass next to others: 16 decades, at which the search for equal masses stops. */
+static void elements_with_unequal_masses_are_sampled(void **state)
 {
   (void)state;
   static scene     s;
@@ -144,8 +144,8 @@ static void lopsided_masses_have_points(void **state)
   assert_no_leak();
 }
 
-/* What grows has points drawn anew, the rest keeps its own; elements smaller than a quarter of a cell have none until they grow. */
-static void what_grows_has_more_points(void **state)
+/* Grown elements are resampled, others keep their points; elements smaller than a quarter of a cell have none until they grow. */
+static void grown_elements_get_more_points(void **state)
 {
   (void)state;
   static scene     s;
@@ -176,13 +176,13 @@ static void what_grows_has_more_points(void **state)
   two_spheres(&s, 0.1);
   random_state(&s, 8);
   const double dx = 6.0 * edge();
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   augury      *a       = begin(&s, dx, NULL);
   assert_int_equal(augury_n_points(a), 2 * NODES);
   for (int i = 3 * NODES; i < 6 * NODES; ++i) s.x[i] *= 4.0;
   for (int again = 0; again < 2; ++again) {
     double P0[3], L0[3], P1[3], L1[3];
-    assert_ok(augury_begin(a, s.x, NULL, &verdict));
+    assert_ok(augury_begin(a, s.x, NULL, &status));
     assert_true(augury_n_points(a) > 2 * NODES + 3 * TRIANGLES);
     augury_momentum(a, s.v, s.A, P0, L0);
     assert_ok(augury_apply(a, s.v, s.A));
@@ -196,8 +196,8 @@ static void what_grows_has_more_points(void **state)
   assert_no_leak();
 }
 
-/* Places that no grid can hold are said to be such, with the node; nothing takes part then. */
-static void what_is_out_of_reach_is_said(void **state)
+/* Coordinates out of range set the step status with the node; no element is active then. */
+static void coordinates_out_of_range_set_the_step_status(void **state)
 {
   (void)state;
   static scene s, before;
@@ -210,15 +210,15 @@ static void what_is_out_of_reach_is_said(void **state)
     random_state(&s, 8);
     before = s;
     augury      *a       = begin(&s, 1.0, NULL);
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     for (int e = 0; e < 2 * TRIANGLES; ++e)
       active[e] = cases[c].is_active || (s.element[3 * e] != 11 && s.element[3 * e + 1] != 11 && s.element[3 * e + 2] != 11);
     s.x[3 * cases[c].where + 1] = cases[c].x;
-    assert_ok(augury_begin(a, s.x, active, &verdict));
-    assert_int_equal(verdict.code, cases[c].code);
+    assert_ok(augury_begin(a, s.x, active, &status));
+    assert_int_equal(status.code, cases[c].code);
     if (cases[c].code == STEP_OK) assert_true(augury_n_points(a) > 0);
     else {
-      assert_int_equal(verdict.where, cases[c].where);
+      assert_int_equal(status.where, cases[c].where);
       assert_int_equal(augury_n_points(a), 0);
       assert_ok(augury_apply(a, s.v, s.A));
       assert_memory_equal(before.v, s.v, sizeof s.v);
@@ -228,7 +228,7 @@ static void what_is_out_of_reach_is_said(void **state)
   assert_no_leak();
 }
 
-static void what_cannot_be_sampled_is_named(void **state)
+static void impossible_samples_are_reported(void **state)
 {
   (void)state;
   static scene     s;
@@ -272,7 +272,7 @@ static void momentum_is_conserved(void **state)
   assert_no_leak();
 }
 
-static void translations_pass_unchanged(void **state)
+static void translations_are_reproduced(void **state)
 {
   (void)state;
   static scene s;
@@ -288,7 +288,7 @@ static void translations_pass_unchanged(void **state)
       assert_close(s.v[3 * i + 2], 0.5, 1e-13);
       for (int k = 0; k < 9; ++k) assert_true(fabs(s.A[9 * i + k]) < 1e-11 / dx);
     }
-    /* Rotations come back changed by the element size over the cell's: the theory note measured 1e-3 ... 4e-3. */
+    /* Rotations change by a relative error of the order of the element size over the cell size. */
     double off = 0.0, all = 0.0;
     for (int i = 0; i < 2 * NODES; ++i) {
       v3_cross(s.v + 3 * i, w, s.x + 3 * i);
@@ -368,11 +368,11 @@ static double kinetic(const scene *s)
   return sum;
 }
 
-/* E09, the published purpose: what closes is stopped, what separates goes, what slides is free or not as chosen; beside the table of
- * the theory note, sec. 8, that another program measured with points of its own on spheres like these (edges over cells, relative speed 2, NF true
- * and false): relative speed left when closing; when separating, where it should be 2; kinetic energy left then. What slides closes in
- * a little here, too: along the surface alone, the sign of the change's normal part, which decides, is that of the points' scatter. */
-static void closing_stops_and_separating_goes(void **state)
+/* E09, the published case: approaching bodies stop, separating ones continue, sliding is free or not as selected. Compared with a table of
+ * another program with its own sample points on the same spheres (edges over cells, relative speed 2, NF true and false): remaining relative
+ * speed when approaching; when separating, where it should be 2; remaining kinetic energy. Sliding bodies also approach a little here: along the
+ * surface alone, the sign of the normal part of the change is that of the scatter of the points. */
+static void approaching_bodies_stop_and_separating_ones_continue(void **state)
 {
   (void)state;
   static scene s;
@@ -412,7 +412,8 @@ static void closing_stops_and_separating_goes(void **state)
   assert_no_leak();
 }
 
-/* The iteration ends where it is told to: what is left is below the tolerance of the largest velocity, and was not an iteration before. */
+/* The iteration stops at its tolerance: the last change is below the tolerance times the largest velocity, and the one before is
+ * not. */
 static void the_iteration_ends_at_its_tolerance(void **state)
 {
   (void)state;
@@ -443,8 +444,8 @@ static void the_iteration_ends_at_its_tolerance(void **state)
   assert_no_leak();
 }
 
-/* E09: only what is near others and closes in on them takes part; what separates, rests together or is far keeps every bit. */
-static void only_what_closes_takes_part(void **state)
+/* E09: only elements that are near others and approach them are active; separating, resting and distant ones keep every bit. */
+static void only_approaching_elements_are_active(void **state)
 {
   (void)state;
   static scene   s;
@@ -481,7 +482,8 @@ static void only_what_closes_takes_part(void **state)
   assert_no_leak();
 }
 
-/* Will a corner of p, going on, have come within `distance` of q after `time`? As augury_near.h has it, of places alone. */
+/* Will a corner of p, at constant velocity, have come within `distance` of q after `time`? Defined as in augury_near.h, for
+ * positions only. */
 static bool will_arrive(const scene *s, const int32_t *p, const int32_t *q, double distance, double time)
 {
   for (int i = 0; i < 3; ++i) {
@@ -495,8 +497,8 @@ static bool will_arrive(const scene *s, const int32_t *p, const int32_t *q, doub
   return false;
 }
 
-/* What is about to meet is found, all of it and nothing else, however far the grid reaches. */
-static void what_will_meet_is_found(void **state)
+/* The search finds exactly the elements that will collide, for any reach of the grid. */
+static void elements_that_will_collide_are_found(void **state)
 {
   (void)state;
   static scene   s;
@@ -531,8 +533,8 @@ static void what_will_meet_is_found(void **state)
   assert_no_leak();
 }
 
-/* One body meets itself where its sides face each other. */
-static void facing_sides_of_one_body_meet(void **state)
+/* A body has self-contact where its sides face each other. */
+static void facing_sides_of_one_body_are_in_contact(void **state)
 {
   (void)state;
   static scene   s;
@@ -546,7 +548,7 @@ static void facing_sides_of_one_body_meet(void **state)
   assert_ok(augury_near_find(near, s.x, s.v, active, &n));
   assert_true(n > 0);
   for (int i = 0; i < 2 * NODES; ++i)
-    v3_scale(s.v + 3 * i, -1.0, s.x + 3 * i); /* each shrinks, and both: nothing within a sphere meets */
+    v3_scale(s.v + 3 * i, -1.0, s.x + 3 * i); /* each shrinks, and both: nothing within a sphere collides */
   for (int i = NODES; i < 2 * NODES; ++i) s.x[3 * i] += 10.0;
   for (int i = 0; i < 2 * NODES; ++i) s.v[3 * i] = i < NODES ? -(s.x[3 * i] + 1.05) : -(s.x[3 * i] - 11.05);
   assert_ok(augury_near_find(near, s.x, s.v, active, &n));
@@ -555,9 +557,9 @@ static void facing_sides_of_one_body_meet(void **state)
   assert_no_leak();
 }
 
-/* The two sides of a crease face each other and close in; they are joined, and do not meet. With a third one between them that is of
- * another body, all do. */
-static void sides_of_a_crease_do_not_meet(void **state)
+/* The two sides of a crease face each other and approach. They share nodes and are not in contact. With an element of another
+ * body between them, all are. */
+static void sides_of_a_crease_are_not_in_contact(void **state)
 {
   (void)state;
   const double  x[7][3] = {{0, 0, 0}, {0, 1, 0}, {1, 0.5, 0.3}, {1, 0.5, -0.3}, {0.8, 0.3, 0}, {0.8, 0.7, 0}, {1.2, 0.5, 0}};
@@ -583,8 +585,8 @@ static void sides_of_a_crease_do_not_meet(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_keep_mass_and_centre_in_any_shape),
-          cmocka_unit_test(what_cannot_be_sampled_is_named), cmocka_unit_test(lopsided_masses_have_points),
-          cmocka_unit_test(what_grows_has_more_points), cmocka_unit_test(what_is_out_of_reach_is_said), cmocka_unit_test(momentum_is_conserved),
-          cmocka_unit_test(translations_pass_unchanged), cmocka_unit_test(same_bits_on_any_number_of_threads),
-          cmocka_unit_test(closing_stops_and_separating_goes), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_what_closes_takes_part),
-          cmocka_unit_test(what_will_meet_is_found), cmocka_unit_test(facing_sides_of_one_body_meet), cmocka_unit_test(sides_of_a_crease_do_not_meet))
+          cmocka_unit_test(impossible_samples_are_reported), cmocka_unit_test(elements_with_unequal_masses_are_sampled),
+          cmocka_unit_test(grown_elements_get_more_points), cmocka_unit_test(coordinates_out_of_range_set_the_step_status), cmocka_unit_test(momentum_is_conserved),
+          cmocka_unit_test(translations_are_reproduced), cmocka_unit_test(same_bits_on_any_number_of_threads),
+          cmocka_unit_test(approaching_bodies_stop_and_separating_ones_continue), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_approaching_elements_are_active),
+          cmocka_unit_test(elements_that_will_collide_are_found), cmocka_unit_test(facing_sides_of_one_body_are_in_contact), cmocka_unit_test(sides_of_a_crease_are_not_in_contact))

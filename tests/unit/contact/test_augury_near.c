@@ -1,5 +1,5 @@
-/* Contact through a grid past the paper: with a continuum on the same grid, rigid bodies, held nodes; and the operator against its
- * definition, written out plainly [hybrid, sec. 6-8]. */
+/* Extensions of grid contact: with a continuum on the same grid, rigid bodies, constrained nodes; and the operator against its
+ * definition, written out in full. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 
@@ -9,7 +9,7 @@
 typedef struct {
   int     low[3], side[3], n;
   double  dx;
-  double *mass, (*p)[3], (*u)[3]; /* of what was brought there; velocity of all */
+  double *mass, (*p)[3], (*u)[3]; /* transferred mass and momentum; velocity of all */
   double *mass_there, (*u_there)[3]; /* continuum */
 } full_grid;
 
@@ -284,7 +284,7 @@ static void add_continuum_momentum(const continuum *o, double dx, double P[3], d
   }
 }
 
-/* A coarse random surface of its own: spheres pushed about. */
+/* A coarse random surface of its own: spheres with displaced nodes. */
 static void rough_scene(scene *s, double dx, uint64_t seed)
 {
   two_spheres(s, random_range(seed, 0, 30, 0.0, 1.0) * dx);
@@ -293,7 +293,7 @@ static void rough_scene(scene *s, double dx, uint64_t seed)
 
 /* ---- tests ----------------------------------------------------------------------------------------------------------------- */
 
-static void the_operator_is_its_definition(void **state)
+static void operator_equals_its_definition(void **state)
 {
   (void)state;
   static scene s, t;
@@ -319,10 +319,10 @@ static void the_operator_is_its_definition(void **state)
     assert_ok(boundary_samples_create(&s.b, s.x, dx, 0, &p));
     plain_operator(&t, &p, dx, active, &g);
     augury      *a;
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
-    assert_ok(augury_begin(a, s.x, active, &verdict));
+    assert_ok(augury_begin(a, s.x, active, &status));
     assert_ok(augury_apply(a, s.v, s.A));
     double size = 0.0;
     for (int i = 0; i < 3 * 2 * NODES; ++i) {
@@ -357,10 +357,10 @@ static void momentum_with_a_continuum_is_conserved(void **state)
     full_grid g = cover(&s, dx);
     continuum o = rough_continuum(&g, c);
     augury   *a;
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
-    assert_ok(augury_begin(a, s.x, active, &verdict));
+    assert_ok(augury_begin(a, s.x, active, &status));
     assert_true(augury_n_met(a) > 0 && augury_n_met(a) < o.c.n);
     const double root = sqrt((double)(augury_n_points(a) + augury_n_met(a)));
     for (uint64_t d = 0; d < 200; ++d, ++n_states) {
@@ -393,7 +393,7 @@ static void momentum_with_a_continuum_is_conserved(void **state)
 }
 
 /* Common translations pass; nodes of the continuum that no active element reaches keep every bit. */
-static void a_continuum_beyond_reach_is_untouched(void **state)
+static void distant_continuum_does_not_change(void **state)
 {
   (void)state;
   static scene s;
@@ -404,10 +404,10 @@ static void a_continuum_beyond_reach_is_untouched(void **state)
   full_grid g = cover(&s, dx);
   continuum o = rough_continuum(&g, 5);
   augury   *a;
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   assert_ok(augury_create(&s.b, s.x, dx, &a));
   augury_set_continuum(a, &o.c);
-  assert_ok(augury_begin(a, s.x, active, &verdict));
+  assert_ok(augury_begin(a, s.x, active, &status));
   for (int64_t i = 0; i < o.c.n; ++i) v3_set(o.u + 3 * i, 1.0, -2.0, 0.5);
   for (int i = 0; i < 2 * NODES; ++i) v3_set(s.v + 3 * i, 1.0, -2.0, 0.5);
   assert_ok(augury_apply(a, s.v, s.A));
@@ -480,9 +480,9 @@ static continuum half_space(double dx, double density)
   return o;
 }
 
-/* E09 with a continuum: one sphere before a half space. What closes is stopped, what separates goes, what is apart is not even near;
- * the same for a continuum that does not know its own outside. */
-static void a_continuum_is_met_where_it_closes(void **state)
+/* E09 with a continuum: one sphere in front of a half space. An approaching one stops, a separating one continues, a distant one
+ * is not near. The same for a continuum without a known outside. */
+static void contact_with_a_continuum_only_on_approach(void **state)
 {
   (void)state;
   static scene   s;
@@ -499,7 +499,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
       augury_result        r;
       augury_near         *near;
       augury              *a;
-      step_status         verdict = {STEP_OK, NULL, -1};
+      step_status         status = {STEP_OK, NULL, -1};
       int64_t              n;
       continuum            o = half_space(dx, 3000.0);
       if (!is_known) memset(o.outward, 0, (size_t)o.c.n * sizeof *o.outward);
@@ -517,7 +517,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
       assert_int_equal(n > 0, cases[c].is_active);
       assert_ok(augury_create(&s.b, s.x, dx, &a));
       augury_set_continuum(a, &o.c);
-      assert_ok(augury_begin(a, s.x, active, &verdict));
+      assert_ok(augury_begin(a, s.x, active, &status));
       assert_ok(augury_solve(a, &own, s.normal, s.v, s.A, &r));
       if (!cases[c].is_active) {
         assert_memory_equal(before, s.v, sizeof before);
@@ -529,10 +529,10 @@ static void a_continuum_is_met_where_it_closes(void **state)
         print_message("sphere on a half space: %.3f of 1 left\n", -s.v[3 * p]);
         assert_true(-s.v[3 * p] < 0.15);
       }
-      /* Without the mask what separates pulls the continuum along, until the iteration lets go. */
+      /* Without the mask, separation attracts the continuum until the iteration removes it. */
       if (cases[c].u > 0.0) {
         memcpy(s.v, before, sizeof before);
-        assert_ok(augury_begin(a, s.x, NULL, &verdict));
+        assert_ok(augury_begin(a, s.x, NULL, &status));
         assert_ok(augury_apply(a, s.v, s.A));
         double pulled = 0.0, left = 0.0;
         for (int64_t i = 0; i < o.c.n; ++i) pulled = fmax(pulled, o.u[3 * i] - u0[3 * i]);
@@ -553,7 +553,7 @@ static void a_continuum_is_met_where_it_closes(void **state)
 
 /* One triangle and a continuum of one node, wherever that is: it is near within a cell and a half of the triangle's box, blocks of the
  * grid notwithstanding; and so for the first or last of many. */
-static void no_node_near_an_element_is_missed(void **state)
+static void all_nodes_near_an_element_are_found(void **state)
 {
   (void)state;
   const double  x[9] = {0.2, 0.3, 0.1, 4.6, 1.9, 0.4, 2.1, 5.2, 3.3}, v[9] = {0, 0, -1, 0, 0, -1, 0, 0, -1}, mass[3] = {1, 1, 1};
@@ -588,8 +588,9 @@ static void no_node_near_an_element_is_missed(void **state)
 
 /* ---- carriers -------------------------------------------------------------------------------------------------------------- */
 
-/* Momenta by body: they add up to all, about any origins; so what rigid bodies and what prescribes held nodes must gain is known. */
-static void bodies_gain_what_their_nodes_gain(void **state)
+/* Momenta by body: they add up to the total, about any origins. So the gains of rigid bodies and the reactions of constrained
+ * nodes are known. */
+static void bodies_receive_the_momentum_of_their_nodes(void **state)
 {
   (void)state;
   static scene   s;
@@ -599,7 +600,7 @@ static void bodies_gain_what_their_nodes_gain(void **state)
   double         worst = 0.0;
   rough_scene(&s, dx, 9);
   for (int i = 0; i < 2 * NODES; ++i) body[i] = i / NODES;
-  for (int i = 0; i < 20; ++i) body[i] = 2; /* held */
+  for (int i = 0; i < 20; ++i) body[i] = 2; /* constrained */
   augury *a = begin(&s, dx, NULL);
   for (uint64_t c = 0; c < 1000; ++c) {
     double P[2][3][3], L[2][3][3], gained[3] = {0, 0, 0}, turned[3] = {0, 0, 0};
@@ -619,7 +620,7 @@ static void bodies_gain_what_their_nodes_gain(void **state)
     worst = fmax(worst, fmax(v3_norm(gained) / size, v3_norm(turned) / turn) / root);
     assert_true(v3_norm(gained) <= 1e-13 * root * size && v3_norm(turned) <= 1e-13 * root * turn);
     if (c > 0) continue;
-    /* Held nodes restored: the rest lacks just what they had gained. */
+    /* With constrained nodes restored, the rest lacks exactly their gain. */
     double all[2][3], spin[2][3], rest[3], rest_turn[3], l[3], dP[3], dL[3];
     for (int i = 0; i < 20; ++i) v3_copy(s.v + 3 * i, v0 + 3 * i), m3_copy(s.A + 9 * i, A0 + 9 * i);
     augury_momentum(a, v0, A0, all[0], spin[0]), augury_momentum(a, s.v, s.A, all[1], spin[1]);
@@ -640,8 +641,8 @@ static void bodies_gain_what_their_nodes_gain(void **state)
   assert_no_leak();
 }
 
-/* Two rigid spheres whose masses sit at their nodes: nodes need not move as one within the operator; what the bodies gain stops them
- * from closing in and keeps both momenta. */
+/* Two rigid spheres with their masses at the nodes: nodes need not move rigidly within the operator. The gain of the bodies
+ * stops their approach and conserves both momenta. */
 static void rigid_bodies_are_stopped(void **state)
 {
   (void)state;
@@ -682,7 +683,7 @@ static void rigid_bodies_are_stopped(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_operator_is_its_definition), cmocka_unit_test(momentum_with_a_continuum_is_conserved),
-          cmocka_unit_test(a_continuum_beyond_reach_is_untouched), cmocka_unit_test(a_continuum_is_met_where_it_closes),
-          cmocka_unit_test(no_node_near_an_element_is_missed),
-          cmocka_unit_test(bodies_gain_what_their_nodes_gain), cmocka_unit_test(rigid_bodies_are_stopped))
+TEST_MAIN(cmocka_unit_test(operator_equals_its_definition), cmocka_unit_test(momentum_with_a_continuum_is_conserved),
+          cmocka_unit_test(distant_continuum_does_not_change), cmocka_unit_test(contact_with_a_continuum_only_on_approach),
+          cmocka_unit_test(all_nodes_near_an_element_are_found),
+          cmocka_unit_test(bodies_receive_the_momentum_of_their_nodes), cmocka_unit_test(rigid_bodies_are_stopped))

@@ -1,4 +1,4 @@
-/* Open surfaces in contact through a grid: cloth has no outside, so that which way is inwards depends on where the others are. */
+/* Open surfaces in contact through a grid: cloth has no outside, so the inward direction depends on the places of the others. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 
@@ -48,16 +48,16 @@ static void find(sheets *s, double dx)
   augury_near_destroy(&near);
 }
 
-/* Velocities after contact of what find() found. */
+/* Velocities after contact of the active elements from find(). */
 static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
 {
   const augury_options o = {.accepts_sliding_change = accepts, .max_iterations = iterations, .tolerance = 1e-12, .side = s->side};
   augury_result        r;
   augury              *a;
-  step_status         verdict = {STEP_OK, NULL, -1};
+  step_status         status = {STEP_OK, NULL, -1};
   double               P[2][3], L[2][3];
   assert_ok(augury_create(&s->b, s->x, dx, &a));
-  assert_ok(augury_begin(a, s->x, s->active, &verdict));
+  assert_ok(augury_begin(a, s->x, s->active, &status));
   augury_momentum(a, s->v, s->A, P[0], L[0]);
   assert_ok(augury_solve(a, &o, s->normal, s->v, s->A, &r));
   augury_momentum(a, s->v, s->A, P[1], L[1]);
@@ -68,14 +68,14 @@ static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
   augury_destroy(&a);
 }
 
-/* Which way round a sheet is drawn must not matter; others on one side, on the other, on both, with one of them leaving. */
-static void sides_are_those_of_others(void **state)
+/* The orientation of a sheet has no effect; others on one side, on the other, on both, with one of them separating. */
+static void sides_point_to_other_bodies(void **state)
 {
   (void)state;
   static sheets s;
   const double  dx = 1.0 / (SIDE - 1), gap = 0.4 * dx;
   const struct { double below, above; int expected; } cases[] = {
-    {0.0, -1.0, 1},   /* one comes from above, one rests below, as seen from the middle */
+    {0.0, -1.0, 1},   /* one approaches from above, one rests below, as seen from the middle */
     {1.0, 0.0, -1},
     {1.0, -1.0, 0},   /* from both sides */
     {-1.0, -1.0, 1},  /* the one below leaves */
@@ -87,12 +87,12 @@ static void sides_are_those_of_others(void **state)
       lay(&s, 3, z, w, n);
       find(&s, dx);
       assert_int_equal(s.side[middle(0)], turned ? -cases[c].expected : cases[c].expected);
-      /* The outer ones have others on one side alone, and what lies beyond the middle one counts as that. */
+      /* The outer ones have others on one side only, including those beyond the middle one. */
       assert_int_equal(s.side[middle(1)], -1);
       assert_int_equal(s.side[middle(2)], -1);
       assert_int_equal(s.n_active > 0, c < 5);
     }
-  /* Far more than a cell behind what is in front: not a side. */
+  /* Far more than a cell behind the front one: not a side. */
   const double z[3] = {0.0, 0.4 * dx, -1.6 * dx}, w[3] = {0.0, -1.0, 1.0}, n[3] = {1.0, 1.0, 1.0};
   lay(&s, 3, z, w, n);
   find(&s, dx);
@@ -114,7 +114,7 @@ static void sides_are_those_of_others(void **state)
 }
 
 /* Touching exactly: behind a closed surface is where its body is. */
-static void what_touches_is_where_its_body_is(void **state)
+static void side_of_a_touching_body(void **state)
 {
   (void)state;
   static sheets s;
@@ -130,8 +130,9 @@ static void what_touches_is_where_its_body_is(void **state)
   assert_no_leak();
 }
 
-/* E09: a sheet against another, either way up: what closes stops, what parts keeps every bit even at a tenth of a cell. */
-static void sheets_stop_from_either_side(void **state)
+/* E09: a sheet against another, for both orientations: an approaching one stops, a separating one keeps every bit even at a
+ * tenth of a cell. */
+static void sheets_stop_for_both_orientations(void **state)
 {
   (void)state;
   static sheets s;
@@ -153,7 +154,7 @@ static void sheets_stop_from_either_side(void **state)
         if (c == 0) print_message("sheets: %.3f of 1 left\n", left);
         assert_true(left < 0.15);
       }
-      /* All of it active, and parting: cohesion is taken back whichever way the normals point. */
+      /* All elements active and separating: cohesion is undone for both orientations of the normals. */
       if (!parts) continue;
       memset(s.active, true, sizeof s.active);
       solve(&s, dx, true, 0);
@@ -168,8 +169,8 @@ static void sheets_stop_from_either_side(void **state)
   assert_no_leak();
 }
 
-/* Squeezed from both sides, the middle one may be pushed either way: it gives way to the faster, and all three come together. */
-static void squeezed_sheets_stop(void **state)
+/* A sheet between two approaching sheets can move either way: it moves with the faster one, and all three get the same velocity. */
+static void sheet_between_two_sheets_stops(void **state)
 {
   (void)state;
   static sheets s;
@@ -187,9 +188,9 @@ static void squeezed_sheets_stop(void **state)
   assert_no_leak();
 }
 
-/* A sheet on a continuum: on that side, whichever way up; parting from it, untouched. Where the continuum does not know its outside, and
- * nothing tells that they part, what that pulls along is let go. */
-static void a_sheet_meets_a_continuum(void **state)
+/* A sheet in contact with a continuum: on that side, for both orientations; unchanged when it separates. Where the outside of
+ * the continuum is unknown and nothing shows a separation, attraction is allowed. */
+static void sheet_in_contact_with_a_continuum(void **state)
 {
   (void)state;
   enum { REACH = 14 };
@@ -229,10 +230,10 @@ static void a_sheet_meets_a_continuum(void **state)
       const augury_options o = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12, .side = s.side};
       augury_result        r;
       augury              *a;
-      step_status         verdict = {STEP_OK, NULL, -1};
+      step_status         status = {STEP_OK, NULL, -1};
       assert_ok(augury_create(&s.b, s.x, dx, &a));
       augury_set_continuum(a, &there);
-      assert_ok(augury_begin(a, s.x, s.active, &verdict));
+      assert_ok(augury_begin(a, s.x, s.active, &status));
       assert_ok(augury_solve(a, &o, s.normal, s.v, s.A, &r));
       double pulled = 0.0; /* out of itself */
       for (int64_t i = 0; i < m; ++i) pulled = fmax(pulled, u[3 * i + 2] * (is_below ? 1.0 : -1.0));
@@ -247,9 +248,9 @@ static void a_sheet_meets_a_continuum(void **state)
   assert_no_leak();
 }
 
-/* A sheet in the midst of a continuum that is even all around: it closes in on what is before it. Told that either way is inwards, so
- * that nothing knows an outside, whatever makes both go along is accepted. */
-static void a_sheet_in_a_continuum_goes_along(void **state)
+/* A sheet inside an even continuum approaches the material in front of it. With both sides inwards no outside is known, and any
+ * common velocity is accepted. */
+static void sheet_inside_a_continuum_moves_with_it(void **state)
 {
   (void)state;
   enum { ALL = 19 * 19 * 13 };
@@ -267,7 +268,7 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
     augury_result        r;
     augury_near         *near;
     augury              *a;
-    step_status         verdict = {STEP_OK, NULL, -1};
+    step_status         status = {STEP_OK, NULL, -1};
     lay(&s, 1, z, w, n);
     memset(u, 0, sizeof u);
     assert_ok(augury_near_create(&s.b, s.body, dx, &near));
@@ -280,10 +281,10 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
     memset(s.side, 0, sizeof s.side);
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &there);
-    assert_ok(augury_begin(a, s.x, s.active, &verdict));
+    assert_ok(augury_begin(a, s.x, s.active, &status));
     assert_ok(augury_solve(a, &o, s.normal, s.v, s.A, &r));
     assert_true(fabs(s.v[3 * middle(0) + 2]) < 0.01);
-    if (accepts) assert_int_equal(r.iterations, 0); /* nothing to take back */
+    if (accepts) assert_int_equal(r.iterations, 0); /* no change to undo */
     /* Nothing that moves with it is near it. */
     for (int i = 0; i < SHEET_NODES; ++i) v3_set(s.v + 3 * i, 0.0, 0.0, 1.0);
     for (int i = 0; i < ALL; ++i) v3_set(u + 3 * i, 0.0, 0.0, 1.0);
@@ -295,8 +296,8 @@ static void a_sheet_in_a_continuum_goes_along(void **state)
   assert_no_leak();
 }
 
-/* One sheet folded upon itself meets itself, from either side; flat or merely bent, though strained, it does not. */
-static void a_fold_meets_itself(void **state)
+/* A folded sheet has self-contact on either side; a flat or bent sheet has none, even when strained. */
+static void folded_sheet_has_self_contact(void **state)
 {
   (void)state;
   static sheets s;
@@ -339,7 +340,7 @@ static void a_fold_meets_itself(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(sides_are_those_of_others), cmocka_unit_test(what_touches_is_where_its_body_is),
-          cmocka_unit_test(sheets_stop_from_either_side), cmocka_unit_test(squeezed_sheets_stop),
-          cmocka_unit_test(a_sheet_meets_a_continuum), cmocka_unit_test(a_sheet_in_a_continuum_goes_along),
-          cmocka_unit_test(a_fold_meets_itself))
+TEST_MAIN(cmocka_unit_test(sides_point_to_other_bodies), cmocka_unit_test(side_of_a_touching_body),
+          cmocka_unit_test(sheets_stop_for_both_orientations), cmocka_unit_test(sheet_between_two_sheets_stops),
+          cmocka_unit_test(sheet_in_contact_with_a_continuum), cmocka_unit_test(sheet_inside_a_continuum_moves_with_it),
+          cmocka_unit_test(folded_sheet_has_self_contact))

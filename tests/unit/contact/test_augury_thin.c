@@ -1,4 +1,4 @@
-/* What is held back from separating by a grid, judged along the way to the nearest place of others: a thin bar comes off a wall. */
+/* Cohesion of the grid, measured along the direction to the nearest place of another body: a thin bar separates from a wall. */
 #include "augury_fixture.h"
 #include "contact/augury/augury_near.h"
 
@@ -78,7 +78,7 @@ static void look(pair *s)
   augury_near_destroy(&near);
 }
 
-static void ways_lead_to_what_is_nearest(void **state)
+static void directions_point_to_the_nearest_place(void **state)
 {
   (void)state;
   static pair s;
@@ -110,18 +110,18 @@ static void ways_lead_to_what_is_nearest(void **state)
   assert_no_leak();
 }
 
-/* What is left of the speed of a bar that leaves. */
+/* Remaining speed of a separating bar. */
 static double leaves(pair *s, bool is_towards, bool accepts)
 {
   augury_options o = {.accepts_sliding_change = accepts, .max_iterations = 30, .towards = is_towards ? s->towards : NULL};
   augury_result  done;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   augury        *a;
   double         P0[3], L0[3], P[3], L[3], mean = 0.0;
   bar_and_wall(s, 1.0);
   look(s);
   assert_ok(augury_create(&s->b, s->x, 1.0, &a));
-  assert_ok(augury_begin(a, s->x, s->active, &verdict));
+  assert_ok(augury_begin(a, s->x, s->active, &status));
   augury_momentum(a, s->v, s->A, P0, L0);
   assert_ok(augury_solve(a, &o, s->normal, s->v, s->A, &done));
   augury_momentum(a, s->v, s->A, P, L);
@@ -135,15 +135,15 @@ static double leaves(pair *s, bool is_towards, bool accepts)
   return mean;
 }
 
-static void a_thin_bar_comes_off(void **state)
+static void thin_bar_separates_without_cohesion(void **state)
 {
   (void)state;
   static pair  s;
   const double towards = leaves(&s, true, true), normal = leaves(&s, false, true);
-  print_message("a bar leaves with 1: near the wall %.4f is left judged by the way to it, %.4f by normals\n", towards, normal);
+  print_message("a bar leaves with 1: near the wall %.4f remains with the direction to it, %.4f with normals\n", towards, normal);
   assert_true(towards > 0.97 && towards < 1.0 + 1e-3);
   assert_true(normal < 0.85); /* or there would be nothing to mend */
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ways_lead_to_what_is_nearest), cmocka_unit_test(a_thin_bar_comes_off))
+TEST_MAIN(cmocka_unit_test(directions_point_to_the_nearest_place), cmocka_unit_test(thin_bar_separates_without_cohesion))

@@ -55,7 +55,7 @@ static void counts_add_up(void **state)
   assert_no_leak();
 }
 
-/* Kinds beyond the list are counted, if not told apart. */
+/* Kinds beyond the list are counted together. */
 static void many_kinds(void **state)
 {
   (void)state;

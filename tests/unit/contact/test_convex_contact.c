@@ -29,8 +29,7 @@ static rigid_body *add_body(crowd *c, int i, rigid_kind kind, const shape_spec *
   return c->rigid[i];
 }
 
-/* A container, a slab that is a union, a ring, and balls, boxes and cylinders at random in a box that holds them with some
- * overlaps. */
+/* A container, a slab that is a union, a ring, and balls, boxes and cylinders at random inside a box, with some overlaps. */
 static void crowd_create(crowd *c)
 {
   const shape_sphere_spec    ball = {{0, 0, 0}, 0.1};

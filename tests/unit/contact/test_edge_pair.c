@@ -1,5 +1,5 @@
-/* Two edges as the origin and a parallelogram: against closed forms, against themselves the other way round, and when a crossing is a
- * contact at all. */
+/* Two edges as the origin and a parallelogram: against closed forms, against themselves with exchanged edges, and the conditions
+ * for a contact. */
 #include "test.h"
 #include "contact/penalty/penalty_edges.h"
 #include "core/math3.h"
@@ -62,7 +62,7 @@ static void test_fractions(void **unused)
     edge_patch_fractions(p, &X, cell, again);
     for (int k = 0; k < 2; ++k) {
       assert_close(back[k], st[k], DBL_EPSILON);
-      assert_true(again[k] == back[k]); /* what rests does not creep by round-off */
+      assert_true(again[k] == back[k]); /* a resting edge does not creep by round-off */
       if (st[k] == 0.0 || st[k] == 1.0) assert_true(back[k] == st[k]);
     }
   }
@@ -91,7 +91,7 @@ static void test_patches(void **unused)
     assert_close(cell[1] + at[1], 1.5 - (1.0 - left) * y, 1e-14);
   }
   for (int k = 0; k < 9; ++k) assert_true(seen[k]);
-  for (int k = 0; k < EDGE_PATCHES; ++k) { /* the others lack what their chains lack */
+  for (int k = 0; k < EDGE_PATCHES; ++k) { /* the other patches lack the parts that their chains lack */
     const int32_t     a[EDGE_CHAIN] = {k & 1 ? 5 : -1, 6, 7, k & 2 ? 8 : -1}, b[EDGE_CHAIN] = {k & 4 ? 5 : -1, 6, 7, k & 8 ? 8 : -1};
     const edge_patch *p = &patches[edge_patch_of(a, b)];
     int               n = 0;
@@ -155,7 +155,7 @@ static void test_exchange(void **unused)
 
 /* ---- which crossings are contacts ------------------------------------------------------------------------------------------------ */
 
-/* Edge along x (a) or y (b), triangles beside it falling by `slope` to the left and right, a's roof pointing down: positions [4][3]. */
+/* Edge along x (a) or y (b), its triangles falling by `slope` to the left and right, a's roof pointing down: positions [4][3]. */
 static void roof(double *x, bool is_a, double left, double right, double height)
 {
   const double sign = is_a ? 1.0 : -1.0; /* a's sides rise, b's fall */
@@ -213,7 +213,7 @@ static void test_ends_and_parallels(void **unused)
   double          x0[24], x1[24];
   int             side, n = 0;
   double          met[2];
-  for (int k = 0; k < 5; ++k) { /* b's middle meets a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
+  for (int k = 0; k < 5; ++k) { /* the middle of b reaches a, moved along itself, at fractions 0.5, 1e-3, 1e-7, 0, -1e-3 */
     const double at[] = {0.5, 1e-3, 1e-7, 0.0, -1e-3};
     roof(x0, true, 1, 1, 0.1);
     roof(x1, true, 1, 1, -0.1);

@@ -77,7 +77,7 @@ static uint64_t rank(const fibre_spot *p)
          (uint64_t)(p->feature[0] << 4 | p->feature[1] << 1 | p->is_swept);
 }
 
-/* Every spot is what its header says. */
+/* Every spot satisfies the definitions of the header. */
 static void assert_sound(const scene *s, int64_t n, const fibre_spot *spot, double margin)
 {
   for (int64_t k = 0; k < n; ++k) {
@@ -102,7 +102,7 @@ static void assert_sound(const scene *s, int64_t n, const fibre_spot *spot, doub
 
 /* ---- few segments ---- */
 
-/* Crossed at an angle: one contact, where geometry says. */
+/* Crossed at an angle: one contact, at the place given by geometry. */
 static void crossed(void **unused)
 {
   (void)unused;
@@ -185,7 +185,7 @@ static void vertices_once(void **unused)
   assert_no_leak();
 }
 
-/* The inside of a bend is no contact, what is farther along the strand is; and who meets whom. */
+/* The inside of a bend is no contact, points farther along the strand are; bodies without self-contact have none. */
 static void own_strand(void **unused)
 {
   (void)unused;
@@ -295,7 +295,7 @@ static void closed(void **unused)
   scene_clear(&S);
   add_strand(&S, 0, 0.1, 6, drop, true);
   assert_int_equal(find(&S, false, 0.001, found), 0);
-  scene_clear(&S); /* one side of a ring comes through the other, where it closes, with a dent */
+  scene_clear(&S); /* one side of a ring passes through the other, where it closes, with a dent */
   x[0] = 0.8;
   add_strand(&S, 0, 0.05, N, x, true);
   S.x1[3 * (N / 2)] = 2.0;
@@ -392,7 +392,7 @@ static bool has_spot(int m, int i0, int j0, double reach, int64_t n, const fibre
   return is_found;
 }
 
-/* Wherever strands come within reach, one spot at least is in that very region, about where they are nearest. */
+/* Every region within reach of two strands has at least one spot, near their closest places. */
 static void nothing_is_missed(void **unused)
 {
   (void)unused;
@@ -411,7 +411,7 @@ static void nothing_is_missed(void **unused)
             if (seen[i][j] || !(field[i][j] < 2 * r + 0.01)) continue;
             ++regions;
             if (!has_spot(m, i, j, 2 * r + 0.01, n, found, (int64_t)a * m, (int64_t)b * m, 2 * r, FIBRE_FLAT * r + 1e-9))
-              fail_msg("tangle %d: strands %d and %d touch, but no spot says so", seed, a, b);
+              fail_msg("tangle %d: strands %d and %d touch without a spot", seed, a, b);
           }
       }
   }
@@ -419,8 +419,8 @@ static void nothing_is_missed(void **unused)
   assert_no_leak();
 }
 
-/* No spot is said twice, and none that is neither a minimum nor on the flat. */
-static void none_is_idle(void **unused)
+/* No spot occurs twice, and every spot is a minimum or on a flat stretch. */
+static void every_contact_is_necessary(void **unused)
 {
   (void)unused;
   int64_t total = 0;
@@ -438,7 +438,7 @@ static void none_is_idle(void **unused)
             found[k].segment[0] / m == found[l].segment[0] / m && found[k].segment[1] / m == found[l].segment[1] / m;
         assert_false(same_strands && fabs(du) < r * (1 - 1e-9) && fabs(dv) < r * (1 - 1e-9));
       }
-      /* going on along either strand, the distance rises or falls by no more than flat within a segment */
+      /* along either strand, the distance rises or falls by no more than flat within a segment */
       double lowest = INFINITY;
       for (int e = 0; e < 2; ++e)
         for (int side = -1; side <= 1; side += 2) {
@@ -506,7 +506,7 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-/* ---- on the way ---- */
+/* ---- swept contacts ---- */
 
 /* Straight motions with turns, far within a step, of pairs that do not touch yet. Where sampled times show them inside each
  * other there is a spot whose normal the free motion violates. */
@@ -560,9 +560,9 @@ static void nothing_passes(void **unused)
   assert_no_leak();
 }
 
-/* As late as can be, head on; turning, with the normal of the moment; and neighbours in a strand that folds up, which do not
- * meet. */
-static void late_turned_folded(void **unused)
+/* Collisions at the end of the step, head on; with rotation, where the normal is that of the moment; and neighbours in a strand
+ * that folds up, which have no contact. */
+static void late_rotating_and_folding_collisions(void **unused)
 {
   (void)unused;
   const double x[6] = {0, 0, 0, 1, 0, 0}, y[6] = {0.5, 1, -1, 0.5, 1, 1}, z[6] = {0.5, 0.5, 0.02, 0.5, 1.5, 0.02};
@@ -574,7 +574,7 @@ static void late_turned_folded(void **unused)
   assert_close(found[0].normal[1], -1.0, 1e-9);
   S.x1[1] = S.x1[4] = 0.4899;
   assert_int_equal(find(&S, true, 0.0, found), 0);
-  scene_clear(&S); /* from beyond the tip of z it comes in sideways: what lies between them now points elsewhere */
+  scene_clear(&S); /* it approaches sideways from beyond the tip of z: the vector between them now has another direction */
   add_segment(&S, 0, 0.01, x);
   add_segment(&S, 1, 0.01, z);
   for (int e = 0; e < 2; ++e) S.x1[3 * e + 1] = 1.0, S.x1[3 * e + 2] = 0.01;
@@ -613,15 +613,15 @@ static void thrown(void **unused)
   assert_no_leak();
 }
 
-/* One that touches at an end and swings through elsewhere is held there, too. */
-static void swings_are_found(void **unused)
+/* A segment that touches at an end and swings through elsewhere also gets a contact there. */
+static void swinging_segments_are_found(void **unused)
 {
   (void)unused;
   const double x[6] = {0, 0, 0, 1, 0, 0}, y[6] = {0, 0.02, 0, 1, 0.5, 0};
   scene_clear(&S);
   add_segment(&S, 0, 0.01, x);
   add_segment(&S, 1, 0.01, y);
-  v3_set(S.x1 + 9, 1, -0.5, 0.0); /* the far end of the second comes down, through the first */
+  v3_set(S.x1 + 9, 1, -0.5, 0.0); /* the far end of the second moves down, through the first */
   const int64_t n = find(&S, true, 0.001, found);
   assert_sound(&S, n, found, 0.001);
   assert_int_equal(n, 2);
@@ -633,8 +633,8 @@ static void swings_are_found(void **unused)
 
 /* ---- over steps ---- */
 
-/* A short strand slides along another over three of its vertices, and between two: warm starts come along, each once. */
-static void slides_are_matched(void **unused)
+/* A short strand slides along another over three of its vertices, and between two: warm starts move with it, each used once. */
+static void sliding_contacts_are_matched(void **unused)
 {
   (void)unused;
   double            x[15], y[9] = {0, 0.099, -0.5, 0, 0.099, 0.2, 0, 0.099, 0.9};
@@ -661,14 +661,14 @@ static void slides_are_matched(void **unused)
   twice[1].at[0] += 0.1, twice[1].feature[0] = FIBRE_INSIDE, twice[1].feature[1] = FIBRE_FIRST;
   assert_ok(fibre_contact_match(c, 1, last, 2, twice, from));
   assert_true(from[0] == 0 && from[1] == -1);
-  v3_scale(twice[1].normal, -1.0, twice[1].normal); /* nor come to the other side */
+  v3_scale(twice[1].normal, -1.0, twice[1].normal); /* nor change to the other side */
   assert_ok(fibre_contact_match(c, 1, last, 1, twice + 1, from));
   assert_int_equal(from[0], -1);
   fibre_contact_destroy(&c);
   assert_no_leak();
 }
 
-/* Axes that come through each other keep the side they came from, and get it back. */
+/* Axes that pass through each other keep their original side, and return to it. */
 static void sides_are_kept(void **unused)
 {
   (void)unused;
@@ -698,7 +698,7 @@ static void sides_are_kept(void **unused)
 
 /* ---- mistakes ---- */
 
-static void refusals(void **unused)
+static void errors(void **unused)
 {
   (void)unused;
   const double x[9] = {0, 0, 0, 1, 0, 0, 2, 0, 0};
@@ -734,9 +734,8 @@ static void refusals(void **unused)
   assert_no_leak();
 }
 
-/* Looking again, for what has been led elsewhere since: what comes together there, but not what is near contacts that there are,
- * nor of pairs that have stayed as they were. */
-static void again(void **unused)
+/* A second search for changed predictions finds new collisions there, but none near existing contacts, nor of unchanged pairs. */
+static void second_search_finds_new_collisions_only(void **unused)
 {
   (void)unused;
   enum { PAIRS = 3 };
@@ -770,10 +769,10 @@ static void again(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(again), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once),
+TEST_MAIN(cmocka_unit_test(second_search_finds_new_collisions_only), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once),
           cmocka_unit_test(own_strand),
           cmocka_unit_test(ends_and_loops), cmocka_unit_test(coincident), cmocka_unit_test(closed),
-          cmocka_unit_test(nothing_is_missed), cmocka_unit_test(none_is_idle), cmocka_unit_test(order_does_not_matter),
-          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes), cmocka_unit_test(late_turned_folded),
-          cmocka_unit_test(thrown), cmocka_unit_test(swings_are_found), cmocka_unit_test(slides_are_matched),
-          cmocka_unit_test(sides_are_kept), cmocka_unit_test(refusals))
+          cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary), cmocka_unit_test(order_does_not_matter),
+          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes), cmocka_unit_test(late_rotating_and_folding_collisions),
+          cmocka_unit_test(thrown), cmocka_unit_test(swinging_segments_are_found), cmocka_unit_test(sliding_contacts_are_matched),
+          cmocka_unit_test(sides_are_kept), cmocka_unit_test(errors))

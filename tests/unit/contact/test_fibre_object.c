@@ -256,7 +256,7 @@ static void random_strand(int seed, int n, double length, double bend, double r)
   add_strand(r, n, x);
 }
 
-/* Every stretch of a strand that is within reach has a spot in it that is about as near as it comes. */
+/* Every stretch of a strand within reach has a spot at about its smallest distance. */
 static void nothing_is_missed(void **unused)
 {
   (void)unused;
@@ -291,7 +291,7 @@ static void nothing_is_missed(void **unused)
         is_found |= at > begin - 1.0 / FINE && at < (k + 1.0) / FINE && found.spot[p].gap + r < least + FIBRE_FLAT * r + 1e-9;
       }
       ++stretches;
-      if (!is_found) fail_msg("case %d: strand touches at %g to %g, but no spot says so", seed, begin, (double)k / FINE);
+      if (!is_found) fail_msg("case %d: strand touches at %g to %g without a spot", seed, begin, (double)k / FINE);
       begin = -1.0, least = INFINITY;
     }
     level_set_destroy(&phi);
@@ -302,7 +302,7 @@ static void nothing_is_missed(void **unused)
 }
 
 /* Neither twice, nor without reason: each spot is a minimum, level with one, or a vertex that is nearly. */
-static void none_is_idle(void **unused)
+static void every_contact_is_necessary(void **unused)
 {
   (void)unused;
   int64_t total = 0;
@@ -334,7 +334,7 @@ static void none_is_idle(void **unused)
   assert_no_leak();
 }
 
-/* Thrown at and past things, fast: what is inside at a sampled time is held by a spot that the free motion violates. */
+/* Fast motion at and past objects: a point inside at a sampled time has a spot that the free motion violates. */
 static void nothing_passes(void **unused)
 {
   (void)unused;
@@ -390,8 +390,8 @@ static void nothing_passes(void **unused)
   assert_no_leak();
 }
 
-/* What matters is the motion against the object: one that comes flying hits a fibre at rest. */
-static void object_flies(void **unused)
+/* Only the relative motion matters: a moving object hits a fibre at rest. */
+static void moving_object_equals_moving_fibre(void **unused)
 {
   (void)unused;
   const double x[6] = {-0.5, 0, 0, 0.5, 0, 0}, o[3] = {0};
@@ -466,7 +466,7 @@ static int64_t find_entries(const level_set *phi, const rigid_frame *f0, const r
 }
 
 /* A tooth that touches a segment at one place and is inside it at another by the end: only the first is found from where it begins. */
-static void led_inside(void **unused)
+static void predicted_penetration_gives_a_contact(void **unused)
 {
   (void)unused;
   const double x[6] = {-1, 0, 0, 1, 0, 0}, o[3] = {0};
@@ -486,13 +486,13 @@ static void led_inside(void **unused)
   assert_close(p->axis[0], 0.5, 1e-6);
   assert_close(p->normal[2], 1.0, 1e-9);
   assert_close(p->gap, 0.002, 1e-7);
-  /* it comes from the other side, and is past the middle by the end: held off where it comes in */
+  /* it enters from the other side, and is past the middle at the end: the contact is at the entry */
   v3_set(from.c, 0.5, 0.0, 0.3);
   v3_set(to.c, 0.5, 0.0, -0.05);
   assert_int_equal(find_entries(phi, &from, &to), 1);
   assert_close(found.spot[0].normal[2], -1.0, 1e-6);
   assert_close(found.spot[0].gap, 0.19, 1e-4);
-  /* what is no deeper than is let pass; what is inside to begin with */
+  /* a shallower entry is accepted; a point inside at the start has no entry */
   v3_set(to.c, 0.5, 0.0, -0.1096);
   assert_int_equal(find_entries(phi, &from, &to), 0);
   v3_set(to.c, 0.5, 0.0, -0.1092);
@@ -529,6 +529,6 @@ static void threads_do_not_matter(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(on_a_plane), cmocka_unit_test(between_vertices), cmocka_unit_test(over_borders),
-          cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(none_is_idle),
-          cmocka_unit_test(nothing_passes), cmocka_unit_test(object_flies), cmocka_unit_test(bullets),
-          cmocka_unit_test(level_between_borders), cmocka_unit_test(led_inside), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary),
+          cmocka_unit_test(nothing_passes), cmocka_unit_test(moving_object_equals_moving_fibre), cmocka_unit_test(bullets),
+          cmocka_unit_test(level_between_borders), cmocka_unit_test(predicted_penetration_gives_a_contact), cmocka_unit_test(threads_do_not_matter))

@@ -24,10 +24,10 @@ static PetscErrorCode velocity(const body *b, double *v)
   for (int64_t i = 0; i < b->n_blocks; ++i) velocity_of(i, v + 3 * i);
   return PETSC_SUCCESS;
 }
-static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *verdict)
+static PetscErrorCode residual(body *b, const double *v, double *g, bool with_tangent, step_status *status)
 {
-  (void)b, (void)v, (void)g, (void)with_tangent, (void)verdict;
-  return PETSC_ERR_PLIB; /* nobody asks */
+  (void)b, (void)v, (void)g, (void)with_tangent, (void)status;
+  return PETSC_ERR_PLIB; /* never called */
 }
 static double point_radius(const body *b, int64_t i)
 {
@@ -102,8 +102,8 @@ static double distance(int i, int64_t point, double t, double *at)
   return v3_norm(w);
 }
 
-/* At rest: what is nearest of a strand is found if it is within reach, once; nothing else than local minima is. */
-static void at_rest_all_that_are_near_are_found(void **state)
+/* At rest: the nearest place of a strand is found if it is within reach, once; only local minima are found. */
+static void all_near_points_are_found_at_rest(void **state)
 {
   (void)state;
   const double            margin = 0.003;
@@ -154,8 +154,8 @@ static void at_rest_all_that_are_near_are_found(void **state)
   assert_no_leak();
 }
 
-/* Fast: what a sampled way shows to come together is told, with a plane that it goes beyond; and nothing twice. */
-static void nothing_passes_on_its_way(void **state)
+/* Fast motion: every collision of the sampled trajectory has a contact whose plane the trajectory crosses, and none has two. */
+static void fast_points_do_not_pass_fibres(void **state)
 {
   (void)state;
   const fibre_point_spot *spot;
@@ -223,4 +223,4 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(at_rest_all_that_are_near_are_found), cmocka_unit_test(nothing_passes_on_its_way), cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(all_near_points_are_found_at_rest), cmocka_unit_test(fast_points_do_not_pass_fibres), cmocka_unit_test(threads_change_no_bit))

@@ -1,10 +1,10 @@
-/* Geometric impulses and rigid impact zones among vertices [hybrid, sec. 9, 10]: nothing meets, and what is conserved is. */
+/* Geometric impulses and rigid impact zones of vertices [BridsonEtAl2002]: no collision remains, and momenta are conserved. */
 #include "core/team.h"
 #include "flying_boxes.h"
 
 static double ends_of[3 * MOST * BOX_NODES];
 
-static void nothing_meets_and_momentum_stays(void **state)
+static void no_collision_remains_and_momentum_is_conserved(void **state)
 {
   (void)state;
   static boxes w;
@@ -18,11 +18,11 @@ static void nothing_meets_and_momentum_stays(void **state)
     assert_true(intersections(&w, ends_of) > 0); /* else it would be no test */
     momentum(&w, P0, L0);
     const double energy = kinetic(&w);
-    const impulse_report r = solve_and_judge(&w, &o, ends_of, NULL);
+    const impulse_report r = solve_and_check(&w, &o, ends_of, NULL);
     momentum(&w, P1, L1);
     for (int k = 0; k < 3; ++k) assert_close(P1[k], P0[k], 1e-12 * w.n * BOX_NODES);
     if (o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12)); /* inelastic, without a spring */
-    print_message("%d boxes: %lld rounds, %lld meetings, %lld near, %lld zones of %lld nodes in %lld rounds\n", w.n,
+    print_message("%d boxes: %lld rounds, %lld collisions, %lld near, %lld zones of %lld nodes in %lld rounds\n", w.n,
                   (long long)r.n_iterations, (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones,
                   (long long)r.n_zone_nodes, (long long)r.n_zone_rounds);
     if (o.max_iterations == 2) assert_true(r.n_zones > 0);
@@ -30,7 +30,7 @@ static void nothing_meets_and_momentum_stays(void **state)
   assert_no_leak();
 }
 
-/* Zones alone: momentum and angular momentum about the start to rounding, and nothing meets. */
+/* Zones alone: momentum and angular momentum about the start are conserved to rounding, and no collision remains. */
 static void zones_keep_angular_momentum(void **state)
 {
   (void)state;
@@ -39,7 +39,7 @@ static void zones_keep_angular_momentum(void **state)
   double P0[3], L0[3], P1[3], L1[3];
   throw(&w, 4, 4.0, 77);
   momentum(&w, P0, L0);
-  const impulse_report r = solve_and_judge(&w, &o, ends_of, NULL);
+  const impulse_report r = solve_and_check(&w, &o, ends_of, NULL);
   momentum(&w, P1, L1);
   assert_true(r.n_zones > 0);
   for (int k = 0; k < 3; ++k) {
@@ -49,8 +49,8 @@ static void zones_keep_angular_momentum(void **state)
   assert_no_leak();
 }
 
-/* What is held keeps every bit; others keep off it. */
-static void held_nodes_are_not_moved(void **state)
+/* Constrained vertices keep every bit; others do not penetrate them. */
+static void constrained_vertices_do_not_move(void **state)
 {
   (void)state;
   static boxes w;
@@ -59,33 +59,33 @@ static void held_nodes_are_not_moved(void **state)
   throw(&w, 2, 5.0, 5);
   for (int i = 0; i < BOX_NODES; ++i) w.inverse_mass[i] = 0.0, v3_set(w.v + 3 * i, 1.0, 0.0, 0.0);
   memcpy(held, w.v, sizeof held);
-  solve_and_judge(&w, &o, ends_of, NULL);
+  solve_and_check(&w, &o, ends_of, NULL);
   assert_memory_equal(held, w.v, sizeof held);
   assert_no_leak();
 }
 
-/* A box squeezed between two held ones that close the gap: no motion is free of meetings, and it is said. */
-static void a_trap_is_named(void **state)
+/* A box between two approaching constrained ones: no motion is free of collisions, and the step status reports it. */
+static void unresolvable_collision_sets_the_step_status(void **state)
 {
   (void)state;
   static boxes w;
   const impulse_options o = {.max_iterations = 5};
   impulses      *a;
   impulse_report r;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   throw(&w, 3, 0.0, 5);
   for (int i = 0; i < 3 * BOX_NODES; ++i)
     if (i / BOX_NODES != 1) w.inverse_mass[i] = 0.0, v3_set(w.v + 3 * i, i / BOX_NODES == 0 ? 9.0 : -9.0, 0.0, 0.0);
   const impulse_scene scene = scene_of(&w);
   const impulse_step  step  = {.dt = 0.1, .x0 = w.x, .v = w.v};
   assert_ok(impulses_create(&scene, &a));
-  assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
-  assert_int_equal(verdict.code, STEP_COLLISION_UNRESOLVED);
+  assert_ok(impulses_solve(a, &o, &step, &status, &r));
+  assert_int_equal(status.code, STEP_COLLISION_UNRESOLVED);
   impulses_destroy(&a);
   assert_no_leak();
 }
 
-/* One point on a large held triangle at an angle: friction takes mu times the normal impulse and no more than stops it. */
+/* One point on a large fixed triangle at an angle: friction is mu times the normal impulse, and at most stops it. */
 static void friction_is_coulombs(void **state)
 {
   (void)state;
@@ -108,22 +108,22 @@ static void friction_is_coulombs(void **state)
   for (int c = 0; c < 3; ++c) {
     double         v[12] = {3.0, 0.0, -2.0};
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     const impulse_options o    = {.max_iterations = 3};
     const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
     law[1].friction = law[2].friction = mu[c];
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
     assert_close(v[0], fmax(0.0, 3.0 - 2.0 * mu[c]), 1e-13);
     assert_close(v[2], 0.0, 1e-13);
   }
-  /* Within the thickness the spring pushes: dt k overlap over the mass, at most a tenth of the overlap in a step. */
+  /* Within the thickness the spring gives: dt k overlap over the mass, at most a tenth of the overlap in a step. */
   for (int c = 0; c < 2; ++c) {
     double         v[12] = {0.0, 0.0, -2.0};
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     const impulse_options o = {.thickness = 0.08, .stiffness = c ? 1e9 : 0.5, .max_iterations = 3};
     const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
     assert_close(v[2], c ? 0.1 * 0.03 / 0.1 : 0.1 * 0.5 * 0.03 * 0.5, 1e-12);
     assert_int_equal(r.n_near, 1);
   }
@@ -131,8 +131,9 @@ static void friction_is_coulombs(void **state)
   assert_no_leak();
 }
 
-/* One point on a large held triangle: it goes back with e times its speed, and what is told of it is so: impulses, energy, sliding. */
-static void restitution_and_what_is_told(void **state)
+/* One point on a large fixed triangle: it rebounds with e times its speed, and the reported impulses, energy and sliding are
+ * exact. */
+static void restitution_and_reported_values(void **state)
 {
   (void)state;
   const double   x[12] = {0.1, 0.2, 0.05, -9, -9, 0, 9, -9, 0, 0, 18, 0}, mass = 2.0, v_in = 2.0, slip = 3.0;
@@ -150,11 +151,11 @@ static void restitution_and_what_is_told(void **state)
     double       v[12] = {slip, 0.0, -v_in};
     int64_t      n;
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     const impulse_options o    = {.max_iterations = 3};
     const impulse_step    step = {.dt = 0.1, .x0 = x, .v = v};
     law[1] = law[2] = (impulse_law){mu, e};
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
     assert_close(v[0], left, 1e-13);
     assert_close(v[2], e * v_in, 1e-13);
     assert_int_equal(r.n_iterations, 1);
@@ -182,7 +183,7 @@ static void same_bits_on_any_number_of_threads(void **state)
   for (int t = 1; t <= 3; ++t) {
     team_set_threads(t);
     throw(&w, 8, 4.0, 11);
-    solve_and_judge(&w, &o, ends_of, NULL);
+    solve_and_check(&w, &o, ends_of, NULL);
     if (t == 1) memcpy(first, w.v, sizeof first);
     assert_memory_equal(first, w.v, sizeof first);
   }
@@ -190,6 +191,6 @@ static void same_bits_on_any_number_of_threads(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_meets_and_momentum_stays), cmocka_unit_test(zones_keep_angular_momentum),
-          cmocka_unit_test(held_nodes_are_not_moved), cmocka_unit_test(a_trap_is_named), cmocka_unit_test(friction_is_coulombs), cmocka_unit_test(restitution_and_what_is_told),
+TEST_MAIN(cmocka_unit_test(no_collision_remains_and_momentum_is_conserved), cmocka_unit_test(zones_keep_angular_momentum),
+          cmocka_unit_test(constrained_vertices_do_not_move), cmocka_unit_test(unresolvable_collision_sets_the_step_status), cmocka_unit_test(friction_is_coulombs), cmocka_unit_test(restitution_and_reported_values),
           cmocka_unit_test(same_bits_on_any_number_of_threads))

@@ -1,4 +1,4 @@
-/* Geometric impulses among vertices, rigid bodies that carry some, what is held, and walls. */
+/* Geometric impulses on vertices, rigid bodies that carry vertices, constrained vertices, and walls. */
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "flying_boxes.h"
@@ -22,7 +22,7 @@ static void make_rigid(int b, double speed, uint64_t seed, bool is_held)
     w.rigid[from + i] = w.n_rigid;
     v3_axpy(r->center, 1.0 / BOX_NODES, w.x + 3 * (from + i));
     v3_axpy(V, 1.0 / BOX_NODES, w.v + 3 * (from + i));
-    w.v[3 * (from + i)] = NAN; /* nobody is to look at these */
+    w.v[3 * (from + i)] = NAN; /* these must not be read */
     w.inverse_mass[from + i] = NAN;
   }
   ++w.n_rigid;
@@ -65,7 +65,7 @@ static double lowest_over_walls(const double *x)
   return lowest;
 }
 
-/* Momentum of each body that is not held. */
+/* Momentum of each free body. */
 static void body_momenta(double *P)
 {
   memset(P, 0, 3 * MOST * sizeof *P);
@@ -81,8 +81,8 @@ static bool is_mobile(int b)
   return w.rigid[i] >= 0 ? w.carrier[w.rigid[i]].inverse_mass > 0.0 : w.inverse_mass[i] > 0.0;
 }
 
-/* Each contact in its cone; without zones, what contacts gave to a body is what it got. */
-static void judge_contacts(const impulses *a, const double *P0, double mu, bool has_zones)
+/* Each contact is inside its cone; without zones, the impulses of a body's contacts equal its change of momentum. */
+static void check_contacts(const impulses *a, const double *P0, double mu, bool has_zones)
 {
   double                 given[3 * MOST] = {0.0}, P1[3 * MOST];
   int64_t                n;
@@ -104,8 +104,8 @@ static void judge_contacts(const impulses *a, const double *P0, double mu, bool 
     for (int k = 0; k < 3 && is_mobile(b); ++k) assert_close(P1[3 * b + k] - P0[3 * b + k], given[3 * b + k], 1e-10);
 }
 
-/* Boxes of every kind, with walls in every other case: see flying_boxes.h for what is judged of their ways. */
-static void nothing_meets_whatever_it_is(void **state)
+/* Boxes of every kind, with walls in every other case; flying_boxes.h defines the checks of trajectories. */
+static void no_collision_remains_for_any_kind_of_body(void **state)
 {
   (void)state;
   int n_with_zones = 0, n_without = 0;
@@ -125,20 +125,20 @@ static void nothing_meets_whatever_it_is(void **state)
     momentum(&w, P0, L0);
     body_momenta(of_bodies);
     const double         energy = kinetic(&w), lowest = fmin(lowest_over_walls(w.x), 1e-3 * o.thickness);
-    const impulse_report r      = solve_and_judge(&w, &o, ends_of, &a);
-    print_message("%d boxes, %d rigid: %lld rounds, %lld meetings, %lld near, %lld zones of %lld nodes in %lld rounds; "
+    const impulse_report r      = solve_and_check(&w, &o, ends_of, &a);
+    print_message("%d boxes, %d rigid: %lld rounds, %lld collisions, %lld near, %lld zones of %lld nodes in %lld rounds; "
                   "energy %.4f, work %.4g of normal, %.4g of friction, %.4g of zones\n",
                   n, w.n_rigid, (long long)r.n_iterations, (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones,
                   (long long)r.n_zone_nodes, (long long)r.n_zone_rounds, kinetic(&w) / energy, r.normal_work / energy,
                   r.friction_work / energy, r.zone_work / energy);
     momentum(&w, P1, L1);
     for (int k = 0; k < 3 && !has_held; ++k) assert_close(P1[k], P0[k], 1e-12 * n * BOX_NODES);
-    /* What is held here stands still: all work is on what moves. */
+    /* Constrained vertices are fixed here, so all work is done on free ones. */
     assert_close(kinetic(&w), energy + r.normal_work + r.friction_work + r.zone_work, 1e-11 * energy);
     assert_true(r.friction_work <= 0.0);
     if (o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
     if (w.n_walls > 0) assert_true(lowest_over_walls(ends_of) >= 0.5 * lowest);
-    judge_contacts(a, of_bodies, mu, r.n_zones > 0);
+    check_contacts(a, of_bodies, mu, r.n_zones > 0);
     n_with_zones += r.n_zones > 0, n_without += r.n_zones == 0;
     impulses_destroy(&a);
   }
@@ -146,8 +146,8 @@ static void nothing_meets_whatever_it_is(void **state)
   assert_no_leak();
 }
 
-/* Asking only what changed, on any number of threads, finds what asking every pair finds, in every round. */
-static void searches_and_threads_change_no_bit(void **state)
+/* Testing only changed pairs, on any number of threads, finds the same as testing every pair, in every round. */
+static void same_bits_for_all_searches_and_threads(void **state)
 {
   (void)state;
   static double  first_v[3 * MOST * BOX_NODES];
@@ -165,7 +165,7 @@ static void searches_and_threads_change_no_bit(void **state)
     all_laws(0.3, 0.2);
     for (int b = 0; b < 8; b += 3) make_rigid(b, 7.0, 11, false);
     add_walls();
-    impulse_report         r = solve_and_judge(&w, &o, ends_of, &a);
+    impulse_report         r = solve_and_check(&w, &o, ends_of, &a);
     const impulse_contact *c = impulses_contacts(a, &n);
     if (t == 0) n_queries = r.n_queries;
     else assert_true(r.n_queries < n_queries);
@@ -175,7 +175,7 @@ static void searches_and_threads_change_no_bit(void **state)
       memcpy(first_v, w.v, sizeof first_v), memcpy(first_rigid, w.carrier, sizeof first_rigid);
       assert_true(n > 0 && (size_t)n * sizeof *c <= sizeof first_contacts);
       memcpy(first_contacts, c, (size_t)n * sizeof *c);
-      print_message("%lld rounds, %lld meetings, %lld near, %lld zones of %lld in %lld rounds\n", (long long)r.n_iterations,
+      print_message("%lld rounds, %lld collisions, %lld near, %lld zones of %lld in %lld rounds\n", (long long)r.n_iterations,
                     (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones, (long long)r.n_zone_nodes,
                     (long long)r.n_zone_rounds);
       assert_true(r.n_meetings > 1000 && r.n_near > 0 && r.n_zones > 0); /* or there would be neither colours nor zones */
@@ -191,8 +191,9 @@ static void searches_and_threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-/* Scenes in a plane: nobody changes the velocity across it, pair by pair or in zones; then components of single vertices. */
-static void held_components_keep_every_bit(void **state)
+/* Plane scenes: velocity components across the plane do not change, pair by pair or in zones; then components of single
+ * vertices. */
+static void constrained_components_keep_every_bit(void **state)
 {
   (void)state;
   static double before[3 * MOST * BOX_NODES];
@@ -212,7 +213,7 @@ static void held_components_keep_every_bit(void **state)
     memcpy(before, w.v, sizeof before);
     momentum(&w, P0, L0);
     const double         energy = kinetic(&w);
-    const impulse_report r      = solve_and_judge(&w, &o, ends_of, NULL);
+    const impulse_report r      = solve_and_check(&w, &o, ends_of, NULL);
     momentum(&w, P1, L1);
     for (int k = 0; k < 2 && plane; ++k) assert_close(P1[k], P0[k], 1e-11 * 6 * BOX_NODES);
     if (plane) assert_close(L1[2], L0[2], c < 2 ? 1e-10 : INFINITY);
@@ -226,7 +227,7 @@ static void held_components_keep_every_bit(void **state)
       else assert_close((v[0] - u[0]) * (x[0] - y[0]) + (v[1] - u[1]) * (x[1] - y[1]), 0.0, 1e-11);
     }
     if (plane && o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
-    print_message("%lld rounds, %lld meetings, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations,
+    print_message("%lld rounds, %lld collisions, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations,
                   (long long)r.n_meetings, (long long)r.n_zones, (long long)r.n_zone_nodes, kinetic(&w) / energy);
     n_zones += r.n_zones > 0;
   }
@@ -234,8 +235,8 @@ static void held_components_keep_every_bit(void **state)
   assert_no_leak();
 }
 
-/* A zone with a rigid body turns finitely: momentum stays to rounding, angular momentum changes by the known term, and what else it
- * changes by falls with the square of the step. A zone on a wall moves with the wall. */
+/* A zone with a rigid body has a finite rotation. Momentum is conserved to rounding, angular momentum changes by the known term,
+ * and the remaining change is of second order in the step. A zone on a wall moves with the wall. */
 static void zones_with_a_rigid_body(void **state)
 {
   (void)state;
@@ -257,20 +258,20 @@ static void zones_with_a_rigid_body(void **state)
                         .inverse_inertia = {1.0, 0.1, 0, 0.1, 0.7, 0.2, 0, 0.2, 0.4},
                         .v = {0.1, 0.2, 0.3}, .w = {0.5, -0.4, 0.3}, .is_cayley = has_wall};
     const impulse_step step = {.dt = dt, .x0 = x, .v = v, .rigid = &b, .wall = &wall};
-    step_status       verdict = {STEP_OK, NULL, -1};
+    step_status       status = {STEP_OK, NULL, -1};
     impulse_report     report;
     impulses          *a;
     int64_t            n;
     m3_inverse(inertia, b.inverse_inertia);
     assert_ok(impulses_create(&scene, &a));
     for (int end = 0; end < 2; ++end) {
-      if (end) assert_ok(impulses_solve(a, &o, &step, &verdict, &report));
+      if (end) assert_ok(impulses_solve(a, &o, &step, &status, &report));
       for (int k = 0; k < 3; ++k) P[end][k] = 1.5 * v[k] + 2.0 * b.v[k];
       m3_mulv(L[end], inertia, b.w);
       v3_cross(l, x, v), v3_axpy(L[end], 1.5, l);
       v3_cross(l, c, b.v), v3_axpy(L[end], 2.0, l);
     }
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_int_equal(status.code, STEP_OK);
     assert_int_equal(report.n_zones, 1);
     assert_int_equal(report.n_zone_nodes, has_wall ? 3 : 2);
     assert_ok(impulses_count_collisions(a, x, impulses_ends(a), &n));
@@ -298,10 +299,10 @@ static void zones_with_a_rigid_body(void **state)
   assert_no_leak();
 }
 
-/* A rigid body comes down on a wall with a corner, sliding. Friction turns it, which brings the corner down again: normal impulse and
- * friction take turns until no more than a thousandth of the speed is left, within one round. The gap is a hundredth of the way, so
- * that a round that leaves more is followed by another. */
-static void a_round_settles_what_friction_turns(void **state)
+/* A rigid body slides onto a wall with a corner. Friction turns it, which moves the corner down again. Normal impulses and
+ * friction alternate until less than a thousandth of the speed remains, within one round. The gap is a hundredth of the
+ * displacement, so a larger remainder would cause another round. */
+static void friction_on_a_rigid_body_converges_within_one_round(void **state)
 {
   (void)state;
   const double dt = 1e-6, gap = 1e-8;
@@ -312,7 +313,7 @@ static void a_round_settles_what_friction_turns(void **state)
     int                   corner = 0;
     impulses             *a;
     impulse_report        r;
-    step_status          verdict = {STEP_OK, NULL, -1};
+    step_status          status = {STEP_OK, NULL, -1};
     throw(&w, 1, 0.0, 500 + c);
     all_laws(0.8, 0.0);
     make_rigid(0, 0.0, 500 + c, false);
@@ -331,8 +332,8 @@ static void a_round_settles_what_friction_turns(void **state)
     const impulse_scene scene = scene_of(&w);
     const impulse_step  step  = {.dt = dt, .x0 = w.x, .v = w.v, .rigid = w.carrier, .wall = w.wall};
     assert_ok(impulses_create(&scene, &a));
-    assert_ok(impulses_solve(a, &o, &step, &verdict, &r));
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_ok(impulses_solve(a, &o, &step, &status, &r));
+    assert_int_equal(status.code, STEP_OK);
     assert_int_equal(r.n_iterations, 1);
     v3_sub(d, impulses_ends(a) + 3 * corner, w.x + 3 * corner);
     assert_true(v3_dot(d, n) / dt > -1.1e-3); /* of 1 m/s */
@@ -343,7 +344,7 @@ static void a_round_settles_what_friction_turns(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_meets_whatever_it_is), cmocka_unit_test(zones_with_a_rigid_body),
-          cmocka_unit_test(held_components_keep_every_bit),
-          cmocka_unit_test(searches_and_threads_change_no_bit),
-          cmocka_unit_test(a_round_settles_what_friction_turns))
+TEST_MAIN(cmocka_unit_test(no_collision_remains_for_any_kind_of_body), cmocka_unit_test(zones_with_a_rigid_body),
+          cmocka_unit_test(constrained_components_keep_every_bit),
+          cmocka_unit_test(same_bits_for_all_searches_and_threads),
+          cmocka_unit_test(friction_on_a_rigid_body_converges_within_one_round))

@@ -1,8 +1,8 @@
-/* The table of known pairs: found again by key, walked in order, whatever the order of arrival; survives a restart. */
+/* The table of known pairs: search by key, order independent of insertion, restart. */
 #include "test.h"
 #include "contact/detection/pair_table.h"
 
-static void finds_what_it_was_told(void **unused)
+static void stored_pairs_are_found(void **unused)
 {
   (void)unused;
   enum { N = 5000 };
@@ -96,4 +96,4 @@ static void restart(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(finds_what_it_was_told), cmocka_unit_test(order_is_source_object_point), cmocka_unit_test(restart))
+TEST_MAIN(cmocka_unit_test(stored_pairs_are_found), cmocka_unit_test(order_is_source_object_point), cmocka_unit_test(restart))

@@ -1,5 +1,5 @@
-/* Penalty contact: the full derivative against differences of g in every combination of point, object and state; momenta;
- * the adjoint; threads; attachments as state. penalty-relaxation.md, sections 5, 6, 8, 11. */
+/* Penalty contact: the full derivative against differences of g in every combination of point, object and state; momenta; the
+ * adjoint; threads; attachments as state. */
 #include "test.h"
 #include "contact/penalty/penalty_pairs.h"
 #include "contact_bodies.h"
@@ -35,7 +35,7 @@ static void near_surface(uint64_t *state, const level_set *s, const rigid_frame 
   v3_axpy(x, 1.0, f->c);
 }
 
-/* Only `point` bodies meet only `object` bodies, unless -1. */
+/* `point` bodies only touch `object` bodies, unless -1. */
 static void world_create_law(world *w, int64_t n_points, int n_weights, int point, int object, const contact_law *law, uint64_t seed)
 {
   uint64_t      state = seed;
@@ -112,11 +112,11 @@ static void pose(world *w)
 }
 static void residual(world *w, bool with_tangent, double *g)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)w->n_blocks * 3 * sizeof *g);
   pose(w);
-  assert_ok(penalty_contact_residual(w->contact, w->v, w->frames, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_contact_residual(w->contact, w->v, w->frames, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 static void end(world *w, contact_summary *out)
 {
@@ -247,9 +247,9 @@ static double *lagged_residual(contact_scheme scheme, double mu, bool at_rest, i
   return g;
 }
 
-/* Against objects that stand still, lagged contact is the implicit force of the point at rest; lagged friction is the implicit force
- * without friction and, whatever the velocity, what friction adds at rest. */
-static void schemes_lag_what_they_say(void **unused)
+/* Against fixed objects, lagged contact is the implicit force of the point at rest. Lagged friction is the implicit force
+ * without friction plus, for any velocity, the friction at rest. */
+static void schemes_lag_their_forces(void **unused)
 {
   (void)unused;
   int64_t n;
@@ -272,7 +272,7 @@ static void schemes_lag_what_they_say(void **unused)
   assert_no_leak();
 }
 
-/* What the points gain, the object loses: linear and about the origin. 16 eps of the sum of what is exchanged. */
+/* The gain of the points equals the loss of the object: linear and about the origin. 16 eps of the sum of exchanged momenta. */
 static void momentum(void **unused)
 {
   (void)unused;
@@ -423,19 +423,19 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-static void not_finite_is_named(void **unused)
+static void non_finite_values_are_reported(void **unused)
 {
   (void)unused;
   world w;
   world_create(&w, 40, 1, CLOUD, BALL, 0.4, 8);
   world_settle(&w, 4);
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   w.v[3 * 17] = w.v[3 * 29 + 1] = NAN;
   pose(&w);
-  assert_ok(penalty_contact_residual(w.contact, w.v, w.frames, w.g, true, &verdict));
-  assert_int_equal(verdict.code, STEP_NOT_FINITE);
-  assert_string_equal(verdict.body, "cloud");
-  assert_int_equal(verdict.where, 17); /* identities run the other way: 29 comes first in the list of pairs */
+  assert_ok(penalty_contact_residual(w.contact, w.v, w.frames, w.g, true, &status));
+  assert_int_equal(status.code, STEP_NOT_FINITE);
+  assert_string_equal(status.body, "cloud");
+  assert_int_equal(status.where, 17); /* identities are descending: 29 comes first in the list of pairs */
   world_destroy(&w);
   assert_no_leak();
 }
@@ -471,7 +471,7 @@ static void world_create_pair(world w[2], field_table *t[2], double damping)
   end(&w[0], NULL); /* slid away from the closest points */
 }
 
-/* How fast pairs came to be goes through a checkpoint: without it the next forces are others. */
+/* The approach speed of pairs is in the checkpoint: without it the next forces differ. */
 static void speeds_are_state(void **unused)
 {
   (void)unused;
@@ -492,8 +492,8 @@ static void speeds_are_state(void **unused)
   assert_no_leak();
 }
 
-/* A run restored from its attachments goes on with the same bits; a damaged one is refused. */
-static void attachments_are_the_state(void **unused)
+/* A run restored from its attachments continues with the same bits; damaged attachments are rejected. */
+static void restored_attachments_continue_bit_for_bit(void **unused)
 {
   (void)unused;
   world        w[2];
@@ -544,8 +544,8 @@ static void attachments_are_the_state(void **unused)
   assert_no_leak();
 }
 
-/* A step that is given up leaves nothing behind; pairs that came apart are forgotten. */
-static void steps_are_all_or_nothing(void **unused)
+/* A rejected step changes no stored state; separated pairs are removed. */
+static void rejected_steps_change_no_attachment(void **unused)
 {
   (void)unused;
   world w;
@@ -564,7 +564,7 @@ static void steps_are_all_or_nothing(void **unused)
   }
   memset(w.v, 0, (size_t)w.n_blocks * 3 * sizeof(double));
   begin(&w);
-  assert_int_equal(w.contact->n, known); /* still looked at, though far away */
+  assert_int_equal(w.contact->n, known); /* still a candidate, though far away */
   contact_summary s;
   end(&w, &s);
   assert_int_equal(s.contacts, 0);
@@ -573,6 +573,6 @@ static void steps_are_all_or_nothing(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_what_they_say), cmocka_unit_test(momentum), cmocka_unit_test(products),
-          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(not_finite_is_named),
-          cmocka_unit_test(speeds_are_state), cmocka_unit_test(attachments_are_the_state), cmocka_unit_test(steps_are_all_or_nothing))
+TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_their_forces), cmocka_unit_test(momentum), cmocka_unit_test(products),
+          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(non_finite_values_are_reported),
+          cmocka_unit_test(speeds_are_state), cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(rejected_steps_change_no_attachment))

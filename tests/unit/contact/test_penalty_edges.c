@@ -1,5 +1,5 @@
-/* Edges that meet edges: a corrugated sheet on another one, turned by a right angle, so that ridges cross. The tangent against finite
- * differences, its adjoint, diagonal and matrix; momentum; threads; what is remembered. */
+/* Contacts between edges: a corrugated sheet on another one, rotated by a right angle, so that ridges cross. The tangent against
+ * finite differences, its adjoint, diagonal and matrix; momentum; threads; stored attachments. */
 #include "test.h"
 #include "contact_bodies.h"
 #include "contact/penalty/penalty_edges.h"
@@ -44,9 +44,9 @@ static void sheet_create(sheet *s, int m, bool is_low, bool is_rigid, double z)
   for (int j = 0, k = 0; j < m; ++j)
     for (int i = 0; i < m; ++i) {
       const int32_t first = j * (m + 1) + i, quad[6] = {first, first + 1, first + m + 2, first, first + m + 2, first + m + 1};
-      for (int l = 0; l < 6; ++l) s->triangle[k++] = is_low ? quad[l] : quad[l - l % 3 + 2 - l % 3]; /* high looks down */
+      for (int l = 0; l < 6; ++l) s->triangle[k++] = is_low ? quad[l] : quad[l - l % 3 + 2 - l % 3]; /* high faces down */
     }
-  for (int k = 2 * m * m - 1; k > 0; --k) { /* in any order: edges run either way */
+  for (int k = 2 * m * m - 1; k > 0; --k) { /* in any order and direction of edges */
     const int other = (int)random_index(9, (uint64_t)k, is_low, (uint64_t)k + 1);
     for (int l = 0; l < 3; ++l) {
       const int32_t swap           = s->triangle[3 * k + l];
@@ -85,11 +85,11 @@ static void move_frames(world *w, const double *v)
 
 static void residual(world *w, const double *v, double *g, bool with_tangent)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)w->n * sizeof *g);
   move_frames(w, v);
-  assert_ok(penalty_contact_residual(w->contact, v, w->frames, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_contact_residual(w->contact, v, w->frames, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 
 static void advance(world *w, contact_summary *summary)
@@ -113,7 +113,7 @@ static void advance(world *w, contact_summary *summary)
   memcpy(w->frames0, w->frames, sizeof w->frames0);
 }
 
-/* high moves by d, all nodes by noise; what is rigid also turns by some. */
+/* high moves by d, all nodes by noise; rigid bodies also rotate. */
 static void set_motion(world *w, const double d[3], double noise, uint64_t stream)
 {
   const int64_t first = w->high.points.base.first_block;
@@ -155,7 +155,7 @@ static void destroy(world *w)
   memory_free(&w->g);
 }
 
-/* One step down, then the middle of the next, which goes aside by `way`, 1 being about what friction holds. */
+/* One step down, then half of the next, with a sideways displacement `way`; 1 is about the limit of friction. */
 static void open_world(world *w, int m, double mu, int rigid, double way)
 {
   const double    down[3] = {0.0, 0.0, -0.1 / m}, aside[3] = {way * 0.015 / m, way * 0.01 / m, -0.02 / m};
@@ -186,7 +186,7 @@ static int count(const world *w, int *sliding, int *at_end)
   return n;
 }
 
-/* Active pairs that have come to other edges within the step. */
+/* Active pairs that have moved to other edges within the step. */
 static int count_moved_on(const world *w)
 {
   const mesh_edges *e = w->contact->mesh->edges;
@@ -242,7 +242,7 @@ static void check_slope(double mu, int rigid, bool is_far)
   H.row_start = start, H.col = col;
   assert_ok(penalty_contact_assemble(w.contact, &H));
   assert_ok(penalty_contact_block_diagonal(w.contact, diagonal));
-  for (int64_t i = 0; i < n_blocks && rigid != 1; ++i) { /* rigid points against nodes are left out of matrices, see mesh_contact.h */
+  for (int64_t i = 0; i < n_blocks && rigid != 1; ++i) { /* the matrix omits rigid points against nodes, see penalty_mesh.h */
     double row[3] = {0.0, 0.0, 0.0};
     for (int64_t j = 0; j < n_blocks; ++j) {
       double term[3];
@@ -274,7 +274,7 @@ static void test_slope(void **unused)
   assert_no_leak();
 }
 
-/* Sum of forces, and of moments about the origin, with nodes where they have come to; rigid bodies add force and torque. */
+/* Sum of forces, and of moments about the origin, at the current positions of nodes; rigid bodies add force and torque. */
 static void check_momentum(int rigid, bool is_far)
 {
   world  w = {0};
@@ -429,8 +429,9 @@ static int count_ridge_nodes(const world *w, int m)
   return n;
 }
 
-/* Ridges that slide along themselves without friction, by four edges one way and four the other: wherever two cross there is a pair, as
- * deep as before, whatever edges it began on, and also where the end of an edge has slid in over the side of a ridge. Nodes on the way do not catch on ridges. */
+/* Ridges slide along themselves without friction, by four edges each way. Wherever two ridges cross there is a pair with the
+ * initial depth, whatever edges it began on, also where the end of an edge has moved in over the side of a ridge. Nodes do not
+ * catch on ridges. */
 static void test_slides_on(void **unused)
 {
   (void)unused;

@@ -1,5 +1,5 @@
-/* The summary of a step against the Coulomb return written out by hand: a point on a plane and on a sphere that sticks, slides or
- * has just arrived, and what the natural map says of a force that is not the law's. */
+/* The summary of a step against the Coulomb return written out by hand: a point on a plane and on a sphere that sticks, slides
+ * or has just arrived, and the natural map for a force that violates the law. */
 #include "test.h"
 #include <float.h>
 #include "contact/penalty/penalty_mesh.h"
@@ -93,7 +93,7 @@ static void force_is_the_coulomb_return(void **unused)
 }
 
 /* On a sphere the chord between X and W sags by s (1 - s) r^2 / 2 R below it, to leading order; K minus that is Y. */
-static void sphere_shows_its_bend(void **unused)
+static void natural_map_of_a_curved_surface(void **unused)
 {
   (void)unused;
   for (int i = 1; i <= 3; ++i) {
@@ -114,8 +114,8 @@ static void sphere_shows_its_bend(void **unused)
   assert_no_leak();
 }
 
-/* A force that is off by delta is off by delta: nothing hides behind the projection. Along the cone, too, where the cone says nothing. */
-static void foreign_force_is_seen(void **unused)
+/* An error delta of the force gives the error delta: the projection does not reduce it, not even along the cone. */
+static void error_of_a_force_is_reported(void **unused)
 {
   (void)unused;
   const double offset[3][3] = {{1e-6, 0, 0}, {0, 1e-6, 0}, {0, 0, 1e-6}};
@@ -151,7 +151,7 @@ static void          roof_surface(const body *b, body_surface *out)
 }
 static const body_ops roof_ops = {.kind = "roof", .surface = roof_surface};
 
-/* The point comes through from above by DEPTH, then moves by `aside` to the side: a new pair, so X is where it came in. */
+/* The point enters from above by DEPTH, then moves by `aside` to the side: a new pair, so X is at the entry. */
 static contact_summary slide_on_roof(double drop, double x, double aside, double extra)
 {
   const double      nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, -drop, 2, 1, -drop};
@@ -184,8 +184,8 @@ static contact_summary slide_on_roof(double drop, double x, double aside, double
   return s;
 }
 
-/* Flat pairs obey the law to round-off, whether or not they cross from one triangle to the next; disturbed ones say by how much. */
-static void triangles_show_the_law(void **unused)
+/* Flat pairs satisfy the law to round-off, also across triangles; disturbed ones report the error. */
+static void forces_on_triangles_satisfy_the_law(void **unused)
 {
   (void)unused;
   for (int i = 0; i < 10; ++i) {
@@ -197,7 +197,7 @@ static void triangles_show_the_law(void **unused)
     assert_close(s.slip_angle_error, 0.0, 1e-9);
     assert_close(off.contact_law_error, 1e-3, 1e-9);
   }
-  /* Over the ridge the law starts anew from the edge: what it took to get there shows, but not as a fault of flat contact. */
+  /* Over the ridge the law starts at the edge: the motion to it is visible, but not as an error of flat contact. */
   const contact_summary s = slide_on_roof(0.5, 0.99, 0.015, 0.0);
   assert_true(s.contacts == 1 && s.contact_law_error == 0.0 && s.contact_law_error_curved > 1e-6);
   /* without a bend there is no ridge */
@@ -205,5 +205,5 @@ static void triangles_show_the_law(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(sphere_shows_its_bend), cmocka_unit_test(foreign_force_is_seen),
-          cmocka_unit_test(triangles_show_the_law))
+TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
+          cmocka_unit_test(forces_on_triangles_satisfy_the_law))

@@ -1,4 +1,4 @@
-/* Relaxation on triangle meshes against penalty-relaxation.md, section 4 and its rows of section 11. */
+/* Relaxation on triangle meshes: planes, ridges, borders, closest points, derivatives against differences. */
 #include "relaxation_meshes.h"
 #include <string.h>
 
@@ -43,7 +43,7 @@ static void test_plane(void **unused)
 }
 
 /* Derivatives by central differences with respect to Z and all nodes at once, in random directions. Relaxations whose chain
- * of places changes within the difference are kinks and say nothing. */
+ * changes within the difference are kinks and are skipped. */
 static int check_derivatives(const triangle_mesh *m, const triangle_topology *t, double mu, double size, uint64_t *seen)
 {
   static mesh_relaxation r, p, q;
@@ -138,7 +138,7 @@ static void test_closest_point(void **unused)
     for (int j = 0; j < 3; ++j) Z[j] = uniform(-1.2, 1.2);
     if (v3_norm(Z) < 0.99) continue; /* outside: the nearest point of a convex body is the only local minimum */
     double X0[3];
-    do { /* seen from the far side there are others: the feet of perpendiculars onto faces that look away */
+    do { /* from the far side there are others: feet of perpendiculars onto faces with opposite normals */
       random_attachment(t, &X);
       point_of(t, m->x, &X, X0);
     } while (v3_dot(X0, Z) < 0.5 * v3_norm(Z));
@@ -175,14 +175,14 @@ static void test_closest_point(void **unused)
 static void test_ridge(void **unused)
 {
   (void)unused;
-  /* a long valley along x, open to +z: triangles meet in the concave edge 0-1 */
+  /* a long valley along x, open to +z: the triangles share the concave edge 0-1 */
   const double       x[12] = {0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, -5.0, 5.0};
   const int32_t      tri[6] = {0, 1, 2, 1, 0, 3};
   triangle_topology *t;
   mesh_relaxation    r;
   assert_ok(triangle_topology_create(4, 2, tri, &t));
   const mesh_attachment X = {0, {0.6, 0.2, 0.2}};
-  const double          Z[3] = {6.0, 0.0, -1.0}, mu = 0.3; /* below the valley: both triangles pull back to it */
+  const double          Z[3] = {6.0, 0.0, -1.0}, mu = 0.3; /* below the valley: both triangles attract it */
   relax_mesh(t, x, mu, &X, Z, true, &r);
   assert_int_equal(r.place[r.n_places - 1], ALONG_EDGE);
   assert_close(r.Y[0], 6.0 - mu * 1.0, 1e-14); /* from the left, stops where mu h = r */
@@ -194,8 +194,9 @@ static void test_ridge(void **unused)
   assert_no_leak();
 }
 
-/* A border vertex in the middle of an edge of a flat sheet, and its corner: pulled out it leaves unless friction holds, pulled in it slides in. In a
- * valley that ends at the border, friction of the bead holds what neither side of the valley would. */
+/* A border vertex in the middle of an edge of a flat sheet, and its corner: pulled outwards the attachment leaves unless
+ * friction prevents it, pulled inwards it slides in. In a valley that ends at the border, friction at the vertex is enough where
+ * neither side of the valley alone would be. */
 static void test_border(void **unused)
 {
   (void)unused;
@@ -203,7 +204,7 @@ static void test_border(void **unused)
   const double       x[15] = {0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 2.0, -1.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0};
   const int32_t      tri[9] = {0, 1, 4, 1, 2, 4, 2, 3, 4};
   const double       valley[12] = {-1.0, 1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0};
-  const int32_t      sides[6] = {0, 1, 2, 1, 3, 2}; /* steep slopes that meet in the edge 1-2, which ends at 2 on the border */
+  const int32_t      sides[6] = {0, 1, 2, 1, 3, 2}; /* steep slopes with the common edge 1-2, which ends at 2 on the border */
   triangle_topology *t;
   mesh_relaxation    r;
   const double       mu = 0.5;

@@ -1,6 +1,6 @@
-/* The machine of four places on meshes of every sort: a million random relaxations end, come nearer, stay on the surface and keep the cone;
- * asked again they stay where they are; and the derivative of every chain of places that occurs is that of
- * finite differences. STICKSLIP_VERBOSE lists the chains. */
+/* The state machine on meshes of all kinds: a million random relaxations terminate, approach Z, stay on the surface and inside
+ * the cone. Repeated relaxations change nothing, and the derivative of every chain that occurs equals finite differences.
+ * STICKSLIP_VERBOSE lists the chains. */
 #include "relaxation_meshes.h"
 #include <float.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { BALL, SHEET, CRUMPLED, NEEDLES, PLATE, SPHERE, RING, N_SORTS };
 static const char *const sorts[] = {"bumpy ball", "cloth", "crumpled cloth", "needles", "thin plate", "sphere", "thin ring"};
-/* How far Z is from X: what is deeper than a plate is thick comes out on the other side. */
+/* Distance of Z from X: deeper than a plate is thick, the point is on the other side. */
 static const double reach[] = {1.0, 0.5, 0.5, 0.3, 0.4, 0.5, 0.3};
 
 static void make_mesh(int sort, triangle_mesh **m, triangle_topology **t)
@@ -76,7 +76,7 @@ static bool same_way(const mesh_relaxation *a, const mesh_relaxation *b)
          (a->state == RELAX_STICK) == (b->state == RELAX_STICK);
 }
 
-/* Y at Z + s dZ, x + s dx; false where the way there is another one. */
+/* Y at Z + s dZ, x + s dx; false if the chain is different there. */
 static bool moved(const triangle_topology *t, const triangle_mesh *m, double mu, const mesh_attachment *X, const double Z[3], const double dZ[3], const double *dx,
                   double *x, double s, const mesh_relaxation *way, double Y[3])
 {
@@ -90,8 +90,8 @@ static bool moved(const triangle_topology *t, const triangle_mesh *m, double mu,
   return same_way(&r, way);
 }
 
-/* Central differences in a random direction of Z and of all nodes. How far they are off is known from half the step: a third of their
- * difference, and round-off. Kinks, where the chain of places changes, say nothing: -1. Else the error over what is allowed. */
+/* Central differences in a random direction of Z and of all nodes. Their error is estimated from half the step: a third of the
+ * difference, and round-off. Kinks, where the chain changes: -1. Otherwise the error relative to the permitted one. */
 static double derivative_error(const triangle_topology *t, const triangle_mesh *m, double mu, const mesh_attachment *X, const double Z[3], double shake)
 {
   static mesh_relaxation r;
@@ -115,7 +115,7 @@ static double derivative_error(const triangle_topology *t, const triangle_mesh *
     size = fmax(size, v3_norm(term) / shake);
   }
   for (int j = 0; j < 3 && is_smooth; ++j) {
-    const double round_off = 64.0 * DBL_EPSILON * (2.0 + size * size) / h[1]; /* of the places, carried along the way */
+    const double round_off = 64.0 * DBL_EPSILON * (2.0 + size * size) / h[1]; /* of the places along the path */
     const double allowed   = fabs(slope[0][j] - slope[1][j]) + round_off;
     worst                  = fmax(worst, fabs(slope[1][j] - predicted[j]) / allowed);
   }
@@ -152,7 +152,7 @@ static void check_cone(const triangle_topology *t, const double *x, double mu, c
   }
 }
 
-/* Weight of Z's projection on the plane of a triangle that belongs to the corner opposite `side`, and whether friction holds the attachment there. */
+/* Weight of Z's projection on the plane of a triangle at the corner opposite `side`, and whether the attachment sticks there. */
 static double weight_beyond(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r, int side, bool *is_held)
 {
   const int32_t *c = t->tri + 3 * (int64_t)r->at.triangle;
@@ -170,8 +170,8 @@ static double weight_beyond(const triangle_topology *t, const double *x, double 
   return v3_dot(z, in) / v3_dot(e2, in);
 }
 
-/* An attachment leaves over a side of the border that friction does not keep it from and Z is beyond, and stays gone if asked again; one that
- * stays on the border has no such reason. Corners: see test_border. */
+/* An attachment leaves over a side of the border that Z has crossed and where friction does not prevent it, and a repeated
+ * relaxation gives the same. One that stays on the border has no such side. Corners: see test_border. */
 static void check_border(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r, const mesh_relaxation *again, tally *sum)
 {
   const int last = r->place[r->n_places - 1], before = r->n_places > 1 ? r->place[r->n_places - 2] : 0;
@@ -210,7 +210,7 @@ static void check_relaxation(const triangle_topology *t, const triangle_mesh *m,
   assert_true(distance(Y, r.Y) == 0.0);
   check_cone(t, m->x, mu, Z, &r);
   relax_mesh(t, m->x, mu, &r.at, Z, false, &again);
-  assert_close(distance(again.Y, r.Y), 0.0, 1e-12); /* the round-off of the cone, where it decides that friction holds */
+  assert_close(distance(again.Y, r.Y), 0.0, 1e-12); /* round-off of the cone where the attachment sticks */
   check_border(t, m->x, mu, Z, &r, &again, sum);
 }
 

@@ -1,5 +1,5 @@
-/* Relaxation on triangle meshes with friction that depends on the direction: the plane's law in a triangle and across coplanar ones, whatever
- * became of them since the direction was laid; the bead's on an edge; derivatives; that it ends, comes nearer and keeps the cone. */
+/* Relaxation on triangle meshes with anisotropic friction: the plane's law in a triangle and across coplanar ones, also after
+ * deformation; the law on an edge; derivatives; termination, approach to Z, and the cone. */
 #include "relaxation_meshes.h"
 #include <float.h>
 #include <string.h>
@@ -217,7 +217,7 @@ static void test_derivatives(void **unused)
   assert_no_leak();
 }
 
-/* No triangle around the vertex that the attachment stands on would let it move. */
+/* No triangle around the vertex of the attachment lets it move. */
 static void assert_held(const triangle_mesh *m, const triangle_topology *t, const relax_cone *cone, const mesh_relaxation *r, const double Z[3])
 {
   static mesh_relaxation again;
@@ -231,7 +231,8 @@ static void assert_held(const triangle_mesh *m, const triangle_topology *t, cons
   }
 }
 
-/* Every relaxation ends, none takes Y farther from Z, and what ends in a triangle keeps the ellipse there and stays if asked again. */
+/* Every relaxation terminates, none moves Y away from Z, and a result in a triangle satisfies the ellipse there and is unchanged
+ * by a repetition. */
 static void test_fuzz(void **unused)
 {
   (void)unused;

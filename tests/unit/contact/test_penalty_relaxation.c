@@ -1,4 +1,4 @@
-/* Relaxation against penalty-relaxation.md, sections 2, 3 and rows 1, 2 of section 11. */
+/* Relaxation on a plane and on level sets: closed forms, the friction cone, derivatives against differences. */
 #include "test.h"
 #include "contact/penalty/penalty_relaxation.h"
 #include "core/math3.h"
@@ -215,8 +215,9 @@ static void plane_is_exact(void **unused)
   assert_no_leak();
 }
 
-/* On a plane: (f_1/mu_1)^2 + (f_2/mu_2)^2 against f_n^2, with axes of our own; friction points from Y to X; what has slid sticks. A circle
- * written as an ellipse, and one whose direction is normal to the surface. 64 eps as above, over the smaller mu. */
+/* On a plane: (f_1/mu_1)^2 + (f_2/mu_2)^2 against f_n^2, with independent axes; friction points from Y to X; a repeated
+ * relaxation sticks. A circle written as an ellipse, and one whose direction is normal to the surface. 64 eps as above, over the
+ * smaller mu. */
 static void elliptical_cone(void **unused)
 {
   (void)unused;
@@ -282,7 +283,7 @@ static void level_set_agrees_with_plane(void **unused)
   assert_no_leak();
 }
 
-/* Y moves by no more than a few times what Z moves, across separation and across the stick-slip kink. */
+/* Y moves by at most a few times the motion of Z, across separation and across the stick-slip kink. */
 static void continuous(void **unused)
 {
   (void)unused;
@@ -337,7 +338,7 @@ static void continuous(void **unused)
   assert_no_leak();
 }
 
-/* On a sphere Y stays on the surface; the cone holds up to curvature times chord. */
+/* On a sphere Y stays on the surface; the cone is satisfied up to curvature times chord. */
 static void curved_surface(void **unused)
 {
   (void)unused;
@@ -389,7 +390,7 @@ static void odd_cases(void **unused)
   assert_true(isnan(Y[0] + Y[1] + Y[2]));
   relax_plane(plane, plane[3], 0.3, X, bad, Y, A, NULL);
   assert_true(isnan(Y[0] + Y[1] + Y[2]));
-  /* No normal: hold on to what is known, do nothing about what is new. */
+  /* No normal: a known attachment stays, a new one is not created. */
   assert_int_equal(relax_implicit(&none, 0.3, X, Z, Y, A, NULL), RELAX_STICK);
   assert_memory_equal(Y, X, sizeof Y);
   assert_int_equal(relax_implicit(&none, 0.3, NULL, Z, Y, A, NULL), RELAX_INACTIVE);

@@ -1,10 +1,10 @@
-/* What an attachment that turns to another face does to the energy in one step of backward Euler, exactly.
+/* Energy of one backward Euler step in which an attachment moves to another face, exactly.
  *
- * A spring f = k (Y - Z) that acts for the whole step as it is at the end changes the energy of itself and of its point by
+ * A spring f = k (Y - Z) acts for the whole step with its value at the end. It changes the energy of itself and of its point by
  *   k d1 . (Y1 - X) - k/2 |d1 - d0|^2 - m/2 |dv|^2,   d = Y - Z,   X the attachment before, on a surface at rest,
- * whatever the rule for Y. On one plane the first term is minus the work of friction. Over a convex edge it is also the work of the new face's
- * force along the part of the slip that was before the edge: up to (normal force) (slip) (sine of the angle), which the drop in depth makes up
- * for only if the steps are short. Nothing of it is left as they are. */
+ * for any rule for Y. On one plane the first term is minus the work of friction. Over a convex edge it also contains the work of the new
+ * face's force along the slip before the edge: up to (normal force) (slip) (sine of the angle). The decrease in depth compensates this only
+ * in short steps. */
 #include "relaxation_meshes.h"
 #include "contact/penalty/penalty_relaxation.h"
 
@@ -67,8 +67,8 @@ static double over_roof(double angle, double mu, double k, double a, double s, d
   return change;
 }
 
-/* Without friction the depths below the new face before and after, b0 = a cos + s sin, b1 = a cos - past sin, say it all:
- * k (b0 b1 - b1^2/2 - a^2/2). Just over the edge that is a gain where s > a tan(angle)/2, a loss below. */
+/* Without friction the result depends only on the depths below the new face before and after, b0 = a cos + s sin, b1 = a cos -
+ * past sin: k (b0 b1 - b1^2/2 - a^2/2). Just over the edge that is a gain where s > a tan(angle)/2, a loss below. */
 static void test_roof(void **unused)
 {
   (void)unused;
@@ -91,7 +91,7 @@ static void test_roof(void **unused)
   assert_no_leak();
 }
 
-/* With friction the same bound holds, less what friction takes. */
+/* With friction the same bound applies, minus the work of friction. */
 static void test_friction(void **unused)
 {
   (void)unused;
@@ -116,9 +116,9 @@ static double eval_corner(const void *context, const double x[3], double gradien
   return is_side ? x[0] : x[2];
 }
 
-/* From nearer to the top (a0 below it, b0 from the side) to nearer to the side: k (b0 b1 - b1^2/2 - a0^2/2), at most k/2 (b0^2 - a0^2), which is
- * first order in the step, as b0 is at most the slip more than a0 at the axis. With friction up to k mu^2 b1^2 / 2 more, however short the step: the attachment
- * starts on the new face pulled back as far as the cone lets it, less what points into the face. */
+/* From nearer to the top (a0 below it, b0 from the side) to nearer to the side: k (b0 b1 - b1^2/2 - a0^2/2), at most k/2 (b0^2 -
+ * a0^2). This is first order in the step, as b0 exceeds a0 by at most the slip at the axis. Friction adds up to k mu^2 b1^2 / 2
+ * for any step: the attachment starts on the new face at the limit of the cone, minus the part that points into the face. */
 static void test_level_set(void **unused)
 {
   (void)unused;

@@ -1,5 +1,5 @@
-/* A point and a box on a slope, driven by backward Euler and a small dense Newton of this file's own: rest depth (target
- * A10), no creep at any tolerance, and the acceleration of sliding. penalty-relaxation.md, sections 1, 6 and 9.          */
+/* A point and a box on a slope, integrated by backward Euler and a small dense Newton solver of this file: rest depth (target
+ * A10), no creep at any tolerance, and the acceleration of sliding. */
 #include "test.h"
 #include "contact/penalty/penalty.h"
 #include "contact_bodies.h"
@@ -69,14 +69,14 @@ static void slope_destroy(slope *s)
 static double gradient(slope *s, double dt, const double *v0, double *g)
 {
   const double diagonal[2] = {MASS, MASS * SIDE * SIDE / 6.0};
-  step_status verdict     = {STEP_OK, NULL, -1};
+  step_status status     = {STEP_OK, NULL, -1};
   double       sum         = 0.0;
   for (int f = 0; f < 2; ++f) mock_move_frame(&s->frames0[f], dt, s->v, &s->frames[f]);
   v3_copy(s->frames[1].v, s->belt);
   v3_axpy(s->frames[1].c, dt, s->belt);
   for (int i = 0; i < 6; ++i) g[i] = diagonal[i / 3] * (s->v[i] - v0[i]) - (i < 3 ? dt * MASS * GRAVITY * s->down[i] : 0.0);
-  assert_ok(penalty_contact_residual(s->contact, s->v, s->frames, g, true, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_contact_residual(s->contact, s->v, s->frames, g, true, &status));
+  assert_int_equal(status.code, STEP_OK);
   const int n = s->is_box ? 6 : 3;
   for (int i = 0; i < n; ++i) sum += pow(g[i] / (i < 3 ? 1.0 : SIDE) / (MASS * GRAVITY * dt), 2);
   return sqrt(sum);
@@ -163,7 +163,7 @@ static void rests_at_the_right_depth(void **unused)
   }
 }
 
-/* Loose or tight, the attachments hold: what moves is round-off. */
+/* For loose and tight tolerances, attachments stick: only round-off moves. */
 static void does_not_creep(void **unused)
 {
   (void)unused;
@@ -213,7 +213,7 @@ static void slides_with_the_right_acceleration(void **unused)
 /* A01: v0 = 0.1 downhill, mu = 0.125 stops after 0.03418 m. The attachment carries the full load from the start (a spring that
  * has yet to load up lets the point 5 mm further). From there the spring swings back around its rest, mu h - sin(angle) m g/k
  * = 0.15 mm uphill; and backward Euler is v0 dt/2 = 0.05 mm short. */
-static void stops_where_it_should(void **unused)
+static void stops_at_the_predicted_place(void **unused)
 {
   (void)unused;
   slope           s;
@@ -236,7 +236,7 @@ static void stops_where_it_should(void **unused)
 
 /* A plane that moves by decree carries its attachments along: a box dropped on a conveyor slides, against the relative
  * motion, and then rides. */
-static void rides_on_a_conveyor(void **unused)
+static void moves_with_a_conveyor(void **unused)
 {
   (void)unused;
   for (int is_box = 0; is_box < 2; ++is_box) {
@@ -262,5 +262,5 @@ static void rides_on_a_conveyor(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(rests_at_the_right_depth), cmocka_unit_test(does_not_creep),
-          cmocka_unit_test(slides_with_the_right_acceleration), cmocka_unit_test(stops_where_it_should),
-          cmocka_unit_test(rides_on_a_conveyor))
+          cmocka_unit_test(slides_with_the_right_acceleration), cmocka_unit_test(stops_at_the_predicted_place),
+          cmocka_unit_test(moves_with_a_conveyor))

@@ -1,4 +1,4 @@
-/* Contact through a grid by velocities of each body's own there: what it does to bodies that close in, part, or do not meet. */
+/* Grid contact with one velocity field per body: effect on bodies that approach, separate, or are not in contact. */
 #include "augury_fixture.h"
 #include "contact/augury/pic_contact.h"
 
@@ -39,7 +39,7 @@ static double closing(const scene *s)
   return s->v[3 * one] - s->v[3 * two];
 }
 
-static void closing_is_braked(void **state)
+static void approaching_bodies_are_slowed(void **state)
 {
   (void)state;
   for (int bare = 0; bare < 2; ++bare) {
@@ -50,15 +50,17 @@ static void closing_is_braked(void **state)
     memcpy(before, s.v, sizeof before);
     momentum(&s, s.v, P0);
     solve(&s, edge(), both, all_active);
-    assert_true(closing(&s) < 1.0 && closing(&s) > -0.1); /* half and more of 2 m/s; one transfer leaves what splines smear */
+    assert_true(closing(&s) < 1.0 && closing(&s) > -0.1); /* half and more of 2 m/s; one transfer leaves the smoothing of the
+                                                           * splines */
     momentum(&s, s.v, P);
-    /* Normals of the two are opposite but for the scatter of points and masses: momentum is kept to a small part of what is exchanged. */
+    /* The normals of the two are opposite except for the scatter of points and masses: momentum is conserved to a small part of
+     * the exchange. */
     double exchanged = 0.0, across = 0.0;
     for (int i = 0; i < NODES; ++i) exchanged += s.mass[i] * fabs(s.v[3 * i] - before[3 * i]);
     for (int k = 0; k < 3; ++k) across = fmax(across, fabs(P[k] - P0[k]));
     assert_true(exchanged > 1.0);
     assert_true(across < 0.2 * exchanged);
-    /* Nodes farther than the grid's reach do not know of it. */
+    /* Nodes farther than the grid's reach do not change. */
     for (int i = 0; i < NODES; ++i)
       if (s.x[3 * i] < -3.5 * edge() - 0.3) assert_memory_equal(s.v + 3 * i, before + 3 * i, 3 * sizeof(double));
     /* Along the surface at the nearest nodes hardly anything happens. */
@@ -67,7 +69,7 @@ static void closing_is_braked(void **state)
   assert_no_leak();
 }
 
-static void what_parts_is_left_alone(void **state)
+static void separating_bodies_do_not_change(void **state)
 {
   (void)state;
   scene  s;
@@ -78,7 +80,7 @@ static void what_parts_is_left_alone(void **state)
   assert_true(closing(&s) < -1.9);
   spheres(&s, 0.05, 1.0);
   memcpy(before, s.v, sizeof before);
-  solve(&s, edge(), nobody, all_active); /* they do not meet */
+  solve(&s, edge(), nobody, all_active); /* no contact allowed */
   assert_memory_equal(s.v, before, sizeof before);
   memset(all_active, 0, sizeof all_active);
   solve(&s, edge(), both, all_active); /* nothing takes part */
@@ -105,7 +107,7 @@ static void threads_agree(void **state)
   assert_no_leak();
 }
 
-static void too_far_out(void **state)
+static void coordinates_out_of_range_are_reported(void **state)
 {
   (void)state;
   scene        s;
@@ -119,5 +121,5 @@ static void too_far_out(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(closing_is_braked), cmocka_unit_test(what_parts_is_left_alone), cmocka_unit_test(threads_agree),
-          cmocka_unit_test(too_far_out))
+TEST_MAIN(cmocka_unit_test(approaching_bodies_are_slowed), cmocka_unit_test(separating_bodies_do_not_change), cmocka_unit_test(threads_agree),
+          cmocka_unit_test(coordinates_out_of_range_are_reported))

@@ -1,4 +1,4 @@
-/* Points on their way into level sets, against small steps along it. */
+/* Swept contacts of points with level sets, against small steps along the trajectory. */
 #include "test.h"
 #include "contact/detection/point_contact.h"
 #include "core/math3.h"
@@ -21,8 +21,8 @@ static void create(level_set *out[N_SETS])
   assert_ok(level_set_cylinder((double[]){0, 0, -0.5}, (double[]){0, 0, 0.5}, 0.01, &out[5]));
 }
 
-/* Whatever small steps find is found, at its place: on the surface, and not after it. What they do not find may only graze. */
-static void ways_are_followed(void **state)
+/* Every contact found by small steps is found, on the surface and not later. Additional contacts may only graze. */
+static void swept_contacts_equal_small_steps(void **state)
 {
   (void)state;
   level_set *set[N_SETS];
@@ -68,7 +68,7 @@ static void ways_are_followed(void **state)
   assert_no_leak();
 }
 
-/* What the plane at the nearest place holds is no business of the way; what it does not hold is. */
+/* A swept contact is omitted if the plane at the nearest place already prevents it, and found if not. */
 static void nearest_side_comes_first(void **state)
 {
   (void)state;
@@ -86,4 +86,4 @@ static void nearest_side_comes_first(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ways_are_followed), cmocka_unit_test(nearest_side_comes_first))
+TEST_MAIN(cmocka_unit_test(swept_contacts_equal_small_steps), cmocka_unit_test(nearest_side_comes_first))

@@ -26,7 +26,7 @@ static double bounce(double e, double v, int n)
 }
 
 /* Linear interpolation at the end leaves h^2; h <= 0.004. */
-static void leaves_with_e(void **unused)
+static void rebound_speed_is_e_times_approach_speed(void **unused)
 {
   (void)unused;
   const double coefficients[] = {0.05, 0.2, 0.5, 0.8, 0.95, 0.99};
@@ -39,7 +39,7 @@ static void leaves_with_e(void **unused)
   assert_no_leak();
 }
 
-static void damping_solves_its_equation(void **unused)
+static void damping_satisfies_its_equation(void **unused)
 {
   (void)unused;
   double last = INFINITY;
@@ -83,4 +83,4 @@ static void gain_and_slope(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(leaves_with_e), cmocka_unit_test(damping_solves_its_equation), cmocka_unit_test(gain_and_slope))
+TEST_MAIN(cmocka_unit_test(rebound_speed_is_e_times_approach_speed), cmocka_unit_test(damping_satisfies_its_equation), cmocka_unit_test(gain_and_slope))

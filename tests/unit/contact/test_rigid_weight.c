@@ -1,4 +1,4 @@
-/* Masses of a rigid body's vertices on a grid: never more than the body can answer for, and as much as that. */
+/* Masses of a rigid body's vertices on a grid: never more than its effective mass, and equal to it where possible. */
 #include "contact/augury/rigid_weight.h"
 #include "core/math3.h"
 #include "core/random.h"
@@ -59,7 +59,7 @@ static void no_motion_has_more_energy_in_nodes_than_in_the_body(void **state)
       const double m = random_range(c, (uint64_t)p, 2, 0.0, 5.0);
       if (c % 2) rigid_weight_add(S, m, r);
       else rigid_weight_add_along(S, m, r, d);
-      /* What a node adds is the square of its velocity, or of that along d. */
+      /* A node adds the square of its velocity, or of its component along d. */
       double one[36] = {0.0}, u[6], v[3], of_nodes, of_body;
       if (c % 2) rigid_weight_add(one, m, r);
       else rigid_weight_add_along(one, m, r, d);
@@ -83,7 +83,7 @@ static void no_motion_has_more_energy_in_nodes_than_in_the_body(void **state)
 }
 
 /* At one place: 1/(1/mass + |r x n|^2/inertia), to six places of one eigenvalue alone exactly. */
-static void one_place_weighs_what_it_resists(void **state)
+static void single_node_has_the_effective_mass(void **state)
 {
   (void)state;
   const double J[9] = {0.4, 0, 0, 0, 0.4, 0, 0, 0, 0.4}, r[3] = {0.0, 0.6, 0.8}, across[3] = {1.0, 0.0, 0.0};
@@ -94,4 +94,4 @@ static void one_place_weighs_what_it_resists(void **state)
   assert_close(0.01 * rigid_weight_factor(T, 2.0, J), 2.0, 1e-12);
 }
 
-TEST_MAIN(cmocka_unit_test(no_motion_has_more_energy_in_nodes_than_in_the_body), cmocka_unit_test(one_place_weighs_what_it_resists))
+TEST_MAIN(cmocka_unit_test(no_motion_has_more_energy_in_nodes_than_in_the_body), cmocka_unit_test(single_node_has_the_effective_mass))

@@ -1,4 +1,4 @@
-/* Contacts of triangle surfaces: closed forms for boxes and sheets, points against brute force, what comes on the way. */
+/* Contacts of triangle surfaces: closed forms for boxes and sheets, points against brute force, swept contacts. */
 #include "test.h"
 #include "geometry/primitive/segment_pair.h"
 #include "contact/surface/surface_contact.h"
@@ -116,8 +116,8 @@ static bool edge_is_of(int32_t edge, int32_t body)
 
 /* ---- closed forms ---- */
 
-/* Corners of a small box upon the diagonal between two triangles of a flat side, as far from it as rounding or a little more: they
- * lie on the side, whatever triangle or edge is theirs. */
+/* Corners of a small box on the diagonal between two triangles of a flat side, at a distance of rounding or a little more: they
+ * are on the side, for either triangle or edge. */
 static void beside_a_flat_edge(void **unused)
 {
   (void)unused;
@@ -176,7 +176,7 @@ static void box_on_box(void **unused)
   assert_no_leak();
 }
 
-/* A plate that is thinner than the margin: its upper side looks elsewhere. */
+/* A plate thinner than the margin: its upper side has the opposite normal. */
 static void plate_on_box(void **unused)
 {
   (void)unused;
@@ -210,8 +210,8 @@ static void ridge_on_ridge(void **unused)
   assert_no_leak();
 }
 
-/* A sheet on a box, with either side, just apart or just in it: points, corners, and edges where it hangs over. The box tells
- * which side is which. */
+/* A sheet on a box, with either side, just apart or just inside: points, corners, and edges where it extends beyond the box. The
+ * box determines the sides. */
 static void sheet_on_box(void **unused)
 {
   (void)unused;
@@ -322,8 +322,8 @@ static void points_near_a_box(void **unused)
   assert_no_leak();
 }
 
-/* Thrown at a box and through it: held, by one spot. */
-static void points_thrown(void **unused)
+/* Fast motion at a box and through it: stopped by one spot. */
+static void fast_points_do_not_pass(void **unused)
 {
   (void)unused;
   enum { N = 3000 };
@@ -361,8 +361,8 @@ static void points_thrown(void **unused)
   assert_no_leak();
 }
 
-/* Edges of two tetrahedra-like boxes thrown at each other, edge on edge first: held. */
-static void edges_thrown(void **unused)
+/* Edges of two tetrahedra-like boxes in fast motion, edge on edge first: stopped. */
+static void fast_edges_do_not_pass(void **unused)
 {
   (void)unused;
   const double h[3] = {1, 1, 1}, half = sqrt(0.5);
@@ -395,7 +395,7 @@ static void folded_sheet(void **unused)
   const int32_t sheet        = add_sheet(10, 0.1, NULL, NULL);
   S.meets[8 * sheet + sheet] = true;
   assert_int_equal(find(false, 1.0, found), 0);
-  for (int64_t i = 0; i < S.n_vertices; ++i) { /* half way round a cylinder */
+  for (int64_t i = 0; i < S.n_vertices; ++i) { /* half of a cylinder */
     double      *x = S.x0 + 3 * i;
     const double s = x[0], r = 0.02;
     if (s > M_PI * r)
@@ -405,7 +405,7 @@ static void folded_sheet(void **unused)
   }
   const int64_t n = find(false, 1.0, found);
   assert_true(n > 50);
-  memcpy(S.rest, S.x0, sizeof S.rest); /* if that is how it was made, it has not come nearer */
+  memcpy(S.rest, S.x0, sizeof S.rest); /* with this undeformed shape it is not nearer */
   assert_int_equal(find(false, 1.0, other), 0);
   for (int64_t k = 0; k < n; ++k) assert_true(found[k].gap > 0.02 && found[k].gap < 0.04);
   assert_no_leak();
@@ -452,10 +452,10 @@ static void fibre_under_a_thin_bar(void **unused)
   (void)unused;
   const double h[3] = {0.25, 1.25, 0.125}, x[6] = {0, -1.25, -0.176, 0, 1.5, -0.176}, y[6] = {0, -1.25, -0.025, 0, 1.5, -0.025};
   int          n_below = 0;
-  for (int turn = 0; turn < 20; ++turn) { /* all of it turned: the nearest way runs within the bar's end, up to rounding */
+  for (int turn = 0; turn < 20; ++turn) { /* all of it rotated: the shortest line is within the end of the bar, up to rounding */
     double R[9], c[3];
     random_pose(60 + turn, 1.0, R, c);
-    for (int deep = 0; deep < 2; ++deep) { /* half way in, it is deep in both faces */
+    for (int deep = 0; deep < 2; ++deep) { /* halfway in, it is deep in both faces */
       clear();
       add_box(h, R, (double[]){c[0] - 1.25 * R[1], c[1] - 1.25 * R[4], c[2] - 1.25 * R[7]});
       add_surface(2, deep ? y : x, 0, NULL, R, c);
@@ -473,8 +473,8 @@ static void fibre_under_a_thin_bar(void **unused)
   assert_no_leak();
 }
 
-/* A fibre in a prism whose side has a ridge, along that side: just below the top it is not deep behind the side, nor just behind the
- * side deep below the top. Half way between it is as deep behind either. */
+/* A fibre in a prism whose side has a ridge, along that side: just below the top it is not deep behind the side, nor just behind
+ * the side deep below the top. In the middle both depths are equal. */
 static void fibre_in_a_prism(void **unused)
 {
   (void)unused;
@@ -535,6 +535,6 @@ static void threads_do_not_matter(void **unused)
 
 TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
           cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(sheets_face_to_face),
-          cmocka_unit_test(points_thrown), cmocka_unit_test(edges_thrown), cmocka_unit_test(folded_sheet),
+          cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass), cmocka_unit_test(folded_sheet),
           cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
           cmocka_unit_test(threads_do_not_matter))

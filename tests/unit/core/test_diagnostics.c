@@ -33,7 +33,8 @@ static void test_sorted_by_place_and_stable(void **state)
   assert_no_leak();
 }
 
-/* The nearest place there is on the way to the key; a user's error becomes a complaint, others stay errors. */
+/* Diagnostics get the position of the deepest existing node of the key; user errors become diagnostics, other errors stay
+ * errors. */
 static void test_places_under_a_node(void **state)
 {
   document            *doc;

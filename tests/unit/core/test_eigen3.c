@@ -14,7 +14,7 @@ static double   random_unit(void) /* [-1, 1) */
   return (double)(random_state >> 11) * 0x1p-52 - 1.0;
 }
 
-/* Q diag(expected) Q0^T has the spectrum asked for; its decomposition gives it back and reconstructs the matrix. */
+/* Q diag(expected) Q0^T has the expected spectrum; its decomposition returns it and reconstructs the matrix. */
 static void assert_spectrum(const double expected[3], double scale)
 {
   double A[9], T[9], Q[9], lambda[3], theta[3];

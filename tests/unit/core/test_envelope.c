@@ -30,7 +30,7 @@ static void short_tables_stay_as_they_are(void **state)
 }
 
 /* One spike up and one down somewhere in many rows of a slow wave: both are on the curve, at their places, whatever the length. */
-static void spikes_stay(void **state)
+static void spikes_are_kept(void **state)
 {
   (void)state;
   for (int64_t rows = 3; rows < 40000; rows = rows * 2 + 1)
@@ -64,8 +64,8 @@ static void spikes_stay(void **state)
   assert_no_leak();
 }
 
-/* Every bin holds the extremes of its own rows: against a plain search, for random numbers. */
-static void every_part_keeps_its_own(void **state)
+/* Every bin has the extremes of its own rows: compared with a plain search, for random numbers. */
+static void bins_have_the_extremes_of_their_rows(void **state)
 {
   (void)state;
   enum { ROWS = 1000, BINS = 16 };
@@ -91,7 +91,7 @@ static void every_part_keeps_its_own(void **state)
   assert_no_leak();
 }
 
-static void what_is_not_finite_is_a_gap(void **state)
+static void non_finite_values_are_gaps(void **state)
 {
   (void)state;
   const double v[6] = {1, 2, NAN, INFINITY, 5, 6};
@@ -115,5 +115,5 @@ static void what_is_not_finite_is_a_gap(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(short_tables_stay_as_they_are), cmocka_unit_test(spikes_stay), cmocka_unit_test(every_part_keeps_its_own),
-          cmocka_unit_test(what_is_not_finite_is_a_gap))
+TEST_MAIN(cmocka_unit_test(short_tables_stay_as_they_are), cmocka_unit_test(spikes_are_kept), cmocka_unit_test(bins_have_the_extremes_of_their_rows),
+          cmocka_unit_test(non_finite_values_are_gaps))

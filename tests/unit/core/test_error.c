@@ -105,7 +105,7 @@ static void test_petsc_option_mistakes_are_input(void **state)
   KSPDestroy(&ksp);
 }
 
-/* An error during clean-up must not hide the one that counts; a swallowed one must not stand for a later one. */
+/* An error during clean-up must not hide the original one; a handled error must not be reported for a later one. */
 static void test_first_and_last_are_kept(void **state)
 {
   (void)state;
@@ -139,7 +139,7 @@ static void test_petsc_out_of_memory(void **state)
 #endif
   assert_int_equal(code, PETSC_ERR_MEM);
   const char *said = report(code, false, &e);
-  if (!strstr(said, "out of memory: PETSc requested more in test_petsc_out_of_memory")) fail_msg("it says: %s", said);
+  if (!strstr(said, "out of memory: PETSc requested more in test_petsc_out_of_memory")) fail_msg("message: %s", said);
   assert_int_equal(e, SS_EXIT_ENVIRONMENT);
 }
 

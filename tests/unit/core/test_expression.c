@@ -1,4 +1,4 @@
-/* Expressions: values, derivatives against central differences, and refusals with their place. */
+/* Expressions: values, derivatives against central differences, and errors with their positions. */
 #include "test.h"
 #include <string.h>
 #include "core/expression.h"
@@ -51,7 +51,7 @@ static void test_derivatives(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   static const struct {
@@ -67,7 +67,7 @@ static void test_refusals(void **state)
     char        message[128] = "";
     assert_ok(expression_compile(cases[i].text, 1, names, &e, &place, message, sizeof message));
     if (e) fail_msg("%s was accepted", cases[i].text);
-    if (!strstr(message, cases[i].says)) fail_msg("%s: says \"%s\"", cases[i].text, message);
+    if (!strstr(message, cases[i].says)) fail_msg("%s: message \"%s\"", cases[i].text, message);
     assert_int_equal(place, cases[i].place);
   }
   char deep[1001];
@@ -153,4 +153,4 @@ static void test_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_refusals), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_errors), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))

@@ -1,4 +1,4 @@
-/* Field tables: addresses survive moving arrays, both layouts, and every refusal. */
+/* Field tables: addresses survive moving arrays, both layouts, and every error. */
 #include "core/field_table.h"
 #include "test.h"
 #include <string.h>
@@ -68,7 +68,7 @@ static void expect_refusal(PetscErrorCode code, const char *fragment)
   error_clear();
 }
 
-static void misuse_is_refused(void **state)
+static void misuse_is_rejected(void **state)
 {
   (void)state;
   field_table  *t = NULL;
@@ -140,7 +140,7 @@ static void fill(points *p, double seed)
   }
 }
 
-static void test_state_comes_back(void **state)
+static void test_state_is_restored(void **state)
 {
   (void)state;
   points          p = {0};
@@ -185,5 +185,5 @@ static void test_state_comes_back(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(both_layouts_follow_moving_arrays), cmocka_unit_test(groups_stay_where_they_are),
-          cmocka_unit_test(misuse_is_refused),
-          cmocka_unit_test(test_state_comes_back))
+          cmocka_unit_test(misuse_is_rejected),
+          cmocka_unit_test(test_state_is_restored))

@@ -165,7 +165,7 @@ static void assert_walkable(const job_spec *job)
   for (int i = 0; i < job->measure.n; ++i) assert_non_null(((const measure_spec *)job->measure.item[i].value)->body);
 }
 
-static void test_malformed_jobs_are_refused_with_their_place(void **state)
+static void test_malformed_jobs_are_rejected_with_their_position(void **state)
 {
   char text[6000];
   int  n_bad = 0;
@@ -185,9 +185,9 @@ static void test_malformed_jobs_are_refused_with_their_place(void **state)
       const char *line = n < diagnostics_count(d) ? diagnostics_text(d, n) : "nothing", *rest = strstr(m->says[n], ": ");
       snprintf(place, sizeof place, "job.yaml:%.*s: ", (int)(rest - m->says[n]), m->says[n]);
       if (strncmp(line, place, strlen(place)) || strncmp(line + strlen(place), rest + 2, strlen(rest + 2)))
-        ++n_bad, print_error("case %d, %s:\n  says     \"%s\"\n  expected \"%s\"\n", i, shown, line, m->says[n]);
+        ++n_bad, print_error("case %d, %s:\n  message  \"%s\"\n  expected \"%s\"\n", i, shown, line, m->says[n]);
     }
-    if (n < diagnostics_count(d)) ++n_bad, print_error("case %d, %s: says also \"%s\"\n", i, shown, diagnostics_text(d, n));
+    if (n < diagnostics_count(d)) ++n_bad, print_error("case %d, %s: additional message \"%s\"\n", i, shown, diagnostics_text(d, n));
     end();
   }
   assert_int_equal(n_bad, 0);
@@ -246,7 +246,7 @@ static void test_paths_alone(void **state)
   end();
 }
 
-static void test_resolved_job_says_everything_and_means_the_same(void **state)
+static void test_resolved_job_is_complete_and_equivalent(void **state)
 {
   char           text[4000], *once, *twice;
   document_node *resolved, *again;
@@ -274,7 +274,7 @@ static void test_resolved_job_says_everything_and_means_the_same(void **state)
   end();
 }
 
-/* A bare value is read as the key it stands for, alone or in a list, and resolved in full. */
+/* A bare value is read as its shorthand key, alone or in a list, and resolved in full. */
 static void test_shorthand(void **state)
 {
   static const char *const forms[] = {"x < 1", "{when: x < 1}", "[x < 1]", "[{when: x < 1, for: 0}]"};
@@ -338,8 +338,8 @@ static void test_written_struct_is_the_resolved_job(void **state)
   end();
 }
 
-/* Mutated jobs: read to the end, never crash, never hang, and never accept what cannot be written and read again. */
-static void test_mutated_jobs_do_no_harm(void **state)
+/* Mutated jobs: read completely, without crash or endless loop; every accepted job can be written and read again. */
+static void test_mutated_jobs_are_rejected_or_round_trip(void **state)
 {
   static const char *const pieces[] = {"[", "]", "{", "}", ": ", ", ", "\n", "- ", "&a ", "*a", "<<: ", "!include x", "\"", "'", "#", "1e999", "null", "~", "\t", "\xff", "|", ">", "?", "-", "\\", "%", "é"};
   uint64_t                 r = 42;
@@ -433,7 +433,7 @@ static void test_equal_values_are_no_difference(void **state)
   assert_no_leak();
 }
 
-static void test_every_kind_of_change_is_told(void **state)
+static void test_every_kind_of_change_is_reported(void **state)
 {
   (void)state;
   expect(JOB, HEAD "gravity: [0, 0, -1.62]\n" SAND "bodies:\n  " BED "\n  " BALL "\n", "gravity: [0, 0, -9.81] -> [0, 0, -1.62] (line 5)\n");
@@ -446,7 +446,7 @@ static void test_every_kind_of_change_is_told(void **state)
   assert_no_leak();
 }
 
-static void test_what_may_change_says_so_for_all_below(void **state)
+static void test_permission_to_change_applies_to_all_keys_below(void **state)
 {
   (void)state;
   expect(JOB, "stickslip: 1\nformulation: penalty\nname: test\ntime: {end: 2, step: 0.25}\n" SAND "bodies:\n  " BED "\n  " BALL "\nsolver: {linear: {method: cg}}\n",
@@ -472,7 +472,7 @@ static void test_long_values_are_cut(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
           cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
-          cmocka_unit_test(test_malformed_jobs_are_refused_with_their_place), cmocka_unit_test(test_paths),
-          cmocka_unit_test(test_resolved_job_says_everything_and_means_the_same), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_do_no_harm),
-          cmocka_unit_test(test_equal_values_are_no_difference), cmocka_unit_test(test_every_kind_of_change_is_told),
-          cmocka_unit_test(test_what_may_change_says_so_for_all_below), cmocka_unit_test(test_long_values_are_cut))
+          cmocka_unit_test(test_malformed_jobs_are_rejected_with_their_position), cmocka_unit_test(test_paths),
+          cmocka_unit_test(test_resolved_job_is_complete_and_equivalent), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_are_rejected_or_round_trip),
+          cmocka_unit_test(test_equal_values_are_no_difference), cmocka_unit_test(test_every_kind_of_change_is_reported),
+          cmocka_unit_test(test_permission_to_change_applies_to_all_keys_below), cmocka_unit_test(test_long_values_are_cut))

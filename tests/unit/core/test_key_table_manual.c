@@ -64,7 +64,7 @@ static void test_man_page_is_sound_troff(void **state)
   assert_no_leak();
 }
 
-static void test_outline_tells_where_keys_lead(void **state)
+static void test_outline_links_keys_to_tables(void **state)
 {
   char *text;
   (void)state;
@@ -95,7 +95,7 @@ static void test_outline_tells_where_keys_lead(void **state)
   assert_no_leak();
 }
 
-static void test_troff_keeps_text_text(void **state)
+static void test_troff_escapes_text(void **state)
 {
   text_buffer b = {0};
   (void)state;
@@ -105,7 +105,7 @@ static void test_troff_keeps_text_text(void **state)
   assert_no_leak();
 }
 
-/* ---- a JSON reader that only says whether the text is JSON, and counts ---- */
+/* ---- a JSON reader that only validates and counts ---- */
 
 static const char *json_skip(const char *p) { return p + strspn(p, " \n\t\r"); }
 
@@ -149,7 +149,7 @@ static const char *json_value(const char *p)
   return end > p ? end : NULL;
 }
 
-static void test_schema_is_json_and_says_what_the_tables_say(void **state)
+static void test_schema_is_json_and_equals_the_tables(void **state)
 {
   static const char *const parts[] = {
     "\"$schema\": \"https://json-schema.org/draft/2020-12/schema\"", "\"$ref\": \"#/$defs/job\"",
@@ -219,5 +219,5 @@ static void test_texts_are_written_on_request(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_markdown_has_a_section_a_table_and_a_row_a_key), cmocka_unit_test(test_man_page_is_sound_troff),
-          cmocka_unit_test(test_outline_tells_where_keys_lead), cmocka_unit_test(test_troff_keeps_text_text),
-          cmocka_unit_test(test_schema_is_json_and_says_what_the_tables_say), cmocka_unit_test(test_texts_are_written_on_request))
+          cmocka_unit_test(test_outline_links_keys_to_tables), cmocka_unit_test(test_troff_escapes_text),
+          cmocka_unit_test(test_schema_is_json_and_equals_the_tables), cmocka_unit_test(test_texts_are_written_on_request))

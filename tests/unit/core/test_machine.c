@@ -1,4 +1,4 @@
-/* core/machine: how many processors are free is what the system says, however many run. */
+/* core/machine: the number of available processors is that of the system, for any number of threads. */
 #include "core/machine.h"
 #include "test.h"
 #include <stdio.h>

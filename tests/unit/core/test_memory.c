@@ -1,4 +1,4 @@
-/* core/memory: alignment, zeroing, counting, refusals, and the arena. */
+/* core/memory: alignment, zeroing, counting, failures, and the arena. */
 #include "test.h"
 #include <string.h>
 
@@ -83,7 +83,7 @@ static void test_reserve_leaves_room(void **state)
   assert_no_leak();
 }
 
-static void test_impossible_sizes_are_refused(void **state)
+static void test_impossible_sizes_are_rejected(void **state)
 {
   (void)state;
   double *x = NULL;
@@ -133,7 +133,7 @@ static void test_arena_gives_disjoint_zeroed_blocks(void **state)
       total += (size_t)(n + 63) / 64 * 64;
     }
     assert_int_equal(arena_used(a), total);
-    for (int i = 0; i < 300; ++i) { /* nobody wrote into another's block */
+    for (int i = 0; i < 300; ++i) { /* blocks do not overlap */
       const int64_t n = 1 + (i * 37 + round * 11) % 5000;
       for (int64_t k = 0; k < n; ++k) assert_int_equal(block[i][k], 1 + i % 255);
     }
@@ -167,6 +167,6 @@ static void test_arena_reuses_its_chunks(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items), cmocka_unit_test(test_reserve_leaves_room),
-          cmocka_unit_test(test_resize_keeps_and_clears), cmocka_unit_test(test_impossible_sizes_are_refused),
+          cmocka_unit_test(test_resize_keeps_and_clears), cmocka_unit_test(test_impossible_sizes_are_rejected),
           cmocka_unit_test(test_counts_are_right_with_threads), cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks),
           cmocka_unit_test(test_arena_reuses_its_chunks))

@@ -127,7 +127,7 @@ static int crash(int number)
 }
 static int crash_segv(void) { return crash(SIGSEGV); }
 static int crash_abort(void) { return crash(SIGABRT); }
-static void a_crash_says_so_and_dies(void **state)
+static void a_crash_is_reported_and_ends_the_process(void **state)
 {
   int  ends[2];
   char line[256] = "";
@@ -144,7 +144,7 @@ static void a_crash_says_so_and_dies(void **state)
   close(ends[0]), close(ends[1]);
 }
 
-#define CRASHES cmocka_unit_test(a_crash_says_so_and_dies)
+#define CRASHES cmocka_unit_test(a_crash_is_reported_and_ends_the_process)
 #else
 #define CRASHES cmocka_unit_test(nohup_is_respected)
 #endif
@@ -180,7 +180,7 @@ static void test_words_that_need_none_stay_as_they_are(void **state)
   assert_no_leak();
 }
 
-static void test_what_commands_say_and_how_they_end(void **state)
+static void test_output_and_status_of_commands(void **state)
 {
   char *output;
   int   code;
@@ -204,4 +204,4 @@ static void test_what_commands_say_and_how_they_end(void **state)
 TEST_MAIN(cmocka_unit_test(no_file_gets_the_number_of_a_closed_stream), cmocka_unit_test(lost_output_is_noticed),
           cmocka_unit_test(a_limit_is_an_error_not_a_death), cmocka_unit_test(nohup_is_respected), CRASHES,
           cmocka_unit_test(test_a_shell_reads_back_what_was_quoted), cmocka_unit_test(test_words_that_need_none_stay_as_they_are),
-          cmocka_unit_test(test_what_commands_say_and_how_they_end))
+          cmocka_unit_test(test_output_and_status_of_commands))

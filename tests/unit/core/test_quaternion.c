@@ -24,9 +24,9 @@ static const double angles[] = {0.0,  1e-300, 1e-160, 1e-20, 1e-12, 1e-8, 0.99e-
                                 0.01, 0.1,    0.499,  0.501, 1.0,   2.0,  3.0,     3.14159, 3.1415926535};
 enum { N_ANGLES = sizeof angles / sizeof *angles };
 
-/* vector -> quaternion -> matrix = Rodrigues; matrix -> quaternion -> vector brings it back, with small angles to relative
- * precision: an angular velocity of 1e-20 must not be lost. */
-static void roads_agree(void **state)
+/* vector -> quaternion -> matrix = Rodrigues' formula; matrix -> quaternion -> vector returns the vector, small angles with
+ * relative precision: an angular velocity of 1e-20 must not be lost. */
+static void conversions_agree(void **state)
 {
   (void)state;
   for (int i = 0; i < N_ANGLES; ++i)
@@ -131,8 +131,8 @@ static void left_jacobian(void **state)
   assert_no_leak();
 }
 
-/* The series and the closed forms of the coefficients meet at their border to round-off, and small angles match theory. */
-static void coefficients_meet(void **state)
+/* The series and the closed forms of the coefficients agree to round-off at the switch, and small angles match theory. */
+static void series_and_closed_forms_agree(void **state)
 {
   (void)state;
   double a1, a2, b1, b2;
@@ -160,5 +160,5 @@ static void log_undoes_exp(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(roads_agree), cmocka_unit_test(products_compose), cmocka_unit_test(slerp_is_uniform),
-          cmocka_unit_test(left_jacobian), cmocka_unit_test(coefficients_meet), cmocka_unit_test(log_undoes_exp))
+TEST_MAIN(cmocka_unit_test(conversions_agree), cmocka_unit_test(products_compose), cmocka_unit_test(slerp_is_uniform),
+          cmocka_unit_test(left_jacobian), cmocka_unit_test(series_and_closed_forms_agree), cmocka_unit_test(log_undoes_exp))

@@ -75,7 +75,7 @@ static void sobol_published_directions(void **state)
   assert_no_leak();
 }
 
-/* Sobol's property A in d dimensions: of the first 2^d points each of the 2^d cells, halves in every dimension, holds one. */
+/* Sobol's property A in d dimensions: each of the 2^d cells (halves in every dimension) contains one of the first 2^d points. */
 static void sobol_property_a(void **state)
 {
   (void)state;
@@ -135,7 +135,8 @@ static void sobol_extends(void **state)
   assert_true(few[0] > 0);
 }
 
-/* One value in each of n parts per dimension; places within them uniform; dimensions independent, as far as n samples can tell. */
+/* One value in each of n intervals per dimension; uniform within the intervals; dimensions independent within the statistical
+ * error of n samples. */
 static void latin_hypercube(void **state)
 {
   (void)state;

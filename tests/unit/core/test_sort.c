@@ -65,7 +65,7 @@ static void test_sorted_and_stable(void **state)
   assert_no_leak();
 }
 
-static void test_too_many_are_refused(void **state)
+static void test_too_many_are_rejected(void **state)
 {
   (void)state;
   assert_int_equal(sort_keys((int64_t)1 << 31, 8, NULL, NULL), PETSC_ERR_INT_OVERFLOW);
@@ -122,5 +122,5 @@ static void test_as_sorted(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_sorted_and_stable), cmocka_unit_test(test_too_many_are_refused),
+TEST_MAIN(cmocka_unit_test(test_sorted_and_stable), cmocka_unit_test(test_too_many_are_rejected),
           cmocka_unit_test(test_as_sorted))

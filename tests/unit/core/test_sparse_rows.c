@@ -1,4 +1,4 @@
-/* Sparse matrices against dense ones: entries in any order and several times, taken over or copied, products, sums, and what is refused. */
+/* Sparse matrices against dense ones: unordered and repeated entries, moved or copied; products, sums, and errors. */
 #include "core/memory.h"
 #include "core/random.h"
 #include "core/sparse_rows.h"

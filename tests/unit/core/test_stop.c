@@ -1,4 +1,4 @@
-/* Which signals ask for a stop, which of them drop the step under way, and when time alone does. */
+/* Signals that request a stop, signals that abandon the current step, and stopping by wall time alone. */
 #include "test.h"
 #include <math.h>
 #include <signal.h>
@@ -14,7 +14,7 @@ static void wait_for(double seconds)
   nanosleep(&t, NULL);
 }
 
-static void test_a_warning_asks_and_drops_nothing(void **state)
+static void test_a_warning_requests_a_stop_after_the_step(void **state)
 {
   const int warnings[] = {SIGUSR1, SIGXCPU, SIGHUP, SIGUSR2};
   (void)state;
@@ -26,12 +26,12 @@ static void test_a_warning_asks_and_drops_nothing(void **state)
     assert_int_equal(stop_signal(), warnings[i]);
     assert_false(stop_is_urgent());
   }
-  raise(SIGTERM); /* the first one is what is told */
+  raise(SIGTERM); /* the first signal is reported */
   assert_int_equal(stop_signal(), SIGUSR2);
   assert_false(stop_is_urgent());
 }
 
-static void test_the_second_of_the_hard_ones_drops_the_step(void **state)
+static void test_the_second_interrupt_abandons_the_step(void **state)
 {
   const int hard[] = {SIGTERM, SIGINT};
   (void)state;
@@ -98,6 +98,6 @@ static void test_a_deadline_needs_no_signal(void **state)
   assert_false(stop_is_urgent());
 }
 
-TEST_MAIN(cmocka_unit_test(test_a_warning_asks_and_drops_nothing), cmocka_unit_test(test_the_second_of_the_hard_ones_drops_the_step),
+TEST_MAIN(cmocka_unit_test(test_a_warning_requests_a_stop_after_the_step), cmocka_unit_test(test_the_second_interrupt_abandons_the_step),
           cmocka_unit_test(test_a_third_interrupt_leaves_at_once),
           cmocka_unit_test(test_grace_begins_with_sigterm_alone), cmocka_unit_test(test_a_deadline_needs_no_signal))

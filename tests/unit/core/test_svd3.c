@@ -51,7 +51,7 @@ static void assert_svd(const double *F, const double *U, const double *sigma, co
 
 enum { KIND_ANY, KIND_NEAR_IDENTITY, KIND_NEAR_RANK_1, KIND_CLUSTERED, KIND_GRADED, KIND_INTEGER, N_KINDS };
 
-/* sigma close to each other, opposite, or spread over 34 orders of magnitude, as `kind` says */
+/* `kind` selects sigma close to each other, opposite, or spread over 34 orders of magnitude */
 static void random_matrix(int kind, double *F)
 {
   double U[9], V[9], sigma[3];
@@ -168,7 +168,7 @@ static void special_matrices(void **state)
   for (int k = 0; k < 3; ++k) assert_close(sigma[k], k < 2 ? 3.0 - k : -1.0, ROUND_OFF);
 }
 
-static void not_finite_stays_visible(void **state)
+static void non_finite_input_gives_non_finite_output(void **state)
 {
   (void)state;
   const double bad[] = {NAN, INFINITY, -INFINITY};
@@ -205,4 +205,4 @@ static void place_does_not_matter(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(random_matrices), cmocka_unit_test(worst_matrices), cmocka_unit_test(special_matrices),
-          cmocka_unit_test(not_finite_stays_visible), cmocka_unit_test(place_does_not_matter))
+          cmocka_unit_test(non_finite_input_gives_non_finite_output), cmocka_unit_test(place_does_not_matter))

@@ -1,4 +1,4 @@
-/* What the program says of itself fits where it is written, and names what it was built with. */
+/* The version text fits its buffer and names the libraries of the build. */
 #include "core/version.h"
 #include <petscversion.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void text_is_number_and_revision(void **state)
   assert_no_leak();
 }
 
-static void description_names_the_libraries_and_stays_in_its_room(void **state)
+static void description_names_the_libraries_and_fits(void **state)
 {
   (void)state;
   char text[2048], few[24], petsc[64];
@@ -30,4 +30,4 @@ static void description_names_the_libraries_and_stays_in_its_room(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(text_is_number_and_revision), cmocka_unit_test(description_names_the_libraries_and_stays_in_its_room))
+TEST_MAIN(cmocka_unit_test(text_is_number_and_revision), cmocka_unit_test(description_names_the_libraries_and_fits))

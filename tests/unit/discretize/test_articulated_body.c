@@ -1,4 +1,4 @@
-/* Articulated bodies as systems: their residual against its matrix, what they conserve, what joints do, and what is refused. */
+/* Articulated bodies as systems: residual against matrix, conserved quantities, joints, and errors. */
 #include "articulated_fixture.h"
 #include <string.h>
 
@@ -79,8 +79,8 @@ static body_totals sums(const articulated_body *b)
   "rate: 2}, bc: {type: ball, parent: b, child: c, at: [1.5, 0, 0], angular_velocity: [1, -2, 3]}, ad: {type: prismatic, parent: " \
   "a, child: d, axis: [0, 1, 0.2], rate: 0.5}}"
 
-/* Nothing holds it: linear and angular momentum stay to round-off, energy to second order in the mean; a torque at a joint changes
- * nothing of the former. */
+/* A free body: linear and angular momentum are constant to round-off, energy to second order in the mean; a torque at a joint
+ * does not change the momenta. */
 static void test_momentum(void **state)
 {
   (void)state;
@@ -119,7 +119,7 @@ static void chain_at_one(const char *text, double dt, double *q, int *n_q)
   finish(&m);
 }
 
-/* Both integrators are of first order, and lead to the same. */
+/* Both integrators are of first order and converge to the same solution. */
 static void test_order(void **state)
 {
   (void)state;
@@ -204,7 +204,8 @@ static void test_joints(void **state)
   finish(&m);
   m = make(SLIDE(", lower: -0.1, upper: 0.2"), -g);
   for (int k = 0; k < 100; ++k) step(sound(&m), k * dt, dt);
-  assert_close(m.b->q[0], -0.1, g * dt * dt * 0.01 / (4 * M_PI * M_PI) * 1.01); /* on its stop, as deep as the spring says */
+  assert_close(m.b->q[0], -0.1, g * dt * dt * 0.01 / (4 * M_PI * M_PI) * 1.01); /* on its stop, with the depth given by the
+                                                                                 * spring */
   assert_true(m.b->q[0] < -0.1);
   finish(&m);
   m = make(SLIDE(", friction: 20"), -g); /* more than the weight: creeps by 1e-3 of g dt */
@@ -330,7 +331,7 @@ static void test_links(void **state)
   finish(&m);
 }
 
-/* A loop of type revolute lets a door swing about its axis, one of type fixed holds it. */
+/* A loop of type revolute lets a door swing about its axis, one of type fixed prevents it. */
 static void test_loop_types(void **state)
 {
   (void)state;
@@ -354,12 +355,12 @@ static void check_refused(const char *text, const char *message)
   made m = make(text, -9.81);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", text);
   if (!strstr(diagnostics_text(m.d, 0), message))
-    fail_msg("%s\n  says \"%s\", expected \"%s\"", text, diagnostics_text(m.d, 0), message);
+    fail_msg("%s\n  message \"%s\", expected \"%s\"", text, diagnostics_text(m.d, 0), message);
   assert_true(strncmp(diagnostics_text(m.d, 0), "job.yaml:4:", 11) == 0);
   finish(&m);
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
 #define TWO "{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}, b: {mass: 1, center_of_mass: [2, 0, 0]}}, joints: "
@@ -396,4 +397,4 @@ static void test_refusals(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum),
           cmocka_unit_test(test_spin), cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop),
-          cmocka_unit_test(test_loop_types), cmocka_unit_test(test_links), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_loop_types), cmocka_unit_test(test_links), cmocka_unit_test(test_errors))

@@ -1,4 +1,4 @@
-/* Tables of joint positions: who follows them, where joints begin, and what is said of each thing that is wrong with one. */
+/* Tables of joint positions: mimic joints, initial positions, and the message for each error. */
 #include "articulated_fixture.h"
 #include "temporary.h"
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void test_follow(void **state)
 {
   (void)state;
   made m = make(good, HINGE(DRIVE) ", " SLIDE(""));
-  if (!m.b) fail_msg("refused: %s", diagnostics_text(m.d, 0));
+  if (!m.b) fail_msg("rejected: %s", diagnostics_text(m.d, 0));
   articulated_body       *b     = m.b;
   const articulated_axis *hinge = &b->axis[0], *slide = &b->axis[1];
   assert_close(b->q[0], 0.5, 1e-15);
@@ -43,9 +43,9 @@ static void test_follow(void **state)
   assert_close(value, 0.5, 1e-14);
   const double v[2] = {0.25, 0.0}; /* the motor: towards 1.0 with the rate 1 at the end of the step */
   int64_t      n_blocks;
-  step_status verdict;
+  step_status status;
   b->q[0] = 0.75 - 0.01 * v[0];
-  assert_ok(b->base.ops->begin_step(&b->base, 0.59, 0.01, &n_blocks, &verdict));
+  assert_ok(b->base.ops->begin_step(&b->base, 0.59, 0.01, &n_blocks, &status));
   assert_close(articulated_motor_force(b, 0, v), 100.0 * (1.0 - 0.75) + 10.0 * (1.0 - 0.25), 1e-11);
   t = 3.0;
   assert_close(expression_value(hinge->target, &t), -1.0, 0.0);
@@ -57,11 +57,11 @@ static void check_refused(const char *table, const char *joints, const char *mes
 {
   made m = make(table, joints);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s with %s", table, joints);
-  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  says \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
+  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  message \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
   drop(&m);
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const char *both = HINGE(DRIVE) ", " SLIDE("");
@@ -97,4 +97,4 @@ static int make_file(void **state)
 }
 static int remove_file(void **state) { return (void)state, unlink(file); }
 
-TEST_MAIN(cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_refusals, remove_file))
+TEST_MAIN(cmocka_unit_test_setup(test_follow, make_file), cmocka_unit_test_teardown(test_errors, remove_file))

@@ -10,7 +10,7 @@ enum { N = 8, RATES = 16 };
 static uint64_t drawn;
 static double   any(void) { return 2.0 * random_u01(7, drawn++, 0) - 1.0; }
 
-/* One of each joint, branches, and a follower of the first revolute one. */
+/* One joint of each type, branches, and a mimic joint that depends on the first revolute one. */
 static void build(articulated_tree *t)
 {
   const int type[N]   = {JOINT_FREE,  JOINT_REVOLUTE, JOINT_BALL,     JOINT_PRISMATIC,
@@ -107,7 +107,7 @@ static void test_velocities(void **context)
       for (int k = 0; k < 9; ++k) assert_close(R[k], s.R[9 * i + k], 1e-15);
       for (int k = 0; k < 3; ++k) assert_close(p[k], s.p[3 * i + k], 1e-14);
     }
-    /* the follower follows */
+    /* the mimic joint has multiplier -1.7 and offset 0.3 */
     assert_close(s.q[t.q_start[7]], -1.7 * s.q[t.q_start[1]] + 0.3, 1e-15);
   }
   articulated_tree_destroy(&t);

@@ -59,13 +59,13 @@ static void test_same(void **state)
                                                  "link=\"fore\"/><origin xyz=\"0 0 0.5\" rpy=\"0 0 1.5707963267948966\"/><axis "
                                                  "xyz=\"0 2 0\"/>" LIMIT "</joint></robot>",
       ", translate: [1, 2, 3], joints: {elbow: {position: 0.4}}");
-  if (!u.b) fail_msg("refused: %s", diagnostics_text(u.d, 0));
+  if (!u.b) fail_msg("rejected: %s", diagnostics_text(u.d, 0));
   /* turned about x by a quarter: y to z. (ixx, izz, iyy; -ixz..): J' = Rx J Rx^T; then about z: x to y */
   made h = make("{links: {upper: {mass: 2, center_of_mass: [1, 2, 3.25], inertia: [0.3, 0.2, 0.15, 0.01, 0.02, 0]}, "
                 "fore: {mass: 2, center_of_mass: [1, 2.3, 3.5], inertia: [0.15, 0.3, 0.2, 0.02, 0, 0.01]}}, joints: {shoulder: "
                 "{type: revolute, child: upper, at: [1, 2, 3], axis: [0, 0, 1]}, "
                 "elbow: {type: revolute, parent: upper, child: fore, at: [1, 2, 3.5], axis: [-1, 0, 0], position: 0.4}}}");
-  if (!h.b) fail_msg("refused: %s", diagnostics_text(h.d, 0));
+  if (!h.b) fail_msg("rejected: %s", diagnostics_text(h.d, 0));
   articulated_tree_mass_matrix(&u.b->tree, u.b->R0, u.b->p0, u.b->S, u.b->M);
   articulated_tree_mass_matrix(&h.b->tree, h.b->R0, h.b->p0, h.b->S, h.b->M);
   for (int k = 0; k < 4; ++k) assert_close(u.b->M[k], h.b->M[k], 1e-13);
@@ -98,12 +98,12 @@ static void check_refused(const char *text, int line, const char *message)
   (void)snprintf(place, sizeof place, "%s/arm.urdf:%d:", folder, line);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", text);
   if (!strstr(said, message) || strncmp(said, place, strlen(place)) != 0)
-    fail_msg("%s\n  says \"%s\", expected \"%s\" in line %d", text, said, message, line);
+    fail_msg("%s\n  message \"%s\", expected \"%s\" in line %d", text, said, message, line);
   drop(&m);
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
 #define ROBOT(text) "<robot name=\"r\">\n" text "</robot>"
@@ -160,7 +160,7 @@ static void test_refusals(void **state)
 }
 
 /* Of the job: what it adds to a URDF. */
-static void test_job_refusals(void **state)
+static void test_job_errors(void **state)
 {
   (void)state;
   static const char *const more[][2] = {{", joints: {k: {}}", "the urdf has no such joint"},
@@ -171,13 +171,13 @@ static void test_job_refusals(void **state)
   for (size_t k = 0; k < sizeof more / sizeof *more; ++k) {
     made m = from_urdf(ROBOT(LINK("a") LINK("b") JOINT("j", "a", "b")), more[k][0]);
     if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s", more[k][0]);
-    if (!strstr(diagnostics_text(m.d, 0), more[k][1])) fail_msg("%s says \"%s\"", more[k][0], diagnostics_text(m.d, 0));
+    if (!strstr(diagnostics_text(m.d, 0), more[k][1])) fail_msg("%s: message \"%s\"", more[k][0], diagnostics_text(m.d, 0));
     drop(&m);
     assert_no_leak();
   }
 }
 
-/* Cut anywhere, a file is refused and nothing leaks. */
+/* A file truncated anywhere is rejected, without leaks. */
 static void test_cut(void **state)
 {
   (void)state;
@@ -203,5 +203,5 @@ static int remove_folder(void **state)
   return rmdir(folder);
 }
 
-TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_refusals), cmocka_unit_test(test_job_refusals),
+TEST_MAIN(cmocka_unit_test_setup(test_same, make_folder), cmocka_unit_test(test_errors), cmocka_unit_test(test_job_errors),
           cmocka_unit_test_teardown(test_cut, remove_folder))

@@ -36,7 +36,7 @@ static void functions_come_together(void **state)
       assert_true(ops->begin_step && ops->velocity && ops->mass && ops->tangent && ops->block_diagonal && ops->end_step);
       assert_true(ops->fields && ops->length && !ops->couplings == !ops->assemble);
     } else {
-      assert_true(!ops->carrier || (*kind)->release); /* who owns the carrier? */
+      assert_true(!ops->carrier || (*kind)->release); /* a carrier needs an owner */
     }
     if (ops->points != POINT_NONE) assert_true(ops->n_clusters && ops->cluster && ops->point && (ops->residual || ops->carrier));
     if (ops->points == POINT_WEIGHTED) assert_non_null(ops->point_row);

@@ -74,8 +74,8 @@ static void test_derivatives(void **unused)
 static void begin(nodal_body *b, double dt)
 {
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &status));
 }
 
 static void test_balance(void **unused)
@@ -175,8 +175,8 @@ static void test_stretch_is_independent_of_the_mesh(void **unused)
   assert_no_leak();
 }
 
-/* A sheet whose strips lie on a cylinder: facets of width h at angles phi = h / R have the energy B (1/R)^2 / 2 per area of a plate; the m (n - 1) folds
- * stand for h of length each. The diagonals stay flat. Bent to either side. */
+/* A sheet whose strips lie on a cylinder: facets of width h at angles phi = h / R have the energy B (1/R)^2 / 2 per area of a
+ * plate. Each of the m (n - 1) folds represents a length h. The diagonals stay flat. Bent to either side. */
 static void test_cylinder(void **unused)
 {
   (void)unused;
@@ -247,12 +247,12 @@ static void test_collapse(void **unused)
   for (int kind = 0; kind < 2; ++kind) {
     nodal_body  *b = make(1, 1, 0.0, kind ? (stiffnesses){.bending = 1.0} : (stiffnesses){.stretch = 1.0});
     double       g[12], v[12] = {0.0};
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     begin(b, 1.0);
     for (int k = 0; k < 3; ++k) v[3 + k] = b->x[k] - b->x[3 + k]; /* node 1 to node 0 */
-    assert_ok(b->base.ops->residual(&b->base, v, g, false, &verdict));
-    assert_int_equal(verdict.code, STEP_INVERTED);
-    assert_int_equal(verdict.where, 0);
+    assert_ok(b->base.ops->residual(&b->base, v, g, false, &status));
+    assert_int_equal(status.code, STEP_INVERTED);
+    assert_int_equal(status.where, 0);
     destroy(b);
   }
   const double  x[12] = {0, 0, 0, 1, 0, 0, 1, 0, 0, 2, 0, 0}, mass[4] = {1, 1, 1, 1};

@@ -158,7 +158,7 @@ static void return_agrees_with_stress(void **state)
         material_stress(m, 1, 1, NULL, F, again, P, NULL, NULL, NULL, NULL, NULL);
         m3_mul_nt(after, P, F);
         material_energy(m, 1, 1, F, again, &psi[1]);
-        /* with cohesion the bond opens (stress drops to 0) or heals once the step is accepted: see cohesion_never_gains */
+        /* with cohesion the bond opens (stress drops to 0) or heals once the step is accepted: see cohesion_never_increases_energy */
         const bool is_bond_same = v != 4 || was_apart == (history[1] > 0);
         for (int k = 0; k < 9 && is_bond_same; ++k) assert_close(after[k], before[k], 1e-13 * E);
         if (is_bond_same) assert_close(psi[1], psi[0], 1e-13 * E);
@@ -265,7 +265,7 @@ static void volume_correction(void **state)
       assert_close(history[1], has ? 3 * log_size : 0.0, 1e-14);
     }
     for (int step = 0; step < 10; ++step) stretch(F, exp(-1e-3)), material_accept(m, 1, 1, NULL, F, history, NULL);
-    if (has) { /* closed and pressed by 1 %: the elastic answer of the whole motion */
+    if (has) { /* closed and compressed by 1 %: the elastic stress of the whole motion */
       assert_int_equal(material_stress(m, 1, 1, NULL, F, history, P, NULL, NULL, NULL, NULL, NULL), 1);
       assert_close(P[0] * F[0], -0.01 * E / (1 - 2 * NU), 1e-10 * E);
       assert_close(history[1], 0.0, 1e-15);
@@ -275,7 +275,7 @@ static void volume_correction(void **state)
 }
 
 /* Tension reaches cohesion/M, then breaks; opening and closing again costs work and never gives any. */
-static void cohesion_never_gains(void **state)
+static void cohesion_never_increases_energy(void **state)
 {
   (void)state;
   material *m = make(ELASTIC "shear_friction: 0.5 cohesion: 1e4 ");
@@ -298,7 +298,7 @@ static void cohesion_never_gains(void **state)
   material_destroy(&m);
 }
 
-static void bad_parameters_are_refused(void **state)
+static void bad_parameters_are_rejected(void **state)
 {
   (void)state;
   static const char *const list[][2] = {
@@ -322,5 +322,5 @@ static void bad_parameters_are_refused(void **state)
 
 TEST_MAIN(cmocka_unit_test(stress_stays_in_the_cone), cmocka_unit_test(derivative), cmocka_unit_test(derivative_at_rest),
           cmocka_unit_test(asymmetry), cmocka_unit_test(return_agrees_with_stress), cmocka_unit_test(simple_shear),
-          cmocka_unit_test(hardening), cmocka_unit_test(volume_correction), cmocka_unit_test(cohesion_never_gains),
-          cmocka_unit_test(bad_parameters_are_refused))
+          cmocka_unit_test(hardening), cmocka_unit_test(volume_correction), cmocka_unit_test(cohesion_never_increases_energy),
+          cmocka_unit_test(bad_parameters_are_rejected))

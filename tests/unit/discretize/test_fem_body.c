@@ -1,4 +1,5 @@
-/* Kinds fem and cloth, from a job to a body: nodes, masses, start, surface, what pulls. Refusals: tests/integration/test_bad_input.sh. */
+/* Kinds fem and cloth, from a job to a body: nodes, masses, initial state, surface, loads. Errors:
+ * tests/integration/test_bad_input.sh. */
 #include <string.h>
 #include "test.h"
 #include "app/job/job.h"

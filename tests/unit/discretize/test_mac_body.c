@@ -1,4 +1,4 @@
-/* Bodies of kind mac from a job: what they hold, what is refused and in which words, sources, fields that come back. */
+/* Bodies of kind mac from a job: their particles, errors and their messages, sources, fields restored from checkpoints. */
 #include "test.h"
 #include <string.h>
 #include "app/job/job.h"
@@ -24,7 +24,7 @@ typedef struct {
   scene       *s;
 } world;
 
-/* NULL where the job or its scene was refused; then w->d says why. */
+/* NULL where the job or its scene was rejected; w->d then has the reason. */
 static scene *start(world *w, int n, const char *const *sets)
 {
   *w = (world){0};
@@ -40,7 +40,7 @@ static void stop(world *w)
   diagnostics_destroy(&w->d);
 }
 
-static void bodies_are_made(void **state)
+static void bodies_are_created_from_a_job(void **state)
 {
   (void)state;
   world        w;
@@ -62,14 +62,14 @@ static void bodies_are_made(void **state)
   assert_no_leak();
 }
 
-static void refusals(void **state)
+static void errors(void **state)
 {
   (void)state;
   static const struct {
     const char *set, *says;
   } c[] = {
       {"bodies.one.shape={box: {min: [-1.1, 0, 0], max: [0, 0.5, 0.5]}}", "extends beyond mac.domain"},
-      {"bodies.one.shape={sphere: {center: [-0.5, 0.5, 0.5], radius: 0.02}}", "holds not one particle"},
+      {"bodies.one.shape={sphere: {center: [-0.5, 0.5, 0.5], radius: 0.02}}", "contains no particle"},
       {"bodies.two.shape={box: {min: [-0.1, 0, 0.2], max: [0.4, 0.5, 0.6]}}", "\"one\" and \"two\" overlap: 160 cells"},
       {"bodies.one.particles_per_cell=9", "expected 1, 8, 27 or another cube, got 9"},
       {"materials.sand.density=0", "materials.sand.density"},
@@ -129,8 +129,8 @@ static void pouring(void **state)
   assert_no_leak();
 }
 
-/* What a checkpoint holds of the particles is all there is: put back, the next steps have the same bits. */
-static void state_comes_back(void **state)
+/* A checkpoint contains the complete state of the particles: after a restore, the next steps have the same bits. */
+static void restored_state_continues_bit_for_bit(void **state)
 {
   (void)state;
   world           w;
@@ -163,5 +163,5 @@ static void state_comes_back(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(bodies_are_made), cmocka_unit_test(refusals), cmocka_unit_test(pouring),
-          cmocka_unit_test(state_comes_back))
+TEST_MAIN(cmocka_unit_test(bodies_are_created_from_a_job), cmocka_unit_test(errors), cmocka_unit_test(pouring),
+          cmocka_unit_test(restored_state_continues_bit_for_bit))

@@ -1,4 +1,4 @@
-/* Particles on the staggered grid: what goes to faces and comes back, what is conserved, free fall, walls, refusals. */
+/* Particles on the staggered grid: transfers, conservation, free fall, walls, errors. */
 #include "mac_domain_fixture.h"
 #include <string.h>
 #include "core/team.h"
@@ -177,7 +177,7 @@ static void materials_mix(void **state)
   assert_no_leak();
 }
 
-/* With gravity on the faces and nothing else all fall alike, as semi-implicit Euler says: whatever the transfer. */
+/* With gravity on the faces only, all particles fall as with semi-implicit Euler, for every transfer. */
 static void free_fall(void **state)
 {
   (void)state;
@@ -308,7 +308,7 @@ static void same_bits_on_any_threads(void **state)
 }
 
 /* Too fast: before the step by its own velocity, after it by the grid's; then nothing has moved. */
-static void cfl_is_refused(void **state)
+static void steps_beyond_cfl_are_rejected(void **state)
 {
   (void)state;
   const int    n[3] = {10, 10, 10}, lo[3] = {3, 3, 3}, hi[3] = {6, 6, 6};
@@ -341,7 +341,8 @@ static void cfl_is_refused(void **state)
   assert_no_leak();
 }
 
-/* Nothing gets through a wall; what leaves through an open side is gone, through a periodic one comes round. */
+/* No particle passes a wall; one that leaves through an open side is removed, through a periodic one it enters on the other
+ * side. */
 static void sides_of_the_box(void **state)
 {
   (void)state;
@@ -409,5 +410,5 @@ static void grains_slide_with_friction(void **state)
 
 TEST_MAIN(cmocka_unit_test(transfers_conserve), cmocka_unit_test(linear_fields_are_exact), cmocka_unit_test(walls_are_mirrors),
           cmocka_unit_test(materials_mix), cmocka_unit_test(free_fall), cmocka_unit_test(advection_is_second_order),
-          cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(cfl_is_refused), cmocka_unit_test(sides_of_the_box),
+          cmocka_unit_test(same_bits_on_any_threads), cmocka_unit_test(steps_beyond_cfl_are_rejected), cmocka_unit_test(sides_of_the_box),
           cmocka_unit_test(grains_slide_with_friction))

@@ -91,8 +91,8 @@ static void a_squeezed_blob_spreads(void **state)
   assert_no_leak();
 }
 
-/* Pushed back against its motion where there are too few for a continuum: what varies along the axis of the push is forgotten. All
- * else keeps every bit: velocities, shear, what falls on alone, and what is dense. */
+/* A correction against the motion where there are too few particles for a continuum: velocity variation along the axis of the
+ * correction is removed. Everything else keeps every bit: velocities, shear, single falling particles, and dense regions. */
 static void thin_grains_rest(void **state)
 {
   (void)state;
@@ -257,7 +257,7 @@ static void solids_are_hit(void **state)
 
 /* Through a plate thinner than half a cell nothing gets: neither what stands beyond its middle after a step nor what is all the way
  * through, though other surfaces are nearer or nothing is in it; at rest or when it is the plate that moves. */
-static void thin_solids_hold(void **state)
+static void thin_solids_stop_particles(void **state)
 {
   (void)state;
   const int    none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
@@ -304,4 +304,4 @@ static void thin_solids_hold(void **state)
 
 TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays),
           cmocka_unit_test(thin_grains_rest),
-          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_hold))
+          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_stop_particles))

@@ -263,7 +263,7 @@ static void shares_add_up_to_one(void **unused)
 }
 
 /* Without half-cells: all else is the same to the bit. */
-static void bare_is_the_same(void **unused)
+static void fractions_without_half_cells_are_the_same(void **unused)
 {
   (void)unused;
   mac_scene            c;
@@ -296,9 +296,10 @@ static void bare_is_the_same(void **unused)
   assert_no_leak();
 }
 
-/* The surface of a pool meets a wall inside a cell at right angles: W_L next to the wall and in it is as far away from it. */
+/* The surface of a pool touches a wall inside a cell at a right angle: W_L next to the wall and inside it have the same distance
+ * from it. */
 static bool pool_at_wall(const double x[3]) { return x[2] < 0.5 && x[0] > 0.34375; }
-static void surface_goes_on_in_solids(void **unused)
+static void surface_continues_inside_solids(void **unused)
 {
   (void)unused;
   mac_scene      c;
@@ -365,9 +366,9 @@ static void   level_surfaces_are_where_they_are(void **unused)
   assert_no_leak();
 }
 
-/* In the midst of a liquid no face lies at a surface, also where what is in a solid has no image of its own: two tilted boxes that
- * meet in an inner corner, so that the image in one is in the other, a plate whose other side is nearer, and a box along the axes
- * that reaches just beyond centres of cells, so that these and their images have the same centres around. */
+/* Inside a liquid no face is a surface face, even where a point in a solid has no image of its own: two tilted boxes with an
+ * inner corner, so that the image in one is in the other; a plate whose other side is nearer; a box along the axes that extends
+ * just beyond cell centres, so that these and their images have the same neighbouring centres. */
 static bool BARELY; /* the last of these */
 #define REACH (3.502 / 16)
 static bool beside_boxes(const double x[3])
@@ -428,7 +429,7 @@ static bool sparse_within(const double x[3])
   }
   return !is_sparse || (is_first && !(HAS_BUBBLE && is_middle));
 }
-static void few_grains_are_no_bubble(void **unused)
+static void few_grains_do_not_form_a_bubble(void **unused)
 {
   (void)unused;
   for (int has_bubble = 0; has_bubble < 2; ++has_bubble) {
@@ -644,7 +645,7 @@ static void voxels_are_full_or_empty(void **state)
 TEST_MAIN(cmocka_unit_test(voxels_are_full_or_empty), cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(aligned_boxes_have_their_volume), cmocka_unit_test(shifted_boxes_have_their_volume),
           cmocka_unit_test(planes_cut_faces_exactly),
-          cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(bare_is_the_same),
-          cmocka_unit_test(surface_goes_on_in_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
-          cmocka_unit_test(few_grains_are_no_bubble), cmocka_unit_test(a_surface_is_not_behind_solids),
+          cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(fractions_without_half_cells_are_the_same),
+          cmocka_unit_test(surface_continues_inside_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
+          cmocka_unit_test(few_grains_do_not_form_a_bubble), cmocka_unit_test(a_surface_is_not_behind_solids),
           cmocka_unit_test(images_have_the_image_of_the_system))

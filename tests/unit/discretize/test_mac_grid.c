@@ -123,7 +123,7 @@ static void the_same_on_any_number_of_threads(void **unused)
   assert_no_leak();
 }
 
-static void refuses_what_is_no_grid(void **unused)
+static void invalid_grids_are_rejected(void **unused)
 {
   (void)unused;
   mac_grid       g;
@@ -137,4 +137,4 @@ static void refuses_what_is_no_grid(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(blocks_in_a_box), cmocka_unit_test(blocks_that_wrap), cmocka_unit_test(neighbours_wrap_by_cells),
-          cmocka_unit_test(the_same_on_any_number_of_threads), cmocka_unit_test(refuses_what_is_no_grid))
+          cmocka_unit_test(the_same_on_any_number_of_threads), cmocka_unit_test(invalid_grids_are_rejected))

@@ -1,4 +1,4 @@
-/* Alternating velocities, which colocated stress does not feel: they die down as the header says, and nothing else changes. */
+/* Alternating velocities, which have no colocated stress: they decay at the rate of the header, and nothing else changes. */
 #include <string.h>
 #include "test.h"
 #include "mac_fixture.h"
@@ -33,7 +33,7 @@ static double *filled(int64_t n, double value)
 }
 
 /* Of one that alternates across one axis a quarter goes, if M p allows; else what 2 share M p per cell takes in a step. */
-static void alternating_rows_are_held(void **unused)
+static void alternating_rows_decay(void **unused)
 {
   (void)unused;
   const double a = 0.01;
@@ -63,7 +63,7 @@ static void alternating_rows_are_held(void **unused)
 
 /* Uniform shear and rotation pass, up to the surface and to walls; without pressure, or with share 0, everything does. */
 static bool block(const double x[3]) { return x[1] < 0.6 && x[0] > 0.2 && x[2] < 0.8; }
-static void smooth_flow_is_not_felt(void **unused)
+static void smooth_flow_does_not_change(void **unused)
 {
   (void)unused;
   const double L[3][3] = {{0.2, 3.0, -1.0}, {-0.5, 0.3, 2.0}, {0.7, -1.5, -0.5}};
@@ -106,7 +106,7 @@ static bool blob(const double x[3])
 {
   return fabs(x[0] - 0.5) < 0.3 && fabs(x[1] - 0.5) < 0.33 && x[2] > 0.2 && x[2] < 0.7 + 0.1 * x[0];
 }
-static void nothing_is_lost_but_energy(void **unused)
+static void only_energy_is_dissipated(void **unused)
 {
   (void)unused;
   const int  threads[3] = {1, 2, 7};
@@ -142,5 +142,5 @@ static void nothing_is_lost_but_energy(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(alternating_rows_are_held), cmocka_unit_test(smooth_flow_is_not_felt),
-          cmocka_unit_test(nothing_is_lost_but_energy))
+TEST_MAIN(cmocka_unit_test(alternating_rows_decay), cmocka_unit_test(smooth_flow_does_not_change),
+          cmocka_unit_test(only_energy_is_dissipated))

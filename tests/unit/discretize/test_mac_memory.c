@@ -19,7 +19,7 @@ static void make(mac_scene *c, mac_system *y, double low, int arrangement)
   *y = (mac_system){0};
   assert_ok(mac_system_assemble(&c->s, &c->o, 0, NULL, 0.01, y));
 }
-/* a number that tells a place from any other */
+/* a number that is unique for each place */
 static double mark(const mac_grid *g, int64_t slot, int component)
 {
   int32_t at[3];
@@ -27,7 +27,7 @@ static double mark(const mac_grid *g, int64_t slot, int component)
   return 1.0 + at[0] + 100.0 * at[1] + 1e4 * at[2] + 1e6 * (component + 1);
 }
 
-static void found_again_at_the_same_place(void **unused)
+static void values_are_found_at_the_same_place(void **unused)
 {
   (void)unused;
   for (int arrangement = 0; arrangement < 2; ++arrangement) {
@@ -120,4 +120,4 @@ static void velocities_go_back_and_outwards(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(found_again_at_the_same_place), cmocka_unit_test(velocities_go_back_and_outwards))
+TEST_MAIN(cmocka_unit_test(values_are_found_at_the_same_place), cmocka_unit_test(velocities_go_back_and_outwards))

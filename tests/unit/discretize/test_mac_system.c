@@ -90,7 +90,7 @@ static void linear_fields_give_constant_forces(void **unused)
   assert_no_leak();
 }
 
-/* Uniform pressure pushes a body inside the material nowhere; a linear one as Archimedes says. */
+/* Uniform pressure gives no force on an immersed body; a linear one gives the force of Archimedes' law. */
 static void force_of_pressure(const mac_system *y, int32_t solid, double constant, const double slope[3], const mac_grid *g,
                               double total[6])
 {
@@ -202,7 +202,7 @@ static double strain_at_floor(mac_wall floor, int edge_weights, double wall_fric
   mac_system_destroy(&y), mac_scene_destroy(&c);
   return answer;
 }
-static void walls_hold_by_friction(void **unused)
+static void wall_friction_stops_sliding(void **unused)
 {
   (void)unused;
   assert_close(strain_at_floor(MAC_WALL_ROUGH, MAC_EDGES_NORMALIZED, NAN), 1.0, 1e-12);
@@ -213,8 +213,8 @@ static void walls_hold_by_friction(void **unused)
   assert_no_leak();
 }
 
-/* Each of the six sides holds alike, and nothing is unknown beyond any of them. */
-static void all_walls_hold(void **unused)
+/* All six sides have the same boundary condition, and no cell beyond any of them is unknown. */
+static void all_sides_have_the_same_boundary_condition(void **unused)
 {
   (void)unused;
   mac_scene      c;
@@ -239,7 +239,7 @@ static void all_walls_hold(void **unused)
   assert_no_leak();
 }
 
-/* Any pressure and stress push the material and the bodies in it with forces, and moments, that add up to nothing. */
+/* For any pressure and stress, forces and moments on the material and the bodies in it add up to zero. */
 static bool blob(const double x[3])
 {
   return fabs(x[0] - 0.5) < 0.26 && fabs(x[1] - 0.5) < 0.21 && x[2] > 0.3 && x[2] < 0.65 + 0.1 * x[0];
@@ -434,8 +434,8 @@ static void the_same_bits_on_any_number_of_threads(void **unused)
   assert_no_leak();
 }
 
-/* A slab on a solid plane, anywhere in its cell and oblique, under hydrostatic pressure at yield in simple shear along the plane:
- * the plane is pushed along itself by the material's own M p, or where its friction is less, by that, within 2 % of M. */
+/* A slab on a solid plane, anywhere in its cell and oblique, under hydrostatic pressure at yield in simple shear along the
+ * plane: the shear force on the plane is the material's own M p, or that of a smaller wall friction, within 2 % of M. */
 static double shear_on_plane(double slope, double offset, double friction, double *pressure)
 {
   const double   normal[3] = {-sin(slope), 0.0, cos(slope)}, along[3] = {cos(slope), 0.0, sin(slope)};
@@ -469,7 +469,7 @@ static double shear_on_plane(double slope, double offset, double friction, doubl
   mac_system_destroy(&y), level_set_destroy(&plane), mac_scene_destroy(&c);
   return v3_dot(along, total);
 }
-static void solids_hold_by_their_friction(void **unused)
+static void friction_of_solids_stops_sliding(void **unused)
 {
   (void)unused;
   for (int tilt = 0; tilt < 3; ++tilt)
@@ -484,8 +484,8 @@ static void solids_hold_by_their_friction(void **unused)
   assert_no_leak();
 }
 
-/* A block that stands on the floor of the box, and goes on below it: uniform pressure presses it down with p times its base, and
- * nowhere else. */
+/* A block that stands on the floor of the box and continues below it: uniform pressure gives a downward force of p times its
+ * base, and no other force. */
 static void bodies_on_the_floor(void **unused)
 {
   (void)unused;
@@ -513,14 +513,14 @@ static void bodies_on_the_floor(void **unused)
   assert_no_leak();
 }
 
-/* A tilted shell two cells thick holds the water in it: at rest it bears its weight, and no more than a trace acts across. */
+/* A tilted shell two cells thick contains the water: at rest it bears its weight, and only a trace acts across. */
 static bool in_shell(const double x[3])
 {
   const double angle = 0.3, d[3] = {x[0] - 0.5, x[1] - 0.5, x[2] - 0.5}, u = cos(angle) * d[0] + sin(angle) * d[2],
                w = cos(angle) * d[2] - sin(angle) * d[0];
   return fabs(u) < 0.25 && fabs(d[1]) < 0.25 && fabs(w) < 0.25 && x[2] < 0.5;
 }
-static void hollow_bodies_bear_what_is_in_them(void **unused)
+static void hollow_bodies_carry_their_content(void **unused)
 {
   (void)unused;
   static const double g = 9.81, dt = 0.002, rho = 1000.0;
@@ -550,8 +550,8 @@ static void hollow_bodies_bear_what_is_in_them(void **unused)
   assert_no_leak();
 }
 
-/* What lies on a rough wall is slowed by M times the momentum that its own faces bring to the wall: in the direction of its motion,
- * to rest and no farther; not by smooth walls, and not with the published weights. */
+/* Material on a rough wall is slowed by M times the momentum that its own faces bring to the wall: against its motion, to rest
+ * and no further; not by smooth walls, and not with the published weights. */
 static bool thin(const double x[3]) { return x[2] < 0.1; }
 static double speed_left(mac_wall floor, int edge_weights, double fall, double wall_friction, double *direction)
 {
@@ -574,7 +574,7 @@ static double speed_left(mac_wall floor, int edge_weights, double fall, double w
   mac_system_destroy(&y), mac_scene_destroy(&c);
   return hypot(left[0], left[1]);
 }
-static void walls_hold_what_lies_on_them(void **unused)
+static void walls_slow_material_that_lies_on_them(void **unused)
 {
   (void)unused;
   static const double share = 0.5; /* of the layer's mass: on the wall's faces */
@@ -592,9 +592,9 @@ static void walls_hold_what_lies_on_them(void **unused)
   assert_no_leak();
 }
 
-/* A layer, 7 cells deep: edges on its surface, with no continuum on one side, carry no stress, so that no faces beyond it are
- * unknown; light ones there take the velocity of those solved for beside them, and what falls towards the surface goes on falling.
- * */
+/* A layer, 7 cells deep: edges on its surface, with no continuum on one side, carry no stress, so no faces beyond it are
+ * unknown. Light faces there take the velocity of adjacent unknown faces, and material that falls towards the surface continues
+ * to fall. */
 static bool is_layer(const double x[3]) { return x[2] < 0.35; }
 static void surfaces_are_free(void **unused)
 {
@@ -634,8 +634,8 @@ static void surfaces_are_free(void **unused)
   assert_no_leak();
 }
 
-/* Water up to half a cell above the highest centre that is solved for: the faces beyond are pushed like those below, but not those
- * that are ahead of them already; a sheet that flies above is not. */
+/* Water up to half a cell above the highest active centre: the faces beyond are accelerated like those below, except those that
+ * are faster already; a sheet that flies above is not. */
 static bool up_to_the_half(const double x[3]) { return x[2] < 8.5 / 16 || (x[2] > 11.0 / 16 && x[2] < 11.5 / 16); }
 static void crests_are_carried_at(double ahead)
 {
@@ -668,7 +668,7 @@ static void crests_are_carried_at(double ahead)
   }
   memory_free(&u), mac_system_destroy(&y), mac_scene_destroy(&c);
 }
-static void crests_are_carried(void **unused)
+static void faces_above_the_surface_are_accelerated(void **unused)
 {
   (void)unused;
   crests_are_carried_at(0.0);
@@ -709,8 +709,8 @@ static void dense_and_filled_cells_are_active(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
-          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(walls_hold_by_friction), cmocka_unit_test(all_walls_hold),
+          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding), cmocka_unit_test(all_sides_have_the_same_boundary_condition),
           cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
-          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(solids_hold_by_their_friction),
-          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_bear_what_is_in_them),
-          cmocka_unit_test(walls_hold_what_lies_on_them), cmocka_unit_test(crests_are_carried))
+          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(friction_of_solids_stops_sliding),
+          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_carry_their_content),
+          cmocka_unit_test(walls_slow_material_that_lies_on_them), cmocka_unit_test(faces_above_the_surface_are_accelerated))

@@ -1,4 +1,4 @@
-/* Layers of faces around those that are known: who follows whom, and what momentum that keeps. */
+/* Extrapolation to layers of faces around the known ones: sources of each face, and conservation of momentum. */
 #include "discretize/mac/mac_velocity.h"
 #include <string.h>
 #include "core/team.h"
@@ -53,7 +53,7 @@ static void unmake(faces *f)
 
 /* The layer is the number of steps over faces of the box to the nearest known one, at most two; velocities come from one layer
  * further in, each the mean of its neighbours there. Faces in none keep what they have. */
-static void layers_follow(void **unused)
+static void layers_are_extrapolated(void **unused)
 {
   (void)unused;
   const mac_wall (*const walls[2])[2] = {MAC_ALL_ROUGH, MAC_ALL_PERIODIC};
@@ -95,7 +95,7 @@ static void layers_follow(void **unused)
 }
 
 /* Across a border between blocks, from either side: a block that has nothing to give takes from its neighbour. */
-static void borders_are_no_obstacle(void **unused)
+static void extrapolation_crosses_block_borders(void **unused)
 {
   (void)unused;
   for (int q = 0; q < 6; ++q) {
@@ -124,7 +124,7 @@ static void borders_are_no_obstacle(void **unused)
 
 /* Mass and momentum that are carried inwards are all there are; and whatever the known faces do then, all that follow together have
  * the momentum of what they carry. Same bits on any number of threads. */
-static void nothing_is_lost_on_the_way(void **unused)
+static void extrapolation_conserves_momentum(void **unused)
 {
   (void)unused;
   const mac_wall (*const walls[3])[2] = {MAC_ALL_ROUGH, MAC_ALL_PERIODIC, MAC_ALL_PERIODIC};
@@ -167,4 +167,4 @@ static void nothing_is_lost_on_the_way(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(layers_follow), cmocka_unit_test(borders_are_no_obstacle), cmocka_unit_test(nothing_is_lost_on_the_way))
+TEST_MAIN(cmocka_unit_test(layers_are_extrapolated), cmocka_unit_test(extrapolation_crosses_block_borders), cmocka_unit_test(extrapolation_conserves_momentum))

@@ -277,8 +277,8 @@ static void elastic_states_keep_their_bits(void **state)
   }
 }
 
-/* The smallest bad index, on every road in; a refused return changes nothing. */
-static void bad_points_are_named(void **state)
+/* The smallest bad index, for every entry point; a rejected return mapping changes nothing. */
+static void first_bad_point_is_reported(void **state)
 {
   (void)state;
   enum { N = 10 };
@@ -352,7 +352,8 @@ static void small_strain(void **state)
   assert_no_leak();
 }
 
-/* The nearest tangent without what is not symmetric or definite: A = Q diag(4, 1, -2) Q^T with a skew part keeps diag(4, 1, 0); what is definite stays. */
+/* The nearest symmetric positive semidefinite tangent: A = Q diag(4, 1, -2) Q^T with a skew part becomes diag(4, 1, 0); a
+ * definite one does not change. */
 static void projected_tangent(void **state)
 {
   (void)state;
@@ -416,4 +417,4 @@ static void projected_tangents_are_nearest(void **state)
 TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
           cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(linear_corotated_is_hooke),
           cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
-          cmocka_unit_test(bad_points_are_named), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))
+          cmocka_unit_test(first_bad_point_is_reported), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

@@ -216,8 +216,8 @@ static void von_mises_returns(void **state)
   material_destroy(&m);
 }
 
-/* A yielding step that turns by w: taken up to 80 degrees, refused above, and nothing then changes. */
-static void von_mises_turns(void **state)
+/* A yielding step with rotation by w: accepted up to 80 degrees, rejected above without changes. */
+static void von_mises_limits_the_rotation_of_a_step(void **state)
 {
   (void)state;
   material *m = make_dough();
@@ -262,7 +262,8 @@ static void von_mises_turns(void **state)
     assert_int_equal(material_accept(m, 1, 1, one, F, &zero, NULL), 0);
     assert_memory_equal(F, bad[i], sizeof F);
   }
-  double F[9] = {1, 0, 0, 0, 1, 0, 0, 0, -0.2}, zero = 0.0; /* pushed inside out: it flows back, its volume is that of the trace */
+  double F[9] = {1, 0, 0, 0, 1, 0, 0, 0, -0.2}, zero = 0.0; /* compressed until inverted: it flows back, its volume is that of
+                                                             * the trace */
   assert_int_equal(material_accept(m, 1, 1, one, F, &zero, NULL), 1);
   assert_close(m3_trace(F), 1.8, 1e-14);
   assert_true(m3_det(F) > 0.0);
@@ -271,7 +272,7 @@ static void von_mises_turns(void **state)
 
 /* One particle drawn out along x, in steps: |dev tau| rises with slope 2 mu in |dev B|, stops at the yield stress, falls with the same
  * slope from where it has got to; what the volume does stays elastic. */
-static void von_mises_is_drawn(void **state)
+static void von_mises_bar_is_stretched(void **state)
 {
   (void)state;
   material    *m    = make_dough();
@@ -281,7 +282,7 @@ static void von_mises_is_drawn(void **state)
     const double rate = step < 150 ? d : -d;
     double       start[9], P[9], T[9];
     memcpy(start, F, sizeof F);
-    F[0] += rate, total += rate; /* sides are held: dev B = 2/3, -1/3, -1/3 of the stretch */
+    F[0] += rate, total += rate; /* constrained sides: dev B = 2/3, -1/3, -1/3 of the stretch */
     const double trial = sqrt(2.0 / 3.0) * fabs(total - flow), over = trial - RADIUS;
     if (over > 0.0) flow += over / sqrt(2.0 / 3.0) * (total > flow ? 1.0 : -1.0);
     assert_int_equal(material_accept(m, 1, 1, start, F, &strain, NULL), 1);
@@ -311,7 +312,7 @@ static void von_mises_is_drawn(void **state)
   material_destroy(&m);
 }
 
-static void bad_parameters_are_refused(void **state)
+static void bad_parameters_are_rejected(void **state)
 {
   (void)state;
   static const char *const texts[] = {ELASTIC, ELASTIC "yield_stress: 1 yield_stress_uniaxial: 1 "};
@@ -326,7 +327,7 @@ static void bad_parameters_are_refused(void **state)
 }
 
 /* psi, psi' and psi'' of the volume, which is linear in the step. */
-static void liquid_presses(void **state)
+static void liquid_pressure_is_that_of_the_law(void **state)
 {
   (void)state;
   material *m = make_liquid();
@@ -364,8 +365,8 @@ static void liquid_presses(void **state)
   material_destroy(&m);
 }
 
-/* Shear leaves no trace and not a bit of the volume changes; as much as wants to be lost is refused. */
-static void liquid_forgets(void **state)
+/* Shear leaves no trace and does not change a bit of the volume; a step that would lose all volume is rejected. */
+static void liquid_discards_shear(void **state)
 {
   (void)state;
   material *m = make_liquid();
@@ -429,5 +430,5 @@ static void place_does_not_matter(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(lagged_is_quadratic), cmocka_unit_test(lagged_and_current), cmocka_unit_test(von_mises_returns),
-          cmocka_unit_test(von_mises_turns), cmocka_unit_test(von_mises_is_drawn), cmocka_unit_test(bad_parameters_are_refused),
-          cmocka_unit_test(liquid_presses), cmocka_unit_test(liquid_forgets), cmocka_unit_test(place_does_not_matter))
+          cmocka_unit_test(von_mises_limits_the_rotation_of_a_step), cmocka_unit_test(von_mises_bar_is_stretched), cmocka_unit_test(bad_parameters_are_rejected),
+          cmocka_unit_test(liquid_pressure_is_that_of_the_law), cmocka_unit_test(liquid_discards_shear), cmocka_unit_test(place_does_not_matter))

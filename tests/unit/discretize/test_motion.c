@@ -1,7 +1,7 @@
-/* Prescribed motions: poses in closed form, velocities as derivatives of poses, the text of each refusal. */
+/* Prescribed motions: poses in closed form, velocities as derivatives of poses, the text of each error. */
 #include "rigid_fixture.h"
 
-/* What `motion:` says about a body drawn anywhere. */
+/* The `motion:` of a body with any pose. */
 static motion *motion_from_text(const char *text, document *doc, diagnostics *d)
 {
   document_node *node = NULL;
@@ -56,7 +56,7 @@ static void test_motions(void **state)
     assert_ok(document_create(&doc));
     assert_ok(diagnostics_create(&d));
     motion *m = motion_from_text(text[i], doc, d);
-    if (!m) fail_msg("refused: %s", diagnostics_text(d, 0));
+    if (!m) fail_msg("rejected: %s", diagnostics_text(d, 0));
     for (int j = 0; j < 3; ++j) check_velocity(m, at[j]);
     place(m, 0.5, pivot, x); /* rotation leaves the pivot alone */
     const double expected[3][3] = {{0.5, 1.0, -0.5}, {0.5, 0, 0}, {0.0, 0.25, 0}};
@@ -103,7 +103,7 @@ static void test_turns(void **state)
     assert_ok(document_create(&doc));
     assert_ok(diagnostics_create(&d));
     motion *m = motion_from_text(c[i].text, doc, d);
-    if (!m) fail_msg("refused: %s", diagnostics_text(d, 0));
+    if (!m) fail_msg("rejected: %s", diagnostics_text(d, 0));
     motion_frame(m, 0.5, &f);
     for (int k = 0; k < 3; ++k) assert_close(f.w[k], c[i].w[k], 1e-13);
     for (int j = 1; j < 8; ++j) check_velocity(m, j / 8.0);
@@ -114,7 +114,7 @@ static void test_turns(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   static const char *const bad[][2] = {
@@ -158,7 +158,7 @@ static void test_smooth(void **state)
   assert_ok(document_create(&doc));
   assert_ok(diagnostics_create(&d));
   motion *m = motion_from_text(text, doc, d);
-  if (!m) fail_msg("refused: %s", diagnostics_text(d, 0));
+  if (!m) fail_msg("rejected: %s", diagnostics_text(d, 0));
   for (int i = 0; i < 5; ++i) {
     rigid_frame before, after;
     double      x[3];
@@ -175,7 +175,8 @@ static void test_smooth(void **state)
       for (int j = 1; j < 8; ++j) check_velocity(m, key[i] + (key[i + 1] - key[i]) * j / 8.0);
   }
   rigid_frame f;
-  motion_frame(m, 2.0, &f); /* the same hinge before and after: it goes on, at the weighted harmonic mean of 90 and 30 degrees/s */
+  motion_frame(m, 2.0, &f); /* the same hinge before and after: it continues, at the weighted harmonic mean of 90 and 30
+                             * degrees/s */
   assert_close(f.w[2], 9 / (5 / (M_PI / 2) + 4 / (M_PI / 6)), 1e-14);
   for (int i = 2; i <= 4; ++i) { /* another axis, and another, and the end */
     motion_frame(m, key[i], &f);
@@ -226,4 +227,4 @@ static void test_prescribed_bodies(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_refusals), cmocka_unit_test(test_prescribed_bodies))
+TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_errors), cmocka_unit_test(test_prescribed_bodies))

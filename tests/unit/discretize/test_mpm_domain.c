@@ -172,19 +172,19 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
 static void two_rough_steps(mpm_domain *d)
 {
   body        *b = mpm_domain_body(d);
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   for (int s = 0; s < 2; ++s) {
     const int64_t n = 3 * fixture_begin(b, 0.0, 1e-3);
     double       *v = fixture_vector(n), *g = fixture_vector(n), *y = fixture_vector(n), *m = fixture_vector(n), *blocks = fixture_vector(3 * n);
     assert_ok(b->ops->velocity(b, v));
     assert_ok(b->ops->mass(b, m));
-    assert_ok(b->ops->residual(b, v, g, true, &verdict));
+    assert_ok(b->ops->residual(b, v, g, true, &status));
     assert_ok(b->ops->tangent(b, g, y, s == 0));
     assert_ok(b->ops->block_diagonal(b, blocks));
     for (int64_t i = 0; i < n; ++i) v[i] += 1e-3 * (y[i] / m[i] - g[i] / fabs(blocks[3 * i + i % 3]));
-    assert_ok(b->ops->residual(b, v, g, false, &verdict));
-    assert_ok(b->ops->end_step(b, v, &verdict));
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_ok(b->ops->residual(b, v, g, false, &status));
+    assert_ok(b->ops->end_step(b, v, &status));
+    assert_int_equal(status.code, STEP_OK);
     double *all[] = {v, g, y, m, blocks};
     for (int a = 0; a < 5; ++a) memory_free(&all[a]);
   }
@@ -220,7 +220,7 @@ static void threads_do_not_change_bits(void **state)
   assert_no_leak();
 }
 
-/* State is what the field table holds: copied field by field into a fresh domain, the run goes on with the same bits. */
+/* The field table contains the complete state: copied field by field into a new domain, the run continues with the same bits. */
 static void fields_are_the_state(void **state)
 {
   (void)state;
@@ -319,8 +319,8 @@ static void contact_points_are_the_particles(void **state)
   }
 }
 
-/* A step that moves a particle by more than a cell, or inverts one, is refused and changes nothing. */
-static void refused_steps_change_nothing(void **state)
+/* A step that moves a particle by more than a cell, or inverts one, is rejected and changes nothing. */
+static void rejected_steps_change_nothing(void **state)
 {
   (void)state;
   mpm_domain   *d = fixture_cloud(&soft, 2, 300, 0.1, MPM_QUADRATIC, apic, no_gravity);
@@ -331,10 +331,10 @@ static void refused_steps_change_nothing(void **state)
   double       *v      = fixture_vector(3 * n);
   for (int64_t i = 0; i < n; ++i) v[3 * i] = 101.0;
   for (int kind = 0; kind < 2; ++kind) {
-    step_status verdict = {STEP_OK, NULL, -1};
-    assert_ok(b->ops->end_step(b, v, &verdict));
-    assert_int_equal(verdict.code, kind ? STEP_INVERTED : STEP_CFL_VIOLATED);
-    assert_non_null(verdict.body);
+    step_status status = {STEP_OK, NULL, -1};
+    assert_ok(b->ops->end_step(b, v, &status));
+    assert_int_equal(status.code, kind ? STEP_INVERTED : STEP_CFL_VIOLATED);
+    assert_non_null(status.body);
     void *after = snapshot(d, &bytes);
     assert_memory_equal(before, after, (size_t)bytes);
     memory_free(&after);
@@ -347,11 +347,11 @@ static void refused_steps_change_nothing(void **state)
   memory_free(&before);
   memory_free(&v);
   d->bodies.particles[0]->x[1][42] = 1e9;
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   int64_t      blocks;
-  assert_ok(b->ops->begin_step(b, 0.0, 1e-3, &blocks, &verdict));
-  assert_int_equal(verdict.code, STEP_OUT_OF_GRID);
-  assert_int_equal(verdict.where, 42);
+  assert_ok(b->ops->begin_step(b, 0.0, 1e-3, &blocks, &status));
+  assert_int_equal(status.code, STEP_OUT_OF_GRID);
+  assert_int_equal(status.where, 42);
   mpm_domain_destroy(&d);
   assert_no_leak();
 }
@@ -408,16 +408,16 @@ static void sand_tangent_is_the_derivative(void **state)
     for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 ? (i % 3 == 1 ? 0.1 * p->F[k][i] : 0.0) : i % 3 == 2 ? 1.05 : 0.95;
   double *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *plus = fixture_vector(n), *minus = fixture_vector(n);
   fixture_random(n, x, 2, 1.0);
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   const double eps = 1e-5;
-  assert_ok(b->ops->residual(b, v, y, true, &verdict));
+  assert_ok(b->ops->residual(b, v, y, true, &status));
   memset(y, 0, (size_t)n * sizeof *y);
   assert_ok(b->ops->tangent(b, x, y, false));
   for (int64_t i = 0; i < n; ++i) v[i] = eps * x[i];
-  assert_ok(b->ops->residual(b, v, plus, false, &verdict));
+  assert_ok(b->ops->residual(b, v, plus, false, &status));
   for (int64_t i = 0; i < n; ++i) v[i] = -eps * x[i];
-  assert_ok(b->ops->residual(b, v, minus, false, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(b->ops->residual(b, v, minus, false, &status));
+  assert_int_equal(status.code, STEP_OK);
   for (int64_t i = 0; i < n; ++i) plus[i] = (plus[i] - minus[i]) / (2.0 * eps);
   assert_close(distance(n, plus, y), 0.0, 1e-6);
   double *all[] = {v, x, y, plus, minus};
@@ -430,5 +430,5 @@ static void sand_tangent_is_the_derivative(void **state)
 TEST_MAIN(cmocka_unit_test_setup(free_fall_is_exact, setup), cmocka_unit_test_setup(steps_conserve_momentum, setup),
           cmocka_unit_test_setup(bar_vibrates_in_its_first_mode, setup), cmocka_unit_test_setup(walls_hold, setup),
           cmocka_unit_test_setup(threads_do_not_change_bits, setup), cmocka_unit_test_setup(fields_are_the_state, setup),
-          cmocka_unit_test_setup(contact_points_are_the_particles, setup), cmocka_unit_test_setup(refused_steps_change_nothing, setup),
+          cmocka_unit_test_setup(contact_points_are_the_particles, setup), cmocka_unit_test_setup(rejected_steps_change_nothing, setup),
           cmocka_unit_test_setup(forces_and_sources, setup), cmocka_unit_test_setup(sand_tangent_is_the_derivative, setup))

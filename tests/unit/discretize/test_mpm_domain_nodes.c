@@ -66,7 +66,7 @@ static void gradients_are_those_of_the_splines(void **state)
 }
 
 /* A block: on its faces the gradient points out of it; with a mirror through its middle, as without one. */
-static void the_way_out_is_outwards(void **state)
+static void outward_direction_is_correct(void **state)
 {
   (void)state;
   toy_constants k;
@@ -105,4 +105,4 @@ static void the_way_out_is_outwards(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(gradients_are_those_of_the_splines), cmocka_unit_test(the_way_out_is_outwards))
+TEST_MAIN(cmocka_unit_test(gradients_are_those_of_the_splines), cmocka_unit_test(outward_direction_is_correct))

@@ -19,10 +19,10 @@ static int setup(void **state)
 
 static void residual(mpm_domain *d, const double *v, double *g, bool with_tangent)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(g, 0, (size_t)(3 * d->grid->n_dofs) * sizeof *g);
-  assert_ok(d->base.ops->residual(&d->base, v, g, with_tangent, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(d->base.ops->residual(&d->base, v, g, with_tangent, &status));
+  assert_int_equal(status.code, STEP_OK);
 }
 static void product(mpm_domain *d, const double *x, double *y, bool is_transposed)
 {
@@ -30,7 +30,7 @@ static void product(mpm_domain *d, const double *x, double *y, bool is_transpose
   assert_ok(d->base.ops->tangent(&d->base, x, y, is_transposed));
 }
 
-/* What stands for the gradient of a weight: that of the spline, or of the affine transfer, w (x_i - x)/D. */
+/* The gradient of a weight: that of the spline, or of the affine transfer, w (x_i - x)/D. */
 static void node_slope(const mpm_grid *g, int64_t i, const double x[3], bool is_affine, double slope[3])
 {
   double       arm[3];
@@ -153,9 +153,9 @@ static void product_single(mpm_domain *d, const double *x, double *y)
   assert_ok(d->base.ops->tangent_single(&d->base, x, y));
 }
 
-/* Against the exact product: every term is rounded to 2^-24, and some hundred of them meet in a node. A cloud is dense enough for groups
- * of one vector and more; particles of every cell weigh in. */
-static void single_product_is_near(void **state)
+/* Against the exact product: every term is rounded to 2^-24, and a node sums some hundred of them. A cloud is dense enough for
+ * groups of one vector and more; particles of every cell contribute. */
+static void single_precision_product_is_accurate(void **state)
 {
   (void)state;
   enum { DENSE = 4000 };
@@ -224,9 +224,9 @@ static void internal_forces_balance(void **state)
     mpm_domain_set_affine_gradient(d, c >= 2);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *f = fixture_vector(3 * n), sum[3] = {0}, moment[3] = {0}, size = 0.0;
-    step_status  verdict = {STEP_OK, NULL, -1};
+    step_status  status = {STEP_OK, NULL, -1};
     fixture_random(3 * n, v, 1, 0.5);
-    assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &verdict));
+    assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &status));
     for (int64_t i = 0; i < n; ++i) {
       int64_t node[3];
       double  x[3], m[3];
@@ -245,7 +245,7 @@ static void internal_forces_balance(void **state)
       for (int k = 0; k < 9; ++k)
         for (int64_t i = 0; i < N; ++i) d->bodies.particles[b]->F[k][i] = k % 4 == 0;
     for (int64_t i = 0; i < n; ++i) v3_set(v + 3 * i, 3.0, -2.0, 1.0);
-    assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &verdict));
+    assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &status));
     assert_close(norm(3 * n, f) / size, 0.0, 1e-12);
     memory_free(&v);
     memory_free(&f);
@@ -254,8 +254,8 @@ static void internal_forces_balance(void **state)
   }
 }
 
-/* The verdict names the body and its smallest bad particle, on any number of threads. */
-static void bad_particles_are_named(void **state)
+/* The status names the body and its smallest bad particle, on any number of threads. */
+static void first_bad_particle_is_reported(void **state)
 {
   (void)state;
   for (int threads = 1; threads <= 3; ++threads) {
@@ -263,19 +263,19 @@ static void bad_particles_are_named(void **state)
     mpm_domain   *d = fixture_cloud(&elastic, 2, N, 0.1, MPM_QUADRATIC, apic, no_gravity);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *g = fixture_vector(3 * n);
-    step_status  verdict = {STEP_OK, NULL, -1};
+    step_status  status = {STEP_OK, NULL, -1};
     d->bodies.particles[1]->F[4][250] = -1.0;
     d->bodies.particles[1]->F[4][77]  = -1.0;
-    assert_ok(d->base.ops->residual(&d->base, v, g, true, &verdict));
-    assert_int_equal(verdict.code, STEP_INVERTED);
-    assert_int_equal(verdict.where, 77);
-    assert_string_equal(verdict.body, "block");
+    assert_ok(d->base.ops->residual(&d->base, v, g, true, &status));
+    assert_int_equal(status.code, STEP_INVERTED);
+    assert_int_equal(status.where, 77);
+    assert_string_equal(status.body, "block");
     d->bodies.particles[0]->F[4][123] = NAN;
-    verdict                    = (step_status){STEP_OK, NULL, -1};
-    assert_ok(d->base.ops->residual(&d->base, v, g, false, &verdict));
-    assert_int_equal(verdict.code, STEP_NOT_FINITE);
-    assert_int_equal(verdict.where, 123);
-    assert_string_equal(verdict.body, "bed");
+    status                    = (step_status){STEP_OK, NULL, -1};
+    assert_ok(d->base.ops->residual(&d->base, v, g, false, &status));
+    assert_int_equal(status.code, STEP_NOT_FINITE);
+    assert_int_equal(status.where, 123);
+    assert_string_equal(status.body, "bed");
     memory_free(&v);
     memory_free(&g);
     mpm_domain_destroy(&d);
@@ -285,6 +285,6 @@ static void bad_particles_are_named(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test_setup(residual_is_the_definition, setup), cmocka_unit_test_setup(tangent_is_the_derivative, setup),
-          cmocka_unit_test_setup(transposed_product_is_the_adjoint, setup), cmocka_unit_test_setup(single_product_is_near, setup),
+          cmocka_unit_test_setup(transposed_product_is_the_adjoint, setup), cmocka_unit_test_setup(single_precision_product_is_accurate, setup),
           cmocka_unit_test_setup(block_diagonal_is_the_diagonal, setup),
-          cmocka_unit_test_setup(internal_forces_balance, setup), cmocka_unit_test_setup(bad_particles_are_named, setup))
+          cmocka_unit_test_setup(internal_forces_balance, setup), cmocka_unit_test_setup(first_bad_particle_is_reported, setup))

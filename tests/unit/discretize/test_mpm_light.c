@@ -1,4 +1,5 @@
-/* Light nodes: who follows whom, that linear velocities survive it, that what moves is left alone, and that threads change nothing. */
+/* Light nodes: selection of dependent nodes and leaders, exact linear velocities, moving nodes stay independent, same bits on
+ * any number of threads. */
 #include "mpm_fixture.h"
 #include "discretize/mpm/mpm_light.h"
 
@@ -38,8 +39,8 @@ static bool is_light(const mpm_grid *g, int64_t i)
   return g->mass[i] < SHARE * heaviest;
 }
 
-/* Only light nodes follow, only others lead, and nobody who could follow is left out. */
-static void the_light_follow_the_heavy(void **state)
+/* Only light nodes are dependent, only others are leaders, and every node that can be dependent is. */
+static void light_nodes_depend_on_heavy_ones(void **state)
 {
   (void)state;
   for (int c = 0; c < 2; ++c) {
@@ -66,8 +67,8 @@ static void the_light_follow_the_heavy(void **state)
   }
 }
 
-/* Where two lead, a linear velocity is what the follower would have had; where one does, a constant is. */
-static void linear_velocities_survive(void **state)
+/* With two leaders, a linear velocity is reproduced exactly; with one, a constant is. */
+static void linear_velocities_are_exact(void **state)
 {
   (void)state;
   for (int c = 0; c < 2; ++c) {
@@ -94,9 +95,9 @@ static void linear_velocities_survive(void **state)
   }
 }
 
-/* Mirrors: what is held or mirrored neither follows nor leads, and who follows is bound as its leaders are, so that a velocity which
- * obeys the mirrors still does. A node on a plane is light only if its image in full would be. */
-static void mirrors_are_obeyed(void **state)
+/* Mirrors: constrained or mirrored nodes are neither dependent nor leaders. A dependent node has the constraints of its leaders,
+ * so a velocity that satisfies the mirrors still does. A node on a plane is light only if it would be with its full image. */
+static void mirrors_are_satisfied(void **state)
 {
   (void)state;
   for (int c = 0; c < 2; ++c) {
@@ -153,7 +154,7 @@ static int64_t light_in_bar(bool is_half)
   mpm_domain_destroy(&d);
   return n_light;
 }
-static void half_a_bar_is_as_light_as_the_whole(void **state)
+static void half_a_bar_has_the_light_nodes_of_the_whole(void **state)
 {
   (void)state;
   const int64_t whole = light_in_bar(false);
@@ -162,7 +163,7 @@ static void half_a_bar_is_as_light_as_the_whole(void **state)
   assert_no_leak();
 }
 
-static void nobody_follows_unless_asked(void **state)
+static void no_dependent_nodes_by_default(void **state)
 {
   (void)state;
   const body_dependent_block *f;
@@ -172,15 +173,16 @@ static void nobody_follows_unless_asked(void **state)
   assert_no_leak();
 }
 
-/* With a limit those follow, of those that do without, who are slow and have slow leaders; and the same ones lead them. */
-static void what_moves_is_left_alone(void **state)
+/* With a speed limit, the dependent nodes are those that are slow and have slow leaders, a subset of those without limit; their
+ * leaders are the same. */
+static void moving_nodes_stay_independent(void **state)
 {
   (void)state;
   const double gravity[3] = {0, 6.0, -8.0}, h = 0.1, dt = 2e-2, rest = 0.8 * sqrt(10.0 * h), own = rest + 2.0 * 10.0 * dt;
   for (int c = 0; c < 2; ++c) {
     const body_dependent_block *all, *f;
     mpm_domain          *d       = fixture_cloud(&stuff, 2, N, h, kernels[c], apic, gravity);
-    int64_t              m = 0, count[3] = {0, 0, 0}; /* who follow, are too fast themselves, have leaders that are */
+    int64_t              m = 0, count[3] = {0, 0, 0}; /* dependent; too fast themselves; with fast leaders */
     mpm_domain_set_light_nodes(d, SHARE, INFINITY);
     fixture_begin(&d->base, 0.0, dt);
     const int64_t n = d->base.ops->followers(&d->base, &all);
@@ -230,9 +232,9 @@ static void threads_change_nothing(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(the_light_follow_the_heavy), cmocka_unit_test(linear_velocities_survive),
-                                     cmocka_unit_test(mirrors_are_obeyed), cmocka_unit_test(half_a_bar_is_as_light_as_the_whole),
-                                     cmocka_unit_test(nobody_follows_unless_asked), cmocka_unit_test(what_moves_is_left_alone),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(light_nodes_depend_on_heavy_ones), cmocka_unit_test(linear_velocities_are_exact),
+                                     cmocka_unit_test(mirrors_are_satisfied), cmocka_unit_test(half_a_bar_has_the_light_nodes_of_the_whole),
+                                     cmocka_unit_test(no_dependent_nodes_by_default), cmocka_unit_test(moving_nodes_stay_independent),
                                      cmocka_unit_test(threads_change_nothing)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

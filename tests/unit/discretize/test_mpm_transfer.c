@@ -182,7 +182,7 @@ static void apic_conserves(void **state)
 }
 
 /* Splines reproduce affine fields: v = a + A x comes back as v(x_p) and C = A. */
-static void affine_fields_survive(void **state)
+static void affine_fields_are_reproduced(void **state)
 {
   (void)state;
   const double a[3] = {0.3, -0.2, 0.5}, A[9] = {1.0, 2.0, -3.0, 0.5, -1.5, 2.5, -0.7, 0.9, 0.4};
@@ -252,5 +252,5 @@ static void order_of_particles_does_not_matter(void **state)
 
 TEST_MAIN(cmocka_unit_test_setup(grid_layout_is_sound, setup), cmocka_unit_test_setup(to_grid_is_the_definition, setup),
           cmocka_unit_test_setup(to_particles_is_the_definition, setup), cmocka_unit_test_setup(apic_conserves, setup),
-          cmocka_unit_test_setup(affine_fields_survive, setup), cmocka_unit_test_setup(pure_flip_keeps_velocities, setup),
+          cmocka_unit_test_setup(affine_fields_are_reproduced, setup), cmocka_unit_test_setup(pure_flip_keeps_velocities, setup),
           cmocka_unit_test_setup(order_of_particles_does_not_matter, setup))

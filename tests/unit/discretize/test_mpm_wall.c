@@ -34,8 +34,8 @@ static mpm_domain *ring(const material *m, int n, double from, double u, double 
   return d;
 }
 
-/* More than once around: velocity and strain stay as they were, nobody is lost. */
-static void a_ring_glides(void **state)
+/* Several periods: velocity and strain are unchanged, and no particle is lost. */
+static void periodic_motion_is_unchanged(void **state)
 {
   (void)state;
   const material m = toy_material(1000.0, 2e4, 3e4, 0.0, &soft_constants);
@@ -53,7 +53,7 @@ static void a_ring_glides(void **state)
 }
 
 /* Momentum stays while a wave runs over the seam, and energy only decays. */
-static void a_wave_crosses_the_seam(void **state)
+static void wave_crosses_the_periodic_boundary(void **state)
 {
   (void)state;
   const material m = toy_material(1000.0, 2e4, 3e4, 0.0, &soft_constants);
@@ -72,6 +72,6 @@ static void a_wave_crosses_the_seam(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_ring_glides), cmocka_unit_test(a_wave_crosses_the_seam)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(periodic_motion_is_unchanged), cmocka_unit_test(wave_crosses_the_periodic_boundary)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Bodies made of nodes, whatever pulls at them: contact points, the assembled matrix, holds that move, steps and totals. */
+/* Bodies made of nodes, for any loads: contact points, the assembled matrix, moving constraints, steps and totals. */
 #include "nodal_fixture.h"
 #include "vector_field_fixture.h"
 #include "core/quaternion.h"
@@ -44,10 +44,10 @@ static void destroy(body *b)
 static void begin(body *b, double t, double dt)
 {
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(b->ops->begin_step(b, t, dt, &n_blocks, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(b->ops->begin_step(b, t, dt, &n_blocks, &status));
   assert_int_equal(n_blocks, 512);
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_int_equal(status.code, STEP_OK);
 }
 
 /* Every node of the surface is a contact point, once, within its cluster's ball, and moves as its node does; clusters are small. */
@@ -138,8 +138,8 @@ static void test_assembly(void **unused)
   assert_no_leak();
 }
 
-/* Held nodes follow a screw motion exactly, step after step; of two holds of a component the later one counts. */
-static void test_moving_holds(void **unused)
+/* Constrained nodes follow a screw motion exactly, step after step; of two constraints of a component the later one applies. */
+static void test_moving_constraints(void **unused)
 {
   (void)unused;
   nodal_body       *n;
@@ -167,13 +167,13 @@ static void test_moving_holds(void **unused)
   for (int step = 0; step < 3; ++step) {
     const int64_t *dof;
     const double  *wanted;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     begin(b, step * dt, dt);
     assert_int_equal(b->ops->prescribed(b, &dof, &wanted), 10);
     const double before = n->x[300] - n->rest[300], now = dt * (step + 1);
     memset(v, 0, sizeof v);
     for (int i = 0; i < 10; ++i) v[dof[i]] = wanted[i];
-    assert_ok(b->ops->end_step(b, v, &verdict));
+    assert_ok(b->ops->end_step(b, v, &status));
     const double angle = 2.0 * dt * (step + 1);
     for (int i = 0; i < 3; ++i) {
       const int64_t at = 3 * (i == 0 ? 7 : i == 1 ? 400 : 63);
@@ -184,7 +184,7 @@ static void test_moving_holds(void **unused)
     }
     assert_close(n->x[300], n->rest[300] + 0.2 * now + n->rest[300] * now * now + 10.0 * before, 1e-14);
     assert_close(n->x[301], n->rest[301], 0.0); /* only along x */
-    assert_memory_equal(n->x, n->rest, 3 * sizeof(double)); /* node 0 is free, and was told to stay */
+    assert_memory_equal(n->x, n->rest, 3 * sizeof(double)); /* node 0 is free and has zero velocity */
   }
   destroy(b);
   assert_no_leak();
@@ -199,7 +199,7 @@ static void test_totals_and_step(void **unused)
   const double  w[3] = {0.0, 0.0, 3.0}, u[3] = {1.0, -2.0, 0.5}, gravity[3] = {0.0, 0.0, -9.81};
   static double v[1536], scale[1536];
   body_totals   sum;
-  step_status  verdict = {STEP_OK, NULL, -1};
+  step_status  status = {STEP_OK, NULL, -1};
   assert_ok(nodal_body_finish(n));
   for (int i = 0; i < 512; ++i) {
     const double arm[3] = {n->x[3 * i] - 0.5, n->x[3 * i + 1] - 0.5, n->x[3 * i + 2] - 0.5};
@@ -224,7 +224,7 @@ static void test_totals_and_step(void **unused)
   assert_ok(b->ops->mass(b, scale));
   for (int i = 0; i < 1536; ++i) assert_close(scale[i], 2.0, 0.0);
   for (int i = 0; i < 1536; ++i) v[i] = 0.5 * i;
-  assert_ok(b->ops->end_step(b, v, &verdict));
+  assert_ok(b->ops->end_step(b, v, &status));
   for (int i = 0; i < 1536; ++i) assert_close(n->x[i], n->rest[i] + 0.125 * i, 1e-13);
   assert_memory_equal(v, n->v, sizeof v);
   destroy(b);
@@ -254,11 +254,11 @@ static void test_free_fall(void **unused)
   v[3] += 1e-3;
   residual(n, v, g, false);
   assert_true(fabs(g[3]) > 1e-4);
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   v[3 * 77 + 1]        = NAN;
-  assert_ok(b->ops->residual(b, v, g, false, &verdict));
-  assert_int_equal(verdict.code, STEP_NOT_FINITE);
-  assert_int_equal(verdict.where, 77);
+  assert_ok(b->ops->residual(b, v, g, false, &status));
+  assert_int_equal(status.code, STEP_NOT_FINITE);
+  assert_int_equal(status.where, 77);
   destroy(b);
   assert_no_leak();
 }
@@ -271,8 +271,8 @@ static void hold_node(nodal_body *n, int32_t node)
   assert_ok(nodal_body_add_constraint(n, &held));
 }
 
-/* V and W from wanted changes of momenta and the inertia about the centre of mass: the totals then change by those, to rounding, about any
- * point; about another centre by what the header says. One held component, and nothing changes. */
+/* V and W from given changes of momenta and the inertia about the centre of mass: the totals change by these, to rounding, about
+ * any point; about another centre as defined in the header. With one constrained component, nothing changes. */
 static void test_rigid_velocity(void **unused)
 {
   (void)unused;
@@ -298,7 +298,7 @@ static void test_rigid_velocity(void **unused)
     assert_close(after.angular_momentum[k] - before.angular_momentum[k], wanted_L[k] + moved[k], eps);
   }
 
-  /* About a point beside it: d x V + I W about that point, and m V + W x d. */
+  /* About another point at d: d x V + I W about that point, and m V + W x d. */
   before = after;
   v3_set(away, 2.0, -1.0, 0.5);
   nodal_body_inertia(n, away, inertia);
@@ -329,5 +329,5 @@ static void test_rigid_velocity(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_holds), cmocka_unit_test(test_totals_and_step),
+TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_constraints), cmocka_unit_test(test_totals_and_step),
           cmocka_unit_test(test_free_fall), cmocka_unit_test(test_rigid_velocity))

@@ -91,14 +91,14 @@ static void test_forces(void **unused)
   material    *mat;
   nodal_body  *b;
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   state = 2;
   make(&material_law_neo_hookean, 3, 0.1, 0.0, &mat, &b);
   assert_ok(nodal_body_finish(b));
   const int n = 3 * (int)b->n_nodes;
   double   *zero = calloc((size_t)n, sizeof *zero), *g = malloc(sizeof *g * (size_t)n);
   random_state(b, 0.01, 0.0);
-  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 1.0, &n_blocks, &verdict));
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 1.0, &n_blocks, &status));
   check_balance(b);
   /* E03: uniform strain leaves inner nodes in balance, a rotation all of them. */
   const double A[9] = {1.1, 0.2, -0.1, 0.0, 0.9, 0.15, 0.05, 0.1, 1.05};
@@ -129,7 +129,7 @@ static void test_damping(void **unused)
   material    *mat;
   nodal_body  *b;
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   state = 3;
   make(&material_law_fixed_corotated, 2, 0.1, 0.05, &mat, &b);
   assert_ok(nodal_body_finish(b));
@@ -145,7 +145,7 @@ static void test_damping(void **unused)
       v3_axpy(v + i, 1.0, u);
       for (int k = 0; k < 3 && pass == 0; ++k) v[i + k] = uniform(-1.0, 1.0);
     }
-    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &verdict));
+    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &status));
     residual(b, zero, g0, false);
     residual(b, v, g, false);
     for (int i = 0; i < n; ++i) {
@@ -171,7 +171,7 @@ static void test_holds_colors_threads(void **unused)
   material      *mat;
   nodal_body    *b;
   int64_t        n_blocks;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   nodal_constraint     held = {.n = 2, .axis = {true, false, true}};
   const int64_t *dof;
   const double  *velocity;
@@ -182,7 +182,7 @@ static void test_holds_colors_threads(void **unused)
   assert_ok(nodal_body_add_constraint(b, &held));
   assert_ok(nodal_body_finish(b));
   random_state(b, 0.02, 1.0);
-  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &verdict));
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &status));
   assert_int_equal(b->base.ops->prescribed(&b->base, &dof, &velocity), 4);
   const int64_t expected[4] = {9, 11, 21, 23};
   for (int i = 0; i < 4; ++i) {

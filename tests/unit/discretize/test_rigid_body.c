@@ -55,7 +55,7 @@ static void test_mass(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   static const struct {
@@ -142,17 +142,17 @@ static void test_tangent(void **state)
   for (int rotation = 0; rotation < 2; ++rotation)
     for (int has_anchors = 0; has_anchors < 2; ++has_anchors) {
       document       *doc = NULL;
-      step_status    verdict = {0};
+      step_status    status = {0};
       int64_t         n;
       double          v[6], H[6][6], error[2] = {0}, size = 0.0, diagonal[18] = {0};
       assert_ok(document_create(&doc));
       rigid_body     *b   = tumbling(rotation, has_anchors, doc);
       const body_ops *ops = b->base.ops;
       for (int i = 0; i < 3; ++i) (void)rigid_advance(b, 0.0, 0.05); /* away from the identity */
-      assert_ok(ops->begin_step(&b->base, 0.0, 0.1, &n, &verdict));
+      assert_ok(ops->begin_step(&b->base, 0.0, 0.1, &n, &status));
       for (int i = 0; i < 6; ++i) v[i] = sample(i, 3.0);
       double g[6] = {0};
-      assert_ok(ops->residual(&b->base, v, g, true, &verdict));
+      assert_ok(ops->residual(&b->base, v, g, true, &status));
       for (int j = 0; j < 6; ++j) {
         double x[6] = {0}, y[6] = {0}, yt[6] = {0};
         x[j] = 1.0;
@@ -171,8 +171,8 @@ static void test_tangent(void **state)
           double p[6], m[6], gp[6] = {0}, gm[6] = {0};
           memcpy(p, v, sizeof v), memcpy(m, v, sizeof v);
           p[j] += h, m[j] -= h;
-          assert_ok(ops->residual(&b->base, p, gp, false, &verdict));
-          assert_ok(ops->residual(&b->base, m, gm, false, &verdict));
+          assert_ok(ops->residual(&b->base, p, gp, false, &status));
+          assert_ok(ops->residual(&b->base, m, gm, false, &status));
           for (int i = 0; i < 6; ++i) error[pass] = fmax(error[pass], fabs((gp[i] - gm[i]) / (2 * h) - H[i][j]) / size);
         }
       }
@@ -210,10 +210,10 @@ static void test_frame(void **state)
       assert_close(turn[2], f.Jl[3 + j], 1e-8);
       assert_close(turn[3], f.Jl[6 + j], 1e-8);
     }
-    step_status verdict = {0};
+    step_status status = {0};
     int64_t      n;
-    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n, &verdict));
-    assert_ok(b->base.ops->end_step(&b->base, vu, &verdict));
+    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n, &status));
+    assert_ok(b->base.ops->end_step(&b->base, vu, &status));
     rigid_body_frame(b, NULL, 0.0, &p);
     for (int i = 0; i < 9; ++i) assert_close(p.R[i], f.R[i], 1e-15);
     for (int i = 0; i < 3; ++i) assert_close(p.c[i], f.c[i], 0.0);
@@ -365,14 +365,14 @@ static void test_points_and_fields(void **state)
   (void)state;
   document    *doc = NULL;
   field_table *table = NULL;
-  step_status verdict = {0};
+  step_status status = {0};
   int64_t      n, at = 0;
   double       mean_radius = 0.0;
   assert_ok(document_create(&doc));
   rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, surface_spacing: 0.1, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}, "
                                   "angular_velocity: [1, 2, 3]}", 1.0, doc, NULL);
   for (int i = 0; i < 5; ++i) (void)rigid_advance(b, 0.0, 0.1);
-  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.1, &n, &verdict));
+  assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.1, &n, &status));
   assert_ok(field_table_create(&table));
   assert_ok(b->base.ops->fields(&b->base, table));
   field_group *g = field_table_find_group(table, "bodies/b");
@@ -401,9 +401,9 @@ static void test_points_and_fields(void **state)
   assert_int_equal(at, b->n_vertices);
   assert_true(mean_radius < 0.55); /* the whole torus has 1.3 */
   double v[6] = {0, 0, NAN, 0, 0, 0}, residual[6] = {0};
-  assert_ok(b->base.ops->residual(&b->base, v, residual, false, &verdict));
-  assert_int_equal(verdict.code, STEP_NOT_FINITE);
-  assert_string_equal(verdict.body, "b");
+  assert_ok(b->base.ops->residual(&b->base, v, residual, false, &status));
+  assert_int_equal(status.code, STEP_NOT_FINITE);
+  assert_string_equal(status.body, "b");
   field_table_destroy(&table);
   body *base = &b->base;
   base->ops->destroy(&base);
@@ -411,7 +411,8 @@ static void test_points_and_fields(void **state)
   assert_no_leak();
 }
 
-/* Turned by a quarter about the centre of mass and shifted: every point of the body goes where that says, velocities stay. */
+/* Rotated by a quarter turn about the centre of mass and shifted: every point of the body moves accordingly, velocities do not
+ * change. */
 static void test_displace(void **state)
 {
   (void)state;
@@ -439,6 +440,6 @@ static void test_displace(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_refusals), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
+TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
           cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin),
           cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))

@@ -219,7 +219,7 @@ static void test_ring(void **unused)
   assert_no_leak();
 }
 
-/* A step is the same when everything is turned: rod, gravity, the motion of the clamp, what is held. */
+/* A rotated step is the same step: rod, gravity, the motion of the clamp, constraints. */
 static void test_frame_indifference(void **unused)
 {
   (void)unused;
@@ -336,7 +336,7 @@ static void test_driven_twist(void **unused)
   assert_no_leak();
 }
 
-/* Velocities of spots: nodes against where they go; points beside the axis when all turns as one rigid piece. */
+/* Velocities of contact places: nodes against their displacement; points off the axis in a rigid rotation of the whole rod. */
 static void test_spots(void **unused)
 {
   (void)unused;

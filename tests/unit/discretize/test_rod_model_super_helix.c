@@ -232,7 +232,7 @@ static void test_published_velocity(void **unused)
   assert_no_leak();
 }
 
-/* Where the curve and a point beside it go, that is fixed to a section. */
+/* Displacement of the curve and of a point off the axis that is fixed to a section. */
 static void test_point_jacobian(void **unused)
 {
   (void)unused;

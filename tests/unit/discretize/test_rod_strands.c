@@ -134,8 +134,8 @@ static void sections(void **unused)
   assert_no_leak();
 }
 
-/* Held nodes are told where to be, component by component; in every model whose nodes are unknowns. */
-static void holds(void **unused)
+/* Constrained nodes have their prescribed positions, component by component; in every model whose unknowns are nodes. */
+static void constrained_nodes_have_prescribed_positions(void **unused)
 {
   (void)unused;
   static const char *const models[] = {"discrete_elastic_rod", "mass_spring", "corde"};
@@ -206,4 +206,4 @@ static void mistakes(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse), cmocka_unit_test(sections), cmocka_unit_test(holds), cmocka_unit_test(mistakes))
+TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse), cmocka_unit_test(sections), cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))

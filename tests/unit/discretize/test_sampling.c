@@ -1,4 +1,4 @@
-/* Filling shapes with points: inside, exact volume, wanted count, distances, uniform density, same points every time. */
+/* Filling shapes with points: inside, exact volume, requested count, distances, uniform density, the same points every time. */
 #include "core/math3.h"
 #include "core/team.h"
 #include "discretize/particles/sampling.h"
@@ -123,7 +123,8 @@ static void test_blue_noise(void **state)
   }
   assert_true(nearest > 0.885 * unit); /* a random pattern has 0.55 on average and no least distance */
   assert_true(mean_nearest < 1.0 * unit);
-  assert_close((double)n_core / (double)n, 0.5, 0.015); /* half the volume holds half the points: no crowding at the surface */
+  assert_close((double)n_core / (double)n, 0.5, 0.015); /* half the volume contains half the points: no higher density at the
+                                                         * surface */
   for (int k = 0; k < 3; ++k) assert_close(mean[k], 0.5, 4e-3);
   team_set_threads(2);
   assert_ok(sampling_fill(ball, zero, one, volume, &o, &n_again, again, &each));
@@ -139,7 +140,7 @@ static void test_blue_noise(void **state)
   assert_no_leak();
 }
 
-/* Two parts that do not touch are both filled, and the wanted count is met over a range of densities. */
+/* Two separate regions are both filled, and the requested count is reached over a range of densities. */
 static void test_parts_and_counts(void **state)
 {
   (void)state;
@@ -163,7 +164,7 @@ static void test_parts_and_counts(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const double     infinite[3] = {INFINITY, 1, 1}, tiny[3] = {1e-9, 1e-9, 1e-9};
@@ -196,4 +197,4 @@ static void test_refusals(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_cells), cmocka_unit_test(test_blue_noise), cmocka_unit_test(test_parts_and_counts),
-          cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_errors))

@@ -11,8 +11,8 @@ typedef struct {
 } parameters;
 static const parameters jelly = {1000.0, 1e4, 0.3};
 
-/* A unit cube of `cells` cells along each edge, vertices moved by up to `jitter` cells, those of the surface only if said so. Without mass to
- * speak of: what is solved for is an equilibrium. */
+/* A unit cube of `cells` cells along each edge, vertices displaced by up to `jitter` cells, those of the surface only if
+ * requested. The mass is negligible: the solution is an equilibrium. */
 typedef struct {
   tet_mesh   *mesh;
   material   *mat;
@@ -57,12 +57,12 @@ static void cube_destroy(cube *c)
 static void internal(cube *c, double *g)
 {
   int64_t      n_blocks;
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(c->b->base.ops->begin_step(&c->b->base, 0.0, 1.0, &n_blocks, &verdict));
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(c->b->base.ops->begin_step(&c->b->base, 0.0, 1.0, &n_blocks, &status));
   residual(c->b, c->b->v, g, true); /* v is zero */
 }
 
-/* What is left of `load` (NULL: none) after the inner forces, on inner vertices; its largest component. */
+/* Residual of `load` (NULL: none) and the inner forces at inner vertices; its largest component. */
 static double imbalance(cube *c, const double *load, double *r)
 {
   double largest = 0.0;
@@ -173,9 +173,10 @@ static void test_patch(void **unused)
 
 static const double amplitude[3] = {0.08, -0.05, 0.06};
 
-/* u_i = amplitude_i s, s = sin(pi x) sin(pi y) sin(pi z): zero on the surface. u [3], F [9] and the force per volume that holds it, -Div P of
+/* u_i = amplitude_i s, s = sin(pi x) sin(pi y) sin(pi z): zero on the surface. u [3], F [9] and the force per volume in equilibrium with
+ * it, -Div P of
  *   P = mu F + (lambda log J - mu) F^-T
- * with H_ikj = amplitude_i d^2 s / dX_k dX_j; derived by hand, nothing of the program in it. u, F or force may be NULL. */
+ * with H_ikj = amplitude_i d^2 s / dX_k dX_j; derived by hand, without code of the program. u, F or force may be NULL. */
 static void manufactured(double mu, double lambda, const double X[3], double *u, double *F_out, double *force)
 {
   double sine[3], cosine[3], s1[3], s2[9], F[9], inverse[9];

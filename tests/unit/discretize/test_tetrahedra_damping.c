@@ -64,10 +64,10 @@ static void begin(pair *p, const double *x)
 {
   for (int k = 0; k < 2; ++k) {
     nodal_body  *b       = k ? p->damped : p->bare;
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     int64_t      n_blocks;
     memcpy(b->x, x, (size_t)p->n * sizeof *x);
-    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &verdict));
+    assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &status));
   }
 }
 
@@ -115,8 +115,8 @@ static void test_tangent(void **unused)
   assert_no_leak();
 }
 
-/* What a form is derived from, for one element at deformation F moving at the rate L = F': the power v.K v, by formulas that know
- * nothing of nodes. */
+/* Definition of a damping form for one element at deformation F with the rate L = F': the power v.K v, by formulas without
+ * nodes. */
 static double power(nodal_damping_form form, const material *m, double volume, const double F[9], const double L[9])
 {
   double mu, lambda, D[9], E[9], R[9], sum = 0.0;
@@ -171,9 +171,9 @@ static void eigenvalues(const double K[144], double lambda[12])
   assert_int_equal(info, 0);
 }
 
-/* One element in states of every sort: v.K v is the power that the form says, for random v; K is symmetric, and its gradient in v
- * is the force; no eigenvalue is negative, and six are zero: three translations and three infinitesimal rotations (of a flat
- * element more). */
+/* One element in various states: v.K v equals the power of the form, for random v; K is symmetric, and its gradient in v is the
+ * force; no eigenvalue is negative, and six are zero: three translations and three infinitesimal rotations (more for a flat
+ * element). */
 static void test_one_element(void **unused)
 {
   (void)unused;
@@ -198,7 +198,7 @@ static void test_one_element(void **unused)
       dense(&p, K);
       for (int i = 0; i < 144; ++i) largest = fmax(largest, fabs(K[i]));
       for (int i = 0; i < 144; ++i)
-        assert_close(K[i], K[12 * (i % 12) + i / 12], 1e-14 * largest); /* of the elastic tangent beside it */
+        assert_close(K[i], K[12 * (i % 12) + i / 12], 1e-14 * largest); /* of the elastic tangent next to it */
       for (int i = 0; i < 12; ++i) v[i] = uniform(-1.0, 1.0);
       damping_force(&p, v, f);
       double moving[9];
@@ -356,8 +356,8 @@ static void polar_torque(const pair *p, const double *x, const double *v, double
   }
 }
 
-/* In deformed states all keep linear momentum; spatial and green angular momentum, and they do nothing to a rigid motion. Polar has
- * a torque: the one that its formula says, and half of it for half the strain. */
+/* In deformed states all forms conserve linear momentum; spatial and green also angular momentum, and they are zero for a rigid
+ * motion. Polar has a torque: that of its formula, and half of it for half the strain. */
 static void test_momenta(void **unused)
 {
   (void)unused;
@@ -444,7 +444,7 @@ static void test_threads(void **unused)
 
 /* ---- keys -------------------------------------------------------------------------------------------------------------------- */
 
-/* beta of a ratio at a frequency: ratio = beta omega / 2. Refusals: tests/integration/test_bad_input.sh. */
+/* beta of a ratio at a frequency: ratio = beta omega / 2. Errors: tests/integration/test_bad_input.sh. */
 static void test_beta(void **unused)
 {
   (void)unused;

@@ -1,4 +1,4 @@
-/* Vector fields over matter: values and gradients against closed forms, and refusals. */
+/* Vector fields over matter: values and gradients against closed forms, and errors. */
 #include "core/math3.h"
 #include "test.h"
 #include "vector_field_fixture.h"

@@ -28,14 +28,14 @@ static const known_case CASES[] = {
     {"falls on the face, separated", false, {.25, .25, 1, TRIANGLE}, {.25, .25, -1, TRIANGLE}, .25, .375},
     {"stops just above", false, {.25, .25, 1, TRIANGLE}, {.25, .25, .125, TRIANGLE}, .0625, -1},
     {"arrives at the end of the step", false, {.25, .25, 1, TRIANGLE}, {.25, .25, 0, TRIANGLE}, 0, 1},
-    {"falls beside", false, {.75, .75, 1, TRIANGLE}, {.75, .75, -1, TRIANGLE}, 0, -1},
-    {"falls beside, within the separation", false, {-.375, .5, 1, TRIANGLE}, {-.375, .5, -1, TRIANGLE}, .625, .25},
+    {"falls past it", false, {.75, .75, 1, TRIANGLE}, {.75, .75, -1, TRIANGLE}, 0, -1},
+    {"falls past it, within the separation", false, {-.375, .5, 1, TRIANGLE}, {-.375, .5, -1, TRIANGLE}, .625, .25},
     {"falls on a corner", false, {1, 0, 1, TRIANGLE}, {1, 0, -3, TRIANGLE}, 0, .25},
     {"falls on an edge", false, {.5, .5, 1, TRIANGLE}, {.5, .5, -3, TRIANGLE}, 0, .25},
     {"touches from the start", false, {.25, .25, 0, TRIANGLE}, {.25, .25, 1, TRIANGLE}, 0, 0},
     {"rests on the face", false, {.25, .25, 0, TRIANGLE}, {.25, .25, 0, TRIANGLE}, 0, 0},
     {"rests above the face", false, {.25, .25, .5, TRIANGLE}, {.25, .25, .5, TRIANGLE}, .25, -1},
-    {"rests beside in the plane", false, {2, 2, 0, TRIANGLE}, {2, 2, 0, TRIANGLE}, 0, -1},
+    {"rests next to it in the plane", false, {2, 2, 0, TRIANGLE}, {2, 2, 0, TRIANGLE}, 0, -1},
     {"runs into an edge within the plane", false, {.25, -1, 0, TRIANGLE}, {.25, 1, 0, TRIANGLE}, 0, .5},
     {"passes by within the plane", false, {-1, 3, 0, TRIANGLE}, {3, -.5, 0, TRIANGLE}, 0, -1},
     {"a triangle that is a line", false, {.5, 0, 1, 0, 0, 0, 1, 0, 0, 2, 0, 0}, {.5, 0, -1, 0, 0, 0, 1, 0, 0, 2, 0, 0}, 0, .5},
@@ -64,7 +64,7 @@ static const known_case CASES[] = {
     {"crossing edges, separated", true, {-1, 0, 1, 1, 0, 1, 0, -1, 0, 0, 1, 0}, {-1, 0, -1, 1, 0, -1, 0, -1, 0, 0, 1, 0}, .5, .25},
     {"lines cross, edges do not", true, {2, 0, 1, 3, 0, 1, 0, -1, 0, 0, 1, 0}, {2, 0, -1, 3, 0, -1, 0, -1, 0, 0, 1, 0}, 0, -1},
     {"parallel edges", true, {0, 0, 1, 1, 0, 1, .5, 0, 0, 2, 0, 0}, {0, 0, -3, 1, 0, -3, .5, 0, 0, 2, 0, 0}, 0, .25},
-    {"parallel edges beside each other",
+    {"parallel edges next to each other",
      true,
      {0, 0, 1, 1, 0, 1, 1.5, 0, 0, 2, 0, 0},
      {0, 0, -3, 1, 0, -3, 1.5, 0, 0, 2, 0, 0},
@@ -73,7 +73,7 @@ static const known_case CASES[] = {
     {"in line, head on", true, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0}, 0, .5},
     {"in line, separated", true, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0}, .5, .25},
     {"in line, away", true, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, {-2, 0, 0, -1, 0, 0, 2, 0, 0, 3, 0, 0}, .5, -1},
-    {"ends meet", true, {0, 0, 1, 1, 1, 1, 0, 0, 0, 1, -1, 0}, {0, 0, -1, 1, 1, -1, 0, 0, 0, 1, -1, 0}, 0, .5},
+    {"ends collide", true, {0, 0, 1, 1, 1, 1, 0, 0, 0, 1, -1, 0}, {0, 0, -1, 1, 1, -1, 0, 0, 0, 1, -1, 0}, 0, .5},
     {"within a plane", true, {0, 0, 0, 1, 0, 0, -1, 1, 0, .5, 2, 0}, {0, 0, 0, 1, 0, 0, -1, -3, 0, .5, -2, 0}, 0, 5.0 / 12},
     {"an edge that is a point", true, {0, 0, 1, 0, 0, 1, -1, 0, 0, 1, 0, 0}, {0, 0, -1, 0, 0, -1, -1, 0, 0, 1, 0, 0}, 0, .5},
     {"share an end", true, {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0}, 0, 0},
@@ -367,7 +367,7 @@ static void powers_of_two_change_no_bit(void **unused)
 
 /* ---- special cases ---- */
 
-static void what_is_no_number_collides(void **unused)
+static void non_finite_input_counts_as_collision(void **unused)
 {
   (void)unused;
   for (int k = 0; k < 24; ++k)
@@ -387,7 +387,7 @@ static void what_is_no_number_collides(void **unused)
 }
 
 /* Rotating features that are close and never touch: the number of intervals must stay bounded. */
-static void close_passes_take_few_pieces(void **unused)
+static void close_passes_take_few_subdivisions(void **unused)
 {
   (void)unused;
   int worst = 0;
@@ -435,7 +435,7 @@ static void edges_that_are_almost_parallel(void **unused)
 }
 
 /* The box tests lose no collision: neither exact ones nor approaches to the given distance. */
-static void boxes_hide_nothing(void **unused)
+static void bounding_boxes_miss_no_collision(void **unused)
 {
   (void)unused;
   int n_apart = 0, n_found = 0, n_more = 0;
@@ -487,7 +487,7 @@ static void tolerances_make_no_collisions(void **unused)
   assert_true(n[0][0] > 400 && n[0][1] > 400 && n[1][1] > 400 && passes > 400);
 }
 
-TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(boxes_hide_nothing), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
+TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(bounding_boxes_miss_no_collision), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
           cmocka_unit_test(agrees_with_quadruple_precision), cmocka_unit_test(keeps_the_separation), cmocka_unit_test(symmetries),
-          cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(what_is_no_number_collides),
-          cmocka_unit_test(close_passes_take_few_pieces))
+          cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(non_finite_input_counts_as_collision),
+          cmocka_unit_test(close_passes_take_few_subdivisions))

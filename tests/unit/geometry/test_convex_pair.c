@@ -258,8 +258,8 @@ static void pair(const shape *s, const double *cs, const shape *t, const double 
   convex_pair_touches(&a.pose, &b.pose, margin, out);
 }
 
-/* Two parallel cylinders or capsules touch at both ends of their overlap, a cylinder lying on a plane or face touches along a line,
- * a standing one at more than three points. Boxes edge to edge, and boxes that pass each other with flush sides. */
+/* Two parallel cylinders or capsules touch at both ends of their overlap. A cylinder lying on a plane or face touches along a
+ * line, an upright one at more than three points. Boxes edge to edge, and boxes that pass each other with flush sides. */
 static void test_special(void **state)
 {
   (void)state;

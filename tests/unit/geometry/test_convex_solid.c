@@ -13,7 +13,7 @@ static shape *create(const shape_spec *spec, double spacing)
   shape       *s = NULL;
   assert_ok(diagnostics_create(&d));
   assert_ok(shape_create(spec, NULL, "bodies.b.shape", d, spacing, &s));
-  if (diagnostics_count(d)) fail_msg("refused: %s", diagnostics_text(d, 0));
+  if (diagnostics_count(d)) fail_msg("rejected: %s", diagnostics_text(d, 0));
   diagnostics_destroy(&d);
   return s;
 }

@@ -22,7 +22,7 @@ static void random_pose(const shape *s, uint64_t seed, const double c[3], double
   convex_pose_set(out, &s->solid[0], c, R, room);
 }
 
-static void ways_are_followed(void **state)
+static void swept_contacts_equal_small_steps(void **state)
 {
   (void)state;
   zoo           z;
@@ -70,7 +70,7 @@ static void ways_are_followed(void **state)
 }
 
 /* A plate that falls flat touches at all corners; a rotation widens the margin. */
-static void plates_meet_flat(void **state)
+static void flat_plates_touch_along_faces(void **state)
 {
   (void)state;
   zoo           z;
@@ -93,4 +93,4 @@ static void plates_meet_flat(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ways_are_followed), cmocka_unit_test(plates_meet_flat))
+TEST_MAIN(cmocka_unit_test(swept_contacts_equal_small_steps), cmocka_unit_test(flat_plates_touch_along_faces))

@@ -231,7 +231,7 @@ static void test_revolution(void **state)
   }
   level_set_destroy(&s);
   level_set_destroy(&t);
-  /* a cone of slope 3:4 (radius 0.4, height 0.3), by hand: beside its middle, above its tip, below its base */
+  /* a cone of slope 3:4 (radius 0.4, height 0.3), by hand: next to its middle, above its tip, below its base */
   assert_ok(level_set_revolution(zero, up, 2, cone, tip, &s));
   const double point[4][4] = {{0.0, 0.15, 0.0, -0.12}, {0.26, 0.23, 0.0, 0.1}, {0.0, 0.5, 0.0, 0.2}, {0.1, -0.25, 0.1, 0.25}};
   for (int i = 0; i < 4; ++i) assert_close(level_set_value(s, point[i]), point[i][3], 1e-15);
@@ -239,7 +239,7 @@ static void test_revolution(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   level_set   *s       = NULL;
@@ -475,5 +475,5 @@ static void test_from_mesh(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution), cmocka_unit_test(test_refusals), cmocka_unit_test(test_csg_and_pose),
+TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution), cmocka_unit_test(test_errors), cmocka_unit_test(test_csg_and_pose),
           cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))

@@ -113,7 +113,8 @@ static void test_rounded_differences(void **state)
   for (int k = 0; k < 3; ++k) assert_true(seen[k] > 1000);
 }
 
-/* The four corners of a rhombus that doubles cannot hold: the last one off by one unit in the last place tells the sides apart. */
+/* The four corners of a rhombus whose coordinates are not representable: a change of the last one by one unit in the last place
+ * changes the side. */
 static void test_last_place(void **state)
 {
   (void)state;

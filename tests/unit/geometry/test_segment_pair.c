@@ -87,7 +87,7 @@ static void is_symmetric(void **unused)
 }
 
 /* Along each other: parallel with an overlap, not across, not end to end. */
-static void tells_along(void **unused)
+static void reports_parallel_segments(void **unused)
 {
   (void)unused;
   const double a[6] = {0, 0, 0, 1, 0, 0};
@@ -108,4 +108,4 @@ static void tells_along(void **unused)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(is_nearest), cmocka_unit_test(is_symmetric), cmocka_unit_test(tells_along))
+TEST_MAIN(cmocka_unit_test(is_nearest), cmocka_unit_test(is_symmetric), cmocka_unit_test(reports_parallel_segments))

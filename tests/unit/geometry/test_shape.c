@@ -17,7 +17,7 @@ static shape *create(const shape_spec *spec, double spacing)
   shape       *s = NULL;
   assert_ok(diagnostics_create(&d));
   assert_ok(shape_create(spec, NULL, "bodies.b.shape", d, spacing, &s));
-  if (diagnostics_count(d)) fail_msg("refused: %s", diagnostics_text(d, 0));
+  if (diagnostics_count(d)) fail_msg("rejected: %s", diagnostics_text(d, 0));
   assert_non_null(s);
   diagnostics_destroy(&d);
   return s;
@@ -294,7 +294,7 @@ static void test_unbounded(void **state)
   assert_no_leak();
 }
 
-/* The corner of a cube of side 2 at x = 1 (test_mesh_file), whose level set needs a finer grid than it asks for. */
+/* The corner of a cube of side 2 at x = 1 (test_mesh_file), whose level set needs a finer grid than its default. */
 static void check_surface_only(const shape_spec *spec)
 {
   diagnostics *d = NULL;
@@ -356,7 +356,7 @@ static void test_mesh_file(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   shape_spec         spec = plain(), far = plain(), near = plain();
@@ -469,4 +469,4 @@ static void test_key_table(void **state)
 TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
           cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra), cmocka_unit_test(test_sharp_slices),
           cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
-          cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_errors))

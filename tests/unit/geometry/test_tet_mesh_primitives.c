@@ -172,7 +172,7 @@ static void test_threads(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const double a[3] = {0}, b[3] = {1, 1, 1}, flat[3] = {1, 0, 1};
@@ -202,4 +202,4 @@ static void test_refusals(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_shapes), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_box_is_isotropic), cmocka_unit_test(test_graded),
-          cmocka_unit_test(test_threads), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_threads), cmocka_unit_test(test_errors))

@@ -39,8 +39,8 @@ static void random_shift(uint64_t i, double *shift)
   for (uint64_t k = 0; k < 3; ++k) shift[k] = random_u01(3, i, k);
 }
 
-/* 20 lattices for each shape, from two cells across the thinnest part to six. tet_mesh_from_level_set
- * also checks that all are sound; the boundary's Euler characteristic says that no hole and no handle is wrong. */
+/* 20 lattices for each shape, from two cells across the thinnest part to six. tet_mesh_from_level_set also checks that all
+ * tetrahedra are valid; the Euler characteristic of the boundary shows that there are no wrong holes or handles. */
 static void test_angles(void **state)
 {
   (void)state;
@@ -209,7 +209,7 @@ static void test_csg(void **state)
   assert_no_leak();
 }
 
-static void test_refusals(void **state)
+static void test_errors(void **state)
 {
   (void)state;
   const double c[3] = {0}, far[3] = {3, 0, 0}, min[3] = {-1, -1, -1}, max[3] = {4, 1, 1}, open[3] = {INFINITY, 1, 1};
@@ -237,4 +237,4 @@ static void test_refusals(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_angles), cmocka_unit_test(test_angles_of_rough_surfaces), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_sharp_edges),
-          cmocka_unit_test(test_shift_and_threads), cmocka_unit_test(test_csg), cmocka_unit_test(test_refusals))
+          cmocka_unit_test(test_shift_and_threads), cmocka_unit_test(test_csg), cmocka_unit_test(test_errors))

@@ -63,7 +63,7 @@ static void test_border(void **unused)
   assert_no_leak();
 }
 
-static void test_refuses(void **unused)
+static void test_invalid_triangles_are_rejected(void **unused)
 {
   (void)unused;
   const int32_t      crowded[] = {0, 1, 2, 1, 0, 3, 0, 1, 4}, turned[] = {0, 1, 2, 0, 1, 3}, twice[] = {0, 1, 1};
@@ -76,4 +76,4 @@ static void test_refuses(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_closed), cmocka_unit_test(test_border), cmocka_unit_test(test_refuses))
+TEST_MAIN(cmocka_unit_test(test_closed), cmocka_unit_test(test_border), cmocka_unit_test(test_invalid_triangles_are_rejected))

@@ -26,7 +26,7 @@ static bool exists(const char *folder, int64_t step)
   return access(path, F_OK) == 0;
 }
 
-static void every_bit_comes_back(void **state)
+static void restored_state_has_every_bit(void **state)
 {
   (void)state;
   static const uint64_t odd_bits[] = {0x7ff8000000001234u, 0xfff0000000000000u, 0x7ff0000000000000u, 0x8000000000000000u,
@@ -96,7 +96,7 @@ static void the_same_state_gives_the_same_bytes(void **state)
     snprintf(path, sizeof path, "%s/checkpoint_000000004.h5", folder);
     FILE *in = fopen(path, "r");
     assert_non_null(in);
-    assert_int_equal(fread(text[i], 1, sizeof text[i], in), sizeof text[i]); /* the seal holds a checksum of the rest */
+    assert_int_equal(fread(text[i], 1, sizeof text[i], in), sizeof text[i]); /* the seal contains a checksum of the rest */
     fclose(in);
     stat(path, &about[i]);
   }
@@ -150,7 +150,7 @@ static void retention_keeps_the_newest_good_ones(void **state)
   assert_int_equal(truncate(path, 700), 0);
   write_step(folder, a, 6, 3);
   for (int64_t step = 3; step <= 6; ++step) assert_true(exists(folder, step));
-  /* Back to step 3: what is later is put aside when asked to, and only then. */
+  /* Back to step 3: later checkpoints are moved away on request, and only then. */
   write_step(folder, a, 3, 1);
   assert_true(exists(folder, 6));
   assert_ok(checkpoint_continue_from(folder, 3));
@@ -165,7 +165,7 @@ static void retention_keeps_the_newest_good_ones(void **state)
   assert_no_leak();
 }
 
-/* What killed writers left may be what fills the disk: it goes before anything is written, and when a run goes on. */
+/* Temporary files of killed writers may fill the disk: they are removed before anything is written, and when a run continues. */
 static void leftovers_are_removed(void **state)
 {
   (void)state;
@@ -193,7 +193,7 @@ static double seconds(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Write checkpoints whose state tells their step, until killed; or the same one again and again (stride 0). */
+/* Write checkpoints whose state identifies their step, until killed; or the same one repeatedly (stride 0). */
 static void write_forever(const char *folder, fixture *s, int64_t step, int stride)
 {
   for (;; step += stride) {
@@ -248,7 +248,7 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
 }
 
 /* A disk that fills up while writing: file sizes limited to 100 kB. */
-static void a_full_disk_costs_nothing(void **state)
+static void a_full_disk_leaves_old_checkpoints(void **state)
 {
   (void)state;
   char folder[256], *path = NULL;
@@ -369,7 +369,7 @@ static void other_shapes_are_differences(void **state)
   assert_no_leak();
 }
 
-static void info_tells_what_is_there(void **state)
+static void info_lists_the_contents(void **state)
 {
   (void)state;
   size_t n = 0;
@@ -395,9 +395,9 @@ static void info_tells_what_is_there(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(every_bit_comes_back), cmocka_unit_test(no_rows_and_no_folder_are_fine),
+TEST_MAIN(cmocka_unit_test(restored_state_has_every_bit), cmocka_unit_test(no_rows_and_no_folder_are_fine),
           cmocka_unit_test(the_same_state_gives_the_same_bytes), cmocka_unit_test(a_state_that_cannot_be_resumed_is_not_written),
           cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(leftovers_are_removed), cmocka_unit_test(kill_at_any_moment_leaves_a_good_one),
-          cmocka_unit_test(a_full_disk_costs_nothing),
+          cmocka_unit_test(a_full_disk_leaves_old_checkpoints),
           cmocka_unit_test(differences_are_found_and_measured), cmocka_unit_test(other_shapes_are_differences),
-          cmocka_unit_test(info_tells_what_is_there))
+          cmocka_unit_test(info_lists_the_contents))

@@ -25,7 +25,7 @@ static char *bytes_of(const char *path, size_t *n)
   return text;
 }
 
-static void the_bytes_are_those_of_the_moment(void **state)
+static void file_has_the_state_at_the_call(void **state)
 {
   (void)state;
   char                  folder[256], path[512];
@@ -40,8 +40,8 @@ static void the_bytes_are_those_of_the_moment(void **state)
   assert_true(checkpoint_beside_has_room(0));
   assert_ok(checkpoint_beside_start(folder, &head, s->table, 3, &b));
   assert_non_null(b);
-  fixture_fill(s, 5.0); /* the computation goes on */
-  do assert_ok(checkpoint_beside_poll(&b, false, &end)); /* how often depends on who has the processor */
+  fixture_fill(s, 5.0); /* the computation continues */
+  do assert_ok(checkpoint_beside_poll(&b, false, &end)); /* the number of polls depends on the scheduler */
   while (end.is_running);
   assert_true(end.is_written && end.step == 7 && end.seconds > 0 && !b);
   char *beside = bytes_of(path, &n_beside);
@@ -54,8 +54,8 @@ static void the_bytes_are_those_of_the_moment(void **state)
   assert_no_leak();
 }
 
-/* A child that cannot write says why; one that is killed is noticed; what was there is still there. */
-static void failures_are_told(void **state)
+/* A child that cannot write reports the reason; a killed child is detected; the previous checkpoint remains. */
+static void failures_are_reported(void **state)
 {
   (void)state;
   const char *const     expected[] = {"File too large", "its process was killed"};
@@ -80,7 +80,7 @@ static void failures_are_told(void **state)
     log_redirect(NULL, false);
     fclose(log);
     assert_true(!end.is_running && !end.is_written && !b);
-    if (!strstr(said, expected[i]) || !strstr(said, "of step 7")) fail_msg("the log says \"%s\"", said);
+    if (!strstr(said, expected[i]) || !strstr(said, "of step 7")) fail_msg("the log is \"%s\"", said);
     free(said);
     assert_int_not_equal(access(path, F_OK), 0);
     folder_remove(folder);
@@ -100,7 +100,7 @@ static void the_child_dies_with_its_parent(void **state)
   fixture    *s      = fixture_create(1000000, 1.0);
   const pid_t parent = fork();
   if (parent == 0) {
-    checkpoint_beside *b; /* its child holds the pipe open, as it would a lock */
+    checkpoint_beside *b; /* its child keeps the pipe open, as it would a lock */
     if (checkpoint_beside_start(folder, &head, s->table, 3, &b) || !b) _exit(1);
     raise(SIGKILL);
   }
@@ -116,7 +116,7 @@ static void the_child_dies_with_its_parent(void **state)
   assert_no_leak();
 }
 
-static void room_is_asked_for(void **state)
+static void free_space_is_checked(void **state)
 {
   (void)state;
   assert_true(checkpoint_beside_has_room(0));
@@ -124,5 +124,5 @@ static void room_is_asked_for(void **state)
   assert_false(checkpoint_beside_has_room(1000));
 }
 
-TEST_MAIN(cmocka_unit_test(the_bytes_are_those_of_the_moment), cmocka_unit_test(failures_are_told),
-          cmocka_unit_test(the_child_dies_with_its_parent), cmocka_unit_test(room_is_asked_for))
+TEST_MAIN(cmocka_unit_test(file_has_the_state_at_the_call), cmocka_unit_test(failures_are_reported),
+          cmocka_unit_test(the_child_dies_with_its_parent), cmocka_unit_test(free_space_is_checked))

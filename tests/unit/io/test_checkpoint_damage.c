@@ -1,7 +1,7 @@
-/* Damaged and foreign checkpoints: each is refused with a message that says what is wrong, and the state is untouched.
+/* Damaged and foreign checkpoints: each is rejected with a message that names the problem, and the state does not change.
  *
- * The first table spoils the file from outside, as disks and editors do; the seal must catch all of it before HDF5 sees a byte.
- * The second changes the file through HDF5 and seals it anew, as another program or version would. */
+ * The first table damages the file from outside, as disks and editors do; the seal must detect all of it before HDF5 reads a byte.
+ * The second changes the file through HDF5 and seals it again, as another program or version would. */
 #include "core/log.h"
 #include "io/checkpoint.h"
 #include "io/h5.h"
@@ -193,7 +193,7 @@ static void external_link(void)
   H5Lcreate_external("/etc/hostname", "/", file, ODD, H5P_DEFAULT, H5P_DEFAULT);
 }
 static void a_cycle(void) { assert_true(H5Lcreate_hard(file, "/fields", file, "/fields/round", H5P_DEFAULT, H5P_DEFAULT) >= 0); }
-/* Each level shows the one below twenty times: 20^6 paths, not too deep, if nobody counted. */
+/* Each level links to the one below twenty times: 20^6 paths, not too deep, but too many. */
 static void a_maze(void)
 {
   char path[16], name[2][32];
@@ -257,11 +257,11 @@ static const damage inside[] = {
   DAMAGE(wrong_type, "bodies/bed/odd is f32 with 1 components"), DAMAGE(big_endian, "bodies/bed/odd has a type that is none of ours"),
   DAMAGE(contiguous, "bodies/bed/odd is not stored in chunks"), DAMAGE(packed, "bodies/bed/odd has 1 filters that are not ours"),
   DAMAGE(other_data, "checksum does not fit its data"), DAMAGE(extra_field, "bodies/bed has 8 fields, 7 were written"),
-  DAMAGE(huge_claim, "but the file holds fewer"), DAMAGE(extra_group, "group walk is unknown to this job"), DAMAGE(soft_link, "bodies/bed/odd is a link to elsewhere"),
+  DAMAGE(huge_claim, "but the file contains fewer"), DAMAGE(extra_group, "group walk is unknown to this job"), DAMAGE(soft_link, "bodies/bed/odd is a link to elsewhere"),
   DAMAGE(external_link, "bodies/bed/odd is a link to elsewhere"), DAMAGE(a_cycle, "is nested deeper than 8"),
   DAMAGE(a_maze, "is one of more than 65536 objects"),
   DAMAGE(a_named_type, "bodies/bed/type is neither a group nor a field"), DAMAGE(job_is_a_group, "/job is not a dataset"), DAMAGE(job_is_numbers, "/job is not a text"),
-  DAMAGE(long_kind, "attribute \"kind\" is not a text of at most"), DAMAGE(another_kind, "says it is a frame"),
+  DAMAGE(long_kind, "attribute \"kind\" is not a text of at most"), DAMAGE(another_kind, "is a frame"),
 };
 
 static fixture *state_now, *state_before;
@@ -275,7 +275,7 @@ static void set_up(void)
   assert_ok(checkpoint_write(folder, &head, state_now->table, 0));
   snprintf(good_path, sizeof good_path, "%s/checkpoint_000000001.h5", folder);
   snprintf(bad_path, sizeof bad_path, "%s/checkpoint_000000002.h5", folder);
-  fixture_fill(state_now, 5.0), fixture_fill(state_before, 5.0); /* not what the file holds */
+  fixture_fill(state_now, 5.0), fixture_fill(state_before, 5.0); /* differs from the content of the file */
 }
 
 static void tear_down(void)
@@ -318,7 +318,7 @@ static void damage_from_outside_is_caught_by_the_seal(void **unused)
     assert_string_equal(path, good_path);
     struct stat about;
     if (!lstat(bad_path, &about) && (!strstr(said, "checkpoint_000000002.h5") || !strstr(said, outside[i].message)))
-      fail_msg("%s: the log says \"%s\"", outside[i].name, said);
+      fail_msg("%s: the log is \"%s\"", outside[i].name, said);
     free(said);
     memory_free(&path);
     remove(bad_path);
@@ -326,7 +326,7 @@ static void damage_from_outside_is_caught_by_the_seal(void **unused)
   tear_down();
 }
 
-static void foreign_contents_are_refused(void **unused)
+static void foreign_contents_are_rejected(void **unused)
 {
   (void)unused;
   set_up();
@@ -342,7 +342,7 @@ static void foreign_contents_are_refused(void **unused)
   tear_down();
 }
 
-static void seals_of_others_are_refused(void **unused)
+static void foreign_seals_are_rejected(void **unused)
 {
   (void)unused;
   set_up();
@@ -361,8 +361,8 @@ static void seals_of_others_are_refused(void **unused)
   tear_down();
 }
 
-/* Going on from an older one would throw away what the newer program has computed, or what somebody has locked away. */
-static void what_may_be_good_is_not_passed_over(void **unused)
+/* Continuing from an older checkpoint would discard the results of a newer program, or a file without read permission. */
+static void newer_or_unreadable_checkpoints_are_not_skipped(void **unused)
 {
   char *path = NULL;
   (void)unused;
@@ -402,7 +402,7 @@ static void only_damaged_ones_are_an_error(void **unused)
   tear_down();
 }
 
-static void other_tables_are_refused(void **unused)
+static void other_tables_are_rejected(void **unused)
 {
   (void)unused;
   set_up();
@@ -438,7 +438,7 @@ static void other_tables_are_refused(void **unused)
   tear_down();
 }
 
-/* Flip one random bit anywhere: always refused, never a crash. */
+/* Flip one random bit anywhere: always rejected, never a crash. */
 static void any_flipped_bit_is_caught(void **unused)
 {
   (void)unused;
@@ -459,7 +459,7 @@ static void any_flipped_bit_is_caught(void **unused)
   tear_down();
 }
 
-TEST_MAIN(cmocka_unit_test(damage_from_outside_is_caught_by_the_seal), cmocka_unit_test(foreign_contents_are_refused),
-          cmocka_unit_test(seals_of_others_are_refused), cmocka_unit_test(what_may_be_good_is_not_passed_over),
-          cmocka_unit_test(only_damaged_ones_are_an_error), cmocka_unit_test(other_tables_are_refused),
+TEST_MAIN(cmocka_unit_test(damage_from_outside_is_caught_by_the_seal), cmocka_unit_test(foreign_contents_are_rejected),
+          cmocka_unit_test(foreign_seals_are_rejected), cmocka_unit_test(newer_or_unreadable_checkpoints_are_not_skipped),
+          cmocka_unit_test(only_damaged_ones_are_an_error), cmocka_unit_test(other_tables_are_rejected),
           cmocka_unit_test(any_flipped_bit_is_caught))

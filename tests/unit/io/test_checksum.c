@@ -11,7 +11,7 @@ static void sum_of(const unsigned char *bytes, size_t n, size_t piece, uint64_t 
   checksum_end(&c, sum);
 }
 
-static void cuts_do_not_matter(void **state)
+static void result_does_not_depend_on_chunks(void **state)
 {
   (void)state;
   unsigned char bytes[1000];
@@ -60,4 +60,4 @@ static void length_and_order_matter(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(cuts_do_not_matter), cmocka_unit_test(every_single_bit_matters), cmocka_unit_test(length_and_order_matter))
+TEST_MAIN(cmocka_unit_test(result_does_not_depend_on_chunks), cmocka_unit_test(every_single_bit_matters), cmocka_unit_test(length_and_order_matter))

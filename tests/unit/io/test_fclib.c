@@ -1,4 +1,5 @@
-/* FCLIB files: what is written is read, in every storage the format has; what cannot be right is refused by name. */
+/* FCLIB files: written problems are read back, in every storage of the format; invalid files are rejected with the name of the
+ * dataset. */
 #include "fclib_fixture.h"
 #include "io/sealed_file.h"
 #include <glob.h>
@@ -219,7 +220,7 @@ static void refused(const char *fragment)
 {
   fclib_problem back;
   const PetscErrorCode code = fclib_read(path, &back);
-  if (code && error_exit_code(code) != SS_EXIT_BAD_INPUT && error_exit_code(code) != SS_EXIT_ENVIRONMENT) fail_msg("\"%s\" is told as a bug", error_message());
+  if (code && error_exit_code(code) != SS_EXIT_BAD_INPUT && error_exit_code(code) != SS_EXIT_ENVIRONMENT) fail_msg("\"%s\" is reported as an internal error", error_message());
   if (code && !strstr(error_message(), folder)) fail_msg("\"%s\" does not name the file", error_message());
   expect_message(code, fragment);
   assert_null(back.mu); /* nothing is left */
@@ -254,7 +255,7 @@ static void test_other_files(void **state)
 }
 
 /* Each file is good but for one thing. */
-static void test_refusals_local(void **state)
+static void test_errors_local(void **state)
 {
   (void)state;
   fclib_problem p;
@@ -297,7 +298,7 @@ static void test_refusals_local(void **state)
   assert_no_leak();
 }
 
-static void test_refusals_global(void **state)
+static void test_errors_global(void **state)
 {
   (void)state;
   fclib_problem p;
@@ -324,8 +325,8 @@ static void test_refusals_global(void **state)
   assert_no_leak();
 }
 
-/* Nothing outside the file is read, and no memory is asked for on the word of a small one. */
-static void test_refusals_hdf5(void **state)
+/* Nothing outside the file is read, and a small file cannot cause a large allocation. */
+static void test_invalid_hdf5_is_rejected(void **state)
 {
   (void)state;
   fclib_problem p;
@@ -362,7 +363,7 @@ static void test_refusals_hdf5(void **state)
   assert_no_leak();
 }
 
-/* What cannot be written leaves what was there; guesses are checked when they are asked for. */
+/* A failed write leaves the old file unchanged; initial guesses are validated when they are read. */
 static void test_writing(void **state)
 {
   (void)state;
@@ -413,8 +414,8 @@ static void test_products(void **state)
   assert_no_leak();
 }
 
-/* Reading that ends the process is told of, as an error of the file's. */
-static void test_vet(void **state)
+/* If reading terminates the process, it is reported as an error of the file. */
+static void test_validation_in_a_child_process(void **state)
 {
   (void)state;
   fclib_problem p;
@@ -460,6 +461,6 @@ static void test_collection(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_bytes), cmocka_unit_test(test_storages), cmocka_unit_test(test_half_stored),
-          cmocka_unit_test(test_other_types), cmocka_unit_test(test_other_files), cmocka_unit_test(test_refusals_local), cmocka_unit_test(test_refusals_global),
-          cmocka_unit_test(test_refusals_hdf5), cmocka_unit_test(test_writing), cmocka_unit_test(test_products), cmocka_unit_test(test_vet),
+          cmocka_unit_test(test_other_types), cmocka_unit_test(test_other_files), cmocka_unit_test(test_errors_local), cmocka_unit_test(test_errors_global),
+          cmocka_unit_test(test_invalid_hdf5_is_rejected), cmocka_unit_test(test_writing), cmocka_unit_test(test_products), cmocka_unit_test(test_validation_in_a_child_process),
           cmocka_unit_test(test_collection))

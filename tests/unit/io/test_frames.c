@@ -102,7 +102,7 @@ static int expect_data_there(const char *folder, const char *text)
   return n;
 }
 
-static void the_series_names_what_is_there(void **state)
+static void series_lists_the_existing_frames(void **state)
 {
   (void)state;
   char    folder[256];
@@ -141,7 +141,7 @@ static void the_series_names_what_is_there(void **state)
   assert_no_leak();
 }
 
-static void values_come_back(void **state)
+static void values_are_read_back(void **state)
 {
   (void)state;
   for (int is_double = 0; is_double < 2; ++is_double) {
@@ -201,7 +201,8 @@ static void values_come_back(void **state)
   }
 }
 
-/* Fibres come back segment by segment, and are polylines of two nodes to ParaView; a segment that names no row is refused. */
+/* Fibres are read back segment by segment, and are polylines of two nodes in ParaView; a segment with an invalid row is
+ * rejected. */
 static void fibres_are_polylines(void **state)
 {
   (void)state;
@@ -255,7 +256,7 @@ static void fibres_are_polylines(void **state)
 }
 
 /* Resume: the same frames give the same XDMF, byte for byte, as a run that was never stopped. */
-static void a_resumed_series_goes_on(void **state)
+static void resumed_series_continues(void **state)
 {
   (void)state;
   char     folder[256], path[300];
@@ -289,7 +290,7 @@ static void a_resumed_series_goes_on(void **state)
   assert_no_leak();
 }
 
-/* What frames_open says by log_warn; the number of frames in the series that results. */
+/* Warnings of frames_open; returns the number of frames in the resulting series. */
 static int reopen(const char *folder, int64_t next_index, char **said)
 {
   size_t  size = 0;
@@ -317,7 +318,7 @@ static void frame_cut(const char *folder, int index, int64_t bytes)
 
 /* Resuming looks into the last frame alone: it is found if it is damaged; the others may even be empty. Without a series that can
  * be trusted all are looked into. */
-static void a_resume_looks_at_the_last_frame(void **state)
+static void resume_checks_the_last_frame(void **state)
 {
   (void)state;
   char    folder[256], xmf[300], *said, *path = NULL;
@@ -367,7 +368,7 @@ static void a_resume_looks_at_the_last_frame(void **state)
   assert_no_leak();
 }
 
-static void only_the_fields_asked_for(void **state)
+static void only_requested_fields_are_written(void **state)
 {
   (void)state;
   static const char *const names[] = {"turn", "speed"};
@@ -393,6 +394,6 @@ static void only_the_fields_asked_for(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(the_series_names_what_is_there), cmocka_unit_test(values_come_back),
-          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(a_resumed_series_goes_on), cmocka_unit_test(a_resume_looks_at_the_last_frame),
-          cmocka_unit_test(only_the_fields_asked_for))
+TEST_MAIN(cmocka_unit_test(series_lists_the_existing_frames), cmocka_unit_test(values_are_read_back),
+          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(resumed_series_continues), cmocka_unit_test(resume_checks_the_last_frame),
+          cmocka_unit_test(only_requested_fields_are_written))

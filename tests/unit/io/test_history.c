@@ -79,7 +79,7 @@ static void the_table_reads_well(void **state)
 }
 
 #define HEADER "step,time [s],energy [J],slip\n"
-static void resume_cuts_what_came_after(void **state)
+static void resume_removes_later_rows(void **state)
 {
   (void)state;
   static const struct {
@@ -112,7 +112,7 @@ static void resume_cuts_what_came_after(void **state)
   }
 }
 
-static void foreign_tables_are_refused_and_kept(void **state)
+static void foreign_tables_are_rejected_and_kept(void **state)
 {
   (void)state;
   static const struct {
@@ -165,7 +165,7 @@ static void cells_may_be_empty(void **state)
 }
 
 /* The state does not depend on a table: damage to one stops no run, the good rows go on, and the file as it was is kept. */
-static void damaged_tables_are_mended_and_kept(void **state)
+static void damaged_tables_are_repaired_and_kept(void **state)
 {
   (void)state;
   static const struct {
@@ -191,7 +191,7 @@ static void damaged_tables_are_mended_and_kept(void **state)
     assert_ok(history_open(path, 4, names, units, 5, &h));
     log_redirect(NULL, false);
     fclose(log);
-    if (!strstr(said, cases[i].says) || !strstr(said, ".damaged")) fail_msg("the log says \"%s\"", said);
+    if (!strstr(said, cases[i].says) || !strstr(said, ".damaged")) fail_msg("the log is \"%s\"", said);
     free(said);
     assert_ok(history_row(h, row));
     assert_ok(history_close(&h));
@@ -204,7 +204,7 @@ static void damaged_tables_are_mended_and_kept(void **state)
   }
 }
 
-static void missing_rows_are_told(void **state)
+static void missing_rows_are_reported(void **state)
 {
   (void)state;
   static const struct {
@@ -271,6 +271,6 @@ static void killed_writers_lose_nothing(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(numbers_keep_their_bits), cmocka_unit_test(the_table_reads_well),
-          cmocka_unit_test(resume_cuts_what_came_after), cmocka_unit_test(foreign_tables_are_refused_and_kept),
-          cmocka_unit_test(cells_may_be_empty), cmocka_unit_test(damaged_tables_are_mended_and_kept), cmocka_unit_test(missing_rows_are_told),
+          cmocka_unit_test(resume_removes_later_rows), cmocka_unit_test(foreign_tables_are_rejected_and_kept),
+          cmocka_unit_test(cells_may_be_empty), cmocka_unit_test(damaged_tables_are_repaired_and_kept), cmocka_unit_test(missing_rows_are_reported),
           cmocka_unit_test(killed_writers_lose_nothing))

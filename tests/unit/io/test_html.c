@@ -1,4 +1,4 @@
-/* io/html and io/svg_adopt: nothing that comes in by %s can be markup, and drawings can stand beside each other. */
+/* io/html and io/svg_adopt: arguments of %s never become markup, and several drawings can share a page. */
 #include "io/html.h"
 #include "io/plot_sheet.h"
 #include "test.h"
@@ -89,7 +89,7 @@ static void drawings_get_ids_of_their_own(void **state)
   assert_no_leak();
 }
 
-/* Cut anywhere, it is refused or taken, and never read beyond its end (address sanitizer). */
+/* Truncated anywhere, it is rejected or accepted, and never read beyond its end (address sanitizer). */
 static void damaged_drawings_do_no_harm(void **state)
 {
   (void)state;

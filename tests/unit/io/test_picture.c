@@ -1,5 +1,5 @@
-/* io/picture: things appear where geometry says, in front of what is behind them, shaded from the right side, and the same
- * on any number of threads. */
+/* io/picture: objects appear at their projected places, in depth order, shaded from the correct side, and the same on any number
+ * of threads. */
 #include "core/math3.h"
 #include "core/random.h"
 #include "core/team.h"
@@ -265,8 +265,8 @@ static void test_colour_map(void **state)
   }
 }
 
-/* Numbers at the bar stay short: those of a tiny range are those of a plain one, and the label says by how much. */
-static void test_bar_of_tiny_numbers(void **state)
+/* Numbers at the colour bar stay short: a tiny range has the numbers of a plain one, and the label has the factor. */
+static void test_colour_bar_of_tiny_numbers(void **state)
 {
   (void)state;
   enum { BAR_W = 640, BAR_H = 360, BAR_BYTES = 3 * BAR_W * BAR_H, BELOW = BAR_H - 26 + 6 }; /* the bar ends 20 pixels above the rim */
@@ -288,7 +288,7 @@ static void test_bar_of_tiny_numbers(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_bar_of_tiny_numbers), cmocka_unit_test(test_sphere_has_its_outline), cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts),
+TEST_MAIN(cmocka_unit_test(test_colour_bar_of_tiny_numbers), cmocka_unit_test(test_sphere_has_its_outline), cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts),
           cmocka_unit_test(test_near_sphere_hides_far_one),
           cmocka_unit_test(test_light_and_shadow), cmocka_unit_test(test_framing_fits), cmocka_unit_test(test_bits_do_not_depend_on_threads),
           cmocka_unit_test(test_bad_input), cmocka_unit_test(test_text), cmocka_unit_test(test_colour_map))

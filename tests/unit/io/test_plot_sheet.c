@@ -41,7 +41,7 @@ static void draws_all_with_one_process(void **state)
   assert_no_leak();
 }
 
-static void says_what_is_missing(void **state)
+static void reports_missing_programs(void **state)
 {
   (void)state;
   const double x[1]   = {0};
@@ -64,4 +64,4 @@ static void says_what_is_missing(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(draws_all_with_one_process), cmocka_unit_test(says_what_is_missing))
+TEST_MAIN(cmocka_unit_test(draws_all_with_one_process), cmocka_unit_test(reports_missing_programs))

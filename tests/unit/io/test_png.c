@@ -54,7 +54,7 @@ static void test_libpng_reads_stills(void **state)
 
 static uint32_t u32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
 
-/* Play the file as the specification says: every fdAT or IDAT goes into the rectangle of its fcTL. 8-bit RGB only. */
+/* Decode the file by the specification: every fdAT or IDAT goes into the rectangle of its fcTL. 8-bit RGB only. */
 typedef struct {
   int      n_frames, width, height;
   uint8_t  canvas[64 * 48 * 3];
@@ -145,7 +145,7 @@ static void test_animation_plays_back(void **state)
   assert_no_leak();
 }
 
-static void test_refusals_leave_nothing(void **state)
+static void test_errors_leave_no_file(void **state)
 {
   (void)state;
   png_animation *a;
@@ -183,4 +183,4 @@ static void test_setup(void **state) { assert_int_equal(make_path(state), 0); }
 static void test_teardown(void **state) { assert_int_equal(remove_path(state), 0); }
 
 TEST_MAIN(cmocka_unit_test(test_setup), cmocka_unit_test(test_libpng_reads_stills), cmocka_unit_test(test_animation_plays_back),
-          cmocka_unit_test(test_refusals_leave_nothing), cmocka_unit_test(test_teardown))
+          cmocka_unit_test(test_errors_leave_no_file), cmocka_unit_test(test_teardown))

@@ -1,9 +1,10 @@
-/* One writer per run directory: refused with a name while the other lives, free as soon as it is gone, however it went. */
+/* One writer per run directory: a second one is rejected with the name of the first, and the lock is free as soon as the first
+ * has ended, for any reason. */
 #include "run_lock_crowd.h"
 #include <signal.h>
 #include <sys/wait.h>
 
-static void a_second_writer_is_refused_by_name(void **state)
+static void second_writer_is_rejected_with_the_owner(void **state)
 {
   (void)state;
   char      folder[256], run[300], expected[64];
@@ -48,7 +49,7 @@ static void the_lock_of_a_killed_process_is_free(void **state)
   kill(child, SIGKILL);
   waitpid(child, NULL, 0);
   assert_false(run_lock_is_held(folder));
-  /* Its file is still there; so may be one of a process that was killed while it asked, but not one of somebody alive. */
+  /* Its file still exists; so may one of a process that was killed while taking the lock, but not one of a live process. */
   char host[256], dead[600], alive[600];
   assert_int_equal(gethostname(host, sizeof host), 0);
   snprintf(dead, sizeof dead, "%s/run.lock.%s.%ld", folder, host, (long)child);
@@ -63,7 +64,7 @@ static void the_lock_of_a_killed_process_is_free(void **state)
   assert_no_leak();
 }
 
-static void only_one_of_many_gets_in(void **state)
+static void only_one_of_many_gets_the_lock(void **state)
 {
   (void)state;
   char folder[256];
@@ -73,7 +74,7 @@ static void only_one_of_many_gets_in(void **state)
   assert_no_leak();
 }
 
-static void a_file_in_the_way_is_named(void **state)
+static void obstructing_file_is_reported(void **state)
 {
   (void)state;
   char      folder[256], path[300];
@@ -87,5 +88,5 @@ static void a_file_in_the_way_is_named(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_second_writer_is_refused_by_name), cmocka_unit_test(the_lock_of_a_killed_process_is_free),
-          cmocka_unit_test(only_one_of_many_gets_in), cmocka_unit_test(a_file_in_the_way_is_named))
+TEST_MAIN(cmocka_unit_test(second_writer_is_rejected_with_the_owner), cmocka_unit_test(the_lock_of_a_killed_process_is_free),
+          cmocka_unit_test(only_one_of_many_gets_the_lock), cmocka_unit_test(obstructing_file_is_reported))

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include "run_lock_crowd.h"
 
-/* Stands in for the C library's. */
+/* Replaces the function of the C library. */
 int flock(int fd, int operation)
 {
   (void)fd, (void)operation;
@@ -24,7 +24,7 @@ static void put_holder(const char *folder, const char *text)
   fclose(out);
 }
 
-static void a_second_writer_is_refused_by_name(void **state)
+static void second_writer_is_rejected_with_the_owner(void **state)
 {
   (void)state;
   char      folder[256], expected[64];
@@ -41,8 +41,8 @@ static void a_second_writer_is_refused_by_name(void **state)
   assert_no_leak();
 }
 
-/* A process of this host that is no more cannot mind; one of another host may live: nobody can tell from here. */
-static void what_is_left_behind(void **state)
+/* A lock of an ended process of this host is replaced; one of another host may be valid, which cannot be determined here. */
+static void locks_of_ended_processes(void **state)
 {
   (void)state;
   char      folder[256], host[256], text[400];
@@ -62,14 +62,14 @@ static void what_is_left_behind(void **state)
   snprintf(text, sizeof text, "pid %ld\nhost %s\nsince 2020-01-01 00:00:00\n", (long)getppid(), host); /* alive */
   put_holder(folder, text);
   expect_message(run_lock_acquire(folder, &lock), "is being written by process ");
-  put_holder(folder, ""); /* nobody's */
+  put_holder(folder, ""); /* no owner */
   assert_ok(run_lock_acquire(folder, &lock));
   run_lock_release(&lock);
   assert_int_equal(rmdir(folder), 0);
   assert_no_leak();
 }
 
-static void only_one_of_many_gets_in(void **state)
+static void only_one_of_many_gets_the_lock(void **state)
 {
   (void)state;
   char folder[256];
@@ -79,5 +79,5 @@ static void only_one_of_many_gets_in(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(a_second_writer_is_refused_by_name), cmocka_unit_test(what_is_left_behind),
-          cmocka_unit_test(only_one_of_many_gets_in))
+TEST_MAIN(cmocka_unit_test(second_writer_is_rejected_with_the_owner), cmocka_unit_test(locks_of_ended_processes),
+          cmocka_unit_test(only_one_of_many_gets_the_lock))

@@ -62,9 +62,9 @@ static void assert_says(const char *text, size_t n, const char *const *says)
   for (; says[n_says]; ++n_says) {
     if (n_says >= diagnostics_count(d)) fail_msg("%.60s: did not say \"%s\"", text, says[n_says]);
     if (!strstr(diagnostics_text(d, n_says), says[n_says]))
-      fail_msg("%.60s: says \"%s\", expected \"%s\"", text, diagnostics_text(d, n_says), says[n_says]);
+      fail_msg("%.60s: message \"%s\", expected \"%s\"", text, diagnostics_text(d, n_says), says[n_says]);
   }
-  if (diagnostics_count(d) != n_says) fail_msg("%.60s: says also \"%s\"", text, diagnostics_text(d, n_says));
+  if (diagnostics_count(d) != n_says) fail_msg("%.60s: additional message \"%s\"", text, diagnostics_text(d, n_says));
   end();
 }
 
@@ -178,11 +178,11 @@ static void test_written_documents_read_back_equal(void **state)
   }
 }
 
-/* ---- what is refused ---- */
+/* ---- errors ---- */
 
 #define SAYS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void test_refusals_name_their_place(void **state)
+static void test_errors_have_positions(void **state)
 {
   static const struct {
     const char *text;
@@ -200,9 +200,9 @@ static void test_refusals_name_their_place(void **state)
     {"[1, 2]: 3\n", 0, {"job.yaml:1:1: a key must be a word"}},
     {"{{a: 1}: 3}\n", 0, {"job.yaml:1:2: a key must be a word"}},
     {"\"\": 3\n", 0, {"job.yaml:1:1: a key is empty"}},
-    {"a: !foo 3\n", 0, {"job.yaml:1:4: the tag \"!foo\" means nothing here"}},
-    {"a: !!set {b: 1}\n", 0, {"job.yaml:1:4: the tag \"tag:yaml.org,2002:set\" means nothing"}},
-    {"a: !x [1]\n", 0, {"job.yaml:1:4: the tag \"!x\" means nothing"}},
+    {"a: !foo 3\n", 0, {"job.yaml:1:4: the tag \"!foo\" is not supported"}},
+    {"a: !!set {b: 1}\n", 0, {"job.yaml:1:4: the tag \"tag:yaml.org,2002:set\" is not supported"}},
+    {"a: !x [1]\n", 0, {"job.yaml:1:4: the tag \"!x\" is not supported"}},
     {"a: !include no/such.yaml\n", 0, {"job.yaml:1:4: cannot include no/such.yaml: No such file"}},
     {"a: !include /tmp\n", 0, {"job.yaml:1:4: cannot include /tmp: it is a folder"}},
     {"a: !include /dev/zero\n", 0, {"job.yaml:1:4: cannot include /dev/zero: it is not a regular file"}},
@@ -232,7 +232,7 @@ static void test_refusals_name_their_place(void **state)
   }
 }
 
-static void test_limits_hold(void **state)
+static void test_limits_are_enforced(void **state)
 {
   enum { N = 400000 };
   char *big = malloc(N + 1);
@@ -251,7 +251,7 @@ static void test_limits_hold(void **state)
     n += (size_t)snprintf(laughs + n, sizeof laughs - n, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i, i - 1, i - 1, i - 1,
                           i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
   assert_says(laughs, n, SAYS("too many values, once aliases and merges are written out"));
-  /* a key of any length is refused */
+  /* a key of any length is rejected */
   memset(big, 'k', N);
   memcpy(big + 500, ": 1\n", 4);
   assert_says(big, 504, SAYS("job.yaml:1:1: a key is too long"));
@@ -358,5 +358,5 @@ static void test_includes(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_one_line), cmocka_unit_test(test_every_node_knows_its_place), cmocka_unit_test(test_anchors_and_merges),
-          cmocka_unit_test(test_written_documents_read_back_equal), cmocka_unit_test(test_refusals_name_their_place),
-          cmocka_unit_test(test_limits_hold), cmocka_unit_test(test_includes))
+          cmocka_unit_test(test_written_documents_read_back_equal), cmocka_unit_test(test_errors_have_positions),
+          cmocka_unit_test(test_limits_are_enforced), cmocka_unit_test(test_includes))

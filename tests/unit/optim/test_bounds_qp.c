@@ -23,8 +23,8 @@ static double dense_residual(const dense *a, const double *x)
   return sqrt(sum);
 }
 
-/* Every method and preconditioner against enumeration on up to 8 unknowns (E15): the answers of definite programs are unique. 1e-10
- * on the scale of the unknown; conditions are up to 1e4. */
+/* Every method and preconditioner against enumeration on up to 8 unknowns (E15): definite programs have a unique solution. 1e-10
+ * on the scale of the unknown; condition numbers up to 1e4. */
 static void against_enumeration(void **state)
 {
   (void)state;
@@ -99,8 +99,7 @@ static void cut_steps_that_go_uphill_are_not_taken(void **state)
   assert_no_leak();
 }
 
-/* Numbering is none of a solver's business: same steps, same answer. Nor are units: unknowns scaled by powers of two give the same
- * bits. */
+/* The numbering of unknowns changes neither iterations nor solution. Scaling the unknowns by powers of two gives the same bits. */
 static void order_and_units_do_not_matter(void **state)
 {
   (void)state;
@@ -132,7 +131,7 @@ static void order_and_units_do_not_matter(void **state)
   assert_no_leak();
 }
 
-/* Rank 5 of 10: answers are many, A x and the objective are not. */
+/* Rank 5 of 10: the solution is not unique, but A x and the objective are. */
 static void semidefinite(void **state)
 {
   static const int methods[] = {BOUNDS_METHOD_MPRGP, BOUNDS_METHOD_MPRGP_ORIGINAL, BOUNDS_METHOD_ACTIVE_SET, BOUNDS_METHOD_ADMM};
@@ -176,7 +175,7 @@ static void nothing_free_everything_free_and_warm(void **state)
     assert_int_equal(r.n_bound, 0);
     dense_apply(&a, x, y);
     for (int i = 0; i < 9; ++i) assert_close(y[i], a.b[i], 1e-10);
-    /* from the answer: nothing is left to do */
+    /* from the solution: no iteration */
     memcpy(y, x, sizeof y);
     assert_ok(bounds_solve(
         &q,
@@ -281,8 +280,8 @@ static void more_than_the_grid(void **state)
   assert_no_leak();
 }
 
-/* A cold start through coarser grids: the same answer in two thirds of the steps or fewer; a start that is near is left alone. Once
- * with two bounds, a border of odd length and cells missing. */
+/* A cold start through coarser grids: the same solution in two thirds of the iterations or fewer; a good initial guess is not
+ * changed. Once with two bounds, a border of odd length and missing cells. */
 static void nested_start_finds_the_bounds(void **state)
 {
   (void)state;

@@ -152,7 +152,7 @@ static void same_iterates_as_the_direct_call(void **state)
   assert_no_leak();
 }
 
-/* Method `tao` with the type that options pick, and SNES: all come to the answer, to what a tolerance of 1e-9 leaves. */
+/* Method `tao` with the type from the options, and SNES: all converge to the solution, within a tolerance of 1e-9. */
 static void methods_tao_and_snesvi(void **state)
 {
   static const char *const types[] = {"mprgp", "activeset", "bnls", "bntr", "gpcg", "blmvm", "vinewtonrsls"};

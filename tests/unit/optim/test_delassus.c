@@ -153,7 +153,8 @@ static void wide_components_go_to_a_package(void **state)
   assert_no_leak();
 }
 
-/* 21 strands, the tenth shorter, so that bands go side by side and alone: what M times the answer is, each alone, and a pivot that fails. */
+/* 21 strands, the tenth shorter, so that bands are factored together and alone: M times the solution, each alone, and a failing
+ * pivot. */
 enum { STRANDS = 21, STRAND_ROWS = 40, STRAND_WIDTH = 7 };
 static void strands_mass(uint64_t seed, double pivot, sparse_rows *M)
 {

@@ -20,7 +20,8 @@ static void tables_are_sound(void **state)
   assert_no_leak();
 }
 
-/* One mass of 2 kg on the ground, pressed by 1 N s and pushed sideways: closed forms of the three cases and of the errors. */
+/* One mass of 2 kg on the ground with a normal impulse of 1 N s and a sideways impulse: closed forms of the three cases and of
+ * the errors. */
 static void a_block_takes_off_sticks_and_slides(void **state)
 {
   const int64_t start[2] = {0, 1};

@@ -52,7 +52,7 @@ static void law_holds(const char *who, const bench *b, double tolerance)
     const double *r = b->r + 3 * a, *u = b->u + 3 * a, mu = b->scene.mu[a], t = hypot(r[1], r[2]), slip = hypot(u[1], u[2]);
     if (!(r[0] >= 0.0 && t <= mu * r[0] * (1.0 + 1e-12))) fail_msg("%s: impulse %d is outside its cone", who, (int)a);
     if (!(u[0] >= -tolerance)) fail_msg("%s: contact %d closes at %g", who, (int)a, u[0]);
-    if (!(fabs(r[0] * u[0]) <= tolerance)) fail_msg("%s: contact %d pushes and opens", who, (int)a);
+    if (!(fabs(r[0] * u[0]) <= tolerance)) fail_msg("%s: contact %d has an impulse and opens", who, (int)a);
     if (t < 0.99 * mu * r[0] && !(slip <= 1e3 * tolerance)) fail_msg("%s: contact %d sticks and slides at %g", who, (int)a, slip);
     if (slip > 1e-2 && t > 1e-3 && !(u[1] * r[1] + u[2] * r[2] <= -0.999 * slip * t))
       fail_msg("%s: friction at %d is not against sliding", who, (int)a);
@@ -157,7 +157,7 @@ static void all_start_from_a_guess_and_keep_limits(void **state)
     assert_ok(friction_solve(&p, &o, b.r, b.u, &warm));
     assert_int_equal(warm.verdict, FRICTION_OK);
     if (warm.iterations > 5 || warm.iterations >= cold.iterations)
-      fail_msg("%s: %d iterations from the answer, %d from zero", name, (int)warm.iterations, (int)cold.iterations);
+      fail_msg("%s: %d iterations from the solution, %d from zero", name, (int)warm.iterations, (int)cold.iterations);
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     o.max_iterations = 1, o.tolerance = 1e-300;
     assert_ok(friction_solve(&p, &o, b.r, b.u, &cold));

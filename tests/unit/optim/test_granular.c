@@ -102,7 +102,7 @@ static const fixture_spec column = {.n              = {8, 12, 8},
                                     .is_open_wall   = true,
                                     .is_material    = is_column};
 
-/* The report speaks of yield where p is more than 5 % of its largest. */
+/* The report lists yielding where p is more than 5 % of its maximum. */
 static void yield_is_reported_where_there_is_pressure(void **state)
 {
   (void)state;
@@ -139,7 +139,7 @@ static void what_counts_as_solved_is_in_the_cone(void **state)
   assert_no_leak();
 }
 
-/* A free-standing column: with enough cohesion it stays as it is, with friction alone it goes. */
+/* A free-standing column: with enough cohesion it does not move, with friction alone it collapses. */
 static void cohesion_holds_what_friction_cannot(void **state)
 {
   (void)state;
@@ -164,8 +164,8 @@ static void cohesion_holds_what_friction_cannot(void **state)
   assert_no_leak();
 }
 
-/* A full box of sand rests, and pressure is hydrostatic on the average of every layer: walls carry what they like. Started from the
- * answer, one iteration is enough. */
+/* A full box of sand rests, and pressure is hydrostatic on the average of every layer; the load on the walls is not unique. From
+ * the solution, one iteration is enough. */
 static void sand_in_a_box_rests(void **state)
 {
   (void)state;
@@ -226,7 +226,7 @@ static void kept_memory_changes_nothing(void **state)
   assert_no_leak();
 }
 
-/* Friction that depends on what flows: asked once an outer iteration, and the answer obeys the last one. */
+/* Friction that depends on the flow: evaluated once per outer iteration, and the solution satisfies the last value. */
 static void halve_alpha(void *context, const double *p, const double *u, double *alpha)
 {
   fixture *w = context;

@@ -173,7 +173,7 @@ static void slow_sweeps_become_one_solve(void **state)
   assert_no_leak();
 }
 
-/* Coulomb's law holds of the velocities that come out however coarsely the water is solved for: a block slides and turns on the lid. */
+/* Coulomb's law is satisfied by the resulting velocities at any tolerance of the water: a block slides and turns on the lid. */
 static void contacts_obey_the_law_at_any_tolerance(void **state)
 {
   (void)state;
@@ -194,8 +194,8 @@ static void contacts_obey_the_law_at_any_tolerance(void **state)
   assert_no_leak();
 }
 
-/* Thousands of points that come near and do not touch cost neither time nor memory, and change nothing but rounding: W of all would
- * have 9 million blocks of 72 bytes. */
+/* Thousands of near points without contact cost neither time nor memory, and change nothing but rounding: W of all would have 9
+ * million blocks of 72 bytes. */
 static void those_that_come_near_take_no_part(void **state)
 {
   (void)state;
@@ -231,8 +231,8 @@ static void those_that_come_near_take_no_part(void **state)
   assert_no_leak();
 }
 
-/* Where a block strikes the lid, a coarse solution lets next to nothing of its momentum through the water: less than a thousandth of
- * what moves if pressure does not know of it. */
+/* Where a block strikes the lid, a coarse solution transmits less than a thousandth of its momentum through the water, relative
+ * to a pressure without the block. */
 static void a_blow_compresses_nothing(void **state)
 {
   (void)state;
@@ -275,8 +275,8 @@ static void weak_couplings_lose_what_they_do_not_know(void **state)
   assert_no_leak();
 }
 
-/* Everything at once and nothing zero: bodies that pressure and stress push, contacts, prescribed rates, cohesion. All orders of
- * solution and both cone solvers end in states that the independent residual accepts, with the same velocities. */
+/* All features at once with non-zero values: bodies under pressure and stress, contacts, prescribed rates, cohesion. All
+ * solution orders and both cone solvers end in states that the independent residual accepts, with the same velocities. */
 static bool is_corner(const int p[3], const int n[3]) { return p[0] + p[1] < n[0]; }
 static void everything_at_once(void **state)
 {

@@ -97,10 +97,10 @@ static void an_edge_bears_the_pressure_of_its_depth(void **state)
   assert_no_leak();
 }
 
-/* Two cells on each other in a shaft with smooth sides: the upper is pushed down with V, so that p = V h/mobility in both; they are
- * torn apart along x with U each. The edge between bears sqrt(2) M p in the norm of the cone, that is, a shear stress of M p, and
- * slows them by mobility M p/h = M V, or holds them if U is less. From the whole solver,
- * by every method: of a pure shear the pyramid is the cone. */
+/* Two cells on each other in a shaft with smooth sides. The upper moves down with V, so that p = V h/mobility in both; along x
+ * they move in opposite directions with U each. The edge between them transmits sqrt(2) M p in the norm of the cone, that is, a
+ * shear stress of M p. It slows them by mobility M p/h = M V, or stops them if U is less. Tested for the whole solver, by every
+ * method: for pure shear the pyramid is the cone. */
 static void cells_slide_on_each_other_by_m_times_p(void **state)
 {
   enum { X0, X1, Y1, Y2, N_FACES, N_CELLS = 2, EDGE = 2 * N_CELLS, N_STRESS };

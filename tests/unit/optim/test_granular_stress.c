@@ -53,7 +53,7 @@ static void methods_and_bases_agree_on_the_cone(void **state)
   assert_no_leak();
 }
 
-/* The published variants: each is another iteration than the default, none is lost on the way. */
+/* The published variants: each is a different iteration from the default, and each converges. */
 static void change_variant(fixture *w, int variant)
 {
   granular_lagrangian_options *o = &w->lagrangian;

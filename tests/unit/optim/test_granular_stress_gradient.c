@@ -1,5 +1,5 @@
-/* Projected gradient of stress beside the same method written out in full vectors, on more samples than one chunk of a sum; chunks
- * of coupled samples; options that belong to another method. */
+/* Projected gradient of stress against the same method written in full vectors, on more samples than one chunk of a sum; chunks
+ * of coupled samples; options of another method. */
 #include "flow_fixture.h"
 #include "optim/granular/granular_stress_gradient.h"
 
@@ -15,8 +15,8 @@ typedef struct {
   granular_report r;
 } scene;
 
-/* But for its last cell the first chunk has no friction: what only a first chunk, or all but its end, is asked about is not
- * there. */
+/* Except for its last cell, the first chunk has no friction: code that queries only a first chunk, or all but its end, finds
+ * none there. */
 static void scene_create(scene *t, bool is_orthonormal, int64_t iterations)
 {
   const fixture_spec spec = {.n              = {12, 14, 12},
@@ -77,7 +77,7 @@ static void gradient_at(scene *t, const double *s, double *g)
   granular_gradient_s(&t->S, g);
 }
 
-/* The method, step by step; returns how often L was too small. s in: start, out: answer. */
+/* The method, step by step; returns how often L was too small. s in: initial guess, out: solution. */
 static int written_out(scene *t, const double *metric, int64_t iterations, double *s)
 {
   enum { OLD, Y, NEXT, G, G_NEXT, N_VECTORS };

@@ -9,7 +9,7 @@ static bool is_heap(const int p[3], const int n[3]) { return 2 * p[1] < n[1]; }
 
 typedef struct {
   fixture w;
-  double *p_known, *s_known, *p, *s, lambda[3], z[6], *u, v[12]; /* the guess, and the answer on one thread */
+  double *p_known, *s_known, *p, *s, lambda[3], z[6], *u, v[12]; /* the guess, and the solution on one thread */
   double *answer_p, *answer_s;
 } scene;
 
@@ -102,7 +102,7 @@ static void stresses_and_couplings(void **state)
   assert_no_leak();
 }
 
-/* One step of stress that is far too long to begin with: its curvature, a sum over chunks, says how long it may be. */
+/* The first stress step is far too long; its curvature, a sum over chunks, gives the permitted length. */
 static void step_of_stress(scene *t, int try)
 {
   granular_solver S;

@@ -80,7 +80,7 @@ static void solves_what_is_redundant(void **state)
   assert_no_leak();
 }
 
-/* Whoever starts is replaced where it stalls, and the result says who answered. */
+/* The initial method is replaced when it stalls, and the result names the method that converged. */
 static void automatic_says_who_answered(void **state)
 {
   contact_scene s;
@@ -159,7 +159,7 @@ static void build_wall(wall_rows *w)
   }
 }
 
-/* At rest mu |u_T| has no derivative, and the path ends at 5e-8; with that held it reaches the answer. */
+/* At rest mu |u_T| has no derivative, and the path ends at 5e-8; with that term fixed it converges. */
 static void a_wall_at_rest(void **state)
 {
   static wall_rows w; /* zeroed */

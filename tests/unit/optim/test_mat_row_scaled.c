@@ -29,7 +29,7 @@ static Vec uneven(Mat A)
   return v;
 }
 
-/* A shell around a block3 matrix that tells its diagonal blocks, as matrix-free bodies do. */
+/* A shell around a block3 matrix that provides its diagonal blocks, as matrix-free bodies do. */
 static PetscErrorCode shell_mult(Mat S, Vec x, Vec y)
 {
   Mat *A;

@@ -1,4 +1,4 @@
-/* Multifrontal factors: solves, complements and products against the matrix itself, with terms of another kind beside it. */
+/* Multifrontal factors: solves, complements and products against the matrix itself, with additional terms of another kind. */
 #include "core/random.h"
 #include "core/team.h"
 #include "optim/multifrontal/multifrontal_dense.h"
@@ -71,7 +71,7 @@ static void make_terms(problem *p, const int side[3], int64_t n_groups)
     p->start[a + 1] = at;
     for (int64_t e = 3 * p->start[a]; e < 3 * at; ++e) p->value[e] = any((uint64_t)e, 991);
     double B[9];
-    for (int k = 0; k < 9; ++k) B[k] = a % 7 == 3 ? 0.0 : any((uint64_t)(9 * a + k), 992); /* some do not push */
+    for (int k = 0; k < 9; ++k) B[k] = a % 7 == 3 ? 0.0 : any((uint64_t)(9 * a + k), 992); /* some have no normal impulse */
     for (int r = 0; r < 3; ++r)
       for (int c = 0; c < 3; ++c)
         for (int k = 0; k < 3; ++k) p->G[9 * a + 3 * r + c] += 100.0 * B[3 * r + k] * B[3 * c + k];
@@ -298,8 +298,8 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-/* Large fronts go in tiles: L L^T is what was given, and the rest what is taken from it, with the same bits on any number of
- * threads; a pivot that is lost within a later tile is told of. */
+/* Large fronts are factored in tiles: L L^T equals the matrix, the remainder is the Schur complement, with the same bits on any
+ * number of threads; a zero pivot within a later tile is reported. */
 static void tiles_are_a_factor(void **state)
 {
   enum { K = 300, R = 157, M = K + R };

@@ -142,8 +142,8 @@ static void merit_stops(void **state)
   assert_no_leak();
 }
 
-/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column is
- * pushed. Many sets of contacts could carry nearly as well. */
+/* ROWS x COLUMNS bricks of 1 kg, 1 x 0.5 x 0.5 m, each on two below and eight contacts, with gaps of 1e-5 m/s; one column has a
+ * sideways impulse. Many sets of contacts could carry the load almost equally well. */
 enum { ROWS = 4, COLUMNS = 5, BRICKS = ROWS * COLUMNS, MOST_CONTACTS = 8 * BRICKS };
 typedef struct {
   int64_t n, n_entries;

@@ -80,7 +80,7 @@ static void every_case_is_solved(void **state)
     worst[1] = fmax(worst[1], v);
     v3_set(r, 0.0, 0.0, 0.0);
     one_contact_hybrid(&o, b, 1e-14, r);
-    /* phi weighs r_N with mu and u with rho, so its round-off does, too; a square root brings that to sqrt(epsilon) */
+    /* phi multiplies r_N by mu and u by rho, and their round-off as well; a square root brings that to sqrt(epsilon) */
     if ((v = violation_against(v3_norm(r) / o.rho, W, b, mu, r) / (1.0 + mu)) > 1.5e-8)
       fail_msg("hybrid: case %d violates Coulomb's law by %g: mu %g", (int)id, v, mu);
     worst[2] = fmax(worst[2], v);

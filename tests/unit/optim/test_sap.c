@@ -53,7 +53,7 @@ static void regularised_law_is_a_complementarity(void **state)
   assert_no_leak();
 }
 
-/* Where the law says r: at u itself if it slides as fast, and at one u if it sticks. */
+/* Inverse of the law at r: u itself if it slides with the same speed, and one value of u if it sticks. */
 static void velocities_are_found_back(void **state)
 {
   int seen[3] = {0};
@@ -147,7 +147,7 @@ static law_size size_of_law(sap_model model, const sap_contact *c, const double 
                     fmax(2.0 * d * k * c->dt, 1.2 * c->limit / (soft * soft)), 12.0 * c->limit / (soft * soft * soft)};
 }
 
-/* 0 open, 1 slides, 2 sticks, or pushes: between them laws have kinks. */
+/* 0 open, 1 slides, 2 sticks or has a normal force only: laws have kinks between these. */
 static int piece_of(sap_model model, const sap_contact *c, const double r[3])
 {
   return r[0] <= 0.0 ? 0 : model == SAP_REGULARISED && sap_law_slides(c, r) ? 1 : 2;
@@ -230,13 +230,13 @@ static void compliance_is_the_springs(void **state)
   assert_close(r[0], 0.0, 1e-15);
   sap_law_regularised(&c, past, r, NULL);
   assert_close(r[0], 0.01 * 200.0 * 0.01 * 0.01, 1e-15);
-  c = sap_contact_make(SAP_LAGGED, &step, &open); /* nothing was pushed a step ago: no friction */
+  c = sap_contact_make(SAP_LAGGED, &step, &open); /* no normal impulse in the last step: no friction */
   sap_law_lagged(&c, touch, r, NULL);
   assert_close(r[1], 0.0, 0.0);
   assert_no_leak();
 }
 
-/* Deep overlaps part no faster than overlap_speed, and bear the same load at rest; a given stiffness pushes as it does. */
+/* Deep overlaps separate no faster than overlap_speed, with the same load at rest; a given stiffness gives its own force. */
 static void overlaps_part_slowly(void **state)
 {
   const sap_parameters step = {
@@ -410,8 +410,8 @@ static bool eliminate(int n, double *A, double *x)
   return true;
 }
 
-/* Of all choices of which normals push, the one that is right: (W + R) r = bias - u_free where r > 0, and u no less than bias where
- * r = 0. Without friction the problem has no more to it. g [n] normal impulses. */
+/* Enumerate which normals are active; the correct choice satisfies (W + R) r = bias - u_free where r > 0, and u >= bias where r
+ * = 0. This is the whole problem without friction. g [n] normal impulses. */
 static void try_all(const sap_case *c, const double *W, double *g)
 {
   const int n     = (int)c->scene.n;
@@ -440,7 +440,7 @@ static void try_all(const sap_case *c, const double *W, double *g)
   assert_int_equal(found, 1);
 }
 
-/* Small problems without friction, up to 12 unknowns: the answer of trying all cases (validation target E15). */
+/* Small problems without friction, up to 12 unknowns, against enumeration (validation target E15). */
 static void agrees_with_trying_all(void **state)
 {
   (void)state;
@@ -494,8 +494,8 @@ static void constraints_agree_with_an_independent_solver(void **state)
   assert_no_leak();
 }
 
-/* Of a series of random problems, stiff to soft, friction 0 to 2, many over-constrained: 200, or as many as SAP_PROBLEMS says
- * (`make bench-sap`: 10,000). How many iterations each took, in classes of 5. */
+/* Random problems, stiff to soft, friction 0 to 2, many over-constrained: 200, or SAP_PROBLEMS (`make bench-sap`: 10,000).
+ * Counts the iterations of each in classes of 5. */
 static void always_converges(void **state)
 {
   const char       *asked = getenv("SAP_PROBLEMS");
@@ -597,7 +597,7 @@ static void reduction_changes_nothing(void **state)
   assert_no_leak();
 }
 
-/* By fronts: the same answers, whatever is early and late, on the complement or on all. */
+/* Multifrontal factorisation: the same solutions for any elimination order, on the complement or on all. */
 static void fronts_change_nothing(void **state)
 {
   (void)state;
@@ -651,7 +651,8 @@ static void fronts_change_nothing(void **state)
   assert_no_leak();
 }
 
-/* Told what contacts pushed with a moment ago, the solver needs less than half the iterations; told nonsense it ends the same. */
+/* With the impulses of the last step as initial guess, the solver needs less than half the iterations; with arbitrary ones it
+ * converges to the same solution. */
 static void what_pushed_before_is_a_start(void **state)
 {
   int64_t iterations[2] = {0};
@@ -683,13 +684,13 @@ static void what_pushed_before_is_a_start(void **state)
     memory_free(&v), memory_free(&known), memory_free(&first);
     sap_case_destroy(&c);
   }
-  print_message("iterations: %d without, %d with what pushed before\n", (int)iterations[0], (int)iterations[1]);
+  print_message("iterations: %d without, %d with a warm start\n", (int)iterations[0], (int)iterations[1]);
   assert_true(2 * iterations[1] < iterations[0]);
   assert_no_leak();
 }
 
-/* Where directions come from a matrix that is not quite A's, the product that is carried along with them says that the tolerance is
- * met where it is not: each time the search starts anew from what is true, and comes to the end a quarter as far from it. */
+/* Where directions come from a matrix that differs from A, the updated product meets the tolerance although the true residual
+ * does not. Each time the search restarts from the true residual and ends with a quarter of the error. */
 static void what_was_carried_along_is_checked(void **state)
 {
   (void)state;
@@ -756,7 +757,7 @@ static void take_products(by_products *b, sap_case *c)
   c->p.operator  = &b->o;
 }
 
-/* H x = b to the tolerance, A x beside it, and from the first iteration on a direction of descent. */
+/* H x = b to the tolerance, and A x with it; from the first iteration on a direction of descent. */
 static void gradients_solve_to_the_tolerance(void **state)
 {
   (void)state;
@@ -774,7 +775,7 @@ static void gradients_solve_to_the_tolerance(void **state)
     for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("x", n, sizeof(double), arrays[k]));
     assert_ok(memory_alloc("G", 9 * m, sizeof *G, &G));
     for (int64_t a = 0; a < m; ++a) {
-      G[9 * a] = a % 3 ? 1e2 : 0.0; /* some do not push */
+      G[9 * a] = a % 3 ? 1e2 : 0.0; /* some have no normal impulse */
       G[9 * a + 4] = G[9 * a + 8] = a % 3 ? 1e4 : 0.0;
     }
     for (int64_t i = 0; i < n; ++i) right[i] = scene_random(seed, 3, (uint64_t)i);
@@ -833,7 +834,7 @@ static double weighed_norm(const sparse_rows *M, const double *x)
   return sqrt(sum);
 }
 
-/* H x = b to the tolerance where products are not symmetric, A x beside it; conjugate gradients stay far from it. */
+/* H x = b to the tolerance where products are not symmetric, and A x with it; conjugate gradients do not converge. */
 static void gmres_solves_what_is_not_symmetric(void **state)
 {
   const double tolerance = 1e-8;
@@ -937,7 +938,7 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-/* Without contacts, and with contacts that do not push: the free velocities, after no iteration or few. */
+/* Without contacts, and with contacts without impulses: the free velocities, after no or few iterations. */
 static void nothing_to_do(void **state)
 {
   (void)state;

@@ -14,7 +14,7 @@ struct problem {
   void (*residual)(problem *, const double *z, double *g);
   void (*tangent)(problem *, const double *z);
   Vec      last;         /* where the residual was evaluated last */
-  int      n_wanted;     /* residuals that came with the hint that the tangent is wanted */
+  int      n_wanted;     /* residuals evaluated with the hint that a tangent follows */
   bool     has_domain_error;
   const double *parameter;
   Mat      constant;     /* for lattice problems */
@@ -191,8 +191,8 @@ static void same_bits_on_any_team(void **state)
   team_set_threads(0);
 }
 
-/* A point mass on the plane z = 0 held by a penalty force with a sliding attachment, one backward Euler step;
- * penalty-relaxation.md, sections 2 and 6, written out for the plane. */
+/* A point mass on the plane z = 0 with a penalty force and a sliding attachment, one backward Euler step, written out for the
+ * plane. */
 enum {
   MASS,
   DT,
@@ -299,7 +299,7 @@ static void no_creep_at_any_tolerance(void **state)
       v3_set(q + GRAVITY, g * 0.1 * c, 0.0, -g * c);
       v3_set(q + POSITION, 0.0, 0.0, -g * c / q[STIFFNESS]);
       v3_set(q + ATTACHMENT, -0.1 * g * c / q[STIFFNESS], 0.0, 0.0);
-      v3_set(q + VELOCITY, 1e-4, 0.0, 0.0); /* a push */
+      v3_set(q + VELOCITY, 1e-4, 0.0, 0.0); /* a disturbance */
       solver_for(&p, &snes, &z);
       assert_ok(SNESSetTolerances(snes, tolerance, 0.0, 0.0, 50, 10000));
       set_options("-snes_stabilized_eta 1e-12", forced ? NULL : "-snes_stabilized_min_it 0");
@@ -575,9 +575,9 @@ static void takes_newton_steps_of_stiff_systems(void **state)
   assert_true(s[0].n_newton <= 5 && s[1].n_fallbacks >= 1 && s[1].n_newton > s[0].n_newton);
 }
 
-/* g = S z - b with S = diag(1, 1e2, 1e4), solves with 4 S: a direction that takes a quarter off |g|^2 by the linear model and is almost
- * across the gradient, which the stiff equation bends. What is chosen is what promises more: the gradient takes 1 off 1.02 where the
- * stiff equation has most of what is left, 0.01 where it has a tenth. */
+/* g = S z - b with S = diag(1, 1e2, 1e4), solves with 4 S. This direction reduces |g|^2 by a quarter in the linear model and is
+ * nearly orthogonal to the gradient, which the stiff equation turns. The direction with the larger predicted decrease is chosen:
+ * the gradient gives 1 of 1.02 where the stiff equation has most of the residual, 0.01 where it has a tenth. */
 static void weighed_residual(problem *p, const double *z, double *g)
 {
   for (int i = 0; i < 3; ++i) g[i] = pow(100.0, i) * z[i] - p->parameter[i];
@@ -622,8 +622,8 @@ static void takes_what_promises_more(void **state)
   }
 }
 
-/* g = S z - 1 with S = diag(1, 2, 4). Solves that take 5/4 S for S leave a fifth of the residual each time; with S itself there is one.
- * Either way it is S that says when the root is reached. */
+/* g = S z - 1 with S = diag(1, 2, 4). Solves with 5/4 S instead of S reduce the residual to a fifth each time; with S itself
+ * there is one iteration. In both cases S decides when the root is reached. */
 static void plain_residual(problem *p, const double *z, double *g)
 {
   (void)p;
@@ -730,7 +730,7 @@ static void is_steered_by_options(void **state)
   assert_ok(PetscOptionsLeftGet(NULL, &left, NULL, NULL));
   assert_int_equal(left, 0);
   clear_options();
-  /* Eisenstat-Walker: PETSc's own, loose at first: fewer linear iterations, same answer */
+  /* Eisenstat-Walker: PETSc's own, loose at first: fewer linear iterations, same solution */
   set_options("-step_snes_ksp_ew -step_snes_atol 1e-9 -step_snes_max_it 50", NULL);
   assert_ok(SNESSetFromOptions(snes));
   assert_ok(VecSet(z, 0.0));

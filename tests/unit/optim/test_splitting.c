@@ -16,7 +16,7 @@ static delassus *stored_copy(delassus *w)
   return out;
 }
 
-/* States of groups, put together, are W r + q, whichever way the groups are held. */
+/* The assembled states of groups equal W r + q, for every storage of the groups. */
 static void check_state(const friction_problem *p, const friction_splitting_options *o, int64_t *n_groups, int64_t *n_unknowns)
 {
   sweeper s;
@@ -67,7 +67,7 @@ static void groups_add_up_to_W(void **state)
   assert_no_leak();
 }
 
-/* A ring of contacts with blocks on random diagonals: cliques of two waste too much, so it is held as one sparse group. */
+/* A ring of contacts with blocks on random diagonals: cliques of two waste too much, so it is stored as one sparse group. */
 static void what_has_no_groups_is_sparse(void **state)
 {
   enum { N = 40 };
@@ -160,7 +160,7 @@ static friction_result solve_scene(const contact_scene *s, const friction_option
   return out;
 }
 
-/* All ways through agree on u, which is unique where W is regular and friction small, and Coulomb's law holds line by line. */
+/* All variants agree on u, which is unique where W is regular and friction small, and Coulomb's law is satisfied line by line. */
 static void every_variant_finds_the_solution(void **state)
 {
   contact_scene s;
@@ -197,7 +197,7 @@ static void every_variant_finds_the_solution(void **state)
       assert_close(ra[0] * ua[0], 0.0, 1e-7);
       if (t < 0.99 * s.mu[a] * ra[0]) assert_close(hypot(ua[1], ua[2]), 0.0, 1e-6);
     }
-    /* from its own answer it is done at once */
+    /* from its own solution it converges at once */
     const friction_result again = solve_scene(&s, &o, is_stored, r, u);
     assert_int_equal(again.iterations, 0);
   }

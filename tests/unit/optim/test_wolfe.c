@@ -3,7 +3,7 @@
 
 typedef struct {
   double (*f)(double), (*df)(double);
-  double asked, evaluated; /* last trial, and the one its slope was asked for */
+  double asked, evaluated; /* last trial, and the trial whose slope was requested */
 } function;
 
 static PetscErrorCode value(void *ctx, double alpha, double *phi)
@@ -22,7 +22,7 @@ static PetscErrorCode slope(void *ctx, double alpha, double *s)
   return PETSC_SUCCESS;
 }
 
-/* The answer must satisfy what its outcome claims, and is_last must be true. */
+/* The result must satisfy its outcome, and is_last must be true. */
 static wolfe_result search(double (*f)(double), double (*df)(double), wolfe_options o)
 {
   function     ctx = {f, df, -1.0, -1.0};

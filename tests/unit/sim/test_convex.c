@@ -58,8 +58,8 @@ static void test_creep_and_depth(void **state)
   assert_no_leak();
 }
 
-/* A sliding contact opens: gap = (dt + relaxation_time) (mu |u_T| - (1 + mu^2 R_T/R_N) R_N r_N), as long as that is below 0; its
- * friction is still mu times its load. With more passes it is as deep as at rest, by Coulomb's law. */
+/* A sliding contact opens: gap = (dt + relaxation_time) (mu |u_T| - (1 + mu^2 R_T/R_N) R_N r_N), while that is below 0; its
+ * friction is still mu times its load. With more passes the depth is that at rest, by Coulomb's law. */
 static void check_riding(int passes)
 {
   const double h = 1e-2, m = 8.0, k = 5e3, s = 0.02, mu = 0.3;

@@ -614,7 +614,7 @@ static void test_refused(void **state)
     if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
     bool is_said = false;
     for (int i = 0; i < diagnostics_count(d); ++i) is_said |= strstr(diagnostics_text(d, i), cases[k].wanted) != NULL;
-    if (!is_said) fail_msg("wanted %s, said %s", cases[k].wanted, diagnostics_count(d) ? diagnostics_text(d, 0) : "nothing");
+    if (!is_said) fail_msg("expected %s, message %s", cases[k].wanted, diagnostics_count(d) ? diagnostics_text(d, 0) : "nothing");
     scene_destroy(&s);
     job_destroy(&j);
     diagnostics_destroy(&d);

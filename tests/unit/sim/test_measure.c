@@ -21,7 +21,7 @@ typedef struct {
   scene       *s;
   memo        *memo;
   measures    *m;
-  field_table *table; /* of the memo alone */
+  field_table *table; /* of the cache only */
 } bench;
 
 /* A formulation that does nothing and has given contacts. */
@@ -470,7 +470,7 @@ static void what_is_due_is_due_once(void **state)
     const sim_clock now = {step, t, step <= 7 ? 0.002 : 0.001};
     assert_int_equal(sim_clock_is_due(&now, 0.006), step == 3 || step == 6 || step == 11);
   }
-  /* steps that do not divide it: as often as it fits */
+  /* steps that are not a divisor */
   n = 0;
   for (int64_t step = 1; step <= 700; ++step) n += sim_clock_is_due(&(sim_clock){step, 0.003 * (double)step, 0.003}, 0.01);
   assert_int_equal(n, 210);

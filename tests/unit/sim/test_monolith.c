@@ -131,7 +131,7 @@ static void test_start(void **state)
   (void)state;
   static const struct {
     const char *bodies;
-    double      depth; /* 0: not refused */
+    double      depth; /* 0: accepted */
   } cases[] = {
     {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
      "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0], max: [0.1, 1, 0.2]}}}\n",

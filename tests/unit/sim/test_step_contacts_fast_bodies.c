@@ -14,7 +14,7 @@
 static const char *const law_of[2] = {"exact", "convex"};
 
 /* A ball flies at a plate 1 mm thick, 1 to 100 thicknesses per step, at normal and oblique incidence, from near and far. A ball
- * that passes beside the plate continues. */
+ * that misses the plate continues. */
 static void balls_at_a_plate(void **state)
 {
   (void)state;
