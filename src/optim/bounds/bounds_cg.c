@@ -120,7 +120,8 @@ bounds_cg_status bounds_cg(const bounds_qp *q, bounds_face *face, const uint8_t 
   }
 }
 
-/* ---- the KSP type "facecg": conjugate gradients as above. It updates x and g of the face_system, and returns the correction of x ---- */
+/* ---- the KSP type "facecg": conjugate gradients as above. It updates x and g of the face_system; the vectors of the KSP
+ * are not used ---- */
 
 static PetscErrorCode KSPSetUp_FaceCG(KSP ksp)
 {
@@ -137,12 +138,9 @@ static PetscErrorCode KSPSolve_FaceCG(KSP ksp)
 {
   Mat                A;
   const face_system *f;
-  double            *d;
   PetscFunctionBegin;
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(linear_solver_context(A, &f));
-  PetscCall(VecGetArrayWrite(ksp->vec_sol, &d));
-  for (int64_t i = 0; i < f->s->n; ++i) d[i] = -f->x[i];
   for (ksp->its = 0;; ++ksp->its) {
     ksp->rnorm = free_gradient(f->q, f->is_free, f->g, f->s);
     PetscCall(KSPLogResidualHistory(ksp, ksp->rnorm));
@@ -156,8 +154,6 @@ static PetscErrorCode KSPSolve_FaceCG(KSP ksp)
       break;
     }
   }
-  for (int64_t i = 0; i < f->s->n; ++i) d[i] += f->x[i];
-  PetscCall(VecRestoreArrayWrite(ksp->vec_sol, &d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,11 +212,12 @@ PetscErrorCode bounds_cg_solve(const bounds_qp *q, bounds_face *face, const uint
   }
   const linear_system l = {.ksp = KSPFACECG, .pc = PCFACE, .n = q->n, .context = &f, .product = multiply_free, .precondition = apply_face,
                            .weight = s->weight, .weighted = KSPFACECG, .diagonal = q->diagonal};
-  for (int64_t i = 0; i < q->n; ++i) s->weight[i] = 1.0 / q->diagonal[i], s->step[i] = is_free[i] ? -g[i] : 0.0;
+  PetscCall(linear_solver_is(q->solver, KSPFACECG, &is_ours)); /* false before the first solve */
+  for (int64_t i = 0; i < q->n && !is_ours; ++i) s->weight[i] = 1.0 / q->diagonal[i], s->step[i] = is_free[i] ? -g[i] : 0.0;
   PetscCall(linear_solver_set(q->solver, &l));
   PetscCall(linear_solver_set_tolerance(q->solver, 0.0, target, max));
   PetscCall(linear_solver_is(q->solver, KSPFACECG, &is_ours));
-  PetscCall(linear_solver_solve(q->solver, s->step, s->step, &iterations));
+  PetscCall(linear_solver_solve(q->solver, is_ours ? NULL : s->step, is_ours ? NULL : s->step, &iterations));
   if (!is_ours) {
     r->iterations += iterations;
     add_correction(&f, s->step);

@@ -374,15 +374,18 @@ PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x,
   PetscFunctionBegin;
   if (iterations) *iterations = 0;
   if (s->system.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArrayWrite(s->b, &to));
-  if (s->is_scaled)
-    scale(s, 1, b, to);
-  else
-    memcpy(to, b, size);
-  PetscCall(VecRestoreArrayWrite(s->b, &to));
+  if (b) {
+    PetscCall(VecGetArrayWrite(s->b, &to));
+    if (s->is_scaled)
+      scale(s, 1, b, to);
+    else
+      memcpy(to, b, size);
+    PetscCall(VecRestoreArrayWrite(s->b, &to));
+  }
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
   PetscCall(KSPGetIterationNumber(s->ksp, &n_its));
   if (iterations) *iterations = n_its;
+  if (!x) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayRead(s->x, &from));
   if (s->is_scaled && s->is_symmetric)
     scale(s, 1, from, x);

@@ -43,7 +43,7 @@ PetscErrorCode linear_solver_is(const linear_solver *s, const char *ksp_type, bo
 /* Stop when the residual norm is below max(relative |b|, absolute), or after `most` iterations. Options of PETSc have priority. Default:
  * relative 1e-12. */
 PetscErrorCode linear_solver_set_tolerance(linear_solver *s, double relative, double absolute, int64_t most);
-/* x = A^-1 b, [n]; x may be b. Ends early when stop_is_urgent. *iterations may be NULL. */
+/* x = A^-1 b, [n]; x may be b. Both are NULL for a KSP type that takes them from the context of the system. Ends early when stop_is_urgent. *iterations may be NULL. */
 PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x, int64_t *iterations);
 
 KSPConvergedReason linear_solver_reason(const linear_solver *s); /* of the last solve */
