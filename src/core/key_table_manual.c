@@ -63,7 +63,7 @@ static PetscErrorCode markdown_link(text_buffer *b, const key_table *table)
 
 static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_one_of)
 {
-  char        type[KEY_WORDS], range[140];
+  char        type[KEY_WORDS], range[140], condition[300];
   const char *fallback = default_words(k, is_one_of);
   const bool  is_code = k->fallback && *fallback;
 
@@ -81,6 +81,8 @@ static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_on
   PetscCall(markdown_cell(b, range));
   PetscCall(text_append(b, " | ", 3));
   PetscCall(markdown_cell(b, k->help ? k->help : ""));
+  key_condition_words(&k->only_if, condition, sizeof condition);
+  PetscCall(markdown_cell(b, condition));
   PetscCall(text_printf(b, "%s", k->may_change ? MAY_CHANGE : ""));
   PetscCall(text_append(b, " |\n", 3));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -130,7 +132,7 @@ PetscErrorCode key_table_manual_markdown(const key_table *root, char **text) { r
 
 static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_of)
 {
-  char        type[KEY_WORDS], range[140];
+  char        type[KEY_WORDS], range[140], condition[300];
   const char *fallback = default_words(k, is_one_of);
 
   PetscFunctionBegin;
@@ -157,6 +159,8 @@ static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_o
   }
   PetscCall(text_append(b, ")\n", 2));
   PetscCall(text_troff(b, k->help ? k->help : ""));
+  key_condition_words(&k->only_if, condition, sizeof condition);
+  PetscCall(text_troff(b, condition));
   PetscCall(text_printf(b, "%s\n", k->may_change ? MAY_CHANGE : ""));
   for (int i = 0; k->choice_help && k->choices[i]; ++i) {
     PetscCall(text_printf(b, ".br\n\\fB%s\\fR: ", k->choices[i]));

@@ -64,7 +64,7 @@ cmp up_z/still.png none/still.png || fail "z is not up without gravity"
 cmp -s up_z/still.png up_y/still.png && fail "y is not up with gravity against it"
 cmp -s up_y/still.png up_x/still.png && fail "x is not up with gravity against it"
 pass "upward axis of pictures"
-status 0 "$program" run up_z.yaml --out glass --set 'picture.glass=[free]'
+status 0 "$program" run up_z.yaml --out glass --set 'picture.transparent=[free]'
 cmp -s up_z/still.png glass/still.png && fail "a glass body is not transparent"
 pass "glass bodies in pictures"
 "$program" schema | cmp -s - "$here/../../docs/reference/job.md" || fail "docs/reference/job.md is not what \`stickslip schema\` prints; regenerate it"

@@ -8,7 +8,7 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mpm/mpm_body.h"
 #include "io/yaml.h"
-#include "app/job/formulation_keys.h"
+#include "app/job/capabilities.h"
 #include "sim/formulations.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
@@ -25,7 +25,7 @@ static const key_spec output_keys[] = {
    .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
   {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s", .fallback = "600", .min = 0,
    .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
-  {.name = "checkpoint_beside", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside), .choices = besides, .fallback = "auto",
+  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside), .choices = besides, .fallback = "auto",
    .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the last "
            "one took more than 1 % of the time between them"},
   {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000, .help = "checkpoints kept"},
@@ -70,7 +70,7 @@ static const key_spec picture_keys[] = {
                                                                                                                         "data if "
                                                                                                                         "not "
                                                                                                                         "given"},
-  {.name = "glass", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true, .help = "bodies drawn as "
+  {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true, .help = "bodies drawn as "
                                                                                                               "glass, so that "
                                                                                                               "bodies inside or "
                                                                                                               "behind them are "
@@ -96,8 +96,8 @@ static const key_spec job_keys[] = {
   {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, scene.materials), .table = &material_table, .is_optional = true, .help = "materials "
                                                                                                                                             "by "
                                                                                                                                             "name"},
-  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, scene.mpm), .fallback = "{}", .table = &mpm_options_table, .help = "the shared grid"},
-  {.name = "mac", .type = KEY_TABLE, .offset = offsetof(job, scene.mac), .is_optional = true, .table = &mac_options_table, .help = "the staggered grid of bodies of kind mac"},
+  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, scene.mpm), .fallback = "{}", .table = &mpm_options_table, .only_if = {"bodies.*.kind", "mpm"}, .help = "the shared grid"},
+  {.name = "mac", .type = KEY_TABLE, .offset = offsetof(job, scene.mac), .is_optional = true, .table = &mac_options_table, .only_if = {"bodies.*.kind", "mac"}, .help = "the staggered grid of bodies of kind mac"},
   {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table, .help = "bodies of the scene "
                                                                                                              "by name"},
   {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table, .help = "how bodies touch"},
@@ -113,7 +113,44 @@ static const key_spec job_keys[] = {
   {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name", .may_change = true},
   {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true, .help = "conditions that end the run before time.end", .may_change = true},
   KEYS_END};
-const key_table job_table = {.name = "job", .help = "A job file describes a scene, the contact formulation and the output. SI "
+/* Names before version 0.1.0. */
+static const key_rename job_renames[] = {
+  {"contact.pairs.touch", "contact", NULL},
+  {"contact.overlap_share", "contact.overlap_correction", NULL},
+  {"contact.overlap_speed", "contact.overlap_correction_speed", NULL},
+  {"contact.edges", "solver.penalty.edges", NULL},
+  {"contact.scheme", "solver.penalty.scheme", NULL},
+  {"contact.detection", "solver.penalty.detection", NULL},
+  {"solver.newton.norm", "solver.penalty.norm", NULL},
+  {"solver.friction_stall_tolerance", "solver.exact.friction_stall_tolerance", NULL},
+  {"solver.flow", "solver.monolith", NULL},
+  {"solver.monolith.max_outer", "max_outer_iterations", NULL},
+  {"solver.monolith.boxes", "component_solver", NULL},
+  {"solver.convex.linearisations", "max_outer_iterations", NULL},
+  {"solver.convex.coulomb_passes", "max_coulomb_iterations", NULL},
+  {"solver.convex.near_rigid", "min_contact_period", NULL},
+  {"solver.convex.stiction", "stiction_tolerance", NULL},
+  {"solver.hybrid.grid.acts_on", "region", NULL},
+  {"solver.hybrid.grid.region=closing", "approaching", NULL},
+  {"solver.hybrid.grid.region=meeting", "colliding", NULL},
+  {"solver.hybrid.grid.hinders_sliding", "damps_sliding", NULL},
+  {"solver.hybrid.holds", "prescribed_nodes", NULL},
+  {"solver.hybrid.prescribed_nodes=all", "surface", NULL},
+  {"solver.hybrid.prescribed_nodes=touched", "contact", NULL},
+  {"solver.hybrid.momentum_fix", "momentum_correction", NULL},
+  {"mpm.light_nodes", "light_node_mass_fraction", NULL},
+  {"mpm.rest_speed", "light_node_rest_speed", NULL},
+  {"picture.glass", "transparent", NULL},
+  {"output.checkpoint_beside", "checkpoint_in_background", NULL},
+  {"bodies.*.bends", "bending_strain", NULL},
+  {"bodies.*.start.held", "support", NULL},
+  {"bodies.*.end.held", "support", NULL},
+  {"measure.*.quantity=self_crossing", "self_intersection_depth", NULL},
+  {"measure.*.quantity=run_out", "runout", NULL},
+  {"measure.*.quantity=sticking", "sticking_fraction", NULL},
+  {"measure.*.quantity=largest_piece", "largest_fragment", NULL},
+  {.old = NULL}};
+const key_table job_table = {.name = "job", .renames = job_renames, .help = "A job file describes a scene, the contact formulation and the output. SI "
                                                     "units throughout.",
                              .size = sizeof(job), .keys = job_keys};
 
@@ -145,46 +182,52 @@ static void check_time(const job *j, const document_node *root, diagnostics *d)
 
 static void check_light_nodes(const job *j, const document_node *root, diagnostics *d)
 {
-  const document_node *mpm = document_find(root, "mpm"), *light = mpm ? document_find(mpm, "light_nodes") : NULL;
-  if (!light || !j->scene.mpm || !(j->scene.mpm->light_nodes > 0) || !j->scene.solver || !j->scene.solver->linear) return;
-  if (j->scene.solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ)
-    diagnostics_add(d, light->mark, "mpm.light_nodes", "not supported with preconditioner: metis_schwarz, whose matrix does not "
+  const document_node *mpm = document_find(root, "mpm"), *light = mpm ? document_find(mpm, "light_node_mass_fraction") : NULL;
+  if (light && j->scene.mpm->light_nodes > 0 && j->scene.has_assembled_tangent)
+    diagnostics_add(d, light->mark, "mpm.light_node_mass_fraction", "not supported with preconditioner: metis_schwarz, whose matrix does not "
                                                        "include it; use block_diagonal");
 }
 
-/* Set the scene options that are derived from several keys. */
-static void finish_scene_options(job *j, const document_node *root)
+/* Set the scene options that are derived from several keys. Blocks that the formulation does not use get their defaults, so that their values
+ * cannot have an effect. */
+static PetscErrorCode finish_scene_options(job *j, document *doc, diagnostics *d)
 {
-  scene_options *o         = &j->scene;
+  const void    *contact, *solver;
+  scene_options *o = &j->scene;
+  PetscFunctionBegin;
+  PetscCall(key_table_read(&contact_table, doc, document_find(j->tree, "contact"), "contact", d, &contact));
+  PetscCall(key_table_read(&solver_table, doc, document_find(j->tree, "solver"), "solver", d, &solver));
+  o->contact               = contact;
+  o->solver                = solver;
   o->formulation           = &formulations[j->formulation]->scene;
   o->has_assembled_tangent = o->solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ;
   o->keeps_problem         = j->output->fclib > 0;
   o->glass                 = &j->picture->glass;
   o->keeps_origins         = measures_need_origins(&j->measure);
-  o->root                  = root;
+  o->root                  = document_root(doc);
+  const double g = v3_norm(o->gravity), a = o->solver->newton->acceleration_scale;
+  o->acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
 {
   PetscFunctionBegin;
-  document_node *root = document_root(doc);
-  formulation_keys_check(root, j->formulation, d);
+  document_node           *root = document_root(doc), *resolved;
+  const scene_formulation *f    = &formulations[j->formulation]->scene;
+  PetscCall(diagnostics_create(&j->notices));
+  capabilities_check(f, root, d, j->notices);
   check_name(j, root, d);
   check_time(j, root, d);
-  check_light_nodes(j, root, d);
   PetscCall(until_check(&j->until, &j->measure, d));
-  if (j->scene.solver && j->scene.solver->newton) {
-    const double g = v3_norm(j->scene.gravity), a = j->scene.solver->newton->acceleration_scale;
-    j->scene.acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;
-  }
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  finish_scene_options(j, root);
-  document_node *resolved;
   PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
-  formulation_keys_check_conditions(root, resolved, j->formulation, d);
+  capabilities_prune(f, resolved);
+  key_table_check_conditions(&job_table, root, resolved, d);
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  formulation_keys_prune(resolved, j->formulation);
   j->tree = resolved;
+  PetscCall(finish_scene_options(j, doc, d));
+  check_light_nodes(j, root, d);
   PetscCall(document_write(resolved, &j->resolved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -270,8 +313,14 @@ void job_destroy(job **j)
 {
   if (!*j) return;
   memory_free(&(*j)->resolved);
+  diagnostics_destroy(&(*j)->notices);
   document_destroy(&(*j)->document);
   memory_free(j);
+}
+
+void job_log_notices(const job *j)
+{
+  for (int i = 0; i < diagnostics_count(j->notices); ++i) log_info("notice: %s", diagnostics_text(j->notices, i));
 }
 
 /* --- comparison of two jobs of one run --- */

@@ -46,7 +46,7 @@ static const key_spec  correction_keys[] = {{.name     = "iterations",
                                              .fallback = "2",
                                              .min      = 1.1,
                                              .max      = 4,
-                                             .help = "radius of the density kernel, in mean particle spacings"},
+                                             .only_if = {"iterations", "!0"}, .help = "radius of the density kernel, in mean particle spacings"},
                                             {.name     = "step",
                                              .type     = KEY_REAL,
                                              .offset   = offsetof(mac_position_correction, step),
@@ -54,7 +54,7 @@ static const key_spec  correction_keys[] = {{.name     = "iterations",
                                              .min      = 0,
                                              .max      = 0.5,
                                              .is_open  = true,
-                                             .help     = "largest displacement in one iteration, in grid spacings"},
+                                             .only_if = {"iterations", "!0"}, .help     = "largest displacement in one iteration, in grid spacings"},
                                             {.name = NULL}};
 static const key_table correction_table  = {.name = "mac.position_correction",
                                             .help = "At the end of each frame, particles that are too close are moved apart; "
@@ -109,7 +109,7 @@ static const key_spec mac_keys[] = {
      .fallback = "0.95",
      .min      = 0,
      .max      = 1,
-     .help     = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
+     .only_if = {"transfer", "pic_flip"}, .help     = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
     {.name     = "wall_mass",
      .type     = KEY_ENUM,
      .offset   = offsetof(mac_options, wall_mass),
@@ -144,7 +144,7 @@ static const key_spec mac_keys[] = {
      .offset   = offsetof(mac_options, edge_weights),
      .choices  = edge_weights,
      .fallback = "normalized",
-     .help = "shear stress on edges is the mean of the cells around. normalized: without cells beyond walls, and walls have "
+     .only_if = {"arrangement", "staggered"}, .help = "shear stress on edges is the mean of the cells around. normalized: without cells beyond walls, and walls have "
              "the full friction of the material on them; "
              "plain: of all four cells, as published, which halves the friction at walls"},
     {.name     = "hourglass",
@@ -153,7 +153,7 @@ static const key_spec mac_keys[] = {
      .fallback = "0.1",
      .min      = 0,
      .max      = 1,
-     .help     = "hourglass control for colocated stress, which does not resist velocities that alternate from cell to cell: they get a friction of "
+     .only_if = {"arrangement", "colocated"}, .help     = "hourglass control for colocated stress, which does not resist velocities that alternate from cell to cell: they get a friction of "
                  "their own, at most this share of the material's; 0: none, as published"},
     {.name     = "density_threshold",
      .type     = KEY_REAL,
@@ -194,7 +194,7 @@ static const key_spec mac_keys[] = {
      .min      = 0,
      .max      = 1,
      .is_open  = true,
-     .help     = "fractions: ghost and area: smallest distance of the surface from a cell's centre, in grid spacings"},
+     .only_if = {"fractions", "auto ghost area"}, .help     = "fractions: ghost and area: smallest distance of the surface from a cell's centre, in grid spacings"},
     {.name     = "particle_radius",
      .type     = KEY_REAL,
      .offset   = offsetof(mac_options, particle_radius),

@@ -1,4 +1,4 @@
-/* Key tables of solver.flow, used by the job reader, the manual and the tests. */
+/* Key tables of solver.monolith, used by the job reader, the manual and the tests. */
 #include "optim/granular/granular_problem.h"
 #include <stddef.h>
 
@@ -47,9 +47,9 @@ static const key_spec  gradient_keys[] = {{.name     = "max_iterations",
                                            .min      = 0,
                                            .max      = 1,
                                            .is_open  = true,
-                                           .help     = "tolerance of one stress solve on its step, as a multiple of flow.tolerance"},
+                                           .help     = "tolerance of one stress solve on its step, as a multiple of solver.monolith.tolerance"},
                                           {.name = NULL}};
-static const key_table gradient_table = {.name = "flow.projected_gradient", .help = "Stress by accelerated projected gradient.",
+static const key_table gradient_table = {.name = "solver.monolith.projected_gradient", .help = "Stress by accelerated projected gradient.",
                                          .size = sizeof(granular_gradient_options), .keys = gradient_keys};
 
 static const key_spec lagrangian_keys[] = {
@@ -66,7 +66,7 @@ static const key_spec lagrangian_keys[] = {
      .fallback = "0.5",
      .min      = 1e-6,
      .max      = 1,
-     .help     = "damping factor: step length of a Newton step"},
+     .only_if = {"line_search", "false"}, .help     = "damping factor: step length of a Newton step"},
     {.name     = "auxiliary_pyramid",
      .type     = KEY_BOOL,
      .offset   = offsetof(granular_lagrangian_options, has_pyramid),
@@ -79,7 +79,7 @@ static const key_spec lagrangian_keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .is_open  = true,
-     .help     = "width of that box over the width of the cone; 1 is the tightest and cuts off a part of the cone of the components sxx, szz"},
+     .only_if = {"auxiliary_pyramid", "true"}, .help     = "width of that box over the width of the cone; 1 is the tightest and cuts off a part of the cone of the components sxx, szz"},
     {.name     = "beta",
      .type     = KEY_REAL,
      .offset   = offsetof(granular_lagrangian_options, beta),
@@ -87,7 +87,7 @@ static const key_spec lagrangian_keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .is_open  = true,
-     .help     = "penalty of a cell over the diagonal of its block times (alpha p)^2"},
+     .only_if = {"mu", "none"}, .help     = "penalty of a cell over the diagonal of its block times (alpha p)^2"},
     {.name        = "mu",
      .type        = KEY_REAL,
      .offset      = offsetof(granular_lagrangian_options, mu),
@@ -108,7 +108,7 @@ static const key_spec lagrangian_keys[] = {
      .fallback = "false",
      .help     = "backtracking line search on the energy instead of the damping; the published comparison finds the damping better"},
     {.name = NULL}};
-static const key_table lagrangian_table = {.name = "flow.augmented_lagrangian",
+static const key_table lagrangian_table = {.name = "solver.monolith.augmented_lagrangian",
                                            .help = "Stress by augmented Lagrangian and inexact projected Newton.",
                                            .size = sizeof(granular_lagrangian_options),
                                            .keys = lagrangian_keys};
@@ -137,7 +137,7 @@ static const key_spec pyramid_keys[] = {
      .max      = 1,
      .help     = "stress: sp only: relative enlargement of the diagonal"},
     {.name = NULL}};
-static const key_table pyramid_table = {.name = "flow.pyramid",
+static const key_table pyramid_table = {.name = "solver.monolith.pyramid",
                                         .help = "Stress with separate bounds for each component.",
                                         .size = sizeof(granular_pyramid_options),
                                         .keys = pyramid_keys};
@@ -164,7 +164,7 @@ static const key_spec friction_keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .is_open  = true,
-     .help     = "method: newton only: width of the bounding box of the friction disc over the diameter of the disc"},
+     .only_if = {"method", "newton"}, .help     = "method: newton only: width of the bounding box of the friction disc over the diameter of the disc"},
     {.name     = "beta",
      .type     = KEY_REAL,
      .offset   = offsetof(granular_friction_options, beta),
@@ -172,9 +172,9 @@ static const key_spec friction_keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .is_open  = true,
-     .help     = "method: newton only: penalty of a contact over the diagonal of its block times (mu lambda)^2"},
+     .only_if = {"method", "newton"}, .help     = "method: newton only: penalty of a contact over the diagonal of its block times (mu lambda)^2"},
     {.name = NULL}};
-static const key_table friction_table = {.name = "flow.friction",
+static const key_table friction_table = {.name = "solver.monolith.friction",
                                          .help = "Tangential forces of rigid contacts.",
                                          .size = sizeof(granular_friction_options),
                                          .keys = friction_keys};
@@ -203,7 +203,7 @@ static const key_spec keys[] = {
      .is_open  = true,
      .help = "convergence tolerance: largest change of pressure, stress and forces in an outer iteration, over their scales and "
              "before damping. With projected_gradient stress must also exceed its bound by at most twice this fraction"},
-    {.name     = "max_outer",
+    {.name     = "max_outer_iterations",
      .type     = KEY_INT,
      .offset   = offsetof(granular_options, max_outer),
      .fallback = "30",
@@ -216,6 +216,7 @@ static const key_spec keys[] = {
      .fallback = "4",
      .min      = 1,
      .max      = 1e6,
+     .only_if = {"coupling", "monolithic"},
      .help = "maximum number of sweeps of pressure and normal forces in one outer iteration, with coupling: monolithic; where they "
              "converge slowly, both are solved together"},
     {.name     = "pressure",
@@ -224,29 +225,33 @@ static const key_spec keys[] = {
      .fallback = "{}",
      .table    = &bounds_options_table,
      .help     = "solver of pressure and normal forces"},
-    {.name     = "boxes",
+    {.name     = "component_solver",
      .type     = KEY_TABLE,
      .offset   = offsetof(granular_options, boxes),
      .fallback = "{method: mprgp, tolerance: 1.0e-2}",
      .table    = &bounds_options_table,
+     .only_if = {"stress", "augmented_lagrangian pyramid sp"},
      .help     = "solver of the stress components, for stress: augmented_lagrangian, pyramid and sp"},
     {.name     = "projected_gradient",
      .type     = KEY_TABLE,
      .offset   = offsetof(granular_options, gradient),
      .fallback = "{}",
      .table    = &gradient_table,
+     .only_if = {"stress", "projected_gradient"},
      .help     = "options of stress: projected_gradient"},
     {.name     = "augmented_lagrangian",
      .type     = KEY_TABLE,
      .offset   = offsetof(granular_options, lagrangian),
      .fallback = "{}",
      .table    = &lagrangian_table,
+     .only_if = {"stress", "augmented_lagrangian"},
      .help     = "options of stress: augmented_lagrangian"},
     {.name     = "pyramid",
      .type     = KEY_TABLE,
      .offset   = offsetof(granular_options, pyramid),
      .fallback = "{}",
      .table    = &pyramid_table,
+     .only_if = {"stress", "pyramid sp"},
      .help     = "options of stress: pyramid and sp"},
     {.name     = "friction",
      .type     = KEY_TABLE,
@@ -255,7 +260,7 @@ static const key_spec keys[] = {
      .table    = &friction_table,
      .help     = "options for the tangential forces of rigid contacts"},
     {.name = NULL}};
-const key_table granular_options_table = {.name = "flow",
+const key_table granular_options_table = {.name = "solver.monolith",
                                       .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
                                       .size = sizeof(granular_options),
                                       .keys = keys};
@@ -267,7 +272,7 @@ PetscErrorCode granular_options_defaults(document *owner, const granular_options
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(diagnostics_create(&d));
-  const PetscErrorCode code = key_table_read(&granular_options_table, owner, NULL, "flow", d, &read);
+  const PetscErrorCode code = key_table_read(&granular_options_table, owner, NULL, "solver.monolith", d, &read);
   diagnostics_destroy(&d);
   PetscCall(code);
   *out = read;

@@ -24,6 +24,7 @@
 #include "io/fclib.h"
 #include "optim/friction/anderson.h"
 #include "optim/friction/delassus.h"
+#include "sim/exact/exact_keys.h"
 #include "sim/exact/exact_line_search.h"
 #include "sim/exact/exact_working_set.h"
 #include "sim/step/solver_options.h"
@@ -655,15 +656,25 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   exact               *e      = (exact *)f;
   e->newton                   = o->solver->newton;
   e->friction                 = o->solver->friction;
-  e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
+  e->friction_stall_tolerance = o->solver->exact->friction_stall_tolerance;
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
-  PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
+  PetscCall(step_frame_create(s, o->contact->overlap_correction, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const unused_key unused[] = {
+  {"contact.stiffness", "contact is rigid, without springs", true},
+  {"contact.pairs.stiffness", "contact is rigid, without springs", true},
+  {"contact.pairs.friction_direction", "its friction cones are circular", false},
+  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+  {.path = NULL}};
 const formulation_ops exact_formulation = {
   .scene.name          = "exact",
+  .scene.kinds         = "mpm fem cloth rod articulated rigid kinematic static",
+  .scene.kinds_reason  = "its continua are elastic or plastic",
+  .scene.solver        = "newton friction exact petsc",
+  .scene.unused        = unused,
   .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",

@@ -107,9 +107,9 @@ static void test_slope_walls(void **state)
 static void test_slope_light(void **state)
 {
   (void)state;
-  check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9}", true);
-  check_slopes("fixed_corotated", "mpm: {light_nodes: 0.3, rest_speed: 1e9}", false);
-  check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
+  check_slopes(SAND, "mpm: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}", true);
+  check_slopes("fixed_corotated", "mpm: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}", false);
+  check_slopes(SAND, "mpm: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
 }
 
 /* Sand at rest has dependent nodes by default; other bodies, and preconditioners that do not support them, have none. */
@@ -120,11 +120,11 @@ static void test_light_by_default(void **state)
     const char *model, *extra;
     bool        has_any;
   } row[] = {{SAND, "", true},
-             {SAND, "mpm: {light_nodes: 0}", false},
-             {SAND, "mpm: {rest_speed: 0}", false},
+             {SAND, "mpm: {light_node_mass_fraction: 0}", false},
+             {SAND, "mpm: {light_node_rest_speed: 0}", false},
              {SAND, "solver: {linear: {preconditioner: metis_schwarz}}", false},
              {"fixed_corotated", "", false},
-             {"fixed_corotated", "mpm: {light_nodes: 0.1}", true}};
+             {"fixed_corotated", "mpm: {light_node_mass_fraction: 0.1}", true}};
   for (int i = 0; i < (int)(sizeof row / sizeof *row); ++i) {
     char  text[4096];
     world w;
