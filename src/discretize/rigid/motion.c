@@ -257,7 +257,7 @@ static const key_spec motion_keys[] = {
    .help = "constant angular velocity"},
   {.name = "keyframes", .type = KEY_LIST, .offset = offsetof(motion_spec, keyframes), .table = &key_table_, .is_optional = true, .help = "poses at times"},
   {.name = "interpolation", .type = KEY_ENUM, .offset = offsetof(motion_spec, interpolation), .choices = interpolations, .fallback = "linear",
-   .only_if = {"keyframes", "*"}, .help = "interpolation interpolate keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
+   .only_if = {"keyframes", "!none"}, .help = "interpolation interpolate keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
            "overshoot, at rest at the first and last keyframe"},
   {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
   {.name = NULL}};
