@@ -12,6 +12,7 @@
  *                                                      `table` then only describes its entries in manual and schema)
  *   KEY_STRINGS key_list of const char *   KEY_PATH    const char * (relative to the folder of the job file,
  *                                                      made absolute; $VAR, ${VAR} and ~/ expanded, $$ is a dollar)
+ *   KEY_PART    none: the keys of `table` fill members of the same struct T (offset 0); for blocks `expert:`, which the main reference page omits
  *
  * A table with `variant_key` selects the struct by the text of that key: {kind: mpm, ...}; see key_item.variant. Keys of the table itself are common
  * to all variants. Their offsets refer to the variant's struct, which must therefore begin with the common struct. A KEY_TABLE whose table has
@@ -25,7 +26,7 @@
 #include <stddef.h>
 
 typedef enum {
-  KEY_BOOL, KEY_INT, KEY_REAL, KEY_STRING, KEY_ENUM, KEY_REALS, KEY_TABLE, KEY_NAMED, KEY_LIST, KEY_TREE, KEY_STRINGS, KEY_PATH
+  KEY_BOOL, KEY_INT, KEY_REAL, KEY_STRING, KEY_ENUM, KEY_REALS, KEY_TABLE, KEY_NAMED, KEY_LIST, KEY_TREE, KEY_STRINGS, KEY_PATH, KEY_PART
 } key_type;
 
 typedef struct key_table key_table;
@@ -33,8 +34,8 @@ typedef struct key_table key_table;
 
 /* The values of another key for which a key has an effect. */
 typedef struct {
-  const char *key;    /* dotted path from the mapping that contains the key, or with a leading / from the root; * stands for every entry of a mapping.
-                       * NULL: no condition */
+  const char *key;    /* dotted path from the mapping that contains the key; with a leading ^ from the mapping around it, with a leading / from the
+                       * root; * is every entry of a mapping. NULL: no condition */
   const char *values; /* separated by spaces, one of which the other key must have; with a leading !, it must have none of them. "none": not given. "*": the job
                        * itself must contain the other key, even with its default */
 } key_condition;
@@ -114,7 +115,7 @@ PetscErrorCode key_table_resolve(const key_table *table, document *owner, const 
 /* Evaluate the conditions only_if of all keys. `resolved`: the result of key_table_resolve for `given`. A key of `given` without effect adds an
  * entry to `d` (NULL: none). Keys without effect are removed from `resolved`, which then reads back without entries. */
 void key_table_check_conditions(const key_table *table, const document_node *given, document_node *resolved, diagnostics *d);
-/* Whether the value at condition->key below `mapping` (NULL: a leading / is not allowed) of the tree `root` has one of the values. *value: that value,
+/* Whether the value at condition->key, which has no leading ^, below `mapping` of the tree `root` has one of the values. *value: that value,
  * NULL if it is not given, or "given" if it is no scalar; with *, the last one. */
 bool key_condition_is_met(const key_condition *condition, const document_node *root, const document_node *mapping, const char **value);
 /* The inverse of key_table_read: the values of a struct as a tree owned by `owner`, in table order. Absent values and numbers that are not finite are
@@ -168,5 +169,7 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
 /* All tables below the root, the root first, in reading order, each once; at most KEY_MAX_NAMES. The tables of variants follow the table they belong
  * to. Returns their number. */
 int  key_table_collect(const key_table *root, const key_table **tables);
+/* The same without tables that occur only below keys of type KEY_PART. */
+int  key_table_collect_main(const key_table *root, const key_table **tables);
 bool key_spec_is_number(const key_spec *spec);
 #endif

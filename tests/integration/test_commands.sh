@@ -68,4 +68,5 @@ status 0 "$program" run up_z.yaml --out glass --set 'picture.transparent=[free]'
 cmp -s up_z/still.png glass/still.png && fail "a glass body is not transparent"
 pass "glass bodies in pictures"
 "$program" schema | cmp -s - "$here/../../docs/reference/job.md" || fail "docs/reference/job.md is not what \`stickslip schema\` prints; regenerate it"
-pass "docs/reference/job.md is current"
+"$program" schema --expert | cmp -s - "$here/../../docs/reference/expert.md" || fail "docs/reference/expert.md is not what \`stickslip schema --expert\` prints; regenerate it"
+pass "docs/reference/job.md and expert.md are current"

@@ -37,7 +37,9 @@ static const command_file *command_file_find(const char *name)
 
 /* --- schema ------------------------------------------------------------------------------------------------------- */
 
-static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "output format; default: markdown"}, {NULL, NULL, false, NULL}};
+static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "output format; default: markdown"},
+                                                {"--expert", NULL, false, "only the blocks `expert:`, which the Markdown reference omits"},
+                                                {NULL, NULL, false, NULL}};
 static PetscErrorCode command_schema(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
@@ -45,6 +47,7 @@ static PetscErrorCode command_schema(const command_line *line, exit_code *code)
   const command_file *file   = command_file_find(kind);
   char               *text   = NULL;
   if (!file) fprintf(stderr, "stickslip schema %s: expected job, sweep or result\n", kind);
+  else if (command_value(line, "--expert")) PetscCall(key_table_manual_expert(file->table, &text));
   else if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(file->table, &text));
   else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(file->table, &text));
   else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(file->table, &text));

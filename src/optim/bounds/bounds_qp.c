@@ -34,29 +34,7 @@ const bounds_solver bounds_solvers[BOUNDS_N_METHODS + 1] = {
 #undef X
   {NULL, NULL, NULL}};
 
-static const key_spec keys[] = {
-    {.name        = "method",
-     .type        = KEY_ENUM,
-     .offset      = offsetof(bounds_options, method),
-     .choices     = methods,
-     .choice_help = method_help,
-     .fallback    = "active_set",
-     .help        = "solver of the bound-constrained quadratic program"},
-    {.name        = "preconditioner",
-     .type        = KEY_ENUM,
-     .offset      = offsetof(bounds_options, preconditioner),
-     .choices     = preconditioners,
-     .choice_help = preconditioner_help,
-     .fallback    = "multigrid",
-     .only_if = {"method", "!tao"}, .help        = "preconditioner of the unknowns that are not at a bound"},
-    {.name     = "tolerance",
-     .type     = KEY_REAL,
-     .offset   = offsetof(bounds_options, tolerance),
-     .fallback = "1.0e-4",
-     .min      = 0,
-     .max      = 1,
-     .help     = "convergence tolerance: norm of the projected gradient relative to the right-hand side, "
-                 "both in the norm of the inverse diagonal"},
+static const key_spec box_expert_keys[] = {
     {.name     = "absolute",
      .type     = KEY_REAL,
      .offset   = offsetof(bounds_options, absolute),
@@ -80,19 +58,19 @@ static const key_spec keys[] = {
      .min      = 0,
      .max      = INFINITY,
      .is_open  = true,
-     .only_if = {"method", "mprgp mprgp_original"}, .help     = "mprgp: constraints are released when the chopped gradient exceeds gamma times the free gradient"},
+     .only_if = {"^method", "mprgp mprgp_original"}, .help     = "mprgp: constraints are released when the chopped gradient exceeds gamma times the free gradient"},
     {.name     = "trials",
      .type     = KEY_INT,
      .offset   = offsetof(bounds_options, trials),
      .fallback = "1",
      .min      = 1,
      .max      = 100,
-     .only_if = {"method", "interior_point augmented_lagrangian"}, .help     = "interior_point and augmented_lagrangian: largest number of step lengths tried"},
+     .only_if = {"^method", "interior_point augmented_lagrangian"}, .help     = "interior_point and augmented_lagrangian: largest number of step lengths tried"},
     {.name     = "nested",
      .type     = KEY_BOOL,
      .offset   = offsetof(bounds_options, is_nested),
      .fallback = "true",
-     .only_if = {"method", "mprgp active_set"}, .help = "with multigrid, mprgp and active_set compute an initial guess on coarser grids if the given one is far from the "
+     .only_if = {"^method", "mprgp active_set"}, .help = "with multigrid, mprgp and active_set compute an initial guess on coarser grids if the given one is far from the "
              "solution"},
     {.name     = "prefix",
      .type     = KEY_STRING,
@@ -100,6 +78,33 @@ static const key_spec keys[] = {
      .fallback = "pressure_",
      .help =
          "options prefix of tao and snesvi: with pressure_, the key pressure_tao_type in the block petsc selects the Tao type"},
+  {.name = NULL}};
+static const key_table box_expert_table = {.name = "box.expert", .help = "Parameters of single methods.", .size = sizeof(bounds_options), .keys = box_expert_keys};
+
+static const key_spec keys[] = {
+    {.name        = "method",
+     .type        = KEY_ENUM,
+     .offset      = offsetof(bounds_options, method),
+     .choices     = methods,
+     .choice_help = method_help,
+     .fallback    = "active_set",
+     .help        = "solver of the bound-constrained quadratic program"},
+    {.name        = "preconditioner",
+     .type        = KEY_ENUM,
+     .offset      = offsetof(bounds_options, preconditioner),
+     .choices     = preconditioners,
+     .choice_help = preconditioner_help,
+     .fallback    = "multigrid",
+     .only_if = {"method", "!tao"}, .help        = "preconditioner of the unknowns that are not at a bound"},
+    {.name     = "tolerance",
+     .type     = KEY_REAL,
+     .offset   = offsetof(bounds_options, tolerance),
+     .fallback = "1.0e-4",
+     .min      = 0,
+     .max      = 1,
+     .help     = "convergence tolerance: norm of the projected gradient relative to the right-hand side, "
+                 "both in the norm of the inverse diagonal"},
+  {.name = "expert", .type = KEY_PART, .table = &box_expert_table, .fallback = "{}", .help = "keys for experts"},
     {.name = NULL}};
 const key_table bounds_options_table = {
     .name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(bounds_options), .keys = keys};

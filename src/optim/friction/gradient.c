@@ -25,7 +25,7 @@ static const key_spec keys[] = {
   {.name = "accelerated", .type = KEY_BOOL, .offset = offsetof(friction_gradient_options, is_accelerated), .fallback = "true",
    .help = "Nesterov's momentum with restarts"},
   {.name = NULL}};
-const key_table friction_gradient_table = {.name = "friction.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options),
+const key_table friction_gradient_table = {.name = "friction.expert.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options),
                                            .keys = keys};
 
 enum { ITERATIONS = 100000, CHECK_EVERY = 5, BACKTRACKS = 60 };

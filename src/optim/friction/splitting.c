@@ -261,7 +261,7 @@ static const key_spec keys[] = {
   {.name = "parts", .type = KEY_INT, .offset = offsetof(friction_splitting_options, parts), .fallback = "0", .min = 0, .max = 64,
    .help = "number of parts of the bodies that are swept in parallel, even or 1; 0: chosen from the number of contacts. The result depends on it, but not on the number of threads"},
   {.name = NULL}};
-const key_table friction_splitting_table = {.name = "friction.splitting", .help = "Block Gauss-Seidel over contacts.",
+const key_table friction_splitting_table = {.name = "friction.expert.splitting", .help = "Block Gauss-Seidel over contacts.",
                                             .size = sizeof(friction_splitting_options), .keys = keys};
 
 enum { SWEEPS = 100000, FRESH_EVERY = 2000, PARALLEL_CONTACTS = 512 };

@@ -6,7 +6,7 @@
  *                        separation; then geometric impulses (contact/impulse) remove the remaining collisions between features
  *                        on the straight trajectories from x to x + dt v
  *    3  second solve     from the same start, with boundaries on these trajectories. As an extension of the paper only the nodes
- *                        changed by contact are prescribed (prescribed_nodes: contact); then the impulses of 2 and 3 are repeated if free
+ *                        changed by contact are prescribed (expert: {prescribed_nodes: contact}); then the impulses of 2 and 3 are repeated if free
  *                        nodes collide
  *
  * Contact uses the geometry of the start of the step. The new state contains the end points of the trajectories themselves, so
@@ -90,7 +90,7 @@ static void check_grid(const scene *s, diagnostics *d)
     diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
                           "contact of bodies of kind mpm with surfaces requires augury: remove it");
   if (s->options->mpm->light_nodes > 0.0 && has_any_triangles(s))
-    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_node_mass_fraction",
+    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "expert.light_node_mass_fraction",
                           "contact cannot change the velocities of dependent nodes: remove it");
 }
 

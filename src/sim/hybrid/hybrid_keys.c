@@ -24,6 +24,20 @@ static const char *const way_help[] = {"towards the nearest point of the other b
                                                                                          "of thin bodies have normals that point "
                                                                                          "sideways, and stick to bodies ahead of "
                                                                                          "them"};
+static const key_spec hybrid_grid_expert_keys[] = {
+  {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, hinders_sliding), .fallback = "true",
+   .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
+           "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(hybrid_grid, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
+   .only_if = {"^transfer", "augury"}, .help = "tolerance of augury: remaining change to be undone, over the largest boundary velocity"},
+  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
+   .only_if = {"^transfer", "augury"}, .help = "augury: direction along which a cohesive velocity change is undone"},
+  {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
+   .only_if = {"^transfer", "augury"}, .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "
+           "transferred, and features smaller than triangles pass through"},
+  {.name = NULL}};
+static const key_table hybrid_grid_expert_table = {.name = "solver.hybrid.grid.expert", .help = "Parameters of the augury iteration.", .size = sizeof(hybrid_grid), .keys = hybrid_grid_expert_keys};
+
 static const key_spec grid_keys[] = {
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(hybrid_grid, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true,
@@ -34,18 +48,9 @@ static const key_spec grid_keys[] = {
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_grid, max_iterations), .fallback = "5", .min = 0, .max = 1000,
    .only_if = {"transfer", "augury"}, .help = "maximum number of augury iterations: each undoes part of the grid's changes against separation; 0: all changes "
            "remain, and bodies stick"},
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(hybrid_grid, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
-   .only_if = {"transfer", "augury"}, .help = "tolerance of augury: remaining change to be undone, over the largest boundary velocity"},
-  {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, hinders_sliding), .fallback = "true",
-   .only_if = {"transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
-           "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
   {.name = "region", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, acts_on), .choices = choices, .choice_help = choice_help, .fallback = "approaching",
    .only_if = {"transfer", "!none"}, .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
-  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
-   .only_if = {"transfer", "augury"}, .help = "augury: direction along which a cohesive velocity change is undone"},
-  {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
-   .only_if = {"transfer", "augury"}, .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "
-           "transferred, and features smaller than triangles pass through"},
+  {.name = "expert", .type = KEY_PART, .table = &hybrid_grid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 static const key_table grid_table = {.name = "solver.hybrid.grid", .help = "Contact by transfer through a grid.", .size = sizeof(hybrid_grid), .keys = grid_keys};
 
@@ -85,6 +90,15 @@ static const char *const held_help[] = {
   "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",
   "all nodes of surfaces, as published: surfaces next to a contact continue with their free motion, which adds energy if sound "
   "travels farther in a step than the contact is wide"};
+static const key_spec hybrid_expert_keys[] = {
+  {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
+   .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
+           "than 1000 iterations (auto)"},
+  {.name = "prescribed_nodes", .type = KEY_ENUM, .offset = offsetof(hybrid_options, holds), .choices = held, .choice_help = held_help, .fallback = "surface",
+   .only_if = {"^integrator", "backward_euler"}, .help = "implicit steps: nodes of surfaces whose motion is prescribed in the second solve"},
+  {.name = NULL}};
+static const key_table hybrid_expert_table = {.name = "solver.hybrid.expert", .help = "Solver of the linear systems, and a published alternative.", .size = sizeof(hybrid_options), .keys = hybrid_expert_keys};
+
 static const key_spec keys[] = {
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,
    .choice_help = integrator_help, .fallback = "backward_euler", .help = "time integrator of bodies made of nodes"},
@@ -93,13 +107,9 @@ static const key_spec keys[] = {
    .help = "geometric impulses, after the grid"},
   {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
    .fallback = "linear", .help = "correction of momentum of bodies made of nodes, at the end of each step"},
-  {.name = "prescribed_nodes", .type = KEY_ENUM, .offset = offsetof(hybrid_options, holds), .choices = held, .choice_help = held_help, .fallback = "surface",
-   .only_if = {"integrator", "backward_euler"}, .help = "implicit steps: nodes of surfaces whose motion is prescribed in the second solve"},
-  {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
-   .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
-           "than 1000 iterations (auto)"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",
    .help = "surfaces may intersect at the start of the run; they stay intersected until they have separated"},
+  {.name = "expert", .type = KEY_PART, .table = &hybrid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 const key_table hybrid_options_table = {.name = "solver.hybrid", .help = "Contact of formulation hybrid: transfer through a grid, "
                                                                          "then geometric impulses.",

@@ -18,7 +18,7 @@
 typedef struct {
   formulation    base;
   newton_options newton;
-  int            norm;   /* solver.penalty.norm */
+  int            norm;   /* solver.penalty.expert.norm */
   linear_options linear; /* with auto replaced by the choice for this scene */
   penalty_system system;
   int64_t        n_work;
@@ -228,7 +228,7 @@ static PetscErrorCode petsc_create(penalty *p)
   KSP ksp;
   PC  pc;
   PetscCall(SNESGetKSP(p->snes, &ksp));
-  PetscCall(KSPSetType(ksp, linear_methods[linear->method]));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
   PetscCall(KSPSetTolerances(ksp, linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)linear->max_iterations));
   PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)linear->restart));

@@ -19,15 +19,12 @@ static const key_spec newton_keys[] = {
   KEYS_END};
 const key_table newton_table = {.name = "solver.newton", .help = "The stabilised Newton method; for formulation exact, the "
                                                                  "linearisations of a step.", .size = sizeof(newton_options), .keys = newton_keys};
-const char *const linear_methods[] = {"gmres", "fgmres", "bcgs", "tfqmr", NULL};
 static const char *const preconditioners[] = {"auto", "block_diagonal", "metis_schwarz", "none", NULL};
 static const char *const refreshes[] = {"step", "newton", NULL};
 static const char *const linear_precisions[] = {"double", "single", NULL};
 static const key_spec linear_keys[] = {
-  {.name = "method", .type = KEY_ENUM, .offset = offsetof(linear_options, method), .choices = linear_methods, .fallback = "gmres",
-   .help = "Krylov method (other PETSc methods: petsc: {ksp_type: ...})"},
   {.name = "restart", .type = KEY_INT, .offset = offsetof(linear_options, restart), .fallback = "100", .min = 1, .max = 1000,
-   .only_if = {"method", "gmres fgmres"}, .help = "restart length of GMRES, which stores that many vectors; GMRES stalls if stiff sand needs more iterations than this"},
+   .help = "restart length of GMRES, which stores that many vectors; GMRES stalls if stiff sand needs more iterations than this"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(linear_options, max_iterations), .fallback = "200", .min = 1, .max = 100000,
    .help = "maximum iterations per Newton iteration; Newton continues with the inexact direction, but inexact directions cost "
            "many more iterations"},

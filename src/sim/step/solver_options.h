@@ -13,7 +13,7 @@ enum { LINEAR_PRECONDITIONER_AUTO, LINEAR_PRECONDITIONER_BLOCK_DIAGONAL, LINEAR_
 enum { LINEAR_REFRESH_STEP, LINEAR_REFRESH_NEWTON };
 enum { LINEAR_PRECISION_DOUBLE, LINEAR_PRECISION_SINGLE };
 typedef struct {
-  int     method, preconditioner, refresh, precision;
+  int     preconditioner, refresh, precision;
   double  tolerance;
   int64_t restart, max_iterations;
 } linear_options;
@@ -28,7 +28,6 @@ typedef struct solver_options {
   const struct hybrid_options *hybrid;
   const document_node *petsc;
 } solver_options;
-extern const char *const linear_methods[]; /* PETSc's names of Krylov methods */
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */
 #endif

@@ -29,7 +29,7 @@ static int count_notices(const job *j, const char *what)
 static void test_blocks_of_other_formulations(void **state)
 {
   static const char text[] = HEAD BOX "contact: {friction: 0.3, stiffness: 1.0e4, overlap_correction: 0.1}\n"
-                             "solver: {penalty: {scheme: lagged_contact}, exact: {friction_stall_tolerance: 0.5}, convex: {max_iterations: 7}, "
+                             "solver: {penalty: {expert: {scheme: lagged_contact}}, exact: {friction_stall_tolerance: 0.5}, convex: {expert: {max_iterations: 7}}, "
                              "hybrid: {integrator: symplectic}, monolith: {max_outer_iterations: 7}}\n";
   (void)state;
   for (int i = 0; i < N_FORMULATIONS; ++i) {

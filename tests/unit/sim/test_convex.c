@@ -69,7 +69,7 @@ static void check_riding(int passes)
            HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, "
                 "0, 0]}}\n" CUBE
                 "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02, "
-                "max_coulomb_iterations: %d}}\n",
+                "expert: {max_coulomb_iterations: %d}}}\n",
            ", force: [23.544, 0, 0]", passes);
   open_world(text, &w); /* 0.3 m g: the force that keeps it where it is */
   for (int i = 0; i < 200; ++i) step(&w);
@@ -237,7 +237,7 @@ static void test_laws(void **state)
   open_world(HEAD
              "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
              "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
-             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, dissipation: 10, tolerance: 1.0e-10}}\n",
+             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, expert: {dissipation: 10}, tolerance: 1.0e-10}}\n",
              &w);
   step(&w);
   assert_close(rigid(&w, "ball")->v[0], 1.0, 1e-12);

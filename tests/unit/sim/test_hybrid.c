@@ -110,10 +110,10 @@ static void test_momentum(void **state)
 {
   (void)state;
   check_momentum("{integrator: symplectic}", false, 1e-12, 1e-10);
-  check_momentum("{integrator: symplectic, grid: {damps_sliding: false}}", false, 1e-12, 1e-10);
+  check_momentum("{integrator: symplectic, grid: {expert: {damps_sliding: false}}}", false, 1e-12, 1e-10);
   check_momentum("{momentum_correction: rigid}", true, 1e-12, 1e-10);
   check_momentum("{momentum_correction: linear}", true, 1e-12, 1.0);
-  check_momentum("{momentum_correction: rigid, prescribed_nodes: contact}", true, 1e-12, 1e-10);
+  check_momentum("{momentum_correction: rigid, expert: {prescribed_nodes: contact}}", true, 1e-12, 1e-10);
   assert_no_leak();
 }
 
@@ -174,7 +174,7 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
                 "  ball: {kind: fem, material: stiff, spacing: 0.03, shape: {sphere: {center: [0, 0, 0.105], radius: 0.1}}, "
                 "velocity: [0.3, 0.1, -1]}\n%s"
                 "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-7}, hybrid: {grid: {transfer: none}, "
-                "impulses: {thickness: 1.0e-4}, prescribed_nodes: %s, momentum_correction: %s}}\n",
+                "impulses: {thickness: 1.0e-4}, expert: {prescribed_nodes: %s}, momentum_correction: %s}}\n",
            dt, other, holds, fix);
   open_world(text, &w);
   assert_ok(scene_totals(w.s, &sum));
@@ -303,7 +303,7 @@ static void run_linear(const char *linear, int threads, double *x, int64_t most,
                 "  left: {kind: fem, material: rubber, spacing: 0.03, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, velocity: [1, 0.1, 0]}\n"
                 "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], max: [0.2, 0.15, 0.08]}}, "
                 "hold: [{inside: {box: {min: [0.19, -1, -1], max: [1, 1, 1]}}, axes: [x, z]}]}\n"
-                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {linear: %s}}\n", linear);
+                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {expert: {linear: %s}}}\n", linear);
   team_set_threads(threads);
   open_world(text, &w);
   bool has_met = false;
@@ -344,7 +344,7 @@ static void test_linear(void **state)
 static void test_cubes(void **state)
 {
   (void)state;
-  static const char *const grids[] = {"{spacing: 0.1}", "{spacing: 0.1, damps_sliding: false}", "{spacing: 0.25}"};
+  static const char *const grids[] = {"{spacing: 0.1}", "{spacing: 0.1, expert: {damps_sliding: false}}", "{spacing: 0.25}"};
   for (int c = 0; c < 3; ++c) {
     world       w;
     char        text[3000];

@@ -1,4 +1,4 @@
-/* solver.penalty.norm: for one body without rotation both norms differ only by a factor, its weight times the step; therefore all
+/* solver.penalty.expert.norm: for one body without rotation both norms differ only by a factor, its weight times the step; therefore all
  * results are the same. */
 #include "formulation_fixture.h"
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void open_ball(const char *norm, double tolerance, double density, world 
            "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\n"
            "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.055], radius: %g}}, surface_spacing: 0.01}\n"
            "contact: {friction: 0, stiffness: 2.0e3, restitution: 0.5}\n"
-           "solver: {penalty: {norm: %s}, newton: {tolerance: %.17g}}\n",
+           "solver: {penalty: {expert: {norm: %s}}, newton: {tolerance: %.17g}}\n",
            G, STEP, density, RADIUS, norm, tolerance);
   open_world(text, w);
 }
@@ -91,7 +91,7 @@ static void test_other_formulations_do_not_use_it(void **state)
   static const char text[] = "stickslip: 1\nname: ball\nformulation: exact\ntime: {end: 1, step: 1e-3}\n"
                              "materials: {steel: {model: rigid, density: 2000}}\n"
                              "bodies: {ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}}\n"
-                             "solver: {penalty: {norm: impulse}}\n";
+                             "solver: {penalty: {expert: {norm: impulse}}}\n";
   diagnostics *d = NULL;
   job         *j = NULL;
   (void)state;

@@ -11,8 +11,8 @@ static void test_unsupported_combinations(void **state)
   } cases[] = {
     {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {edges: true}}\n",
      "job:9:27: solver.penalty.edges: not supported together with contact.restitution"},
-    {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {scheme: lagged_friction}}\n",
-     "job:9:28: solver.penalty.scheme: contact.restitution needs scheme: implicit"},
+    {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {expert: {scheme: lagged_friction}}}\n",
+     "job:9:37: solver.penalty.expert.scheme: contact.restitution needs scheme: implicit"},
     {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], friction_direction: [1, 0, 0], friction_transverse: 0.1}]}\n"
      "solver: {penalty: {edges: true}}\n",
      "job:9:27: solver.penalty.edges: \"a\" and \"b\": contact between edges does not support friction_direction"},
