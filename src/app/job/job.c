@@ -21,62 +21,43 @@
 static const char *const besides[] = {"auto", "always", "never", NULL};
 static const char *const precisions[] = {"single", "double", NULL};
 static const key_spec output_keys[] = {
-  {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
-  {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s", .fallback = "600", .min = 0,
-   .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
-  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside), .choices = besides, .fallback = "auto",
-   .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the last "
-           "one took more than 1 % of the time between them"},
-  {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000, .help = "checkpoints kept"},
-  {.name = "fields", .type = KEY_STRINGS, .offset = offsetof(job_output, fields), .is_optional = true, .help = "fields in frames; "
-                                                                                                               "all if not given"},
-  {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single", .help = "of frames"},
-  {.name = "history_every", .type = KEY_INT, .offset = offsetof(job_output, history_every), .fallback = "1", .min = 1, .max = 1000000000,
-   .help = "steps between rows of the history table"},
+  {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0,
+   .max = INFINITY, .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
+  {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s",
+   .fallback = "600", .min = 0, .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
+  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside),
+   .choices = besides, .fallback = "auto",
+   .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the "
+           "last one took more than 1 % of the time between them"},
+  {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000,
+   .help = "checkpoints kept"},
+  {.name = "fields", .type = KEY_STRINGS, .offset = offsetof(job_output, fields), .is_optional = true,
+   .help = "fields in frames; all if not given"},
+  {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single",
+   .help = "of frames"},
+  {.name = "history_every", .type = KEY_INT, .offset = offsetof(job_output, history_every), .fallback = "1", .min = 1,
+   .max = 1000000000, .help = "steps between rows of the history table"},
   {.name = "fclib", .type = KEY_INT, .offset = offsetof(job_output, fclib), .fallback = "0", .min = 0, .max = 1000000000,
-   .help = "formulation exact: steps between contact problems written to fclib/, with initial guess and solution, for `stickslip "
-           "friction` and other programs; 0: none"},
+   .help = "formulation exact: steps between contact problems written to fclib/, with initial guess and solution, for "
+           "`stickslip friction` and other programs; 0: none"},
   KEYS_END};
 static const key_table output_table = {.name = "output", .help = "Files that are written, and how often.", .size = sizeof(job_output), .keys = output_keys};
 
 static const key_spec picture_keys[] = {
-  {.name = "eye", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, eye), .unit = "m", .is_optional = true, .help = "position "
-                                                                                                                                 "of "
-                                                                                                                                 "the "
-                                                                                                                                 "camera; "
-                                                                                                                                 "chosen "
-                                                                                                                                 "if "
-                                                                                                                                 "not "
-                                                                                                                                 "given"},
-  {.name = "target", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, target), .unit = "m", .is_optional = true, .help = "point "
-                                                                                                                                       "that "
-                                                                                                                                       "the "
-                                                                                                                                       "camera "
-                                                                                                                                       "is "
-                                                                                                                                       "directed "
-                                                                                                                                       "at; "
-                                                                                                                                       "chosen "
-                                                                                                                                       "if "
-                                                                                                                                       "not "
-                                                                                                                                       "given"},
-  {.name = "field", .type = KEY_STRING, .offset = offsetof(job_picture, field), .fallback = "speed", .help = "particle field that "
-                                                                                                             "gives the colour"},
-  {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true, .help = "range of "
-                                                                                                                        "the "
-                                                                                                                        "colour "
-                                                                                                                        "bar; "
-                                                                                                                        "from the "
-                                                                                                                        "data if "
-                                                                                                                        "not "
-                                                                                                                        "given"},
-  {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true, .help = "bodies drawn as "
-                                                                                                              "glass, so that "
-                                                                                                              "bodies inside or "
-                                                                                                              "behind them are "
-                                                                                                              "visible"},
-  {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192, .help = "pixels"},
-  {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192, .help = "pixels"},
+  {.name = "eye", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, eye), .unit = "m", .is_optional = true,
+   .help = "position of the camera; chosen if not given"},
+  {.name = "target", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, target), .unit = "m", .is_optional = true,
+   .help = "point that the camera is directed at; chosen if not given"},
+  {.name = "field", .type = KEY_STRING, .offset = offsetof(job_picture, field), .fallback = "speed",
+   .help = "particle field that gives the colour"},
+  {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true,
+   .help = "range of the colour bar; from the data if not given"},
+  {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true,
+   .help = "bodies drawn as glass, so that bodies inside or behind them are visible"},
+  {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192,
+   .help = "pixels"},
+  {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192,
+   .help = "pixels"},
   KEYS_END};
 static const key_table picture_table = {.name = "picture", .help = "Default view of `stickslip render`.",
                                         .size = sizeof(job_picture), .keys = picture_keys};
@@ -84,34 +65,39 @@ static const key_table picture_table = {.name = "picture", .help = "Default view
 /* --- the job ------------------------------------------------------------------------------------------------------- */
 
 static const key_spec job_keys[] = {
-  {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT, .help = "job format version: 1"},
-  {.name = "name", .type = KEY_STRING, .offset = offsetof(job, scene.name), .help = "name of the run; its folder is run/NAME "
-                                                                                    "unless --out is given"},
-  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"", .help = "for people", .may_change = true},
-  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names, .fallback = "penalty",
-   .help = "contact formulation"},
-  {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, scene.gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]", .help = "acceleration of gravity"},
-  {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, scene.time), .table = &time_table, .help = "duration of the run and "
-                                                                                                         "length of its steps"},
-  {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, scene.materials), .table = &material_table, .is_optional = true, .help = "materials "
-                                                                                                                                            "by "
-                                                                                                                                            "name"},
-  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, scene.mpm), .fallback = "{}", .table = &mpm_options_table, .only_if = {"bodies.*.kind", "mpm"}, .help = "the shared grid"},
-  {.name = "mac", .type = KEY_TABLE, .offset = offsetof(job, scene.mac), .is_optional = true, .table = &mac_options_table, .only_if = {"bodies.*.kind", "mac"}, .help = "the staggered grid of bodies of kind mac"},
-  {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table, .help = "bodies of the scene "
-                                                                                                             "by name"},
-  {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table, .help = "how bodies touch"},
-  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table, .help = "how a step is solved", .may_change = true},
-  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table, .help = "files "
-                                                                                                                           "that "
-                                                                                                                           "are "
-                                                                                                                           "written, "
-                                                                                                                           "and "
-                                                                                                                           "how "
-                                                                                                                           "often", .may_change = true},
-  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table, .help = "the default view", .may_change = true},
-  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name", .may_change = true},
-  {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true, .help = "conditions that end the run before time.end", .may_change = true},
+  {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT,
+   .help = "job format version: 1"},
+  {.name = "name", .type = KEY_STRING, .offset = offsetof(job, scene.name),
+   .help = "name of the run; its folder is run/NAME unless --out is given"},
+  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"",
+   .help = "for people", .may_change = true},
+  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names,
+   .fallback = "penalty", .help = "contact formulation"},
+  {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, scene.gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]",
+   .help = "acceleration of gravity"},
+  {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, scene.time), .table = &time_table,
+   .help = "duration of the run and length of its steps"},
+  {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, scene.materials), .table = &material_table,
+   .is_optional = true,
+   .help = "materials by name"},
+  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, scene.mpm), .fallback = "{}", .table = &mpm_options_table, .only_if = {"bodies.*.kind", "mpm"},
+   .help = "the shared grid"},
+  {.name = "mac", .type = KEY_TABLE, .offset = offsetof(job, scene.mac), .is_optional = true, .table = &mac_options_table, .only_if = {"bodies.*.kind", "mac"},
+   .help = "the staggered grid of bodies of kind mac"},
+  {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table,
+   .help = "bodies of the scene by name"},
+  {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table,
+   .help = "how bodies touch"},
+  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table,
+   .help = "how a step is solved", .may_change = true},
+  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table,
+   .help = "files that are written, and how often", .may_change = true},
+  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table,
+   .help = "the default view", .may_change = true},
+  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true,
+   .help = "quantities to record, by name", .may_change = true},
+  {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true,
+   .help = "conditions that end the run before time.end", .may_change = true},
   KEYS_END};
 /* Names before version 0.1.0. */
 static const key_rename job_renames[] = {
