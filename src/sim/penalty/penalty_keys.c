@@ -35,7 +35,7 @@ const key_table penalty_options_table = {.name = "solver.penalty", .help = "Cont
 
 const char *penalty_norm_unit(const penalty_options *o) { return o->norm == PENALTY_NORM_IMPULSE ? "N s" : "in units of acceleration_scale"; }
 
-/* The first pair of bodies with triangle surfaces and a contact law for which `is_bad` is true. */
+/* The first pair of bodies with triangle surfaces and a contact law for which `is_bad` is true; NULL: any. */
 static const contact_law *find_surface_pair(const scene *s, bool (*is_bad)(const contact_law *law), const char **one, const char **other)
 {
   for (int i = 0; i < s->n_meshes; ++i)
@@ -43,11 +43,10 @@ static const contact_law *find_surface_pair(const scene *s, bool (*is_bad)(const
       const int          a = s->meshes[i].body_id, b = s->meshes[j].body_id;
       const contact_law *law = &s->laws[a * s->n_bodies + b];
       *one = s->bodies[a].name, *other = s->bodies[b].name;
-      if (law->stiffness > 0.0 && is_bad(law)) return law;
+      if (law->stiffness > 0.0 && (!is_bad || is_bad(law))) return law;
     }
   return NULL;
 }
-static bool is_any(const contact_law *law) { return law->stiffness > 0.0; }
 static bool is_elliptic(const contact_law *law) { return law->friction_across > 0.0; }
 
 PetscErrorCode penalty_check(const scene *s, diagnostics *d)
@@ -62,7 +61,7 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
     diagnostics_add_under(d, solver, "solver", "penalty.expert.scheme", "contact.restitution needs scheme: implicit, because lagged forces do not depend on the rate; remove one of them");
   if (!o->edges) PetscFunctionReturn(PETSC_SUCCESS);
 #define COMPLAIN(...) diagnostics_add_under(d, solver, "solver", "penalty.edges", __VA_ARGS__)
-  if (!find_surface_pair(s, is_any, &one, &other))
+  if (!find_surface_pair(s, NULL, &one, &other))
     COMPLAIN("no two triangle surfaces may touch here (fem, cloth, or a rigid body with contact_surface: mesh); remove it");
   if (find_surface_pair(s, is_elliptic, &one, &other))
     COMPLAIN("\"%s\" and \"%s\": contact between edges does not support friction_direction; remove one of them", one, other);
