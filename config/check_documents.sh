@@ -51,8 +51,8 @@ done >"$work/files"
 [ ! -s "$work/files" ] || fail "$(cat "$work/files")"
 
 # 4. Keys in backquotes whose first word is a block of the job: `solver.newton.tolerance`
-"$program" schema job >"$work/job.md"
-awk '/^## / { table = $2; sub(/^flow/, "solver.flow", table); next } /^\| `/ { split($0, c, "`"); key = c[2]; print (table == "job" ? "" : table ".") key }' "$work/job.md" | sort -u >"$work/keys"
+{ "$program" schema job; "$program" schema job --expert; } >"$work/job.md"
+awk '/^## / { table = $2; next } /^\| `/ { split($0, c, "`"); key = c[2]; print (table == "job" ? "" : table ".") key }' "$work/job.md" | sort -u >"$work/keys"
 blocks='time|contact|solver|output|picture|mpm|mac'
 for f in $documents; do
   case $f in CHANGELOG.md) continue ;; esac # it lists old names, too

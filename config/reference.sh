@@ -6,6 +6,7 @@ program=$(realpath "${1:?usage: reference.sh PROGRAM FOLDER}") folder=$(realpath
 cd "$(dirname "$0")/.." || exit 1
 i=tests/integration
 "$program" schema job >"$folder/job.md" &&
+  "$program" schema job --expert >"$folder/expert.md" &&
   "$program" schema history >"$folder/history.md" &&
   "$program" schema files >"$folder/files.md" &&
   "$program" schema fields --job $i/small.yaml --job $i/exact.yaml --job $i/hybrid.yaml --job $i/monolith.yaml --job $i/materials.yaml \

@@ -38,7 +38,7 @@ run_row() { # row, seconds ("-": as the job says)
 published() {
   tau=$(grep -v '^#' $paper | awk -F, -v row="$1" '$2 == row { print $11 }')
   [ "$tau" != - ] || return 1
-  echo "solver.newton.norm=impulse solver.newton.tolerance=$tau solver.newton.stall_tolerance=1e9 solver.newton.max_iterations=1000" \
+  echo "solver.penalty.expert.norm=impulse solver.newton.tolerance=$tau solver.newton.stall_tolerance=1e9 solver.newton.max_iterations=1000" \
     "solver.linear.tolerance=0.01 solver.linear.max_iterations=20 solver.linear.restart=20"
 }
 

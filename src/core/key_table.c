@@ -95,6 +95,7 @@ void key_spec_words(const key_spec *spec, char *out, size_t size)
   case KEY_REALS: (void)snprintf(out, size, "a list of %d numbers%s%s", spec->count, in, unit); return;
   case KEY_STRING: (void)snprintf(out, size, "a text"); return;
   case KEY_PATH: (void)snprintf(out, size, "the path of a file"); return;
+  case KEY_PART:
   case KEY_TABLE: (void)snprintf(out, size, "a mapping of keys to values"); return;
   case KEY_NAMED: (void)snprintf(out, size, "a mapping of names to entries"); return;
   case KEY_TREE: (void)snprintf(out, size, "a mapping"); return;
@@ -118,6 +119,7 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
   case KEY_REALS: (void)snprintf(out, size, "%d numbers", spec->count); return;
   case KEY_STRING: (void)snprintf(out, size, "text"); return;
   case KEY_PATH: (void)snprintf(out, size, "path of a file"); return;
+  case KEY_PART:
   case KEY_TABLE: (void)snprintf(out, size, "mapping"); return;
   case KEY_NAMED: (void)snprintf(out, size, "names with a mapping each"); return;
   case KEY_TREE: (void)snprintf(out, size, spec->table ? "names with an entry each" : "mapping, passed on"); return;
@@ -140,21 +142,42 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
     n += (size_t)snprintf(out + n, size - n, "%s%s%s%s", i ? ", " : "", quote, spec->choices[i], quote);
 }
 
-static void key_table_collect_entries(const key_table *table, const key_table **tables, int *n)
+void key_condition_words(const key_condition *condition, char *out, size_t size)
+{
+  char        values[200] = "";
+  const char *key = condition->key, *from = key && !strcmp(condition->values, "*") ? "!none" : condition->values;
+  const bool  is_not = key && *from == '!';
+  out[0]             = 0;
+  if (!key) return;
+  size_t n = 0;
+  for (const char *c = from + is_not; *c && n + 5 < sizeof values; ++c) n += (size_t)snprintf(values + n, sizeof values - n, *c == ' ' ? " or%c" : "%c", *c);
+  key += *key == '/' || *key == '^';
+  if (!strcmp(values, "none")) (void)snprintf(out, size, "; %s with %s", is_not ? "only" : "not", key);
+  else (void)snprintf(out, size, "; %s with %s: %s", is_not ? "not" : "only", key, values);
+}
+
+static void key_table_collect_entries(const key_table *table, bool with_parts, const key_table **tables, int *n)
 {
   for (int i = 0; i < *n; ++i)
     if (tables[i] == table) return;
   if (*n == KEY_MAX_NAMES) return;
   tables[(*n)++] = table;
-  for (int v = 0; v < key_table_n_variants(table); ++v) key_table_collect_entries(table->variants[v].table, tables, n);
+  for (int v = 0; v < key_table_n_variants(table); ++v) key_table_collect_entries(table->variants[v].table, with_parts, tables, n);
   for (const key_spec *k = table->keys; k && k->name; ++k)
-    if (k->table) key_table_collect_entries(k->table, tables, n);
+    if (k->table && (with_parts || k->type != KEY_PART)) key_table_collect_entries(k->table, with_parts, tables, n);
 }
 
 int key_table_collect(const key_table *root, const key_table **tables)
 {
   int n = 0;
-  key_table_collect_entries(root, tables, &n);
+  key_table_collect_entries(root, true, tables, &n);
+  return n;
+}
+
+int key_table_collect_main(const key_table *root, const key_table **tables)
+{
+  int n = 0;
+  key_table_collect_entries(root, false, tables, &n);
   return n;
 }
 
@@ -198,6 +221,8 @@ typedef struct {
   document    *doc;
   diagnostics *d; /* NULL: quiet */
   int          depth;
+  const document_node *root;    /* of the conditions of keys */
+  const key_rename    *renames; /* NULL: none */
 } reader;
 
 /* Current position in the tree: a linked list on the stack, converted to text only for an error message. */
@@ -246,6 +271,27 @@ static const char *got(const document_node *node, char *out, size_t size)
   return out;
 }
 #define GOT(node) got(node, (char[64]){0}, 64)
+
+/* Whether the path, without indices of lists, matches `pattern` up to its end, which is returned; NULL: it does not. */
+static const char *match_path(const key_path *p, const char *pattern)
+{
+  const char *rest = p->up ? match_path(p->up, pattern) : pattern;
+  if (!rest || !p->key || !*p->key) return rest;
+  if (rest != pattern && *rest++ != '.') return NULL;
+  const size_t n = strlen(p->key);
+  if (*rest == '*') return rest + 1;
+  return strncmp(rest, p->key, n) ? NULL : rest + n;
+}
+
+/* The entry for an earlier name of a key, or of its value; NULL: none. */
+static const key_rename *find_rename(const reader *r, const key_path *at, const char *value)
+{
+  for (const key_rename *k = r->renames; k && k->old; ++k) {
+    const char *end = match_path(at, k->old);
+    if (end && (value ? *end == '=' && !strcmp(end + 1, value) : *end == '\0')) return k;
+  }
+  return NULL;
+}
 
 static void expected(reader *r, const key_spec *spec, const document_node *node, const key_path *at)
 {
@@ -325,9 +371,12 @@ static int read_choice(reader *r, const key_spec *spec, const document_node *nod
   if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), -1;
   for (; spec->choices[n]; ++n)
     if (!strcmp(spec->choices[n], node->text)) return n;
-  const char *nearest = diagnostics_nearest(node->text, n, spec->choices);
+  const key_rename *rename  = find_rename(r, at, node->text);
+  const char       *nearest = diagnostics_nearest(node->text, n, spec->choices);
   key_spec_words(&one, words, sizeof words);
-  if (nearest) complain(r, node->mark, at, "expected %s, got %s; did you mean \"%s\"?", words, GOT(node), nearest);
+  if (rename && rename->now) complain(r, node->mark, at, "%s is now \"%s\"", GOT(node), rename->now);
+  else if (rename) complain(r, node->mark, at, "%s has been removed: %s", GOT(node), rename->reason);
+  else if (nearest) complain(r, node->mark, at, "expected %s, got %s; did you mean \"%s\"?", words, GOT(node), nearest);
   else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
   return -1;
 }
@@ -438,6 +487,20 @@ static PetscErrorCode read_member_table(reader *r, const key_spec *spec, const d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode read_keys(reader *r, const key_table *whole, int variant, const key_table *table, const document_node *node,
+                                const key_path *at, char *base);
+static void check_unknown(reader *r, const key_table *table, int variant, const document_node *node, const key_path *at);
+
+static PetscErrorCode read_part(reader *r, const key_spec *spec, const document_node *node, const key_path *at, char *base, bool *ok)
+{
+  PetscFunctionBegin;
+  *ok = node->kind == DOCUMENT_MAPPING;
+  if (!*ok) expected(r, spec, node, at);
+  else check_unknown(r, spec->table, -1, node, at);
+  if (*ok) PetscCall(read_keys(r, spec->table, -1, spec->table, node, at, base));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode read_value(reader *r, const key_spec *spec, const document_node *node, const key_path *at, void *member, bool *ok)
 {
   int64_t whole;
@@ -461,6 +524,7 @@ static PetscErrorCode read_value(reader *r, const key_spec *spec, const document
     if (*ok) *(int *)member = choice;
     break;
   case KEY_TABLE: PetscCall(read_member_table(r, spec, node, at, member)); break;
+  case KEY_PART: PetscCall(read_part(r, spec, node, at, member, ok)); break;
   case KEY_NAMED:
   case KEY_LIST:
   case KEY_STRINGS: PetscCall(read_list(r, spec, node, at, (key_list *)member, ok)); break;
@@ -497,6 +561,7 @@ static PetscErrorCode fill_absent(reader *r, const key_spec *spec, bool is_safe,
   case KEY_NAMED:
   case KEY_LIST:
   case KEY_STRINGS:
+  case KEY_PART:
   case KEY_TREE: break; /* zero already */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -594,8 +659,12 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     if (is_known) continue;
     for (int v = 0; v < key_table_n_variants(table) && !owner; ++v) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): counted variants exist */
       if (key_table_find(table->variants[v].table, key)) owner = table->variants[v].name;
-    const char *nearest = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS ? diagnostics_nearest(key, n, names) : NULL;
-    if (owner)
+    const bool        is_searched = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS;
+    const key_rename *rename      = is_searched ? find_rename(r, &here, NULL) : NULL;
+    const char       *nearest     = is_searched ? diagnostics_nearest(key, n, names) : NULL;
+    if (rename && rename->now) complain(r, node->key_mark[i], &here, "is now %s", rename->now);
+    else if (rename) complain(r, node->key_mark[i], &here, "has been removed: %s; remove it", rename->reason);
+    else if (owner)
       complain(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key,
                table->variants[variant].name, table->variant_key, owner);
     else if (nearest) complain(r, node->key_mark[i], &here, "unknown key; did you mean \"%s\"?", nearest);
@@ -677,7 +746,7 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
 PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *where, diagnostics *d,
                               const void **out)
 {
-  reader     r    = {.doc = owner, .d = d};
+  reader     r    = {.doc = owner, .d = d, .renames = table->renames};
   const key_path root = {NULL, where ? where : "", 0};
   int        variant;
 
@@ -715,7 +784,7 @@ static PetscErrorCode resolve_value(const key_spec *spec, document *owner, const
   PetscCall(key_spec_expand(spec, owner, &node));
   if (spec->type == KEY_PATH) {
     PetscCall(resolve_path(owner, node, out));
-  } else if (spec->type == KEY_TABLE) {
+  } else if (spec->type == KEY_TABLE || spec->type == KEY_PART) {
     PetscCall(resolve_table(spec->table, owner, node, depth + 1, out));
   } else if (is_list && (node->kind == DOCUMENT_MAPPING || node->kind == DOCUMENT_SEQUENCE)) {
     PetscCall(document_add_node(owner, node->kind, node->mark, NULL, out));
@@ -777,6 +846,122 @@ PetscErrorCode key_table_resolve(const key_table *table, document *owner, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- keys without effect ---- */
+
+static bool same_text(const char *a, const char *b);
+
+/* Numbers are compared by value. */
+static bool is_listed(const char *list, const char *word)
+{
+  char one[64];
+  for (const char *at = list; *at; at += strspn(at, " ")) {
+    const size_t n = strcspn(at, " ");
+    (void)snprintf(one, sizeof one, "%.*s", (int)n, at);
+    if (same_text(one, word)) return true;
+    at += n;
+  }
+  return false;
+}
+
+bool key_condition_is_met(const key_condition *condition, const document_node *root, const document_node *mapping, const char **value)
+{
+  const char          *values = strcmp(condition->values, "*") ? condition->values : "!none";
+  const bool           is_not = *values == '!', is_absolute = *condition->key == '/';
+  const document_node *node   = is_absolute ? root : mapping;
+  const char          *path   = condition->key + is_absolute;
+  *value                      = NULL;
+  for (; node; ++path) {
+    char         name[64];
+    const size_t n = strcspn(path, ".");
+    (void)snprintf(name, sizeof name, "%.*s", (int)n, path);
+    if (!strcmp(name, "*")) {
+      for (int i = 0; i < node->n; ++i) {
+        const key_condition below = {path + n + 1, condition->values};
+        if (key_condition_is_met(&below, root, node->value[i], value)) return true;
+      }
+      return false;
+    }
+    node = node->kind == DOCUMENT_MAPPING ? document_find(node, name) : NULL;
+    path += n;
+    if (*path == '\0') break;
+  }
+  if (node && node->kind != DOCUMENT_NULL) *value = node->text ? node->text : "given";
+  return is_listed(values + is_not, *value ? *value : "none") != is_not;
+}
+
+static void check_effects(reader *r, const key_table *table, const document_node *given, document_node *node, const document_node *around, const key_path *at);
+
+/* The entry of `given` that corresponds to entry i of `node`; NULL: none, for example because `given` is written in short form. */
+static const document_node *given_entry(const document_node *given, const document_node *node, int i)
+{
+  if (!given || given->kind != node->kind) return NULL;
+  return node->kind == DOCUMENT_MAPPING ? document_find(given, node->key[i]) : i < given->n ? given->value[i] : NULL;
+}
+
+static void complain_of_effect(reader *r, const key_condition *c, const char *value, document_mark mark, const key_path *at)
+{
+  char other[400];
+  if (*c->key == '/') (void)snprintf(other, sizeof other, "%s", c->key + 1);
+  else {
+    const bool   is_around = *c->key == '^';
+    const size_t n         = path_words(is_around ? at->up->up : at->up, other, sizeof other - 100);
+    (void)snprintf(other + n, sizeof other - n, "%s%.90s", n ? "." : "", c->key + is_around);
+  }
+  char *any = strchr(other, '*');
+  if (any) complain(r, mark, at, "has no effect, because no %.*sNAME%s is %s; remove it", (int)(any - other), other, any + 1, c->values);
+  else if (!value) complain(r, mark, at, "has no effect without %s; remove it", other);
+  else complain(r, mark, at, "has no effect when %s is %s; remove it", other, value);
+}
+
+static void check_effects_of_keys(reader *r, const key_spec *keys, const document_node *given, document_node *node, const document_node *around,
+                                  const key_path *at)
+{
+  bool is_void[KEY_MAX_NAMES] = {false};
+  for (const key_spec *k = keys; k && k->name; ++k) {
+    const key_path here = {at, k->name, 0};
+    int            i    = 0;
+    while (i < node->n && strcmp(node->key[i], k->name)) ++i;
+    if (i == node->n) continue;
+    document_node       *value   = node->value[i];
+    const document_node *written = given_entry(given, node, i);
+    const char          *other;
+    const bool          is_around   = k->only_if.key && *k->only_if.key == '^';
+    const key_condition condition   = {is_around ? k->only_if.key + 1 : k->only_if.key, k->only_if.values};
+    const bool          needs_given = k->only_if.key && !strcmp(k->only_if.values, "*"); /* then the default stays: it belongs to that of the other key */
+    if (k->only_if.key && !key_condition_is_met(&condition, r->root, is_around ? around : needs_given ? given : node, &other)) {
+      if (written) complain_of_effect(r, &k->only_if, other, written->mark, &here);
+      is_void[k - keys] = !needs_given;
+    } else if (k->type == KEY_TABLE || k->type == KEY_PART) {
+      check_effects(r, k->table, written, value, node, &here);
+    } else if (k->type == KEY_NAMED || k->type == KEY_LIST) {
+      for (int e = 0; e < value->n; ++e) {
+        const key_path entry = {&here, value->kind == DOCUMENT_MAPPING ? value->key[e] : NULL, e};
+        check_effects(r, k->table, given_entry(written, value, e), value->value[e], NULL, &entry);
+      }
+    }
+  }
+  for (const key_spec *k = keys; k && k->name; ++k)
+    for (int i = node->n - 1; is_void[k - keys] && i >= 0; --i)
+      if (!strcmp(node->key[i], k->name)) document_remove(node, i);
+}
+
+static void check_effects(reader *r, const key_table *table, const document_node *given, document_node *node, const document_node *around, const key_path *at)
+{
+  if (node->kind != DOCUMENT_MAPPING || r->depth >= KEY_MAX_DEPTH) return;
+  const int variant = key_table_variant(table, node);
+  ++r->depth;
+  check_effects_of_keys(r, table->keys, given, node, around, at);
+  if (variant >= 0) check_effects_of_keys(r, table->variants[variant].table->keys, given, node, around, at);
+  --r->depth;
+}
+
+void key_table_check_conditions(const key_table *table, const document_node *given, document_node *resolved, diagnostics *d)
+{
+  reader         r    = {.d = d, .root = resolved};
+  const key_path root = {NULL, "", 0};
+  check_effects(&r, table, given, resolved, NULL, &root);
+}
+
 /* ---- absolute paths ---- */
 
 static PetscErrorCode absolute_table(const key_table *table, document *owner, document_node *node, int depth);
@@ -789,7 +974,7 @@ static PetscErrorCode absolute_value(const key_spec *spec, document *owner, docu
   if (spec->type == KEY_PATH) {
     PetscCall(resolve_path(owner, node, &absolute));
     node->text = absolute->text;
-  } else if (spec->type == KEY_TABLE) {
+  } else if (spec->type == KEY_TABLE || spec->type == KEY_PART) {
     PetscCall(absolute_table(spec->table, owner, node, depth + 1));
   } else if (spec->type == KEY_NAMED || spec->type == KEY_LIST) {
     for (int i = 0; i < node->n; ++i) PetscCall(absolute_table(spec->table, owner, node->value[i], depth + 1));
@@ -909,6 +1094,7 @@ static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, doc
   case KEY_TREE:
     if (*(const document_node *const *)member) PetscCall(document_copy(doc, *(const document_node *const *)member, out));
     break;
+  case KEY_PART: PetscCall(write_table(spec->table, -1, doc, member, depth + 1, out)); break;
   case KEY_TABLE:
     if (spec->table->variant_key) {
       const key_item *item = member;
@@ -1080,7 +1266,7 @@ static PetscErrorCode compare_key(comparison *c, const key_spec *k, const docume
   if (is_absent(before) && is_absent(after)) { /* absent in both */
   } else if (is_absent(before) || is_absent(after) || before->kind != after->kind) {
     PetscCall(report_difference(c, is_absent(before) ? NULL : before, is_absent(after) ? NULL : after, may_change));
-  } else if (k->type == KEY_TABLE) {
+  } else if (k->type == KEY_TABLE || k->type == KEY_PART) {
     PetscCall(compare_tables(c, k->table, before, after, may_change));
   } else if (is_list && before->kind != DOCUMENT_SCALAR) {
     PetscCall(compare_entries(c, k, before, after, may_change));
@@ -1138,13 +1324,23 @@ static void check_table(check *c, const key_table *table);
 static const size_t SIZE_OF[] = {
   [KEY_BOOL] = sizeof(bool), [KEY_INT] = sizeof(int64_t), [KEY_REAL] = sizeof(double), [KEY_STRING] = sizeof(char *),
   [KEY_ENUM] = sizeof(int), [KEY_REALS] = sizeof(double), [KEY_TABLE] = sizeof(void *), [KEY_NAMED] = sizeof(key_list),
-  [KEY_LIST] = sizeof(key_list), [KEY_TREE] = sizeof(void *), [KEY_STRINGS] = sizeof(key_list), [KEY_PATH] = sizeof(char *),
+  [KEY_LIST] = sizeof(key_list), [KEY_TREE] = sizeof(void *), [KEY_STRINGS] = sizeof(key_list), [KEY_PATH] = sizeof(char *), [KEY_PART] = 0,
 };
+
+/* Whether the table has a key at this dotted path. */
+static bool has_path(const key_table *table, const char *path)
+{
+  char         name[64];
+  const size_t n = strcspn(path, ".");
+  (void)snprintf(name, sizeof name, "%.*s", (int)n, path);
+  const key_spec *k = key_table_find(table, name);
+  return k && (!path[n] || (k->table && has_path(k->table, path + n + 1)));
+}
 
 static void check_key(check *c, const key_table *table, const key_spec *k, size_t size)
 {
   const document_mark none = {0};
-  const bool          has_table = k->type == KEY_TABLE || k->type == KEY_NAMED || k->type == KEY_LIST || (k->type == KEY_TREE && k->table);
+  const bool          has_table = k->type == KEY_TABLE || k->type == KEY_PART || k->type == KEY_NAMED || k->type == KEY_LIST || (k->type == KEY_TREE && k->table);
   size_t              bytes = k->type == KEY_REALS ? SIZE_OF[k->type] * (size_t)k->count : SIZE_OF[k->type];
   if (k->type == KEY_TABLE && k->table && k->table->variant_key) bytes = sizeof(key_item);
 #define SAY(text) diagnostics_add(c->d, none, k->name, "key of table %s: " text, table->name)
@@ -1159,6 +1355,7 @@ static void check_key(check *c, const key_table *table, const key_spec *k, size_
   if (k->fallback && k->is_optional) SAY("is optional and has a default");
   for (const key_spec *other = table->keys; other != k; ++other)
     if (!strcmp(other->name, k->name)) SAY("is declared twice");
+  if (k->only_if.key && !strchr("/^", *k->only_if.key) && !has_path(table, k->only_if.key)) SAY("has a condition on a key that does not exist");
 #undef SAY
   if (k->table) check_table(c, k->table);
 }
@@ -1175,7 +1372,7 @@ static PetscErrorCode check_defaults(const key_table *table, diagnostics *d)
     const void    *unused;
     if (!k->fallback || k->type == KEY_PATH) continue; /* paths depend on the environment */
     alone[0].offset = 0;
-    one.size        = k->type == KEY_REALS ? sizeof(double) * (size_t)k->count : sizeof(key_item);
+    one.size        = k->type == KEY_REALS ? sizeof(double) * (size_t)k->count : k->type == KEY_PART ? k->table->size : sizeof(key_item);
     PetscCall(document_create(&doc));
     PetscCall(document_add_node(doc, DOCUMENT_MAPPING, (document_mark){0}, NULL, &empty));
     const PetscErrorCode code = key_table_read(&one, doc, empty, table->name, d, &unused);

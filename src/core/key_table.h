@@ -12,6 +12,7 @@
  *                                                      `table` then only describes its entries in manual and schema)
  *   KEY_STRINGS key_list of const char *   KEY_PATH    const char * (relative to the folder of the job file,
  *                                                      made absolute; $VAR, ${VAR} and ~/ expanded, $$ is a dollar)
+ *   KEY_PART    none: the keys of `table` fill members of the same struct T (offset 0); for blocks `expert:`, which the main reference page omits
  *
  * A table with `variant_key` selects the struct by the text of that key: {kind: mpm, ...}; see key_item.variant. Keys of the table itself are common
  * to all variants. Their offsets refer to the variant's struct, which must therefore begin with the common struct. A KEY_TABLE whose table has
@@ -25,11 +26,19 @@
 #include <stddef.h>
 
 typedef enum {
-  KEY_BOOL, KEY_INT, KEY_REAL, KEY_STRING, KEY_ENUM, KEY_REALS, KEY_TABLE, KEY_NAMED, KEY_LIST, KEY_TREE, KEY_STRINGS, KEY_PATH
+  KEY_BOOL, KEY_INT, KEY_REAL, KEY_STRING, KEY_ENUM, KEY_REALS, KEY_TABLE, KEY_NAMED, KEY_LIST, KEY_TREE, KEY_STRINGS, KEY_PATH, KEY_PART
 } key_type;
 
 typedef struct key_table key_table;
 #define KEY_INT_ABSENT INT64_MIN
+
+/* The values of another key for which a key has an effect. */
+typedef struct {
+  const char *key;    /* dotted path from the mapping that contains the key; with a leading ^ from the mapping around it, with a leading / from the
+                       * root; * is every entry of a mapping. NULL: no condition */
+  const char *values; /* separated by spaces, one of which the other key must have; with a leading !, it must have none of them. "none": not given. "*": the job
+                       * itself must contain the other key, even with its default */
+} key_condition;
 
 /* One key, written with designated initialisers; members that do not apply are omitted. */
 typedef struct {
@@ -49,12 +58,20 @@ typedef struct {
   const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST; KEY_TREE: only for manual and schema */
   const char        *help;      /* one line, no full stop at the end */
   bool               may_change; /* this key and all below it may differ when a run is resumed, see key_table_compare */
+  key_condition      only_if;   /* otherwise the key has no effect, see key_table_check_conditions */
 } key_spec;
 
 typedef struct {
   const char      *name;  /* the value of variant_key that selects it */
   const key_table *table; /* its struct; must not contain variant_key itself */
 } key_variant;
+
+/* An earlier name of a key or of one of its values, for the error message. */
+typedef struct {
+  const char *old;    /* "contact.pairs.touch", without indices; * is any name: "bodies.*.start.held"; "solver.hybrid.holds=all" is a value. NULL: end */
+  const char *now;    /* new path or value; NULL: removed */
+  const char *reason; /* of a removed key: what the program always does */
+} key_rename;
 
 struct key_table {
   const char        *name;  /* of the section in the manual, e.g. "bodies.mpm" */
@@ -66,6 +83,7 @@ struct key_table {
   bool               is_one_of;
   const char        *shorthand; /* key of a bare value: `x` is read as {shorthand: x}, and as a list of one entry where a list of this table is
                                    expected; not with variants or is_one_of. NULL: none */
+  const key_rename  *renames;   /* only of the table that key_table_read is called with. NULL: none */
 };
 
 /* Entries of KEY_NAMED and KEY_LIST. KEY_STRINGS uses `value` as const char *. */
@@ -94,6 +112,12 @@ int key_table_variant(const key_table *table, const document_node *mapping);
 /* The resolved job: a new tree owned by `owner`, with all defaults written out, in table order. Paths are absolute, so that the text is valid in any
  * folder. */
 PetscErrorCode key_table_resolve(const key_table *table, document *owner, const document_node *mapping, document_node **out);
+/* Evaluate the conditions only_if of all keys. `resolved`: the result of key_table_resolve for `given`. A key of `given` without effect adds an
+ * entry to `d` (NULL: none). Keys without effect are removed from `resolved`, which then reads back without entries. */
+void key_table_check_conditions(const key_table *table, const document_node *given, document_node *resolved, diagnostics *d);
+/* Whether the value at condition->key, which has no leading ^, below `mapping` of the tree `root` has one of the values. *value: that value,
+ * NULL if it is not given, or "given" if it is no scalar; with *, the last one. */
+bool key_condition_is_met(const key_condition *condition, const document_node *root, const document_node *mapping, const char **value);
 /* The inverse of key_table_read: the values of a struct as a tree owned by `owner`, in table order. Absent values and numbers that are not finite are
  * omitted; reals have the fewest digits that read back to the same bits. `table` itself must not have variants; tables below it may. */
 PetscErrorCode key_table_write(const key_table *table, document *owner, const void *value, document_node **out);
@@ -136,6 +160,8 @@ PetscErrorCode key_spec_expand(const key_spec *spec, document *owner, const docu
 const char *key_spec_unit(const key_spec *spec); /* "" for none */
 /* Text that follows "expected" in messages: "a number in m/s", "one of a, b or c", "a list of 3 numbers in m". */
 void key_spec_words(const key_spec *spec, char *out, size_t size);
+/* "; only with transfer: pic_flip", "" without a condition. */
+void key_condition_words(const key_condition *condition, char *out, size_t size);
 /* "a, b or c" */
 void key_words_join(char *out, size_t size, int n, const char *const *names, const char *last);
 /* Type of the key in a manual: "number", "3 numbers", "one of `a`, `b`" with `quote` around each choice. */
@@ -143,5 +169,7 @@ void key_spec_type_words(const key_spec *spec, const char *quote, char *out, siz
 /* All tables below the root, the root first, in reading order, each once; at most KEY_MAX_NAMES. The tables of variants follow the table they belong
  * to. Returns their number. */
 int  key_table_collect(const key_table *root, const key_table **tables);
+/* The same without tables that occur only below keys of type KEY_PART. */
+int  key_table_collect_main(const key_table *root, const key_table **tables);
 bool key_spec_is_number(const key_spec *spec);
 #endif

@@ -25,14 +25,27 @@ static void range_words(const key_spec *k, char *out, size_t size)
   else (void)snprintf(out, size, "%s", bounds);
 }
 
-static PetscErrorCode all_sections(const key_table *root, PetscErrorCode (*section)(text_buffer *b, const key_table *table), char **text)
+static bool is_on_main_page(const key_table *root, const key_table *table)
 {
   const key_table *tables[KEY_MAX_NAMES];
-  const int        n = key_table_collect(root, tables);
+  const int        n = key_table_collect_main(root, tables);
+  for (int i = 0; i < n; ++i)
+    if (tables[i] == table) return true;
+  return false;
+}
+
+typedef PetscErrorCode (*section_writer)(text_buffer *b, const key_table *root, const key_table *table);
+enum { PAGE_ALL, PAGE_MAIN, PAGE_EXPERT };
+
+static PetscErrorCode all_sections(const key_table *root, int page, section_writer section, char **text)
+{
+  const key_table *tables[KEY_MAX_NAMES];
+  const int        n = page == PAGE_MAIN ? key_table_collect_main(root, tables) : key_table_collect(root, tables);
   text_buffer      b = {0};
 
   PetscFunctionBegin;
-  for (int i = 0; i < n; ++i) PetscCall(section(&b, tables[i]));
+  for (int i = 0; i < n; ++i)
+    if (page != PAGE_EXPERT || !is_on_main_page(root, tables[i])) PetscCall(section(&b, root, tables[i]));
   *text = b.data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -48,10 +61,10 @@ static PetscErrorCode markdown_cell(text_buffer *b, const char *s)
 }
 
 /* A link to a table's section; anchors as GitHub and pandoc make them from its heading. */
-static PetscErrorCode markdown_link(text_buffer *b, const key_table *table)
+static PetscErrorCode markdown_link(text_buffer *b, const char *page, const key_table *table)
 {
   PetscFunctionBegin;
-  PetscCall(text_printf(b, "[%s](#", table->name));
+  PetscCall(text_printf(b, "[%s](%s#", table->name, page));
   for (const char *c = table->name; *c; ++c) {
     const char low = (char)tolower((unsigned char)*c);
     if (isalnum((unsigned char)low) || low == '_' || low == '-') PetscCall(text_append(b, &low, 1));
@@ -61,9 +74,47 @@ static PetscErrorCode markdown_link(text_buffer *b, const key_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_one_of)
+static bool is_same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+/* The same declaration of a key in two variants. */
+static bool is_same_key(const key_spec *a, const key_spec *b)
 {
-  char        type[KEY_WORDS], range[140];
+  return !strcmp(a->name, b->name) && a->type == b->type && is_same_text(key_spec_unit(a), key_spec_unit(b)) && is_same_text(a->fallback, b->fallback) &&
+         a->is_optional == b->is_optional && a->min == b->min && a->max == b->max && a->is_open == b->is_open && a->choices == b->choices &&
+         a->count == b->count && a->table == b->table && is_same_text(a->help, b->help) && is_same_text(a->only_if.key, b->only_if.key);
+}
+
+/* The variants of `table` that have the key: their number, the first, and their names. */
+static int find_variants_with(const key_table *table, const key_spec *k, int *first, char *names, size_t size)
+{
+  const char *name[KEY_MAX_NAMES];
+  int         n = 0;
+  for (int v = key_table_n_variants(table) - 1; v >= 0; --v)
+    for (const key_spec *other = table->variants[v].table->keys; other && other->name; ++other)
+      if (is_same_key(k, other)) *first = v, name[n++] = table->variants[v].name;
+  for (int i = 0; i < n / 2; ++i) {
+    const char *swap = name[i];
+    name[i] = name[n - 1 - i], name[n - 1 - i] = swap;
+  }
+  key_words_join(names, size, n, name, " and ");
+  return n;
+}
+
+/* The table that `table` is a variant of, NULL: none. */
+static const key_table *find_parent(const key_table *root, const key_table *table)
+{
+  const key_table *tables[KEY_MAX_NAMES];
+  const int        n = key_table_collect(root, tables);
+  for (int i = 0; i < n; ++i)
+    for (int v = 0; v < key_table_n_variants(tables[i]); ++v)
+      if (tables[i]->variants[v].table == table) return tables[i];
+  return NULL;
+}
+
+/* `kinds`: NULL, or the variants that have the key. `page`: file with the section of the key's table; "": this one. */
+static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_one_of, const char *kinds, const char *page)
+{
+  char        type[KEY_WORDS], range[140], condition[300];
   const char *fallback = default_words(k, is_one_of);
   const bool  is_code = k->fallback && *fallback;
 
@@ -73,7 +124,7 @@ static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_on
   PetscCall(text_printf(b, "| `%s` | %s", k->name, type));
   if (k->table) {
     PetscCall(text_append(b, ": ", 2));
-    PetscCall(markdown_link(b, k->table));
+    PetscCall(markdown_link(b, page, k->table));
   }
   PetscCall(text_append(b, " | ", 3));
   PetscCall(markdown_cell(b, key_spec_unit(k)));
@@ -81,6 +132,12 @@ static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_on
   PetscCall(markdown_cell(b, range));
   PetscCall(text_append(b, " | ", 3));
   PetscCall(markdown_cell(b, k->help ? k->help : ""));
+  key_condition_words(&k->only_if, condition, sizeof condition);
+  PetscCall(markdown_cell(b, condition));
+  if (kinds) {
+    PetscCall(text_printf(b, "; for "));
+    PetscCall(markdown_cell(b, kinds));
+  }
   PetscCall(text_printf(b, "%s", k->may_change ? MAY_CHANGE : ""));
   PetscCall(text_append(b, " |\n", 3));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,38 +156,76 @@ static PetscErrorCode markdown_choices(text_buffer *b, const key_spec *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode markdown_section(text_buffer *b, const key_table *table)
+/* Keys that several variants share are documented once, in the section of `table`. */
+static PetscErrorCode markdown_shared_rows(text_buffer *b, const key_table *table)
 {
-  const bool has_rows = table->variant_key || (table->keys && table->keys->name);
+  char kinds[KEY_WORDS];
+  int  first = 0;
 
   PetscFunctionBegin;
+  for (int v = 0; v < key_table_n_variants(table); ++v)
+    for (const key_spec *k = table->variants[v].table->keys; k && k->name; ++k)
+      if (find_variants_with(table, k, &first, kinds, sizeof kinds) > 1 && first == v) PetscCall(markdown_row(b, k, false, kinds, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode markdown_section(text_buffer *b, const key_table *root, const key_table *table)
+{
+  const key_table *parent = find_parent(root, table);
+  const bool       is_variant_table = table->variant_key;
+  char             kinds[KEY_WORDS];
+  bool             has_rows = is_variant_table, has_shared = false;
+  int              first;
+
+  PetscFunctionBegin;
+#define IS_SHARED(k) (parent && find_variants_with(parent, k, &first, kinds, sizeof kinds) > 1)
+  for (const key_spec *k = table->keys; k && k->name; ++k) {
+    has_shared |= IS_SHARED(k);
+    has_rows |= k->type != KEY_PART && !IS_SHARED(k);
+  }
   PetscCall(text_printf(b, "## %s\n\n%s%s", table->name, table->help ? table->help : "", table->help ? "\n\n" : ""));
   if (table->is_one_of) PetscCall(text_printf(b, "Exactly one of these keys:\n\n"));
   if (table->shorthand) PetscCall(text_printf(b, "A bare value stands for its `%s`, and one entry for a list of one.\n\n", table->shorthand));
+  if (has_shared) {
+    PetscCall(text_printf(b, "Keys that it shares with others: "));
+    PetscCall(markdown_link(b, "", parent));
+    PetscCall(text_printf(b, ".\n\n"));
+  }
+  for (const key_spec *k = table->keys; k && k->name; ++k) {
+    if (k->type != KEY_PART) continue;
+    PetscCall(text_printf(b, "Keys for experts: "));
+    PetscCall(markdown_link(b, "expert.md", k->table));
+    PetscCall(text_printf(b, ".\n\n"));
+  }
   if (has_rows) PetscCall(text_printf(b, "| key | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"));
-  if (table->variant_key) {
+  if (is_variant_table) {
     PetscCall(text_printf(b, "| `%s` | one of ", table->variant_key));
     for (int v = 0; v < key_table_n_variants(table); ++v) PetscCall(text_printf(b, "%s`%s`", v ? ", " : "", table->variants[v].name));
     PetscCall(text_printf(b, " | | *required* | | picks the keys beside it: "));
     for (int v = 0; v < key_table_n_variants(table); ++v) {
       PetscCall(text_printf(b, "%s", v ? ", " : ""));
-      PetscCall(markdown_link(b, table->variants[v].table));
+      PetscCall(markdown_link(b, "", table->variants[v].table));
     }
     PetscCall(text_printf(b, " |\n"));
   }
-  for (const key_spec *k = table->keys; k && k->name; ++k) PetscCall(markdown_row(b, k, table->is_one_of));
-  for (const key_spec *k = table->keys; k && k->name; ++k) PetscCall(markdown_choices(b, k));
+  for (const key_spec *k = table->keys; k && k->name; ++k)
+    if (k->type != KEY_PART && !IS_SHARED(k)) PetscCall(markdown_row(b, k, table->is_one_of, NULL, !is_on_main_page(root, table) && is_on_main_page(root, k->table) ? "job.md" : ""));
+  if (is_variant_table) PetscCall(markdown_shared_rows(b, table));
+  for (const key_spec *k = table->keys; k && k->name; ++k)
+    if (!IS_SHARED(k)) PetscCall(markdown_choices(b, k));
   PetscCall(text_append(b, "\n", has_rows));
+#undef IS_SHARED
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode key_table_manual_markdown(const key_table *root, char **text) { return all_sections(root, markdown_section, text); }
+PetscErrorCode key_table_manual_markdown(const key_table *root, char **text) { return all_sections(root, PAGE_MAIN, markdown_section, text); }
+PetscErrorCode key_table_manual_expert(const key_table *root, char **text) { return all_sections(root, PAGE_EXPERT, markdown_section, text); }
 
 /* ---- man page ---- */
 
 static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_of)
 {
-  char        type[KEY_WORDS], range[140];
+  char        type[KEY_WORDS], range[140], condition[300];
   const char *fallback = default_words(k, is_one_of);
 
   PetscFunctionBegin;
@@ -157,6 +252,8 @@ static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_o
   }
   PetscCall(text_append(b, ")\n", 2));
   PetscCall(text_troff(b, k->help ? k->help : ""));
+  key_condition_words(&k->only_if, condition, sizeof condition);
+  PetscCall(text_troff(b, condition));
   PetscCall(text_printf(b, "%s\n", k->may_change ? MAY_CHANGE : ""));
   for (int i = 0; k->choice_help && k->choices[i]; ++i) {
     PetscCall(text_printf(b, ".br\n\\fB%s\\fR: ", k->choices[i]));
@@ -166,8 +263,9 @@ static PetscErrorCode troff_row(text_buffer *b, const key_spec *k, bool is_one_o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
+static PetscErrorCode troff_section(text_buffer *b, const key_table *root, const key_table *table)
 {
+  (void)root;
   PetscFunctionBegin;
   PetscCall(text_printf(b, ".SS "));
   PetscCall(text_troff(b, table->name));
@@ -190,7 +288,7 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode key_table_man_page(const key_table *root, char **text) { return all_sections(root, troff_section, text); }
+PetscErrorCode key_table_man_page(const key_table *root, char **text) { return all_sections(root, PAGE_ALL, troff_section, text); }
 
 /* Key tables as JSON Schema (draft 2020-12), for the completion and checks of editors. A table becomes an entry of $defs,
  * so that tables may refer to themselves. What the schema cannot say (units, environment, !include) stays with the reader. */
@@ -324,6 +422,7 @@ static PetscErrorCode json_type(writer *w, const key_spec *k)
   case KEY_STRING: /* a number or a date without quotes is a text here, too */ PetscCall(text_printf(b, "\"type\": [\"string\", \"number\", \"boolean\"]")); break;
   case KEY_PATH: PetscCall(text_printf(b, "\"type\": \"string\"")); break;
   case KEY_ENUM: PetscCall(json_choices(w, k)); break;
+  case KEY_PART:
   case KEY_TABLE:
     PetscCall(text_printf(b, "\"allOf\": ["));
     PetscCall(json_ref(w, k->table));
@@ -512,6 +611,7 @@ static PetscErrorCode key_table_manual_entry(text_buffer *b, const key_spec *k, 
 
   PetscFunctionBegin;
   switch (k->type) {
+  case KEY_PART:
   case KEY_TABLE: PetscCall(text_printf(b, "%s.%d", k->name, table)); break;
   case KEY_NAMED: PetscCall(text_printf(b, "%s@%d", k->name, table)); break;
   case KEY_LIST:  PetscCall(text_printf(b, "%s#%d", k->name, table)); break;

@@ -32,9 +32,9 @@ static const char *const jobs[] = {
 static const char *const keys[] = {
   "time.end", "time.step", "time.frame", "gravity", "materials.rubber.density", "materials.rubber.youngs_modulus", "materials.rubber.poisson_ratio",
   "materials.rubber.model", "materials.steel.density", "materials.sand.friction_angle_deg", "materials.sand.cohesion", "contact.friction", "contact.stiffness",
-  "contact.scheme", "contact.pairs", "contact.pairs[0].between", "contact.pairs[0].friction", "contact.pairs[0].stiffness", "contact.pairs[0].friction_direction",
+  "solver.penalty.expert.scheme", "contact.pairs", "contact.pairs[0].between", "contact.pairs[0].friction", "contact.pairs[0].stiffness", "contact.pairs[0].friction_direction",
   "contact.pairs[0].friction_transverse", "measure.z.quantity", "measure.z.body", "measure.z.other", "measure.z.direction", "measure.z.point", "measure.z.expected",
-  "mpm.kernel", "mpm.walls", "mpm.light_nodes", "mpm.rest_speed", "mpm.body_force", "solver.linear.preconditioner", "bodies.floor.shape", "bodies.floor.kind", "bodies.a",
+  "mpm.kernel", "mpm.walls", "mpm.expert.light_node_mass_fraction", "mpm.expert.light_node_rest_speed", "mpm.body_force", "solver.linear.preconditioner", "bodies.floor.shape", "bodies.floor.kind", "bodies.a",
   "bodies.a.kind", "bodies.a.material", "bodies.a.shape", "bodies.a.shape.box", "bodies.a.shape.box.min", "bodies.a.shape.box.max", "bodies.a.shape.sphere",
   "bodies.a.shape.sphere.radius", "bodies.a.shape.torus.minor_radius", "bodies.a.shape.torus.major_radius", "bodies.a.shape.torus.axis", "bodies.a.shape.rotate_deg",
   "bodies.a.shape.axis", "bodies.a.shape.translate", "bodies.a.shape.mesh", "bodies.a.shape.union", "bodies.a.shape.intersection", "bodies.a.shape.difference.minus",

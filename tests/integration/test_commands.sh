@@ -64,11 +64,11 @@ cmp up_z/still.png none/still.png || fail "z is not up without gravity"
 cmp -s up_z/still.png up_y/still.png && fail "y is not up with gravity against it"
 cmp -s up_y/still.png up_x/still.png && fail "x is not up with gravity against it"
 pass "upward axis of pictures"
-status 0 "$program" run up_z.yaml --out glass --set 'picture.glass=[free]'
+status 0 "$program" run up_z.yaml --out glass --set 'picture.transparent=[free]'
 cmp -s up_z/still.png glass/still.png && fail "a glass body is not transparent"
 pass "glass bodies in pictures"
 mkdir reference && sh "$here/../../config/reference.sh" "$program" reference || fail "config/reference.sh"
-for page in job history files fields; do
+for page in job expert history files fields; do
   cmp -s "reference/$page.md" "$here/../../docs/reference/$page.md" || fail "docs/reference/$page.md is not current; run sh config/reference.sh PROGRAM docs/reference"
 done
 pass "the generated pages of docs/reference are current"

@@ -25,7 +25,7 @@ while [ $n -lt "$kills" ]; do
   seed=$(((seed * 1103515245 + 12345) % 2147483648))
   # Alternately written by the run itself and by a child process, which must not outlive the run.
   case $((n / 2 % 2)) in 0) beside=never ;; *) beside=always ;; esac
-  "$program" resume "$work/killed" --no-picture --set output.checkpoint_beside=$beside >"$work/out" 2>&1 &
+  "$program" resume "$work/killed" --no-picture --set output.checkpoint_in_background=$beside >"$work/out" 2>&1 &
   pid=$!
   # Every fifth dies at any moment from its start on; of the others, half at any moment of their first steps, half soon after a checkpoint
   # has been begun.

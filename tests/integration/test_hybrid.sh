@@ -12,8 +12,8 @@ apart() { # RUN WHAT
   awk -F, 'NR > 1 && $3 != 0 { bad = 1 } END { exit bad || NR < 10 }' "$1/measure/cut.csv" || fail "$2: surfaces cut each other"
 }
 apart "$work/whole" "as it is" && pass "no surface is in another, by the exact test, in any step"
-for options in "grid: {iterations: 0, resampling: false}" "grid: {hinders_sliding: false}, momentum_fix: linear" \
-  "impulses: {thickness: 0.01, stiffness: 100, iterations: 0}" "linear: iterative" "holds: touched"; do
+for options in "grid: {iterations: 0, expert: {resampling: false}}" "grid: {expert: {damps_sliding: false}}, momentum_correction: linear" \
+  "impulses: {thickness: 0.01, stiffness: 100, iterations: 0}" "expert: {linear: iterative}" "expert: {prescribed_nodes: contact}"; do
   status 0 "$program" run "$job" --out "$work/other" --force --threads 1 --no-picture --steps 12 --set "solver.hybrid={$options}"
   apart "$work/other" "$options"
 done
@@ -28,12 +28,15 @@ refuses() { # ASSIGNMENT PATH TEXT
 }
 refuses solver.hybrid.grid.transfer=none solver.hybrid.grid.transfer "with surfaces requires augury"
 refuses solver.hybrid.grid.spacing=0.03 solver.hybrid.grid.spacing "uses their own grid"
-refuses mpm.light_nodes=0.1 mpm.light_nodes "contact cannot change the velocities of dependent nodes"
-refuses contact.stiffness=1e4 contact.stiffness "impulses have no springs"
-refuses contact.overlap_share=0.1 contact.overlap_share "surfaces do not overlap"
-refuses solver.friction.method=newton solver.friction "pair by pair"
-refuses solver.linear.method=cg solver.linear "solver.hybrid.linear"
-refuses output.fclib=1 output.fclib "does not solve a friction problem"
+refuses mpm.expert.light_node_mass_fraction=0.1 mpm.expert.light_node_mass_fraction "contact cannot change the velocities of dependent nodes"
+unused() { # ASSIGNMENT TEXT: another formulation uses the key
+  status 0 "$program" check "$job" --set "$1" && says "notice: " && says "$2" || fail "does not report $1"
+}
+unused contact.stiffness=1e4 "contact.stiffness: not used by formulation hybrid"
+unused contact.overlap_correction=0.1 "surfaces do not overlap"
+unused solver.friction.method=newton "solver.friction: not used by formulation hybrid, only by exact"
+unused solver.linear.restart=30 "solver.linear: not used by formulation hybrid, only by penalty"
+unused output.fclib=1 "does not solve a friction problem"
 refuses bodies.cube.contact_surface=level_set bodies.cube "contact_surface: mesh"
 refuses "solver.hybrid={integrator: symplectic}" bodies.soft.damping "remove stiffness"
 refuses "solver.hybrid.impulses={enabled: false, thickness: 1.0e-3}" solver.hybrid.impulses.thickness "has no effect when"
@@ -41,5 +44,5 @@ status 2 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 
   fail "takes surfaces that cut each other"
 status 0 "$program" check "$job" --set "bodies.top.shape.box.min=[-0.03, -0.04, 0.1]" --set solver.hybrid.allow_intersections=true &&
   pass "surfaces that cut each other as the run starts are refused, unless that is allowed"
-status 2 "$program" check "$here/exact.yaml" --set solver.hybrid.linear=direct && says "solver.hybrid: formulation exact does not support it" &&
-  pass "a key that is of no use is refused"
+status 0 "$program" check "$here/exact.yaml" --set solver.hybrid.expert.linear=direct && says "solver.hybrid: not used by formulation exact, only by hybrid" &&
+  pass "keys of other formulations are reported as unused"

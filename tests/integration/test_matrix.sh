@@ -24,9 +24,9 @@ for row in $(grep -n ',refused,' $matrix | cut -d: -f1); do
   sed -n "${row}p" $matrix | grep -qE ',refused,"?[a-z].*: .{20,}' || fail "line $row of $matrix: refused without a reason"
 done
 pass "what is refused says why"
-grep '^penalty,rod,rod,' "$work/rows" | grep -q "use formulation: exact or convex, or set touch: false" || fail "rods on rods under penalty: not what to do"
-sed 's/between: \[x, y\], friction: 0.5/between: [x, y], touch: false/' "$work/cells/penalty_rod_rod.yaml" >"$work/apart.yaml"
-grep -q 'x, y\], touch: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "and what it says to do is taken"
+grep '^penalty,rod,rod,' "$work/rows" | grep -q "use formulation: exact or convex, or set contact: false" || fail "rods on rods under penalty: not what to do"
+sed 's/between: \[x, y\], friction: 0.5/between: [x, y], contact: false/' "$work/cells/penalty_rod_rod.yaml" >"$work/apart.yaml"
+grep -q 'x, y\], contact: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "and what it says to do is taken"
 # The check detects modified records.
 judge() { # FORMULATION RUN
   awk -F, -v formulation="$1" -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -v gap=0.002 -v falls=rigid -v on=rod -f validation/matrix/judge.awk "$2/history.csv" \

@@ -46,7 +46,7 @@ refused "bodies.column.shape: extends beyond mac.domain" --set bodies.column.sha
 refused "the shape would hold 8e-06 particles" --set bodies.column.shape='{box: {min: [0.1, 0.1, 0.1], max: [0.10025, 0.10025, 0.10025]}}'
 refused "contact with a continuum has no restitution; remove it" --set contact.pairs='[{between: [column, ball], restitution: 0.5}]'
 refused "\"brick\" has no level set, which contact with the grid requires" --set bodies.brick.contact_surface=mesh
-refused "contact.stiffness: formulation monolith does not support it" --set contact.stiffness=1
+status 0 "$program" check "$job" --set contact.stiffness=1 && says "contact.stiffness: not used by formulation monolith: contact is rigid" && pass "a stiffness is reported as unused"
 refused "monolith.yaml:13:18: bodies.column.kind: formulation exact does not support kind mac" --set formulation=exact
 refused "\"block\" has different contact laws with \"column\" and \"more\"" --set bodies.more='{kind: mac, material: sand, shape: {box: {min: [0.25, 0, 0.3], max: [0.3, 0.1, 0.4]}}}' \
   --set contact.pairs='[{between: [block, column], friction: 0.1}]'

@@ -22,7 +22,7 @@ for checkpoint in "$work"/whole/checkpoints/*.h5; do
   pass "resumed from $(basename "$checkpoint") on $n threads equals the uninterrupted run"
 done
 # Checkpoints written by a child process are equal; with two threads, because fork() copies one thread only.
-status 0 "$program" run "$job" --out "$work/beside" --threads 2 --no-picture --set output.checkpoint_beside=always
+status 0 "$program" run "$job" --out "$work/beside" --threads 2 --no-picture --set output.checkpoint_in_background=always
 [ "$(ls "$work/whole/checkpoints")" = "$(ls "$work/beside/checkpoints")" ] || fail "checkpoints of child processes differ"
 for checkpoint in "$work"/whole/checkpoints/*.h5; do
   status 0 "$program" diff "$checkpoint" "$work/beside/checkpoints/$(basename "$checkpoint")"

@@ -13,7 +13,7 @@ bodies:
     curve: {helix: {from: [0, 0, 0.4], axis: [1, 0, 0], towards: [0, 0, -1], radius: 0.02, pitch: 0.06, turns: 1.5}}
     segments: 20
     section: {rectangle: {sides: [2.0e-3, 1.0e-3]}}
-    start: {held: clamped, motion: {angular_velocity: [5, 0, 2]}}
+    start: {support: clamped, motion: {angular_velocity: [5, 0, 2]}}
     damping: {mass: 1, stiffness: 1.0e-3}
     copies: {count: 40, radius: 0.05}
   springs: {kind: rod, model: mass_spring, material: hair, curve: {line: {from: [0, 0, 0], to: [0.2, 0, 0]}}, segments: 10, section: {circle: 1.0e-3}, start: clamped, damping: {stiffness: 1.0e-3}}
@@ -52,5 +52,5 @@ status 2 "$program" check "$job" --set bodies.der.elements=3 && says "bodies.der
 status 2 "$program" check "$job" --set bodies.der.segments=1 && says "bodies.der.segments"
 sed 's|^bodies:|contact: {stiffness: 1.0e4, friction: 0.3}\nbodies:\n  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], point: [0, 0, -1]}}}|' "$job" > "$work/floor.yaml"
 status 2 "$program" check "$work/floor.yaml" && says '"helix" has no nodes on which springs can act: use formulation: exact'
-status 0 "$program" check "$work/floor.yaml" --set "contact.pairs=[{between: [helix, floor], touch: false}]"
+status 0 "$program" check "$work/floor.yaml" --set "contact.pairs=[{between: [helix, floor], contact: false}]"
 pass "keys that mean nothing here are refused"

@@ -17,8 +17,7 @@ static inline mac_options fixture_options(const int n[3], double h)
 {
   fixture_walls = (mac_walls){{{0}}};
   for (int a = 0; a < 3; ++a) fixture_box.min[a] = 0.0, fixture_box.max[a] = n[a] * h;
-  return (mac_options){.domain = &fixture_box, .spacing = h, .walls = &fixture_walls, .wall_friction = NAN, .cfl = 2.0, .flip = 0.95, .density_threshold = 0.4,
-                       .density_floor = 0.4, .face_fill = 0.05, .cell_fill = 0.01, .ghost_fraction = 0.05, .particle_radius = 0.62, .extends_into_solids = true,
+  return (mac_options){.domain = &fixture_box, .spacing = h, .walls = &fixture_walls, .wall_friction = NAN, .cfl = 2.0, .flip = 0.95, .density_threshold = 0.4, .cell_fill = 0.01,
                        .position_correction = &fixture_correction};
 }
 

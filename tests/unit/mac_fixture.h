@@ -29,8 +29,7 @@ typedef struct {
 
 static inline mac_options mac_default_options(void)
 {
-  return (mac_options){.wall_friction = NAN, .density_threshold = 0.4, .density_floor = 0.4, .face_fill = 0.05, .cell_fill = 0.01, .ghost_fraction = 0.05,
-                       .particle_radius = 0.62, .extends_into_solids = true};
+  return (mac_options){.wall_friction = NAN, .density_threshold = 0.4, .cell_fill = 0.01};
 }
 
 /* mirrored at walls, wrapped where periodic; -1: gone */

@@ -89,8 +89,7 @@ static PetscErrorCode run(int64_t n, int repeats)
   *sand->flow = (material_flow){.friction = 0.5};
   for (int a = 0; a < 3; ++a) box.max[a] = h * (2.0 * ceil(0.5 * ceil(cbrt((double)n))));
   const mac_options o = {.domain = &box, .spacing = h, .walls = &walls, .wall_friction = NAN, .cfl = 2.0, .position_correction = &correction,
-                         .density_threshold = 0.4, .density_floor = 0.4, .face_fill = 0.05, .cell_fill = 0.01, .ghost_fraction = 0.05, .particle_radius = 0.62,
-                         .extends_into_solids = true};
+                         .density_threshold = 0.4, .cell_fill = 0.01};
   PetscCall(make_bed(n, &o, sand, &d));
   for (int k = 0; k < 2 * N_STAGES; ++k) best[k / N_STAGES][k % N_STAGES] = INFINITY;
   for (int r = 0; r < repeats; ++r)

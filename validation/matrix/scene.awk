@@ -79,23 +79,23 @@ BEGIN {
   print "  x: " falling(falls, top(on) + 2 * GAP)
   print "contact:\n  friction: " friction (is_soft ? "\n  stiffness: " k : "")
   # A continuum has one law for the floor.
-  if (!is_floor && !(falls == "mac" && on == "mac")) apart = ", {between: [x, floor], touch: false}"
+  if (!is_floor && !(falls == "mac" && on == "mac")) apart = ", {between: [x, floor], contact: false}"
   if (on == falls && (on == "fem" || on == "cloth" || (on == "rod" && formulation != "penalty"))) # they also meet themselves
     apart = apart ", {between: [x, x], friction: " friction "}, {between: [y, y], friction: " friction "}"
   if ((falls == "mpm" || falls == "mac") && on == falls) print "  pairs: [" substr(apart, 3) "]"
   else print "  pairs: [{between: [x, y], friction: " friction "}" apart "]"
   # Hard enough that no contact is softer than k; momenta of joints are not linear in velocities.
   has_joints = falls == "articulated" || on == "articulated"
-  if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {near_rigid: 0.1, tolerance: 1.0e-11" (has_joints ? ", linearisations: 20" : "") "}}"
-  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_fix: linear}}" # else what part 3 of a step takes is nobody's
-  else if (formulation == "monolith") print "solver: {flow: {max_outer: 1000}}" # sand that lands takes more than 30
+  if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {min_contact_period: 0.1, tolerance: 1.0e-11" (has_joints ? ", max_outer_iterations: 20" : "") "}}"
+  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_correction: linear}}" # else what part 3 of a step takes is nobody's
+  else if (formulation == "monolith") print "solver: {monolith: {max_outer_iterations: 1000}}" # sand that lands takes more than 30
   else print "solver: {newton: {tolerance: 1.0e-9}" (formulation == "exact" ? ", friction: {tolerance: 1.0e-11}" : "") "}"
   print "measure:"
   vector("p", "quantity: momentum, body: x")
   n = split(falls == "articulated" ? "x.front x.back" : "x", part, " ")
   for (i = 1; i <= n; ++i) {
     vector(substr("fh", i, 1), "quantity: contact_force, body: " part[i])
-    print "  " substr("st", i, 1) ": {quantity: sticking, body: " part[i] "}"
+    print "  " substr("st", i, 1) ": {quantity: sticking_fraction, body: " part[i] "}"
   }
   vector("g", "quantity: contact_force, body: " (is_floor ? "y" : "floor"))
   print "  mass: {quantity: mass, body: x}\n  all: {quantity: mass}"

@@ -292,10 +292,12 @@ const command_file *command_file_find(const char *name)
   return NULL;
 }
 
-static PetscErrorCode print_keys(const key_table *table, const char *format, char **text)
+static PetscErrorCode print_keys(const key_table *table, const char *format, bool is_expert, char **text)
 {
   PetscFunctionBegin;
-  if (!format || strcmp(format, "markdown") == 0)
+  if (is_expert)
+    PetscCall(key_table_manual_expert(table, text));
+  else if (!format || strcmp(format, "markdown") == 0)
     PetscCall(key_table_manual_markdown(table, text));
   else if (strcmp(format, "json") == 0)
     PetscCall(key_table_json_schema(table, text));
@@ -308,6 +310,7 @@ static PetscErrorCode print_keys(const key_table *table, const char *format, cha
 
 static const command_option schema_options[] = {
     {"--format", "markdown|man|json", false, "output format of keys; default: markdown"},
+    {"--expert", NULL, false, "only the blocks `expert:`, which the Markdown reference omits"},
     {"--job", "JOB.yaml", true, "a job whose fields or bodies are listed"},
     {NULL, NULL, false, NULL}};
 static PetscErrorCode command_schema(const command_line *line, exit_code *code)
@@ -315,14 +318,15 @@ static PetscErrorCode command_schema(const command_line *line, exit_code *code)
   const char         *format = command_value(line, "--format"), *kind = line->n_positional ? line->positional[0] : "job";
   const command_file *file     = command_file_find(kind);
   const bool          has_jobs = strcmp(kind, "fields") == 0 || strcmp(kind, "bodies") == 0;
+  const bool          is_expert = command_value(line, "--expert") != NULL;
   text_buffer         b        = {0};
   PetscFunctionBegin;
-  if (format && !file)
-    fprintf(stderr, "stickslip schema %s: --format needs job, sweep or result\n", kind);
+  if ((format || is_expert) && !file)
+    fprintf(stderr, "stickslip schema %s: %s needs job, sweep or result\n", kind, format ? "--format" : "--expert");
   else if (has_jobs != (command_value(line, "--job") != NULL))
     fprintf(stderr, "stickslip schema %s: --job %s\n", kind, has_jobs ? "is required" : "needs fields or bodies");
   else if (file)
-    PetscCall(print_keys(file->table, format, &b.data));
+    PetscCall(print_keys(file->table, format, is_expert, &b.data));
   else if (strcmp(kind, "history") == 0)
     PetscCall(print_history_reference(&b));
   else if (strcmp(kind, "files") == 0)

@@ -140,6 +140,7 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   }
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(line->positional[0], n_overrides, overrides, d, &j));
+  if (j) job_log_notices(j);
   if (j && is_continued) {
     PetscCall(run_continue(&j, &o, d, &r));
     o.force = true; /* a run without a checkpoint may be overwritten */
@@ -166,6 +167,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   PetscCall(diagnostics_create(&d));
   o.dir = line->positional[0];
   if (path) PetscCall(job_read(path, n_overrides, overrides, d, &j));
+  if (j) job_log_notices(j);
   if (j) PetscCall(run_continue(&j, &o, d, &r));
   if (j || !path) PetscCall(run_resume(&o, n_overrides, overrides, d, &r)); /* with --job: reports the missing run */
   job_destroy(&j);
@@ -185,6 +187,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   (void)code;
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, &j));
+  if (j) job_log_notices(j);
   if (j) PetscCall(scene_create(line->comm, &j->scene, d, &s));
   if (s) PetscCall(measures_check(s, &j->measure, d));
   if (s) PetscCall(petsc_options_check(formulations[j->formulation], s, d));

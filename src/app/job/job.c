@@ -8,7 +8,7 @@
 #include "discretize/material/material_registry.h"
 #include "discretize/mpm/mpm_body.h"
 #include "io/yaml.h"
-#include "app/job/formulation_keys.h"
+#include "app/job/capabilities.h"
 #include "sim/formulations.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
@@ -21,62 +21,43 @@
 static const char *const besides[] = {"auto", "always", "never", NULL};
 static const char *const precisions[] = {"single", "double", NULL};
 static const key_spec output_keys[] = {
-  {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
-  {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s", .fallback = "600", .min = 0,
-   .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
-  {.name = "checkpoint_beside", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside), .choices = besides, .fallback = "auto",
-   .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the last "
-           "one took more than 1 % of the time between them"},
-  {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000, .help = "checkpoints kept"},
-  {.name = "fields", .type = KEY_STRINGS, .offset = offsetof(job_output, fields), .is_optional = true, .help = "fields in frames; "
-                                                                                                               "all if not given"},
-  {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single", .help = "of frames"},
-  {.name = "history_every", .type = KEY_INT, .offset = offsetof(job_output, history_every), .fallback = "1", .min = 1, .max = 1000000000,
-   .help = "steps between rows of the history table"},
+  {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0,
+   .max = INFINITY, .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
+  {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s",
+   .fallback = "600", .min = 0, .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
+  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside),
+   .choices = besides, .fallback = "auto",
+   .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the "
+           "last one took more than 1 % of the time between them"},
+  {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000,
+   .help = "checkpoints kept"},
+  {.name = "fields", .type = KEY_STRINGS, .offset = offsetof(job_output, fields), .is_optional = true,
+   .help = "fields in frames; all if not given"},
+  {.name = "precision", .type = KEY_ENUM, .offset = offsetof(job_output, precision), .choices = precisions, .fallback = "single",
+   .help = "of frames"},
+  {.name = "history_every", .type = KEY_INT, .offset = offsetof(job_output, history_every), .fallback = "1", .min = 1,
+   .max = 1000000000, .help = "steps between rows of the history table"},
   {.name = "fclib", .type = KEY_INT, .offset = offsetof(job_output, fclib), .fallback = "0", .min = 0, .max = 1000000000,
-   .help = "formulation exact: steps between contact problems written to fclib/, with initial guess and solution, for `stickslip "
-           "friction` and other programs; 0: none"},
+   .help = "formulation exact: steps between contact problems written to fclib/, with initial guess and solution, for "
+           "`stickslip friction` and other programs; 0: none"},
   KEYS_END};
 static const key_table output_table = {.name = "output", .help = "Files that are written, and how often.", .size = sizeof(job_output), .keys = output_keys};
 
 static const key_spec picture_keys[] = {
-  {.name = "eye", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, eye), .unit = "m", .is_optional = true, .help = "position "
-                                                                                                                                 "of "
-                                                                                                                                 "the "
-                                                                                                                                 "camera; "
-                                                                                                                                 "chosen "
-                                                                                                                                 "if "
-                                                                                                                                 "not "
-                                                                                                                                 "given"},
-  {.name = "target", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, target), .unit = "m", .is_optional = true, .help = "point "
-                                                                                                                                       "that "
-                                                                                                                                       "the "
-                                                                                                                                       "camera "
-                                                                                                                                       "is "
-                                                                                                                                       "directed "
-                                                                                                                                       "at; "
-                                                                                                                                       "chosen "
-                                                                                                                                       "if "
-                                                                                                                                       "not "
-                                                                                                                                       "given"},
-  {.name = "field", .type = KEY_STRING, .offset = offsetof(job_picture, field), .fallback = "speed", .help = "particle field that "
-                                                                                                             "gives the colour"},
-  {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true, .help = "range of "
-                                                                                                                        "the "
-                                                                                                                        "colour "
-                                                                                                                        "bar; "
-                                                                                                                        "from the "
-                                                                                                                        "data if "
-                                                                                                                        "not "
-                                                                                                                        "given"},
-  {.name = "glass", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true, .help = "bodies drawn as "
-                                                                                                              "glass, so that "
-                                                                                                              "bodies inside or "
-                                                                                                              "behind them are "
-                                                                                                              "visible"},
-  {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192, .help = "pixels"},
-  {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192, .help = "pixels"},
+  {.name = "eye", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, eye), .unit = "m", .is_optional = true,
+   .help = "position of the camera; chosen if not given"},
+  {.name = "target", .type = KEY_REALS, .count = 3, .offset = offsetof(job_picture, target), .unit = "m", .is_optional = true,
+   .help = "point that the camera is directed at; chosen if not given"},
+  {.name = "field", .type = KEY_STRING, .offset = offsetof(job_picture, field), .fallback = "speed",
+   .help = "particle field that gives the colour"},
+  {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true,
+   .help = "range of the colour bar; from the data if not given"},
+  {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true,
+   .help = "bodies drawn as glass, so that bodies inside or behind them are visible"},
+  {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192,
+   .help = "pixels"},
+  {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192,
+   .help = "pixels"},
   KEYS_END};
 static const key_table picture_table = {.name = "picture", .help = "Default view of `stickslip render`.",
                                         .size = sizeof(job_picture), .keys = picture_keys};
@@ -84,36 +65,119 @@ static const key_table picture_table = {.name = "picture", .help = "Default view
 /* --- the job ------------------------------------------------------------------------------------------------------- */
 
 static const key_spec job_keys[] = {
-  {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT, .help = "job format version: 1"},
-  {.name = "name", .type = KEY_STRING, .offset = offsetof(job, scene.name), .help = "name of the run; its folder is run/NAME "
-                                                                                    "unless --out is given"},
-  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"", .help = "for people", .may_change = true},
-  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names, .fallback = "penalty",
-   .help = "contact formulation"},
-  {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, scene.gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]", .help = "acceleration of gravity"},
-  {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, scene.time), .table = &time_table, .help = "duration of the run and "
-                                                                                                         "length of its steps"},
-  {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, scene.materials), .table = &material_table, .is_optional = true, .help = "materials "
-                                                                                                                                            "by "
-                                                                                                                                            "name"},
-  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, scene.mpm), .fallback = "{}", .table = &mpm_options_table, .help = "the shared grid"},
-  {.name = "mac", .type = KEY_TABLE, .offset = offsetof(job, scene.mac), .is_optional = true, .table = &mac_options_table, .help = "the staggered grid of bodies of kind mac"},
-  {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table, .help = "bodies of the scene "
-                                                                                                             "by name"},
-  {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table, .help = "how bodies touch"},
-  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table, .help = "how a step is solved", .may_change = true},
-  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table, .help = "files "
-                                                                                                                           "that "
-                                                                                                                           "are "
-                                                                                                                           "written, "
-                                                                                                                           "and "
-                                                                                                                           "how "
-                                                                                                                           "often", .may_change = true},
-  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table, .help = "the default view", .may_change = true},
-  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true, .help = "quantities to record, by name", .may_change = true},
-  {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true, .help = "conditions that end the run before time.end", .may_change = true},
+  {.name = "stickslip", .type = KEY_INT, .offset = offsetof(job, stickslip), .min = JOB_FORMAT, .max = JOB_FORMAT,
+   .help = "job format version: 1"},
+  {.name = "name", .type = KEY_STRING, .offset = offsetof(job, scene.name),
+   .help = "name of the run; its folder is run/NAME unless --out is given"},
+  {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"",
+   .help = "for people", .may_change = true},
+  {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names,
+   .fallback = "penalty", .help = "contact formulation"},
+  {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, scene.gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]",
+   .help = "acceleration of gravity"},
+  {.name = "time", .type = KEY_TABLE, .offset = offsetof(job, scene.time), .table = &time_table,
+   .help = "duration of the run and length of its steps"},
+  {.name = "materials", .type = KEY_NAMED, .offset = offsetof(job, scene.materials), .table = &material_table,
+   .is_optional = true,
+   .help = "materials by name"},
+  {.name = "mpm", .type = KEY_TABLE, .offset = offsetof(job, scene.mpm), .fallback = "{}", .table = &mpm_options_table, .only_if = {"bodies.*.kind", "mpm"},
+   .help = "the shared grid"},
+  {.name = "mac", .type = KEY_TABLE, .offset = offsetof(job, scene.mac), .is_optional = true, .table = &mac_options_table, .only_if = {"bodies.*.kind", "mac"},
+   .help = "the staggered grid of bodies of kind mac"},
+  {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table,
+   .help = "bodies of the scene by name"},
+  {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table,
+   .help = "how bodies touch"},
+  {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table,
+   .help = "how a step is solved", .may_change = true},
+  {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table,
+   .help = "files that are written, and how often", .may_change = true},
+  {.name = "picture", .type = KEY_TABLE, .offset = offsetof(job, picture), .fallback = "{}", .table = &picture_table,
+   .help = "the default view", .may_change = true},
+  {.name = "measure", .type = KEY_NAMED, .offset = offsetof(job, measure), .table = &measure_table, .is_optional = true,
+   .help = "quantities to record, by name", .may_change = true},
+  {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true,
+   .help = "conditions that end the run before time.end", .may_change = true},
   KEYS_END};
-const key_table job_table = {.name = "job", .help = "A job file describes a scene, the contact formulation and the output. SI "
+/* Names before version 0.1.0. */
+static const key_rename job_renames[] = {
+  {"contact.pairs.touch", "contact", NULL},
+  {"contact.overlap_share", "contact.overlap_correction", NULL},
+  {"contact.overlap_speed", "contact.overlap_correction_speed", NULL},
+  {"contact.edges", "solver.penalty.edges", NULL},
+  {"contact.scheme", "solver.penalty.expert.scheme", NULL},
+  {"contact.detection", "solver.penalty.expert.detection", NULL},
+  {"solver.newton.norm", "solver.penalty.expert.norm", NULL},
+  {"solver.friction_stall_tolerance", "solver.exact.friction_stall_tolerance", NULL},
+  {"solver.flow", "solver.monolith", NULL},
+  {"solver.monolith.max_outer", "max_outer_iterations", NULL},
+  {"solver.monolith.boxes", "solver.monolith.expert.component_solver", NULL},
+  {"solver.convex.linearisations", "max_outer_iterations", NULL},
+  {"solver.convex.coulomb_passes", "solver.convex.expert.max_coulomb_iterations", NULL},
+  {"solver.convex.near_rigid", "min_contact_period", NULL},
+  {"solver.convex.stiction", "stiction_tolerance", NULL},
+  {"solver.hybrid.grid.acts_on", "region", NULL},
+  {"solver.hybrid.grid.region=closing", "approaching", NULL},
+  {"solver.hybrid.grid.region=meeting", "colliding", NULL},
+  {"solver.hybrid.grid.hinders_sliding", "solver.hybrid.grid.expert.damps_sliding", NULL},
+  {"solver.hybrid.holds", "solver.hybrid.expert.prescribed_nodes", NULL},
+  {"solver.hybrid.expert.prescribed_nodes=all", "surface", NULL},
+  {"solver.hybrid.expert.prescribed_nodes=touched", "contact", NULL},
+  {"solver.hybrid.momentum_fix", "momentum_correction", NULL},
+  {"mpm.light_nodes", "mpm.expert.light_node_mass_fraction", NULL},
+  {"mpm.rest_speed", "mpm.expert.light_node_rest_speed", NULL},
+  {"picture.glass", "transparent", NULL},
+  {"output.checkpoint_beside", "checkpoint_in_background", NULL},
+  {"bodies.*.bends", "bending_strain", NULL},
+  {"bodies.*.start.held", "support", NULL},
+  {"bodies.*.end.held", "support", NULL},
+  {"measure.*.quantity=self_crossing", "self_intersection_depth", NULL},
+  {"measure.*.quantity=run_out", "runout", NULL},
+  {"measure.*.quantity=sticking", "sticking_fraction", NULL},
+  {"measure.*.quantity=largest_piece", "largest_fragment", NULL},
+  {"solver.friction.time_limit", "solver.friction.expert.time_limit", NULL},
+  {"solver.friction.splitting", "solver.friction.expert.splitting", NULL},
+  {"solver.friction.newton", "solver.friction.expert.newton", NULL},
+  {"solver.friction.newton_prox", "solver.friction.expert.newton_prox", NULL},
+  {"solver.friction.admm", "solver.friction.expert.admm", NULL},
+  {"solver.friction.gradient", "solver.friction.expert.gradient", NULL},
+  {"solver.monolith.sweeps", "solver.monolith.expert.sweeps", NULL},
+  {"solver.monolith.projected_gradient", "solver.monolith.expert.projected_gradient", NULL},
+  {"solver.monolith.augmented_lagrangian", "solver.monolith.expert.augmented_lagrangian", NULL},
+  {"solver.monolith.pyramid", "solver.monolith.expert.pyramid", NULL},
+  {"solver.monolith.friction", "solver.monolith.expert.friction", NULL},
+  {"mac.wall_mass", "mac.expert.wall_mass", NULL},
+  {"mac.basis", "mac.expert.basis", NULL},
+  {"mac.edge_weights", "mac.expert.edge_weights", NULL},
+  {"mac.hourglass", "mac.expert.hourglass", NULL},
+  {"mac.density_threshold", "mac.expert.density_threshold", NULL},
+  {"mac.cell_fill", "mac.expert.cell_fill", NULL},
+  {"mac.position_correction", "mac.expert.position_correction", NULL},
+  {"solver.convex.dissipation", "solver.convex.expert.dissipation", NULL},
+  {"solver.convex.slip_speed", "solver.convex.expert.slip_speed", NULL},
+  {"solver.convex.linear", "solver.convex.expert.linear", NULL},
+  {"solver.convex.stall_tolerance", "solver.convex.expert.stall_tolerance", NULL},
+  {"solver.hybrid.grid.tolerance", "solver.hybrid.grid.expert.tolerance", NULL},
+  {"solver.hybrid.grid.cohesion", "solver.hybrid.grid.expert.cohesion", NULL},
+  {"solver.hybrid.grid.resampling", "solver.hybrid.grid.expert.resampling", NULL},
+  {"mpm.gradient", "mpm.expert.gradient", NULL},
+  {"solver.monolith.pressure.absolute", "solver.monolith.pressure.expert.absolute", NULL},
+  {"solver.monolith.pressure.max_iterations", "solver.monolith.pressure.expert.max_iterations", NULL},
+  {"solver.monolith.pressure.gamma", "solver.monolith.pressure.expert.gamma", NULL},
+  {"solver.monolith.pressure.trials", "solver.monolith.pressure.expert.trials", NULL},
+  {"solver.monolith.pressure.nested", "solver.monolith.pressure.expert.nested", NULL},
+  {"solver.monolith.pressure.prefix", "solver.monolith.pressure.expert.prefix", NULL},
+  {"solver.hybrid.linear", "solver.hybrid.expert.linear", NULL},
+  {"solver.convex.max_iterations", "solver.convex.expert.max_iterations", NULL},
+  {"solver.convex.search", "solver.convex.expert.search", NULL},
+  {"solver.linear.method", NULL, "the method is gmres; other PETSc methods: solver.petsc: {ksp_type: ...}"},
+  {"mac.density_floor", NULL, "it is always 0.4"},
+  {"mac.face_fill", NULL, "it is always 0.05"},
+  {"mac.ghost_fraction", NULL, "it is always 0.05"},
+  {"mac.particle_radius", NULL, "it is always 0.62"},
+  {"mac.extend_into_solids", NULL, "the continuum always continues inside solids"},
+  {.old = NULL}};
+const key_table job_table = {.name = "job", .renames = job_renames, .help = "A job file describes a scene, the contact formulation and the output. SI "
                                                     "units throughout.",
                              .size = sizeof(job), .keys = job_keys};
 
@@ -145,47 +209,54 @@ static void check_time(const job *j, const document_node *root, diagnostics *d)
 
 static void check_light_nodes(const job *j, const document_node *root, diagnostics *d)
 {
-  const document_node *mpm = document_find(root, "mpm"), *light = mpm ? document_find(mpm, "light_nodes") : NULL;
-  if (!light || !j->scene.mpm || !(j->scene.mpm->light_nodes > 0) || !j->scene.solver || !j->scene.solver->linear) return;
-  if (j->scene.solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ)
-    diagnostics_add(d, light->mark, "mpm.light_nodes", "not supported with preconditioner: metis_schwarz, whose matrix does not "
+  const document_node *mpm = document_find(root, "mpm"), *expert = mpm ? document_find(mpm, "expert") : NULL,
+                      *light = expert ? document_find(expert, "light_node_mass_fraction") : NULL;
+  if (light && j->scene.mpm->light_nodes > 0 && j->scene.has_assembled_tangent)
+    diagnostics_add(d, light->mark, "mpm.expert.light_node_mass_fraction", "not supported with preconditioner: metis_schwarz, whose matrix does not "
                                                        "include it; use block_diagonal");
 }
 
-/* Set the scene options that are derived from several keys. */
-static void finish_scene_options(job *j, const document_node *root)
+/* Set the scene options that are derived from several keys. Blocks that the formulation does not use get their defaults, so that their values
+ * cannot have an effect. */
+static PetscErrorCode finish_scene_options(job *j, document *doc, diagnostics *d)
 {
-  scene_options *o         = &j->scene;
+  const void    *contact, *solver;
+  scene_options *o = &j->scene;
+  PetscFunctionBegin;
+  PetscCall(key_table_read(&contact_table, doc, document_find(j->tree, "contact"), "contact", d, &contact));
+  PetscCall(key_table_read(&solver_table, doc, document_find(j->tree, "solver"), "solver", d, &solver));
+  o->contact               = contact;
+  o->solver                = solver;
   o->formulation           = &formulations[j->formulation]->scene;
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without messages, all blocks of the job were read */
   o->has_assembled_tangent = o->solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ;
   o->keeps_problem         = j->output->fclib > 0;
   o->glass                 = &j->picture->glass;
   o->keeps_origins         = measures_need_origins(&j->measure);
-  o->root                  = root;
+  o->root                  = document_root(doc);
+  const double g = v3_norm(o->gravity), a = o->solver->newton->acceleration_scale;
+  o->acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode job_finish(job *j, document *doc, diagnostics *d)
 {
   PetscFunctionBegin;
-  document_node *root = document_root(doc);
-  formulation_keys_check(root, j->formulation, d);
+  document_node           *root = document_root(doc), *resolved;
+  const scene_formulation *f    = &formulations[j->formulation]->scene;
+  PetscCall(diagnostics_create(&j->notices));
+  capabilities_check(f, root, d, j->notices);
   check_name(j, root, d);
   check_time(j, root, d);
-  check_light_nodes(j, root, d);
   PetscCall(until_check(&j->until, &j->measure, d));
-  if (j->scene.solver && j->scene.solver->newton) {
-    const double g = v3_norm(j->scene.gravity), a = j->scene.solver->newton->acceleration_scale;
-    j->scene.acceleration_scale = isfinite(a) ? a : g > 0 ? g : 9.81;
-  }
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  finish_scene_options(j, root);
-  document_node *resolved;
   PetscCall(key_table_resolve(&job_table, doc, root, &resolved));
-  formulation_keys_check_conditions(root, resolved, j->formulation, d);
+  capabilities_prune(f, resolved);
+  key_table_check_conditions(&job_table, root, resolved, d);
   if (diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
-  formulation_keys_prune(resolved, j->formulation);
   j->tree = resolved;
+  PetscCall(finish_scene_options(j, doc, d));
+  check_light_nodes(j, root, d);
   PetscCall(document_write(resolved, &j->resolved));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -271,8 +342,14 @@ void job_destroy(job **j)
 {
   if (!*j) return;
   memory_free(&(*j)->resolved);
+  diagnostics_destroy(&(*j)->notices);
   document_destroy(&(*j)->document);
   memory_free(j);
+}
+
+void job_log_notices(const job *j)
+{
+  for (int i = 0; i < diagnostics_count(j->notices); ++i) log_info("notice: %s", diagnostics_text(j->notices, i));
 }
 
 /* --- comparison of two jobs of one run --- */

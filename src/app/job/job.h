@@ -47,6 +47,7 @@ typedef struct job {
   document          *document;           /* owns everything above */
   const document_node *tree;             /* with every default written out; positions refer to the keys that were given */
   char              *resolved;           /* the same as YAML text; owned */
+  diagnostics       *notices;            /* keys that the formulation does not use, which are no errors; owned */
 } job;
 
 /* The root of all key tables. The reference manual and the schema are generated from it. */
@@ -62,6 +63,7 @@ PetscErrorCode job_read_document(document **doc, diagnostics *d, job **out);
 /* Apply one override, "key.path=value", to a document that has not been converted to a job yet. */
 PetscErrorCode job_override(document *doc, const char *text, diagnostics *d);
 void           job_destroy(job **j);
+void           job_log_notices(const job *j); /* one line per notice */
 /* True if a run can have this name. It becomes a folder name: no path separators, no leading dot, no characters special to
  * shells. */
 bool job_name_is_valid(const char *name);

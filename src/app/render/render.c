@@ -327,7 +327,7 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the job lists the body of this group ("bodies/NAME") under picture.glass. All faces of such a body are visible. */
+/* Whether the job lists the body of this group ("bodies/NAME") under picture.transparent. All faces of such a body are visible. */
 static bool is_glass(const frame *f, int g, const render_view *view)
 {
   const char *name = strrchr(frame_group_name(f, g), '/');

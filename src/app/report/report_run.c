@@ -14,6 +14,7 @@
 #include "io/html.h"
 #include "io/sealed_file.h"
 #include "discretize/material/material_registry.h"
+#include "sim/penalty/penalty_keys.h"
 #include "sim/step/formulation.h"
 #include "sim/formulations.h"
 #include "app/render/render.h"
@@ -461,7 +462,7 @@ static PetscErrorCode collect_warnings(run_page *p)
                        (long long)h->n_retries, h->first_retry));
   if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->max_residual > p->job->scene.solver->newton->tolerance)
     PetscCall(html_put(&p->warnings, "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
-                       p->job->scene.solver->newton->tolerance, h->max_residual, newton_norm_unit(p->job->scene.solver->newton)));
+                       p->job->scene.solver->newton->tolerance, h->max_residual, penalty_norm_unit(p->job->scene.solver->penalty)));
   if (h->fallbacks.n > 0) PetscCall(html_put_markup(&p->warnings, h->fallbacks.data));
   if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv contains numbers that are not finite</li>\n"));
   if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));

@@ -27,6 +27,7 @@
 #include "io/run_lock.h"
 #include "io/sealed_file.h"
 #include "io/yaml.h"
+#include "sim/penalty/penalty_keys.h"
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
 #include "sim/step/formulation.h"
@@ -293,7 +294,7 @@ static bool run_must_stop(const run *r, size_t size, char *why)
 
 /* [s] Interval between updates of stages.csv; short runs write it once. */
 static const double STAGES_INTERVAL = 5.0;
-/* checkpoint_beside: auto uses a child process if the last checkpoint took more than this share of the wall time and more than
+/* checkpoint_in_background: auto uses a child process if the last checkpoint took more than this share of the wall time and more than
  * these seconds. Below that, fork and page copies cost more than they save. */
 static const double CHILD_MIN_SHARE = 0.01, CHILD_MIN_SECONDS = 0.2;
 
@@ -696,7 +697,7 @@ static void warn_unconverged(const run *r, const step_report *report)
   log_progress_end();
   log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
            "history.csv lists the residuals of all steps, and summary.txt the number of such steps",
-           (long long)*r->state.step, run_time(r), report->residual, newton_norm_unit(r->job->scene.solver->newton), r->job->scene.solver->newton->tolerance);
+           (long long)*r->state.step, run_time(r), report->residual, penalty_norm_unit(r->job->scene.solver->penalty), r->job->scene.solver->newton->tolerance);
 }
 
 /* How a run ended; the reason in one line. */

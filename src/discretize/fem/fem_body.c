@@ -35,8 +35,8 @@ static const key_spec    file_keys[] = {
   {.name = "scale", .type = KEY_REAL, .offset = offsetof(file_spec, scale), .min = 0, .max = INFINITY, .is_open = true, .fallback = "1",
    .help = "factor from the file's unit of length to metres"},
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(file_spec, rotate_deg), .unit = "deg", .fallback = "0", .help = "then turn by this angle"},
-  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, axis), .fallback = "[0, 0, 1]", .help = "axis of that turn, of any length"},
-  {.name = "about", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, about), .unit = "m", .fallback = "[0, 0, 0]", .help = "a point on that axis"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, axis), .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "axis of that turn, of any length"},
+  {.name = "about", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, about), .unit = "m", .fallback = "[0, 0, 0]", .only_if = {"rotate_deg", "*"}, .help = "a point on that axis"},
   {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, translate), .unit = "m", .fallback = "[0, 0, 0]", .help = "then move by this"},
   {.name = "allow_parts", .type = KEY_BOOL, .offset = offsetof(file_spec, allow_parts), .fallback = "false", .help = "the file may hold several separate solids"},
   {.name = NULL}};

@@ -167,10 +167,8 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
 {
   PetscFunctionBegin;
   mac_world           *w    = world->mac;
-  const document_node *node = document_find(world->job, "mac");
   int                  pair[2];
   int64_t              n_cells;
-  if (!w && world->mac_options && node) diagnostics_add(d, node->mark, "mac", "has no effect without a body of kind mac; remove it");
   if (!w || !w->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(count_overlaps(w->domain, pair, &n_cells));
   if (n_cells > 0)
@@ -179,7 +177,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
         "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
         w->domain->bodies.names[pair[0]], w->domain->bodies.names[pair[1]], (long long)n_cells);
   if (world->keeps_origins && mac_domain_has_source(w->domain))
-    diagnostics_add(d, node->mark, "mac", "initial positions (expected) cannot be used with pour");
+    diagnostics_add(d, document_find(world->job, "mac")->mark, "mac", "initial positions (expected) cannot be used with pour");
   if (world->keeps_origins && !diagnostics_count(d))
     PetscCall(particle_origins_create(w->domain->bodies.n, w->domain->bodies.particles, &w->origins));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -541,7 +541,7 @@ static void count_occupied(const mac_weights *w, const mac_mirror_tile *tile, ui
 
 static void compute_cell(const continuum *c, int64_t block, int l, int n_occupied)
 {
-  const bool    has_solid = c->o->extends_into_solids && c->w->share_start[block + 1] > c->w->share_start[block];
+  const bool    has_solid = c->w->share_start[block + 1] > c->w->share_start[block];
   const int64_t own = block * MAC_BLOCK + l;
   int32_t       ijk[3];
   bool          is_solid = false;
@@ -654,7 +654,7 @@ static bool is_enclosed(const mac_weights *w, const mac_grid *g, const int32_t i
 
 static void from_density(mac_weights *w, const mac_grid *g, const mac_fraction_options *o, int64_t b)
 {
-  const bool has_solid = o->extends_into_solids && w->share_start[b + 1] > w->share_start[b];
+  const bool has_solid = w->share_start[b + 1] > w->share_start[b];
   for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) {
     int32_t ijk[3];
     w->center[slot] = g->h * distance_of_fill(fill_of_cell(w, o, slot));

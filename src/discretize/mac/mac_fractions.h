@@ -52,7 +52,6 @@ typedef struct {
 
 typedef struct {
   double radius;              /* of particles, in h */
-  bool   extends_into_solids; /* false: the continuum ends at its particles */
   bool   is_area, has_ghosts;
   bool   is_bare;             /* has_ghosts, and half-cells and edges of the continuum are not needed */
   bool   is_voxel;            /* W_L of a cell is rounded to 0 or 1, and W_L of faces and edges is the largest of the cells

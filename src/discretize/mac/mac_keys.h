@@ -52,12 +52,7 @@ typedef struct mac_options {
                                         wall friction */
   double           hourglass;        /* formulation: see mac_hourglass.h */
   double           density_threshold;/* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
-  double           density_floor;    /* system: rho of faces counts as at least this share of rho0 */
-  double           face_fill;        /* system: least W_L of an unknown face */
   double           cell_fill;        /* system: cells with W_L below are not active */
-  double           ghost_fraction;   /* system: least theta of the ghost fluid method */
-  double           particle_radius;  /* system: of the spheres whose union is the continuum, in h */
-  bool             extends_into_solids; /* system: the continuum's signed distance */
   const mac_position_correction *position_correction; /* domain */
 } mac_options;
 extern const key_table mac_options_table;

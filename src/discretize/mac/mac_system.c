@@ -11,6 +11,15 @@
 #include "core/team.h"
 #include "core/timer.h"
 
+/* DENSITY_FLOOR times FACE_FILL is the smallest mass of a face that pressure accelerates, relative to a full face; with fractions: area, FACE_FILL is
+ * the smallest share of a face's volume that counts as filled. Lower values make the pressure system ill-conditioned. */
+#define DENSITY_FLOOR 0.4
+#define FACE_FILL     0.05
+/* Smallest distance of the surface from a cell's centre, in grid spacings: the ghost fluid coefficients grow with its inverse. */
+#define GHOST_FRACTION 0.05
+/* Radius, in grid spacings, of the spheres whose union is the continuum, for particles_per_cell: 8; not used for the surface with ghost values. */
+#define PARTICLE_RADIUS 0.62
+
 /* Data shared by the stages of mac_system_assemble. */
 
 typedef struct {
@@ -984,11 +993,11 @@ static void set_face(const mac_assembly *c, int64_t f, const int64_t *tile, doub
   const int64_t slot = y->face_slot[f];
   const int     axis = y->face_axis[f], place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
   const double  h3 = c->g->h * c->g->h * c->g->h, rest = rest_density_of_face(c, tile, place, axis, otherwise),
-               filled = fmax(y->weights.face_liquid[axis][slot], c->o->face_fill);
+               filled = fmax(y->weights.face_liquid[axis][slot], FACE_FILL);
   y->u[f]      = c->s->u[axis][slot];
   y->weight[f] = h3 * y->weights.face_fluid[axis][slot];
   y->mobility[f] =
-      y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], c->o->density_floor * c->o->face_fill * rest));
+      y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], DENSITY_FLOOR * FACE_FILL * rest));
 }
 
 static PetscErrorCode set_faces(mac_assembly *c)
@@ -1190,15 +1199,14 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   const bool           has_stress = is_granular(s), is_area = o->fractions == MAC_FRACTIONS_AREA,
              has_ghosts = o->fractions == MAC_FRACTIONS_AUTO ? !has_stress : is_area || o->fractions == MAC_FRACTIONS_GHOST;
   mac_assembly         c = {&s->grid, s, o, solids, n_solids, has_ghosts, out};
-  mac_fraction_options f = {.radius              = o->particle_radius,
-                            .extends_into_solids = o->extends_into_solids,
+  mac_fraction_options f = {.radius              = PARTICLE_RADIUS,
                             .is_area             = is_area,
                             .has_ghosts          = has_ghosts,
                             .is_bare             = has_ghosts && !has_stress,
                             .rho                 = s->rho,
                             .rest                = s->rest_density,
                             .is_voxel            = o->fractions == MAC_FRACTIONS_VOXEL,
-                            .least_theta         = o->ghost_fraction};
+                            .least_theta         = GHOST_FRACTION};
   PetscFunctionBegin;
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
   out->has_ghosts = has_ghosts;

@@ -21,13 +21,8 @@ typedef struct {
 } parameters;
 
 static const key_spec keys[] = {ELASTIC_KEYS,
-                                {.name        = "rotation",
-                                 .type        = KEY_ENUM,
-                                 .offset      = offsetof(parameters, rotation),
-                                 .choices     = rotations,
-                                 .choice_help = rotation_help,
-                                 .fallback    = "current",
-                                 .help        = "about which the law is linear"},
+  {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(parameters, rotation), .choices = rotations,
+   .choice_help = rotation_help, .fallback = "current", .help = "about which the law is linear"},
                                 {0}};
 
 const key_table material_keys_linear_corotated = {

@@ -10,13 +10,9 @@ typedef struct {
   double density;
 } rigid_parameters;
 
-static const key_spec  rigid_keys[] = {{.name    = "density",
-                                        .type    = KEY_REAL,
-                                        .offset  = offsetof(rigid_parameters, density),
-                                        .unit    = "kg/m^3",
-                                        .max     = INFINITY,
-                                        .is_open = true,
-                                        .help    = "mass per volume"},
+static const key_spec  rigid_keys[] = {
+  {.name = "density", .type = KEY_REAL, .offset = offsetof(rigid_parameters, density), .unit = "kg/m^3", .max = INFINITY,
+   .is_open = true, .help = "mass per volume"},
                                        {0}};
 static const key_table rigid_table  = {.name = "materials.rigid",
                                        .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",

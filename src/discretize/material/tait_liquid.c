@@ -22,31 +22,14 @@ typedef struct {
   double            kappa, gamma;
 } constants_liquid;
 
-static const key_spec keys[] = {{.name    = "density",
-                                 .type    = KEY_REAL,
-                                 .offset  = offsetof(parameters, density),
-                                 .unit    = "kg/m^3",
-                                 .max     = INFINITY,
-                                 .is_open = true,
-                                 .help    = "mass per volume without pressure"},
-                                {.name    = "kappa",
-                                 .type    = KEY_REAL,
-                                 .offset  = offsetof(parameters, kappa),
-                                 .unit    = "Pa",
-                                 .max     = INFINITY,
-                                 .is_open = true,
-                                 .help = "pressure is kappa (J^-gamma - 1), J = volume over that without pressure; sound travels "
-                                         "at sqrt(kappa gamma/density). Water of "
-                                         "depth H loses a share of about density g H/(kappa gamma) of its volume at the bottom"},
-                                {.name     = "gamma",
-                                 .type     = KEY_REAL,
-                                 .offset   = offsetof(parameters, gamma),
-                                 .unit     = "1",
-                                 .fallback = "7",
-                                 .min      = 1.0,
-                                 .max      = 100.0,
-                                 .is_open  = true,
-                                 .help     = "see kappa; it resists the more the more it is compressed"},
+static const key_spec keys[] = {
+  {.name = "density", .type = KEY_REAL, .offset = offsetof(parameters, density), .unit = "kg/m^3", .max = INFINITY,
+   .is_open = true, .help = "mass per volume without pressure"},
+  {.name = "kappa", .type = KEY_REAL, .offset = offsetof(parameters, kappa), .unit = "Pa", .max = INFINITY, .is_open = true,
+   .help = "pressure is kappa (J^-gamma - 1), J = volume over that without pressure; sound travels at sqrt(kappa "
+           "gamma/density). Water of depth H loses a share of about density g H/(kappa gamma) of its volume at the bottom"},
+  {.name = "gamma", .type = KEY_REAL, .offset = offsetof(parameters, gamma), .unit = "1", .fallback = "7", .min = 1.0,
+   .max = 100.0, .is_open = true, .help = "see kappa; it resists the more the more it is compressed"},
                                 {0}};
 
 const key_table material_keys_tait_liquid = {

@@ -35,22 +35,12 @@ enum { STATE_STRAIN };
 
 static const key_spec keys[] = {
     ELASTIC_KEYS,
-    {.name        = "yield_stress",
-     .type        = KEY_REAL,
-     .offset      = offsetof(parameters, yield_stress),
-     .unit        = "Pa",
-     .is_optional = true,
-     .max         = INFINITY,
-     .is_open     = true,
-     .help = "it flows where the deviator of stress, |dev tau|_F (the root of the sum of its squared entries), would be larger"},
-    {.name        = "yield_stress_uniaxial",
-     .type        = KEY_REAL,
-     .offset      = offsetof(parameters, yield_stress_uniaxial),
-     .unit        = "Pa",
-     .is_optional = true,
-     .max         = INFINITY,
-     .is_open     = true,
-     .help        = "instead: the stress at which a bar yields in tension, sqrt(3/2) of yield_stress"},
+  {.name = "yield_stress", .type = KEY_REAL, .offset = offsetof(parameters, yield_stress), .unit = "Pa", .is_optional = true,
+   .max = INFINITY, .is_open = true,
+   .help = "it flows where the deviator of stress, |dev tau|_F (the root of the sum of its squared entries), would be larger"},
+  {.name = "yield_stress_uniaxial", .type = KEY_REAL, .offset = offsetof(parameters, yield_stress_uniaxial), .unit = "Pa",
+   .is_optional = true, .max = INFINITY, .is_open = true,
+   .help = "instead: the stress at which a bar yields in tension, sqrt(3/2) of yield_stress"},
     {0}};
 
 const key_table material_keys_von_mises = {

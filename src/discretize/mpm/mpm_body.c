@@ -24,27 +24,32 @@ static const key_spec wall_keys[] = {
 static const key_table wall_table = {.name = "mpm.walls",
   .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",
   .size = sizeof(mpm_wall_spec), .keys = wall_keys};
+static const key_spec mpm_expert_keys[] = {
+  {.name = "light_node_mass_fraction", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .is_optional = true, .min = 0, .max = 1,
+   .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation) where those "
+           "are at rest, which lets heaps come to rest; 0: every node moves by itself; not given: 0.1 where there is sand and formulation: penalty "
+           "without metis_schwarz, which cannot take it, else 0"},
+  {.name = "gradient", .type = KEY_ENUM, .offset = offsetof(mpm_options, gradient), .choices = gradients, .fallback = "spline",
+   .help = "how velocities deform particles, and stress pushes nodes: by the gradients of the splines, or by those of the affine transfer "
+           "(as MLS-MPM has it), which see less of what varies within a cell"},
+  {.name = "light_node_rest_speed", .type = KEY_REAL, .offset = offsetof(mpm_options, rest_speed), .fallback = "0.02", .min = 0, .max = INFINITY,
+   .only_if = {"light_node_mass_fraction", "!0"}, .help = "slower than this times sqrt(g spacing), g of gravity, grid nodes count as being at rest; 1e9: light ones always follow, "
+           "which holds back thin fronts"},
+  {.name = NULL}};
+static const key_table mpm_expert_table = {.name = "mpm.expert", .help = "Alternatives of the transfer, and motion of nearly empty nodes.", .size = sizeof(mpm_options), .keys = mpm_expert_keys};
+
 static const key_spec mpm_keys[] = {
   {.name = "kernel", .type = KEY_ENUM, .offset = offsetof(mpm_options, kernel), .choices = kernels, .fallback = "quadratic",
    .help = "B-spline between particles and grid"},
   {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(mpm_options, transfer), .choices = transfers, .fallback = "apic",
    .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
   {.name = "flip", .type = KEY_REAL, .offset = offsetof(mpm_options, flip), .fallback = "0.95", .min = 0, .max = 1,
-   .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
-  {.name = "gradient", .type = KEY_ENUM, .offset = offsetof(mpm_options, gradient), .choices = gradients, .fallback = "spline",
-   .help = "how velocities deform particles, and stress pushes nodes: by the gradients of the splines, or by those of the affine transfer "
-           "(as MLS-MPM has it), which see less of what varies within a cell"},
-  {.name = "light_nodes", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .is_optional = true, .min = 0, .max = 1,
-   .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation) where those "
-           "are at rest, which lets heaps come to rest; 0: every node moves by itself; not given: 0.1 where there is sand and formulation: penalty "
-           "without metis_schwarz, which cannot take it, else 0"},
-  {.name = "rest_speed", .type = KEY_REAL, .offset = offsetof(mpm_options, rest_speed), .fallback = "0.02", .min = 0, .max = INFINITY,
-   .help = "light_nodes: slower than this times sqrt(g spacing), g of gravity, grid nodes count as being at rest; 1e9: light ones always follow, "
-           "which holds back thin fronts"},
+   .only_if = {"transfer", "pic_flip"}, .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
   {.name = "walls", .type = KEY_LIST, .offset = offsetof(mpm_options, walls), .table = &wall_table, .is_optional = true,
    .help = "grid boundary conditions"},
   {.name = "body_force", .type = KEY_STRINGS, .offset = offsetof(mpm_options, body_force), .unit = "m/s^2", .is_optional = true,
    .help = "acceleration besides gravity: three expressions in x, y, z (position), X, Y, Z (initial position) and t; not with pour"},
+  {.name = "expert", .type = KEY_PART, .table = &mpm_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 const key_table mpm_options_table = {.name = "mpm", .help = "The grid shared by all bodies of kind mpm.", .size = sizeof(mpm_options), .keys = mpm_keys};
 
@@ -133,7 +138,6 @@ static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
   if (!has_force && !world->keeps_origins) PetscFunctionReturn(PETSC_SUCCESS);
   const document_node *mpm = document_find(world->job, "mpm"), *node = mpm ? document_find(mpm, "body_force") : NULL;
   if (!node) node = world->job;
-  if (has_force && !w) diagnostics_add(d, node->mark, "mpm.body_force", "there is no body of kind mpm");
   if (w && mpm_domain_has_source(w->domain))
     diagnostics_add(d, node->mark, "mpm.body_force", "initial positions (body_force, expected) cannot be used with pour");
   if (!w || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);

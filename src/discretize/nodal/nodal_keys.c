@@ -12,46 +12,19 @@ static const char *const form_help[] = {
     "K at the polar rotation of each element at the start of the step; has a net torque on what is deformed",
     "resists the rate of Green's strain, at the start of the step; keeps both momenta", NULL};
 static const key_spec damping_keys[] = {
-    {.name     = "mass",
-     .type     = KEY_REAL,
-     .offset   = offsetof(nodal_damping_spec, mass),
-     .unit     = "1/s",
-     .fallback = "0",
-     .min      = 0,
-     .max      = INFINITY,
-     .help     = "alpha: resists every motion, as a thick fluid around the body would"},
-    {.name        = "stiffness",
-     .type        = KEY_REAL,
-     .offset      = offsetof(nodal_damping_spec, stiffness),
-     .unit        = "s",
-     .is_optional = true,
-     .min         = 0,
-     .max         = INFINITY,
-     .help        = "beta: resists deformation, in proportion to the elastic stiffness at small strains; 0 if not given"},
-    {.name        = "ratio",
-     .type        = KEY_REAL,
-     .offset      = offsetof(nodal_damping_spec, ratio),
-     .is_optional = true,
-     .min         = 0,
-     .max         = INFINITY,
-     .help = "in place of stiffness, with frequency: the part of critical damping that a mode of this frequency gets, 1 being "
-             "critical; others get more in proportion to theirs. beta = ratio/(pi frequency)"},
-    {.name        = "frequency",
-     .type        = KEY_REAL,
-     .offset      = offsetof(nodal_damping_spec, frequency),
-     .unit        = "Hz",
-     .is_optional = true,
-     .min         = 0,
-     .max         = INFINITY,
-     .is_open     = true,
-     .help        = "of the mode that gets ratio"},
-    {.name        = "form",
-     .type        = KEY_ENUM,
-     .offset      = offsetof(nodal_damping_spec, form),
-     .choices     = forms,
-     .choice_help = form_help,
-     .is_optional = true,
-     .help        = "of stiffness damping, kind fem alone: spatial if not given. The same at small strains"},
+  {.name = "mass", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, mass), .unit = "1/s", .fallback = "0", .min = 0,
+   .max = INFINITY, .help = "alpha: resists every motion, as a thick fluid around the body would"},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, stiffness), .unit = "s", .is_optional = true,
+   .min = 0, .max = INFINITY,
+   .help = "beta: resists deformation, in proportion to the elastic stiffness at small strains; 0 if not given"},
+  {.name = "ratio", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, ratio), .is_optional = true, .min = 0,
+   .max = INFINITY,
+   .help = "in place of stiffness, with frequency: the part of critical damping that a mode of this frequency gets, 1 being "
+           "critical; others get more in proportion to theirs. beta = ratio/(pi frequency)"},
+  {.name = "frequency", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, frequency), .unit = "Hz",
+   .is_optional = true, .min = 0, .max = INFINITY, .is_open = true, .help = "of the mode that gets ratio"},
+  {.name = "form", .type = KEY_ENUM, .offset = offsetof(nodal_damping_spec, form), .choices = forms, .choice_help = form_help,
+   .is_optional = true, .help = "of stiffness damping, kind fem alone: spatial if not given. The same at small strains"},
     {.name = NULL}};
 const key_table nodal_damping_table = {
     .name = "bodies.damping",
@@ -139,9 +112,11 @@ static PetscErrorCode add_pressure_set(nodal_body *b, double p, int64_t n, const
 /* --- keys --- */
 
 static const key_spec pressure_keys[] = {
-  {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_pressure_spec, inside), .table = &shape_table, .is_optional = true,
+  {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_pressure_spec, inside), .table = &shape_table,
+   .is_optional = true,
    .help = "on surface triangles whose corners are all in this shape, or on it, at the start; if not given, on all"},
-  {.name = "value", .type = KEY_REAL, .offset = offsetof(nodal_pressure_spec, value), .unit = "Pa", .help = "pushes inwards where positive"},
+  {.name = "value", .type = KEY_REAL, .offset = offsetof(nodal_pressure_spec, value), .unit = "Pa",
+   .help = "pushes inwards where positive"},
   {.name = NULL}};
 const key_table nodal_pressure_table = {.name = "bodies.pressure", .help = "Pressure on the surface.", .size = sizeof(nodal_pressure_spec), .keys = pressure_keys};
 

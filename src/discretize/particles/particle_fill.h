@@ -33,7 +33,7 @@ extern const key_table particle_pour_table;
    .help = "how the shape is filled. blue_noise: random, evenly; lattice: cubic, fitted to the shape; cells: particles_per_cell (1, 8, 27, ...) "  \
            "on a cubic lattice in each grid cell whose centre is inside"},                                                                        \
   {.name = "jitter", .type = KEY_REAL, .offset = offsetof(particle_body_spec, jitter), .fallback = usual_jitter, .min = 0, .max = 1,              \
-   .help = "of seeding: lattice or cells, random shift in units of the lattice constant"},                                                        \
+   .only_if = {"seeding", "lattice cells"}, .help = "of seeding: lattice or cells, random shift in units of the lattice constant"},                                                        \
   {.name = "seed", .type = KEY_INT, .offset = offsetof(particle_body_spec, seed), .fallback = "1", .min = 0, .max = 4294967295.0,                 \
    .help = "of the random numbers behind blue_noise and jitter"},                                                                                 \
   {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(particle_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]",   \

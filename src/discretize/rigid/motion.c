@@ -238,7 +238,7 @@ static const key_spec key_keys[] = {
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(motion_key_spec, rotate_deg), .unit = "deg", .fallback = "0",
    .help = "rotation from the rest pose; from 0 to 540 about the same axis is one and a half turns; interpolate different axes the rotation takes "
            "the shortest arc"},
-  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .help = "axis of the rotation"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "axis of the rotation"},
   {.name = NULL}};
 static const key_table key_table_ = {.name = "motion.keyframes",
                                      .help = "The pose at a given time. Between keyframes: see interpolation. Before the first and after the last: at rest.",
@@ -247,7 +247,7 @@ static const key_spec expression_keys[] = {
   {.name = "translate", .type = KEY_STRINGS, .offset = offsetof(motion_expression_spec, translate), .is_optional = true,
    .help = "three expressions in t [s]: displacement in m"},
   {.name = "rotate_deg", .type = KEY_STRING, .offset = offsetof(motion_expression_spec, rotate_deg), .fallback = "0", .help = "expression in t [s]: rotation in degrees"},
-  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_expression_spec, axis), .fallback = "[0, 0, 1]", .help = "axis of the rotation"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_expression_spec, axis), .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "axis of the rotation"},
   {.name = NULL}};
 static const key_table expression_table = {.name = "motion.expressions", .help = "Pose as formulas of the time t.", .size = sizeof(motion_expression_spec),
                                            .keys = expression_keys};
@@ -258,7 +258,7 @@ static const key_spec motion_keys[] = {
    .help = "constant angular velocity"},
   {.name = "keyframes", .type = KEY_LIST, .offset = offsetof(motion_spec, keyframes), .table = &key_table_, .is_optional = true, .help = "poses at times"},
   {.name = "interpolation", .type = KEY_ENUM, .offset = offsetof(motion_spec, interpolation), .choices = interpolations, .fallback = "linear",
-   .help = "interpolation interpolate keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
+   .only_if = {"keyframes", "!none"}, .help = "interpolation interpolate keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
            "overshoot, at rest at the first and last keyframe"},
   {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
   {.name = NULL}};

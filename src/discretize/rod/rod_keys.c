@@ -143,7 +143,7 @@ static const key_table natural_table = {.name = "bodies.rod.natural",
 
 static const char *const helds[]    = {[ROD_END_FREE] = "free", [ROD_END_PINNED] = "pinned", [ROD_END_CLAMPED] = "clamped", NULL};
 static const key_spec    end_keys[] = {
-    {.name = "held", .type = KEY_ENUM, .offset = offsetof(rod_end_spec, held), .choices = helds, .fallback = "free",
+    {.name = "support", .type = KEY_ENUM, .offset = offsetof(rod_end_spec, held), .choices = helds, .fallback = "free",
      .help = "constraint of the end; free: none; pinned: position; clamped: position, direction and director"},
     {.name = "motion", .type = KEY_TABLE, .offset = offsetof(rod_end_spec, motion), .table = &motion_table, .is_optional = true,
      .help = "rigid motion of the support; default: at rest"},
@@ -151,7 +151,7 @@ static const key_spec    end_keys[] = {
     {.name = "moment", VECTOR(rod_end_spec, moment), .unit = "N m", .fallback = "[0, 0, 0]", .help = "moment on the end, constant in space"},
     {.name = NULL}};
 static const key_table end_table = {
-    .name = "bodies.rod.end", .help = "One end of every strand.", .size = sizeof(rod_end_spec), .keys = end_keys, .shorthand = "held"};
+    .name = "bodies.rod.end", .help = "One end of every strand.", .size = sizeof(rod_end_spec), .keys = end_keys, .shorthand = "support"};
 
 static const char *const patterns[] = {[ROD_COPIES_DISC] = "disc", [ROD_COPIES_GRID] = "grid", [ROD_COPIES_RANDOM] = "random", NULL};
 static const key_spec copies_keys[] = {
@@ -163,9 +163,9 @@ static const key_spec copies_keys[] = {
     {.name = "aspect", REAL(rod_copies_spec, aspect), .min = 1, .max = 100, .fallback = "1",
      .help = "aspect ratio of an ellipse that replaces the circle; its shorter semi-axis is `radius`"},
     {.name = "along", VECTOR(rod_copies_spec, along), .is_optional = true,
-     .help = "direction of the longer axis, made normal to `normal`; default: x, or y if `normal` is near x"},
+     .only_if = {"aspect", "!1"}, .help = "direction of the longer axis, made normal to `normal`; default: x, or y if `normal` is near x"},
     {.name = "normal", VECTOR(rod_copies_spec, normal), .is_optional = true, .help = "normal of the circle; default: the direction of the strand at its start"},
-    {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .help = "seed of the random positions"},
+    {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .only_if = {"pattern", "random"}, .help = "seed of the random positions"},
     {.name = NULL}};
 static const key_table copies_table = {
     .name = "bodies.rod.copies", .help = "Many translated copies of the strand.", .size = sizeof(rod_copies_spec), .keys = copies_keys};
@@ -184,14 +184,14 @@ static const key_spec rod_keys[] = {
     {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an elastic entry of materials; its density and small-strain stiffness are used"},
     {.name = "model", .type = KEY_ENUM, OF(model), .choices = rod_model_names, .choice_help = rod_model_help, .fallback = "discrete_elastic_rod",
      .help = "discretisation of a strand"},
-    {.name = "bends", .type = KEY_ENUM, OF(bends), .choices = bend_measures, .fallback = "tangent",
-     .help = "model discrete_elastic_rod: bending strain between segments at an angle phi; tangent: 2 tan(phi / 2), as published, which prevents folding; angle: phi, "
+    {.name = "bending_strain", .type = KEY_ENUM, OF(bends), .choices = bend_measures, .fallback = "tangent",
+     .only_if = {"model", "discrete_elastic_rod"}, .help = "model discrete_elastic_rod: bending strain between segments at an angle phi; tangent: 2 tan(phi / 2), as published, which prevents folding; angle: phi, "
              "closer to a smooth curve when there are few segments"},
     {.name = "curve", .type = KEY_TABLE, OF(curve), .table = &curve_table, .help = "the centreline, or the centrelines of the strands"},
     {.name = "closed", .type = KEY_BOOL, OF(closed), .fallback = "false", .help = "the last point is joined to the first: a loop without ends"},
     {.name = "segments", .type = KEY_INT, OF(segments), .min = 2, .max = 1e7, .is_optional = true, .help = "number of segments of equal length per strand"},
     {.name = "elements", .type = KEY_INT, OF(elements), .min = 1, .max = 1e7, .is_optional = true,
-     .help = "model super_helix: number of elements of constant curvature and equal length per strand. It is independent of `segments`, which then only sample the "
+     .only_if = {"model", "super_helix"}, .help = "model super_helix: number of elements of constant curvature and equal length per strand. It is independent of `segments`, which then only sample the "
              "curve for contact, pictures and measures. Default: the number of segments"},
     {.name = "segment_length", .type = KEY_REAL, OF(segment_length), .unit = "m", POSITIVE, .is_optional = true, .help = "largest length of a segment, instead of `segments`"},
     {.name = "director", VECTOR(rod_body_spec, director), .is_optional = true,

@@ -62,7 +62,7 @@ static PetscErrorCode read_end(rod_body *b, int k, const rod_end_spec *spec, con
   v3_copy(b->end[k].moment, spec->moment);
   const bool is_given = spec->held != ROD_END_FREE || spec->motion || v3_norm(spec->force) > 0.0 || v3_norm(spec->moment) > 0.0;
   if (b->strands.is_closed && is_given) diagnostics_add_under(d, r->node, r->path, key, "a loop has no ends; remove it");
-  if (spec->held == ROD_END_FREE && spec->motion) diagnostics_add_under(d, node, path, "motion", "has no effect on an end which is free; remove it or give held: pinned or clamped");
+  if (spec->held == ROD_END_FREE && spec->motion) diagnostics_add_under(d, node, path, "motion", "has no effect on an end which is free; remove it or give support: pinned or clamped");
   if (spec->held != ROD_END_FREE && v3_norm(spec->force) > 0.0) diagnostics_add_under(d, node, path, "force", "has no effect on an end with a prescribed position; remove it");
   if (spec->held == ROD_END_CLAMPED && v3_norm(spec->moment) > 0.0) diagnostics_add_under(d, node, path, "moment", "has no effect on an end with a prescribed direction; remove it");
   snprintf(at, sizeof at, "%s.motion", path);
@@ -109,10 +109,6 @@ static PetscErrorCode list_prescribed_components(rod_body *b)
 static void check_keys(const rod_body_spec *spec, const body_request *r, diagnostics *d)
 {
   const rod_model *model = rod_models[spec->model];
-  if (spec->bends != ROD_BENDS_TANGENT && model != &rod_model_discrete_elastic_rod)
-    diagnostics_add_under(d, r->node, r->path, "bends", "is a key of model discrete_elastic_rod; remove it");
-  if (spec->elements != KEY_INT_ABSENT && model != &rod_model_super_helix)
-    diagnostics_add_under(d, r->node, r->path, "elements", "is a key of model super_helix: model %s has only segments; remove it", model->name);
   if ((!isnan(spec->stiffness->bend_springs) || !isnan(spec->stiffness->twist_springs)) && model != &rod_model_mass_spring)
     diagnostics_add_under(d, r->node, r->path, isnan(spec->stiffness->bend_springs) ? "stiffness.twist_springs" : "stiffness.bend_springs", "is a key of model mass_spring; remove it");
   if (!isnan(spec->stiffness->shear) && model != &rod_model_corde)

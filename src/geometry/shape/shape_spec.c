@@ -131,8 +131,8 @@ static const key_spec shape_keys[] = {
   {.name = "intersection", .type = KEY_LIST, .offset = offsetof(shape_spec, intersect), .table = &shape_table, .is_optional = true,
    .help = "Intersection of several shapes"},
   REAL(shape_spec, rotate_deg, "rotate_deg", .unit = "deg", .fallback = "0", .help = "Rotation angle, applied to the shape first"),
-  VECTOR(shape_spec, axis, "axis", .fallback = "[0, 0, 1]", .help = "Axis of the rotation (any length)"),
-  VECTOR(shape_spec, about, "about", .unit = "m", .fallback = "[0, 0, 0]", .help = "A point on the axis of the rotation"),
+  VECTOR(shape_spec, axis, "axis", .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "Axis of the rotation (any length)"),
+  VECTOR(shape_spec, about, "about", .unit = "m", .fallback = "[0, 0, 0]", .only_if = {"rotate_deg", "*"}, .help = "A point on the axis of the rotation"),
   VECTOR(shape_spec, translate, "translate", .unit = "m", .fallback = "[0, 0, 0]", .help = "Translation, applied after the rotation"),
   END};
 

@@ -29,7 +29,7 @@ static const key_spec keys[] = {
   {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_admm_options, check_every), .fallback = "5", .min = 1, .max = 1000000,
    .help = "iterations between evaluations of the error"},
   {.name = NULL}};
-const key_table friction_admm_table = {.name = "friction.admm", .help = "Alternating direction method of multipliers.", .size = sizeof(friction_admm_options),
+const key_table friction_admm_table = {.name = "friction.expert.admm", .help = "Alternating direction method of multipliers.", .size = sizeof(friction_admm_options),
                                        .keys = keys};
 
 enum { ITERATIONS = 20000, CHANGES_MAX = 30 };

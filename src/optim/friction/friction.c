@@ -32,6 +32,22 @@ static const char *const error_help[] = {"the larger of scaled and siconos",
                                          "natural map with rho_a = 3/trace(W_aa) relative to the larger of r and q, in the energy norm: independent of the unit of mass",
                                          "natural map relative to the largest of the norms of q, r and u, as in Siconos", "absolute norm of the natural map", NULL};
 
+static const key_spec friction_expert_keys[] = {
+  {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
+  {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
+   .only_if = {"^method", "splitting automatic"}, .help = "block Gauss-Seidel"},
+  {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
+   .only_if = {"^method", "newton automatic"}, .help = "Newton's method of Alart and Curnier"},
+  {.name = "newton_prox", .type = KEY_TABLE, .offset = offsetof(friction_options, newton_prox), .fallback = "{}", .table = &friction_newton_prox_table,
+   .only_if = {"^method", "newton_prox automatic"}, .help = "proximal Newton method"},
+  {.name = "admm", .type = KEY_TABLE, .offset = offsetof(friction_options, admm), .fallback = "{}", .table = &friction_admm_table,
+   .only_if = {"^method", "admm automatic"}, .help = "alternating direction method of multipliers"},
+  {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,
+   .only_if = {"^method", "gradient automatic"}, .help = "accelerated projected gradient"},
+  {.name = NULL}};
+static const key_table friction_expert_table = {.name = "friction.expert", .help = "Parameters of the friction solvers, for comparisons.", .size = sizeof(friction_options), .keys = friction_expert_keys};
+
 static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
    .help = "solver of the contact impulses with exact Coulomb friction"},
@@ -41,18 +57,7 @@ static const key_spec keys[] = {
    .help = "error norm that the tolerance refers to"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
    .help = "largest number of outer iterations; 0: default of the method"},
-  {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
-  {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
-   .help = "block Gauss-Seidel"},
-  {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
-   .help = "Newton's method of Alart and Curnier"},
-  {.name = "newton_prox", .type = KEY_TABLE, .offset = offsetof(friction_options, newton_prox), .fallback = "{}", .table = &friction_newton_prox_table,
-   .help = "proximal Newton method"},
-  {.name = "admm", .type = KEY_TABLE, .offset = offsetof(friction_options, admm), .fallback = "{}", .table = &friction_admm_table,
-   .help = "alternating direction method of multipliers"},
-  {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,
-   .help = "accelerated projected gradient"},
+  {.name = "expert", .type = KEY_PART, .table = &friction_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 const key_table friction_options_table = {.name = "friction", .help = "Solver of the contact impulses with exact Coulomb friction.",
                                           .size = sizeof(friction_options), .keys = keys};

@@ -21,11 +21,11 @@ static const key_spec keys[] = {
   {.name = "lift", .type = KEY_ENUM, .offset = offsetof(friction_gradient_options, lift), .choices = lifts, .choice_help = lift_help, .fallback = "every",
    .help = "when the term mu |u_T|, which turns the convex problem into Coulomb's law, is updated"},
   {.name = "inner", .type = KEY_REAL, .offset = offsetof(friction_gradient_options, inner), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .help = "with lift: outer, error of the convex problem, relative to the error of the whole problem, at which it is updated"},
+   .only_if = {"lift", "outer"}, .help = "with lift: outer, error of the convex problem, relative to the error of the whole problem, at which it is updated"},
   {.name = "accelerated", .type = KEY_BOOL, .offset = offsetof(friction_gradient_options, is_accelerated), .fallback = "true",
    .help = "Nesterov's momentum with restarts"},
   {.name = NULL}};
-const key_table friction_gradient_table = {.name = "friction.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options),
+const key_table friction_gradient_table = {.name = "friction.expert.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options),
                                            .keys = keys};
 
 enum { ITERATIONS = 100000, CHECK_EVERY = 5, BACKTRACKS = 60 };

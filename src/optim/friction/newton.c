@@ -93,7 +93,7 @@ static const key_spec    keys[]        = {
   {.name = "merit", .type = KEY_REAL, .offset = OPTION(merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "stop at this value of 1/2 |f|^2, the published criterion; 0: stop by the error tolerance only"},
   {.name = NULL}};
-const key_table friction_newton_table = {.name = "friction.newton",
+const key_table friction_newton_table = {.name = "friction.expert.newton",
                                          .help = "Newton's method on the function of Alart and Curnier.",
                                          .size = sizeof(friction_newton_options),
                                          .keys = keys};

@@ -19,7 +19,7 @@ static const key_spec keys[] = {
   {.name = "hand_over", .type = KEY_BOOL, .offset = OPTION(hand_over), .fallback = "true",
    .help = "continue with batches of splitting sweeps and Newton steps if the proximal problems fail"},
   {.name = NULL}};
-const key_table friction_newton_prox_table = {.name = "friction.newton_prox",
+const key_table friction_newton_prox_table = {.name = "friction.expert.newton_prox",
                                               .help = "Newton's method on a sequence of regularised problems.",
                                               .size = sizeof(friction_newton_prox_options),
                                               .keys = keys};

@@ -251,17 +251,17 @@ static const key_spec keys[] = {
   {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_splitting_options, check_every), .fallback = "25", .min = 1, .max = 1000000,
    .help = "largest number of sweeps between evaluations of the error; fewer close to convergence"},
   {.name = "freeze_after", .type = KEY_INT, .offset = offsetof(friction_splitting_options, freeze_after), .fallback = "10", .min = 1, .max = 200,
-   .help = "number of consecutive sweeps without significant change after which a contact is skipped for ten sweeps"},
+   .only_if = {"freeze_change", "!0"}, .help = "number of consecutive sweeps without significant change after which a contact is skipped for ten sweeps"},
   {.name = "freeze_change", .type = KEY_REAL, .offset = offsetof(friction_splitting_options, freeze_change), .fallback = "0", .min = 0, .max = 1,
-   .help = "relative change of an impulse below which freeze_after counts, e.g. 1e-6; 0: no contact is skipped. Only for sweeps without acceleration, which needs identical sweeps"},
+   .only_if = {"memory", "0"}, .help = "relative change of an impulse below which freeze_after counts, e.g. 1e-6; 0: no contact is skipped. Only for sweeps without acceleration, which needs identical sweeps"},
   {.name = "memory", .type = KEY_INT, .offset = offsetof(friction_splitting_options, memory), .fallback = "10", .min = 0, .max = ANDERSON_MOST,
    .help = "number of earlier points in Anderson's acceleration; 0: off. Reduces 300,000 sweeps of a stack to 700"},
   {.name = "period", .type = KEY_INT, .offset = offsetof(friction_splitting_options, period), .fallback = "8", .min = 1, .max = 1000,
-   .help = "sweeps between the steps of the acceleration"},
+   .only_if = {"memory", "!0"}, .help = "sweeps between the steps of the acceleration"},
   {.name = "parts", .type = KEY_INT, .offset = offsetof(friction_splitting_options, parts), .fallback = "0", .min = 0, .max = 64,
    .help = "number of parts of the bodies that are swept in parallel, even or 1; 0: chosen from the number of contacts. The result depends on it, but not on the number of threads"},
   {.name = NULL}};
-const key_table friction_splitting_table = {.name = "friction.splitting", .help = "Block Gauss-Seidel over contacts.",
+const key_table friction_splitting_table = {.name = "friction.expert.splitting", .help = "Block Gauss-Seidel over contacts.",
                                             .size = sizeof(friction_splitting_options), .keys = keys};
 
 enum { SWEEPS = 100000, FRESH_EVERY = 2000, PARALLEL_CONTACTS = 512 };

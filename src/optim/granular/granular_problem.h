@@ -13,7 +13,7 @@
  * Solvers store the velocities of the current unknowns. So a change of one unknown costs one product, and no cross terms appear.
  * Differences from the paper: energies in J with h^3 in `weight` and no tau, forces (not impulses), G rows are cells.
  *
- * Filled by sim/monolith, solved by granular.h. Also the key table of solver.flow. */
+ * Filled by sim/monolith, solved by granular.h. Also the key table of solver.monolith. */
 #ifndef SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
 #define SS_OPTIM_GRANULAR_GRANULAR_PROBLEM_H
 #include "core/key_table.h"
@@ -143,7 +143,7 @@ typedef struct granular_options {
 typedef struct {
   linear_solver *pressure, *contact, *stress, *friction;
 } granular_solvers;
-extern const key_table granular_options_table; /* of struct granular_options: solver.flow of a job */
+extern const key_table granular_options_table; /* of struct granular_options: solver.monolith of a job */
 /* Default options; the values are stored in the key tables only. `owner` owns the memory. */
 PetscErrorCode granular_options_defaults(document *owner, const granular_options **out);
 

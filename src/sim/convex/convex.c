@@ -395,6 +395,8 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
   const document_node *root = s->options->root, *where = document_find(root, "contact");
   PetscFunctionBegin;
   if (s->options->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (isfinite(s->options->contact->overlap_correction_speed))
+    diagnostics_add_under(d, where, "contact", "overlap_correction_speed", "has no effect when solver.convex.law is lagged; remove it");
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = i; j < s->n_bodies; ++j) {
       const contact_law *law = &s->laws[i * s->n_bodies + j];
@@ -462,8 +464,20 @@ static PetscErrorCode convex_probe(const scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const unused_key unused[] = {
+  {"contact.overlap_correction", "springs correct overlaps", true},
+  {"contact.restitution", "restitution is determined by solver.convex.relaxation_time", false},
+  {"contact.pairs.restitution", "restitution is determined by solver.convex.relaxation_time", false},
+  {"contact.pairs.friction_direction", "its friction cones are circular", false},
+  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+  {"output.fclib", "its contacts are compliant, which the file format does not support", true},
+  {.path = NULL}};
 const formulation_ops convex_formulation = {
   .scene.name     = "convex",
+  .scene.kinds    = "mpm fem cloth rod articulated rigid kinematic static",
+  .scene.kinds_reason = "its continua are elastic or plastic",
+  .scene.solver   = "newton convex petsc",
+  .scene.unused   = unused,
   .scene.is_rigid = true,
   .outer    = "Newton",
   .inner    = "contact",

@@ -19,34 +19,17 @@ static const char *const linear_help[] = {
     "little faster than the number of unknowns. Linear momentum is preserved to rounding, angular momentum to "
     "solver.convex.tolerance"};
 
-static const key_spec keys[] = {
-  {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help,
-   .fallback = "regularised", .help = "convex approximation of the contact law"},
-  {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
-   .is_optional = true, .min = 0, .max = INFINITY,
-   .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
+static const key_spec convex_expert_keys[] = {
+  SAP_EXPERT_KEYS(convex_options, sap),
   {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0",
    .min = 0, .max = INFINITY,
-   .help = "law: lagged: forces are stiffness * depth * (1 + dissipation * closing speed), after Hunt and Crossley"},
-  {.name = "near_rigid", .type = KEY_REAL, .offset = offsetof(convex_options, near_rigid), .fallback = "1", .min = 0, .max = 100,
-   .is_open = true,
-   .help = "no contact vibrates with a period below this many steps: stiffer contacts, and those without a given stiffness, get "
-           "the stiffness of this period"},
-  {.name = "stiction", .type = KEY_REAL, .offset = offsetof(convex_options, stiction), .fallback = "1.0e-3", .min = 0, .max = 1,
-   .is_open = true,
-   .help = "sticking contacts creep at most at this times friction * (load/mass) * step"},
+   .only_if = {"^law", "lagged"}, .help = "law: lagged: forces are stiffness * depth * (1 + dissipation * closing speed), after Hunt and Crossley"},
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
-   .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
-  {.name = "linearisations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "50", .min = 1,
+   .only_if = {"^law", "lagged"}, .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
+  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, coulomb_passes), .fallback = "1", .min = 1,
    .max = 1000,
-   .help = "maximum number of linearisations: contact is solved with bodies linearised at their free motion, then at the last "
-           "solution, until solver.newton.tolerance is satisfied; linear systems need one. Materials that are linearised about "
-           "the rotation at the start of the step (linear_corotated with rotation: lagged, von_mises) are then linearised about "
-           "that of the last solution. 1: as published, accepted without a check of the residual"},
-  {.name = "coulomb_passes", .type = KEY_INT, .offset = offsetof(convex_options, coulomb_passes), .fallback = "1", .min = 1,
-   .max = 1000,
-   .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
+   .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
            "previous pass, so that sliding contacts do not open: Coulomb's law if this converges"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
    .fallback = "auto", .help = "solver of the linear systems"},
@@ -54,7 +37,30 @@ static const key_spec keys[] = {
    .min = 0, .max = INFINITY,
    .help = "if rounding errors prevent the contact solver from reaching its tolerance, the step is accepted below this error; "
            "otherwise it is repeated with a smaller step"},
+  {.name = NULL}};
+static const key_table convex_expert_table = {.name = "solver.convex.expert", .help = "Parameters of the contact laws, and limits of the solver.", .size = sizeof(convex_options), .keys = convex_expert_keys};
+
+static const key_spec keys[] = {
+  {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help,
+   .fallback = "regularised", .help = "convex approximation of the contact law"},
+  {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
+   .is_optional = true, .min = 0, .max = INFINITY,
+   .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
+  {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, near_rigid), .fallback = "1", .min = 0, .max = 100,
+   .is_open = true,
+   .help = "no contact vibrates with a period below this many steps: stiffer contacts, and those without a given stiffness, get "
+           "the stiffness of this period"},
+  {.name = "stiction_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stiction), .fallback = "1.0e-3", .min = 0, .max = 1,
+   .is_open = true,
+   .help = "sticking contacts creep at most at this times friction * (load/mass) * step"},
+  {.name = "max_outer_iterations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "50", .min = 1,
+   .max = 1000,
+   .help = "maximum number of outer iterations: contact is solved with bodies linearised at their free motion, then at the last "
+           "solution, until solver.newton.tolerance is satisfied; linear systems need one. Materials that are linearised about "
+           "the rotation at the start of the step (linear_corotated with rotation: lagged, von_mises) are then linearised about "
+           "that of the last solution. 1: as published, accepted without a check of the residual"},
   SAP_OPTIONS_KEYS(convex_options, sap),
+  {.name = "expert", .type = KEY_PART, .table = &convex_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 const key_table convex_options_table = {.name = "solver.convex",
                                         .help = "Contact law and contact solver of formulation convex.",

@@ -20,6 +20,7 @@
 #include "optim/friction/sparse_direct.h"
 #include "optim/optim.h"
 #include "sim/exact/exact_export.h"
+#include "sim/exact/exact_keys.h"
 #include "sim/exact/exact_working_set.h"
 #include "sim/step/nonlinear.h"
 #include "sim/step/solver_options.h"
@@ -372,13 +373,13 @@ static PetscErrorCode exact_create(scene *s, formulation *f)
   exact               *e      = (exact *)f;
   e->newton                   = o->solver->newton;
   e->friction                 = o->solver->friction;
-  e->friction_stall_tolerance = o->solver->friction_stall_tolerance;
+  e->friction_stall_tolerance = o->solver->exact->friction_stall_tolerance;
   e->name                     = o->name;
   e->keeps_problem            = o->keeps_problem;
   PetscCall(optim_register_all());
   PetscCall(linear_solver_create(s->comm, MOTION, &e->motion_solver));
   PetscCall(linear_solver_create(s->comm, CONTACT, &e->contact_solver));
-  PetscCall(step_frame_create(s, o->contact->overlap_share, &e->frame));
+  PetscCall(step_frame_create(s, o->contact->overlap_correction, &e->frame));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -397,8 +398,18 @@ static PetscErrorCode exact_probe(const scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const unused_key unused[] = {
+  {"contact.stiffness", "contact is rigid, without springs", true},
+  {"contact.pairs.stiffness", "contact is rigid, without springs", true},
+  {"contact.pairs.friction_direction", "its friction cones are circular", false},
+  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+  {.path = NULL}};
 const formulation_ops exact_formulation = {
   .scene.name          = "exact",
+  .scene.kinds         = "mpm fem cloth rod articulated rigid kinematic static",
+  .scene.kinds_reason  = "its continua are elastic or plastic",
+  .scene.solver        = "newton friction exact petsc",
+  .scene.unused        = unused,
   .scene.is_rigid      = true,
   .outer         = "Newton",
   .inner         = "friction",

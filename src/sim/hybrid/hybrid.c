@@ -6,7 +6,7 @@
  *                        separation; then geometric impulses (contact/impulse) remove the remaining collisions between features
  *                        on the straight trajectories from x to x + dt v
  *    3  second solve     from the same start, with boundaries on these trajectories. As an extension of the paper only the nodes
- *                        changed by contact are prescribed (holds: touched); then the impulses of 2 and 3 are repeated if free
+ *                        changed by contact are prescribed (expert: {prescribed_nodes: contact}); then the impulses of 2 and 3 are repeated if free
  *                        nodes collide
  *
  * Contact uses the geometry of the start of the step. The new state contains the end points of the trajectories themselves, so
@@ -68,7 +68,7 @@ static void check_surface(const scene *s, int i, diagnostics *d)
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
                           "may touch \"%s\", but formulation hybrid detects contact of %s, and it has no triangles: set "
-                          "contact_surface: mesh%s, or touch: false under contact.pairs",
+                          "contact_surface: mesh%s, or contact: false under contact.pairs",
                           s->bodies[j].name,
                           is_continuum ? "material points with triangles, on the grid" : "triangles with triangles and half-spaces",
                           is_plane ? "(of a box, or let mpm.walls bound the grid)" : "");
@@ -92,7 +92,7 @@ static void check_grid(const scene *s, diagnostics *d)
     diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
                           "contact of bodies of kind mpm with surfaces requires augury: remove it");
   if (s->options->mpm->light_nodes > 0.0 && has_any_triangles(s))
-    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "light_nodes",
+    diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "expert.light_node_mass_fraction",
                           "contact cannot change the velocities of dependent nodes: remove it");
 }
 
@@ -158,11 +158,11 @@ static void check_fix(const scene *s, int i, diagnostics *d)
     if (document_find(node_of(s, i), keys[k]))
       diagnostics_add_under(
           d, node_of(s, i), path, keys[k],
-          "adds an unknown angular momentum, which solver.hybrid.momentum_fix: rigid does not support: use momentum_fix: linear");
+          "adds an unknown angular momentum, which solver.hybrid.momentum_correction: rigid does not support: use momentum_correction: linear");
   if (b->mass_damping > 0.0)
     diagnostics_add_under(
         d, node_of(s, i), path, "damping",
-        "of mass removes angular momentum that solver.hybrid.momentum_fix: rigid would restore: use momentum_fix: linear");
+        "of mass removes angular momentum that solver.hybrid.momentum_correction: rigid would restore: use momentum_correction: linear");
 }
 
 /* Report triangles that cannot be sampled for the given cell size. */
@@ -427,8 +427,21 @@ static PetscErrorCode hybrid_probe(const scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const unused_key unused[] = {
+    {"contact.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.stiffness", true},
+    {"contact.pairs.stiffness", "the stiffness inside the contact thickness is solver.hybrid.impulses.stiffness", true},
+    {"contact.pairs.friction_direction", "its friction cones are circular", false},
+    {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+    {"contact.overlap_correction", "surfaces do not overlap", true},
+    {"contact.overlap_correction_speed", "surfaces do not overlap", true},
+    {"output.fclib", "it does not solve a friction problem", true},
+    {.path = NULL}};
 const formulation_ops hybrid_formulation = {
     .scene.name     = "hybrid",
+    .scene.kinds    = "mpm fem cloth rigid kinematic static",
+    .scene.kinds_reason = "impulses act on triangle surfaces of bodies with nodes or six velocities",
+    .scene.solver   = "newton hybrid petsc",
+    .scene.unused   = unused,
     .scene.is_rigid = true,
     .outer    = "Newton",
     .inner    = "impulse",

@@ -278,7 +278,7 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
 
 /* ==== contact ==== */
 
-static const double AHEAD     = 2.0;  /* steps that grid.acts_on: meeting looks ahead */
+static const double AHEAD     = 2.0;  /* steps that grid.region: colliding looks ahead */
 static const double THICKNESS = 0.05; /* of the mean edge, if not given */
 
 /* ---- creation ----------------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@ static const char *const transfer_help[] = {
   "each boundary has its own velocity field on the grid; where several approach each other they take the common velocity along "
   "the normal [HegemannEtAl2013], once, without iteration",
   "no transfer: geometric impulses only"};
-static const char *const choices[] = {[AUGURY_ALL] = "near", [AUGURY_CLOSING] = "closing", [AUGURY_MEETING] = "meeting", NULL};
+static const char *const choices[] = {[AUGURY_ALL] = "near", [AUGURY_CLOSING] = "approaching", [AUGURY_MEETING] = "colliding", NULL};
 static const char *const choice_help[] = {
   "everything within three cells of another body, also separating surfaces, as published: without iterations bodies in contact "
   "stick together",
@@ -24,28 +24,33 @@ static const char *const way_help[] = {"towards the nearest point of the other b
                                                                                          "of thin bodies have normals that point "
                                                                                          "sideways, and stick to bodies ahead of "
                                                                                          "them"};
+static const key_spec hybrid_grid_expert_keys[] = {
+  {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, hinders_sliding), .fallback = "true",
+   .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
+           "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
+  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(hybrid_grid, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
+   .only_if = {"^transfer", "augury"}, .help = "tolerance of augury: remaining change to be undone, over the largest boundary velocity"},
+  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
+   .only_if = {"^transfer", "augury"}, .help = "augury: direction along which a cohesive velocity change is undone"},
+  {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
+   .only_if = {"^transfer", "augury"}, .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "
+           "transferred, and features smaller than triangles pass through"},
+  {.name = NULL}};
+static const key_table hybrid_grid_expert_table = {.name = "solver.hybrid.grid.expert", .help = "Parameters of the augury iteration.", .size = sizeof(hybrid_grid), .keys = hybrid_grid_expert_keys};
+
 static const key_spec grid_keys[] = {
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(hybrid_grid, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true,
    .is_optional = true,
-   .help = "cell size of the contact grid; recommended: half to twice the edge length of boundaries. If not given: that of bodies "
+   .only_if = {"transfer", "augury pic"}, .help = "cell size of the contact grid; recommended: half to twice the edge length of boundaries. If not given: that of bodies "
            "of kind mpm, if there are any, which share their grid; else the mean edge of all deformable boundaries"},
   {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, transfer), .choices = transfers, .choice_help = transfer_help,
    .fallback = "augury", .help = "what the grid does"},
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_grid, max_iterations), .fallback = "5", .min = 0, .max = 1000,
-   .help = "maximum number of augury iterations: each undoes part of the grid's changes against separation; 0: all changes "
+   .only_if = {"transfer", "augury"}, .help = "maximum number of augury iterations: each undoes part of the grid's changes against separation; 0: all changes "
            "remain, and bodies stick"},
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(hybrid_grid, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
-   .help = "tolerance of augury: remaining change to be undone, over the largest boundary velocity"},
-  {.name = "hinders_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, hinders_sliding), .fallback = "true",
-   .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
-           "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
-  {.name = "acts_on", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, acts_on), .choices = choices, .choice_help = choice_help, .fallback = "closing",
-   .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
-  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
-   .help = "augury: direction along which a cohesive velocity change is undone"},
-  {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
-   .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "
-           "transferred, and features smaller than triangles pass through"},
+  {.name = "region", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, acts_on), .choices = choices, .choice_help = choice_help, .fallback = "approaching",
+   .only_if = {"transfer", "!none"}, .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
+  {.name = "expert", .type = KEY_PART, .table = &hybrid_grid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 static const key_table grid_table = {.name = "solver.hybrid.grid", .help = "Contact by transfer through a grid.", .size = sizeof(hybrid_grid), .keys = grid_keys};
 
@@ -53,13 +58,13 @@ static const key_spec impulse_keys[] = {
   {.name = "enabled", .type = KEY_BOOL, .offset = offsetof(hybrid_impulses, is_on), .fallback = "true",
    .help = "false: surfaces may pass through each other where the grid does not prevent it"},
   {.name = "thickness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, thickness), .unit = "m", .min = 0, .max = INFINITY, .is_optional = true,
-   .help = "surfaces closer than this stop approaching and are separated slowly. A twentieth of the mean edge if not given"},
+   .only_if = {"enabled", "true"}, .help = "surfaces closer than this stop approaching and are separated slowly. A twentieth of the mean edge if not given"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(hybrid_impulses, stiffness), .unit = "N/m", .min = 0, .max = INFINITY,
    .is_optional = true,
-   .help = "stiffness per pair of features of the spring that separates surfaces to the thickness; it corrects at most a tenth of "
+   .only_if = {"enabled", "true"}, .help = "stiffness per pair of features of the spring that separates surfaces to the thickness; it corrects at most a tenth of "
            "the missing distance per step. If not given: the stiffness for that limit"},
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_impulses, max_iterations), .fallback = "100", .min = 0, .max = 100000,
-   .help = "maximum number of iterations pair by pair; pairs that still collide then move rigidly together in this step"},
+   .only_if = {"enabled", "true"}, .help = "maximum number of iterations pair by pair; pairs that still collide then move rigidly together in this step"},
   {.name = NULL}};
 static const key_table impulse_table = {.name = "solver.hybrid.impulses", .help = "Geometric impulses, which leave surfaces "
                                                                                   "separate.",
@@ -79,27 +84,32 @@ static const char *const fix_help[] = {
   "half-spaces without friction",
   "shifted and rotated: groups without constrained bodies also keep their angular momentum, which also undoes the loss by "
   "backward Euler. Velocities then differ slightly from displacement over step"};
-static const char *const held[]     = {[HYBRID_HOLDS_TOUCHED] = "touched", [HYBRID_HOLDS_ALL] = "all", NULL};
+static const char *const held[]     = {[HYBRID_HOLDS_TOUCHED] = "contact", [HYBRID_HOLDS_ALL] = "surface", NULL};
 static const char *const held_help[] = {
   "nodes whose velocity contact has changed; if free nodes then collide, contact is repeated, at most three times, then all are "
   "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",
   "all nodes of surfaces, as published: surfaces next to a contact continue with their free motion, which adds energy if sound "
   "travels farther in a step than the contact is wide"};
+static const key_spec hybrid_expert_keys[] = {
+  {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
+   .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
+           "than 1000 iterations (auto)"},
+  {.name = "prescribed_nodes", .type = KEY_ENUM, .offset = offsetof(hybrid_options, holds), .choices = held, .choice_help = held_help, .fallback = "surface",
+   .only_if = {"^integrator", "backward_euler"}, .help = "implicit steps: nodes of surfaces whose motion is prescribed in the second solve"},
+  {.name = NULL}};
+static const key_table hybrid_expert_table = {.name = "solver.hybrid.expert", .help = "Solver of the linear systems, and a published alternative.", .size = sizeof(hybrid_options), .keys = hybrid_expert_keys};
+
 static const key_spec keys[] = {
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,
    .choice_help = integrator_help, .fallback = "backward_euler", .help = "time integrator of bodies made of nodes"},
   {.name = "grid", .type = KEY_TABLE, .offset = offsetof(hybrid_options, grid), .table = &grid_table, .fallback = "{}", .help = "contact through a grid"},
   {.name = "impulses", .type = KEY_TABLE, .offset = offsetof(hybrid_options, impulses), .table = &impulse_table, .fallback = "{}",
    .help = "geometric impulses, after the grid"},
-  {.name = "momentum_fix", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
+  {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
    .fallback = "linear", .help = "correction of momentum of bodies made of nodes, at the end of each step"},
-  {.name = "holds", .type = KEY_ENUM, .offset = offsetof(hybrid_options, holds), .choices = held, .choice_help = held_help, .fallback = "all",
-   .help = "implicit steps: nodes of surfaces whose motion is prescribed in the second solve"},
-  {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
-   .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
-           "than 1000 iterations (auto)"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",
    .help = "surfaces may intersect at the start of the run; they stay intersected until they have separated"},
+  {.name = "expert", .type = KEY_PART, .table = &hybrid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 const key_table hybrid_options_table = {.name = "solver.hybrid", .help = "Contact of formulation hybrid: transfer through a grid, "
                                                                          "then geometric impulses.",

@@ -297,7 +297,7 @@ PetscErrorCode measures_create(scene *s, const key_list *list, formulation *f, m
     measure *k = &m->entry[i].k;
     PetscCall(resolve_names(s, &list->item[i], k));
     m->entry[i].statistics = (measure_statistics)MEASURE_STATISTICS_NONE;
-    if (k->quantity->value == measure_run_out) PetscCall(measure_extent(&start, k, &k->reference));
+    if (k->quantity->value == measure_runout) PetscCall(measure_extent(&start, k, &k->reference));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -39,7 +39,7 @@ PetscErrorCode measure_contact_extent(const measure_moment *now, measure *k, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode measure_sticking(const measure_moment *now, measure *k, double *value)
+PetscErrorCode measure_sticking_fraction(const measure_moment *now, measure *k, double *value)
 {
   const contact_points_view p = points_of(now);
   *value                      = patch_sticking(&p, k->body, k->other);

@@ -63,7 +63,7 @@ PetscErrorCode measure_granular_temperature(const measure_moment *now, measure *
 /* ==== shape ==== */
 
 /* Self-intersection of the surface of a body made of nodes. */
-PetscErrorCode measure_self_crossing(const measure_moment *now, measure *k, double *value)
+PetscErrorCode measure_self_intersection_depth(const measure_moment *now, measure *k, double *value)
 {
   const nodal_body   *b       = nodal_body_of(measure_body_of(now, k));
   const triangle_mesh surface = {.n_vertices = b->n_nodes, .n_triangles = b->n_triangles, .x = b->x, .tri = b->triangles};
@@ -170,7 +170,7 @@ PetscErrorCode measure_extent(const measure_moment *now, measure *k, double *val
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode measure_run_out(const measure_moment *now, measure *k, double *value)
+PetscErrorCode measure_runout(const measure_moment *now, measure *k, double *value)
 {
   PetscFunctionBegin;
   PetscCall(measure_extent(now, k, value));
@@ -234,7 +234,7 @@ static void connect_particles(const particles *p, const place *from, const place
   }
 }
 
-PetscErrorCode measure_largest_piece(const measure_moment *now, measure *k, double *value)
+PetscErrorCode measure_largest_fragment(const measure_moment *now, measure *k, double *value)
 {
   const particles *p      = particles_of(measure_body_of(now, k));
   const double     radius = k->spec->radius;

@@ -69,12 +69,12 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(contact_extent, "m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
     "position along `direction` within which `fraction` of the normal contact force on a body, from `other` or from all, acts; without a direction, "     \
     "distance from the vertical axis through `point`: 1 is the outermost contact")                                                              \
-  X(sticking, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
+  X(sticking_fraction, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
     "share of the normal contact force on a body, from `other` or from all, carried by sticking contacts")                            \
   X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
   X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "penetration depth of the deepest of these contacts")                                                              \
   X(friction_work, "J", 0, 0, 0, "energy dissipated by friction since the start of the run, in all contacts")                                           \
-  X(self_crossing, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
+  X(self_intersection_depth, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "depth by which the surface of a body made of nodes intersects itself: the smallest displacement that removes the worst edge from the triangle " \
     "it intersects, at most the inradius of the triangle; from the geometry alone")                                           \
   X(intersections, "1", OF_TRIANGLES, 0, TAKE_BODY | TAKE_OTHER,                                                                                  \
@@ -84,7 +84,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
     "`point`: 1 is the front")                                                                                                                  \
-  X(run_out, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
+  X(runout, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
     "change of the `extent` of a body since the start of the run")                                                              \
   X(height, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
     "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`: 1 is the top")                                 \
@@ -95,7 +95,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "fourfold anisotropy of a heap: mean of cos 4 phi over a body's particles, weighted by mass and squared distance r^2 from the vertical axis through `point`, "  \
     "with phi the angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
   X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
-  X(largest_piece, "1", OF_PARTICLES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
+  X(largest_fragment, "1", OF_PARTICLES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
     "mass share of the largest piece of a body: particles closer to each other than `radius` are connected")                    \
   X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
     "mass of a body's particles that crossed the plane through `point` along `direction` since the previous record, minus those that crossed "   \
@@ -135,7 +135,7 @@ struct measure {
   bool                    has_direction;
   int64_t                 node;      /* node closest to `point` in the initial shape, of a body made of nodes */
   vector_field           *expected;  /* NULL: none */
-  double                  reference; /* of run_out: the extent at the start of the run */
+  double                  reference; /* of runout: the extent at the start of the run */
   struct measure_flow    *flow;      /* of flow_rate */
   struct scene_intersections *intersections; /* of intersections; NULL until first used */
 };

@@ -136,7 +136,7 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
   snprintf(path, sizeof path, "bodies.%s", s->bodies[j].name);
   diagnostics_add_under(
       d, node_of(s, j), path, NULL,
-      "starts %g m deep in \"%s\": rigid bodies must not overlap; move one of them, or set touch: false under contact.pairs", depth,
+      "starts %g m deep in \"%s\": rigid bodies must not overlap; move one of them, or set contact: false under contact.pairs", depth,
       s->bodies[i].name);
 }
 
@@ -496,9 +496,9 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
   PetscFunctionBegin;
   const scene_options *o = s->options;
   m->options = (monolith_options){.grid          = o->mac,
-                                  .flow          = o->solver->flow,
-                                  .overlap_share = o->contact->overlap_share,
-                                  .overlap_speed = o->contact->overlap_speed,
+                                  .flow          = o->solver->monolith,
+                                  .overlap_share = o->contact->overlap_correction,
+                                  .overlap_speed = o->contact->overlap_correction_speed,
                                   .frame         = o->time->frame > 0.0 ? o->time->frame : o->time->step};
   step_record_attach(&m->contacts.record, &m->base);
   PetscCall(step_layout_create(s, &m->layout));
@@ -522,7 +522,7 @@ static PetscErrorCode monolith_probe(const scene *s)
   PetscFunctionBegin;
   PetscCall(optim_register_all());
   PetscCall(linear_solver_probe(FRICTION, KSPPREONLY, PCFRICTIONLU, false, false));
-  const bounds_options *const all[]    = {s->options->solver->flow->pressure, s->options->solver->flow->pressure, s->options->solver->flow->boxes};
+  const bounds_options *const all[]    = {s->options->solver->monolith->pressure, s->options->solver->monolith->pressure, s->options->solver->monolith->boxes};
   const char *const           prefix[] = {PRESSURE, CONTACT, STRESS};
   for (int k = 0; k < 3; ++k) {
     const int method = all[k]->method;
@@ -532,14 +532,28 @@ static PetscErrorCode monolith_probe(const scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const unused_key unused[] = {
+  {"contact.stiffness", "contact is rigid, without springs", true},
+  {"contact.pairs.stiffness", "contact is rigid, without springs", true},
+  {"contact.pairs.friction_direction", "its friction cones are circular", false},
+  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+  {"solver.newton.tolerance", "its tolerance is solver.monolith.tolerance", true},
+  {"solver.newton.stall_tolerance", "its tolerance is solver.monolith.tolerance", true},
+  {"solver.newton.max_iterations", "its maximum is solver.monolith.max_outer_iterations", true},
+  {"output.fclib", "friction of contacts is not a separate problem", true},
+  {.path = NULL}};
 const formulation_ops monolith_formulation = {
   .scene.name          = "monolith",
+  .scene.kinds         = "mac rigid kinematic static",
+  .scene.kinds_reason  = "its bodies are rigid, and its continua have no elasticity",
+  .scene.solver        = "newton monolith petsc",
+  .scene.unused        = unused,
   .scene.is_rigid      = true,
   .scene.meets_on_grid = true,
   .outer         = "coupling",
   .inner         = "pressure",
   .report        = REPORT_OUTER | REPORT_LINEAR | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_GRANULAR,
-  .remedy        = "a larger mac.cfl or solver.flow.max_outer",
+  .remedy        = "a larger mac.cfl or solver.monolith.max_outer_iterations",
   .size          = sizeof(monolith),
   .create        = monolith_create,
   .probe         = monolith_probe,

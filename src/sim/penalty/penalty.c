@@ -13,11 +13,13 @@
 #include "optim/newton/snes_stabilized.h"
 #include "sim/step/step_frame.h"
 #include "sim/step/solver_options.h"
+#include "sim/penalty/penalty_keys.h"
 #include "sim/penalty/penalty_system.h"
 
 typedef struct {
   formulation    base;
   newton_options newton;
+  int            norm;   /* solver.penalty.expert.norm */
   linear_options linear; /* with auto replaced by the choice for this scene */
   penalty_system system;
   int64_t        n_work;
@@ -180,7 +182,7 @@ static PetscErrorCode petsc_create(penalty *p)
   PetscCall(SNESSetOptionsPrefix(p->snes, "penalty_"));
   PetscCall(SNESSetType(p->snes, SNESSTABILIZED));
   PetscCall(SNESSetFunction(p->snes, p->g, penalty_function, p));
-  if (newton->norm == NEWTON_NORM_ACCELERATION) { /* otherwise the equations and the merit function are not scaled */
+  if (p->norm == PENALTY_NORM_ACCELERATION) { /* otherwise the equations and the merit function are not scaled */
     PetscCall(SNESStabilizedSetScaling(p->snes, p->dinv));
     PetscCall(SNESStabilizedSetColumnScaling(p->snes, p->columns));
   } else { /* as published: min(|g|, |H^T g|) < tau, H in kg */
@@ -192,7 +194,7 @@ static PetscErrorCode petsc_create(penalty *p)
   KSP ksp;
   PC  pc;
   PetscCall(SNESGetKSP(p->snes, &ksp));
-  PetscCall(KSPSetType(ksp, linear_methods[linear->method]));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetPCSide(ksp, PC_RIGHT));
   PetscCall(KSPSetTolerances(ksp, linear->tolerance, PETSC_DEFAULT, PETSC_DEFAULT, (PetscInt)linear->max_iterations));
   PetscCall(KSPGMRESSetRestart(ksp, (PetscInt)linear->restart));
@@ -356,6 +358,7 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   PetscCall(optim_register_all());
   PetscCall(penalty_system_create(s, &p->system));
   p->newton                = *s->options->solver->newton;
+  p->norm                  = s->options->solver->penalty->norm;
   p->linear                = *s->options->solver->linear;
   p->linear.preconditioner = preconditioner_of(s, p->linear.preconditioner);
   if (p->linear.precision == LINEAR_PRECISION_SINGLE) penalty_system_want_single(&p->system);
@@ -363,8 +366,18 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const unused_key unused[] = {
+  {"contact.overlap_correction", "springs correct overlaps", true},
+  {"contact.overlap_correction_speed", "springs correct overlaps", true},
+  {"output.fclib", "it does not solve a friction problem", true},
+  {.path = NULL}};
 const formulation_ops penalty_formulation = {
   .scene.name          = "penalty",
+  .scene.kinds         = "mpm fem cloth rod rigid kinematic static",
+  .scene.kinds_reason  = "its springs act on nodes, particles and rigid bodies",
+  .scene.solver        = "newton linear penalty petsc",
+  .scene.unused        = unused,
+  .scene.check         = penalty_check,
   .outer         = "Newton",
   .inner         = "GMRES",
   .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |

@@ -8,6 +8,8 @@
 #include "core/memory.h"
 #include "discretize/body/body_stages.h"
 #include "optim/linear/mat_block3.h"
+#include "sim/penalty/penalty_keys.h"
+#include "sim/step/solver_options.h"
 #include "sim/step/step_unknowns.h"
 #include <string.h>
 
@@ -18,7 +20,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   PetscCall(step_layout_create(s, &p->layout));
   PetscCall(penalty_contact_create(s->n_bodies, s->laws, &p->contact));
   PetscCall(penalty_contact_add_meshes(p->contact, s->n_meshes, s->meshes));
-  const contact_options *o = s->options->contact;
+  const penalty_options *o = s->options->solver->penalty;
   if (o->edges) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)o->scheme);
   penalty_contact_set_detection(p->contact, (contact_detection)o->detection);

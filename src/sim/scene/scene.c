@@ -2,7 +2,7 @@
  * functions used during a run. */
 #include "sim/scene/scene.h"
 #include "contact/detection/contact_detectors.h"
-#include "contact/penalty/penalty.h"
+#include "contact/penalty/restitution.h"
 #include "contact/penalty/restitution.h"
 #include "core/diagnostics.h"
 #include "core/math3.h"
@@ -208,7 +208,7 @@ static PetscErrorCode build_systems(scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Check that the names in picture.glass are bodies. */
+/* Check that the names in picture.transparent are bodies. */
 static void check_glass(const scene *s, diagnostics *d)
 {
   const key_list *glass = s->options->glass;
@@ -221,7 +221,7 @@ static void check_glass(const scene *s, diagnostics *d)
     }
     const char *nearest = diagnostics_nearest(glass->item[k].value, n, names);
     if (!found)
-      diagnostics_add(d, glass->item[k].node->mark, "picture.glass", "no body is called \"%s\"%s%s%s", (const char *)glass->item[k].value,
+      diagnostics_add(d, glass->item[k].node->mark, "picture.transparent", "no body is called \"%s\"%s%s%s", (const char *)glass->item[k].value,
                       nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give names of bodies");
   }
 }
@@ -496,12 +496,6 @@ static void check_restitution(const scene *s, double e, const document_node *whe
   if (!where || !(e > 0.0) || !document_find(where, "restitution") || is_rigid(s)) return;
   if (e < RESTITUTION_LEAST || e == 1.0)
     diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
-  else if (s->options->contact->edges)
-    diagnostics_add_under(d, where, path, "restitution", "not supported together with contact.edges, whose springs have no "
-                                                         "damper; remove one of them");
-  else if (s->options->contact->scheme != CONTACT_IMPLICIT)
-    diagnostics_add_under(d, where, path, "restitution", "needs scheme: implicit, because lagged forces do not depend on the "
-                                                         "rate; remove it");
 }
 
 /* The friction coefficient of the pair must be set before. */
@@ -509,35 +503,12 @@ static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostic
 {
   const contact_pair_options *p   = item->value;
   contact_law    *law = &s->laws[i * s->n_bodies + j];
-  if (s->options->contact->edges && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j])) {
-    if (i <= j)
-      diagnostics_add_under(d, item->node, path_of(s, item).text, "friction_direction",
-                            "\"%s\" and \"%s\": contact between edges does not support direction-dependent friction; remove it, "
-                            "or contact.edges", s->bodies[i].name, s->bodies[j].name);
-  } else if (!(law->friction > 0.0)) {
+  if (!(law->friction > 0.0)) {
     if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 with direction-dependent "
                                                                                         "friction");
   }
   law->friction_across = p->friction_transverse;
   v3_copy(law->direction, p->friction_direction);
-}
-
-/* To be called when all laws are complete. */
-static void check_edges(const scene *s, diagnostics *d)
-{
-  const document_node *where = document_find(document_find(s->options->root, "contact"), "edges");
-  bool                 is_met = false;
-  for (int i = 0; i < s->n_bodies; ++i)
-    for (int j = 0; j < s->n_bodies; ++j)
-      is_met |= s->laws[i * s->n_bodies + j].stiffness > 0.0 && has_surface(&s->bodies[i]) && has_surface(&s->bodies[j]);
-  if (!is_met) diagnostics_add(d, where->mark, "contact.edges", "no two triangle surfaces may touch here (fem, cloth, or a rigid "
-                                                                "body with contact_surface: mesh); remove it");
-  if (s->options->contact->scheme != CONTACT_IMPLICIT)
-    diagnostics_add(d, where->mark, "contact.edges", "contact between edges supports only scheme: implicit; remove it, or "
-                                                     "contact.scheme");
-  if (s->options->contact->detection != CONTACT_DETECT_EVALUATION)
-    diagnostics_add(d, where->mark, "contact.edges", "contact between edges is detected in every evaluation; remove it, or "
-                                                     "contact.detection");
 }
 
 static void set_restitution(const scene *s, double e, contact_law *law)
@@ -569,12 +540,12 @@ static void check_detector(const scene *s, int i, int j, const document_node *wh
     const scene_body *solid = a->kind->ops->carrier ? b : a;
     if (count_level_sets(solid->body) == 0)
       diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set, which contact with "
-                                                 "the grid requires: remove contact_surface: mesh, or set touch: false under "
+                                                 "the grid requires: remove contact_surface: mesh, or set contact: false under "
                                                  "contact.pairs", a->name, b->name, solid->name);
     return;
   }
   diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s has no contact detector "
-                                             "for this pair: set touch: false under contact.pairs",
+                                             "for this pair: set contact: false under contact.pairs",
                   a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name);
 }
 
@@ -584,7 +555,7 @@ static void check_spring_nodes(const scene *s, int i, int j, const document_node
   const body *a = s->bodies[i].body, *b = s->bodies[j].body;
   if (!a || !b || !a->ops->segments || a->ops->n_clusters(a) > 0 || !(b->ops->level_sets || b->ops->surface)) return;
   diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes on which springs can act: use "
-                                             "formulation: exact, another model of rods, or set touch: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
+                                             "formulation: exact, another model of rods, or set contact: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
 }
 
 /* Report pairs that are named in contact.pairs but consist of points only. */
@@ -594,7 +565,7 @@ static void check_undetected(const scene *s, int i, int j, const document_node *
   const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
   if (is_undetected(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
     diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
-                                               "points with surfaces only, and neither has a surface: %sset touch: false under "
+                                               "points with surfaces only, and neither has a surface: %sset contact: false under "
                                                "contact.pairs",
                     a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name, are_rods ? "use formulation: "
                                                                                                               "exact or convex, "
@@ -637,7 +608,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
           diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": contact with a continuum "
                                                                                      "has no restitution; remove it", s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
-        s->laws[i * n + j].never_touch = !p->touch;
+        s->laws[i * n + j].never_touch = !p->contact;
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
       }
   }
@@ -647,7 +618,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
-      const bool is_off = law->never_touch || (is_rigid(s) && law->stiffness == 0.0);
+      const bool is_off = law->never_touch;
       if (!is_off && is_named_pair[i * n + j]) check_undetected(s, i, j, where, d);
       if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (are_parts_of_one_body(s, i, j) && !is_named_pair[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
@@ -659,8 +630,8 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
       else if (law->stiffness > 0.0) check_spring_nodes(s, i, j, where, d), check_spring_nodes(s, j, i, where, d);
       if (isnan(law->stiffness) && !is_rigid(s)) {
         diagnostics_add(d, where->mark, "contact.stiffness",
-                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all pairs or for this pair (0: no "
-                        "contact)",
+                        "missing: \"%s\" and \"%s\" may touch; give a stiffness in N/m, for all pairs or for this pair, or "
+                        "contact: false for this pair",
                         s->bodies[i].name, s->bodies[j].name);
       } else if ((law->stiffness > 0 || is_rigid(s)) && isnan(law->friction)) {
         diagnostics_add(d, where->mark, "contact.friction",
@@ -670,7 +641,6 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     }
   memory_free(&meets_itself);
   memory_free(&is_named_pair);
-  if (c->edges) check_edges(s, d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,5 @@
 /* Key tables of `time:` and `contact:`. */
 #include "sim/scene/scene_options.h"
-#include "contact/penalty/penalty.h"
 #include <math.h>
 
 #define KEYS_END {.name = NULL}
@@ -31,54 +30,39 @@ const key_table time_table = {.name = "time", .help = "Duration of the run and l
 static const key_spec pair_keys[] = {
   {.name = "between", .type = KEY_STRINGS, .offset = offsetof(contact_pair_options, between),
    .help = "two names, each of a body or of a material; a later entry overrides an earlier one"},
-  {.name = "friction", .type = KEY_REAL, .offset = offsetof(contact_pair_options, friction), .min = 0, .max = INFINITY, .is_optional = true,
+  {.name = "friction", .type = KEY_REAL, .offset = offsetof(contact_pair_options, friction), .min = 0, .max = INFINITY, .is_optional = true, .only_if = {"contact", "true"},
    .help = "coefficient of friction of this pair; with friction_direction: along that direction"},
-  {.name = "friction_direction", .type = KEY_REALS, .count = 3, .offset = offsetof(contact_pair_options, friction_direction), .is_optional = true,
+  {.name = "friction_direction", .type = KEY_REALS, .count = 3, .offset = offsetof(contact_pair_options, friction_direction), .is_optional = true, .only_if = {"contact", "true"},
    .help = "direction-dependent friction: its cone is an ellipse about this axis, which rotates with the touched body and is "
            "projected onto its surface; on a deformable surface, the direction on the undeformed surface"},
   {.name = "friction_transverse", .type = KEY_REAL, .offset = offsetof(contact_pair_options, friction_transverse), .min = 0, .max = INFINITY, .is_open = true,
-   .is_optional = true, .help = "coefficient of friction across friction_direction"},
-  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(contact_pair_options, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
-   .help = "stiffness of this pair per contact point; 0: the two never touch"},
+   .is_optional = true, .help = "coefficient of friction across friction_direction", .only_if = {"contact", "true"}},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(contact_pair_options, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_open = true,
+   .is_optional = true, .help = "stiffness of this pair per contact point", .only_if = {"contact", "true"}},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(contact_pair_options, restitution), .min = 0, .max = 1, .is_optional = true,
-   .help = "coefficient of restitution of this pair"},
-  {.name = "touch", .type = KEY_BOOL, .offset = offsetof(contact_pair_options, touch), .fallback = "true", .help = "false: the "
-                                                                                                                   "two never "
-                                                                                                                   "touch, in any "
-                                                                                                                   "formulation"},
+   .help = "coefficient of restitution of this pair", .only_if = {"contact", "true"}},
+  {.name = "contact", .type = KEY_BOOL, .offset = offsetof(contact_pair_options, contact), .fallback = "true",
+   .help = "false: the two are never in contact, in any formulation"},
   KEYS_END};
 static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults of contact:.", .size = sizeof(contact_pair_options), .keys = pair_keys};
-static const char *const contact_schemes[] = {[CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction",
-                                              [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
-static const char *const contact_detections[] = {[CONTACT_DETECT_EVALUATION] = "evaluation", [CONTACT_DETECT_STEP] = "step", NULL};
 static const key_spec contact_keys[] = {
   {.name = "friction", .type = KEY_REAL, .offset = offsetof(contact_options, friction), .min = 0, .max = INFINITY, .is_optional = true,
    .help = "coefficient of friction of pairs without an own value; between a body of kind mac and others the default is the "
            "friction of the material"},
-  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(contact_options, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_optional = true,
-   .help = "spring stiffness of a contact point; a body of weight W on n points sinks by W/(n k). Formulation convex: as stiff as "
-           "the step allows if not given"},
+  {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(contact_options, stiffness), .unit = "N/m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
+   .help = "formulations penalty and convex: spring stiffness of a contact point; a body of weight W on n points sinks by W/(n k). convex: as stiff as the step allows if not "
+           "given"},
   {.name = "restitution", .type = KEY_REAL, .offset = offsetof(contact_options, restitution), .min = 0, .max = 1, .fallback = "0",
    .help = "separation speed over approach speed, in [0.01, 1): a damper parallel to each spring dissipates the rest; approached from "
            "below as the step becomes short against sqrt(m/stiffness). 0: no damper; only the time step dissipates, to exp(-pi/2 "
            "step sqrt(stiffness/m))"},
-  {.name = "overlap_share", .type = KEY_REAL, .offset = offsetof(contact_options, overlap_share), .fallback = "0.2", .min = 0, .max = 1,
-   .help = "formulations exact and monolith: share of an overlap that is corrected per step, limited by overlap_speed; exact "
-           "corrects by velocities, monolith by displacements"},
-  {.name = "overlap_speed", .type = KEY_REAL, .offset = offsetof(contact_options, overlap_speed), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
+  {.name = "overlap_correction", .type = KEY_REAL, .offset = offsetof(contact_options, overlap_correction), .fallback = "0.2", .min = 0, .max = 1,
+   .help = "formulations exact and monolith: fraction of an overlap that is corrected per step, limited by "
+           "overlap_correction_speed; exact corrects by velocities, monolith by displacements"},
+  {.name = "overlap_correction_speed", .type = KEY_REAL, .offset = offsetof(contact_options, overlap_correction_speed), .unit = "m/s", .is_optional = true, .min = 0, .max = INFINITY,
    .help = "formulations exact, monolith and convex (only where contact is as stiff as the step allows; springs of a given "
            "stiffness are not limited): largest speed at which overlaps are corrected. If not given: exact and convex "
            "acceleration_scale * step, which gravity cancels before a body hops; monolith a tenth of a grid cell per step"},
-  {.name = "detection", .type = KEY_ENUM, .offset = offsetof(contact_options, detection), .choices = contact_detections, .fallback = "evaluation",
-   .help = "when contacts of points with triangle surfaces are detected. evaluation: in every evaluation of the forces. step: at "
-           "the start of a step, along its trajectory without contact, and at its end; fewer searches, and Newton's method keeps "
-           "one set of contacts, but unexpected contacts are stopped one step late"},
-  {.name = "edges", .type = KEY_BOOL, .offset = offsetof(contact_options, edges), .fallback = "false",
-   .help = "contact between edges of triangle surfaces, not only between points and triangles: for corners, bars and crossing "
-           "folds"},
-  {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(contact_options, scheme), .choices = contact_schemes, .fallback = "implicit",
-   .help = "time level of the contact forces, for comparison. lagged_friction: friction of the start of the step; lagged_contact: "
-           "all contact forces of the start of the step; stacks creep, and steps longer than 2 sqrt(m/k) are unstable"},
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(contact_options, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
   KEYS_END};
 const key_table contact_table = {.name = "contact", .help = "How bodies touch.", .size = sizeof(contact_options), .keys = contact_keys};

@@ -21,22 +21,29 @@ typedef struct {
   key_list between; /* names of two bodies or materials */
   double   friction, stiffness, restitution; /* NaN: the default of contact_options */
   double   friction_transverse, friction_direction[3]; /* NaN: not given */
-  bool     touch;
+  bool     contact; /* false: the two are never in contact */
 } contact_pair_options;
 typedef struct {
   double   friction, stiffness; /* NaN: not given */
   double   restitution;
-  double   overlap_share, overlap_speed; /* overlap_share for `exact` and `monolith`; overlap_speed [m/s], NaN: not given */
-  bool     edges;               /* contact between edges of surfaces */
-  int      scheme;              /* contact_scheme */
-  int      detection;           /* contact_detection */
+  double   overlap_correction, overlap_correction_speed; /* the first for `exact` and `monolith`; speed [m/s], NaN: not given */
   key_list pairs;
 } contact_options;
 
 typedef struct scene scene;
+/* A key that a formulation does not use. */
+typedef struct {
+  const char *path;      /* "contact.pairs.friction_direction"; includes the keys below it. NULL: end of the list */
+  const char *reason;    /* end of the message, for example "its friction cones are circular" */
+  bool        is_notice; /* false: error. true: the key is accepted and reported as unused, because other formulations need it */
+} unused_key;
 /* Properties of the formulation that the scene needs; part of formulation_ops (sim/step/formulation.h). */
 typedef struct {
   const char *name;            /* value of `formulation:` in a job */
+  const char *kinds;           /* kinds of bodies that it supports, separated by spaces */
+  const char *kinds_reason;    /* why it supports no others */
+  const char *solver;          /* keys of `solver:` that it reads, separated by spaces; it reports all others as unused */
+  const unused_key *unused;    /* NULL: none */
   bool        is_rigid;        /* contacts are rows with a contact law, not springs: a stiffness is not required */
   bool        has_light_nodes; /* light MPM grid nodes of sand are dependent nodes by default */
   bool        meets_on_grid;   /* bodies with a shared grid are in contact with level sets on that grid, not at points */
@@ -61,7 +68,7 @@ typedef struct scene_options {
   bool                     has_assembled_tangent;  /* preconditioner metis_schwarz, which does not support light grid nodes */
   bool                     keeps_origins;          /* some measure compares with initial positions */
   bool                     keeps_problem;          /* output.fclib > 0: the last contact problem must be available */
-  const key_list          *glass;                  /* picture.glass: names of bodies, checked by the scene; NULL: not given */
+  const key_list          *glass;                  /* picture.transparent: names of bodies, checked by the scene; NULL: not given */
   const document_node     *root;                   /* root of the job's document, for positions in complaints */
 } scene_options;
 

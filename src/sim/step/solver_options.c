@@ -4,14 +4,7 @@
 
 #define KEYS_END {.name = NULL}
 
-static const char *const newton_norms[] = {[NEWTON_NORM_ACCELERATION] = "acceleration", [NEWTON_NORM_IMPULSE] = "impulse", NULL};
-const char *newton_norm_unit(const newton_options *newton) { return newton->norm == NEWTON_NORM_IMPULSE ? "N s" : "in units of acceleration_scale"; }
 static const key_spec newton_keys[] = {
-  {.name = "norm", .type = KEY_ENUM, .offset = offsetof(newton_options, norm), .choices = newton_norms, .fallback = "acceleration",
-   .help = "residual norm of the tolerances. acceleration: mass-weighted rms acceleration error, see tolerance. impulse, "
-           "formulation penalty: as published, the Euclidean norm of the residual of all momentum equations [N s] (rotation: N m "
-           "s), or of its product with the transposed tangent [kg], whichever is smaller; this norm grows with the number of "
-           "equations"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(newton_options, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1e6, .is_open = true,
    .help = "residual at which a step is solved: rms acceleration error of a body in units of acceleration_scale"},
   {.name = "stall_tolerance", .type = KEY_REAL, .offset = offsetof(newton_options, stall_tolerance), .fallback = "0.1", .min = 0, .max = INFINITY,
@@ -26,13 +19,10 @@ static const key_spec newton_keys[] = {
   KEYS_END};
 const key_table newton_table = {.name = "solver.newton", .help = "The stabilised Newton method; for formulation exact, the "
                                                                  "linearisations of a step.", .size = sizeof(newton_options), .keys = newton_keys};
-const char *const linear_methods[] = {"gmres", "fgmres", "bcgs", "tfqmr", NULL};
 static const char *const preconditioners[] = {"auto", "block_diagonal", "metis_schwarz", "none", NULL};
 static const char *const refreshes[] = {"step", "newton", NULL};
 static const char *const linear_precisions[] = {"double", "single", NULL};
 static const key_spec linear_keys[] = {
-  {.name = "method", .type = KEY_ENUM, .offset = offsetof(linear_options, method), .choices = linear_methods, .fallback = "gmres",
-   .help = "Krylov method (other methods of PETSc: petsc: {penalty_ksp_type: ...})"},
   {.name = "restart", .type = KEY_INT, .offset = offsetof(linear_options, restart), .fallback = "100", .min = 1, .max = 1000,
    .help = "restart length of GMRES, which stores that many vectors; GMRES stalls if stiff sand needs more iterations than this"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(linear_options, max_iterations), .fallback = "200", .min = 1, .max = 100000,
@@ -46,10 +36,10 @@ static const key_spec linear_keys[] = {
            "block_diagonal; metis_schwarz assembles the tangent (1 kB to 25 kB per grid node) and factorises it in overlapping "
            "blocks, for stiff problems"},
   {.name = "refresh", .type = KEY_ENUM, .offset = offsetof(linear_options, refresh), .choices = refreshes, .fallback = "newton",
-   .help = "update of metis_schwarz: in every Newton iteration (newton), or once per step at its first tangent (step), which is "
+   .only_if = {"preconditioner", "auto metis_schwarz"}, .help = "update of metis_schwarz: in every Newton iteration (newton), or once per step at its first tangent (step), which is "
            "soon outdated where sand yields; block_diagonal is always updated"},
   {.name = "precision", .type = KEY_ENUM, .offset = offsetof(linear_options, precision), .choices = linear_precisions, .fallback = "double",
-   .help = "precision of products with bodies of kind mpm inside linear solves, which take most of the time of large beds: single "
+   .only_if = {"/bodies.*.kind", "mpm"}, .help = "precision of products with bodies of kind mpm inside linear solves, which take most of the time of large beds: single "
            "is twice as fast and sufficient for tolerances down to 1e-3; the residual of the step is always evaluated in double"},
   KEYS_END};
 const key_table linear_table = {.name = "solver.linear", .help = "The linear solves inside Newton's method.", .size = sizeof(linear_options), .keys = linear_keys};

@@ -5,18 +5,15 @@
 #include "optim/friction/friction.h"
 #include "optim/granular/granular.h"
 
-enum { NEWTON_NORM_ACCELERATION, NEWTON_NORM_IMPULSE };
 typedef struct {
-  int     norm;
   double  tolerance, stall_tolerance, acceleration_scale;
   int64_t max_iterations;
 } newton_options;
-const char *newton_norm_unit(const newton_options *newton); /* unit of the tolerance */
 enum { LINEAR_PRECONDITIONER_AUTO, LINEAR_PRECONDITIONER_BLOCK_DIAGONAL, LINEAR_PRECONDITIONER_METIS_SCHWARZ, LINEAR_PRECONDITIONER_NONE };
 enum { LINEAR_REFRESH_STEP, LINEAR_REFRESH_NEWTON };
 enum { LINEAR_PRECISION_DOUBLE, LINEAR_PRECISION_SINGLE };
 typedef struct {
-  int     method, preconditioner, refresh, precision;
+  int     preconditioner, refresh, precision;
   double  tolerance;
   int64_t restart, max_iterations;
 } linear_options;
@@ -24,13 +21,13 @@ typedef struct solver_options {
   const newton_options    *newton;
   const linear_options    *linear;
   const friction_options *friction;
-  const granular_options  *flow;
+  const granular_options  *monolith;
+  const struct penalty_options *penalty;
+  const struct exact_options   *exact;
   const struct convex_options *convex;
   const struct hybrid_options *hybrid;
-  double               friction_stall_tolerance;
   const document_node *petsc;
 } solver_options;
-extern const char *const linear_methods[]; /* PETSc's names of Krylov methods */
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */
 #endif

@@ -24,7 +24,7 @@ static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
 PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c)
 {
   PetscFunctionBegin;
-  *c = (step_contacts){.scene = s, .overlap_share = overlap_share, .overlap_speed = s->options->contact->overlap_speed};
+  *c = (step_contacts){.scene = s, .overlap_share = overlap_share, .overlap_speed = s->options->contact->overlap_correction_speed};
   PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the maximum for contact keys",
              s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));

@@ -109,15 +109,33 @@ static const bad_job bad[] = {
   {12, "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {velocity: [1, 0, 0], keyframes: [{time: 1}]}}", "12:", "not several"},
   {13, "contact: {friction: -0.3, stiffness: 1.0e3}", "13:21", ">= 0"},
   {13, "contact: {friction: 0.3}", "13:", "contact.stiffness: missing"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true}", "13:51", "contact.edges: no two triangle surfaces"},
-  {13, "contact: {stiffness: 1.0e3}", "13:", "contact.friction: missing"},
-  {13, "", "1:1", "contact.stiffness: missing"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 1}", "13:57", "contact.restitution: 1: expected 0 (no damper) or a number from 0.01"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 0.5, edges: true}", "13:57", "not supported together with contact.edges"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true, detection: step}", "13:51", "contact between edges is detected in every evaluation"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, detection: newton}", "13:55", "evaluation or step"},
+  {15, "solver: {penalty: {edges: true}}", "15:27", "solver.penalty.edges: no two triangle surfaces"},
+  {15, "solver: {penalty: {edges: true, expert: {detection: step}}}", "15:27", "contact between edges is detected in every evaluation"},
+  {15, "solver: {penalty: {edges: true, expert: {scheme: lagged_contact}}}", "15:27", "supports only scheme: implicit"},
+  {15, "solver: {penalty: {expert: {detection: newton}}}", "15:40", "evaluation or step"},
+  /* keys without effect */
+  {13, "contact: {friction: 0.3, stiffness: 0}", "13:37", "> 0"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bed], contact: false, friction: 0.1}]}", "13:101",
+   "contact.pairs[0].friction: has no effect when contact.pairs[0].contact is false; remove it"},
+  {14, "mpm: {flip: 0.5}", "14:13", "mpm.flip: has no effect when mpm.transfer is apic; remove it"},
+  {14, "mpm: {expert: {light_node_mass_fraction: 0, light_node_rest_speed: 0.1}}", "14:68", "has no effect when mpm.expert.light_node_mass_fraction is 0"},
+  {14, "mac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1}", "14:6", "mac: has no effect, because no bodies.NAME.kind is mac; remove it"},
+  {9, "  bed:  {kind: mpm, material: sand, spacing: 0.1, jitter: 0.1, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", "9:59",
+   "bodies.bed.jitter: has no effect when bodies.bed.seeding is blue_noise"},
+  {10, "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0.1, 0.1, 0.3], radius: 0.05}, axis: [1, 0, 0]}}", "10:103",
+   "bodies.ball.shape.axis: has no effect without bodies.ball.shape.rotate_deg"},
+  {12, "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {keyframes: [{time: 1, axis: [1, 0, 0]}]}}", "12:112",
+   "bodies.door.motion.keyframes[0].axis: has no effect without bodies.door.motion.keyframes[0].rotate_deg"},
+  {12, "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {velocity: [0, 0, 1], interpolation: linear}}", "12:", "has no effect without bodies.door.motion.keyframes"},
+  {15, "solver: {linear: {preconditioner: none, refresh: step}}", "15:50", "has no effect when solver.linear.preconditioner is none"},
+  /* earlier names */
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bed], touch: false}]}", "13:75", "contact.pairs[0].touch: is now contact"},
+  {13, "contact: {friction: 0.3, stiffness: 1.0e3, edges: true}", "13:44", "contact.edges: is now solver.penalty.edges"},
+  {15, "solver: {flow: {stress: sp}}", "15:10", "solver.flow: is now solver.monolith"},
+  {15, "solver: {hybrid: {expert: {prescribed_nodes: all}}}", "15:46", "\"all\" is now \"surface\""},
+  {18, "  z: {quantity: run_out, body: bed, direction: [1, 0, 0]}", "18:17", "\"run_out\" is now \"runout\""},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: -0.1}", "13:57", ">= 0"},
-  {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 0.5, scheme: lagged_friction}", "13:57", "needs scheme: implicit"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bed], restitution: 0.001}]}", "13:88", "contact.pairs[0].restitution: 0.001: expected"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bde]}]}", "13:", "\"bde\""},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball]}]}", "13:", "two names"},
@@ -127,24 +145,24 @@ static const bad_job bad[] = {
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [steel, steel]}, {between: [ball, bal]}]}", "13:89", "did you mean \"ball\""},
   {14, "mpm: {kernel: linear}", "14:15", "quadratic or cubic"},
   {14, "mpm: {flip: 1.5}", "14:13", "1"},
-  {14, "mpm: {light_nodes: 1.5}", "14:20", "1"},
-  {14, "mpm: {rest_speed: -0.1}", "14:19", "0"},
+  {14, "mpm: {expert: {light_node_mass_fraction: 1.5}}", "14:42", "1"},
+  {14, "mpm: {expert: {light_node_rest_speed: -0.1}}", "14:39", "0"},
   {14, "mpm: {walls: [{axis: w, side: lower, at: 0}]}", "14:22", "x, y or z"},
   {15, "solver: {newton: {tolerance: 0}}", "15:30", "> 0"},
-  {15, "solver: {linear: {method: cg}}", "15:27", "gmres"},
+  {15, "solver: {linear: {method: cg}}", "15:19", "solver.linear.method: has been removed: the method is gmres; other PETSc methods: solver.petsc: {ksp_type: ...}; remove it"},
   {15, "solver: {linear: {restart: 0}}", "15:28", ">= 1"},
   {16, "output: {keep: 0}", "16:16", ">= 1"},
-  {18, "  z: {quantity: position, body: ball}\npicture: {glass: [bed, bal]}", "19:24", "did you mean \"ball\""},
+  {18, "  z: {quantity: position, body: ball}\npicture: {transparent: [bed, bal]}", "19:30", "did you mean \"ball\""},
   {18, "  z: {quantity: postion, body: ball}", "18:17", "did you mean \"position\""},
   {18, "  z: {quantity: position, body: bal}", "18:", "no body is called \"bal\""},
   {18, "  z: {quantity: position}", "18:", "needs a body"},
   {18, "  z: {quantity: extent, body: ball, direction: [1, 0, 0]}", "18:", "kind mpm, mac, fem, cloth or rod"},
-  {18, "  z: {quantity: self_crossing, body: ball}", "18:38", "needs a body of kind fem or cloth"},
+  {18, "  z: {quantity: self_intersection_depth, body: ball}", "18:48", "needs a body of kind fem or cloth"},
   {18, "  z: {quantity: intersections, body: ball}", "18:38", "needs a body with triangles for contact"},
   {18, "  z: {quantity: intersections, other: ball}", "18:", "needs a body, too"},
   {18, "  z: {quantity: gradient_error, body: ball, expected: [0, 0, 0]}", "18:39", "needs a body of kind fem"},
   {18, "  z: {quantity: velocity_error, body: ball, expected: [0, 0, 0]}", "18:39", "needs a body of kind mpm, mac, fem, cloth or rod"},
-  {18, "  z: {quantity: self_crossing}", "18:", "needs a body"},
+  {18, "  z: {quantity: self_intersection_depth}", "18:", "needs a body"},
   {18, "  z: {quantity: point, body: bed}", "18:", "kind rigid, kinematic, static, fem, cloth or rod"},
   {18, "  z: {quantity: angle_of_repose, body: ball}", "18:", "kind mpm"},
   {18, "  z: {quantity: angular_velocity, body: bed}", "18:", "rigid"},
@@ -229,12 +247,12 @@ static void test_light_nodes_need_no_matrix(void **state)
   char                     text[8192];
   diagnostics             *d;
   job                     *j;
-  static const char *const overrides[] = {"mpm.light_nodes=0.1", "solver.linear.preconditioner=metis_schwarz"};
+  static const char *const overrides[] = {"mpm.expert.light_node_mass_fraction=0.1", "solver.linear.preconditioner=metis_schwarz"};
   compose(0, NULL, text, sizeof text);
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 2, overrides, d, &j));
   assert_int_equal(diagnostics_count(d), 1);
-  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.light_nodes: not supported with preconditioner: metis_schwarz"));
+  assert_non_null(strstr(diagnostics_text(d, 0), "mpm.expert.light_node_mass_fraction: not supported with preconditioner: metis_schwarz"));
   job_destroy(&j);
   diagnostics_destroy(&d);
   assert_no_leak();

@@ -470,7 +470,121 @@ static void test_long_values_are_cut(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
+/* ---- conditions, parts and earlier names: a table of its own ---- */
+
+typedef struct {
+  int    method, direction;
+  double flip, factor, depth;
+} transfer_spec;
+static const char *const methods[] = {"plain", "flip", NULL}, *const directions[] = {"up", "down", NULL};
+static const key_spec    transfer_expert_keys[] = {
+  {.name = "factor", .type = KEY_REAL, .offset = offsetof(transfer_spec, factor), .fallback = "2", .only_if = {"^method", "flip"}, .help = "Factor"},
+  {.name = "depth", .type = KEY_REAL, .offset = offsetof(transfer_spec, depth), .fallback = "3", .min = 0, .max = 9, .only_if = {"factor", "!0"}, .help = "Depth"}, END};
+static const key_table transfer_expert = {.name = "transfer.expert", .help = "For experts.", .size = sizeof(transfer_spec), .keys = transfer_expert_keys};
+static const key_spec  transfer_keys[] = {
+  {.name = "method", .type = KEY_ENUM, .offset = offsetof(transfer_spec, method), .choices = methods, .fallback = "plain", .help = "Method"},
+  {.name = "direction", .type = KEY_ENUM, .offset = offsetof(transfer_spec, direction), .choices = directions, .fallback = "up", .only_if = {"method", "*"}, .help = "Direction"},
+  {.name = "flip", .type = KEY_REAL, .offset = offsetof(transfer_spec, flip), .fallback = "1", .only_if = {"method", "flip"}, .help = "Share"},
+  {.name = "expert", .type = KEY_PART, .table = &transfer_expert, .fallback = "{}", .help = "Keys for experts"}, END};
+static const key_rename renames[] = {{"way", "method", NULL}, {"method=old", "plain", NULL}, {"expert.gone", NULL, "it is always 4"}, {.old = NULL}};
+static const key_table  transfer_table = {.name = "transfer", .help = "A transfer.", .size = sizeof(transfer_spec), .keys = transfer_keys, .renames = renames};
+
+/* Errors of reading and of the conditions, one a line; "" if there is none. The resolved text goes to *resolved if not NULL. */
+static void read_transfer(const char *text, transfer_spec *value, char **resolved, char *said, size_t size)
+{
+  document      *transfer_doc;
+  document_node *tree;
+  diagnostics   *found;
+  const void    *read;
+  assert_ok(document_create(&transfer_doc));
+  assert_ok(diagnostics_create(&found));
+  assert_ok(document_read_flow(transfer_doc, text, (document_mark){"t", 1, 1}, &tree));
+  assert_ok(key_table_read(&transfer_table, transfer_doc, tree, "", found, &read));
+  *value = *(const transfer_spec *)read;
+  assert_ok(key_table_resolve(&transfer_table, transfer_doc, tree, &tree));
+  document_node *given;
+  assert_ok(document_read_flow(transfer_doc, text, (document_mark){"t", 1, 1}, &given));
+  key_table_check_conditions(&transfer_table, given, tree, found);
+  if (resolved) assert_ok(document_write_flow(tree, resolved));
+  said[0] = '\0';
+  for (int i = 0; i < diagnostics_count(found); ++i) snprintf(said + strlen(said), size - strlen(said), "%s\n", diagnostics_text(found, i));
+  diagnostics_destroy(&found);
+  document_destroy(&transfer_doc);
+}
+
+static void test_parts_fill_the_same_struct(void **state)
+{
+  transfer_spec value;
+  char          said[1000], *resolved;
+  diagnostics  *found;
+  (void)state;
+  assert_ok(diagnostics_create(&found));
+  assert_ok(key_table_validate(&transfer_table, found));
+  if (diagnostics_count(found)) fail_msg("%s", diagnostics_text(found, 0));
+  diagnostics_destroy(&found);
+  read_transfer("{method: flip, flip: 0.5, expert: {factor: 7}}", &value, &resolved, said, sizeof said);
+  assert_string_equal(said, "");
+  assert_true(value.method == 1 && value.flip == 0.5 && value.factor == 7.0 && value.depth == 3.0);
+  assert_string_equal(resolved, "{method: flip, direction: up, flip: 0.5, expert: {factor: 7, depth: 3}}");
+  memory_free(&resolved);
+  read_transfer("{method: flip, expert: {depth: 10}}", &value, NULL, said, sizeof said);
+  assert_string_equal(said, "t:1:1: expert.depth: 10 is out of range: must be >= 0 and <= 9\n");
+  read_transfer("{expert: {dept: 1}}", &value, NULL, said, sizeof said);
+  assert_string_equal(said, "t:1:1: expert.dept: unknown key; did you mean \"depth\"?\n");
+  read_transfer("{expert: 3}", &value, NULL, said, sizeof said);
+  assert_string_equal(said, "t:1:1: expert: expected a mapping of keys to values, got \"3\"\n");
+  assert_true(value.factor == 2.0 && value.depth == 3.0);
+  assert_no_leak();
+}
+
+static void test_keys_without_effect(void **state)
+{
+  static const struct {
+    const char *text, *resolved, *said;
+  } cases[] = {
+    {"{}", "{method: plain, direction: up, expert: {depth: 3}}", ""},
+    {"{flip: 1}", "{method: plain, direction: up, expert: {depth: 3}}", "t:1:1: flip: has no effect when method is plain; remove it\n"},
+    {"{method: plain, direction: down, expert: {factor: 1}}", "{method: plain, direction: down, expert: {depth: 3}}",
+     "t:1:1: expert.factor: has no effect when method is plain; remove it\n"},
+    {"{direction: down}", "{method: plain, direction: down, expert: {depth: 3}}", "t:1:1: direction: has no effect without method; remove it\n"},
+    {"{method: flip, expert: {factor: 0.0, depth: 1}}", "{method: flip, direction: up, flip: 1, expert: {factor: 0.0}}",
+     "t:1:1: expert.depth: has no effect when expert.factor is 0.0; remove it\n"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    transfer_spec value;
+    char          said[1000], *resolved;
+    read_transfer(cases[i].text, &value, &resolved, said, sizeof said);
+    assert_string_equal(said, cases[i].said);
+    assert_string_equal(resolved, cases[i].resolved);
+    memory_free(&resolved);
+  }
+  char words[200];
+  key_condition_words(&transfer_keys[2].only_if, words, sizeof words);
+  assert_string_equal(words, "; only with method: flip");
+  key_condition_words(&transfer_keys[1].only_if, words, sizeof words);
+  assert_string_equal(words, "; only with method");
+  key_condition_words(&transfer_expert_keys[1].only_if, words, sizeof words);
+  assert_string_equal(words, "; not with factor: 0");
+  assert_no_leak();
+}
+
+static void test_earlier_names(void **state)
+{
+  transfer_spec value;
+  char          said[1000];
+  (void)state;
+  read_transfer("{way: flip}", &value, NULL, said, sizeof said);
+  assert_string_equal(said, "t:1:1: way: is now method\n");
+  read_transfer("{method: old}", &value, NULL, said, sizeof said);
+  assert_string_equal(said, "t:1:1: method: \"old\" is now \"plain\"\n");
+  read_transfer("{expert: {gone: 1}}", &value, NULL, said, sizeof said);
+  assert_string_equal(said, "t:1:1: expert.gone: has been removed: it is always 4; remove it\n");
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_parts_fill_the_same_struct), cmocka_unit_test(test_keys_without_effect), cmocka_unit_test(test_earlier_names),
+          cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
           cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
           cmocka_unit_test(test_malformed_jobs_are_rejected_with_their_position), cmocka_unit_test(test_paths),
           cmocka_unit_test(test_resolved_job_is_complete_and_equivalent), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_are_rejected_or_round_trip),

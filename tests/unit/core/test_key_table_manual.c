@@ -218,6 +218,36 @@ static void test_texts_are_written_on_request(void **state)
   fclose(f);
 }
 
-TEST_MAIN(cmocka_unit_test(test_markdown_has_a_section_a_table_and_a_row_a_key), cmocka_unit_test(test_man_page_is_sound_troff),
+/* Tables below keys of type KEY_PART are on the page for experts only. A key that two variants declare alike has one row, beside the variants. */
+static void test_pages(void **state)
+{
+  typedef struct { double density, depth; } spec;
+  static const key_spec expert_keys[] = {{.name = "depth", .type = KEY_REAL, .offset = offsetof(spec, depth), .fallback = "3", .only_if = {"^density", "!0"}, .help = "Depth"}, {.name = NULL}};
+  static const key_table expert = {.name = "sand.expert", .help = "For experts.", .size = sizeof(spec), .keys = expert_keys};
+  static const key_spec grain_keys[] = {{.name = "density", .type = KEY_REAL, .offset = offsetof(spec, density), .help = "Mass per volume"},
+                                       {.name = "expert", .type = KEY_PART, .table = &expert, .fallback = "{}", .help = "For experts"}, {.name = NULL}},
+                        plank_keys[] = {{.name = "density", .type = KEY_REAL, .offset = offsetof(spec, density), .help = "Mass per volume"},
+                                       {.name = "depth", .type = KEY_REAL, .offset = offsetof(spec, depth), .help = "Own depth"}, {.name = NULL}};
+  static const key_table sand = {.name = "sand", .help = "Sand.", .size = sizeof(spec), .keys = grain_keys}, wood = {.name = "wood", .help = "Wood.", .size = sizeof(spec), .keys = plank_keys};
+  static const key_variant variants[] = {{"sand", &sand}, {"wood", &wood}, {NULL, NULL}};
+  static const key_table   root       = {.name = "materials", .help = "Materials.", .variant_key = "model", .variants = variants};
+  char *text, *experts;
+  (void)state;
+  assert_ok(key_table_manual_markdown(&root, &text));
+  assert_ok(key_table_manual_expert(&root, &experts));
+  assert_int_equal(count(text, "| `density` |"), 1);
+  assert_non_null(strstr(text, "Mass per volume; for sand and wood |\n"));
+  assert_int_equal(count(text, "Keys that it shares with others: [materials](#materials).\n"), 2);
+  assert_int_equal(count(text, "| `depth` |"), 1); /* that of wood */
+  assert_int_equal(count(text, "| `expert` |"), 0);
+  assert_non_null(strstr(text, "Keys for experts: [sand.expert](expert.md#sandexpert).\n"));
+  assert_string_equal(experts, "## sand.expert\n\nFor experts.\n\n| key | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"
+                               "| `depth` | number |  | `3` |  | Depth; not with density: 0 |\n\n");
+  memory_free(&text);
+  memory_free(&experts);
+  assert_no_leak();
+}
+
+TEST_MAIN(cmocka_unit_test(test_pages), cmocka_unit_test(test_markdown_has_a_section_a_table_and_a_row_a_key), cmocka_unit_test(test_man_page_is_sound_troff),
           cmocka_unit_test(test_outline_links_keys_to_tables), cmocka_unit_test(test_troff_escapes_text),
           cmocka_unit_test(test_schema_is_json_and_equals_the_tables), cmocka_unit_test(test_texts_are_written_on_request))

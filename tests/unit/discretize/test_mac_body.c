@@ -91,7 +91,7 @@ static void errors(void **state)
        "smooth, lower_y: smooth, upper_y: smooth, "
        "lower_z: smooth, upper_z: smooth}}",
        "has no effect without rough walls"},
-      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "has no effect without a body of kind mac"},
+      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "has no effect, because no bodies.NAME.kind is mac"},
   };
   for (size_t i = 0; i < sizeof c / sizeof *c; ++i) {
     world w;

@@ -64,7 +64,6 @@ static void planes_cut_cubes_exactly(void **unused)
 static mac_fraction_options fraction_options(const mac_scene *c, bool is_area)
 {
   return (mac_fraction_options){.radius              = 0.62,
-                                .extends_into_solids = true,
                                 .is_area             = is_area,
                                 .has_ghosts          = is_area,
                                 .least_theta         = 0.05,

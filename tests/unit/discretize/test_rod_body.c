@@ -9,24 +9,24 @@ static const char *const rods[] = {
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 3, curvature: [2, -1]}",
     "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
     "section: {ellipse: {radii: [0.02, 0.01]}}, damping: {mass: 2, stiffness: 0.05}, "
-    "start: {held: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
+    "start: {support: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
     "curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {circle: 0.01}, copies: {count: 3, radius: 0.2}, "
-    "start: {held: pinned}, natural: straight, velocity: [1, 0, 2], angular_velocity: [1, -2, 3]",
+    "start: {support: pinned}, natural: straight, velocity: [1, 0, 2], angular_velocity: [1, -2, 3]",
     "curve: {points: [{at: [0, 0, 0]}, {at: [0.1, 0, 0]}, {at: [0.2, 0.1, 0]}, {at: [0.3, 0.1, 0.2]}]}, section: {circle: 0.01}, "
     "start: {moment: [0.2, 0.1, 0.3], force: [0.1, 0.2, 0.3]}",
     "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, segments: 7, "
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 4}, damping: {stiffness: 0.02}",
     "curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {circle: 0.01}, "
-    "start: {held: clamped}, end: {held: clamped, motion: {angular_velocity: [3, 0, 1]}}"};
+    "start: {support: clamped}, end: {support: clamped, motion: {angular_velocity: [3, 0, 1]}}"};
 /* Those without twist are round. */
 static const char *const round_rods[] = {
     "curve: {helix: {from: [0, 0, 0], axis: [0, 0, 1], towards: [1, 0, 0], radius: 0.1, pitch: 0.1, turns: 1.2}}, segments: 7, section: {circle: 0.01}, "
     "natural: {shape: straight, curvature: [2, -1]}, stiffness: {bend_springs: 20, twist_springs: 10}",
     "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, section: {circle: 0.01}, "
     "damping: {mass: 2, stiffness: 0.05}, stiffness: {bending: [0, 0], bend_springs: 20, twist_springs: 10}, "
-    "start: {held: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
+    "start: {support: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
     "curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {circle: 0.01}, copies: {count: 3, radius: 0.2}, "
-    "start: {held: pinned}, natural: straight, velocity: [1, 0, 2], angular_velocity: [1, -2, 3]",
+    "start: {support: pinned}, natural: straight, velocity: [1, 0, 2], angular_velocity: [1, -2, 3]",
     "curve: {points: [{at: [0, 0, 0]}, {at: [0.1, 0, 0]}, {at: [0.2, 0.1, 0]}, {at: [0.3, 0.1, 0.2]}]}, section: {circle: 0.01}, "
     "start: {moment: [0.2, 0.1, 0.3], force: [0.1, 0.2, 0.3]}, end: clamped, damping: {stiffness: 0.02}",
     "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, segments: 7, "
@@ -242,7 +242,7 @@ static void test_frame_indifference(void **unused)
       snprintf(text, sizeof text,
                "curve: {arc: {from: [%.17g, %.17g, %.17g], tangent: [%.17g, %.17g, %.17g], towards: [%.17g, %.17g, %.17g], radius: 0.2, angle_deg: 100}}, "
                "segments: 8, section: %s, damping: {mass: 1, stiffness: 0.01}, "
-               "start: {held: clamped, motion: {pivot: [%.17g, %.17g, %.17g], angular_velocity: [%.17g, %.17g, %.17g]}}",
+               "start: {support: clamped, motion: {pivot: [%.17g, %.17g, %.17g], angular_velocity: [%.17g, %.17g, %.17g]}}",
                v[0][0], v[0][1], v[0][2], v[1][0], v[1][1], v[1][2], v[2][0], v[2][1], v[2][2],
                models[m].is_round ? "{circle: 0.01}" : "{rectangle: {sides: [0.02, 0.01]}}", v[0][0], v[0][1], v[0][2], v[3][0], v[3][1], v[3][2]);
       open_rod(models[m].name, text, down, &c);
@@ -325,7 +325,7 @@ static void test_driven_twist(void **unused)
   const double twist[] = {0.5, 1.0};
   open_rod("corde",
            "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 12, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], twist: 0.02}, "
-           "start: clamped, end: {held: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 114.59155902616465, axis: [1, 0, 0]}]}}, damping: {mass: 10}",
+           "start: clamped, end: {support: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 114.59155902616465, axis: [1, 0, 0]}]}}, damping: {mass: 10}",
            NULL, &c);
   for (int k = 0; k < 2; ++k) {
     for (int step = 0; step < 4; ++step) assert_true(rod_step(c.b, 0.5 * k + step / 8.0, 1.0 / 8.0) > 0);

@@ -9,16 +9,16 @@ static const char *const rods[] = {
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 3, curvature: [2, -1]}",
     "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
     "section: {ellipse: {radii: [0.02, 0.01]}}, damping: {mass: 2, stiffness: 0.05}, "
-    "start: {held: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
+    "start: {support: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
     "curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {circle: 0.01}, copies: {count: 3, radius: 0.2}, "
-    "start: {held: clamped}, end: {held: clamped, motion: {angular_velocity: [3, 0, 1]}}, natural: straight",
+    "start: {support: clamped}, end: {support: clamped, motion: {angular_velocity: [3, 0, 1]}}, natural: straight",
     "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, segments: 7, "
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 4}, damping: {stiffness: 0.02}",
     "curve: {points: [{at: [0, 0, 0]}, {at: [0.1, 0, 0]}, {at: [0.2, 0.1, 0]}, {at: [0.3, 0.1, 0.2]}]}, section: {circle: 0.01}, "
-    "start: {moment: [0.2, 0.1, 0.3]}, end: {held: pinned}",
-    "bends: angle, curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
+    "start: {moment: [0.2, 0.1, 0.3]}, end: {support: pinned}",
+    "bending_strain: angle, curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
     "section: {ellipse: {radii: [0.02, 0.01]}}, damping: {mass: 2, stiffness: 0.05}, natural: {shape: straight, curvature: [2, -1]}, start: clamped",
-    "bends: angle, curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {ellipse: {radii: [0.02, 0.01]}}, natural: {curvature: [0.1, 0.2]}"};
+    "bending_strain: angle, curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {ellipse: {radii: [0.02, 0.01]}}, natural: {curvature: [0.1, 0.2]}"};
 enum { N_RODS = sizeof rods / sizeof *rods };
 
 /* Rates that move nodes and angles by about 0.01 l in a step, and more from step to step. */
@@ -82,7 +82,7 @@ static void twist_of_many_turns(void **unused)
   rod_case     c;
   const double dt = 0.05;
   rod_case_open("curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 8, section: {circle: 0.01}, stiffness: {bending: [100, 100], twist: 2}, start: clamped, "
-                "end: {held: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 179, axis: [1, 0, 0]}, {time: 2, rotate_deg: 358, axis: [1, 0, 0]}, "
+                "end: {support: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 179, axis: [1, 0, 0]}, {time: 2, rotate_deg: 358, axis: [1, 0, 0]}, "
                 "{time: 3, rotate_deg: 537, axis: [1, 0, 0]}, {time: 4, rotate_deg: 716, axis: [1, 0, 0]}, {time: 5, rotate_deg: 895, axis: [1, 0, 0]}, "
                 "{time: 6, rotate_deg: 720, axis: [1, 0, 0]}]}}, damping: {mass: 10}", NULL, &c);
   for (int step = 0; step < 240; ++step) {

@@ -37,7 +37,7 @@ static void test_creep_and_depth(void **state)
     char  text[2000];
     snprintf(text, sizeof text,
              HEAD "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR CUBE "contact: {friction: 0.5%s}\n"
-                  "solver: {convex: {tolerance: 1.0e-12, stiction: 1.0e-2, near_rigid: 2, relaxation_time: 0.03}}\n",
+                  "solver: {convex: {tolerance: 1.0e-12, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03}}\n",
              "", soft ? ", stiffness: 2.0e4" : "");
     open_world(text, &w0);
     for (int k = 0; k < 120; ++k) step(&w0);
@@ -69,7 +69,7 @@ static void check_riding(int passes)
            HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, "
                 "0, 0]}}\n" CUBE
                 "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02, "
-                "coulomb_passes: %d}}\n",
+                "expert: {max_coulomb_iterations: %d}}}\n",
            ", force: [23.544, 0, 0]", passes);
   open_world(text, &w); /* 0.3 m g: the force that keeps it where it is */
   for (int i = 0; i < 200; ++i) step(&w);
@@ -136,12 +136,12 @@ static void test_momentum(void **state)
   assert_no_leak();
 }
 
-/* A cube that starts deep in the floor rises with contact.overlap_speed, does not hop, and comes to rest at the depth given by
+/* A cube that starts deep in the floor rises with contact.overlap_correction_speed, does not hop, and comes to rest at the depth given by
  * R_N; springs of a given stiffness throw it out. */
 static void test_overlap(void **state)
 {
   (void)state;
-  static const char *const how[] = {"", ", overlap_speed: 0.03", ", stiffness: 1.0e4, overlap_speed: 0.03"};
+  static const char *const how[] = {"", ", overlap_correction_speed: 0.03", ", stiffness: 1.0e4, overlap_correction_speed: 0.03"};
   for (int k = 0; k < 3; ++k) {
     const double h = 1e-2, most = k ? 0.03 : 9.81 * h;
     double       fastest = 0.0, highest = -INFINITY;
@@ -175,7 +175,7 @@ static void test_overlap(void **state)
 static void test_linearised_again(void **state)
 {
   (void)state;
-  static const char *const keys[] = {", convex: {linearisations: 1}", ", convex: {linearisations: 30}", ""};
+  static const char *const keys[] = {", convex: {max_outer_iterations: 1}", ", convex: {max_outer_iterations: 30}", ""};
   for (int k = 0; k < 3; ++k) {
     world  w;
     char   text[2000];
@@ -223,21 +223,21 @@ static void test_sand(void **state)
   assert_no_leak();
 }
 
-/* stiffness: 0 excludes a pair, as with penalty; the lagged law has no friction in the step of an impact. */
+/* contact: false excludes a pair; the lagged law has no friction in the step of an impact. */
 static void test_laws(void **state)
 {
   (void)state;
   world w;
   open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
              "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}}\n"
-             "contact: {friction: 0.5, pairs: [{between: [floor, ball], stiffness: 0}]}\n", &w);
+             "contact: {friction: 0.5, pairs: [{between: [floor, ball], contact: false}]}\n", &w);
   for (int k = 0; k < 10; ++k) step(&w);
   assert_close(rigid(&w, "ball")->v[2], -9.81 * 0.1, 1e-12);
   close_world(&w);
   open_world(HEAD
              "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
              "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
-             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, dissipation: 10, tolerance: 1.0e-10}}\n",
+             "contact: {friction: 0.2, stiffness: 1.0e4}\nsolver: {convex: {law: lagged, expert: {dissipation: 10}, tolerance: 1.0e-10}}\n",
              &w);
   step(&w);
   assert_close(rigid(&w, "ball")->v[0], 1.0, 1e-12);
@@ -272,7 +272,7 @@ static void test_rotation(void **state)
                     "  soft: {kind: %s, material: gel, shape: {box: {min: [-0.1, -0.1, %s], max: [0.1, 0.1, 0.2]}}, "
                     "angular_velocity: [0, 0, 30], velocity: [0, 0, %s]}\n"
                     "contact: {friction: 0, stiffness: 1.0e3}\n"
-                    "solver: {newton: {tolerance: 1.0e-11}, convex: {linearisations: %d, tolerance: 1.0e-13}}\n",
+                    "solver: {newton: {tolerance: 1.0e-11}, convex: {max_outer_iterations: %d, tolerance: 1.0e-13}}\n",
                runs[r].rotation, c < 2 ? "-9.81" : "0", c < 2 ? "0" : "-9", kinds[c % 2],
                c % 2 ? "-0.04" : "0.001", c < 2 ? "-0.2" : "3", runs[r].n);
       open_world(text, &w);
@@ -310,7 +310,7 @@ static void test_one_solve(void **state)
              HEAD "  stuff: {density: 1000, model: %s}\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
                   "  blob: {kind: mpm, material: stuff, spacing: 0.1, particles_per_cell: 8, shape: {sphere: {center: [0, 0, 0], "
                   "radius: 0.15}}, velocity_field: [\"-3*x-8*y\", \"8*x+2*y\", \"1-2*z\"]}\n"
-                  "solver: {newton: {tolerance: 1.0e-9}, convex: {linearisations: 1}}\n",
+                  "solver: {newton: {tolerance: 1.0e-9}, convex: {max_outer_iterations: 1}}\n",
              laws[k].law);
     open_world(text, &w);
     for (int i = 0; i < 3; ++i) {

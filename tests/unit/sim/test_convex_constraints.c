@@ -7,7 +7,7 @@
 #define HEAD                                                                                                                  \
   "stickslip: 1\nname: test\nformulation: %s\n"                                                                               \
   "materials:\n  wood: {model: rigid, density: 1000}\nsolver: {newton: {tolerance: 1.0e-10}%s}\n"
-#define CONVEX(linearisations) ", convex: {tolerance: 1.0e-12, linearisations: " #linearisations "}"
+#define CONVEX(linearisations) ", convex: {tolerance: 1.0e-12, max_outer_iterations: " #linearisations "}"
 #define SLIDE "  arm: {kind: articulated, links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]%s}}}\n"
 
 static void open_formulation(const char *name, const char *solver, const char *format, const char *more, world *w)
@@ -149,7 +149,7 @@ static void test_creep_on_a_drive(void **state)
   (void)state;
   for (int k = 0; k < 3; ++k) {
     world w;
-    open_formulation("convex", ", convex: {tolerance: 1.0e-12, linearisations: 1, stiction: 1.0e-2, near_rigid: 2, relaxation_time: 0.03}",
+    open_formulation("convex", ", convex: {tolerance: 1.0e-12, max_outer_iterations: 1, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03}",
                      "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
                      "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
                      "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.2, -0.2, -0.025], max: [0.2, "

@@ -16,7 +16,7 @@ static void open_gel(bool has_floor, const char *linear, const char *tolerance, 
            "bodies:\n%s"
            "  ball: {kind: rigid, material: wood, velocity: [0.5, 0, -2], angular_velocity: [0, 20, 0], shape: {sphere: {center: [0, 0, 0.175], radius: 0.05}}}\n"
            "  gel: {kind: mpm, material: gel, spacing: 0.06, seeding: cells, shape: {box: {min: [-0.12, -0.12, 0], max: [0.12, 0.12, 0.12]}}}\n"
-           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: %s}, convex: {linear: %s, tolerance: %s}}\n",
+           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: %s}, convex: {expert: {linear: %s}, tolerance: %s}}\n",
            has_floor ? "-9.81" : "0", has_floor ? "  floor: {kind: static, shape: {plane: {}}}\n" : "", newton, linear, tolerance);
   open_world(text, w);
 }
@@ -61,14 +61,14 @@ static void open_sand(const char *linear, world *w)
            "bodies:\n  floor: {kind: static, shape: {plane: {}}}\n"
            "  ball: {kind: rigid, material: steel, velocity: [0.2, 0, -1], shape: {sphere: {center: [0, 0, 0.125], radius: 0.04}}}\n"
            "  sand: {kind: mpm, material: sand, spacing: 0.04, seeding: cells, shape: {box: {min: [-0.08, -0.08, 0], max: [0.08, 0.08, 0.08]}}}\n"
-           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {near_rigid: 0.1, stiction: 1.0e-6, linear: %s, tolerance: 1.0e-11}}\n",
+           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {min_contact_period: 0.1, stiction_tolerance: 1.0e-6, expert: {linear: %s}, tolerance: 1.0e-11}}\n",
            linear);
   open_world(text, w);
 }
 
 /* Newton's method uses the full tangent of sand in free motion (except with linear: direct) and for the next linearisation
  * point: few iterations satisfy a small tolerance of all equations. The result depends on the path only through the effective
- * mass of contact, which is that of a tangent with kinks: 3e-4 of the energy with near_rigid: 1, 3e-8 with 0.01. */
+ * mass of contact, which is that of a tangent with kinks: 3e-4 of the energy with min_contact_period: 1, 3e-8 with 0.01. */
 static void sand_takes_few_iterations(void **state)
 {
   (void)state;

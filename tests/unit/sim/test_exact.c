@@ -130,7 +130,7 @@ static const char *const crowd =
        "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.12], max: [0.1, 0.1, 0.32]}}, velocity: [0, 0, -2]}\n"
        "  d: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [-0.3, 0.5, 0], to: [0.3, 0.5, 0]}}, segments: 8}\n"
        "  e: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [0.02, 0.3, 0.03], to: [0.0, 0.8, 0.03]}}, segments: 8, velocity: [0.5, 0, -1]}\n"
-       "contact: {friction: 0.5, pairs: [{between: [c, d], touch: false}, {between: [c, e], touch: false}]}\n";
+       "contact: {friction: 0.5, pairs: [{between: [c, d], contact: false}, {between: [c, e], contact: false}]}\n";
 
 static void check_momentum(const char *text, int64_t least_contacts, bool has_moment)
 {
@@ -322,7 +322,7 @@ static void jump(const char *model, const char *to, const char *others, int64_t 
            "materials: {rope: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n%s"
            "  rope:\n    kind: rod\n    model: %s\n    material: rope\n    curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}\n    segments: 20\n"
            "    section: {circle: 0.01784}\n    start: clamped\n" /* E A = 1e4 N */
-           "    end: {held: pinned, motion: {keyframes: [{time: 0, translate: [0, 0, 0]}, {time: 0.01, translate: %s}, {time: 1, translate: %s}]}}\n"
+           "    end: {support: pinned, motion: {keyframes: [{time: 0, translate: [0, 0, 0]}, {time: 0.01, translate: %s}, {time: 1, translate: %s}]}}\n"
            "contact: {friction: 0.3}\n",
            others, model, to, to);
   open_world(text, &w);
@@ -428,7 +428,7 @@ static void test_rows(void **state)
   memcpy(l.v, l.v0, (size_t)(3 * l.n_blocks) * sizeof *l.v);
   assert_ok(step_layout_update_poses(&l));
   assert_ok(step_unknowns_create(&l, &u));
-  assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_share, &c));
+  assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_correction, &c));
   assert_ok(step_contacts_find(&c, &l, &u, &verdict));
   const int64_t n = step_contacts_size(&c);
   assert_ok(memory_alloc("test", 3 * n, sizeof *rows, &rows));
@@ -565,7 +565,7 @@ static const char *const beam =
 
 /* dt^2 K is not small against the mass. */
 static const char *const stiff =
-  "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1, pairs: [{between: [beam, sheet], touch: false}]}\n"
+  "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1, pairs: [{between: [beam, sheet], contact: false}]}\n"
   "materials: {rubber: {model: fixed_corotated, density: 10, youngs_modulus: 1.0e6, poisson_ratio: 0.4}}\nbodies:\n"
   "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}}\n"
   "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [1, 0, 0], v: [0, 1, 0], cells: [6, 6]}, mass_per_area: 0.02, stretch: 1000, bending: 1.0}\n";
@@ -583,7 +583,7 @@ static void test_matrix_far_from_rest(void **state)
   check_matrix(beam, 4.0, false);
   check_matrix(stiff, 3.0, false);
   check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, angular_velocity: [30, 2, 1], anchors: [{point: [0, 0, 0], to: [1, 0, 0], stiffness: 1e5}]}\n", 50.0, false);
-  check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {light_nodes: 0.01}\n", 1.0, false);
+  check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {expert: {light_node_mass_fraction: 0.01}}\n", 1.0, false);
   check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.5, 0.2, 0.2]}}}\n", 1.0, false);
 }
 
@@ -594,10 +594,8 @@ static void test_refused(void **state)
   static const struct {
     const char *more, *wanted;
   } cases[] = {
-    {"contact: {friction: 0.1, stiffness: 5, edges: true}\n", "contact.stiffness: formulation exact does not support it"},
     {"contact: {friction: 0.1, pairs: [{between: [a, floor], friction: 1, friction_direction: [1, 0, 0], friction_transverse: 2}]}\n",
-     "contact.pairs[0].friction_direction: formulation exact does not support it"},
-    {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\n", "solver.linear: formulation exact does not support it"},
+     "contact.pairs[0].friction_direction: not supported by formulation exact: its friction cones are circular; remove it"},
     {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
     {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
   };

@@ -111,10 +111,10 @@ static void test_momentum(void **state)
 {
   (void)state;
   check_momentum("{integrator: symplectic}", false, 1e-12, 1e-10);
-  check_momentum("{integrator: symplectic, grid: {hinders_sliding: false}}", false, 1e-12, 1e-10);
-  check_momentum("{momentum_fix: rigid}", true, 1e-12, 1e-10);
-  check_momentum("{momentum_fix: linear}", true, 1e-12, 1.0);
-  check_momentum("{momentum_fix: rigid, holds: touched}", true, 1e-12, 1e-10);
+  check_momentum("{integrator: symplectic, grid: {expert: {damps_sliding: false}}}", false, 1e-12, 1e-10);
+  check_momentum("{momentum_correction: rigid}", true, 1e-12, 1e-10);
+  check_momentum("{momentum_correction: linear}", true, 1e-12, 1.0);
+  check_momentum("{momentum_correction: rigid, expert: {prescribed_nodes: contact}}", true, 1e-12, 1e-10);
   assert_no_leak();
 }
 
@@ -153,11 +153,11 @@ static void test_forces(void **state)
       "  crate: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.07, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.15, 0]}}}\n",
       "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 20, stretch: 1000}\n"};
   for (int k = 0; k < 3; ++k) {
-    check_force(others[k], 4e-3, "{momentum_fix: linear, grid: {spacing: 0.04}}");
-    check_force(others[k], 4e-3, "{momentum_fix: linear, grid: {transfer: none}}");
+    check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {spacing: 0.04}}");
+    check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {transfer: none}}");
   }
   check_force(others[0], 8e-4, "{integrator: symplectic}");
-  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{momentum_fix: linear}");
+  check_force("  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n", 4e-3, "{momentum_correction: linear}");
   assert_no_leak();
 }
 
@@ -175,7 +175,7 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
                 "  ball: {kind: fem, material: stiff, spacing: 0.03, shape: {sphere: {center: [0, 0, 0.105], radius: 0.1}}, "
                 "velocity: [0.3, 0.1, -1]}\n%s"
                 "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-7}, hybrid: {grid: {transfer: none}, "
-                "impulses: {thickness: 1.0e-4}, holds: %s, momentum_fix: %s}}\n",
+                "impulses: {thickness: 1.0e-4}, expert: {prescribed_nodes: %s}, momentum_correction: %s}}\n",
            dt, other, holds, fix);
   open_world(text, &w);
   assert_ok(scene_totals(w.s, &sum));
@@ -192,7 +192,7 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
   }
   momenta(&w, P, L);
   assert_ok(scene_body_totals(w.s, 0, &ball));
-  print_message("ball, steps of %g s, %s held, momentum_fix: %s: %.6f of the energy at most, change of its momentum %.6f N s, told %.6f, lost %.1e\n", dt, holds, fix, most,
+  print_message("ball, steps of %g s, %s held, momentum_correction: %s: %.6f of the energy at most, change of its momentum %.6f N s, told %.6f, lost %.1e\n", dt, holds, fix, most,
                 ball.momentum[2] - sank, told, change(P, P0));
   assert_true(told > 1.5 * -sank); /* it comes back */
   if (strcmp(fix, "none")) assert_close(told, ball.momentum[2] - sank, 1e-10);
@@ -207,11 +207,11 @@ static void test_energy(void **state)
   const char *slab = "  slab: {kind: rigid, material: stone, contact_surface: mesh, surface_spacing: 0.1, "
                      "shape: {box: {min: [-0.2, -0.2, -0.4], max: [0.2, 0.2, 0]}}}\n";
   const char *floor = "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n";
-  assert_true(energy_at_most(floor, true, 2.5e-4, "all", "linear") < 1.0 + 1e-6);
-  assert_true(energy_at_most(slab, false, 2.5e-4, "all", "rigid") < energy_at_most(slab, false, 2.5e-4, "all", "none") + 0.02); /* body by body 1.4 */
+  assert_true(energy_at_most(floor, true, 2.5e-4, "surface", "linear") < 1.0 + 1e-6);
+  assert_true(energy_at_most(slab, false, 2.5e-4, "surface", "rigid") < energy_at_most(slab, false, 2.5e-4, "surface", "none") + 0.02); /* body by body 1.4 */
   for (int k = 2; k <= 8; k *= 2) /* sound travels 22 to 90 mm; with all surface nodes prescribed 1.06, 1.46, 2.73 */
-    assert_true(energy_at_most(floor, true, 2.5e-4 * k, "touched", "linear") < 1.0 + 1e-6);
-  assert_true(energy_at_most(slab, false, 1e-3, "touched", "linear") < 1.1); /* 1.79 */
+    assert_true(energy_at_most(floor, true, 2.5e-4 * k, "contact", "linear") < 1.0 + 1e-6);
+  assert_true(energy_at_most(slab, false, 1e-3, "contact", "linear") < 1.1); /* 1.79 */
   assert_no_leak();
 }
 
@@ -304,7 +304,7 @@ static void run_linear(const char *linear, int threads, double *x, int64_t most,
                 "  left: {kind: fem, material: rubber, spacing: 0.03, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, velocity: [1, 0.1, 0]}\n"
                 "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], max: [0.2, 0.15, 0.08]}}, "
                 "hold: [{inside: {box: {min: [0.19, -1, -1], max: [1, 1, 1]}}, axes: [x, z]}]}\n"
-                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {linear: %s}}\n", linear);
+                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {expert: {linear: %s}}}\n", linear);
   team_set_threads(threads);
   open_world(text, &w);
   bool has_met = false;
@@ -345,7 +345,7 @@ static void test_linear(void **state)
 static void test_cubes(void **state)
 {
   (void)state;
-  static const char *const grids[] = {"{spacing: 0.1}", "{spacing: 0.1, hinders_sliding: false}", "{spacing: 0.25}"};
+  static const char *const grids[] = {"{spacing: 0.1}", "{spacing: 0.1, expert: {damps_sliding: false}}", "{spacing: 0.25}"};
   for (int c = 0; c < 3; ++c) {
     world       w;
     char        text[3000];
@@ -392,7 +392,7 @@ static void test_cubes(void **state)
 static void test_plane(void **state)
 {
   (void)state;
-  static const char *const options[] = {"{grid: {transfer: none}}", "{grid: {spacing: 0.1, acts_on: meeting}}"};
+  static const char *const options[] = {"{grid: {transfer: none}}", "{grid: {spacing: 0.1, region: colliding}}"};
   for (int c = 0; c < 2; ++c) {
     world       w;
     witness     e;

@@ -94,9 +94,9 @@ static const char *const bar_text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9
                                     "  far:    {quantity: point, body: bar, point: [1.6, 0.9, 0.2]}\n"
                                     "  front:  {quantity: extent, body: bar, direction: [1, 0, 0]}\n"
                                     "  middle: {quantity: extent, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
-                                    "  went:   {quantity: run_out, body: bar, direction: [2, 0, 0]}\n"
-                                    "  half:   {quantity: run_out, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
-                                    "  wide:   {quantity: run_out, body: bar, point: [0, 0, 7]}\n"
+                                    "  went:   {quantity: runout, body: bar, direction: [2, 0, 0]}\n"
+                                    "  half:   {quantity: runout, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
+                                    "  wide:   {quantity: runout, body: bar, point: [0, 0, 7]}\n"
                                     "  top:    {quantity: height, body: bar, point: [5, 5, 0.25]}\n"
                                     "  foot:   {quantity: height, body: bar, fraction: 0}\n"
                                     "  fast:   {quantity: max_speed}\n"
@@ -209,9 +209,9 @@ static const char *const sand_text = "stickslip: 1\nname: sand\ngravity: [0, 0, 
                                      "  inside:  {quantity: granular_temperature, body: sand, within: {min: [0, 0, 0], max: [1, 9, 9]}}\n"
                                      "  nowhere: {quantity: granular_temperature, body: sand, within: {min: [8, 8, 8], max: [9, 9, 9]}}\n"
                                      "  fast:    {quantity: max_speed, body: sand}\n"
-                                     "  piece:   {quantity: largest_piece, body: sand, radius: 0.3}\n"
-                                     "  whole:   {quantity: largest_piece, body: sand, radius: 0.8}\n"
-                                     "  grains:  {quantity: largest_piece, body: sand, radius: 0.2}\n"
+                                     "  piece:   {quantity: largest_fragment, body: sand, radius: 0.3}\n"
+                                     "  whole:   {quantity: largest_fragment, body: sand, radius: 0.8}\n"
+                                     "  grains:  {quantity: largest_fragment, body: sand, radius: 0.2}\n"
                                      "  square:  {quantity: anisotropy, body: sand, point: [1, 2, 3]}\n";
 
 static particles *sand_of(bench *b) { return particles_of(b->s->bodies[0].body); }
@@ -382,7 +382,7 @@ static const char *const contact_text = "stickslip: 1\nname: pair\ngravity: [0, 
                                         "  push_b:   {quantity: contact_force, body: b, other: a, part: normal, direction: [0, 0, 1]}\n"
                                         "  drag_b:   {quantity: contact_force, body: b, other: a, part: friction, direction: [1, 0, 0]}\n"
                                         "  lost:     {quantity: friction_work}\n"
-                                        "  stick:    {quantity: sticking, body: a}\n";
+                                        "  stick:    {quantity: sticking_fraction, body: a}\n";
 
 static void contacts_between_two(void **state)
 {

@@ -8,7 +8,7 @@
   "stickslip: 1\nname: test\nformulation: monolith\n"                                              \
   "materials:\n  wood: {model: rigid, density: 1000}\n"
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
-#define TIGHT "solver: {flow: {tolerance: 1.0e-12, max_outer: 400, pressure: {tolerance: 1.0e-13}}}\n"
+#define TIGHT "solver: {monolith: {tolerance: 1.0e-12, max_outer_iterations: 400, pressure: {tolerance: 1.0e-13}}}\n"
 
 /* A fast tumbling brick: without forces both momenta are preserved; with a wrench they change accordingly, to rounding. */
 static void test_momentum(void **state)
@@ -181,7 +181,7 @@ static void test_overlap(void **state)
   double before = 0.002;
   open_world(
       HEAD
-      "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_share: 0.5, overlap_speed: 1}\nbodies:\n"
+      "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_correction: 0.5, overlap_correction_speed: 1}\nbodies:\n"
       "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
       "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.198, 0, 0], radius: 0.1}}}\n",
       &w);
@@ -258,35 +258,29 @@ static void test_walls(void **state)
   assert_no_leak();
 }
 
+#define LUMP "  lump: {kind: mac, material: wood, shape: {box: {min: [0.1, 0.1, 0.1], max: [0.5, 0.5, 0.5]}}}\n"
 static void test_refusals(void **state)
 {
   (void)state;
   static const char *const cases[][2] = {
-      {"contact: {friction: 0.1, stiffness: 5}\nbodies:\n" FLOOR, "contact.stiffness: formulation monolith does not support it"},
-      {"contact: {friction: 0.1}\nsolver: {linear: {restart: 3}}\nbodies:\n" FLOOR,
-       "solver.linear: formulation monolith does not support it: the solvers of the grid are selected in solver.flow"},
-      {"contact: {friction: 0.1}\nsolver: {newton: {tolerance: 1}}\nbodies:\n" FLOOR,
-       "solver.newton.tolerance: formulation monolith does not support it"},
-      {"contact: {friction: 0.1}\nsolver: {flow: {pyramid: {width: 2}}}\nbodies:\n" FLOOR,
-       "job:8:26: solver.flow.pyramid: has no effect when solver.flow.stress is projected_gradient; remove it"},
-      {"contact: {friction: 0.1}\nsolver: {flow: {stress: sp, pyramid: {width: 2, damping: 0.3}}}\nbodies:\n" FLOOR,
-       "solver.flow.pyramid.damping: has no effect when solver.flow.stress is sp"},
-      {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
-       "solver.flow.pressure.preconditioner: has no effect when solver.flow.pressure.method is tao"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {expert: {pyramid: {width: 2}}}}\nbodies:\n" FLOOR,
+       "job:8:39: solver.monolith.expert.pyramid: has no effect when solver.monolith.stress is projected_gradient; remove it"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
+       "solver.monolith.pressure.preconditioner: has no effect when solver.monolith.pressure.method is tao"},
       /* the value of the other key may be a default */
-      {"contact: {friction: 0.1}\nsolver: {flow: {pressure: {gamma: 1}}}\nbodies:\n" FLOOR,
-       "solver.flow.pressure.gamma: has no effect when solver.flow.pressure.method is active_set"},
-      {"contact: {friction: 0.1}\nsolver: {flow: {coupling: p_c, sweeps: 2}}\nbodies:\n" FLOOR,
-       "solver.flow.sweeps: has no effect when solver.flow.coupling is p_c"},
-      {"contact: {friction: 0.1}\nsolver: {flow: {stress: augmented_lagrangian, augmented_lagrangian: {beta: 2, mu: 1}}}\n"
+      {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {expert: {gamma: 1}}}}\nbodies:\n" FLOOR,
+       "solver.monolith.pressure.expert.gamma: has no effect when solver.monolith.pressure.method is active_set"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {coupling: p_c, expert: {sweeps: 2}}}\nbodies:\n" FLOOR,
+       "solver.monolith.expert.sweeps: has no effect when solver.monolith.coupling is p_c"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {stress: augmented_lagrangian, expert: {augmented_lagrangian: {beta: 2, mu: 1}}}}\n"
        "bodies:\n" FLOOR,
-       "solver.flow.augmented_lagrangian.beta: has no effect when solver.flow.augmented_lagrangian.mu is 1"},
-      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, flip: 0.5}\nbodies:\n" FLOOR,
+       "solver.monolith.expert.augmented_lagrangian.beta: has no effect when solver.monolith.expert.augmented_lagrangian.mu is 1"},
+      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, flip: 0.5}\nbodies:\n" FLOOR LUMP,
        "mac.flip: has no effect when mac.transfer is apic; remove it"},
-      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, position_correction: "
-       "{iterations: 0, step: 0.2}}\nbodies:\n" FLOOR,
-       "mac.position_correction.step: has no effect when mac.position_correction.iterations is 0"},
-      {"contact: {friction: 0.1}\nmpm: {spacing: 1}\nbodies:\n" FLOOR, "mpm: formulation monolith does not support it"},
+      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, expert: {position_correction: "
+       "{iterations: 0, step: 0.2}}}\nbodies:\n" FLOOR LUMP,
+       "mac.expert.position_correction.step: has no effect when mac.expert.position_correction.iterations is 0"},
+      {"contact: {friction: 0.1}\nmpm: {transfer: apic}\nbodies:\n" FLOOR, "job:8:6: mpm: has no effect, because no bodies.NAME.kind is mpm; remove it"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
        "2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
        "bodies.a.kind: formulation monolith does not support kind cloth"},

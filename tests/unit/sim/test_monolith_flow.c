@@ -33,7 +33,7 @@ static void parts_solve(world *w, parts *p)
   monolith_solids_place(&p->solids, w->s, p->l.frames0);
   assert_ok(mac_system_assemble(p->state, w->j->scene.mac, p->solids.n, p->solids.solid, p->l.dt, &p->system));
   assert_ok(monolith_flow_set_up(&p->flow, &p->system, &p->l, &p->bodies, &p->contacts, &p->solids));
-  assert_ok(granular_solve(&p->flow.problem, w->j->scene.solver->flow, NULL, &p->flow.x, &p->report));
+  assert_ok(granular_solve(&p->flow.problem, w->j->scene.solver->monolith, NULL, &p->flow.x, &p->report));
   assert_int_equal(verdict.code, STEP_OK);
 }
 
@@ -129,7 +129,7 @@ static void weights_are_carried(void **unused)
              "  bed: {kind: mac, material: sand, shape: {box: {min: [0, 0, 0.06], max: [0.3, 0.3, 0.15]}}}\n"
              "  floor: {kind: static, shape: {box: {min: [-1, -1, -1], max: [1, 1, 0.06]}}}\n"
              "  board: {kind: rigid, material: wood, shape: {box: {min: [0.075, 0.075, 0.151], max: [0.225, 0.225, 0.191]}}}\n"
-             "solver: {flow: {tolerance: 1.0e-3, max_outer: 100}}\n",
+             "solver: {monolith: {tolerance: 1.0e-3, max_outer_iterations: 100}}\n",
              &w);
   assert_true(isnan(w.f->ops->pressure(w.f, (const double[3]){0.15, 0.15, 0.15})));
   for (int k = 0; k < STEPS; ++k) {

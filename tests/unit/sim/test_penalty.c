@@ -107,9 +107,9 @@ static void test_slope_walls(void **state)
 static void test_slope_light(void **state)
 {
   (void)state;
-  check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9}", true);
-  check_slopes("fixed_corotated", "mpm: {light_nodes: 0.3, rest_speed: 1e9}", false);
-  check_slopes(SAND, "mpm: {light_nodes: 0.3, rest_speed: 1e9, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
+  check_slopes(SAND, "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}}", true);
+  check_slopes("fixed_corotated", "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}}", false);
+  check_slopes(SAND, "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
 }
 
 /* Sand at rest has dependent nodes by default; other bodies, and preconditioners that do not support them, have none. */
@@ -120,11 +120,11 @@ static void test_light_by_default(void **state)
     const char *model, *extra;
     bool        has_any;
   } row[] = {{SAND, "", true},
-             {SAND, "mpm: {light_nodes: 0}", false},
-             {SAND, "mpm: {rest_speed: 0}", false},
+             {SAND, "mpm: {expert: {light_node_mass_fraction: 0}}", false},
+             {SAND, "mpm: {expert: {light_node_rest_speed: 0}}", false},
              {SAND, "solver: {linear: {preconditioner: metis_schwarz}}", false},
              {"fixed_corotated", "", false},
-             {"fixed_corotated", "mpm: {light_nodes: 0.1}", true}};
+             {"fixed_corotated", "mpm: {expert: {light_node_mass_fraction: 0.1}}", true}};
   for (int i = 0; i < (int)(sizeof row / sizeof *row); ++i) {
     char  text[4096];
     world w;
@@ -216,8 +216,8 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
            "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.06, 0.06, 0.125], radius: 0.05}}, velocity: [0, 0, -1]}\n"
            "  tank:  {kind: static, shape: {container: {min: [0, 0, 0.001], max: [0.12, 0.12, 2]}}}\n"
            "contact: {friction: 0.3, stiffness: 1.0e4}\n"
-           "solver: {linear: {preconditioner: %s, refresh: %s, max_iterations: 400, restart: 100}}\n",
-           bed, preconditioner, refresh);
+           "solver: {linear: {preconditioner: %s, %smax_iterations: 400, restart: 100}}\n",
+           bed, preconditioner, strcmp(preconditioner, "block_diagonal") ? refresh : "");
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
   if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
@@ -243,8 +243,8 @@ static const char sand_bed[] = "mpm, material: sand, spacing: 0.02, particles_pe
 static void test_iterations(void **state)
 {
   (void)state;
-  const int64_t block = iterations(sand_bed, "block_diagonal", "step"), step = iterations(sand_bed, "metis_schwarz", "step"),
-                newton = iterations(sand_bed, "metis_schwarz", "newton");
+  const int64_t block = iterations(sand_bed, "block_diagonal", "refresh: step, "), step = iterations(sand_bed, "metis_schwarz", "refresh: step, "),
+                newton = iterations(sand_bed, "metis_schwarz", "refresh: newton, ");
   print_message("GMRES iterations: block_diagonal %d, metis_schwarz per step %d, per Newton iteration %d\n", (int)block, (int)step, (int)newton);
   assert_true(newton < block);
 }
@@ -253,11 +253,11 @@ static void test_iterations(void **state)
 static void test_default_preconditioner(void **state)
 {
   (void)state;
-  const int64_t block = iterations(soft_bed, "block_diagonal", "newton"), parts = iterations(soft_bed, "metis_schwarz", "newton");
+  const int64_t block = iterations(soft_bed, "block_diagonal", "refresh: newton, "), parts = iterations(soft_bed, "metis_schwarz", "refresh: newton, ");
   print_message("GMRES iterations on a solid: block_diagonal %d, metis_schwarz %d\n", (int)block, (int)parts);
   assert_true(parts < block);
-  assert_int_equal(iterations(soft_bed, "auto", "newton"), parts);
-  assert_int_equal(iterations(sand_bed, "auto", "newton"), iterations(sand_bed, "block_diagonal", "newton"));
+  assert_int_equal(iterations(soft_bed, "auto", "refresh: newton, "), parts);
+  assert_int_equal(iterations(sand_bed, "auto", "refresh: newton, "), iterations(sand_bed, "block_diagonal", "refresh: newton, "));
 }
 
 TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light), cmocka_unit_test(test_light_by_default),

@@ -92,7 +92,7 @@ static void test_check(void **state)
       {"0.35",
        "",
        {"bodies.low: its surface intersects \"high\"", " of \"low\" and triangle ", " of \"high\" at (0.", " and others. Move"}},
-      {"0.35", ", pairs: [{between: [low, high], touch: false}]", {NULL}},
+      {"0.35", ", pairs: [{between: [low, high], contact: false}]", {NULL}},
   };
   (void)state;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {

@@ -23,7 +23,7 @@ static const char job_text[] =
     "          velocity: [1, 0, 0], angular_velocity: [0, 0, 3]}\n"
     "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [0.4, 0, 0], v: [0, 0.6, 0], cells: [4, 6]}, mass_per_area: 0.2, "
     "stretch: 100, bending: 1.0e-5}\n"
-    "contact: {friction: 0.3, pairs: [{between: [sheet, sheet]}, {between: [block, ball], touch: false}]}\n";
+    "contact: {friction: 0.3, pairs: [{between: [sheet, sheet]}, {between: [block, ball], contact: false}]}\n";
 
 static int of(const world *w, const char *name)
 {

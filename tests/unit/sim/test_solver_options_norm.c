@@ -1,7 +1,8 @@
-/* solver.newton.norm: for one body without rotation both norms differ only by a factor, its weight times the step; therefore all
+/* solver.penalty.expert.norm: for one body without rotation both norms differ only by a factor, its weight times the step; therefore all
  * results are the same. */
 #include "formulation_fixture.h"
 #include <stdio.h>
+#include "sim/penalty/penalty_keys.h"
 
 enum { STEPS = 60 };
 static const double RADIUS = 0.05, STEP = 2.0e-3, G = 9.81;
@@ -17,7 +18,7 @@ static void open_ball(const char *norm, double tolerance, double density, world 
            "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\n"
            "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.055], radius: %g}}, surface_spacing: 0.01}\n"
            "contact: {friction: 0, stiffness: 2.0e3, restitution: 0.5}\n"
-           "solver: {newton: {norm: %s, tolerance: %.17g}}\n",
+           "solver: {penalty: {expert: {norm: %s}}, newton: {tolerance: %.17g}}\n",
            G, STEP, density, RADIUS, norm, tolerance);
   open_world(text, w);
 }
@@ -85,19 +86,21 @@ static void test_impulse_stops_by_the_gradient_as_published(void **state)
   assert_no_leak();
 }
 
-static void test_other_formulations_refuse_it(void **state)
+static void test_other_formulations_do_not_use_it(void **state)
 {
   static const char text[] = "stickslip: 1\nname: ball\nformulation: exact\ntime: {end: 1, step: 1e-3}\n"
                              "materials: {steel: {model: rigid, density: 2000}}\n"
                              "bodies: {ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}}\n"
-                             "solver: {newton: {norm: impulse}}\n";
+                             "solver: {penalty: {expert: {norm: impulse}}}\n";
   diagnostics *d = NULL;
   job         *j = NULL;
   (void)state;
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
-  assert_int_equal(diagnostics_count(d), 1);
-  assert_non_null(strstr(diagnostics_text(d, 0), "solver.newton.norm"));
+  assert_int_equal(diagnostics_count(d), 0);
+  assert_int_equal(diagnostics_count(j->notices), 1);
+  assert_string_equal(diagnostics_text(j->notices, 0), "job:7:10: solver.penalty: not used by formulation exact, only by penalty");
+  assert_int_equal(j->scene.solver->penalty->norm, PENALTY_NORM_ACCELERATION); /* the default: the value has no effect */
   job_destroy(&j);
   diagnostics_destroy(&d);
   assert_no_leak();
@@ -106,4 +109,4 @@ static void test_other_formulations_refuse_it(void **state)
 TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body),
           cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
           cmocka_unit_test(test_impulse_stops_by_the_gradient_as_published),
-          cmocka_unit_test(test_other_formulations_refuse_it))
+          cmocka_unit_test(test_other_formulations_do_not_use_it))

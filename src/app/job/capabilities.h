@@ -1,0 +1,14 @@
+/* Compares a job with the capabilities that its formulation declares in its own folder (scene_formulation, sim/scene/scene_options.h): kinds of
+ * bodies, blocks of `solver:`, and keys that it does not use. Contains no names of formulations. Used by job.c.
+ *
+ * A kind of body that is not supported is an error. A block of `solver:` that belongs to another formulation is accepted and reported as unused, so
+ * that the formulation of a job can be changed. A key is an error or reported as unused, as declared (unused_key). */
+#ifndef SS_APP_JOB_CAPABILITIES_H
+#define SS_APP_JOB_CAPABILITIES_H
+#include "sim/scene/scene_options.h"
+
+/* Add errors to `d` and reports of unused keys to `notices`; both lists refer to positions in `root`, the job as given. */
+void capabilities_check(const scene_formulation *f, document_node *root, diagnostics *d, diagnostics *notices);
+/* Remove all keys that the formulation does not use from a job with all defaults written out. */
+void capabilities_prune(const scene_formulation *f, document_node *resolved);
+#endif

@@ -1,0 +1,10 @@
+/* Options of formulation exact: solver.exact of a job. */
+#ifndef SS_SIM_EXACT_EXACT_KEYS_H
+#define SS_SIM_EXACT_EXACT_KEYS_H
+#include "core/key_table.h"
+
+typedef struct exact_options {
+  double friction_stall_tolerance;
+} exact_options;
+extern const key_table exact_options_table;
+#endif
