@@ -33,7 +33,7 @@ sweep <<'Y'
 vary: {contact.frction: [0.1, 0.2], contact.stiffness: [1, -1]}
 Y
 status 2 "$program" sweep s.yaml --local && says 's.yaml:4:8: contact.frction: unknown key; did you mean "friction"? (in every case)' \
-  && says 's.yaml:4:60: contact.stiffness: -1 is out of range: must be >= 0 N/m (2 cases, the first is case 2: contact.frction=0.1 contact.stiffness=-1)'
+  && says 's.yaml:4:60: contact.stiffness: -1 is out of range: must be > 0 N/m (2 cases, the first is case 2: contact.frction=0.1 contact.stiffness=-1)'
 [ ! -e sweep ] || fail "a rejected sweep left something behind"
 pass "errors of the file and of the jobs of its cases are reported at once with their places; nothing is written"
 
