@@ -221,7 +221,7 @@ static void fixture_options(fixture *w)
 }
 static inline void fixture_tighten(fixture *w, double tolerance)
 {
-  w->o.tolerance = tolerance, w->o.max_outer = 5000;
+  w->o.tolerance = tolerance, w->o.max_outer_iterations = 5000;
   w->pressure.tolerance = 1e-2 * tolerance, w->pressure.max_iterations = 100000;
   w->boxes.tolerance = 1e-2 * tolerance, w->gradient.max_iterations = 20000, w->friction.max_iterations = 20000;
 }

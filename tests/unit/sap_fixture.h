@@ -19,8 +19,8 @@ static inline void sap_case_contacts(sap_case *c, uint64_t seed, sap_model model
 {
   const sap_parameters step = {.dt          = 0.01,
                                .relaxation  = 0.01 * scene_random(seed, 10, 0) + 0.01,
-                               .near_rigid  = 1.0,
-                               .stiction    = 1e-3,
+                               .min_contact_period  = 1.0,
+                               .stiction_tolerance    = 1e-3,
                                .overlap_speed = INFINITY,
                                .dissipation = 5.0,
                                .slip        = 1e-4};

@@ -211,7 +211,7 @@ static void check_light_nodes(const job *j, const document_node *root, diagnosti
 {
   const document_node *mpm = document_find(root, "mpm"), *expert = mpm ? document_find(mpm, "expert") : NULL,
                       *light = expert ? document_find(expert, "light_node_mass_fraction") : NULL;
-  if (light && j->scene.mpm->light_nodes > 0 && j->scene.has_assembled_tangent)
+  if (light && j->scene.mpm->light_node_mass_fraction > 0 && j->scene.has_assembled_tangent)
     diagnostics_add(d, light->mark, "mpm.expert.light_node_mass_fraction", "not supported with preconditioner: metis_schwarz, whose matrix does not "
                                                        "include it; use block_diagonal");
 }

@@ -25,14 +25,14 @@ static const key_table wall_table = {.name = "mpm.walls",
   .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",
   .size = sizeof(mpm_wall_spec), .keys = wall_keys};
 static const key_spec mpm_expert_keys[] = {
-  {.name = "light_node_mass_fraction", .type = KEY_REAL, .offset = offsetof(mpm_options, light_nodes), .is_optional = true, .min = 0, .max = 1,
+  {.name = "light_node_mass_fraction", .type = KEY_REAL, .offset = offsetof(mpm_options, light_node_mass_fraction), .is_optional = true, .min = 0, .max = 1,
    .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation) where those "
            "are at rest, which lets heaps come to rest; 0: every node moves by itself; not given: 0.1 where there is sand and formulation: penalty "
            "without metis_schwarz, which cannot take it, else 0"},
   {.name = "gradient", .type = KEY_ENUM, .offset = offsetof(mpm_options, gradient), .choices = gradients, .fallback = "spline",
    .help = "how velocities deform particles, and stress pushes nodes: by the gradients of the splines, or by those of the affine transfer "
            "(as MLS-MPM has it), which see less of what varies within a cell"},
-  {.name = "light_node_rest_speed", .type = KEY_REAL, .offset = offsetof(mpm_options, rest_speed), .fallback = "0.02", .min = 0, .max = INFINITY,
+  {.name = "light_node_rest_speed", .type = KEY_REAL, .offset = offsetof(mpm_options, light_node_rest_speed), .fallback = "0.02", .min = 0, .max = INFINITY,
    .only_if = {"light_node_mass_fraction", "!0"}, .help = "slower than this times sqrt(g spacing), g of gravity, grid nodes count as being at rest; 1e9: light ones always follow, "
            "which holds back thin fronts"},
   {.name = NULL}};
@@ -124,7 +124,7 @@ static void set_light_nodes(const body_world *world)
   mpm_domain        *d       = world->mpm->domain;
   bool               is_sand = false;
   for (int i = 0; i < d->bodies.n; ++i) is_sand |= d->bodies.materials[i]->law->is_granular;
-  mpm_domain_set_light_nodes(d, !isnan(o->light_nodes) ? o->light_nodes : is_sand && world->has_light_nodes ? 0.1 : 0.0, o->rest_speed);
+  mpm_domain_set_light_nodes(d, !isnan(o->light_node_mass_fraction) ? o->light_node_mass_fraction : is_sand && world->has_light_nodes ? 0.1 : 0.0, o->light_node_rest_speed);
 }
 
 /* Initial positions of particles are stored only if something uses them. */

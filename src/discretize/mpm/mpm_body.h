@@ -16,7 +16,7 @@ typedef struct {
 /* `mpm:` of the job */
 typedef struct mpm_options {
   int      kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
-  double   flip, light_nodes, rest_speed; /* light_nodes NaN: chosen from the materials and the formulation */
+  double   flip, light_node_mass_fraction, light_node_rest_speed; /* light_node_mass_fraction NaN: chosen from the materials and the formulation */
   key_list walls, body_force; /* of mpm_wall_spec; of const char * */
 } mpm_options;
 typedef struct {

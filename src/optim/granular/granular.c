@@ -188,7 +188,7 @@ static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *whic
   PetscFunctionBegin;
   r->is_converged = false;
   PetscCall(flow_support_start(S, which->stress && which->stress->is_in_cone));
-  for (int64_t k = 0; k < S->o->max_outer && !r->is_converged && r->is_finite; ++k) {
+  for (int64_t k = 0; k < S->o->max_outer_iterations && !r->is_converged && r->is_finite; ++k) {
     double undamped = 0.0;
     snapshot_store(S, before);
     if (which->has_p && S->f->update_alpha) S->f->update_alpha(S->f->alpha_context, S->x->p, S->u, S->alpha);
@@ -209,7 +209,7 @@ static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *whic
     if (which->stress) r->change = fmax(r->change, ratio_or_infinity(flow_support_error(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
     r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* many small changes of p can add up to a large excess */
-    flow_support_update(S, r->change, earlier, k + 2 >= S->o->max_outer);
+    flow_support_update(S, r->change, earlier, k + 2 >= S->o->max_outer_iterations);
     if (stop_is_urgent()) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

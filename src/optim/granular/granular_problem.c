@@ -135,7 +135,7 @@ static const key_spec keys[] = {
    .max = 1, .is_open = true,
    .help = "convergence tolerance: largest change of pressure, stress and forces in an outer iteration, over their scales and "
            "before damping. With projected_gradient stress must also exceed its bound by at most twice this fraction"},
-  {.name = "max_outer_iterations", .type = KEY_INT, .offset = offsetof(granular_options, max_outer), .fallback = "30",
+  {.name = "max_outer_iterations", .type = KEY_INT, .offset = offsetof(granular_options, max_outer_iterations), .fallback = "30",
    .min = 1, .max = 1e6, .help = "maximum number of outer iterations (staggered projections) in a time step"},
   {.name = "pressure", .type = KEY_TABLE, .offset = offsetof(granular_options, pressure), .fallback = "{}",
    .table = &bounds_options_table, .help = "solver of pressure and normal forces"},

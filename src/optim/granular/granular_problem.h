@@ -131,7 +131,7 @@ typedef struct {
 typedef struct granular_options {
   int     coupling, stress; /* GRANULAR_..., GRANULAR_STRESS_... */
   double  tolerance;        /* on the largest normalised change of an outer iteration */
-  int64_t max_outer, sweeps;
+  int64_t max_outer_iterations, sweeps;
   const bounds_options             *pressure, *boxes; /* solver of p and lambda; solver of stress components */
   const granular_gradient_options   *gradient;
   const granular_lagrangian_options *lagrangian;

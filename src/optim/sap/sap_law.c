@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The stiffest spring whose period with the mass 1/w is near_rigid dt: R_N = beta^2 w / (4 pi^2). */
-static double rigid_floor(const sap_parameters *p, double w) { return p->near_rigid * p->near_rigid * w / (4.0 * M_PI * M_PI); }
+/* The stiffest spring whose period with the mass 1/w is min_contact_period dt: R_N = beta^2 w / (4 pi^2). */
+static double rigid_floor(const sap_parameters *p, double w) { return p->min_contact_period * p->min_contact_period * w / (4.0 * M_PI * M_PI); }
 
 /* Smallest factor on R_n by the limit of the separation speed. A smaller one makes the contact too stiff for double precision. */
 static const double least_share = 1e-6;
@@ -15,7 +15,7 @@ sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap
   const double delay = s->gap > 0.0 ? 0.0 : p->relaxation, time = p->dt * (p->dt + delay);
   sap_contact  c     = {.mu = s->mu, .dt = p->dt};
   c.R_n              = fmax(rigid_floor(p, s->w), 1.0 / (time * s->stiffness));
-  c.R_t              = p->stiction * s->w;
+  c.R_t              = p->stiction_tolerance * s->w;
   c.bias             = -s->gap / (p->dt + delay);
   if (model == SAP_REGULARISED && c.R_n == rigid_floor(p, s->w)) {
     const double sinks = c.R_n / s->w * (c.bias - s->normal_speed), most = fmax(s->gap > 0.0 ? 0.0 : c.bias, sinks);
@@ -28,7 +28,7 @@ sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap
   c.force       = -c.stiffness * s->gap;
   c.dissipation = p->dissipation;
   c.limit       = s->mu * p->dt * fmax(0.0, c.force) * fmax(0.0, 1.0 - p->dissipation * s->normal_speed);
-  c.slip        = fmax(p->slip, p->stiction * s->w * c.limit);
+  c.slip        = fmax(p->slip, p->stiction_tolerance * s->w * c.limit);
   return c;
 }
 

@@ -37,10 +37,10 @@ typedef struct {
 /* Input of sap_contact_make: parameters of the step, common to all contacts. */
 typedef struct {
   double dt, relaxation;  /* s: damping over stiffness, of the regularised law */
-  double near_rigid;      /* beta: lower bound of a contact's period over dt */
-  double stiction;        /* sigma = R_T/w; also the slip speed over mu w n0 */
+  double min_contact_period;      /* beta: lower bound of a contact's period over dt */
+  double stiction_tolerance;        /* sigma = R_T/w; also the slip speed over mu w n0 */
   double overlap_speed;   /* m/s: largest separation speed of an overlap, and about the largest approach speed, of contacts of the
-                           * regularised law whose stiffness near_rigid limits */
+                           * regularised law whose stiffness min_contact_period limits */
   double dissipation;     /* s/m, of the lagged law */
   double slip;            /* m/s, least slip speed of the lagged law */
 } sap_parameters;

@@ -206,7 +206,7 @@ static void record_solver_result(const convex_options *o, const sap_result *resu
 }
 
 /* Solve the convex problem of the linearised systems: v = v_free + A^-1 J^T r, with p->motion.v as initial guess and result. For
- * Coulomb's law (coulomb_passes > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
+ * Coulomb's law (max_coulomb_iterations > 1) the opening by sliding is taken from the previous pass: fixed-point iteration on mu |u_T|
  * [Cadoux2009], convex in each pass, until a pass needs no iteration. guess: impulses for the first pass, may be NULL. */
 static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step_status *status, step_report *report)
 {
@@ -223,7 +223,7 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
     record_solver_result(o, &result, status, report);
     problem.pushes = NULL;
-    if (k == o->coulomb_passes || status->code != STEP_OK || (k > 1 && result.iterations == 0)) break;
+    if (k == o->max_coulomb_iterations || status->code != STEP_OK || (k > 1 && result.iterations == 0)) break;
     convex_contacts_shift(c, p->c->frame.contacts.shift);
   }
   timer_end(TIMER_FRICTION);
@@ -245,7 +245,7 @@ static PetscErrorCode evaluate_residual(void *context, const nonlinear_state *no
   step_layout    *l = &p->c->frame.layout;
   bool            has_changed;
   PetscFunctionBegin;
-  if (now->k + 1 < p->c->options->linearisations) PetscCall(step_motion_relinearise(&p->motion, l, &p->unknowns, &has_changed));
+  if (now->k + 1 < p->c->options->max_outer_iterations) PetscCall(step_motion_relinearise(&p->motion, l, &p->unknowns, &has_changed));
   PetscCall(step_motion_evaluate(&p->motion, l, &p->unknowns, with_tangent, status, p->report));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   linearise_constraints(p);
@@ -294,7 +294,7 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *statu
   nonlinear_options       o = nonlinear_defaults(p->c->newton);
   nonlinear_result        result;
   PetscFunctionBegin;
-  o.max_iterations = p->c->options->linearisations;
+  o.max_iterations = p->c->options->max_outer_iterations;
   o.is_linearised = o.accepts_first = true;
   o.least  = o.accurate;
   o.renew  = 0.0; /* always: sand needs 10 to 13 % more linearisations with 0.1 and 0.3, and contact is solved in each */
@@ -327,7 +327,7 @@ static PetscErrorCode move_freely(convex_attempt *p, step_status *status, step_r
 {
   PetscFunctionBegin;
   step_frame   *f    = &p->c->frame;
-  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : p->c->options->linearisations;
+  const int64_t most = step_contacts_size(&f->contacts) + p->constraints.n > 0 ? 1 : p->c->options->max_outer_iterations;
   PetscCall(step_motion_solve(&p->motion, &f->layout, &p->unknowns, status, report));
   for (int64_t k = 1; k < most && status->code == STEP_OK; ++k) {
     bool has_changed;

@@ -35,7 +35,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   const contact_spot  *spots = step_contacts_spots(&f->contacts);
   const double         asked = f->contacts.overlap_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
   const sap_parameters step  = {.dt = f->layout.dt, .relaxation = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
-                                .near_rigid = o->near_rigid, .stiction = o->stiction,
+                                .min_contact_period = o->min_contact_period, .stiction_tolerance = o->stiction_tolerance,
                                 .overlap_speed = isfinite(asked) ? asked : v_rest, .dissipation = o->dissipation,
                                 .slip = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
@@ -102,11 +102,11 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
     const double      *r = c->r + 3 * a, *u = c->u + 3 * a;
     double            *x = c->x + 3 * a, *W = c->scale + 9 * a;
     m3_identity(W);
-    W[0] = W[4] = W[8] = law->R_t / o->stiction;
+    W[0] = W[4] = W[8] = law->R_t / o->stiction_tolerance;
     if (o->law == SAP_REGULARISED) {
       sliding_of(law, u, r, x);
       x[0] = u[0] - law->bias + law->R_n * r[0];
-      if (o->coulomb_passes > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
+      if (o->max_coulomb_iterations > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
                                                                                   * converged to */
     } else { /* not bounded by a cone: x only indicates whether the contact slides */
       const bool slides = hypot(u[1], u[2]) > law->slip;

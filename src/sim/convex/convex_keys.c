@@ -27,7 +27,7 @@ static const key_spec convex_expert_keys[] = {
   {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
    .min = 0, .max = INFINITY, .is_open = true,
    .only_if = {"^law", "lagged"}, .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
-  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, coulomb_passes), .fallback = "1", .min = 1,
+  {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "1", .min = 1,
    .max = 1000,
    .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
            "previous pass, so that sliding contacts do not open: Coulomb's law if this converges"},
@@ -46,14 +46,14 @@ static const key_spec keys[] = {
   {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
    .is_optional = true, .min = 0, .max = INFINITY,
    .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
-  {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, near_rigid), .fallback = "1", .min = 0, .max = 100,
+  {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, min_contact_period), .fallback = "1", .min = 0, .max = 100,
    .is_open = true,
    .help = "no contact vibrates with a period below this many steps: stiffer contacts, and those without a given stiffness, get "
            "the stiffness of this period"},
-  {.name = "stiction_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stiction), .fallback = "1.0e-3", .min = 0, .max = 1,
+  {.name = "stiction_tolerance", .type = KEY_REAL, .offset = offsetof(convex_options, stiction_tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
    .is_open = true,
    .help = "sticking contacts creep at most at this times friction * (load/mass) * step"},
-  {.name = "max_outer_iterations", .type = KEY_INT, .offset = offsetof(convex_options, linearisations), .fallback = "50", .min = 1,
+  {.name = "max_outer_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_outer_iterations), .fallback = "50", .min = 1,
    .max = 1000,
    .help = "maximum number of outer iterations: contact is solved with bodies linearised at their free motion, then at the last "
            "solution, until solver.newton.tolerance is satisfied; linear systems need one. Materials that are linearised about "

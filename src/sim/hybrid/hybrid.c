@@ -91,7 +91,7 @@ static void check_grid(const scene *s, diagnostics *d)
   if (o->transfer != HYBRID_TRANSFER_AUGURY && has_any_triangles(s))
     diagnostics_add_under(d, grid ? grid : root, "solver.hybrid.grid", "transfer",
                           "contact of bodies of kind mpm with surfaces requires augury: remove it");
-  if (s->options->mpm->light_nodes > 0.0 && has_any_triangles(s))
+  if (s->options->mpm->light_node_mass_fraction > 0.0 && has_any_triangles(s))
     diagnostics_add_under(d, document_find(root, "mpm"), "mpm", "expert.light_node_mass_fraction",
                           "contact cannot change the velocities of dependent nodes: remove it");
 }
@@ -151,7 +151,7 @@ static void check_fix(const scene *s, int i, diagnostics *d)
 {
   const nodal_body *b = nodal_body_of(s->bodies[i].body);
   char              path[300];
-  if (!b || s->options->solver->hybrid->momentum_fix != HYBRID_FIX_RIGID) return;
+  if (!b || s->options->solver->hybrid->momentum_correction != HYBRID_CORRECTION_RIGID) return;
   static const char *const keys[] = {"load", "pressure", NULL};
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   for (int k = 0; keys[k]; ++k)
@@ -329,7 +329,7 @@ static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_
 static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *status, step_report *report)
 {
   const hybrid_options *o      = p->h->options;
-  const bool            is_all = o->holds == HYBRID_HOLDS_ALL || o->integrator == HYBRID_SYMPLECTIC;
+  const bool            is_all = o->prescribed_nodes == HYBRID_PRESCRIBED_ALL || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
   for (int k = is_all ? MOST_ROUNDS : 0; is_more && status->code == STEP_OK; ++k) {
@@ -358,7 +358,7 @@ static PetscErrorCode hybrid_try(void *context, step_status *status, step_report
   PetscCall(hybrid_contact_accept(&h->contact, l, &h->record, report));
   if (h->contact.has_acted) {
     const bool loses = h->options->integrator != HYBRID_SYMPLECTIC;
-    const int  fix   = loses ? h->options->momentum_fix : HYBRID_FIX_NONE;
+    const int  fix   = loses ? h->options->momentum_correction : HYBRID_CORRECTION_NONE;
     hybrid_momentum_restore(&h->momentum, fix, &h->contact, &h->record.forces, l);
     hybrid_momentum_evaluate(&h->momentum, l);
     PetscCall(hybrid_record_balance(&h->contact, l, h->v_free, (const double(*)[3])h->momentum.gained, &h->record));

@@ -476,7 +476,7 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
 {
   hybrid_boundary     *b   = &c->boundary;
   const int64_t        n   = b->surfaces->n_vertices;
-  const augury_options own = {.accepts_sliding_change = o->grid->hinders_sliding,
+  const augury_options own = {.accepts_sliding_change = o->grid->damps_sliding,
                               .max_iterations         = o->grid->max_iterations,
                               .tolerance              = o->grid->tolerance,
                               .side                   = c->side,
@@ -509,7 +509,7 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   int64_t          n_active;
   PetscFunctionBegin;
   PetscCall(hybrid_continuum_begin(&c->continuum, l));
-  augury_near_set_choice(c->near, (augury_choice)o->grid->acts_on, c->thickness, AHEAD * l->dt);
+  augury_near_set_choice(c->near, (augury_choice)o->grid->region, c->thickness, AHEAD * l->dt);
   augury_near_set_continuum(c->near, c->continuum.system ? &c->continuum.view : NULL);
   if (c->grid) augury_set_continuum(c->grid, c->continuum.system ? &c->continuum.view : NULL);
   PetscCall(augury_near_find(c->near, b->x0, b->v, c->is_active, &n_active));

@@ -25,7 +25,7 @@ static const char *const way_help[] = {"towards the nearest point of the other b
                                                                                          "sideways, and stick to bodies ahead of "
                                                                                          "them"};
 static const key_spec hybrid_grid_expert_keys[] = {
-  {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, hinders_sliding), .fallback = "true",
+  {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, damps_sliding), .fallback = "true",
    .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
            "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(hybrid_grid, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
@@ -48,7 +48,7 @@ static const key_spec grid_keys[] = {
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_grid, max_iterations), .fallback = "5", .min = 0, .max = 1000,
    .only_if = {"transfer", "augury"}, .help = "maximum number of augury iterations: each undoes part of the grid's changes against separation; 0: all changes "
            "remain, and bodies stick"},
-  {.name = "region", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, acts_on), .choices = choices, .choice_help = choice_help, .fallback = "approaching",
+  {.name = "region", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, region), .choices = choices, .choice_help = choice_help, .fallback = "approaching",
    .only_if = {"transfer", "!none"}, .help = "parts of boundaries whose velocities the grid changes, with their surroundings"},
   {.name = "expert", .type = KEY_PART, .table = &hybrid_grid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
@@ -76,7 +76,7 @@ static const char *const integrator_help[] = {
   "explicit, for nodes: forces of the start of the step, which must be shorter than the travel time of sound through an element; "
   "preserves linear and angular momentum to rounding; does not support stiffness damping"};
 static const char *const linears[] = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = "direct", [MOTION_ITERATIVE] = "iterative", NULL};
-static const char *const fixes[]   = {[HYBRID_FIX_NONE] = "none", [HYBRID_FIX_LINEAR] = "linear", [HYBRID_FIX_RIGID] = "rigid", NULL};
+static const char *const fixes[]   = {[HYBRID_CORRECTION_NONE] = "none", [HYBRID_CORRECTION_LINEAR] = "linear", [HYBRID_CORRECTION_RIGID] = "rigid", NULL};
 static const char *const fix_help[] = {
   "the boundary motion is prescribed in the second solve, and the momentum of the constraint forces is lost",
   "velocities of bodies in contact, deformable and rigid, are shifted together until they have the momentum that they had before; "
@@ -84,7 +84,7 @@ static const char *const fix_help[] = {
   "half-spaces without friction",
   "shifted and rotated: groups without constrained bodies also keep their angular momentum, which also undoes the loss by "
   "backward Euler. Velocities then differ slightly from displacement over step"};
-static const char *const held[]     = {[HYBRID_HOLDS_TOUCHED] = "contact", [HYBRID_HOLDS_ALL] = "surface", NULL};
+static const char *const held[]     = {[HYBRID_PRESCRIBED_TOUCHED] = "contact", [HYBRID_PRESCRIBED_ALL] = "surface", NULL};
 static const char *const held_help[] = {
   "nodes whose velocity contact has changed; if free nodes then collide, contact is repeated, at most three times, then all are "
   "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",
@@ -94,7 +94,7 @@ static const key_spec hybrid_expert_keys[] = {
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
    .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
            "than 1000 iterations (auto)"},
-  {.name = "prescribed_nodes", .type = KEY_ENUM, .offset = offsetof(hybrid_options, holds), .choices = held, .choice_help = held_help, .fallback = "surface",
+  {.name = "prescribed_nodes", .type = KEY_ENUM, .offset = offsetof(hybrid_options, prescribed_nodes), .choices = held, .choice_help = held_help, .fallback = "surface",
    .only_if = {"^integrator", "backward_euler"}, .help = "implicit steps: nodes of surfaces whose motion is prescribed in the second solve"},
   {.name = NULL}};
 static const key_table hybrid_expert_table = {.name = "solver.hybrid.expert", .help = "Solver of the linear systems, and a published alternative.", .size = sizeof(hybrid_options), .keys = hybrid_expert_keys};
@@ -105,7 +105,7 @@ static const key_spec keys[] = {
   {.name = "grid", .type = KEY_TABLE, .offset = offsetof(hybrid_options, grid), .table = &grid_table, .fallback = "{}", .help = "contact through a grid"},
   {.name = "impulses", .type = KEY_TABLE, .offset = offsetof(hybrid_options, impulses), .table = &impulse_table, .fallback = "{}",
    .help = "geometric impulses, after the grid"},
-  {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_fix), .choices = fixes, .choice_help = fix_help,
+  {.name = "momentum_correction", .type = KEY_ENUM, .offset = offsetof(hybrid_options, momentum_correction), .choices = fixes, .choice_help = fix_help,
    .fallback = "linear", .help = "correction of momentum of bodies made of nodes, at the end of each step"},
   {.name = "allow_intersections", .type = KEY_BOOL, .offset = offsetof(hybrid_options, allow_intersections), .fallback = "false",
    .help = "surfaces may intersect at the start of the run; they stay intersected until they have separated"},

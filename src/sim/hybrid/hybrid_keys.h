@@ -6,16 +6,16 @@
 enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };
 enum { HYBRID_TRANSFER_AUGURY, HYBRID_TRANSFER_PIC, HYBRID_TRANSFER_NONE };
 enum { HYBRID_JUDGED_NEAREST, HYBRID_JUDGED_NORMAL };
-enum { HYBRID_FIX_NONE, HYBRID_FIX_LINEAR, HYBRID_FIX_RIGID };
-enum { HYBRID_HOLDS_TOUCHED, HYBRID_HOLDS_ALL };
+enum { HYBRID_CORRECTION_NONE, HYBRID_CORRECTION_LINEAR, HYBRID_CORRECTION_RIGID };
+enum { HYBRID_PRESCRIBED_TOUCHED, HYBRID_PRESCRIBED_ALL };
 
 typedef struct {
   double  spacing;        /* [m] NaN: the mean edge of deformable boundaries */
   int     transfer;       /* HYBRID_TRANSFER_... */
   int64_t max_iterations; /* augury iterations */
   double  tolerance;
-  bool    hinders_sliding, resampling;
-  int     acts_on;  /* augury_choice */
+  bool    damps_sliding, resampling;
+  int     region;  /* augury_choice */
   int     cohesion; /* HYBRID_JUDGED_...: direction in which velocity changes count as cohesive */
 } hybrid_grid;
 typedef struct {
@@ -27,8 +27,8 @@ typedef struct {
 typedef struct hybrid_options {
   int                    integrator; /* HYBRID_... */
   int                    linear;     /* MOTION_... */
-  int                    holds; /* HYBRID_HOLDS_...: nodes whose motion contact prescribes */
-  int                    momentum_fix;
+  int                    prescribed_nodes; /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
+  int                    momentum_correction;
   bool                   allow_intersections;
   const hybrid_grid     *grid;
   const hybrid_impulses *impulses;

@@ -219,14 +219,14 @@ static void restore_heap(const hybrid_momentum *m, int root, int fix, scene *s)
   v3_axpy(L, -1.0, moment); /* about the centre */
   for (int k = 0; k < h->n_axes; ++k) v3_axpy(P, -v3_dot(P, h->axis[k]), h->axis[k]);
   v3_scale(V, 1.0 / h->mass, P);
-  if (fix == HYBRID_FIX_RIGID && !h->has_anchor) angular_velocity_of(m, root, s, center, L, W);
+  if (fix == HYBRID_CORRECTION_RIGID && !h->has_anchor) angular_velocity_of(m, root, s, center, L, W);
   add_rigid_field(m, root, s, V, W, center);
 }
 
 void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, step_layout *l)
 {
   scene *s = l->scene;
-  if (fix == HYBRID_FIX_NONE) return;
+  if (fix == HYBRID_CORRECTION_NONE) return;
   find_heaps(m, c, met, s);
   for (int i = 0; i < m->n; ++i) {
     if (role_of(s, i) != PART_FREE) continue;

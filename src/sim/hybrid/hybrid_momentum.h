@@ -33,7 +33,7 @@ void           hybrid_momentum_destroy(hybrid_momentum *m);
  * the contribution of gravity. */
 void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l);
 /* To be called when the step is permanent, with the velocity changes of boundaries by contact, c->boundary.v - v_free, and the
- * pairs in contact. fix: HYBRID_FIX_...; rigid also rotates heaps without constrained bodies. */
+ * pairs in contact. fix: HYBRID_CORRECTION_...; rigid also rotates heaps without constrained bodies. */
 void hybrid_momentum_restore(hybrid_momentum *m, int fix, const hybrid_contact *c, const contact_forces *met, step_layout *l);
 /* Evaluate m->gained from the current velocities. */
 void hybrid_momentum_evaluate(hybrid_momentum *m, const step_layout *l);

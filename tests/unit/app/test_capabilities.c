@@ -45,7 +45,7 @@ static void test_blocks_of_other_formulations(void **state)
     assert_int_equal(count_notices(j, "job:7:37: contact.stiffness: not used by formulation"), has_springs ? 0 : 1);
     assert_int_equal(count_notices(j, "contact.overlap_correction: not used"), is_corrected ? 0 : 1);
     const solver_options *o = j->scene.solver;
-    assert_true((o->monolith->max_outer == 7) == !strcmp(name, "monolith"));
+    assert_true((o->monolith->max_outer_iterations == 7) == !strcmp(name, "monolith"));
     assert_true((o->convex->sap.max_iterations == 7) == !strcmp(name, "convex"));
     assert_true((o->hybrid->integrator == HYBRID_SYMPLECTIC) == !strcmp(name, "hybrid"));
     assert_true(isnan(j->scene.contact->stiffness) == !has_springs);

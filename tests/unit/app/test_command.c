@@ -29,16 +29,16 @@ static void options_and_arguments_are_separated(void **state)
   assert_string_equal(c->name, "run");
   assert_int_equal(line.n_positional, 1);
   assert_string_equal(line.positional[0], "job.yaml");
-  assert_int_equal(command_values(&line, "--set", sets), 2);
+  assert_int_equal(command_values(&line, "--set", sets), 4);
   assert_string_equal(sets[0], "a=1");
   assert_string_equal(sets[1], "b=2");
+  /* options of PETSc become keys of the job */
+  assert_string_equal(sets[2], "solver.petsc.ksp_rtol=\"1e-3\"");
+  assert_string_equal(sets[3], "solver.petsc.ksp_monitor=~");
   assert_string_equal(command_value(&line, "--steps"), "5");
   assert_string_equal(command_value(&line, "--force"), "");
-  assert_int_equal(n_petsc, 4);
+  assert_int_equal(n_petsc, 1);
   assert_string_equal(petsc[0], "stickslip");
-  assert_string_equal(petsc[1], "-ksp_rtol");
-  assert_string_equal(petsc[2], "1e-3");
-  assert_string_equal(petsc[3], "-ksp_monitor");
 }
 
 static void actions_are_commands(void **state)

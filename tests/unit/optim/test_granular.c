@@ -130,7 +130,7 @@ static void what_counts_as_solved_is_in_the_cone(void **state)
     fixture      w;
     spec.tilt = 0.9, spec.M = k % 2 ? 0.7 : 1.0; /* steep and rough: small changes alone would end outside */
     fixture_create(&w, &spec);
-    w.o.tolerance = tolerance, w.o.max_outer = 500;
+    w.o.tolerance = tolerance, w.o.max_outer_iterations = 500;
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged);
     assert_true(r.kkt.yield <= 1.0 + 2.0 * tolerance + 1e-9);
@@ -192,7 +192,7 @@ static void a_silo_settles(void **state)
   double            *known = NULL;
   fixture_create(&w, &spec);
   fixture_tighten(&w, 1e-4);
-  w.o.max_outer = 150; /* support as it comes: yield is 2 after 250, a quarter of the way each time: 118 */
+  w.o.max_outer_iterations = 150; /* support as it comes: yield is 2 after 250, a quarter of the way each time: 118 */
   assert_ok(memory_alloc("known", w.f.n_cells, sizeof *known, &known));
   for (int64_t c = 0; c < w.f.n_cells; ++c) known[c] = w.ijk[c][1] == 0 ? 0.02 * spec.h * spec.h : 0.0;
   w.f.p_known         = known;
@@ -268,7 +268,7 @@ static void staggered_stress_is_solved(void **state)
     spec.is_staggered = true;
     fixture w;
     fixture_create(&w, &spec);
-    w.o.stress = method, w.o.max_outer = 60, w.o.tolerance = 2e-2;
+    w.o.stress = method, w.o.max_outer_iterations = 60, w.o.tolerance = 2e-2;
     const granular_report r = fixture_solve(&w);
     assert_true(r.kkt.energy < 0.0 && r.is_finite);
     if (method != GRANULAR_STRESS_LAGRANGIAN) assert_true(r.is_converged);

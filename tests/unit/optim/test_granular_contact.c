@@ -343,7 +343,7 @@ static void settled_contacts_leave_stress_in_its_cone(void **state)
     fixture_complicate(&w, p_known, s_known, &count);
     fixture_forget(&w);
     fixture_tighten(&w, tolerance);
-    w.o.max_outer       = 200;
+    w.o.max_outer_iterations       = 200;
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
     if (!(r.kkt.yield <= 1.0 + 2.0 * tolerance)) fail_msg("scene %d: |s| is %g of its bound", (int)scene, r.kkt.yield);

@@ -75,7 +75,7 @@ static void variants_of_the_published_method_differ(void **state)
     const fixture_spec spec = heap(false, false);
     fixture            w;
     fixture_create(&w, &spec);
-    w.o.stress = GRANULAR_STRESS_LAGRANGIAN, w.o.max_outer = 3;
+    w.o.stress = GRANULAR_STRESS_LAGRANGIAN, w.o.max_outer_iterations = 3;
     change_variant(&w, variant);
     for (int64_t c = 0; c < w.f.n_cells; ++c) w.x.p[c] = 1000.0, w.x.multiplier[c] = 1e-3;
     for (int64_t i = 0; i < w.f.n_stress; ++i)

@@ -195,7 +195,7 @@ static void options_of_another_method_change_nothing(void **state)
                                  .is_material  = is_lower_half};
       fixture w;
       fixture_create(&w, &spec);
-      w.o.stress = stress, w.o.max_outer = 3;
+      w.o.stress = stress, w.o.max_outer_iterations = 3;
       if (round && stress == GRANULAR_STRESS_PYRAMID) w.pyramid.shift = 0.5;
       if (round && stress == GRANULAR_STRESS_SP) w.pyramid.damping = 0.25;
       fixture_solve(&w);

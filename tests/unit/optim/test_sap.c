@@ -14,8 +14,8 @@ static sap_contact random_contact(uint64_t seed, sap_model model)
 {
   const sap_parameters step = {.dt          = 0.01,
                                .relaxation  = 0.02 * random_u01(seed, 0, 1),
-                               .near_rigid  = 1.0,
-                               .stiction    = pow(10, -3.0 * random_u01(seed, 1, 1)),
+                               .min_contact_period  = 1.0,
+                               .stiction_tolerance    = pow(10, -3.0 * random_u01(seed, 1, 1)),
                                .overlap_speed = INFINITY,
                                .dissipation = 10.0 * random_u01(seed, 2, 1),
                                .slip        = 1e-2};
@@ -207,11 +207,11 @@ static void laws_are_derivatives(void **state)
   assert_no_leak();
 }
 
-/* Spring and damper of the user's, in closed form; and no spring's period below near_rigid dt. */
+/* Spring and damper of the user's, in closed form; and no spring's period below min_contact_period dt. */
 static void compliance_is_the_springs(void **state)
 {
   const sap_parameters step = {
-      .dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .overlap_speed = INFINITY, .slip = 1e-4};
+      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = INFINITY, .slip = 1e-4};
   const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
   const sap_source     hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
   const double         u[3] = {-0.02, 0.0, 0.0};
@@ -240,7 +240,7 @@ static void compliance_is_the_springs(void **state)
 static void overlaps_part_slowly(void **state)
 {
   const sap_parameters step = {
-      .dt = 0.01, .relaxation = 0.02, .near_rigid = 1.0, .stiction = 1e-3, .overlap_speed = 0.1, .slip = 1e-4};
+      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = 0.1, .slip = 1e-4};
   sap_parameters   free = step, held = step;
   double           r[3], all[3];
   const double     rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};

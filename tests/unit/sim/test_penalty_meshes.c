@@ -190,13 +190,12 @@ static void open_ball_world(double z, double start, double gravity, const char *
 {
   static const char *const format =
     "stickslip: 1\nname: test\ngravity: [0, 0, %g]\ntime: {end: 0.1, step: 2.0e-3}\n"
-    "solver: {newton: {acceleration_scale: 10}}\n"
     "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}, steel: {model: rigid, density: 2000}}\n"
     "bodies:\n"
     "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1,\n"
     "          hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}]}\n"
     "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}, velocity: [0, 0, %g]}\n"
-    "contact: {friction: 0.3, stiffness: 1.0e4, detection: %s}\n";
+    "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {newton: {acceleration_scale: 10}, penalty: {expert: {detection: %s}}}\n";
   char text[2048];
   snprintf(text, sizeof text, format, gravity, z, start, detection);
   read_world(text, w);
