@@ -18,8 +18,8 @@
 #include "io/yaml.h"
 
 typedef struct {
-  key_list set;
-  int64_t  exit_code;
+  key_list    set;
+  int64_t     exit_code;
   const char *job;
 } case_run;
 typedef struct {
@@ -34,6 +34,7 @@ typedef struct {
   key_list    runs, checks;
 } case_reference;
 
+/* clang-format off */
 #define REDUCE_TABLE(X)                                                                                  \
   X(at, "value at time `at`, interpolated")          X(last, "last value")                               \
   X(max, "largest in the window")                    X(min, "smallest in the window")                    \
@@ -45,6 +46,7 @@ typedef struct {
   X(deviation, "root mean square of what differs from the mean in the window")                           \
   X(argmax, "time of the largest value in the window") X(settled, "time after which it stays within level * (last - first) of the last value") \
   X(onset, "time when a change sets in: its rate, extended to zero in a line from where it first is 50 % of the largest through 10 %")
+/* clang-format on */
 enum {
 #define X(name, help) REDUCE_##name,
   REDUCE_TABLE(X)
@@ -52,11 +54,12 @@ enum {
 };
 static const char *const reduce_names[] = {
 #define X(name, help) #name,
-  REDUCE_TABLE(X)
+    REDUCE_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const costs[] = {"short", "long", NULL};
 
+/* clang-format off */
 #define OPTIONAL_REAL(m, text) {.name = #m, .type = KEY_REAL, .offset = offsetof(case_check, m), .is_optional = true, .help = text}
 static const key_spec run_keys[] = {
   {.name = "set", .type = KEY_STRINGS, .offset = offsetof(case_run, set), .is_optional = true, .help = "overrides, as for --set"},
@@ -90,7 +93,9 @@ static const key_spec  reference_keys[] = {
   {.name = "runs", .type = KEY_NAMED, .offset = offsetof(case_reference, runs), .table = &run_table, .min = 1, .max = 64, .help = "variants"},
   {.name = "checks", .type = KEY_LIST, .offset = offsetof(case_reference, checks), .table = &check_table, .min = 1, .max = 128, .help = "what is compared"},
   {.name = NULL}};
-static const key_table reference_table = {.name = "reference", .size = sizeof(case_reference), .keys = reference_keys, .help = "A known answer."};
+/* clang-format on */
+static const key_table reference_table = {
+    .name = "reference", .size = sizeof(case_reference), .keys = reference_keys, .help = "A known answer."};
 
 /* --- series ---------------------------------------------------------------------------------------------------------- */
 
@@ -184,8 +189,9 @@ static double onset(const series *s)
 static double reduce(const series *s, const case_check *c)
 {
   const double lo = isfinite(c->window[0]) ? c->window[0] : -INFINITY, hi = isfinite(c->window[1]) ? c->window[1] : INFINITY;
-  double       max = -INFINITY, min = INFINITY, max_abs = 0, sum = 0, first = NAN, last = NAN, st = 0, stt = 0, sty = 0, n = 0, rise = 0, t_max = NAN;
-  double       lowest = INFINITY;
+  double       max = -INFINITY, min = INFINITY, max_abs = 0, sum = 0, first = NAN, last = NAN, st = 0, stt = 0, sty = 0, n = 0, rise = 0,
+         t_max  = NAN;
+  double lowest = INFINITY;
   for (int64_t i = 0; i < s->n; ++i) {
     const double t = s->t[i], y = s->y[i];
     if (t < lo || t > hi) continue;
@@ -253,10 +259,10 @@ static int run_job(const char *folder, const case_run *r, const char *out, doubl
   argv[n++] = program, argv[n++] = "run", argv[n++] = job, argv[n++] = "--out", argv[n++] = out;
   argv[n++] = "--force", argv[n++] = "--quiet", argv[n++] = "--no-picture";
   for (int i = 0; i < r->set.n && n < 60; ++i) argv[n++] = "--set", argv[n++] = r->set.item[i].value;
-  argv[n]          = NULL;
-  const double t0  = timer_now();
+  argv[n]         = NULL;
+  const double t0 = timer_now();
   fflush(NULL);
-  const pid_t  pid = fork();
+  const pid_t pid = fork();
   if (pid == 0) {
     execv(program, (char *const *)argv);
     fprintf(stderr, "%s: %s\n", program, strerror(errno));
@@ -268,8 +274,8 @@ static int run_job(const char *folder, const case_run *r, const char *out, doubl
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static int     n_passed, n_failed;
-static FILE   *table;
+static int   n_passed, n_failed;
+static FILE *table;
 /* What nothing is expected of is reported alone, if it is a number. */
 static void row(const char *id, const char *name, double value, const char *expected, double error, bool is_good, double seconds)
 {
@@ -277,7 +283,9 @@ static void row(const char *id, const char *name, double value, const char *expe
   if (is_judged) *(is_good ? &n_passed : &n_failed) += 1;
   char text[512];
   snprintf(text, sizeof text, "| %-6s | %-34s | %14.7g | %-24s | %10.2e | %8.2f | %s |", id, name, value, expected, error, seconds,
-           !is_judged ? "-   " : is_good ? "ok  " : "FAIL");
+           !is_judged ? "-   "
+           : is_good  ? "ok  "
+                      : "FAIL");
   printf("%s\n", text);
   if (table) fprintf(table, "%s\n", text);
   fflush(stdout);
@@ -341,11 +349,11 @@ static PetscErrorCode run_checks(const case_reference *r, const char *out, const
   double      values[128];
   int         n = 0;
   for (int i = 0; i < r->checks.n && n < 128; ++i) {
-    const case_check *c = r->checks.item[i].value;
+    const case_check *c     = r->checks.item[i].value;
     double            value = NAN, error;
     int               i_run = 0;
     if (*c->compute) {
-      expression *e;
+      expression  *e;
       diagnostics *d;
       PetscCall(diagnostics_create(&d));
       char message[256] = "";
@@ -424,13 +432,16 @@ static PetscErrorCode validate(int n_wanted, char **wanted)
   (void)mkdir(out_dir, 0777);
   snprintf(path, sizeof path, "%s/table.md", out_dir);
   table = fopen(path, "w");
-  const char *head = "| case   | quantity                           |       measured | expected                 |      error |  seconds | verdict |\n"
-                     "|--------|------------------------------------|----------------|--------------------------|------------|----------|---------|";
+  const char *head =
+      "| case   | quantity                           |       measured | expected                 |      error |  seconds | verdict |\n"
+      "|--------|------------------------------------|----------------|--------------------------|------------|----------|---------|";
   printf("%s\n", head);
   if (table) fprintf(table, "%s\n", head);
   for (int i = 0; i < n; ++i) {
     bool is_wanted = n_wanted == 0;
-    for (int k = 0; k < n_wanted; ++k) is_wanted |= strcmp(wanted[k], entries[i]->d_name) == 0 || (strncmp(wanted[k], entries[i]->d_name, strlen(wanted[k])) == 0 && entries[i]->d_name[strlen(wanted[k])] == '-');
+    for (int k = 0; k < n_wanted; ++k)
+      is_wanted |= strcmp(wanted[k], entries[i]->d_name) == 0 ||
+                   (strncmp(wanted[k], entries[i]->d_name, strlen(wanted[k])) == 0 && entries[i]->d_name[strlen(wanted[k])] == '-');
     if (is_wanted) PetscCall(run_case(entries[i]->d_name));
     free(entries[i]);
   }
@@ -445,9 +456,9 @@ int main(int argc, char **argv)
   int    n_wanted = 0;
   for (int i = 1; i < argc; ++i) {
     const char **value = strcmp(argv[i], "--program") == 0 ? &program
-                       : strcmp(argv[i], "--cases") == 0   ? &cases_dir
-                       : strcmp(argv[i], "--out") == 0     ? &out_dir
-                       : strcmp(argv[i], "--class") == 0   ? &only_class
+                         : strcmp(argv[i], "--cases") == 0 ? &cases_dir
+                         : strcmp(argv[i], "--out") == 0   ? &out_dir
+                         : strcmp(argv[i], "--class") == 0 ? &only_class
                                                            : NULL;
     if (value && i + 1 < argc) *value = argv[++i];
     else if (!value) wanted[n_wanted++] = argv[i];

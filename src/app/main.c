@@ -40,7 +40,7 @@ static void restart_with_settings(char **argv, int64_t threads, const char *plac
   char          path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
   if (n <= 0) return; /* no /proc: continue with the current settings */
-  path[n] = '\0';
+  path[n]              = '\0';
   const bool has_cores = places || (threads > 0 ? threads : omp_get_num_procs()) <= machine_free_processors();
   if (sets_spins) setenv("GOMP_SPINCOUNT", has_cores ? "10000" : "1000", 1);
   setenv("OPENBLAS_NUM_THREADS", "1", 0); /* OpenBLAS would start one thread per core when it is loaded */
@@ -57,7 +57,7 @@ static void restart_with_settings(char **argv, int64_t threads, const char *plac
 static void ignore_outside_options(bool warns)
 {
   static const char *const variables[] = {"PETSC_OPTIONS", "PETSC_OPTIONS_YAML"}, *const files[] = {"%s/.petscrc", ".petscrc", "petscrc"};
-  const char              *home = getenv("HOME");
+  const char *home = getenv("HOME");
   for (int k = 0; k < 2; ++k) {
     if (!getenv(variables[k])) continue;
     if (warns) log_warn("the environment variable %s is ignored; write options of PETSc under solver.petsc in the job", variables[k]);
@@ -94,10 +94,10 @@ int main(int argc, char **argv)
   }
   disable_mpi_network();
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
-  char         **petsc_args = petsc_argv;
-  petsc_argv[petsc_argc++]  = "-skip_petscrc";
+  char **petsc_args        = petsc_argv;
+  petsc_argv[petsc_argc++] = "-skip_petscrc";
   ignore_outside_options(command_uses_petsc(c));
-  PetscErrorCode error      = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
+  PetscErrorCode error = PetscInitialize(&petsc_argc, &petsc_args, NULL, NULL);
   if (error) return SS_EXIT_ENVIRONMENT;
   error = error_install();
   error_set_memory_counter(memory_live);

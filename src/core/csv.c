@@ -38,7 +38,7 @@ static char *unquote_cell(char *p, const char **cell)
 PetscErrorCode csv_read(const char *name, const char *text, csv_table *out)
 {
   int64_t capacity = 0, n = 0;
-  int     n_here   = 0;
+  int     n_here = 0;
   char   *p;
 
   PetscFunctionBegin;
@@ -57,10 +57,11 @@ PetscErrorCode csv_read(const char *name, const char *text, csv_table *out)
     p    = end + 1;
     if (is_end && out->n_rows == 0) out->n_columns = n_here;
     if (!is_good || (is_end && n_here != out->n_columns)) {
-      const int64_t row = out->n_rows + 1;
+      const int64_t row       = out->n_rows + 1;
       const int     n_columns = out->n_columns;
       csv_clear(out);
-      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: row %lld is damaged: expected %d columns, found %d", name, (long long)row, n_columns, n_here);
+      SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: row %lld is damaged: expected %d columns, found %d", name, (long long)row,
+              n_columns, n_here);
     }
     if (is_end) ++out->n_rows, n_here = 0;
   }

@@ -7,10 +7,10 @@
 PetscErrorCode csv_append(text_buffer *b, const char *cell, bool is_first);
 
 typedef struct {
-  int64_t      n_rows;    /* including the header */
+  int64_t      n_rows; /* including the header */
   int          n_columns;
-  const char **cell;      /* [n_rows][n_columns] */
-  char        *text;      /* storage of the cells */
+  const char **cell; /* [n_rows][n_columns] */
+  char        *text; /* storage of the cells */
 } csv_table;
 
 /* Read a table. All rows must have as many cells as the first, else PETSC_ERR_FILE_READ. An incomplete last row, without line break, as a killed writer

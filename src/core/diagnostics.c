@@ -92,7 +92,7 @@ static const document_node *descend(const document_node *node, const char *key)
     const size_t n = strcspn(key, ".");
     if (n >= sizeof name) return node;
     memcpy(name, key, n);
-    name[n] = '\0';
+    name[n]                    = '\0';
     const document_node *child = document_find(node, name);
     if (!child) return node;
     node = child;
@@ -166,7 +166,7 @@ static int diagnostics_distance(const char *a, int n, const char *b, int m)
   int row[3][MAX_WORD + 1];
   for (int j = 0; j <= m; ++j) row[0][j] = j;
   for (int i = 1; i <= n; ++i) {
-    int *now = row[i % 3];
+    int       *now  = row[i % 3];
     const int *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
     now[0] = i;
     for (int j = 1; j <= m; ++j) {
@@ -193,9 +193,9 @@ static bool is_beginning(const char *a, int n, const char *b, int m)
 
 const char *diagnostics_nearest(const char *word, int n, const char *const *names)
 {
-  const char *best       = NULL;
-  const int   n_word     = (int)strnlen(word, MAX_WORD + 1);
-  const int   allowed    = n_word <= 2 ? 0 : n_word <= 5 ? 1 : n_word <= 8 ? 2 : 3;
+  const char *best    = NULL;
+  const int   n_word  = (int)strnlen(word, MAX_WORD + 1);
+  const int   allowed = n_word <= 2 ? 0 : n_word <= 5 ? 1 : n_word <= 8 ? 2 : 3;
   /* nearer is better; a common beginning comes behind every near name, the longest first */
   int best_score = INT_MAX;
 
@@ -216,7 +216,7 @@ const char *diagnostics_nearest(const char *word, int n, const char *const *name
 enum { LARGEST = 64 << 20 };
 
 PetscErrorCode diagnostics_read_file(const char *file, const document_node *node, const char *path, const char *key, diagnostics *d,
-                            char **text, int *n)
+                                     char **text, int *n)
 {
   PetscFunctionBegin;
   *text   = NULL;
@@ -225,10 +225,10 @@ PetscErrorCode diagnostics_read_file(const char *file, const document_node *node
     diagnostics_add_under(d, node, path, key, "cannot read %s: %s", file, strerror(errno));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  struct stat about;
-  const bool  is_file = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode), is_large = is_file && about.st_size > LARGEST;
-  const size_t   size = is_file && !is_large ? (size_t)about.st_size : 0;
-  PetscErrorCode code = memory_alloc("text of a file", (int64_t)size + 1, 1, text);
+  struct stat    about;
+  const bool     is_file = fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode), is_large = is_file && about.st_size > LARGEST;
+  const size_t   size   = is_file && !is_large ? (size_t)about.st_size : 0;
+  PetscErrorCode code   = memory_alloc("text of a file", (int64_t)size + 1, 1, text);
   const bool     is_bad = !is_file || (!code && (fread(*text, 1, size, f) != size || ferror(f)));
   (void)fclose(f);
   PetscCall(code);

@@ -42,7 +42,7 @@ PetscErrorCode document_alloc(document *doc, size_t bytes, void *out)
 
   PetscFunctionBegin;
   if (!b || b->size - b->used < need) {
-    const size_t size = need > BLOCK_SIZE ? need : BLOCK_SIZE;
+    const size_t size  = need > BLOCK_SIZE ? need : BLOCK_SIZE;
     block       *fresh = NULL;
     PetscCall(memory_alloc("document block", (int64_t)(BLOCK_HEADER + size), 1, &fresh));
     fresh->size = size;
@@ -169,8 +169,8 @@ const document_node *document_find(const document_node *mapping, const char *key
 /* ---- overrides: one step of the path at a time ---- */
 
 /* The node at one step of a path; created (as NULL) if it does not exist. */
-static PetscErrorCode step_key(document *doc, document_node *at, const char *path, const char *key, size_t n_key,
-                               document_mark mark, document_node ***slot)
+static PetscErrorCode step_key(document *doc, document_node *at, const char *path, const char *key, size_t n_key, document_mark mark,
+                               document_node ***slot)
 {
   const int upto = (int)(key + n_key - path);
 
@@ -221,8 +221,8 @@ static PetscErrorCode step_index(document *doc, document_node *at, const char *p
 
 PetscErrorCode document_override(document *doc, const char *path, document_node *value)
 {
-  const char     *p    = path;
-  document_node **slot = &doc->root;
+  const char     *p     = path;
+  document_node **slot  = &doc->root;
   int             depth = 0;
 
   PetscFunctionBegin;
@@ -230,13 +230,12 @@ PetscErrorCode document_override(document *doc, const char *path, document_node 
   do {
     const size_t n_key = strcspn(p, ".[]");
     PetscCheck(n_key > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "--set %s: expected a key at position %d; write it like time.end or contact.pairs[0].friction", path,
-               (int)(p - path) + 1);
+               "--set %s: expected a key at position %d; write it like time.end or contact.pairs[0].friction", path, (int)(p - path) + 1);
     PetscCall(step_key(doc, *slot, path, p, n_key, value->mark, &slot));
     p += n_key;
     while (*p == '[') PetscCall(step_index(doc, *slot, path, &p, value->mark, &slot));
-    PetscCheck(*p == 0 || *p == '.', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \".\" or the end at position %d",
-               path, (int)(p - path) + 1);
+    PetscCheck(*p == 0 || *p == '.', PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set %s: expected \".\" or the end at position %d", path,
+               (int)(p - path) + 1);
     PetscCheck(++depth <= MAX_OVERRIDE_DEPTH, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "--set: the path is nested too deeply");
   } while (*p++ == '.');
   *slot = value;
@@ -283,7 +282,7 @@ static PetscErrorCode flow_scalar_text(flow *f, char *text, size_t size, bool *i
 static PetscErrorCode flow_collection(flow *f, document_node **out)
 {
   const bool is_mapping = *f->p++ == '{';
-  const char close = is_mapping ? '}' : ']';
+  const char close      = is_mapping ? '}' : ']';
 
   PetscFunctionBegin;
   ++f->depth;
@@ -349,7 +348,7 @@ PetscErrorCode document_read_flow(document *doc, const char *text, document_mark
 static bool is_plain(const char *s)
 {
   static const char *const reserved[] = {"~", "null", "Null", "NULL", "<<", "="};
-  const size_t             n = strlen(s);
+  const size_t             n          = strlen(s);
   if (n == 0 || n > 200 || strchr(" -?:,[]{}#&*!|>'\"%@`", s[0]) || s[n - 1] == ' ' || s[n - 1] == ':') {
     const bool is_negative = n > 1 && n <= 200 && s[0] == '-' && ((s[1] >= '0' && s[1] <= '9') || s[1] == '.');
     if (!is_negative || s[n - 1] == ' ' || s[n - 1] == ':') return false;

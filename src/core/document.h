@@ -26,10 +26,10 @@ struct document_node {
 };
 
 typedef struct document document;
-PetscErrorCode       document_create(document **out);
-void                 document_destroy(document **doc);
-document_node       *document_root(const document *doc);
-void                 document_set_root(document *doc, document_node *root);
+PetscErrorCode          document_create(document **out);
+void                    document_destroy(document **doc);
+document_node          *document_root(const document *doc);
+void                    document_set_root(document *doc, document_node *root);
 /* Builders, all storage owned by the document; texts are copied. */
 PetscErrorCode document_add_node(document *doc, document_kind kind, document_mark mark, const char *text, document_node **out);
 PetscErrorCode document_append(document *doc, document_node *parent, const char *key, document_mark key_mark, document_node *child);

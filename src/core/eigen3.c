@@ -52,10 +52,8 @@ void eigen3_symmetric(const double A[9], double lambda[3], double Q[9])
     for (int k = 0; k < 3; ++k) {
       const int    p = pair[k][0], q = pair[k][1];
       const double b = fabs(B[3 * p + q]), least = fmin(fabs(B[4 * p]), fabs(B[4 * q]));
-      if (sweep > 3 && b <= 0.01 * DBL_EPSILON * least)
-        B[3 * p + q] = B[3 * q + p] = 0.0;
-      else if (b != 0.0)
-        apply_jacobi_rotation(B, Q, p, q);
+      if (sweep > 3 && b <= 0.01 * DBL_EPSILON * least) B[3 * p + q] = B[3 * q + p] = 0.0;
+      else if (b != 0.0) apply_jacobi_rotation(B, Q, p, q);
     }
   }
   for (int k = 0; k < 3; ++k) lambda[k] = ldexp(B[4 * k], exponent);

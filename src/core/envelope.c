@@ -25,8 +25,8 @@ PetscErrorCode envelope_create(int n_columns, int n_bins, envelope **out)
 {
   envelope *e;
   PetscFunctionBegin;
-  PetscCheck(n_columns > 0 && n_bins >= 2 && n_bins % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "an envelope of %d columns in %d bins",
-             n_columns, n_bins);
+  PetscCheck(n_columns > 0 && n_bins >= 2 && n_bins % 2 == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "an envelope of %d columns in %d bins", n_columns, n_bins);
   PetscCall(memory_alloc("envelope", 1, sizeof *e, &e));
   *out            = e;
   e->n_columns    = n_columns;
@@ -122,7 +122,8 @@ void envelope_curve(const envelope *e, int column, int64_t *n, double *x, double
     const double    py[2]    = {up ? b->min : b->max, up ? b->max : b->min};
     const int       n_points = isnan(b->x_min) || px[0] == px[1] ? 1 : 2;
     if (*n == 0 && !isnan(b->x_min) && px[0] != s->x_first) x[*n] = s->x_first, y[(*n)++] = s->first;
-    for (int k = 0; k < n_points; ++k) x[*n] = n_points == 1 && isnan(px[0]) ? e->x_bin[i] : px[k], y[(*n)++] = isnan(b->x_min) ? NAN : py[k];
+    for (int k = 0; k < n_points; ++k)
+      x[*n] = n_points == 1 && isnan(px[0]) ? e->x_bin[i] : px[k], y[(*n)++] = isnan(b->x_min) ? NAN : py[k];
   }
   if (*n > 0 && !isnan(s->x_last) && x[*n - 1] < s->x_last && !isnan(y[*n - 1])) x[*n] = s->x_last, y[(*n)++] = s->last;
 }

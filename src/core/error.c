@@ -27,8 +27,8 @@ static int64_t (*bytes_in_use)(void); /* see error_set_memory_counter */
 
 static void start_record(error_record *r, PetscErrorCode code, const char *message)
 {
-  r->is_set = true;
-  r->code = code;
+  r->is_set   = true;
+  r->code     = code;
   r->n_frames = 0;
   snprintf(r->message, sizeof r->message, "%s", message ? message : "");
   size_t n = strlen(r->message);
@@ -46,13 +46,13 @@ static bool is_out_of_memory(const char *function, PetscErrorType type)
   return type == PETSC_ERROR_INITIAL && function && (!strcmp(function, "PetscMallocAlign") || !strcmp(function, "PetscReallocAlign"));
 }
 
-static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
-                                  PetscErrorType type, const char *message, void *context)
+static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type,
+                                  const char *message, void *context)
 {
   char why[512];
   (void)comm, (void)context;
   if (is_out_of_memory(function, type)) {
-    code = PETSC_ERR_MEM;
+    code            = PETSC_ERR_MEM;
     char in_use[48] = "";
     if (bytes_in_use) snprintf(in_use, sizeof in_use, " with %.1f MiB in use", (double)bytes_in_use() / 1048576.0);
     snprintf(why, sizeof why, "out of memory: PETSc requested more in %s%s; use a smaller scene or a larger machine",
@@ -68,8 +68,7 @@ static PetscErrorCode catch_error(MPI_Comm comm, int line, const char *function,
     if (!first.is_set) start_record(&first, code, text);
     start_record(&last, code, text);
   }
-  if (is_start ? first.n_frames == 0 : first.code == code && last.n_frames == first.n_frames)
-    add_frame(&first, function, file, line);
+  if (is_start ? first.n_frames == 0 : first.code == code && last.n_frames == first.n_frames) add_frame(&first, function, file, line);
   add_frame(&last, function, file, line);
   return code;
 }
@@ -97,8 +96,7 @@ static exit_code exit_code_of(PetscErrorCode code, const error_record *r)
   switch ((int)code) {
   case 0: return SS_EXIT_OK;
   case PETSC_ERR_USER_INPUT:
-  case PETSC_ERR_ARG_UNKNOWN_TYPE: /* unknown name of a solver in the petsc: block */
-    return SS_EXIT_BAD_INPUT;
+  case PETSC_ERR_ARG_UNKNOWN_TYPE: /* unknown name of a solver in the petsc: block */ return SS_EXIT_BAD_INPUT;
   case PETSC_ERR_ARG_WRONG:
   case PETSC_ERR_ARG_OUTOFRANGE:
   case PETSC_ERR_ARG_INCOMP:

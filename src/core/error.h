@@ -19,6 +19,7 @@
 #endif
 
 /* Exit codes of the program: name, number, meaning. main, --help, the man page and the tests use this table. */
+/* clang-format off */
 #define EXIT_CODE_TABLE(X)                                                                                          \
   X(EXIT_OK, 0, "success")                                                                                         \
   X(EXIT_BUG, 1, "an internal error: please report it with the message")                                           \
@@ -28,6 +29,7 @@
   X(EXIT_DIFFERENT, 5, "diff: the two checkpoints differ")                                                          \
   X(EXIT_NOT_CONVERGED, 6, "friction: a solver did not reach the tolerance; its last iterate is written")            \
   X(EXIT_REQUEUE, 75, "stopped by a signal or a time limit, after writing a checkpoint: run `stickslip resume`, or requeue the job")
+/* clang-format on */
 typedef enum {
 #define X(name, number, text) SS_##name = number,
   EXIT_CODE_TABLE(X)
@@ -36,15 +38,14 @@ typedef enum {
 
 /* Enabled in the debug, asan and tsan profiles (-DSS_CHECKS): a programming error stops the program with its position and expression. */
 #ifdef SS_CHECKS
-#define SS_ASSERT(condition)                                                                   \
-  do {                                                                                         \
-    if (!(condition)) error_assertion_failed(#condition, __FILE__, __LINE__, __func__);       \
+#define SS_ASSERT(condition)                                                                                                               \
+  do {                                                                                                                                     \
+    if (!(condition)) error_assertion_failed(#condition, __FILE__, __LINE__, __func__);                                                    \
   } while (0)
 #else
 #define SS_ASSERT(condition) ((void)sizeof(condition))
 #endif
-void error_assertion_failed(const char *condition, const char *file, int line, const char *function)
-    __attribute__((noreturn));
+void error_assertion_failed(const char *condition, const char *file, int line, const char *function) __attribute__((noreturn));
 
 /* Replace PETSc's error printer: the first message and the stack frames are stored in a fixed buffer, nothing is printed. Call once after
  * PetscInitialize. */

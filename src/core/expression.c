@@ -6,6 +6,7 @@
 #include "core/key_text.h"
 #include "core/memory.h"
 
+/* clang-format off */
 #define FUNCTION_TABLE(X)                                                                                                   \
   X(sin, 1) X(cos, 1) X(tan, 1) X(asin, 1) X(acos, 1) X(atan, 1) X(sqrt, 1) X(exp, 1) X(log, 1) X(abs, 1) X(floor, 1) X(ceil, 1) \
   X(atan2, 2) X(min, 2) X(max, 2) X(pow, 2)
@@ -17,6 +18,7 @@ typedef enum {
   FUNCTION_TABLE(X)
 #undef X
 } operation;
+/* clang-format on */
 
 typedef struct {
   operation op;
@@ -28,7 +30,7 @@ struct expression {
   int          n, capacity;
   instruction *code; /* postfix */
   int          n_rows;
-  double      *row;  /* [n_rows][2] of a table: argument, value; NULL: none */
+  double      *row; /* [n_rows][2] of a table: argument, value; NULL: none */
 };
 
 /* --- parsing --------------------------------------------------------------------------------------------------------- */
@@ -122,10 +124,10 @@ static void parse_name(parser *p)
   }
   while (is_letter(*p->at) || is_digit(*p->at)) ++p->at;
   n = (size_t)(p->at - start);
-#define X(name, count)                                                  \
-  if (n == strlen(#name) && strncmp(#name, start, n) == 0) {            \
-    parse_call(p, OP_##name, count);                                    \
-    return;                                                             \
+#define X(name, count)                                                                                                                     \
+  if (n == strlen(#name) && strncmp(#name, start, n) == 0) {                                                                               \
+    parse_call(p, OP_##name, count);                                                                                                       \
+    return;                                                                                                                                \
   }
   FUNCTION_TABLE(X)
 #undef X
@@ -204,7 +206,8 @@ static void parse_comparison(parser *p)
   static const struct {
     const char *token;
     operation   op;
-  } comparisons[] = {{"<=", OP_LESS_EQUAL}, {">=", OP_GREATER_EQUAL}, {"==", OP_EQUAL}, {"!=", OP_NOT_EQUAL}, {"<", OP_LESS}, {">", OP_GREATER}};
+  } comparisons[] = {{"<=", OP_LESS_EQUAL}, {">=", OP_GREATER_EQUAL}, {"==", OP_EQUAL},
+                     {"!=", OP_NOT_EQUAL},  {"<", OP_LESS},           {">", OP_GREATER}};
   parse_sum(p);
   for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons && !p->problem; ++i)
     if (accept_token(p, comparisons[i].token)) {
@@ -290,7 +293,8 @@ static int n_operands(operation op)
   case OP_TABLE:
   case OP_NEGATE: return 1;
   case OP_SELECT: return 3;
-#define X(name, n) case OP_##name: return n;
+#define X(name, n)                                                                                                                         \
+  case OP_##name: return n;
     FUNCTION_TABLE(X)
 #undef X
   default: return 2;
@@ -340,9 +344,7 @@ static dual expression_run(const expression *e, const double *vars, int var)
       --top;
       stack[top - 1] = apply_two(c->op, stack[top - 1], stack[top]);
       break;
-    default:
-      top -= 2;
-      stack[top - 1] = stack[top - 1].v != 0.0 ? stack[top] : stack[top + 1];
+    default: top -= 2; stack[top - 1] = stack[top - 1].v != 0.0 ? stack[top] : stack[top + 1];
     }
   }
   return stack[0]; /* cppcheck-suppress uninitvar */

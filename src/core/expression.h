@@ -21,11 +21,11 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
  * the last row. At a row the derivative is that of the segment which ends there. */
 PetscErrorCode expression_create_table(int n_rows, const double *row, expression **out);
 /* Whether variable `var` occurs in the expression. */
-bool           expression_uses(const expression *e, int var);
-void           expression_destroy(expression **e);
+bool expression_uses(const expression *e, int var);
+void expression_destroy(expression **e);
 /* Copy the name at character `place` of the text to `word`, for messages; "" if there is none. */
-void           expression_word(const char *text, int place, size_t size, char *word);
-double         expression_value(const expression *e, const double *vars);
+void   expression_word(const char *text, int place, size_t size, char *word);
+double expression_value(const expression *e, const double *vars);
 /* Derivative with respect to variable `var`, by dual numbers; *value is the value. Comparisons, floor and ceil have derivative 0. */
-double         expression_derivative(const expression *e, const double *vars, int var, double *value);
+double expression_derivative(const expression *e, const double *vars, int var, double *value);
 #endif

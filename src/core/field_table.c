@@ -16,7 +16,7 @@ size_t field_type_size(field_type type)
   case FIELD_I64:
   case FIELD_U64: return 8;
   case FIELD_I32: return 4;
-  case FIELD_U8:  return 1;
+  case FIELD_U8: return 1;
   }
   return 0;
 }
@@ -54,8 +54,8 @@ static PetscErrorCode name_check(const char *what, const char *name, size_t room
   const char *part = name;
 
   PetscFunctionBegin;
-  PetscCheck(name && name[0] && strlen(name) < room, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%s name \"%s\" must have 1 to %d characters", what, name ? name : "(null)", (int)room - 1);
+  PetscCheck(name && name[0] && strlen(name) < room, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "%s name \"%s\" must have 1 to %d characters",
+             what, name ? name : "(null)", (int)room - 1);
   for (const char *c = name;; ++c) {
     if (*c && *c != '/') {
       PetscCheck(isprint((unsigned char)*c) && !strchr("<>&\"'\\", *c), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
@@ -63,8 +63,8 @@ static PetscErrorCode name_check(const char *what, const char *name, size_t room
       continue;
     }
     const size_t length = (size_t)(c - part);
-    PetscCheck(length > 0 && !(part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.'))), PETSC_COMM_SELF,
-               PETSC_ERR_ARG_WRONG, "%s name \"%s\" has an empty part, or one of dots", what, name);
+    PetscCheck(length > 0 && !(part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.'))), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
+               "%s name \"%s\" has an empty part, or one of dots", what, name);
     if (!*c) break;
     PetscCheck(may_nest, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s name \"%s\" must not contain a slash", what, name);
     part = c + 1;
@@ -72,8 +72,8 @@ static PetscErrorCode name_check(const char *what, const char *name, size_t room
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows,
-                                     void *context, field_group **out)
+PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows, void *context,
+                                     field_group **out)
 {
   field_group *group = NULL;
 
@@ -81,8 +81,7 @@ PetscErrorCode field_table_add_group(field_table *table, const char *name, field
   if (out) *out = NULL;
   PetscCall(name_check("group", name, sizeof group->name, true));
   PetscCheck(n_rows, PETSC_COMM_SELF, PETSC_ERR_ARG_NULL, "group \"%s\" has no row count", name);
-  PetscCheck(!field_table_find_group(table, name), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "group \"%s\" is registered twice", name);
+  PetscCheck(!field_table_find_group(table, name), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "group \"%s\" is registered twice", name);
   if (table->n_groups == table->capacity) {
     const int capacity = table->capacity ? 2 * table->capacity : 8;
     PetscCall(memory_resize("field table", capacity, sizeof *table->groups, &table->groups));
@@ -90,29 +89,28 @@ PetscErrorCode field_table_add_group(field_table *table, const char *name, field
   }
   PetscCall(memory_alloc("field group", 1, sizeof *group, &group));
   strcpy(group->name, name);
-  group->geometry = geometry;
-  group->n_rows   = n_rows;
-  group->context  = context;
+  group->geometry                  = geometry;
+  group->n_rows                    = n_rows;
+  group->context                   = context;
   table->groups[table->n_groups++] = group;
   if (out) *out = group;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Append a checked field whose addresses the caller fills in; it counts only once *out is complete. */
-static PetscErrorCode field_append(field_group *group, const char *name, const char *unit, field_type type,
-                                   int n_components, int flags, const char *help, field **out)
+static PetscErrorCode field_append(field_group *group, const char *name, const char *unit, field_type type, int n_components, int flags,
+                                   const char *help, field **out)
 {
   PetscFunctionBegin;
-  PetscCall(name_check("field", name, sizeof (*out)->name, false));
+  PetscCall(name_check("field", name, sizeof(*out)->name, false));
   PetscCheck(n_components >= 1 && n_components <= FIELD_MAX_COMPONENTS, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "field \"%s/%s\" has %d components; 1 to %d are possible", group->name, name, n_components,
-             FIELD_MAX_COMPONENTS);
-  PetscCheck(field_type_size(type), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "field \"%s/%s\" has unknown type %d",
-             group->name, name, (int)type);
+             "field \"%s/%s\" has %d components; 1 to %d are possible", group->name, name, n_components, FIELD_MAX_COMPONENTS);
+  PetscCheck(field_type_size(type), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "field \"%s/%s\" has unknown type %d", group->name, name,
+             (int)type);
   PetscCheck(!(flags & FIELD_DERIVED) || !(flags & FIELD_CHECKPOINT), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
              "field \"%s/%s\" is both derived and state", group->name, name);
-  PetscCheck(!field_group_find(group, name), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
-             "field \"%s/%s\" is registered twice", group->name, name);
+  PetscCheck(!field_group_find(group, name), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "field \"%s/%s\" is registered twice", group->name,
+             name);
   PetscCall(memory_resize("field group", group->n_fields + 1, sizeof *group->fields, &group->fields));
   field *f = &group->fields[group->n_fields];
   memset(f, 0, sizeof *f);
@@ -141,8 +139,8 @@ PetscErrorCode field_table_add(field_table *table, field_group *group, const cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode field_table_add_soa(field_table *table, field_group *group, const char *name, const char *unit,
-                                   field_type type, int n_components, void *arrays, int flags, const char *help)
+PetscErrorCode field_table_add_soa(field_table *table, field_group *group, const char *name, const char *unit, field_type type,
+                                   int n_components, void *arrays, int flags, const char *help)
 {
   field *f = NULL;
 
@@ -158,10 +156,7 @@ PetscErrorCode field_table_add_soa(field_table *table, field_group *group, const
 
 int field_table_n_groups(const field_table *table) { return table->n_groups; }
 
-field_group *field_table_group(const field_table *table, int i)
-{
-  return i >= 0 && i < table->n_groups ? table->groups[i] : NULL;
-}
+field_group *field_table_group(const field_table *table, int i) { return i >= 0 && i < table->n_groups ? table->groups[i] : NULL; }
 
 field_group *field_table_find_group(const field_table *table, const char *name)
 {

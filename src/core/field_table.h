@@ -20,9 +20,9 @@ typedef struct {
   const char *unit;     /* "m"; "1" for none */
   const char *help;
   field_type  type;
-  int         n_components;                /* 1 scalar, 3 vector, 9 row-major matrix, ... */
+  int         n_components;                    /* 1 scalar, 3 vector, 9 row-major matrix, ... */
   void      **component[FIELD_MAX_COMPONENTS]; /* address of the pointer to each component's first entry (arrays may move) */
-  int         stride;                      /* entries from one row to the next: 1 for SoA, n_components interleaved */
+  int         stride;                          /* entries from one row to the next: 1 for SoA, n_components interleaved */
   int         flags;
 } field;
 
@@ -36,25 +36,25 @@ typedef struct field_group field_group;
 struct field_group {
   char           name[96]; /* "bodies/bed"; becomes the HDF5 group */
   field_geometry geometry;
-  const int64_t *n_rows;   /* owned by the module */
+  const int64_t *n_rows;                                   /* owned by the module */
   PetscErrorCode (*resize)(void *context, int64_t n_rows); /* called before a restore with another row count; NULL: the count is fixed */
   PetscErrorCode (*refresh)(void *context);                /* recomputes FIELD_DERIVED arrays; NULL: none */
   PetscErrorCode (*restored)(void *context);               /* called after a restore, to rebuild derived data; NULL: none */
   void          *context;
-  const int32_t *triangles;   /* FIELD_GROUP_SURFACE: [n_triangles][3], borrowed */
+  const int32_t *triangles; /* FIELD_GROUP_SURFACE: [n_triangles][3], borrowed */
   int64_t        n_triangles;
-  const int32_t *segments;    /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; consecutive along each fibre */
+  const int32_t *segments; /* FIELD_GROUP_FIBRES: [n_segments][2], borrowed; consecutive along each fibre */
   int64_t        n_segments;
   int            n_fields;
   field         *fields;
 };
 
 typedef struct field_table field_table;
-PetscErrorCode field_table_create(field_table **out);
-void           field_table_destroy(field_table **table);
+PetscErrorCode             field_table_create(field_table **out);
+void                       field_table_destroy(field_table **table);
 /* Add a group, owned by the table. The returned pointer stays valid; the caller sets the callbacks through it. */
-PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows,
-                                     void *context, field_group **out);
+PetscErrorCode field_table_add_group(field_table *table, const char *name, field_geometry geometry, const int64_t *n_rows, void *context,
+                                     field_group **out);
 /* Add an interleaved array [n][n_components] at *array_address. `unit` and `help` are borrowed for the lifetime of the table (string literals).
  * This function and field_table_add_soa reject a name that exists already, or that cannot be stored in a file. */
 PetscErrorCode field_table_add(field_table *table, field_group *group, const char *name, const char *unit, field_type type,
@@ -68,11 +68,11 @@ field_group   *field_table_find_group(const field_table *table, const char *name
 const field   *field_group_find(const field_group *group, const char *name);
 size_t         field_type_size(field_type type);
 /* Current address of the first entry of component k; the entry of row i is i * stride entries behind it. NULL while unallocated. */
-void          *field_component(const field *f, int k);
+void *field_component(const field *f, int k);
 
 /* Copy in memory of all checkpoint fields, used to roll a failed step back. */
 typedef struct field_snapshot field_snapshot;
-PetscErrorCode field_snapshot_create(field_snapshot **out);
+PetscErrorCode                field_snapshot_create(field_snapshot **out);
 /* Copy the state. The buffer is reused by the next call. */
 PetscErrorCode field_snapshot_take(field_snapshot *s, const field_table *table);
 /* Restore the state: resize groups whose row count has changed, copy the fields, call restored() of each group. */

@@ -150,7 +150,8 @@ void key_condition_words(const key_condition *condition, char *out, size_t size)
   out[0]             = 0;
   if (!key) return;
   size_t n = 0;
-  for (const char *c = from + is_not; *c && n + 5 < sizeof values; ++c) n += (size_t)snprintf(values + n, sizeof values - n, *c == ' ' ? " or%c" : "%c", *c);
+  for (const char *c = from + is_not; *c && n + 5 < sizeof values; ++c)
+    n += (size_t)snprintf(values + n, sizeof values - n, *c == ' ' ? " or%c" : "%c", *c);
   key += *key == '/' || *key == '^';
   if (!strcmp(values, "none")) (void)snprintf(out, size, "; %s with %s", is_not ? "only" : "not", key);
   else (void)snprintf(out, size, "; %s with %s: %s", is_not ? "not" : "only", key, values);
@@ -218,9 +219,9 @@ PetscErrorCode key_spec_expand(const key_spec *spec, document *owner, const docu
 enum { MAX_SUGGESTIONS = 200 }; /* after this many errors no similar names are searched, which limits the time for malicious input */
 
 typedef struct {
-  document    *doc;
-  diagnostics *d; /* NULL: quiet */
-  int          depth;
+  document            *doc;
+  diagnostics         *d; /* NULL: quiet */
+  int                  depth;
   const document_node *root;    /* of the conditions of keys */
   const key_rename    *renames; /* NULL: none */
 } reader;
@@ -229,8 +230,8 @@ typedef struct {
 typedef struct key_path key_path;
 struct key_path {
   const key_path *up;
-  const char *key; /* NULL: an entry of a list */
-  int         index;
+  const char     *key; /* NULL: an entry of a list */
+  int             index;
 };
 
 static PetscErrorCode read_table(reader *r, const key_table *table, const document_node *node, const key_path *at, int *variant,
@@ -241,7 +242,8 @@ static size_t path_words(const key_path *p, char *out, size_t size)
 {
   const size_t n = p->up ? path_words(p->up, out, size) : 0;
   if (n + 1 >= size) return n;
-  const int more = p->key ? snprintf(out + n, size - n, "%s%.100s", n && *p->key ? "." : "", p->key) : snprintf(out + n, size - n, "[%d]", p->index);
+  const int more =
+      p->key ? snprintf(out + n, size - n, "%s%.100s", n && *p->key ? "." : "", p->key) : snprintf(out + n, size - n, "[%d]", p->index);
   return more < 0 ? n : n + (size_t)more < size ? n + (size_t)more : size - 1;
 }
 
@@ -307,8 +309,8 @@ static void expected(reader *r, const key_spec *spec, const document_node *node,
 /* Read one number, of a scalar key or an entry of a list of numbers. */
 static bool read_number(reader *r, const key_spec *spec, const document_node *node, const key_path *at, double *real, int64_t *whole)
 {
-  key_spec         one = *spec;
-  char             words[KEY_WORDS], hint[120];
+  key_spec        one = *spec;
+  char            words[KEY_WORDS], hint[120];
   key_text_status verdict;
 
   one.type = spec->type == KEY_REALS ? KEY_REAL : spec->type;
@@ -345,7 +347,8 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
 
 static bool read_bool(reader *r, const key_spec *spec, const document_node *node, const key_path *at, bool *out)
 {
-  static const char *const like_true[] = {"yes", "on", "True", "TRUE", "y", "1"}, *const like_false[] = {"no", "off", "False", "FALSE", "n", "0"};
+  static const char *const like_true[] = {"yes", "on", "True", "TRUE", "y", "1"}, *const like_false[] = {"no",    "off", "False",
+                                                                                                         "FALSE", "n",   "0"};
   if (node->kind == DOCUMENT_SCALAR && !node->is_quoted) {
     *out = !strcmp(node->text, "true");
     if (*out || !strcmp(node->text, "false")) return true;
@@ -458,10 +461,10 @@ static PetscErrorCode read_list(reader *r, const key_spec *spec, const document_
     if (spec->table) PetscCall(read_table(r, spec->table, NULL, at, &list->item[i].variant, &list->item[i].value));
   }
   for (int i = 0; i < node->n; ++i) {
-    key_item  *item = &list->item[i];
+    key_item      *item = &list->item[i];
     const key_path here = {at, spec->type == KEY_NAMED ? node->key[i] : NULL, i};
-    item->node      = node->value[i];
-    item->name      = here.key;
+    item->node          = node->value[i];
+    item->name          = here.key;
     if (spec->type == KEY_STRINGS) {
       const char *text = "";
       (void)read_text(r, spec, node->value[i], &here, &text);
@@ -477,7 +480,7 @@ static PetscErrorCode read_list(reader *r, const key_spec *spec, const document_
 
 static PetscErrorCode read_member_table(reader *r, const key_spec *spec, const document_node *node, const key_path *at, void *member)
 {
-  const void *value = NULL;
+  const void *value   = NULL;
   int         variant = 0;
 
   PetscFunctionBegin;
@@ -489,7 +492,7 @@ static PetscErrorCode read_member_table(reader *r, const key_spec *spec, const d
 
 static PetscErrorCode read_keys(reader *r, const key_table *whole, int variant, const key_table *table, const document_node *node,
                                 const key_path *at, char *base);
-static void check_unknown(reader *r, const key_table *table, int variant, const document_node *node, const key_path *at);
+static void           check_unknown(reader *r, const key_table *table, int variant, const document_node *node, const key_path *at);
 
 static PetscErrorCode read_part(reader *r, const key_spec *spec, const document_node *node, const key_path *at, char *base, bool *ok)
 {
@@ -601,7 +604,7 @@ static PetscErrorCode read_keys(reader *r, const key_table *whole, int variant, 
   PetscFunctionBegin;
   for (const key_spec *k = table->keys; k && k->name; ++k) {
     const document_node *value  = document_find(node, k->name);
-    const key_path           here   = {at, k->name, 0};
+    const key_path       here   = {at, k->name, 0};
     void                *member = base + k->offset;
     bool                 ok     = false;
     if (value) PetscCall(read_value(r, k, value, &here, member, &ok));
@@ -622,16 +625,16 @@ static PetscErrorCode read_keys(reader *r, const key_table *whole, int variant, 
 
 static PetscErrorCode read_one_of(reader *r, const key_table *table, const document_node *node, const key_path *at, char *base)
 {
-  const char     *names[KEY_MAX_NAMES], *given = NULL;
-  const int       n = key_table_names(table, -1, names);
-  char            words[KEY_WORDS];
+  const char *names[KEY_MAX_NAMES], *given = NULL;
+  const int   n = key_table_names(table, -1, names);
+  char        words[KEY_WORDS];
 
   PetscFunctionBegin;
   key_words_join(words, sizeof words, n, names, " or ");
   for (const key_spec *k = table->keys; k->name; ++k) PetscCall(fill_absent(r, k, false, at, base + k->offset));
   for (int i = 0; node && i < node->n; ++i) {
-    const key_spec *k = key_table_find(table, node->key[i]);
-    const key_path      here = {at, node->key[i], 0};
+    const key_spec *k    = key_table_find(table, node->key[i]);
+    const key_path  here = {at, node->key[i], 0};
     bool            ok;
     if (!k) continue;
     if (given) {
@@ -652,12 +655,13 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
   const char *names[KEY_MAX_NAMES];
   const int   n = key_table_names(table, variant, names);
   for (int i = 0; node && i < node->n; ++i) {
-    const char *key = node->key[i], *owner = NULL;
-    const key_path  here = {at, key, 0};
-    bool        is_known = false;
+    const char    *key = node->key[i], *owner = NULL;
+    const key_path here     = {at, key, 0};
+    bool           is_known = false;
     for (int k = 0; k < n && !is_known; ++k) is_known = !strcmp(names[k], key);
     if (is_known) continue;
-    for (int v = 0; v < key_table_n_variants(table) && !owner; ++v) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): counted variants exist */
+    for (int v = 0; v < key_table_n_variants(table) && !owner;
+         ++v) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): counted variants exist */
       if (key_table_find(table->variants[v].table, key)) owner = table->variants[v].name;
     const bool        is_searched = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS;
     const key_rename *rename      = is_searched ? find_rename(r, &here, NULL) : NULL;
@@ -665,8 +669,8 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     if (rename && rename->now) complain(r, node->key_mark[i], &here, "is now %s", rename->now);
     else if (rename) complain(r, node->key_mark[i], &here, "has been removed: %s; remove it", rename->reason);
     else if (owner)
-      complain(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key,
-               table->variants[variant].name, table->variant_key, owner);
+      complain(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key, table->variants[variant].name,
+               table->variant_key, owner);
     else if (nearest) complain(r, node->key_mark[i], &here, "unknown key; did you mean \"%s\"?", nearest);
     else if (n <= 12) {
       char words[KEY_WORDS];
@@ -683,7 +687,7 @@ static int pick_variant(reader *r, const key_table *table, const document_node *
   const int            n = key_table_n_variants(table), exact = key_table_variant(table, node);
   const char          *names[KEY_MAX_NAMES];
   char                 words[KEY_WORDS];
-  const key_path           here = {at, table->variant_key, 0};
+  const key_path       here = {at, table->variant_key, 0};
 
   if (exact >= 0 || !node) return exact;
   for (int i = 0; i < n; ++i) names[i] = table->variants[i].name;
@@ -704,8 +708,8 @@ static int pick_variant(reader *r, const key_table *table, const document_node *
 static PetscErrorCode read_table(reader *r, const key_table *table, const document_node *node, const key_path *at, int *variant,
                                  const void **out)
 {
-  diagnostics *const d = r->d;
-  const key_table   *extra = NULL;
+  diagnostics *const d      = r->d;
+  const key_table   *extra  = NULL;
   int                picked = -1;
   char              *base;
 
@@ -746,9 +750,9 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
 PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *where, diagnostics *d,
                               const void **out)
 {
-  reader     r    = {.doc = owner, .d = d, .renames = table->renames};
+  reader         r    = {.doc = owner, .d = d, .renames = table->renames};
   const key_path root = {NULL, where ? where : "", 0};
-  int        variant;
+  int            variant;
 
   PetscFunctionBegin;
   PetscCall(read_table(&r, table, mapping, &root, &variant, out));
@@ -867,9 +871,9 @@ bool key_condition_is_met(const key_condition *condition, const document_node *r
 {
   const char          *values = strcmp(condition->values, "*") ? condition->values : "!none";
   const bool           is_not = *values == '!', is_absolute = *condition->key == '/';
-  const document_node *node   = is_absolute ? root : mapping;
-  const char          *path   = condition->key + is_absolute;
-  *value                      = NULL;
+  const document_node *node = is_absolute ? root : mapping;
+  const char          *path = condition->key + is_absolute;
+  *value                    = NULL;
   for (; node; ++path) {
     char         name[64];
     const size_t n = strcspn(path, ".");
@@ -889,7 +893,8 @@ bool key_condition_is_met(const key_condition *condition, const document_node *r
   return is_listed(values + is_not, *value ? *value : "none") != is_not;
 }
 
-static void check_effects(reader *r, const key_table *table, const document_node *given, document_node *node, const document_node *around, const key_path *at);
+static void check_effects(reader *r, const key_table *table, const document_node *given, document_node *node, const document_node *around,
+                          const key_path *at);
 
 /* The entry of `given` that corresponds to entry i of `node`; NULL: none, for example because `given` is written in short form. */
 static const document_node *given_entry(const document_node *given, const document_node *node, int i)
@@ -913,8 +918,8 @@ static void complain_of_effect(reader *r, const key_condition *c, const char *va
   else complain(r, mark, at, "has no effect when %s is %s; remove it", other, value);
 }
 
-static void check_effects_of_keys(reader *r, const key_spec *keys, const document_node *given, document_node *node, const document_node *around,
-                                  const key_path *at)
+static void check_effects_of_keys(reader *r, const key_spec *keys, const document_node *given, document_node *node,
+                                  const document_node *around, const key_path *at)
 {
   bool is_void[KEY_MAX_NAMES] = {false};
   for (const key_spec *k = keys; k && k->name; ++k) {
@@ -925,9 +930,10 @@ static void check_effects_of_keys(reader *r, const key_spec *keys, const documen
     document_node       *value   = node->value[i];
     const document_node *written = given_entry(given, node, i);
     const char          *other;
-    const bool          is_around   = k->only_if.key && *k->only_if.key == '^';
-    const key_condition condition   = {is_around ? k->only_if.key + 1 : k->only_if.key, k->only_if.values};
-    const bool          needs_given = k->only_if.key && !strcmp(k->only_if.values, "*"); /* then the default stays: it belongs to that of the other key */
+    const bool           is_around = k->only_if.key && *k->only_if.key == '^';
+    const key_condition  condition = {is_around ? k->only_if.key + 1 : k->only_if.key, k->only_if.values};
+    const bool           needs_given =
+        k->only_if.key && !strcmp(k->only_if.values, "*"); /* then the default stays: it belongs to that of the other key */
     if (k->only_if.key && !key_condition_is_met(&condition, r->root, is_around ? around : needs_given ? given : node, &other)) {
       if (written) complain_of_effect(r, &k->only_if, other, written->mark, &here);
       is_void[k - keys] = !needs_given;
@@ -945,7 +951,8 @@ static void check_effects_of_keys(reader *r, const key_spec *keys, const documen
       if (!strcmp(node->key[i], k->name)) document_remove(node, i);
 }
 
-static void check_effects(reader *r, const key_table *table, const document_node *given, document_node *node, const document_node *around, const key_path *at)
+static void check_effects(reader *r, const key_table *table, const document_node *given, document_node *node, const document_node *around,
+                          const key_path *at)
 {
   if (node->kind != DOCUMENT_MAPPING || r->depth >= KEY_MAX_DEPTH) return;
   const int variant = key_table_variant(table, node);
@@ -1067,7 +1074,8 @@ static PetscErrorCode write_list(const key_spec *spec, document *doc, const key_
 }
 
 /* *out NULL: absent. */
-static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, document *doc, const void *member, int depth, document_node **out)
+static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, document *doc, const void *member, int depth,
+                                   document_node **out)
 {
   PetscFunctionBegin;
   *out = NULL;
@@ -1258,7 +1266,8 @@ static PetscErrorCode compare_entries(comparison *c, const key_spec *k, const do
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode compare_key(comparison *c, const key_spec *k, const document_node *before, const document_node *after, bool may_change)
+static PetscErrorCode compare_key(comparison *c, const key_spec *k, const document_node *before, const document_node *after,
+                                  bool may_change)
 {
   PetscFunctionBegin;
   const bool   is_list = k->type == KEY_LIST || k->type == KEY_NAMED;
@@ -1291,7 +1300,8 @@ static PetscErrorCode compare_tables(comparison *c, const key_table *table, cons
 {
   PetscFunctionBegin;
   const int variant = key_table_variant(table, after);
-  if (before->kind != DOCUMENT_MAPPING || after->kind != DOCUMENT_MAPPING || c->depth >= KEY_MAX_DEPTH || variant != key_table_variant(table, before)) {
+  if (before->kind != DOCUMENT_MAPPING || after->kind != DOCUMENT_MAPPING || c->depth >= KEY_MAX_DEPTH ||
+      variant != key_table_variant(table, before)) {
     if (!key_table_same(before, after)) PetscCall(report_difference(c, before, after, may_change));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -1302,8 +1312,8 @@ static PetscErrorCode compare_tables(comparison *c, const key_table *table, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after, key_difference_visit visit,
-                                 void *context)
+PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after,
+                                 key_difference_visit visit, void *context)
 {
   PetscFunctionBegin;
   comparison c = {.visit = visit, .context = context};
@@ -1321,11 +1331,13 @@ typedef struct {
 
 static void check_table(check *c, const key_table *table);
 
+/* clang-format off */
 static const size_t SIZE_OF[] = {
   [KEY_BOOL] = sizeof(bool), [KEY_INT] = sizeof(int64_t), [KEY_REAL] = sizeof(double), [KEY_STRING] = sizeof(char *),
   [KEY_ENUM] = sizeof(int), [KEY_REALS] = sizeof(double), [KEY_TABLE] = sizeof(void *), [KEY_NAMED] = sizeof(key_list),
   [KEY_LIST] = sizeof(key_list), [KEY_TREE] = sizeof(void *), [KEY_STRINGS] = sizeof(key_list), [KEY_PATH] = sizeof(char *), [KEY_PART] = 0,
 };
+/* clang-format on */
 
 /* Whether the table has a key at this dotted path. */
 static bool has_path(const key_table *table, const char *path)
@@ -1340,8 +1352,9 @@ static bool has_path(const key_table *table, const char *path)
 static void check_key(check *c, const key_table *table, const key_spec *k, size_t size)
 {
   const document_mark none = {0};
-  const bool          has_table = k->type == KEY_TABLE || k->type == KEY_PART || k->type == KEY_NAMED || k->type == KEY_LIST || (k->type == KEY_TREE && k->table);
-  size_t              bytes = k->type == KEY_REALS ? SIZE_OF[k->type] * (size_t)k->count : SIZE_OF[k->type];
+  const bool          has_table =
+      k->type == KEY_TABLE || k->type == KEY_PART || k->type == KEY_NAMED || k->type == KEY_LIST || (k->type == KEY_TREE && k->table);
+  size_t bytes = k->type == KEY_REALS ? SIZE_OF[k->type] * (size_t)k->count : SIZE_OF[k->type];
   if (k->type == KEY_TABLE && k->table && k->table->variant_key) bytes = sizeof(key_item);
 #define SAY(text) diagnostics_add(c->d, none, k->name, "key of table %s: " text, table->name)
   if (has_table != (k->table != NULL)) SAY("has a table although its type has none, or no table although its type needs one");
@@ -1355,7 +1368,8 @@ static void check_key(check *c, const key_table *table, const key_spec *k, size_
   if (k->fallback && k->is_optional) SAY("is optional and has a default");
   for (const key_spec *other = table->keys; other != k; ++other)
     if (!strcmp(other->name, k->name)) SAY("is declared twice");
-  if (k->only_if.key && !strchr("/^", *k->only_if.key) && !has_path(table, k->only_if.key)) SAY("has a condition on a key that does not exist");
+  if (k->only_if.key && !strchr("/^", *k->only_if.key) && !has_path(table, k->only_if.key))
+    SAY("has a condition on a key that does not exist");
 #undef SAY
   if (k->table) check_table(c, k->table);
 }

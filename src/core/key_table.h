@@ -25,18 +25,22 @@
 #include "core/diagnostics.h"
 #include <stddef.h>
 
+/* clang-format off */
 typedef enum {
   KEY_BOOL, KEY_INT, KEY_REAL, KEY_STRING, KEY_ENUM, KEY_REALS, KEY_TABLE, KEY_NAMED, KEY_LIST, KEY_TREE, KEY_STRINGS, KEY_PATH, KEY_PART
 } key_type;
+/* clang-format on */
 
 typedef struct key_table key_table;
 #define KEY_INT_ABSENT INT64_MIN
 
 /* The values of another key for which a key has an effect. */
 typedef struct {
-  const char *key;    /* dotted path from the mapping that contains the key; with a leading ^ from the mapping around it, with a leading / from the
+  const char
+      *key; /* dotted path from the mapping that contains the key; with a leading ^ from the mapping around it, with a leading / from the
                        * root; * is every entry of a mapping. NULL: no condition */
-  const char *values; /* separated by spaces, one of which the other key must have; with a leading !, it must have none of them. "none": not given. "*": the job
+  const char *
+      values; /* separated by spaces, one of which the other key must have; with a leading !, it must have none of them. "none": not given. "*": the job
                        * itself must contain the other key, even with its default */
 } key_condition;
 
@@ -44,21 +48,21 @@ typedef struct {
 typedef struct {
   const char        *name;
   key_type           type;
-  size_t             offset;    /* offsetof(T, member) */
-  const char        *unit;      /* SI text such as "m/s"; NULL or "" for none. A non-SI key has it in its name */
-  const char        *fallback;  /* default, as YAML text ("0.5", "[0, 0, -9.81]", "quadratic"); NULL: required, unless: */
+  size_t             offset;      /* offsetof(T, member) */
+  const char        *unit;        /* SI text such as "m/s"; NULL or "" for none. A non-SI key has it in its name */
+  const char        *fallback;    /* default, as YAML text ("0.5", "[0, 0, -9.81]", "quadratic"); NULL: required, unless: */
   bool               is_optional; /* may be absent without default: NULL pointer, empty list, NaN for KEY_REAL(S) */
   bool               is_input;    /* KEY_PATH: must name a file that can be read, checked with the job */
-  double             min, max;  /* inclusive range for numbers; both 0: no limit. Use -INFINITY/INFINITY for one-sided.
+  double             min, max;    /* inclusive range for numbers; both 0: no limit. Use -INFINITY/INFINITY for one-sided.
                                    KEY_LIST, KEY_NAMED, KEY_STRINGS: range of the number of entries */
-  bool               is_open;   /* the bounds themselves are excluded, e.g. min = 0 means > 0 */
-  const char *const *choices;   /* KEY_ENUM: NULL-terminated; KEY_STRINGS: if given, entries must be among them */
+  bool               is_open;     /* the bounds themselves are excluded, e.g. min = 0 means > 0 */
+  const char *const *choices;     /* KEY_ENUM: NULL-terminated; KEY_STRINGS: if given, entries must be among them */
   const char *const *choice_help; /* KEY_ENUM: one line per choice, for the manual; NULL: none */
-  int                count;     /* KEY_REALS: length; KEY_STRINGS, KEY_LIST: required length if not 0 */
-  const key_table   *table;     /* KEY_TABLE, KEY_NAMED, KEY_LIST; KEY_TREE: only for manual and schema */
-  const char        *help;      /* one line, no full stop at the end */
-  bool               may_change; /* this key and all below it may differ when a run is resumed, see key_table_compare */
-  key_condition      only_if;   /* otherwise the key has no effect, see key_table_check_conditions */
+  int                count;       /* KEY_REALS: length; KEY_STRINGS, KEY_LIST: required length if not 0 */
+  const key_table   *table;       /* KEY_TABLE, KEY_NAMED, KEY_LIST; KEY_TREE: only for manual and schema */
+  const char        *help;        /* one line, no full stop at the end */
+  bool               may_change;  /* this key and all below it may differ when a run is resumed, see key_table_compare */
+  key_condition      only_if;     /* otherwise the key has no effect, see key_table_check_conditions */
 } key_spec;
 
 typedef struct {
@@ -68,22 +72,23 @@ typedef struct {
 
 /* An earlier name of a key or of one of its values, for the error message. */
 typedef struct {
-  const char *old;    /* "contact.pairs.touch", without indices; * is any name: "bodies.*.start.held"; "solver.hybrid.holds=all" is a value. NULL: end */
+  const char *
+      old; /* "contact.pairs.touch", without indices; * is any name: "bodies.*.start.held"; "solver.hybrid.holds=all" is a value. NULL: end */
   const char *now;    /* new path or value; NULL: removed */
   const char *reason; /* of a removed key: what the program always does */
 } key_rename;
 
 struct key_table {
-  const char        *name;  /* of the section in the manual, e.g. "bodies.mpm" */
-  const char        *help;  /* one paragraph for the manual */
-  size_t             size;  /* sizeof(T) */
-  const key_spec    *keys;  /* ends with name == NULL; NULL for pure variant tables */
+  const char        *name;        /* of the section in the manual, e.g. "bodies.mpm" */
+  const char        *help;        /* one paragraph for the manual */
+  size_t             size;        /* sizeof(T) */
+  const key_spec    *keys;        /* ends with name == NULL; NULL for pure variant tables */
   const char        *variant_key; /* e.g. "kind"; NULL: none */
   const key_variant *variants;    /* ends with name == NULL */
   bool               is_one_of;
-  const char        *shorthand; /* key of a bare value: `x` is read as {shorthand: x}, and as a list of one entry where a list of this table is
+  const char *shorthand;     /* key of a bare value: `x` is read as {shorthand: x}, and as a list of one entry where a list of this table is
                                    expected; not with variants or is_one_of. NULL: none */
-  const key_rename  *renames;   /* only of the table that key_table_read is called with. NULL: none */
+  const key_rename *renames; /* only of the table that key_table_read is called with. NULL: none */
 };
 
 /* Entries of KEY_NAMED and KEY_LIST. KEY_STRINGS uses `value` as const char *. */
@@ -105,8 +110,8 @@ PetscErrorCode key_table_validate(const key_table *root, diagnostics *d);
  * values out of range or not finite; the YAML reader finds duplicate keys. *out is always filled: wrong values are replaced by defaults, and pointers
  * to required tables are never NULL, except inside is_one_of. A NULL `mapping` (nothing could be parsed) gives the defaults without error. `owner`
  * owns all storage. For a table with variants, *out is the struct of the variant given by key_table_variant. */
-PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *path,
-                              diagnostics *d, const void **out);
+PetscErrorCode key_table_read(const key_table *table, document *owner, const document_node *mapping, const char *path, diagnostics *d,
+                              const void **out);
 /* Index of the variant selected by the mapping's variant_key, or -1. */
 int key_table_variant(const key_table *table, const document_node *mapping);
 /* The resolved job: a new tree owned by `owner`, with all defaults written out, in table order. Paths are absolute, so that the text is valid in any
@@ -130,8 +135,8 @@ typedef struct {
   bool          may_change;     /* may_change of the key or of one above it */
 } key_difference;
 typedef PetscErrorCode (*key_difference_visit)(const key_difference *d, void *context);
-PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after, key_difference_visit visit,
-                                 void *context);
+PetscErrorCode key_table_compare(const key_table *table, const document_node *before, const document_node *after,
+                                 key_difference_visit visit, void *context);
 /* Make every path below `mapping` absolute, in place, so that the text is valid in any folder. Everything else is unchanged. Texts are owned by `owner`. */
 PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner, document_node *mapping);
 
@@ -168,7 +173,7 @@ void key_words_join(char *out, size_t size, int n, const char *const *names, con
 void key_spec_type_words(const key_spec *spec, const char *quote, char *out, size_t size);
 /* All tables below the root, the root first, in reading order, each once; at most KEY_MAX_NAMES. The tables of variants follow the table they belong
  * to. Returns their number. */
-int  key_table_collect(const key_table *root, const key_table **tables);
+int key_table_collect(const key_table *root, const key_table **tables);
 /* The same without tables that occur only below keys of type KEY_PART. */
 int  key_table_collect_main(const key_table *root, const key_table **tables);
 bool key_spec_is_number(const key_spec *spec);

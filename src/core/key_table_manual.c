@@ -79,9 +79,10 @@ static bool is_same_text(const char *a, const char *b) { return a == b || (a && 
 /* The same declaration of a key in two variants. */
 static bool is_same_key(const key_spec *a, const key_spec *b)
 {
-  return !strcmp(a->name, b->name) && a->type == b->type && is_same_text(key_spec_unit(a), key_spec_unit(b)) && is_same_text(a->fallback, b->fallback) &&
-         a->is_optional == b->is_optional && a->min == b->min && a->max == b->max && a->is_open == b->is_open && a->choices == b->choices &&
-         a->count == b->count && a->table == b->table && is_same_text(a->help, b->help) && is_same_text(a->only_if.key, b->only_if.key);
+  return !strcmp(a->name, b->name) && a->type == b->type && is_same_text(key_spec_unit(a), key_spec_unit(b)) &&
+         is_same_text(a->fallback, b->fallback) && a->is_optional == b->is_optional && a->min == b->min && a->max == b->max &&
+         a->is_open == b->is_open && a->choices == b->choices && a->count == b->count && a->table == b->table &&
+         is_same_text(a->help, b->help) && is_same_text(a->only_if.key, b->only_if.key);
 }
 
 /* The variants of `table` that have the key: their number, the first, and their names. */
@@ -116,7 +117,7 @@ static PetscErrorCode markdown_row(text_buffer *b, const key_spec *k, bool is_on
 {
   char        type[KEY_WORDS], range[140], condition[300];
   const char *fallback = default_words(k, is_one_of);
-  const bool  is_code = k->fallback && *fallback;
+  const bool  is_code  = k->fallback && *fallback;
 
   PetscFunctionBegin;
   key_spec_type_words(k, "`", type, sizeof type);
@@ -171,7 +172,7 @@ static PetscErrorCode markdown_shared_rows(text_buffer *b, const key_table *tabl
 
 static PetscErrorCode markdown_section(text_buffer *b, const key_table *root, const key_table *table)
 {
-  const key_table *parent = find_parent(root, table);
+  const key_table *parent           = find_parent(root, table);
   const bool       is_variant_table = table->variant_key;
   char             kinds[KEY_WORDS];
   bool             has_rows = is_variant_table, has_shared = false;
@@ -185,7 +186,8 @@ static PetscErrorCode markdown_section(text_buffer *b, const key_table *root, co
   }
   PetscCall(text_printf(b, "## %s\n\n%s%s", table->name, table->help ? table->help : "", table->help ? "\n\n" : ""));
   if (table->is_one_of) PetscCall(text_printf(b, "Exactly one of these keys:\n\n"));
-  if (table->shorthand) PetscCall(text_printf(b, "A bare value stands for its `%s`, and one entry for a list of one.\n\n", table->shorthand));
+  if (table->shorthand)
+    PetscCall(text_printf(b, "A bare value stands for its `%s`, and one entry for a list of one.\n\n", table->shorthand));
   if (has_shared) {
     PetscCall(text_printf(b, "Keys that it shares with others: "));
     PetscCall(markdown_link(b, "", parent));
@@ -209,7 +211,9 @@ static PetscErrorCode markdown_section(text_buffer *b, const key_table *root, co
     PetscCall(text_printf(b, " |\n"));
   }
   for (const key_spec *k = table->keys; k && k->name; ++k)
-    if (k->type != KEY_PART && !IS_SHARED(k)) PetscCall(markdown_row(b, k, table->is_one_of, NULL, !is_on_main_page(root, table) && is_on_main_page(root, k->table) ? "job.md" : ""));
+    if (k->type != KEY_PART && !IS_SHARED(k))
+      PetscCall(
+          markdown_row(b, k, table->is_one_of, NULL, !is_on_main_page(root, table) && is_on_main_page(root, k->table) ? "job.md" : ""));
   if (is_variant_table) PetscCall(markdown_shared_rows(b, table));
   for (const key_spec *k = table->keys; k && k->name; ++k)
     if (!IS_SHARED(k)) PetscCall(markdown_choices(b, k));
@@ -218,8 +222,14 @@ static PetscErrorCode markdown_section(text_buffer *b, const key_table *root, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode key_table_manual_markdown(const key_table *root, char **text) { return all_sections(root, PAGE_MAIN, markdown_section, text); }
-PetscErrorCode key_table_manual_expert(const key_table *root, char **text) { return all_sections(root, PAGE_EXPERT, markdown_section, text); }
+PetscErrorCode key_table_manual_markdown(const key_table *root, char **text)
+{
+  return all_sections(root, PAGE_MAIN, markdown_section, text);
+}
+PetscErrorCode key_table_manual_expert(const key_table *root, char **text)
+{
+  return all_sections(root, PAGE_EXPERT, markdown_section, text);
+}
 
 /* ---- man page ---- */
 
@@ -273,7 +283,8 @@ static PetscErrorCode troff_section(text_buffer *b, const key_table *root, const
   PetscCall(text_troff(b, table->help ? table->help : ""));
   PetscCall(text_append(b, "\n", 1));
   if (table->is_one_of) PetscCall(text_printf(b, "Exactly one of these keys:\n"));
-  if (table->shorthand) PetscCall(text_printf(b, "A bare value stands for its \\fB%s\\fR, and one entry for a list of one.\n", table->shorthand));
+  if (table->shorthand)
+    PetscCall(text_printf(b, "A bare value stands for its \\fB%s\\fR, and one entry for a list of one.\n", table->shorthand));
   if (table->variant_key) {
     PetscCall(text_printf(b, ".TP\n\\fB%s\\fR (required)\n", table->variant_key));
     PetscCall(text_printf(b, "picks the keys beside it:"));
@@ -372,8 +383,13 @@ static PetscErrorCode json_bounds(writer *w, const key_spec *k)
 /* Bounds on the number of entries: `what` is Items or Properties. */
 static PetscErrorCode json_lengths(writer *w, const key_spec *k, const char *what)
 {
-  const key_range r = key_spec_range(k);
-  const double    min = k->count ? k->count : r.is_open ? floor(r.min) + 1 : ceil(r.min), max = k->count ? k->count : r.is_open ? ceil(r.max) - 1 : floor(r.max);
+  const key_range r   = key_spec_range(k);
+  const double    min = k->count    ? k->count
+                        : r.is_open ? floor(r.min) + 1
+                                    : ceil(r.min),
+               max    = k->count    ? k->count
+                        : r.is_open ? ceil(r.max) - 1
+                                    : floor(r.max);
 
   PetscFunctionBegin;
   if (isfinite(min) && min > 0) PetscCall(text_printf(&w->b, ", \"min%s\": %.0f", what, min));
@@ -415,11 +431,14 @@ static PetscErrorCode json_type(writer *w, const key_spec *k)
     PetscCall(json_bounds(w, k));
     break;
   case KEY_REALS:
-    PetscCall(text_printf(b, "\"type\": \"array\", \"minItems\": %d, \"maxItems\": %d, \"items\": {\"type\": \"number\"", k->count, k->count));
+    PetscCall(
+        text_printf(b, "\"type\": \"array\", \"minItems\": %d, \"maxItems\": %d, \"items\": {\"type\": \"number\"", k->count, k->count));
     PetscCall(json_bounds(w, k));
     PetscCall(text_append(b, "}", 1));
     break;
-  case KEY_STRING: /* a number or a date without quotes is a text here, too */ PetscCall(text_printf(b, "\"type\": [\"string\", \"number\", \"boolean\"]")); break;
+  case KEY_STRING: /* a number or a date without quotes is a text here, too */
+    PetscCall(text_printf(b, "\"type\": [\"string\", \"number\", \"boolean\"]"));
+    break;
   case KEY_PATH: PetscCall(text_printf(b, "\"type\": \"string\"")); break;
   case KEY_ENUM: PetscCall(json_choices(w, k)); break;
   case KEY_PART:
@@ -493,20 +512,22 @@ static PetscErrorCode json_object(writer *w, const key_table *table, int variant
 {
   const key_table *extra = variant < 0 ? NULL : table->variants[variant].table;
   char             deeper[32];
-  bool             is_first = true;
+  bool             is_first   = true;
   int              n_required = 0;
 
   PetscFunctionBegin;
   (void)snprintf(deeper, sizeof deeper, "%s  ", indent);
   PetscCall(text_printf(&w->b, "\"type\": \"object\", \"additionalProperties\": false,\n%s\"properties\": {", indent));
   if (extra) {
-    PetscCall(text_printf(&w->b, "\n%s\"%s\": {\"const\": \"%s\", \"description\": ", deeper, table->variant_key, table->variants[variant].name));
+    PetscCall(
+        text_printf(&w->b, "\n%s\"%s\": {\"const\": \"%s\", \"description\": ", deeper, table->variant_key, table->variants[variant].name));
     PetscCall(json_string(w, extra->help ? extra->help : ""));
     PetscCall(text_append(&w->b, "}", 1));
     is_first = false;
   }
   for (const key_spec *k = table->keys; k && k->name; ++k, is_first = false) PetscCall(json_property(w, k, deeper, is_first));
-  for (const key_spec *k = extra ? extra->keys : NULL; k && k->name; ++k, is_first = false) PetscCall(json_property(w, k, deeper, is_first));
+  for (const key_spec *k = extra ? extra->keys : NULL; k && k->name; ++k, is_first = false)
+    PetscCall(json_property(w, k, deeper, is_first));
   PetscCall(text_append(&w->b, "}", 1));
   if (table->is_one_of) PetscCall(text_printf(&w->b, ", \"minProperties\": 1, \"maxProperties\": 1"));
   else {
@@ -538,7 +559,8 @@ static PetscErrorCode json_definition(writer *w, const key_table *table)
   PetscCall(json_string(w, table->help ? table->help : ""));
   PetscCall(text_append(&w->b, ", ", 2));
   if (table->variant_key) {
-    PetscCall(text_printf(&w->b, "\"type\": \"object\", \"required\": [\"%s\"],\n      \"properties\": {\"%s\": {\"enum\": [", table->variant_key, table->variant_key));
+    PetscCall(text_printf(&w->b, "\"type\": \"object\", \"required\": [\"%s\"],\n      \"properties\": {\"%s\": {\"enum\": [",
+                          table->variant_key, table->variant_key));
     for (int v = 0; v < n; ++v) PetscCall(text_printf(&w->b, "%s\"%s\"", v ? ", " : "", table->variants[v].name));
     PetscCall(text_printf(&w->b, "]}},\n      \"oneOf\": ["));
     for (int v = 0; v < n; ++v) {
@@ -568,9 +590,9 @@ static bool is_variant_only(const key_table *table, const key_table *const *tabl
 PetscErrorCode key_table_json_schema(const key_table *root, char **text)
 {
   const key_table *tables[KEY_MAX_NAMES];
-  const int        n = key_table_collect(root, tables);
+  const int        n        = key_table_collect(root, tables);
   bool             is_first = true;
-  writer           w = {0};
+  writer           w        = {0};
 
   PetscFunctionBegin;
   PetscCall(document_create(&w.scratch));
@@ -614,8 +636,8 @@ static PetscErrorCode key_table_manual_entry(text_buffer *b, const key_spec *k, 
   case KEY_PART:
   case KEY_TABLE: PetscCall(text_printf(b, "%s.%d", k->name, table)); break;
   case KEY_NAMED: PetscCall(text_printf(b, "%s@%d", k->name, table)); break;
-  case KEY_LIST:  PetscCall(text_printf(b, "%s#%d", k->name, table)); break;
-  case KEY_TREE:  PetscCall(text_printf(b, "%s.", k->name)); break;
+  case KEY_LIST: PetscCall(text_printf(b, "%s#%d", k->name, table)); break;
+  case KEY_TREE: PetscCall(text_printf(b, "%s.", k->name)); break;
   default:
     PetscCall(text_printf(b, "%s=", k->name));
     if (k->type == KEY_BOOL || k->type == KEY_ENUM) PetscCall(choices(b, k->type == KEY_BOOL ? booleans : k->choices));

@@ -32,8 +32,8 @@ static size_t number_length(const char *s)
 double key_text_strtod(const char *text, const char **end)
 {
   static locale_t c_locale = (locale_t)0;
-  const size_t    n = number_length(text);
-  *end = text + n;
+  const size_t    n        = number_length(text);
+  *end                     = text + n;
   if (n == 0) return 0.0;
   if (c_locale == (locale_t)0) c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
   /* "0x10" is where strtod would go on, reading hexadecimal */
@@ -86,7 +86,7 @@ static const char *shortest(double x, char text[KEY_TEXT_REAL])
     const uint64_t away = back > digits ? back - digits : digits - back, most = precision == 15 ? 1000000000000000 : 10000000000000000;
     if (away > 12 && fabs(x) > 1e-290) continue;
     const bool carries = fewer == most; /* 9.99... */
-    if (digits % unit == unit / 2) { /* a tie: more digits are necessary to round correctly */
+    if (digits % unit == unit / 2) {    /* a tie: more digits are necessary to round correctly */
       snprintf(text, KEY_TEXT_REAL, "%.*g", precision, x);
       for (char *point = text; *point; ++point) *point = *point == ',' ? '.' : *point; /* some locales */
     } else write_digits(is_negative, carries ? most / 10 : fewer, precision, e + carries, text);
@@ -130,11 +130,11 @@ key_text_status key_text_real(const char *text, double *value)
 
 key_text_status key_text_int(const char *text, int64_t *value)
 {
-  double                 x = 0.0;
+  double                x       = 0.0;
   const key_text_status verdict = key_text_real(text, &x);
   if (verdict != KEY_TEXT_OK) return verdict;
   if (text[strspn(text, "+-0123456789")] == 0) {
-    errno = 0;
+    errno             = 0;
     const long long i = strtoll(text, NULL, 10);
     if (errno == ERANGE || i == INT64_MIN) return KEY_TEXT_TOO_LARGE; /* the smallest one means "absent" */
     *value = i;
@@ -153,23 +153,58 @@ void key_text_unit_hint(const char *text, char *hint, size_t size)
     double      factor;
     const char *si;
   } units[] = {
-    {"km", 1e3, "m"}, {"m", 1, "m"}, {"dm", 0.1, "m"}, {"cm", 1e-2, "m"}, {"mm", 1e-3, "m"}, {"um", 1e-6, "m"}, {"µm", 1e-6, "m"},
-    {"in", 0.0254, "m"}, {"ft", 0.3048, "m"}, {"h", 3600, "s"}, {"min", 60, "s"}, {"s", 1, "s"}, {"ms", 1e-3, "s"}, {"us", 1e-6, "s"},
-    {"µs", 1e-6, "s"}, {"ns", 1e-9, "s"}, {"t", 1e3, "kg"}, {"kg", 1, "kg"}, {"g", 1e-3, "kg"}, {"mg", 1e-6, "kg"},
-    {"GPa", 1e9, "Pa"}, {"MPa", 1e6, "Pa"}, {"kPa", 1e3, "Pa"}, {"Pa", 1, "Pa"}, {"bar", 1e5, "Pa"}, {"psi", 6894.757293168, "Pa"},
-    {"MN", 1e6, "N"}, {"kN", 1e3, "N"}, {"N", 1, "N"}, {"mN", 1e-3, "N"}, {"g/cm3", 1e3, "kg/m^3"}, {"g/cm^3", 1e3, "kg/m^3"},
-    {"kg/m3", 1, "kg/m^3"}, {"kg/m^3", 1, "kg/m^3"}, {"mm/s", 1e-3, "m/s"}, {"cm/s", 1e-2, "m/s"}, {"m/s", 1, "m/s"},
-    {"km/h", 1 / 3.6, "m/s"}, {"m/s2", 1, "m/s^2"}, {"m/s^2", 1, "m/s^2"}, {"rpm", 0.10471975511965977, "rad/s"}, {"%", 0.01, ""},
+      {"km", 1e3, "m"},
+      {"m", 1, "m"},
+      {"dm", 0.1, "m"},
+      {"cm", 1e-2, "m"},
+      {"mm", 1e-3, "m"},
+      {"um", 1e-6, "m"},
+      {"µm", 1e-6, "m"},
+      {"in", 0.0254, "m"},
+      {"ft", 0.3048, "m"},
+      {"h", 3600, "s"},
+      {"min", 60, "s"},
+      {"s", 1, "s"},
+      {"ms", 1e-3, "s"},
+      {"us", 1e-6, "s"},
+      {"µs", 1e-6, "s"},
+      {"ns", 1e-9, "s"},
+      {"t", 1e3, "kg"},
+      {"kg", 1, "kg"},
+      {"g", 1e-3, "kg"},
+      {"mg", 1e-6, "kg"},
+      {"GPa", 1e9, "Pa"},
+      {"MPa", 1e6, "Pa"},
+      {"kPa", 1e3, "Pa"},
+      {"Pa", 1, "Pa"},
+      {"bar", 1e5, "Pa"},
+      {"psi", 6894.757293168, "Pa"},
+      {"MN", 1e6, "N"},
+      {"kN", 1e3, "N"},
+      {"N", 1, "N"},
+      {"mN", 1e-3, "N"},
+      {"g/cm3", 1e3, "kg/m^3"},
+      {"g/cm^3", 1e3, "kg/m^3"},
+      {"kg/m3", 1, "kg/m^3"},
+      {"kg/m^3", 1, "kg/m^3"},
+      {"mm/s", 1e-3, "m/s"},
+      {"cm/s", 1e-2, "m/s"},
+      {"m/s", 1, "m/s"},
+      {"km/h", 1 / 3.6, "m/s"},
+      {"m/s2", 1, "m/s^2"},
+      {"m/s^2", 1, "m/s^2"},
+      {"rpm", 0.10471975511965977, "rad/s"},
+      {"%", 0.01, ""},
   };
   const char  *end;
   const double x = key_text_strtod(text, &end);
-  hint[0] = 0;
+  hint[0]        = 0;
   if (end == text || *end == 0) return;
   const char *unit = end + strspn(end, " ");
   for (size_t i = 0; i < sizeof units / sizeof *units; ++i)
     if (!strcmp(unit, units[i].name)) {
-      (void)snprintf(hint, size, "%.*s %s is %.9g%s%s", (int)(end - text), text, unit, x * units[i].factor,
-                     *units[i].si ? " " : "", units[i].si);
+      (void)snprintf(hint, size, "%.*s %s is %.9g%s%s", (int)(end - text), text, unit, x * units[i].factor, *units[i].si ? " " : "",
+                     units[i].si);
       return;
     }
 }
@@ -183,8 +218,8 @@ static bool is_name(char c) { return is_digit(c) || c == '_' || (c >= 'a' && c <
 static const char *expand_variable(text_buffer *b, const char *p, char *problem, size_t size)
 {
   const bool  has_brace = *p == '{';
-  const char *name = p + has_brace;
-  size_t      n = 0;
+  const char *name      = p + has_brace;
+  size_t      n         = 0;
   char        key[128];
   while (is_name(name[n])) ++n;
   if (n == 0 || n >= sizeof key || (has_brace && name[n] != '}')) {
@@ -192,7 +227,7 @@ static const char *expand_variable(text_buffer *b, const char *p, char *problem,
     return NULL;
   }
   memcpy(key, name, n);
-  key[n] = 0;
+  key[n]            = 0;
   const char *value = getenv(key);
   if (!value) {
     (void)snprintf(problem, size, "the environment variable %s is not set", key);

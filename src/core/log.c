@@ -12,9 +12,9 @@ enum { LINE_SIZE = 1024 };
 static const double TERMINAL_INTERVAL = 0.1;
 
 static struct {
-  FILE  *out; /* NULL: stderr */
+  FILE  *out;                                /* NULL: stderr */
   bool   is_terminal, has_line, is_withheld; /* has_line: the terminal shows a progress line */
-  int    level; /* -1 quiet */
+  int    level;                              /* -1 quiet */
   double interval, last_progress;
   char   progress[LINE_SIZE]; /* the latest, printed or withheld */
 } state = {.interval = 30.0, .last_progress = -1e30};
@@ -24,8 +24,8 @@ static FILE *stream(void) { return state.out ? state.out : stderr; }
 void log_redirect(FILE *out, bool is_terminal)
 {
   log_progress_end();
-  state.out = out;
-  state.is_terminal = is_terminal;
+  state.out           = out;
+  state.is_terminal   = is_terminal;
   state.last_progress = -1e30;
 }
 
@@ -66,7 +66,7 @@ static void show_progress(void)
     fprintf(out, "%s\n", state.progress);
   }
   fflush(out);
-  state.is_withheld = false;
+  state.is_withheld   = false;
   state.last_progress = timer_now();
 }
 

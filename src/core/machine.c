@@ -29,7 +29,8 @@ void machine_describe(machine *m)
   char           release[128];
   memset(m, 0, sizeof *m);
   read_value("/etc/os-release", "PRETTY_NAME", '=', sizeof release, release);
-  if (uname(&u) == 0) snprintf(m->system, sizeof m->system, "%.40s %.60s %.20s%s%.100s", u.sysname, u.release, u.machine, *release ? ", " : "", release);
+  if (uname(&u) == 0)
+    snprintf(m->system, sizeof m->system, "%.40s %.60s %.20s%s%.100s", u.sysname, u.release, u.machine, *release ? ", " : "", release);
   read_value("/proc/cpuinfo", "model name", ':', sizeof m->processor, m->processor);
   if (!*m->processor) snprintf(m->processor, sizeof m->processor, "unknown");
   m->n_processors   = omp_get_num_procs();

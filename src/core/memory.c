@@ -18,7 +18,7 @@ static int64_t live_bytes, peak_bytes;
 
 static void count_bytes(int64_t change)
 {
-  const int64_t now = __atomic_add_fetch(&live_bytes, change, __ATOMIC_RELAXED);
+  const int64_t now  = __atomic_add_fetch(&live_bytes, change, __ATOMIC_RELAXED);
   int64_t       peak = __atomic_load_n(&peak_bytes, __ATOMIC_RELAXED);
   while (now > peak && !__atomic_compare_exchange_n(&peak_bytes, &peak, now, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
@@ -54,8 +54,8 @@ static void *block_create(size_t bytes)
 {
   char *raw = (char *)calloc(1, bytes + sizeof(block_header) + MEMORY_ALIGNMENT);
   if (!raw) return NULL;
-  const uintptr_t start = (uintptr_t)raw + sizeof(block_header);
-  char *p = raw + ((start + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT - (uintptr_t)raw);
+  const uintptr_t start   = (uintptr_t)raw + sizeof(block_header);
+  char           *p       = raw + ((start + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT - (uintptr_t)raw);
   ((block_header *)p)[-1] = (block_header){.raw = raw, .n_bytes = bytes, .magic = BLOCK_LIVE};
   count_bytes((int64_t)bytes);
   return p;
@@ -64,7 +64,7 @@ static void *block_create(size_t bytes)
 static void block_destroy(void *p)
 {
   block_header *h = header_of(p);
-  h->magic = BLOCK_FREED;
+  h->magic        = BLOCK_FREED;
   count_bytes(-(int64_t)h->n_bytes);
   free(h->raw);
 }
@@ -74,8 +74,8 @@ static PetscErrorCode report_out_of_memory(const char *tag, int64_t n, size_t si
   char mib[32];
   snprintf(mib, sizeof mib, "%.1f", (double)memory_live() / 1048576.0); /* PETSc formats %f differently */
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_MEM,
-          "out of memory: %s requested %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n,
-          size, mib);
+          "out of memory: %s requested %" PRId64 " x %zu bytes with %s MiB in use; use a smaller scene or a larger machine", tag, n, size,
+          mib);
 }
 
 PetscErrorCode memory_alloc(const char *tag, int64_t n, size_t size, void *out)
@@ -154,7 +154,7 @@ static PetscErrorCode chunk_create(const char *tag, size_t size, arena_chunk **o
   if (code) memory_free(&c);
   PetscCall(code);
   c->size = size;
-  *out = c;
+  *out    = c;
   return PETSC_SUCCESS;
 }
 
@@ -164,7 +164,7 @@ PetscErrorCode arena_create(size_t first_chunk, arena **out)
   *out = NULL;
   PetscCall(memory_alloc("arena", 1, sizeof *a, &a));
   a->next_size = first_chunk < 4096 ? 4096 : (first_chunk + MEMORY_ALIGNMENT - 1) / MEMORY_ALIGNMENT * MEMORY_ALIGNMENT;
-  *out = a;
+  *out         = a;
   return PETSC_SUCCESS;
 }
 
@@ -185,7 +185,7 @@ PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, vo
     if (previous) previous->next = c;
     else a->head = c;
   }
-  a->current = c;
+  a->current  = c;
   char *block = c->data + c->used;
   if (c->used < c->n_dirty) memset(block, 0, bytes < c->n_dirty - c->used ? bytes : c->n_dirty - c->used);
   c->used += bytes;

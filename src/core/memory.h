@@ -28,9 +28,9 @@ int64_t memory_peak_resident(void);
 /* Arena: many small allocations that are released together, for example at the end of a step. It grows by chunks; arena_reset keeps the chunks. Not for
  * use inside a parallel region. */
 typedef struct arena arena;
-PetscErrorCode arena_create(size_t first_chunk, arena **out);
-PetscErrorCode arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out); /* zeroed, aligned */
-void           arena_reset(arena *a);
-size_t         arena_used(const arena *a);
-void           arena_destroy(arena **a);
+PetscErrorCode       arena_create(size_t first_chunk, arena **out);
+PetscErrorCode       arena_alloc(arena *a, const char *tag, int64_t n, size_t size, void *out); /* zeroed, aligned */
+void                 arena_reset(arena *a);
+size_t               arena_used(const arena *a);
+void                 arena_destroy(arena **a);
 #endif

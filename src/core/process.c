@@ -102,7 +102,7 @@ PetscErrorCode shell_run(const char *command, int *code, char **output)
   text_buffer    b     = {0};
   PetscErrorCode error = text_append(&b, "", 0);
   FILE          *in    = popen(command, "re");
-  *code = -1;
+  *code                = -1;
   while (in && !error && fgets(part, sizeof part, in)) error = text_append(&b, part, (int64_t)strlen(part));
   const int status = in ? pclose(in) : -1;
   if (status >= 0 && WIFEXITED(status)) *code = WEXITSTATUS(status);

@@ -7,20 +7,14 @@
 #define SS_CORE_QUATERNION_H
 #include "core/math3.h"
 
-static inline void quaternion_identity(double q[4])
-{
-  q[0] = 1.0, q[1] = q[2] = q[3] = 0.0;
-}
+static inline void quaternion_identity(double q[4]) { q[0] = 1.0, q[1] = q[2] = q[3] = 0.0; }
 
 static inline void quaternion_conjugate(double o[4], const double q[4]) /* the inverse rotation; may alias */
 {
   o[0] = q[0], o[1] = -q[1], o[2] = -q[2], o[3] = -q[3];
 }
 
-static inline double quaternion_dot(const double a[4], const double b[4])
-{
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
-}
+static inline double quaternion_dot(const double a[4], const double b[4]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]; }
 
 /* To unit length, in place; a zero quaternion becomes the identity. */
 static inline void quaternion_normalise(double q[4])
@@ -81,10 +75,7 @@ static inline void quaternion_from_matrix(double q[4], const double R[9])
 }
 
 /* sin(x)/x */
-static inline double rotation_sinc(double x)
-{
-  return fabs(x) < 1e-4 ? 1.0 - x * x / 6.0 : sin(x) / x;
-}
+static inline double rotation_sinc(double x) { return fabs(x) < 1e-4 ? 1.0 - x * x / 6.0 : sin(x) / x; }
 
 /* Quaternion of the rotation vector theta. */
 static inline void quaternion_exp(double q[4], const double theta[3])

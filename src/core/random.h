@@ -20,13 +20,16 @@ static inline void random_philox(const uint32_t counter[4], const uint32_t key[2
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  out[0] = c0; out[1] = c1; out[2] = c2; out[3] = c3;
+  out[0] = c0;
+  out[1] = c1;
+  out[2] = c2;
+  out[3] = c3;
 }
 
 /* 128 random bits as two words. */
 static inline void random_bits(uint64_t seed, uint64_t id, uint64_t stream, uint64_t out[2])
 {
-  const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+  const uint32_t key[2]     = {(uint32_t)seed, (uint32_t)(seed >> 32)};
   const uint32_t counter[4] = {(uint32_t)id, (uint32_t)(id >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)};
   uint32_t       r[4];
   random_philox(counter, key, r);
@@ -75,8 +78,8 @@ static inline void random_direction(uint64_t seed, uint64_t id, uint64_t stream,
   random_bits(seed, id, stream, b);
   const double z = 2.0 * random_unit_interval(b[0]) - 1.0, phi = 2.0 * M_PI * random_unit_interval(b[1]);
   const double r = sqrt(fmax(0.0, 1.0 - z * z));
-  out[0] = r * cos(phi);
-  out[1] = r * sin(phi);
-  out[2] = z;
+  out[0]         = r * cos(phi);
+  out[1]         = r * sin(phi);
+  out[2]         = z;
 }
 #endif

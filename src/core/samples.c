@@ -27,6 +27,7 @@ PetscErrorCode samples_latin_hypercube(uint64_t seed, int64_t n, int dim, double
 }
 
 /* Dimension 2 onwards: degree s of the primitive polynomial, its inner coefficients a as bits, m_1 ... m_s. */
+/* clang-format off */
 static const struct {
   int      s;
   unsigned a, m[7];
@@ -38,6 +39,7 @@ static const struct {
   {6, 1, {1, 3, 3, 9, 7, 49}},     {6, 13, {1, 1, 1, 15, 21, 21}},   {6, 16, {1, 3, 1, 13, 27, 49}},
   {6, 19, {1, 1, 1, 15, 7, 5}},    {6, 22, {1, 3, 1, 15, 13, 25}},   {6, 25, {1, 1, 5, 5, 19, 61}},
   {7, 1, {1, 3, 7, 11, 23, 15, 103}}, {7, 4, {1, 3, 7, 13, 13, 15, 69}}};
+/* clang-format on */
 
 /* v_j = m_j / 2^j as 32-bit fractions; the recurrence is [JoeKuo2008], eq. (2). */
 static void compute_direction_numbers(int k, uint32_t v[BITS])

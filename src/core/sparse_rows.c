@@ -71,8 +71,8 @@ static PetscErrorCode check_rows(const char *name, int64_t n_rows, int64_t n_col
   PetscCheck(start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: row 0 starts at %" PRId64 ", expected 0", name, start[0]);
   for (int64_t i = 0; i < n_rows; ++i)
     PetscCheck(start[i] <= start[i + 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); starts must not fall", name, i,
-               start[i + 1], start[i]);
+               "%s: row %" PRId64 " ends at %" PRId64 ", before it starts (%" PRId64 "); starts must not fall", name, i, start[i + 1],
+               start[i]);
   for (int64_t i = 0; i < n_rows; ++i)
     for (int64_t k = start[i]; k < start[i + 1]; ++k) {
       PetscCheck(col[k] >= 0 && col[k] < n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
@@ -152,7 +152,8 @@ PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value, sparse_rows *out)
+PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value,
+                                 sparse_rows *out)
 {
   sparse_rows given = {n_rows, n_cols, start, col, value};
   PetscFunctionBegin;
@@ -209,8 +210,8 @@ PetscErrorCode sparse_rows_sum(double s, const sparse_rows *a, double t, const s
     int64_t k = a->start[i], l = b->start[i];
     while (k < a->start[i + 1] || l < b->start[i + 1]) {
       const int32_t at_a = k < a->start[i + 1] ? a->col[k] : INT32_MAX, at_b = l < b->start[i + 1] ? b->col[l] : INT32_MAX;
-      out->col[slot]     = at_a < at_b ? at_a : at_b;
-      double value       = 0.0;
+      out->col[slot] = at_a < at_b ? at_a : at_b;
+      double value   = 0.0;
       if (at_a <= at_b) value += s * a->value[k++];
       if (at_b <= at_a) value += t * b->value[l++];
       out->value[slot++] = value;
@@ -260,7 +261,7 @@ static int64_t product_row(const sparse_rows *a, const sparse_rows *b, int64_t i
 PetscErrorCode sparse_rows_product(const sparse_rows *a, const sparse_rows *b, sparse_rows *out)
 {
   int64_t    *last = NULL, n_entries = 0;
-  double     *sum  = NULL;
+  double     *sum   = NULL;
   sparse_rows loose = {0}, turned = {0};
   PetscFunctionBegin;
   *out = (sparse_rows){0};
@@ -298,6 +299,6 @@ void sparse_rows_apply(const sparse_rows *a, const double *restrict x, double *r
     for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
     return;
   }
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
 }

@@ -17,7 +17,8 @@ typedef struct {
 PetscErrorCode sparse_rows_create(const char *name, int64_t n_rows, int64_t n_cols, const int64_t *start, const int32_t *col,
                                   const double *value, sparse_rows *out);
 /* As sparse_rows_create, for arrays from memory_alloc, of which it takes ownership even if it fails. */
-PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value, sparse_rows *out);
+PetscErrorCode sparse_rows_adopt(const char *name, int64_t n_rows, int64_t n_cols, int64_t *start, int32_t *col, double *value,
+                                 sparse_rows *out);
 /* As sparse_rows_create, from triplets (row, column, value). */
 PetscErrorCode sparse_rows_from_triplets(const char *name, int64_t n_rows, int64_t n_cols, int64_t n_entries, const int32_t *row,
                                          const int32_t *col, const double *value, sparse_rows *out);

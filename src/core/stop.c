@@ -12,8 +12,9 @@
 #include "core/timer.h"
 
 static atomic_int           first_signal, n_hard; /* hard: SIGTERM and SIGINT */
-static atomic_int_least64_t terminated, last_hard; /* time of the first SIGTERM and of the last hard signal [ns], clock of timer_now; 0: none */
-static double               grace = STOP_GRACE, deadline = INFINITY;
+static atomic_int_least64_t terminated,
+    last_hard; /* time of the first SIGTERM and of the last hard signal [ns], clock of timer_now; 0: none */
+static double grace = STOP_GRACE, deadline = INFINITY;
 
 static int64_t now_ns(void)
 {
@@ -38,7 +39,7 @@ static void on_signal(int number)
 void stop_install(void)
 {
   static const int stop_signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGHUP};
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  struct sigaction action         = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof stop_signals / sizeof *stop_signals; ++i)
     if (stop_signals[i] != SIGHUP || !process_ignores_hangup()) sigaction(stop_signals[i], &action, NULL);

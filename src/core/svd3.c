@@ -91,10 +91,8 @@ void svd3(const double F[9], double U[9], double sigma[3], double V[9])
 
   svd3_column(u[0], B, 0);
   const double norm0 = v3_norm(u[0]);
-  if (norm0 > 0.0)
-    v3_scale(u[0], 1.0 / norm0, u[0]);
-  else
-    v3_set(u[0], 1.0, 0.0, 0.0); /* F = 0 */
+  if (norm0 > 0.0) v3_scale(u[0], 1.0 / norm0, u[0]);
+  else v3_set(u[0], 1.0, 0.0, 0.0); /* F = 0 */
   svd3_column(bp, B, 1), svd3_column(bq, B, 2);
   compute_second_column(u[1], u[0], bp);
   v3_cross(u[2], u[0], u[1]);
@@ -110,26 +108,11 @@ typedef struct {
   double x, y, z;
 } lane3;
 
-LANE double lane3_dot(lane3 a, lane3 b)
-{
-  return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-LANE lane3 lane3_scale(double s, lane3 a)
-{
-  return (lane3){s * a.x, s * a.y, s * a.z};
-}
-LANE lane3 lane3_combine(double s, lane3 a, double t, lane3 b)
-{
-  return (lane3){s * a.x + t * b.x, s * a.y + t * b.y, s * a.z + t * b.z};
-}
-LANE lane3 lane3_cross(lane3 a, lane3 b)
-{
-  return (lane3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-LANE double lane_max(double a, double b)
-{
-  return a > b ? a : b;
-}
+LANE double lane3_dot(lane3 a, lane3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+LANE lane3  lane3_scale(double s, lane3 a) { return (lane3){s * a.x, s * a.y, s * a.z}; }
+LANE lane3  lane3_combine(double s, lane3 a, double t, lane3 b) { return (lane3){s * a.x + t * b.x, s * a.y + t * b.y, s * a.z + t * b.z}; }
+LANE lane3  lane3_cross(lane3 a, lane3 b) { return (lane3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+LANE double lane_max(double a, double b) { return a > b ? a : b; }
 
 /* |x| rounded down to a power of two, at least DBL_MIN. */
 LANE double lane_power_of_two(double x)
@@ -220,8 +203,7 @@ enum { LANES = 8, BLOCK = 2 * LANES };
 
 /* After 3, 4, 5 sweeps the largest error of 1e6 matrices was 2e-3, 1e-9, 2e-15 |F|: see the search for the worst matrix in
  * tests/unit/core/test_svd3.c. */
-LANE void lane_svd3_pair(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma,
-                         double *restrict V)
+LANE void lane_svd3_pair(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma, double *restrict V)
 {
   lane_state x = lane_load(ldf, F), y = lane_load(ldf, F + LANES);
   lane_sweep(&x, &y);
@@ -233,8 +215,7 @@ LANE void lane_svd3_pair(int64_t ldf, const double *restrict F, int64_t ld, doub
   lane_finish(y, ld, U + LANES, sigma + LANES, V + LANES);
 }
 
-static void svd3_block(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma,
-                       double *restrict V)
+static void svd3_block(int64_t ldf, const double *restrict F, int64_t ld, double *restrict U, double *restrict sigma, double *restrict V)
 {
 #pragma omp simd
   for (int l = 0; l < LANES; ++l) lane_svd3_pair(ldf, F + l, ld, U + l, sigma + l, V + l);

@@ -53,7 +53,7 @@ static double chunk_sum(int64_t n, const double *restrict x)
   double  lane[LANES] = {0.0}, rest = 0.0;
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) {
-    #pragma omp simd
+#pragma omp simd
     for (int k = 0; k < LANES; ++k) lane[k] += x[i + k];
   }
   for (; i < n; ++i) rest += x[i];
@@ -65,7 +65,7 @@ static double chunk_dot(int64_t n, const double *restrict x, const double *restr
   double  lane[LANES] = {0.0}, rest = 0.0;
   int64_t i = 0;
   for (; i + LANES <= n; i += LANES) {
-    #pragma omp simd
+#pragma omp simd
     for (int k = 0; k < LANES; ++k) lane[k] += x[i + k] * y[i + k];
   }
   for (; i < n; ++i) rest += x[i] * y[i];
@@ -85,7 +85,7 @@ double team_sum(int64_t n, const double *x)
     for (int64_t c = 0; c < n_chunks; ++c) sum += chunk_sum(chunk_length(c, n), x + c * TEAM_CHUNK);
     return sum;
   }
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n_chunks; ++c) part[c] = chunk_sum(chunk_length(c, n), x + c * TEAM_CHUNK);
   for (int64_t c = 0; c < n_chunks; ++c) sum += part[c];
   return sum;
@@ -101,30 +101,29 @@ double team_dot(int64_t n, const double *x, const double *y)
 void team_mdot(int64_t n, int m, const double *const *x, const double *y, double *out)
 {
   const int64_t n_chunks = team_chunks(n);
-  double       *part = partial_sums_for(n_chunks, m);
+  double       *part     = partial_sums_for(n_chunks, m);
   for (int k = 0; k < m; ++k) out[k] = 0.0;
   if (!part) {
     for (int64_t c = 0; c < n_chunks; ++c)
       for (int k = 0; k < m; ++k) out[k] += chunk_dot(chunk_length(c, n), x[k] + c * TEAM_CHUNK, y + c * TEAM_CHUNK);
     return;
   }
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n_chunks; ++c)
-    for (int k = 0; k < m; ++k)
-      part[c * m + k] = chunk_dot(chunk_length(c, n), x[k] + c * TEAM_CHUNK, y + c * TEAM_CHUNK);
+    for (int k = 0; k < m; ++k) part[c * m + k] = chunk_dot(chunk_length(c, n), x[k] + c * TEAM_CHUNK, y + c * TEAM_CHUNK);
   for (int64_t c = 0; c < n_chunks; ++c)
     for (int k = 0; k < m; ++k) out[k] += part[c * m + k];
 }
 
 double team_max_abs(int64_t n, const double *x)
 {
-  double max = 0.0;
+  double max    = 0.0;
   int    is_nan = 0;
-  /* neither a maximum nor an "or" depends on the order */
-  #pragma omp parallel for simd schedule(static) reduction(max : max) reduction(| : is_nan) if (n >= PARALLEL_CHUNKS * TEAM_CHUNK)
+/* neither a maximum nor an "or" depends on the order */
+#pragma omp parallel for simd schedule(static) reduction(max : max) reduction(| : is_nan) if (n >= PARALLEL_CHUNKS * TEAM_CHUNK)
   for (int64_t i = 0; i < n; ++i) {
     const double a = fabs(x[i]);
-    max = a > max ? a : max;
+    max            = a > max ? a : max;
     is_nan |= a != a;
   }
   return is_nan ? NAN : max;
@@ -132,12 +131,12 @@ double team_max_abs(int64_t n, const double *x)
 
 double team_max_difference(int64_t n, const double *x, const double *y)
 {
-  double max = 0.0;
+  double max    = 0.0;
   int    is_nan = 0;
-  #pragma omp parallel for simd schedule(static) reduction(max : max) reduction(| : is_nan) if (n >= TEAM_CHUNK)
+#pragma omp parallel for simd schedule(static) reduction(max : max) reduction(| : is_nan) if (n >= TEAM_CHUNK)
   for (int64_t i = 0; i < n; ++i) {
     const double a = fabs(x[i] - y[i]);
-    max = a > max ? a : max;
+    max            = a > max ? a : max;
     is_nan |= a != a;
   }
   return is_nan ? NAN : max;
@@ -146,26 +145,26 @@ double team_max_difference(int64_t n, const double *x, const double *y)
 int64_t team_first_not_finite(int64_t n, const double *x)
 {
   const int64_t n_chunks = team_chunks(n);
-  int64_t       chunk = n_chunks;
-  #pragma omp parallel for schedule(static) reduction(min : chunk) if (n_chunks >= PARALLEL_CHUNKS)
+  int64_t       chunk    = n_chunks;
+#pragma omp      parallel for schedule(static) reduction(min : chunk) if (n_chunks >= PARALLEL_CHUNKS)
   for (int64_t c = 0; c < n_chunks; ++c) {
-    const double *restrict block = x + c * TEAM_CHUNK;
-    const int64_t          length = chunk_length(c, n);
-    int                    is_bad = 0;
-    #pragma omp simd reduction(| : is_bad)
+         const double *restrict block = x + c * TEAM_CHUNK;
+         const int64_t length         = chunk_length(c, n);
+         int           is_bad         = 0;
+#pragma omp simd reduction(| : is_bad)
     for (int64_t i = 0; i < length; ++i) is_bad |= !(fabs(block[i]) < INFINITY);
     if (is_bad && c < chunk) chunk = c;
   }
   for (int64_t i = chunk * TEAM_CHUNK; i < n; ++i)
     if (!isfinite(x[i])) return i;
   return n;
-}
+     }
 
 int team_place_cpus(int most, int *cpu)
 {
   int n = 0;
   for (int p = 0; p < omp_get_num_places(); ++p) {
-    int id[CPU_SETSIZE];
+    int       id[CPU_SETSIZE];
     const int n_here = omp_get_place_num_procs(p);
     if (n_here > CPU_SETSIZE) continue;
     omp_get_place_proc_ids(p, id);

@@ -12,7 +12,7 @@ void team_set_threads(int n); /* n <= 0: all processors of the allocation (omp_g
 int  team_threads(void);
 /* CPUs of all OpenMP places, in their order: returns their number and writes at most `most` of them to cpu[]; 0 if there are no places. If
  * OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY define places, libgomp binds the first thread to the first place when it is loaded. */
-int  team_place_cpus(int most, int *cpu);
+int team_place_cpus(int most, int *cpu);
 /* Undo this binding: this thread, and processes started from it by exec or fork, may use the CPUs of all places. */
 void team_leave_place(void);
 
@@ -20,7 +20,7 @@ static inline int64_t team_chunks(int64_t n) { return (n + TEAM_CHUNK - 1) / TEA
 
 double team_sum(int64_t n, const double *x);
 double team_dot(int64_t n, const double *x, const double *y);
-double team_max_abs(int64_t n, const double *x); /* 0 for n == 0; NaN if any entry is NaN */
+double team_max_abs(int64_t n, const double *x);                         /* 0 for n == 0; NaN if any entry is NaN */
 double team_max_difference(int64_t n, const double *x, const double *y); /* of |x - y|, likewise */
 /* m dot products against the same y in one sweep of y: out[k] = x[k] . y */
 void team_mdot(int64_t n, int m, const double *const *x, const double *y, double *out);

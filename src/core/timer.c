@@ -14,9 +14,9 @@ typedef struct {
   timer_record record;
 } stage_entry;
 
-static stage_entry stage_of[TIMER_MAX_STAGES] = {[TIMER_OTHER] = {.name = "other", .position = INT_MAX}};
+static stage_entry stage_of[TIMER_MAX_STAGES]    = {[TIMER_OTHER] = {.name = "other", .position = INT_MAX}};
 static timer_stage table_order[TIMER_MAX_STAGES] = {TIMER_OTHER}; /* sorted by position, then by name */
-static int         n_stages = 1;
+static int         n_stages                      = 1;
 
 /* Time runs for the stage on top; with none open, for TIMER_OTHER. */
 static timer_stage open_stage[MAX_DEPTH];
@@ -39,7 +39,8 @@ timer_stage timer_register(const char *name, int position)
   const timer_stage stage = n_stages++;
   int               place = stage;
   stage_of[stage]         = (stage_entry){.name = name, .position = position};
-  for (; place > 0 && comes_before(&stage_of[stage], &stage_of[table_order[place - 1]]); --place) table_order[place] = table_order[place - 1];
+  for (; place > 0 && comes_before(&stage_of[stage], &stage_of[table_order[place - 1]]); --place)
+    table_order[place] = table_order[place - 1];
   table_order[place] = stage;
   return stage;
 }
@@ -92,7 +93,7 @@ void timer_work(timer_stage stage, double flops, double bytes)
 void timer_reset(void)
 {
   for (int i = 0; i < n_stages; ++i) stage_of[i].record = (timer_record){0};
-  depth = 0; /* also forgets what an error left open */
+  depth     = 0; /* also forgets what an error left open */
   last_mark = timer_now();
 }
 

@@ -22,9 +22,9 @@ timer_stage timer_register(const char *name, int position);
 #define TIMER_OTHER ((timer_stage)0) /* time outside of all stages; last in tables */
 
 void timer_begin(timer_stage stage);
-void timer_end(timer_stage stage); /* the stage begun last */
+void timer_end(timer_stage stage);                              /* the stage begun last */
 void timer_work(timer_stage stage, double flops, double bytes); /* add known work */
-void timer_reset(void); /* sets all records to zero; stages remain registered */
+void timer_reset(void);                                         /* sets all records to zero; stages remain registered */
 
 /* Totals of a stage since timer_reset. */
 typedef struct {
@@ -33,11 +33,11 @@ typedef struct {
 } timer_record;
 timer_record timer_record_of(timer_stage stage);
 
-double      timer_now(void); /* seconds, monotonic */
-double      timer_user_seconds(void); /* CPU time of this process in user mode, all threads */
-int         timer_n_stages(void); /* registered so far, "other" included */
+double      timer_now(void);           /* seconds, monotonic */
+double      timer_user_seconds(void);  /* CPU time of this process in user mode, all threads */
+int         timer_n_stages(void);      /* registered so far, "other" included */
 timer_stage timer_stage_at(int place); /* place 0 ... timer_n_stages() - 1 in the order of tables */
 const char *timer_name(timer_stage stage);
 /* Table of all stages that were entered, in the order of their positions: share, seconds, calls, GB/s, GFLOP/s. */
-void        timer_table(FILE *out);
+void timer_table(FILE *out);
 #endif

@@ -46,7 +46,7 @@ void version_describe(size_t size, char *text)
   (void)PetscGetVersionNumber(&major, &minor, &patch, NULL);
   (void)MPI_Get_library_version(mpi, &length);
   mpi[strcspn(mpi, ",\n")] = '\0'; /* keep name and number, without the addresses behind them */
-  (void)snprintf(text, size, "built by %s, profile %s, for processor %s\nflags %s\nPETSc %d.%d.%d (built with %d.%d.%d), %s\n", VERSION_COMPILER,
-                 VERSION_PROFILE, VERSION_ARCH, VERSION_FLAGS, (int)major, (int)minor, (int)patch, PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR,
-                 PETSC_VERSION_SUBMINOR, mpi);
+  (void)snprintf(text, size, "built by %s, profile %s, for processor %s\nflags %s\nPETSc %d.%d.%d (built with %d.%d.%d), %s\n",
+                 VERSION_COMPILER, VERSION_PROFILE, VERSION_ARCH, VERSION_FLAGS, (int)major, (int)minor, (int)patch, PETSC_VERSION_MAJOR,
+                 PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, mpi);
 }

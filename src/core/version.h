@@ -5,7 +5,7 @@
 
 enum { VERSION_TEXT = 60 }; /* maximum size of version_text() including the final 0; the seal of a file has room for it */
 
-const char *version_number(void);   /* "0.1.0" */
+const char *version_number(void); /* "0.1.0" */
 /* "0.1.0 (01c227c)": version and source revision, as checkpoints, summaries and results record them. "01c227c-dirty": files were changed;
  * "unknown": built outside a git checkout. */
 const char *version_text(void);

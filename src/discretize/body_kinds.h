@@ -7,9 +7,11 @@
 /* The unknowns of a scene are ordered like this table. Kinds whose end_step can reject a step come first (see body.h, end_step). */
 #define BODY_KIND_TABLE(X) X(mac) X(mpm) X(fem) X(cloth) X(rod) X(articulated) X(rigid) X(kinematic) X(static)
 
+/* clang-format off */
 #define X(name)                            \
   extern const body_kind name##_body_kind; \
   extern const key_table name##_body_table;
+/* clang-format on */
 BODY_KIND_TABLE(X)
 #undef X
 

@@ -11,11 +11,11 @@
 enum { MAX_DEPTH = 8, MAX_GROUPS = 4096, MAX_FIELDS = 4096, MAX_VISITED = 1 << 16, MAX_TEXT = 1 << 28 };
 
 /* Every complaint names the file, the place in it, and the remedy once. */
-#define REJECT(c, place, format, ...)                                                                                       \
+#define REJECT(c, place, format, ...)                                                                                                      \
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: %s " format "; use another file", (c)->path, place, __VA_ARGS__)
 
-PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,
-                                  const char *formulation, const char *job_text, int64_t step, double time)
+PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name, const char *formulation,
+                                  const char *job_text, int64_t step, double time)
 {
   H5_SCOPE(scope);
   hid_t         type, dataset;
@@ -54,8 +54,7 @@ static PetscErrorCode dataset_check(const catalog *c, hid_t dataset, const char 
     unsigned           flags, values[8];
     size_t             n_values = 8;
     const H5Z_filter_t filter   = H5Pget_filter2(create, (unsigned)i, &flags, &n_values, values, 0, NULL, NULL);
-    const bool         is_ours  = filter == H5Z_FILTER_FLETCHER32 ||
-                         (is_packed && (filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_DEFLATE));
+    const bool is_ours = filter == H5Z_FILTER_FLETCHER32 || (is_packed && (filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_DEFLATE));
     n_foreign += !is_ours;
   }
   if (n_foreign) REJECT(c, place, "has %d filters that are not ours", n_foreign);
@@ -84,8 +83,8 @@ static PetscErrorCode read_job_text(catalog *c)
   H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
   const size_t size = H5Tget_size(type);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) || H5Sget_simple_extent_npoints(space) != 1 ||
-      size < 1 || size > MAX_TEXT)
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) || H5Sget_simple_extent_npoints(space) != 1 || size < 1 ||
+      size > MAX_TEXT)
     REJECT(c, "/job", "is %s", "not a text");
   PetscCall(dataset_check(c, dataset, "/job", 1, size, false));
   PetscCall(memory_alloc("job text", (int64_t)size + 1, 1, &c->job_text));
@@ -157,8 +156,8 @@ static PetscErrorCode read_topology_size(catalog *c, catalog_group *group)
   H5_CALL(c->path, dataset = h5_keep(&scope, H5Dopen2(c->file, place, H5P_DEFAULT)));
   H5_CALL(c->path, type = h5_keep(&scope, H5Dget_type(dataset)));
   H5_CALL(c->path, space = h5_keep(&scope, H5Dget_space(dataset)));
-  if (H5Tequal(type, H5T_STD_I32LE) <= 0 || H5Sget_simple_extent_ndims(space) != 2 ||
-      H5Sget_simple_extent_dims(space, dims, NULL) < 0 || dims[1] != corners)
+  if (H5Tequal(type, H5T_STD_I32LE) <= 0 || H5Sget_simple_extent_ndims(space) != 2 || H5Sget_simple_extent_dims(space, dims, NULL) < 0 ||
+      dims[1] != corners)
     REJECT(c, place, "is %s", corners == 3 ? "not a list of triangles" : "not a list of segments");
   PetscCall(dataset_check(c, dataset, place, corners * dims[0], sizeof(int32_t), true));
   group->n_cells = (int64_t)dims[0];
@@ -182,8 +181,7 @@ static PetscErrorCode walk_members(catalog *c, hid_t location, const char *prefi
     hid_t      member;
     ssize_t    length;
     if (++c->n_visited > MAX_VISITED) REJECT(c, prefix, "is one of more than %d objects", MAX_VISITED);
-    H5_CALL(c->path,
-            length = H5Lget_name_by_idx(location, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT));
+    H5_CALL(c->path, length = H5Lget_name_by_idx(location, ".", H5_INDEX_NAME, H5_ITER_INC, i, name, sizeof name, H5P_DEFAULT));
     const int full = snprintf(below, sizeof below, "%s%s%s", prefix, *prefix ? "/" : "", name);
     if (length >= (ssize_t)sizeof name || full >= (int)sizeof below) REJECT(c, prefix, "has the too long name \"%s\"", name);
     H5_CALL(c->path, H5Lget_info(location, name, &link, H5P_DEFAULT));
@@ -212,7 +210,7 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
   if (h5_has_attribute(location, "n_rows")) {
     if (c->n_groups >= MAX_GROUPS) REJECT(c, prefix, "is one group too many: %d", c->n_groups);
     PetscCall(memory_resize("catalog", c->n_groups + 1, sizeof *c->groups, &c->groups));
-    i_group           = c->n_groups++;
+    i_group          = c->n_groups++;
     catalog_group *g = &c->groups[i_group];
     memset(g, 0, sizeof *g);
     snprintf(g->name, sizeof g->name, "%s", prefix);
@@ -230,10 +228,7 @@ static PetscErrorCode walk(catalog *c, hid_t location, const char *prefix, int d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int by_name(const void *a, const void *b)
-{
-  return strcmp(((const catalog_group *)a)->name, ((const catalog_group *)b)->name);
-}
+static int by_name(const void *a, const void *b) { return strcmp(((const catalog_group *)a)->name, ((const catalog_group *)b)->name); }
 
 static PetscErrorCode catalog_fill(catalog *c, const char *kind, int newest_format, bool is_quick)
 {
@@ -242,8 +237,7 @@ static PetscErrorCode catalog_fill(catalog *c, const char *kind, int newest_form
   hsize_t bytes;
 
   PetscFunctionBegin;
-  PetscCheck(sealed_file_check(c->path, kind, newest_format, is_quick, why), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s",
-             c->path, why);
+  PetscCheck(sealed_file_check(c->path, kind, newest_format, is_quick, why), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s", c->path, why);
   PetscCall(h5_open(&c->scope, c->path, &c->file));
   H5_CALL(c->path, H5Fget_filesize(c->file, &bytes));
   c->bytes = (int64_t)bytes;
@@ -303,7 +297,7 @@ PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **r
   hid_t                dataset;
   checksum             sum;
   uint64_t             words[CHECKSUM_WORDS];
-  void *data __attribute__((cleanup(memory_free))) = NULL;
+  void                *data __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   *rows = NULL;
@@ -322,9 +316,9 @@ PetscErrorCode catalog_read(const catalog *c, int i_group, int i_field, void **r
 
 PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, double **rows)
 {
-  const catalog_field *f = &c->groups[i_group].fields[i_field];
-  const int64_t        n = c->groups[i_group].n_rows * f->n_components;
-  void *data __attribute__((cleanup(memory_free))) = NULL;
+  const catalog_field *f                                          = &c->groups[i_group].fields[i_field];
+  const int64_t        n                                          = c->groups[i_group].n_rows * f->n_components;
+  void                *data __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   *rows = NULL;
@@ -337,11 +331,21 @@ PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, doub
   PetscCall(memory_alloc("catalog", n, sizeof **rows, rows));
   double *x = *rows;
   switch (f->type) {
-  case STORE_F32: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const float *)data)[i]; break;
-  case STORE_I32: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const int32_t *)data)[i]; break;
-  case STORE_I64: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const int64_t *)data)[i]; break;
-  case STORE_U64: for (int64_t i = 0; i < n; ++i) x[i] = (double)((const uint64_t *)data)[i]; break;
-  default:        for (int64_t i = 0; i < n; ++i) x[i] = (double)((const uint8_t *)data)[i]; break;
+  case STORE_F32:
+    for (int64_t i = 0; i < n; ++i) x[i] = (double)((const float *)data)[i];
+    break;
+  case STORE_I32:
+    for (int64_t i = 0; i < n; ++i) x[i] = (double)((const int32_t *)data)[i];
+    break;
+  case STORE_I64:
+    for (int64_t i = 0; i < n; ++i) x[i] = (double)((const int64_t *)data)[i];
+    break;
+  case STORE_U64:
+    for (int64_t i = 0; i < n; ++i) x[i] = (double)((const uint64_t *)data)[i];
+    break;
+  default:
+    for (int64_t i = 0; i < n; ++i) x[i] = (double)((const uint8_t *)data)[i];
+    break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -352,7 +356,7 @@ PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells
   const catalog_group *g = &c->groups[i_group];
   hid_t                dataset;
   char                 place[128];
-  int32_t *data __attribute__((cleanup(memory_free))) = NULL;
+  int32_t             *data __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   *cells = NULL;
@@ -366,6 +370,6 @@ PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells
       REJECT(c, place, "names vertex %d in %s %lld, there are %lld", (int)data[i], corners == 3 ? "triangle" : "segment",
              (long long)(i / corners), (long long)g->n_rows);
   *cells = data;
-  data       = NULL;
+  data   = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

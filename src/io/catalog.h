@@ -50,6 +50,6 @@ PetscErrorCode catalog_read_f64(const catalog *c, int i_group, int i_field, doub
 /* Read the topology [n_cells][corners]; each vertex is checked to be less than n_rows. memory_free(*cells). */
 PetscErrorCode catalog_read_cells(const catalog *c, int i_group, int32_t **cells);
 /* Write the root attributes and the job text of a new file. */
-PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name,
-                                  const char *formulation, const char *job_text, int64_t step, double time);
+PetscErrorCode catalog_write_head(const char *path, hid_t file, const char *kind, const char *job_name, const char *formulation,
+                                  const char *job_text, int64_t step, double time);
 #endif

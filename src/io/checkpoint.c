@@ -55,14 +55,12 @@ static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, i
   PetscFunctionBegin;
   *n = 0, *steps = NULL;
   DIR *folder = opendir(directory);
-  PetscCheck(folder || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot look into %s: %s", directory,
-             strerror(errno));
+  PetscCheck(folder || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot look into %s: %s", directory, strerror(errno));
   PetscErrorCode code = PETSC_SUCCESS;
   while (folder && !code && (entry = readdir(folder))) {
     const size_t  length = strlen(entry->d_name);
     const int64_t step   = step_of(entry->d_name);
-    if (remove_leftovers && !strncmp(entry->d_name, ".checkpoint_", 12) && length > 4 &&
-        !strcmp(entry->d_name + length - 4, ".tmp"))
+    if (remove_leftovers && !strncmp(entry->d_name, ".checkpoint_", 12) && length > 4 && !strcmp(entry->d_name + length - 4, ".tmp"))
       unlinkat(dirfd(folder), entry->d_name, 0);
     if (step < 0) continue;
     code = memory_reserve("checkpoints", *n + 1, sizeof **steps, &capacity, steps);
@@ -77,7 +75,7 @@ static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, i
 
 static PetscErrorCode remove_leftovers(const char *directory)
 {
-  int64_t n;
+  int64_t  n;
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
@@ -87,7 +85,7 @@ static PetscErrorCode remove_leftovers(const char *directory)
 
 PetscErrorCode checkpoint_newest(const char *directory, char **path)
 {
-  int64_t n;
+  int64_t  n;
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
@@ -103,21 +101,21 @@ PetscErrorCode checkpoint_newest(const char *directory, char **path)
       candidate = NULL;
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; to go on from an older one, move it away",
-               candidate, why);
+    PetscCheck(state == SEALED_DAMAGED, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s %s; to go on from an older one, move it away", candidate,
+               why);
     log_warn("%s %s; looking for an older one", candidate, why);
   }
   PetscCheck(!n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s: all %lld checkpoints are damaged, see above; put a copy of one there, or start the run over with --force",
-             directory, (long long)n);
+             "%s: all %lld checkpoints are damaged, see above; put a copy of one there, or start the run over with --force", directory,
+             (long long)n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Keep the newest `keep` good ones up to `step`; of these the one just written is the first, so one good one always stays. */
 static PetscErrorCode drop_old(const char *directory, int64_t step, int keep)
 {
-  int64_t n;
-  int     n_good                                       = 0;
+  int64_t  n;
+  int      n_good                                      = 0;
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
@@ -138,7 +136,7 @@ static PetscErrorCode drop_old(const char *directory, int64_t step, int keep)
 
 PetscErrorCode checkpoint_drop_all(const char *directory)
 {
-  int64_t n;
+  int64_t  n;
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
@@ -146,15 +144,14 @@ PetscErrorCode checkpoint_drop_all(const char *directory)
   for (int64_t i = 0; i < n; ++i) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
     PetscCall(path_of(directory, steps[i], &path));
-    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s%s", path, strerror(errno),
-               file_advice(errno));
+    PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s%s", path, strerror(errno), file_advice(errno));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
 {
-  int64_t n;
+  int64_t  n;
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
@@ -205,8 +202,8 @@ static PetscErrorCode write_file(const char *path, const checkpoint_head *head, 
 
   PetscFunctionBegin;
   PetscCall(h5_create(&scope, path, SEAL_BYTES, &file));
-  PetscCall(catalog_write_head(path, file, KIND, head->job_name, head->formulation, head->job_text ? head->job_text : "",
-                               head->step, head->time));
+  PetscCall(catalog_write_head(path, file, KIND, head->job_name, head->formulation, head->job_text ? head->job_text : "", head->step,
+                               head->time));
   PetscCall(h5_make_group(&scope, path, file, "fields", &fields));
   for (int i = 0; i < field_table_n_groups(table); ++i) PetscCall(write_group(path, fields, field_table_group(table, i)));
   H5_CALL(path, h5_release(&scope, fields));
@@ -235,8 +232,8 @@ PetscErrorCode checkpoint_write(const char *directory, const checkpoint_head *he
   PetscFunctionBegin;
   PetscCheck(head->step >= 0 && head->step <= 999999999999999LL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "step %lld cannot be a checkpoint", (long long)head->step);
-  PetscCheck(!head->job_name || strlen(head->job_name) < sizeof ((catalog *)0)->job_name, PETSC_COMM_SELF,
-             PETSC_ERR_ARG_SIZ, "job name \"%s\" is too long for a checkpoint", head->job_name);
+  PetscCheck(!head->job_name || strlen(head->job_name) < sizeof((catalog *)0)->job_name, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "job name \"%s\" is too long for a checkpoint", head->job_name);
   PetscCall(file_make_directory(directory));
   PetscCall(path_of(directory, head->step, &path));
   PetscCall(file_temporary(path, &temporary));
@@ -300,12 +297,12 @@ static PetscErrorCode match_field(const catalog *c, int i_group, const field_gro
   PetscFunctionBegin;
   *i_field = catalog_find_field(stored, f->name);
   if (*i_field < 0)
-    MISFIT("%s: field %s/%s is missing: the checkpoint is of another job or version; resume with the stickslip that wrote it (%s)",
-           c->path, group->name, f->name, c->program);
+    MISFIT("%s: field %s/%s is missing: the checkpoint is of another job or version; resume with the stickslip that wrote it (%s)", c->path,
+           group->name, f->name, c->program);
   const catalog_field *s = &stored->fields[*i_field];
   if (s->type != (store_type)f->type || s->n_components != f->n_components)
-    MISFIT("%s: field %s/%s is %s with %d components, this job needs %s with %d; resume with the job that wrote it", c->path,
-           group->name, f->name, store_name(s->type), s->n_components, store_name((store_type)f->type), f->n_components);
+    MISFIT("%s: field %s/%s is %s with %d components, this job needs %s with %d; resume with the job that wrote it", c->path, group->name,
+           f->name, store_name(s->type), s->n_components, store_name((store_type)f->type), f->n_components);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -315,9 +312,8 @@ static PetscErrorCode match_group(const catalog *c, const field_group *group, st
 
   PetscFunctionBegin;
   if (i_group < 0)
-    MISFIT(
-        "%s: group %s is missing: the checkpoint is of another job or version; resume with the job and program that wrote it (%s)",
-        c->path, group->name, c->program);
+    MISFIT("%s: group %s is missing: the checkpoint is of another job or version; resume with the job and program that wrote it (%s)",
+           c->path, group->name, c->program);
   const catalog_group *stored = &c->groups[i_group];
   for (int i = 0; i < stored->n_fields; ++i) {
     const field *f = field_group_find(group, stored->fields[i].name);
@@ -326,8 +322,8 @@ static PetscErrorCode match_group(const catalog *c, const field_group *group, st
              stored->fields[i].name, c->program);
   }
   if (stored->n_rows != *group->n_rows && !group->resize)
-    MISFIT("%s: group %s has %lld rows, this job has %lld and cannot change that; resume with the job that wrote it", c->path,
-           group->name, (long long)stored->n_rows, (long long)*group->n_rows);
+    MISFIT("%s: group %s has %lld rows, this job has %lld and cannot change that; resume with the job that wrote it", c->path, group->name,
+           (long long)stored->n_rows, (long long)*group->n_rows);
   for (int i = 0; i < group->n_fields; ++i) {
     const field *f = &group->fields[i];
     int          i_field;
@@ -350,13 +346,13 @@ static PetscErrorCode match_all(const catalog *c, const char *job_name, const fi
 {
   PetscFunctionBegin;
   if (job_name && strcmp(job_name, c->job_name))
-    MISFIT("%s: belongs to the job \"%s\", not to \"%s\"; choose another --out, or resume the job it belongs to", c->path,
-           c->job_name, job_name);
+    MISFIT("%s: belongs to the job \"%s\", not to \"%s\"; choose another --out, or resume the job it belongs to", c->path, c->job_name,
+           job_name);
   for (int i = 0; i < c->n_groups; ++i) {
     const field_group *group = field_table_find_group(table, c->groups[i].name);
     if (!group || !count_state(group))
-      MISFIT("%s: group %s is unknown to this job; resume with the job and program that wrote it (%s)", c->path,
-             c->groups[i].name, c->program);
+      MISFIT("%s: group %s is unknown to this job; resume with the job and program that wrote it (%s)", c->path, c->groups[i].name,
+             c->program);
   }
   for (int i = 0; i < field_table_n_groups(table); ++i)
     if (count_state(field_table_group(table, i))) PetscCall(match_group(c, field_table_group(table, i), s));
@@ -372,12 +368,11 @@ static PetscErrorCode resize_all(const catalog *c, field_table *table)
     if (!count_state(group)) continue;
     const int64_t n = c->groups[catalog_find_group(c, group->name)].n_rows;
     if (n != *group->n_rows) PetscCall(group->resize(group->context, n));
-    PetscCheck(n == *group->n_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "group %s did not resize to %lld rows", group->name,
-               (long long)n);
+    PetscCheck(n == *group->n_rows, PETSC_COMM_SELF, PETSC_ERR_PLIB, "group %s did not resize to %lld rows", group->name, (long long)n);
     for (int j = 0; j < group->n_fields; ++j)
       for (int k = 0; k < group->fields[j].n_components && n && group->fields[j].flags & FIELD_CHECKPOINT; ++k)
-        PetscCheck(field_component(&group->fields[j], k), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s/%s has %lld rows but no memory",
-                   group->name, group->fields[j].name, (long long)n);
+        PetscCheck(field_component(&group->fields[j], k), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s/%s has %lld rows but no memory", group->name,
+                   group->fields[j].name, (long long)n);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -385,8 +380,8 @@ static PetscErrorCode resize_all(const catalog *c, field_table *table)
 PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_table *table, int64_t *step, double *time)
 {
   catalog *c __attribute__((cleanup(catalog_close))) = NULL;
-  stage s __attribute__((cleanup(stage_free)))       = {0, NULL};
-  int64_t i_row                                      = 0;
+  stage    s __attribute__((cleanup(stage_free)))    = {0, NULL};
+  int64_t  i_row                                     = 0;
 
   PetscFunctionBegin;
   PetscCall(catalog_open(path, KIND, CHECKPOINT_FORMAT, false, &c));
@@ -394,8 +389,7 @@ PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_tab
   PetscCall(resize_all(c, table));
   for (int i = 0; i < field_table_n_groups(table); ++i) {
     const field_group *group = field_table_group(table, i);
-    for (int j = 0; j < group->n_fields; ++j)
-      /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): match_all counted these fields */
+    for (int j = 0; j < group->n_fields; ++j) /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): match_all counted these fields */
       if (group->fields[j].flags & FIELD_CHECKPOINT) field_store_scatter(&group->fields[j], *group->n_rows, s.rows[i_row++]);
   }
   if (step) *step = c->step;
@@ -413,11 +407,11 @@ PetscErrorCode checkpoint_read(const char *path, const char *job_name, field_tab
 
 static PetscErrorCode field_info(const catalog *c, int i_group, int i_field, FILE *out)
 {
-  const catalog_field *f = &c->groups[i_group].fields[i_field];
-  const int64_t        n = c->groups[i_group].n_rows * f->n_components;
+  const catalog_field *f   = &c->groups[i_group].fields[i_field];
+  const int64_t        n   = c->groups[i_group].n_rows * f->n_components;
   double               low = INFINITY, high = -INFINITY;
-  int64_t              n_bad                      = 0;
-  double *x __attribute__((cleanup(memory_free))) = NULL;
+  int64_t              n_bad                                   = 0;
+  double              *x __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(catalog_read_f64(c, i_group, i_field, &x));
@@ -435,15 +429,15 @@ static PetscErrorCode field_info(const catalog *c, int i_group, int i_field, FIL
 
 PetscErrorCode checkpoint_info(const char *path, FILE *out)
 {
-  int n_lines                                        = 0;
+  int      n_lines                                   = 0;
   catalog *c __attribute__((cleanup(catalog_close))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(catalog_open(path, KIND, CHECKPOINT_FORMAT, false, &c));
   for (const char *t = c->job_text; *t; ++t) n_lines += *t == '\n';
-  fprintf(out, "%s\njob %s%s%s, step %lld, time %.17g s\nwritten by %s, format %d, %.1f MB, checksum good\njob text: %d lines\n",
-          path, c->job_name, *c->formulation ? ", " : "", c->formulation, (long long)c->step, c->time, c->program,
-          CHECKPOINT_FORMAT, 1e-6 * (double)c->bytes, n_lines);
+  fprintf(out, "%s\njob %s%s%s, step %lld, time %.17g s\nwritten by %s, format %d, %.1f MB, checksum good\njob text: %d lines\n", path,
+          c->job_name, *c->formulation ? ", " : "", c->formulation, (long long)c->step, c->time, c->program, CHECKPOINT_FORMAT,
+          1e-6 * (double)c->bytes, n_lines);
   for (int i = 0; i < c->n_groups; ++i) {
     fprintf(out, "%s: %lld rows\n", c->groups[i].name, (long long)c->groups[i].n_rows);
     for (int j = 0; j < c->groups[i].n_fields; ++j) PetscCall(field_info(c, i, j, out));
@@ -478,16 +472,15 @@ static void difference_add(difference *d, int64_t row, double a, double b)
   if (scale > 0.0 && absolute / scale > d->max_relative) d->max_relative = absolute / scale;
 }
 
-static PetscErrorCode field_diff(const catalog *a, const catalog *b, const int group[2], const int at[2], double tolerance,
-                                 difference *d)
+static PetscErrorCode field_diff(const catalog *a, const catalog *b, const int group[2], const int at[2], double tolerance, difference *d)
 {
-  const catalog_group *g = &a->groups[group[0]];
-  const catalog_field *f = &g->fields[at[0]];
-  const size_t         size                       = store_size(f->type);
-  double *x __attribute__((cleanup(memory_free))) = NULL;
-  double *y __attribute__((cleanup(memory_free))) = NULL;
-  void *p __attribute__((cleanup(memory_free)))   = NULL;
-  void *q __attribute__((cleanup(memory_free)))   = NULL;
+  const catalog_group *g                                       = &a->groups[group[0]];
+  const catalog_field *f                                       = &g->fields[at[0]];
+  const size_t         size                                    = store_size(f->type);
+  double              *x __attribute__((cleanup(memory_free))) = NULL;
+  double              *y __attribute__((cleanup(memory_free))) = NULL;
+  void                *p __attribute__((cleanup(memory_free))) = NULL;
+  void                *q __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   /* Equal checksums of 256 bits: equal data. Reading verifies that they belong to them; a sealed file has been read already. */
@@ -507,8 +500,7 @@ static PetscErrorCode field_diff(const catalog *a, const catalog *b, const int g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode group_diff(const catalog *a, const catalog *b, const int group[2], double tolerance, FILE *out,
-                                 int *n_different)
+static PetscErrorCode group_diff(const catalog *a, const catalog *b, const int group[2], double tolerance, FILE *out, int *n_different)
 {
   const catalog_group *g = &a->groups[group[0]], *h = &b->groups[group[1]];
 
@@ -529,8 +521,8 @@ static PetscErrorCode group_diff(const catalog *a, const catalog *b, const int g
     }
     const catalog_field *s = &h->fields[at[1]];
     if (f->type != s->type || f->n_components != s->n_components) {
-      fprintf(out, "%s/%s: %s x %d against %s x %d\n", g->name, f->name, store_name(f->type), f->n_components,
-              store_name(s->type), s->n_components);
+      fprintf(out, "%s/%s: %s x %d against %s x %d\n", g->name, f->name, store_name(f->type), f->n_components, store_name(s->type),
+              s->n_components);
       ++*n_different;
       continue;
     }

@@ -55,7 +55,7 @@ static void child_of(pid_t parent, int out, const char *directory, const checkpo
   error_clear();
   PetscErrorCode code = checkpoint_write(directory, head, table, keep);
   if (!code) code = flush_now(false); /* delayed flushes would be lost with this process */
-  said.seconds              = timer_now() - begun;
+  said.seconds = timer_now() - begun;
   if (code) snprintf(said.message, sizeof said.message, "%s", error_message());
   const ssize_t n = write(out, &said, sizeof said);
   _exit(code || n != (ssize_t)sizeof said ? 1 : 0); /* nothing that is undone at exit() is the child's */

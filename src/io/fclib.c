@@ -37,11 +37,11 @@ static void fclib_matrix_clear(fclib_matrix *A)
   A->n_rows = A->n_columns = 0;
 }
 
-#define REFUSE_PLACE(path, place, ...)                                                      \
-  do {                                                                                \
-    char what_[256];                                                                  \
-    (void)snprintf(what_, sizeof what_, __VA_ARGS__);                                 \
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s%s", (path), (place), what_); \
+#define REFUSE_PLACE(path, place, ...)                                                                                                     \
+  do {                                                                                                                                     \
+    char what_[256];                                                                                                                       \
+    (void)snprintf(what_, sizeof what_, __VA_ARGS__);                                                                                      \
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s%s", (path), (place), what_);                                                    \
   } while (0)
 
 static PetscErrorCode read_scalar(const char *path, hid_t group, const char *name, int64_t *out)
@@ -74,7 +74,7 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
                                   int64_t *n_used, int64_t **line)
 {
   int64_t *start __attribute__((cleanup(memory_free))) = NULL;
-  int64_t bad = -1;
+  int64_t  bad                                         = -1;
 
   PetscFunctionBegin;
   PetscCall(check_length(path, group, place, "p", n_lines + 1));
@@ -85,13 +85,13 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
     if (start[j] < start[j - 1]) bad = j;
   if (bad > 0)
     REFUSE_PLACE(path, place, "/p[%lld] is %lld, less than the entry before it; starts may not decrease", (long long)bad,
-           (long long)start[bad]);
+                 (long long)start[bad]);
   *n_used = start[n_lines];
   if (*n_used == 0 && nzmax > 0 && nzmax == n_dense)
     REFUSE_PLACE(path, place,
-           " is a dense matrix in the place of a compressed one: its starts are all 0 while nzmax = m n = %lld; write it as FCLIB "
-           "compressed columns",
-           (long long)nzmax);
+                 " is a dense matrix in the place of a compressed one: its starts are all 0 while nzmax = m n = %lld; write it as FCLIB "
+                 "compressed columns",
+                 (long long)nzmax);
   if (*n_used == 0 && nzmax > 0) REFUSE_PLACE(path, place, " is empty, its starts are all 0, while nzmax is %lld", (long long)nzmax);
   if (*n_used > nzmax) REFUSE_PLACE(path, place, "/p ends with %lld; expected at most nzmax = %lld", (long long)*n_used, (long long)nzmax);
   PetscCall(check_length(path, group, place, "x", *n_used));
@@ -101,14 +101,14 @@ static PetscErrorCode read_starts(const char *path, hid_t group, const char *pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check_range(const char *path, const char *place, const char *array, const char *what, int64_t n,
-                                  const int64_t *index, int64_t limit, const char *advice)
+static PetscErrorCode check_range(const char *path, const char *place, const char *array, const char *what, int64_t n, const int64_t *index,
+                                  int64_t limit, const char *advice)
 {
   PetscFunctionBegin;
   for (int64_t k = 0; k < n; ++k)
     if (index[k] < 0 || index[k] >= limit)
       REFUSE_PLACE(path, place, "/%s[%lld] = %lld is no %s; expected 0 to %lld%s", array, (long long)k, (long long)index[k], what,
-             (long long)limit - 1, advice);
+                   (long long)limit - 1, advice);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,8 +128,8 @@ static PetscErrorCode read_entries(const char *path, hid_t group, const char *pl
     PetscCall(memory_alloc("FCLIB matrix", nz, sizeof *e->column, &e->column));
     PetscCall(h5_array_whole(path, group, "p", nz, e->column));
   } else {
-    PetscCall(read_starts(path, group, place, is_rows ? n_rows : n_columns, nzmax, n_rows * n_columns, &e->n,
-                          is_rows ? &e->row : &e->column));
+    PetscCall(
+        read_starts(path, group, place, is_rows ? n_rows : n_columns, nzmax, n_rows * n_columns, &e->n, is_rows ? &e->row : &e->column));
   }
   int64_t **index = is_rows ? &e->column : &e->row;
   PetscCall(memory_alloc("FCLIB matrix", e->n, sizeof **index, index));
@@ -194,7 +194,8 @@ static PetscErrorCode sort_entries(const entry_list *e, fclib_matrix *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fclib_matrix_read(const char *path, hid_t parent, const char *name, int64_t n_rows, int64_t n_columns, fclib_matrix *out)
+static PetscErrorCode fclib_matrix_read(const char *path, hid_t parent, const char *name, int64_t n_rows, int64_t n_columns,
+                                        fclib_matrix *out)
 {
   H5_SCOPE(scope);
   hid_t      group;
@@ -213,10 +214,10 @@ static PetscErrorCode fclib_matrix_read(const char *path, hid_t parent, const ch
   PetscCall(read_scalar(path, group, "nzmax", &nzmax));
   if (m != n_rows || n != n_columns)
     REFUSE_PLACE(path, place, " is %lld x %lld; expected %lld x %lld by the lengths of the vectors", (long long)m, (long long)n,
-           (long long)n_rows, (long long)n_columns);
+                 (long long)n_rows, (long long)n_columns);
   if (nz < -2)
     REFUSE_PLACE(path, place, "/nz is %lld; expected -2 (compressed rows), -1 (compressed columns) or the number of triplets",
-           (long long)nz);
+                 (long long)nz);
   if (nzmax < 0) REFUSE_PLACE(path, place, "/nzmax is %lld; expected at least 0", (long long)nzmax);
   PetscCall(read_entries(path, group, place, m, n, nz, nzmax, &e));
   out->n_rows = m, out->n_columns = n;
@@ -234,13 +235,13 @@ static PetscErrorCode fclib_matrix_read(const char *path, hid_t parent, const ch
 static PetscErrorCode fclib_matrix_mirror(fclib_matrix *A, bool *is_mirrored)
 {
   entry_list   e __attribute__((cleanup(entries_clear))) = {0};
-  fclib_matrix full    = {A->n_rows, A->n_columns, NULL, NULL, NULL};
+  fclib_matrix full                                      = {A->n_rows, A->n_columns, NULL, NULL, NULL};
   int64_t      n_above = 0, n_below = 0;
 
   PetscFunctionBegin;
   *is_mirrored = false;
   for (int64_t j = 0; j < A->n_columns; ++j)
-    for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) n_above += A->row[k] < j, n_below += A->row[k] > j;
+    for (int64_t k = A->start[j]; k < A->start[j + 1]; ++k) n_above += A->row[k]<j, n_below += A->row[k]> j;
   if ((n_above == 0) == (n_below == 0)) PetscFunctionReturn(PETSC_SUCCESS);
   e.n = A->start[A->n_columns] + n_above + n_below;
   PetscCall(memory_alloc("FCLIB matrix", e.n, sizeof *e.row, &e.row));
@@ -265,8 +266,8 @@ static PetscErrorCode fclib_matrix_mirror(fclib_matrix *A, bool *is_mirrored)
 static PetscErrorCode fclib_matrix_write(const char *path, hid_t parent, const char *name, const fclib_matrix *A)
 {
   H5_SCOPE(scope);
-  hid_t         group;
-  const int64_t n = A->start[A->n_columns], size[4] = {A->n_rows, A->n_columns, -1, n};
+  hid_t                    group;
+  const int64_t            n = A->start[A->n_columns], size[4] = {A->n_rows, A->n_columns, -1, n};
   static const char *const names[4] = {"m", "n", "nz", "nzmax"};
 
   PetscFunctionBegin;
@@ -314,11 +315,11 @@ double fclib_asymmetry(const fclib_matrix *A)
 
 static const double MAX_ASYMMETRY = 1e-8;
 
-#define REFUSE(path, ...)                                                           \
-  do {                                                                              \
-    char what_[400];                                                                \
-    (void)snprintf(what_, sizeof what_, __VA_ARGS__);                               \
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s", (path), what_);        \
+#define REFUSE(path, ...)                                                                                                                  \
+  do {                                                                                                                                     \
+    char what_[400];                                                                                                                       \
+    (void)snprintf(what_, sizeof what_, __VA_ARGS__);                                                                                      \
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s", (path), what_);                                                               \
   } while (0)
 
 void fclib_clear(fclib_problem *p)
@@ -497,17 +498,15 @@ static PetscErrorCode check_contacts(const char *path, const fclib_problem *p)
              p->is_global ? "H" : "W");
     if (p->is_global) {
       if (A->start[d * a + 1] == A->start[d * a])
-        REFUSE(
-            path,
-            "the normal of contact %lld acts on no degree of freedom: column %lld of H is zero; expected a contact that can open",
-            (long long)a, (long long)(d * a));
+        REFUSE(path, "the normal of contact %lld acts on no degree of freedom: column %lld of H is zero; expected a contact that can open",
+               (long long)a, (long long)(d * a));
       continue;
     }
     for (int64_t k = A->start[d * a]; k < A->start[d * a + 1]; ++k)
       if (A->row[k] == d * a) diagonal = A->value[k];
     if (!(diagonal > 0))
-      REFUSE(path, "W[%lld][%lld] is %g, of the normal of contact %lld; expected a positive number", (long long)(d * a),
-             (long long)(d * a), diagonal, (long long)a);
+      REFUSE(path, "W[%lld][%lld] is %g, of the normal of contact %lld; expected a positive number", (long long)(d * a), (long long)(d * a),
+             diagonal, (long long)a);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -527,8 +526,7 @@ static PetscErrorCode read_matrices(const char *path, hid_t top, fclib_problem *
   if (p->was_half_stored) log_info("%s: one triangle of M is stored alone; it is mirrored", path);
   const double asymmetry = fclib_asymmetry(&p->M);
   if (asymmetry > MAX_ASYMMETRY)
-    REFUSE(path, "M is not symmetric: entries mirrored in the diagonal differ by %.2g of the largest; expected a mass matrix",
-           asymmetry);
+    REFUSE(path, "M is not symmetric: entries mirrored in the diagonal differ by %.2g of the largest; expected a mass matrix", asymmetry);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -652,7 +650,8 @@ PetscErrorCode fclib_check_readable(const char *path, int seconds)
   if (child < 0) PetscFunctionReturn(PETSC_SUCCESS); /* no process available: continue without */
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(!WIFSIGNALED(status), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s is damaged: the HDF5 library %s on it; fetch or write it again", path,
+  PetscCheck(!WIFSIGNALED(status), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s is damaged: the HDF5 library %s on it; fetch or write it again", path,
              WTERMSIG(status) == SIGALRM ? "comes to no end" : "crashes");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

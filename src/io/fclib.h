@@ -19,18 +19,18 @@ typedef struct {
 
 typedef struct {
   bool         is_global;
-  int          dimension;  /* d */
+  int          dimension; /* d */
   int64_t      n_contacts;
-  int64_t      n_dof;      /* n; for a local problem that of the underlying system, 0 if the file does not contain it */
-  int64_t      n_bodies;   /* 0 if the file does not contain it */
-  fclib_matrix W;          /* local */
-  fclib_matrix M, H;       /* global */
-  double      *q;          /* local, [d n_contacts] */
-  double      *f, *w;      /* global, [n_dof], [d n_contacts] */
-  double      *mu;         /* [n_contacts] >= 0 */
+  int64_t      n_dof;    /* n; for a local problem that of the underlying system, 0 if the file does not contain it */
+  int64_t      n_bodies; /* 0 if the file does not contain it */
+  fclib_matrix W;        /* local */
+  fclib_matrix M, H;     /* global */
+  double      *q;        /* local, [d n_contacts] */
+  double      *f, *w;    /* global, [n_dof], [d n_contacts] */
+  double      *mu;       /* [n_contacts] >= 0 */
   char        *title, *description, *math_info; /* NULL: none. Unchanged bytes of the file, in any encoding */
-  bool         was_half_stored; /* M: the file contained one triangle only, which has been mirrored */
-  bool         has_solution;    /* the file contains a solution; it is not verified */
+  bool         was_half_stored;                 /* M: the file contained one triangle only, which has been mirrored */
+  bool         has_solution;                    /* the file contains a solution; it is not verified */
   int64_t      n_guesses;
 } fclib_problem;
 
@@ -50,10 +50,11 @@ PetscErrorCode fclib_read_guess(const char *path, const fclib_problem *p, int64_
 PetscErrorCode fclib_check_readable(const char *path, int seconds);
 
 /* Write `path` as a new file that appears complete or not at all. solution NULL: none. All arguments are borrowed and not checked. */
-PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses, const fclib_state *guesses);
+PetscErrorCode fclib_write(const char *path, const fclib_problem *p, const fclib_state *solution, int n_guesses,
+                           const fclib_state *guesses);
 
 /* y = A x */
-void   fclib_apply(const fclib_matrix *A, const double *x, double *y);
+void fclib_apply(const fclib_matrix *A, const double *x, double *y);
 /* max |a_ij - a_ji| / max |a_ij| of a square matrix */
 double fclib_asymmetry(const fclib_matrix *A);
 /* Copy as printable UTF-8 of at most room - 1 bytes on one line; other bytes are replaced by '?'. */

@@ -12,9 +12,9 @@ hid_t store_file_type(store_type type)
   case STORE_I32: return H5T_STD_I32LE;
   case STORE_I64: return H5T_STD_I64LE;
   case STORE_U64: return H5T_STD_U64LE;
-  case STORE_U8:  return H5T_STD_U8LE;
+  case STORE_U8: return H5T_STD_U8LE;
   case STORE_F32: return H5T_IEEE_F32LE;
-  default:        return H5I_INVALID_HID;
+  default: return H5I_INVALID_HID;
   }
 }
 
@@ -25,16 +25,13 @@ hid_t store_memory_type(store_type type)
   case STORE_I32: return H5T_NATIVE_INT32;
   case STORE_I64: return H5T_NATIVE_INT64;
   case STORE_U64: return H5T_NATIVE_UINT64;
-  case STORE_U8:  return H5T_NATIVE_UINT8;
+  case STORE_U8: return H5T_NATIVE_UINT8;
   case STORE_F32: return H5T_NATIVE_FLOAT;
-  default:        return H5I_INVALID_HID;
+  default: return H5I_INVALID_HID;
   }
 }
 
-size_t store_size(store_type type)
-{
-  return type == STORE_F32 || type == STORE_I32 ? 4 : type == STORE_U8 ? 1 : 8;
-}
+size_t store_size(store_type type) { return type == STORE_F32 || type == STORE_I32 ? 4 : type == STORE_U8 ? 1 : 8; }
 
 const char *store_name(store_type type)
 {
@@ -50,11 +47,11 @@ int64_t store_first_not_finite(int64_t n, const double *x)
 }
 
 /* One loop per size of entry: 4- and 8-byte entries of any type are copied as bits. */
-#define COPY_STRIDED(type)                                                                        \
-  do {                                                                                            \
-    const type *restrict from = (const type *)source;                                             \
-    type *restrict       to   = (type *)target;                                                   \
-    for (int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];                    \
+#define COPY_STRIDED(type)                                                                                                                 \
+  do {                                                                                                                                     \
+    const type *restrict from = (const type *)source;                                                                                      \
+    type *restrict to         = (type *)target;                                                                                            \
+    for (int64_t i = 0; i < n; ++i) to[i * to_stride] = from[i * from_stride];                                                             \
   } while (0)
 
 static void copy_strided(size_t size, int64_t n, const void *source, int from_stride, void *target, int to_stride)
@@ -86,8 +83,7 @@ void field_store_scatter(const field *f, int64_t n, const void *rows)
     if (n) memcpy(field_component(f, 0), rows, (size_t)n * (size_t)nc * size);
     return;
   }
-  for (int k = 0; k < nc; ++k)
-    copy_strided(size, n, (const char *)rows + (size_t)k * size, nc, field_component(f, k), f->stride);
+  for (int k = 0; k < nc; ++k) copy_strided(size, n, (const char *)rows + (size_t)k * size, nc, field_component(f, k), f->stride);
 }
 
 static PetscErrorCode check_finite(const field_group *group, const field *f, int64_t first, int64_t n, const double *x)
@@ -96,8 +92,8 @@ static PetscErrorCode check_finite(const field_group *group, const field *f, int
 
   PetscFunctionBegin;
   PetscCheck(bad == nx, PETSC_COMM_SELF, PETSC_ERR_FP,
-             "%s/%s is not finite in row %lld, component %d: nothing was written, such a state could not be resumed",
-             group->name, f->name, (long long)(first + bad / f->n_components), (int)(bad % f->n_components));
+             "%s/%s is not finite in row %lld, component %d: nothing was written, such a state could not be resumed", group->name, f->name,
+             (long long)(first + bad / f->n_components), (int)(bad % f->n_components));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -113,8 +109,8 @@ static PetscErrorCode field_store_describe(const char *path, hid_t dataset, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode field_store_write(const char *path, hid_t location, const field_group *group, const field *f, int64_t n,
-                                 bool is_single, bool must_be_finite)
+PetscErrorCode field_store_write(const char *path, hid_t location, const field_group *group, const field *f, int64_t n, bool is_single,
+                                 bool must_be_finite)
 {
   H5_SCOPE(scope);
   const store_type type    = is_single && f->type == FIELD_F64 ? STORE_F32 : (store_type)f->type;
@@ -124,15 +120,14 @@ PetscErrorCode field_store_write(const char *path, hid_t location, const field_g
   hid_t            dataset;
   hsize_t          step;
   checksum         sum;
-  char *room __attribute__((cleanup(memory_free))) = NULL;
-  float *narrow __attribute__((cleanup(memory_free))) = NULL;
+  char            *room __attribute__((cleanup(memory_free)))   = NULL;
+  float           *narrow __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   for (int k = 0; k < nc && n; ++k)
-    PetscCheck(field_component(f, k), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s/%s has %lld rows but no memory", group->name,
-               f->name, (long long)n);
-  PetscCall(h5_make_dataset(&scope, path, location, f->name, store_file_type(type), nc == 1 ? 1 : 2, dims, false, &dataset,
-                            &step));
+    PetscCheck(field_component(f, k), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s/%s has %lld rows but no memory", group->name, f->name,
+               (long long)n);
+  PetscCall(h5_make_dataset(&scope, path, location, f->name, store_file_type(type), nc == 1 ? 1 : 2, dims, false, &dataset, &step));
   if (f->stride != nc) PetscCall(memory_alloc("field store", (int64_t)step * nc, field_type_size(f->type), &room));
   if (type == STORE_F32) PetscCall(memory_alloc("field store", (int64_t)step * nc, sizeof *narrow, &narrow));
   checksum_begin(&sum);

@@ -14,8 +14,8 @@ const char *store_name(store_type type); /* "f64" */
 
 /* Write rows [0, n) of a field into `location`. `is_single` stores reals as 32 bits. With `must_be_finite`, infinities and
  * NaN are an error that names group, field and row, unless the field has FIELD_ANY_BITS. */
-PetscErrorCode field_store_write(const char *path, hid_t location, const field_group *group, const field *f, int64_t n,
-                                 bool is_single, bool must_be_finite);
+PetscErrorCode field_store_write(const char *path, hid_t location, const field_group *group, const field *f, int64_t n, bool is_single,
+                                 bool must_be_finite);
 /* Copy interleaved rows of the field's own type to the field's arrays. */
 void field_store_scatter(const field *f, int64_t n, const void *rows);
 /* First entry that is not finite, or n. */

@@ -17,7 +17,7 @@ static void close_file(const int *fd)
   if (*fd >= 0) close(*fd);
 }
 #define CLOSED_AT_END __attribute__((cleanup(close_file)))
-#define FREED_AT_END  __attribute__((cleanup(memory_free)))
+#define FREED_AT_END __attribute__((cleanup(memory_free)))
 
 /* ---- names, folders, space ---- */
 
@@ -60,13 +60,13 @@ PetscErrorCode file_make_directory(const char *path)
     const char was = *c;
     if (was && was != '/') continue;
     *c = 0;
-    PetscCheck(!mkdir(part, 0777) || errno == EEXIST, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-               "cannot make the folder %s: %s%s", part, strerror(errno), file_advice(errno));
+    PetscCheck(!mkdir(part, 0777) || errno == EEXIST, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot make the folder %s: %s%s", part,
+               strerror(errno), file_advice(errno));
     *c = was;
     if (!was) break;
   }
-  PetscCheck(!stat(path, &about) && S_ISDIR(about.st_mode), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
-             "%s is in the way: it is not a folder", path);
+  PetscCheck(!stat(path, &about) && S_ISDIR(about.st_mode), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "%s is in the way: it is not a folder",
+             path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,8 +95,7 @@ PetscErrorCode file_check_space(const char *directory, int64_t bytes)
   if (room < (double)bytes) {
     char text[64]; /* PETSc's own %g would print "3." */
     snprintf(text, sizeof text, "%.1f MB are needed, %.1f MB are free", 1e-6 * (double)bytes, 1e-6 * room);
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "the disk of %s is full: %s; make room, or set another --out", directory,
-            text);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "the disk of %s is full: %s; make room, or set another --out", directory, text);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,7 +160,8 @@ static PetscErrorCode flush_path(const char *path)
   const bool is_done = fd >= 0 && (!fsync(fd) || errno == EINVAL || errno == EROFS);
   const int  error   = errno;
   if (fd >= 0) close(fd);
-  PetscCheck(is_done, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", path, strerror(error), file_advice(error));
+  PetscCheck(is_done, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s to the disk: %s%s", path, strerror(error),
+             file_advice(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,8 +241,7 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
   PetscFunctionBegin;
   PetscCall(file_temporary(path, &temporary));
   CLOSED_AT_END const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno),
-             file_advice(errno));
+  PetscCheck(fd >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", path, strerror(errno), file_advice(errno));
   bool is_written = true;
   for (size_t done = 0; done < n_bytes && is_written;) {
     const ssize_t n = write(fd, text + done, n_bytes - done);

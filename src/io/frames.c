@@ -53,9 +53,9 @@ static int ascending(const void *a, const void *b)
 PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices)
 {
   const struct dirent *entry;
-  int64_t              capacity                      = 0;
-  PetscErrorCode       code                          = PETSC_SUCCESS;
-  char *path __attribute__((cleanup(memory_free))) = NULL;
+  int64_t              capacity                                   = 0;
+  PetscErrorCode       code                                       = PETSC_SUCCESS;
+  char                *path __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   *n = 0, *indices = NULL;
@@ -98,8 +98,8 @@ static void remove_leftovers(const char *directory)
 static PetscErrorCode check_and_add(frames *f, int64_t index)
 {
   char     why[SEALED_WHY];
-  char *path __attribute__((cleanup(memory_free)))   = NULL;
-  catalog *c __attribute__((cleanup(catalog_close))) = NULL;
+  char    *path __attribute__((cleanup(memory_free))) = NULL;
+  catalog *c __attribute__((cleanup(catalog_close)))  = NULL;
 
   PetscFunctionBegin;
   PetscCall(frames_path(f->directory, index, &path));
@@ -128,9 +128,9 @@ static PetscErrorCode continue_with(frames *f, xdmf *old, int64_t index, bool is
 
 static PetscErrorCode resume_series(frames *f, int64_t next_index)
 {
-  int64_t n;
+  int64_t  n;
   int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
-  xdmf *old __attribute__((cleanup(xdmf_destroy)))       = NULL;
+  xdmf    *old __attribute__((cleanup(xdmf_destroy)))    = NULL;
 
   PetscFunctionBegin;
   remove_leftovers(f->directory);
@@ -201,9 +201,9 @@ static PetscErrorCode write_topology(const char *path, hid_t file, const field_g
   const int64_t  n_cells = corners == 3 ? group->n_triangles : corners == 2 ? group->n_segments : *group->n_rows;
   const int32_t *cells   = corners == 3 ? group->triangles : group->segments;
   const hsize_t  dims[2] = {(hsize_t)n_cells, (hsize_t)corners};
-  hid_t         parent, dataset;
-  char          name[128];
-  int32_t *index __attribute__((cleanup(memory_free))) = NULL;
+  hid_t          parent, dataset;
+  char           name[128];
+  int32_t       *index __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   /* The dataset carries the last part of the name; the groups before it may exist. */
@@ -271,18 +271,17 @@ static int64_t frame_bytes(const frames *f, const field_table *table)
     const field_group *g = field_table_group(table, i);
     bytes += 12 * g->n_triangles + 8 * g->n_segments + 4 * *g->n_rows;
     for (int j = 0; j < g->n_fields; ++j)
-      if (is_wanted(f, g, &g->fields[j]))
-        bytes += *g->n_rows * g->fields[j].n_components * (int64_t)field_type_size(g->fields[j].type);
+      if (is_wanted(f, g, &g->fields[j])) bytes += *g->n_rows * g->fields[j].n_components * (int64_t)field_type_size(g->fields[j].type);
   }
   return bytes;
 }
 
 PetscErrorCode frames_write(frames *f, int64_t index, int64_t step, double time, field_table *table)
 {
-  char *path __attribute__((cleanup(memory_free)))      = NULL;
-  char *temporary __attribute__((cleanup(memory_free))) = NULL;
-  char *folder __attribute__((cleanup(memory_free)))    = NULL;
-  catalog *c __attribute__((cleanup(catalog_close)))    = NULL;
+  char    *path __attribute__((cleanup(memory_free)))      = NULL;
+  char    *temporary __attribute__((cleanup(memory_free))) = NULL;
+  char    *folder __attribute__((cleanup(memory_free)))    = NULL;
+  catalog *c __attribute__((cleanup(catalog_close)))       = NULL;
 
   PetscFunctionBegin;
   PetscCheck(index >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "frame %lld cannot be written", (long long)index);

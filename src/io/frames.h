@@ -10,7 +10,7 @@
 
 /* ---- Writing ---- */
 typedef struct {
-  const char        *job_name; /* or NULL */
+  const char        *job_name;  /* or NULL */
   bool               is_double; /* reals with 64 bits; default 32 */
   int                n_names;   /* write only these fields (and positions); 0: all */
   const char *const *names;     /* borrowed while the frames are open */
@@ -33,17 +33,17 @@ PetscErrorCode frames_path(const char *directory, int64_t index, char **path); /
 PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices);
 
 typedef struct frame frame;
-PetscErrorCode frame_open(const char *path, frame **out); /* checks the complete file first */
-void           frame_close(frame **f);
-double         frame_time(const frame *f);
-const char    *frame_job_name(const frame *f);
-int            frame_n_groups(const frame *f); /* sorted by name */
-const char    *frame_group_name(const frame *f, int i_group);
-field_geometry frame_group_geometry(const frame *f, int i_group);
-int64_t        frame_group_rows(const frame *f, int i_group);
-int            frame_n_fields(const frame *f, int i_group);
-const char    *frame_field_name(const frame *f, int i_group, int i_field);
-const char    *frame_field_unit(const frame *f, int i_group, int i_field);
+PetscErrorCode       frame_open(const char *path, frame **out); /* checks the complete file first */
+void                 frame_close(frame **f);
+double               frame_time(const frame *f);
+const char          *frame_job_name(const frame *f);
+int                  frame_n_groups(const frame *f); /* sorted by name */
+const char          *frame_group_name(const frame *f, int i_group);
+field_geometry       frame_group_geometry(const frame *f, int i_group);
+int64_t              frame_group_rows(const frame *f, int i_group);
+int                  frame_n_fields(const frame *f, int i_group);
+const char          *frame_field_name(const frame *f, int i_group, int i_field);
+const char          *frame_field_unit(const frame *f, int i_group, int i_field);
 /* [n_rows][*n_components] of a field by name; *values = NULL and *n_components = 0 if the group has none. memory_free(*values). */
 PetscErrorCode frame_read(const frame *f, int i_group, const char *name, int *n_components, double **values);
 /* Triangles [n_triangles][3] of a surface; every vertex is checked to be less than the number of rows. None for other geometries. memory_free. */

@@ -14,8 +14,7 @@ PetscErrorCode h5_start(void)
 {
   PetscFunctionBegin;
   setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0); /* locks fail on some network file systems; read when a file is opened */
-  PetscCheck(H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB,
-             "HDF5 does not start");
+  PetscCheck(H5open() >= 0 && H5Eset_auto2(H5E_DEFAULT, NULL, NULL) >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "HDF5 does not start");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -50,7 +49,7 @@ PetscErrorCode h5_failed(const char *path, const char *expression)
   H5Eclear2(H5E_DEFAULT);
   if (!start) start = expression;
   for (; n + 1 < sizeof call && (isalnum((unsigned char)start[n]) || start[n] == '_'); ++n) call[n] = start[n];
-  call[n] = 0;
+  call[n]               = 0;
   const bool is_writing = strstr(call, "rite") || strstr(call, "reate") || strstr(call, "release");
   if (strstr(reason, "memory allocation failed") || strstr(reason, "no space available for allocation")) {
     process_skip_clean_up();
@@ -59,8 +58,7 @@ PetscErrorCode h5_failed(const char *path, const char *expression)
   }
   if (!is_writing) SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: HDF5 failed in %s: %s", path, call, reason);
   process_skip_clean_up(); /* HDF5 still has unwritten data; at exit it would try again, and crash */
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason,
-          advice_on(reason));
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s (HDF5 failed in %s): %s%s", path, call, reason, advice_on(reason));
 }
 
 hid_t h5_keep(h5_scope *scope, hid_t id)
@@ -256,14 +254,13 @@ bool h5_has_attribute(hid_t object, const char *name)
   return has > 0;
 }
 
-static PetscErrorCode open_attribute(h5_scope *scope, const char *path, hid_t object, const char *name, hid_t *attribute,
-                                     hid_t *type, hssize_t *n)
+static PetscErrorCode open_attribute(h5_scope *scope, const char *path, hid_t object, const char *name, hid_t *attribute, hid_t *type,
+                                     hssize_t *n)
 {
   hid_t space;
 
   PetscFunctionBegin;
-  PetscCheck(h5_has_attribute(object, name), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is missing", path,
-             name);
+  PetscCheck(h5_has_attribute(object, name), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is missing", path, name);
   H5_CALL(path, *attribute = h5_keep(scope, H5Aopen(object, name, H5P_DEFAULT)));
   H5_CALL(path, *type = h5_keep(scope, H5Aget_type(*attribute)));
   H5_CALL(path, space = h5_keep(scope, H5Aget_space(*attribute)));
@@ -280,9 +277,8 @@ PetscErrorCode h5_get_text(const char *path, hid_t object, const char *name, siz
   PetscFunctionBegin;
   text[0] = 0;
   PetscCall(open_attribute(&mine, path, object, name, &attribute, &type, &n));
-  PetscCheck(n == 1 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && H5Tget_size(type) <= room,
-             PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is not a text of at most %d bytes", path, name,
-             (int)room);
+  PetscCheck(n == 1 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0 && H5Tget_size(type) <= room, PETSC_COMM_SELF,
+             PETSC_ERR_FILE_READ, "%s: attribute \"%s\" is not a text of at most %d bytes", path, name, (int)room);
   H5_CALL(path, H5Aread(attribute, type, text));
   text[H5Tget_size(type) < room ? H5Tget_size(type) : room - 1] = 0;
   for (char *c = text; *c; ++c)
@@ -290,8 +286,7 @@ PetscErrorCode h5_get_text(const char *path, hid_t object, const char *name, siz
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n,
-                              void *values)
+PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n, void *values)
 {
   H5_SCOPE(mine);
   hid_t    attribute, type;
@@ -307,7 +302,7 @@ PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, 
 
 /* Storage that is larger than the file is accepted up to here: entries that were never written read as zeros. */
 
-static const double SMALL = 64.0 * 1024 * 1024;
+static const double SMALL         = 64.0 * 1024 * 1024;
 static const double DEFLATE_LIMIT = 1032.0;
 
 void h5_place(hid_t location, const char *name, char place[H5_PLACE])
@@ -320,12 +315,12 @@ void h5_place(hid_t location, const char *name, char place[H5_PLACE])
   (void)snprintf(place, H5_PLACE, "%.*s%s%.90s", (int)(H5_PLACE - 100), from, name && *from ? "/" : "", name ? name : "");
 }
 
-#define REFUSE_MEMBER(path, location, name, ...)                                    \
-  do {                                                                              \
-    char place_[H5_PLACE], what_[256];                                              \
-    h5_place((location), (name), place_);                                           \
-    (void)snprintf(what_, sizeof what_, __VA_ARGS__);                               \
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s %s", (path), place_, what_); \
+#define REFUSE_MEMBER(path, location, name, ...)                                                                                           \
+  do {                                                                                                                                     \
+    char place_[H5_PLACE], what_[256];                                                                                                     \
+    h5_place((location), (name), place_);                                                                                                  \
+    (void)snprintf(what_, sizeof what_, __VA_ARGS__);                                                                                      \
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %s %s", (path), place_, what_);                                                    \
   } while (0)
 
 PetscErrorCode h5_has_member(const char *path, hid_t location, const char *name, bool *has)

@@ -8,9 +8,9 @@
 #include "core/error.h"
 
 /* H5_CALL(path, file = H5Fopen(...)): a negative result becomes an error that names `path` and the reason given by HDF5. */
-#define H5_CALL(path, expression)                                                             \
-  do {                                                                                        \
-    if ((expression) < 0) PetscCall(h5_failed((path), #expression));                          \
+#define H5_CALL(path, expression)                                                                                                          \
+  do {                                                                                                                                     \
+    if ((expression) < 0) PetscCall(h5_failed((path), #expression));                                                                       \
   } while (0)
 PetscErrorCode h5_failed(const char *path, const char *expression);
 
@@ -49,8 +49,7 @@ PetscErrorCode h5_put_numbers(const char *path, hid_t object, const char *name, 
                               const void *values);
 /* Read an attribute; another type or length than expected is an error. Text: at most room - 1 bytes, control characters are replaced by '?'. */
 PetscErrorCode h5_get_text(const char *path, hid_t object, const char *name, size_t room, char *text);
-PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n,
-                              void *values);
+PetscErrorCode h5_get_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n, void *values);
 bool           h5_has_attribute(hid_t object, const char *name);
 
 /* Datasets of files written by other programs, read with all sizes and types checked, and plain datasets written for other programs.
@@ -79,6 +78,7 @@ PetscErrorCode h5_array_text(const char *path, hid_t location, const char *name,
 PetscErrorCode h5_attribute_whole(const char *path, hid_t object, const char *name, int64_t fallback, int64_t *out);
 
 /* Write contiguous datasets without times, so that equal contents give equal bytes. */
-PetscErrorCode h5_array_write(const char *path, hid_t location, const char *name, hid_t memory_type, hid_t file_type, int64_t n, const void *data);
+PetscErrorCode h5_array_write(const char *path, hid_t location, const char *name, hid_t memory_type, hid_t file_type, int64_t n,
+                              const void *data);
 PetscErrorCode h5_text_write(const char *path, hid_t location, const char *name, const char *text);
 #endif

@@ -28,8 +28,8 @@ static PetscErrorCode header_text(int n, const char *const *names, const char *c
     const bool united = units[i] && *units[i] && strcmp(units[i], "1");
     PetscCheck(names[i] && *names[i] && !strpbrk(names[i], ",\n\"") && !(united && strpbrk(units[i], ",\n\"")), PETSC_COMM_SELF,
                PETSC_ERR_ARG_WRONG, "history column %d cannot be named \"%s\"", i, names[i] ? names[i] : "");
-    PetscCall(file_format(text, "%s%s%s%s%s%s", was, i ? "," : "", names[i], united ? " [" : "", united ? units[i] : "",
-                          united ? "]" : ""));
+    PetscCall(
+        file_format(text, "%s%s%s%s%s%s", was, i ? "," : "", names[i], united ? " [" : "", united ? units[i] : "", united ? "]" : ""));
     memory_free(&was);
   }
   char *was = *text;
@@ -44,7 +44,7 @@ static char *parse_row(char *row, int n, double *values)
   for (int i = 0; i < n; ++i) {
     const char after = i + 1 < n ? ',' : '\n';
     char      *end   = row;
-    values[i] = NAN;
+    values[i]        = NAN;
     if (i == 0 || *row != after) {
       values[i] = strtod(row, &end);
       if (isspace((unsigned char)*row) || end == row) return NULL; /* strtod would skip to the next line */
@@ -66,9 +66,9 @@ typedef struct {
 static PetscErrorCode keep_until(const char *path, char *text, size_t n, const char *header, int n_columns, int64_t resume_step,
                                  history_past *past)
 {
-  const size_t n_header = strlen(header);
-  int64_t      line     = 1;
-  double *values __attribute__((cleanup(memory_free))) = NULL;
+  const size_t n_header                                     = strlen(header);
+  int64_t      line                                         = 1;
+  double      *values __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   if (n < n_header && !memcmp(text, header, n)) PetscFunctionReturn(PETSC_SUCCESS); /* killed within the header */
@@ -110,11 +110,11 @@ static PetscErrorCode keep_damaged(const char *path, size_t n, const char *text)
 /* The table up to resume_step, in place. Never cut in place: a kill in between must not cost the rows before. */
 static PetscErrorCode resume_table(const char *path, const char *header, int n_columns, int64_t resume_step, int64_t *last_step)
 {
-  size_t       n                                      = 0;
-  history_past past                                   = {.last_step = -1};
-  char *text __attribute__((cleanup(memory_free)))     = NULL;
-  char *original __attribute__((cleanup(memory_free))) = NULL;
-  char *leftover __attribute__((cleanup(memory_free))) = NULL;
+  size_t       n                                              = 0;
+  history_past past                                           = {.last_step = -1};
+  char        *text __attribute__((cleanup(memory_free)))     = NULL;
+  char        *original __attribute__((cleanup(memory_free))) = NULL;
+  char        *leftover __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(file_temporary(path, &leftover));
@@ -136,11 +136,11 @@ static PetscErrorCode resume_table(const char *path, const char *header, int n_c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
-                            int64_t resume_step, history **out)
+PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units, int64_t resume_step,
+                            history **out)
 {
-  int64_t last_step = -1;
-  char *header __attribute__((cleanup(memory_free))) = NULL;
+  int64_t last_step                                    = -1;
+  char   *header __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   *out = NULL;
@@ -180,8 +180,7 @@ PetscErrorCode history_row(history *h, const double *values)
     if (values[i] != HISTORY_EMPTY) fputs(key_text_of_real(values[i], text), h->out);
   }
   fputc('\n', h->out);
-  PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", h->path, strerror(errno),
-             file_advice(errno));
+  PetscCheck(!ferror(h->out), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write %s: %s%s", h->path, strerror(errno), file_advice(errno));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,8 +188,8 @@ PetscErrorCode history_flush(history *h)
 {
   PetscFunctionBegin;
   const bool waits = flush_is_deferred();
-  PetscCheck(!fflush(h->out) && !(!waits && fsync(fileno(h->out))), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s",
-             h->path, strerror(errno), file_advice(errno));
+  PetscCheck(!fflush(h->out) && !(!waits && fsync(fileno(h->out))), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot flush %s: %s%s", h->path,
+             strerror(errno), file_advice(errno));
   if (waits) PetscCall(flush_later(h->path, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -208,10 +207,10 @@ PetscErrorCode history_close(history **h)
 
 PetscErrorCode history_read(const char *path, int *n_columns, int64_t *n_rows, double **values)
 {
-  int64_t capacity                                                   = 0;
-  bool    is_row                                                     = true;
-  double *v __attribute__((cleanup(memory_free)))                    = NULL;
-  history_reader *r __attribute__((cleanup(history_reader_close)))   = NULL;
+  int64_t         capacity                                         = 0;
+  bool            is_row                                           = true;
+  double         *v __attribute__((cleanup(memory_free)))          = NULL;
+  history_reader *r __attribute__((cleanup(history_reader_close))) = NULL;
 
   PetscFunctionBegin;
   *n_columns = 1, *n_rows = 0, *values = NULL;
@@ -260,7 +259,8 @@ static PetscErrorCode read_header(history_reader *r)
   const ssize_t n = getline(&r->line, &r->room, r->in);
   PetscFunctionBegin;
   r->n_lines = 1;
-  PetscCheck(n > 0 && r->line[n - 1] == '\n' && (ssize_t)strlen(r->line) == n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s:1: no header; is it a history table?", r->path);
+  PetscCheck(n > 0 && r->line[n - 1] == '\n' && (ssize_t)strlen(r->line) == n, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s:1: no header; is it a history table?", r->path);
   r->line[n - 1] = '\0';
   r->n_columns   = 1;
   for (const char *c = r->line; *c; ++c) r->n_columns += *c == ',';
@@ -314,7 +314,7 @@ int history_reader_find(const history_reader *r, const char *name)
 
 PetscErrorCode history_reader_next(history_reader *r, double *values, bool *is_row)
 {
-  const ssize_t n   = getline(&r->line, &r->room, r->in);
+  const ssize_t n = getline(&r->line, &r->room, r->in);
   PetscFunctionBegin;
   *is_row = false;
   PetscCheck(n >= 0 || !ferror(r->in), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s: %s", r->path, strerror(errno));

@@ -11,8 +11,8 @@ typedef struct history history;
 /* Open for writing. resume_step < 0: start a new table, which replaces an old one. Otherwise rows after resume_step and an unfinished last row are
  * removed; the columns must be those of the file. Lines that are not rows, or whose step does not increase, are reported by log_warn and
  * removed, and the original table is kept as PATH.damaged. (The state of a run does not depend on its history.) Arguments are borrowed. */
-PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units,
-                            int64_t resume_step, history **out);
+PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units, int64_t resume_step,
+                            history **out);
 /* Whether the table had rows up to `resume_step`, one per `every` steps. If not, log_warn reports the missing range. */
 bool history_is_whole(const history *h, int64_t resume_step, int64_t every);
 #define HISTORY_EMPTY (-1.7976931348623157e308) /* a value that is written as an empty cell; not in column 0 */
@@ -31,8 +31,8 @@ typedef struct history_reader history_reader;
 PetscErrorCode history_reader_open(const char *path, history_reader **out);
 void           history_reader_close(history_reader **r);
 int            history_reader_columns(const history_reader *r);
-const char    *history_reader_name(const history_reader *r, int column); /* "energy" */
-const char    *history_reader_unit(const history_reader *r, int column); /* "J"; "" if it has none */
+const char    *history_reader_name(const history_reader *r, int column);       /* "energy" */
+const char    *history_reader_unit(const history_reader *r, int column);       /* "J"; "" if it has none */
 int            history_reader_find(const history_reader *r, const char *name); /* -1: no such column */
 /* Read the next row into values [columns]. *is_row is false at the end of the file and at an unfinished last row. Any other line that is not a row
  * of numbers is PETSC_ERR_FILE_READ with its line number. */

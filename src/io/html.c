@@ -11,11 +11,11 @@ int html_character_length(const unsigned char *s)
   const int n = s[0] >= 0xc2 && s[0] <= 0xdf ? 2 : (s[0] & 0xf0) == 0xe0 ? 3 : s[0] >= 0xf0 && s[0] <= 0xf4 ? 4 : 0;
   for (int i = 1; i < n; ++i)
     if ((s[i] & 0xc0) != 0x80) return 0;
-  if (s[0] == 0xe0 && s[1] < 0xa0) return 0;                                   /* longer than needed */
+  if (s[0] == 0xe0 && s[1] < 0xa0) return 0; /* longer than needed */
   if (s[0] == 0xf0 && s[1] < 0x90) return 0;
-  if (s[0] == 0xed && s[1] > 0x9f) return 0;                                   /* halves of UTF-16 */
-  if (s[0] == 0xf4 && s[1] > 0x8f) return 0;                                   /* beyond Unicode */
-  if (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe) return 0;                  /* no characters */
+  if (s[0] == 0xed && s[1] > 0x9f) return 0;                  /* halves of UTF-16 */
+  if (s[0] == 0xf4 && s[1] > 0x8f) return 0;                  /* beyond Unicode */
+  if (s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe) return 0; /* no characters */
   return n;
 }
 
@@ -94,8 +94,8 @@ PetscErrorCode html_put_png(text_buffer *b, int width, int height, const char *a
   PetscFunctionBegin;
   PetscCall(html_put(b, "<img width=\"%d\" height=\"%d\" alt=\"%s\" src=\"data:image/png;base64,", width, height, alt));
   for (size_t i = 0; i < n; i += 3) {
-    const size_t   left = n - i;
-    const uint32_t v    = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
+    const size_t   left    = n - i;
+    const uint32_t v       = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
     const char     four[4] = {letters[v >> 18], letters[v >> 12 & 63], (char)(left > 1 ? letters[v >> 6 & 63] : '='),
                               (char)(left > 2 ? letters[v & 63] : '=')};
     PetscCall(text_append(b, four, 4));

@@ -33,16 +33,16 @@ typedef struct {
 typedef struct {
   double axis[3][3], origin[3];
   bool   is_orthographic;
-  float  focal;          /* pixels per unit at depth 1; pixels per metre if orthographic */
-  float  cx, cy;         /* pixel coordinates of the axis */
-  float  near;           /* nothing nearer is seen; -infinity if orthographic */
+  float  focal;  /* pixels per unit at depth 1; pixels per metre if orthographic */
+  float  cx, cy; /* pixel coordinates of the axis */
+  float  near;   /* nothing nearer is seen; -infinity if orthographic */
   int    width, height;
 } scene_view;
 
 struct picture {
   int             width, height;
-  int64_t         n_spheres, n_triangles, n_veils, n_lines;                 /* veils: triangles with opacity below 1 */
-  int64_t         max_spheres, max_triangles, max_veils, max_lines;         /* allocated */
+  int64_t         n_spheres, n_triangles, n_veils, n_lines;         /* veils: triangles with opacity below 1 */
+  int64_t         max_spheres, max_triangles, max_veils, max_lines; /* allocated */
   scene_sphere   *sphere;
   scene_triangle *triangle, *veil;
   scene_line     *line;
@@ -50,7 +50,7 @@ struct picture {
   /* camera */
   double eye[3], target[3], up[3], fov;
   bool   has_camera;
-  double scale;                 /* size of the visible objects, for grid, fog and occlusion */
+  double scale; /* size of the visible objects, for grid, fog and occlusion */
   /* ground and lettering */
   bool   has_ground, has_bar;
   double ground;
@@ -68,11 +68,11 @@ typedef struct {
 
 /* Visible surfaces: nearest depth and its surface, for every sample. */
 typedef struct {
-  scene_view     view;
-  float         *depth;    /* [height][width], INFINITY where there is nothing */
-  uint32_t      *surface;  /* the same, may be NULL */
-  int64_t        n_spheres, n_triangles;
-  float        (*sphere)[4]; /* centre in view coordinates, radius */
+  scene_view view;
+  float     *depth;   /* [height][width], INFINITY where there is nothing */
+  uint32_t  *surface; /* the same, may be NULL */
+  int64_t    n_spheres, n_triangles;
+  float (*sphere)[4];      /* centre in view coordinates, radius */
   view_triangle *triangle; /* after clipping */
 } raster;
 
@@ -117,8 +117,8 @@ static pixel_box clip_box(const scene_view *v, float x0, float y0, float x1, flo
 static PetscErrorCode picture_bins_create(int width, int height, int64_t n, const pixel_box *box, tile_bins *out)
 {
   memset(out, 0, sizeof *out);
-  out->nx = (width + TILE - 1) / TILE;
-  out->ny = (height + TILE - 1) / TILE;
+  out->nx               = (width + TILE - 1) / TILE;
+  out->ny               = (height + TILE - 1) / TILE;
   const int64_t n_tiles = (int64_t)out->nx * out->ny;
   PetscCall(memory_alloc("picture tiles", n_tiles + 2, sizeof *out->start, &out->start));
   /* counted two places ahead, so that filling by start[t + 1]++ leaves the starts where they belong */
@@ -132,8 +132,7 @@ static PetscErrorCode picture_bins_create(int width, int height, int64_t n, cons
   for (int64_t i = 0; i < n; ++i) {
     if (box[i].x0 >= box[i].x1 || box[i].y0 >= box[i].y1) continue;
     for (int ty = box[i].y0 / TILE; ty <= (box[i].y1 - 1) / TILE; ++ty)
-      for (int tx = box[i].x0 / TILE; tx <= (box[i].x1 - 1) / TILE; ++tx)
-        out->item[out->start[ty * out->nx + tx + 1]++] = (int32_t)i;
+      for (int tx = box[i].x0 / TILE; tx <= (box[i].x1 - 1) / TILE; ++tx) out->item[out->start[ty * out->nx + tx + 1]++] = (int32_t)i;
   }
   return PETSC_SUCCESS;
 }
@@ -175,11 +174,11 @@ static pixel_box sphere_box(const scene_view *v, const float s[4])
  * the textbook's discriminant would subtract two large numbers. */
 static void draw_sphere(const raster *r, const float s[4], uint32_t id, pixel_box b)
 {
-  const scene_view *v = &r->view;
+  const scene_view *v         = &r->view;
   const float       per_focal = 1.0f / v->focal, rr = s[3] * s[3];
   for (int y = b.y0; y < b.y1; ++y) {
-    const float w = ((float)y + 0.5f - v->cy) * per_focal;
-    float      *depth = r->depth + (size_t)y * (size_t)v->width;
+    const float w       = ((float)y + 0.5f - v->cy) * per_focal;
+    float      *depth   = r->depth + (size_t)y * (size_t)v->width;
     uint32_t   *surface = r->surface ? r->surface + (size_t)y * (size_t)v->width : NULL;
     for (int x = b.x0; x < b.x1; ++x) {
       const float u = ((float)x + 0.5f - v->cx) * per_focal;
@@ -206,7 +205,7 @@ static void draw_sphere(const raster *r, const float s[4], uint32_t id, pixel_bo
 static void mix_corner(const view_triangle *t, int from, int to, float s, float x[3], float normal[3])
 {
   for (int k = 0; k < 3; ++k) {
-    x[k] = t->x[from][k] + s * (t->x[to][k] - t->x[from][k]);
+    x[k]      = t->x[from][k] + s * (t->x[to][k] - t->x[from][k]);
     normal[k] = t->normal[from][k] + s * (t->normal[to][k] - t->normal[from][k]);
   }
 }
@@ -240,9 +239,9 @@ static int picture_clip(const scene_view *v, const view_triangle *t, view_triang
 static void picture_project(const scene_view *v, const float q[3], float s[3])
 {
   const float scale = v->is_orthographic ? v->focal : v->focal / q[2];
-  s[0] = v->cx + scale * q[0];
-  s[1] = v->cy + scale * q[1];
-  s[2] = v->is_orthographic ? q[2] : 1.0f / q[2]; /* linear on the screen */
+  s[0]              = v->cx + scale * q[0];
+  s[1]              = v->cy + scale * q[1];
+  s[2]              = v->is_orthographic ? q[2] : 1.0f / q[2]; /* linear on the screen */
 }
 
 static pixel_box triangle_box(const scene_view *v, const view_triangle *t)
@@ -284,7 +283,7 @@ typedef struct {
 } solid_context;
 static void visit_solid(void *context, int x, int y, float depth)
 {
-  const solid_context *c = context;
+  const solid_context *c  = context;
   const size_t         at = (size_t)y * (size_t)c->r->view.width + (size_t)x;
   if (depth >= c->r->depth[at]) return;
   c->r->depth[at] = depth;
@@ -295,19 +294,19 @@ static void visit_solid(void *context, int x, int y, float depth)
 
 static void draw_ground(const picture *p, const raster *r)
 {
-  const scene_view *v = &r->view;
+  const scene_view *v     = &r->view;
   const double      above = v->origin[2] - p->ground;
   if (!p->has_ground || !r->surface || (!v->is_orthographic && above <= 0.0) || (v->is_orthographic && v->axis[2][2] >= 0.0)) return;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int y = 0; y < v->height; ++y)
     for (int x = 0; x < v->width; ++x) {
       const double u = (x + 0.5 - v->cx) / v->focal, w = (y + 0.5 - v->cy) / v->focal;
       const double side = u * v->axis[0][2] + w * v->axis[1][2]; /* height gained sideways, per unit of depth or at all */
-      const double z = v->is_orthographic ? -(above + side) / v->axis[2][2] : -above / (side + v->axis[2][2]);
-      const size_t at = (size_t)y * (size_t)v->width + (size_t)x;
+      const double z    = v->is_orthographic ? -(above + side) / v->axis[2][2] : -above / (side + v->axis[2][2]);
+      const size_t at   = (size_t)y * (size_t)v->width + (size_t)x;
       if (!v->is_orthographic && !(z > v->near && z < 1e6)) continue;
       if (z >= r->depth[at]) continue;
-      r->depth[at] = (float)z;
+      r->depth[at]   = (float)z;
       r->surface[at] = SURFACE_GROUND;
     }
 }
@@ -319,13 +318,13 @@ static PetscErrorCode transform_scene(const picture *p, raster *r)
   PetscCall(memory_alloc("picture spheres", p->n_spheres, sizeof *r->sphere, &r->sphere));
   PetscCall(memory_alloc("picture triangles", 2 * p->n_triangles, sizeof *r->triangle, &r->triangle));
   r->n_spheres = p->n_spheres;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < p->n_spheres; ++i) {
     picture_view_transform(&r->view, p->sphere[i].centre, r->sphere[i]);
     r->sphere[i][3] = p->sphere[i].radius;
   }
   const double no_shift[3] = {0, 0, 0};
-  scene_view   turn = r->view;
+  scene_view   turn        = r->view;
   memcpy(turn.origin, no_shift, sizeof no_shift);
   for (int64_t i = 0; i < p->n_triangles; ++i) {
     view_triangle t = {.source = (uint32_t)i}, piece[2];
@@ -343,8 +342,8 @@ static void draw_tile(const raster *r, const tile_bins *bins, const pixel_box *b
 {
   const pixel_box tile = picture_tile(bins, t, r->view.width, r->view.height);
   for (int64_t k = bins->start[t]; k < bins->start[t + 1]; ++k) {
-    const int64_t   i = bins->item[k];
-    const pixel_box b = intersect(tile, box[i]);
+    const int64_t   i  = bins->item[k];
+    const pixel_box b  = intersect(tile, box[i]);
     const uint32_t  id = (uint32_t)(SURFACE_FIRST + i);
     if (i < r->n_spheres) draw_sphere(r, r->sphere[i], id, b);
     else walk_triangle(&r->view, &r->triangle[i - r->n_spheres], b, visit_solid, &(solid_context){r, id});
@@ -353,19 +352,19 @@ static void draw_tile(const raster *r, const tile_bins *bins, const pixel_box *b
 
 static PetscErrorCode draw_scene(const picture *p, raster *r)
 {
-  pixel_box     *box = NULL;
+  pixel_box     *box  = NULL;
   tile_bins      bins = {0};
-  const int64_t  n = r->n_spheres + r->n_triangles;
+  const int64_t  n    = r->n_spheres + r->n_triangles;
   PetscErrorCode code = memory_alloc("picture boxes", n, sizeof *box, &box);
   if (!code) {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i)
       box[i] = i < r->n_spheres ? sphere_box(&r->view, r->sphere[i]) : triangle_box(&r->view, &r->triangle[i - r->n_spheres]);
     code = picture_bins_create(r->view.width, r->view.height, n, box, &bins);
   }
   if (!code) {
     const int n_tiles = bins.nx * bins.ny;
-    #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
     for (int t = 0; t < n_tiles; ++t) draw_tile(r, &bins, box, t);
     draw_ground(p, r);
   }
@@ -388,11 +387,11 @@ static PetscErrorCode picture_raster_create(const picture *p, const scene_view *
 {
   const int64_t n = (int64_t)view->width * view->height;
   memset(out, 0, sizeof *out);
-  out->view = *view;
+  out->view           = *view;
   PetscErrorCode code = memory_alloc("picture depth", n, sizeof *out->depth, &out->depth);
   if (!code && wants_surface) code = memory_alloc("picture surfaces", n, sizeof *out->surface, &out->surface);
   if (!code) {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i) out->depth[i] = INFINITY;
     code = transform_scene(p, out);
   }
@@ -447,8 +446,8 @@ static void draw_line(const scene_view *v, const screen_line *l, pixel_box b, ve
   for (int y = b.y0; y < b.y1; ++y)
     for (int x = b.x0; x < b.x1; ++x) {
       const float px = (float)x + 0.5f - l->s[0][0], py = (float)y + 0.5f - l->s[0][1];
-      const float t = length > 0.0f ? fminf(fmaxf((px * dx + py * dy) / length, 0.0f), 1.0f) : 0.0f;
-      const float d = sqrtf((px - t * dx) * (px - t * dx) + (py - t * dy) * (py - t * dy));
+      const float t     = length > 0.0f ? fminf(fmaxf((px * dx + py * dy) / length, 0.0f), 1.0f) : 0.0f;
+      const float d     = sqrtf((px - t * dx) * (px - t * dx) + (py - t * dy) * (py - t * dy));
       const float cover = fminf(fmaxf(l->half + 0.5f - d, 0.0f), 1.0f), w = l->s[0][2] + t * (l->s[1][2] - l->s[0][2]);
       if (cover > 0.0f) picture_blend(c, (size_t)y * (size_t)v->width + (size_t)x, v->is_orthographic ? w : 1.0f / w, cover * opacity);
     }
@@ -459,7 +458,7 @@ static float linear(uint8_t c) { return powf((float)c / 255.0f, 2.2f); }
 /* A veil is lit as if it were paper: the same from both sides. */
 static void veil_paint(const picture *p, const view_triangle *t, veil_context *c)
 {
-  const scene_triangle *s = &p->veil[t->source];
+  const scene_triangle *s      = &p->veil[t->source];
   const float           facing = 0.75f + 0.25f * fabsf(t->normal[0][2]);
   for (int k = 0; k < 3; ++k) c->rgb[k] = linear(s->rgb[k]) * facing;
   c->opacity = s->opacity;
@@ -491,7 +490,7 @@ static PetscErrorCode collect_parts(const picture *p, const scene_view *v, layer
     float        q[2][3];
     screen_line *l = &out->line[i];
     for (int k = 0; k < 2; ++k) picture_view_transform(v, p->line[i].x[k], q[k]);
-    l->half = p->line[i].half_width * PICTURE_SAMPLES;
+    l->half     = p->line[i].half_width * PICTURE_SAMPLES;
     pixel_box b = {0, 0, 0, 0};
     if (clip_line(v, q)) {
       picture_project(v, q[0], l->s[0]);
@@ -508,7 +507,7 @@ static PetscErrorCode collect_parts(const picture *p, const scene_view *v, layer
 static void layer_tile(const picture *p, const raster *r, const layer_parts *parts, const tile_bins *bins, int t, float *layer)
 {
   const pixel_box tile = picture_tile(bins, t, r->view.width, r->view.height);
-  veil_context    c = {.r = r, .layer = layer};
+  veil_context    c    = {.r = r, .layer = layer};
   for (int64_t k = bins->start[t]; k < bins->start[t + 1]; ++k) {
     const int64_t   i = bins->item[k], j = i - parts->n_triangles;
     const pixel_box b = intersect(tile, parts->box[i]);
@@ -525,20 +524,20 @@ static void layer_tile(const picture *p, const raster *r, const layer_parts *par
 /* Veils and lines: per sample the sum of their colours times opacity, and their transmittance: [height][width][4]. NULL if none. */
 static PetscErrorCode picture_layer_create(const picture *p, const raster *r, float **layer)
 {
-  const int64_t n = (int64_t)r->view.width * r->view.height;
+  const int64_t n     = (int64_t)r->view.width * r->view.height;
   layer_parts   parts = {0};
-  tile_bins     bins = {0};
-  *layer = NULL;
+  tile_bins     bins  = {0};
+  *layer              = NULL;
   if (p->n_veils + p->n_lines == 0) return PETSC_SUCCESS;
   PetscErrorCode code = memory_alloc("picture layer", 4 * n, sizeof **layer, layer);
   if (!code) code = collect_parts(p, &r->view, &parts);
   if (!code) code = picture_bins_create(r->view.width, r->view.height, parts.n, parts.box, &bins);
   if (!code) {
-    const int n_tiles = bins.nx * bins.ny;
-    float    *const data = *layer;
-    #pragma omp parallel for schedule(static)
+    const int    n_tiles = bins.nx * bins.ny;
+    float *const data    = *layer;
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; ++i) data[4 * i + 3] = 1.0f;
-    #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
     for (int t = 0; t < n_tiles; ++t) layer_tile(p, r, &parts, &bins, t, data);
   }
   picture_bins_destroy(&bins);
@@ -564,13 +563,13 @@ static const float  BACK_TOP[3] = {0.62f, 0.71f, 0.80f}, BACK_BOTTOM[3] = {0.90f
 typedef struct {
   const picture *p;
   const raster  *seen, *shadow;
-  float          linear[256];          /* sRGB byte to linear */
-  float          up[3], light[3];      /* unit vectors, view coordinates; light: towards the lamp */
-  float          to_world[3][3];       /* rotation of a view vector into the world */
-  float          to_shadow[3][4];      /* view position to shadow map coordinates, metres */
+  float          linear[256];     /* sRGB byte to linear */
+  float          up[3], light[3]; /* unit vectors, view coordinates; light: towards the lamp */
+  float          to_world[3][3];  /* rotation of a view vector into the world */
+  float          to_shadow[3][4]; /* view position to shadow map coordinates, metres */
   float          occlusion_radius, penumbra, texel;
   float          around[N_TURNS][N_OCCLUSION][2], disc[N_PHASES][N_SHADOW][2]; /* sample directions, in units of the reach */
-  double         grid;                 /* spacing of the ground's lines */
+  double         grid;                                                         /* spacing of the ground's lines */
 } shader;
 
 typedef struct {
@@ -594,21 +593,21 @@ static void normalise(float *a)
 static inline void position(const scene_view *v, float x, float y, float z, float q[3])
 {
   const float scale = (v->is_orthographic ? 1.0f : z) / v->focal;
-  q[0] = (x - v->cx) * scale;
-  q[1] = (y - v->cy) * scale;
-  q[2] = z;
+  q[0]              = (x - v->cx) * scale;
+  q[1]              = (y - v->cy) * scale;
+  q[2]              = z;
 }
 
 /* Share of sky that neighbours leave free. */
 static float occlusion(const shader *s, const sample_point *f, int x, int y)
 {
-  const scene_view *v = &s->seen->view;
-  const float       reach = s->occlusion_radius * v->focal / (v->is_orthographic ? 1.0f : f->q[2]);
+  const scene_view *v      = &s->seen->view;
+  const float       reach  = s->occlusion_radius * v->focal / (v->is_orthographic ? 1.0f : f->q[2]);
   const float       pixels = fminf(fmaxf(reach, 3.0f), 0.15f * (float)v->height), radius = s->occlusion_radius * pixels / reach;
   /* 16 rotations in a 4 x 4 pattern; averaging samples to pixels removes most of it */
   static const uint8_t order[N_TURNS] = {0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5};
-  const float(*around)[2] = s->around[order[(y & 3) * 4 + (x & 3)]];
-  float sum = 0.0f;
+  const float(*around)[2]             = s->around[order[(y & 3) * 4 + (x & 3)]];
+  float sum                           = 0.0f;
   for (int i = 0; i < N_OCCLUSION; ++i) {
     const int px = x + (int)lrintf(pixels * around[i][0]), py = y + (int)lrintf(pixels * around[i][1]);
     if (px < 0 || py < 0 || px >= v->width || py >= v->height) continue;
@@ -634,7 +633,7 @@ static float lit_share(const shader *s, const sample_point *f, float facing, int
   for (int k = 0; k < 3; ++k) m[k] = dot(s->to_shadow[k], from) + s->to_shadow[k][3];
   const float cx = v->cx + v->focal * m[0], cy = v->cy + v->focal * m[1], r = s->penumbra * v->focal;
   const float(*disc)[2] = s->disc[(x & 1) * 2 + (y & 1) + ((x >> 1 & 1) ^ (y >> 1 & 1)) * 4];
-  int n_lit = 0;
+  int n_lit             = 0;
   for (int i = 0; i < N_SHADOW; ++i) {
     const int px = (int)floorf(cx + r * disc[i][0]), py = (int)floorf(cy + r * disc[i][1]);
     if (px < 0 || py < 0 || px >= v->width || py >= v->height) ++n_lit;
@@ -661,12 +660,13 @@ static void ground_point(const shader *s, sample_point *f)
   }
   const double scale = s->p->scale, slant = fmax(fabs((double)dot(f->e, s->up)), 0.03);
   const double footprint = (v->is_orthographic ? 1.0 : f->q[2]) / v->focal * PICTURE_SAMPLES / sqrt(slant);
-  const double half = 0.0010 * scale;
-  const float  fine = fmaxf(grid_line(world[0], s->grid, half, footprint), grid_line(world[1], s->grid, half, footprint));
-  const float  coarse = fmaxf(grid_line(world[0], 5 * s->grid, 1.4 * half, footprint), grid_line(world[1], 5 * s->grid, 1.4 * half, footprint));
-  const float  line = fmaxf(0.11f * fine, 0.20f * coarse);
+  const double half      = 0.0010 * scale;
+  const float  fine      = fmaxf(grid_line(world[0], s->grid, half, footprint), grid_line(world[1], s->grid, half, footprint));
+  const float  coarse =
+      fmaxf(grid_line(world[0], 5 * s->grid, 1.4 * half, footprint), grid_line(world[1], 5 * s->grid, 1.4 * half, footprint));
+  const float line = fmaxf(0.11f * fine, 0.20f * coarse);
   memcpy(f->n, s->up, sizeof f->n);
-  f->fade = 1.0f - smooth_step((float)(1.2 * scale), (float)(6.0 * scale), (float)sqrt(distance));
+  f->fade  = 1.0f - smooth_step((float)(1.2 * scale), (float)(6.0 * scale), (float)sqrt(distance));
   f->gloss = 0.0f;
   for (int k = 0; k < 3; ++k) f->albedo[k] = GROUND_ALBEDO[k] * (1.0f - line);
 }
@@ -701,13 +701,13 @@ static void fetch(const shader *s, int x, int y, uint32_t id, float z, sample_po
     const float *c = s->seen->sphere[i];
     for (int k = 0; k < 3; ++k) f->n[k] = f->q[k] - c[k];
     normalise(f->n);
-    rgb = s->p->sphere[i].rgb;
+    rgb      = s->p->sphere[i].rgb;
     f->gloss = (float)s->p->sphere[i].gloss / 255.0f;
   } else {
-    const view_triangle  *t = &s->seen->triangle[i - s->seen->n_spheres];
+    const view_triangle  *t      = &s->seen->triangle[i - s->seen->n_spheres];
     const scene_triangle *source = &s->p->triangle[t->source];
     triangle_normal(t, f->q, f->e, f->n);
-    rgb = source->rgb;
+    rgb      = source->rgb;
     f->gloss = (float)source->gloss / 255.0f;
   }
   for (int k = 0; k < 3; ++k) f->albedo[k] = s->linear[rgb[k]];
@@ -729,7 +729,7 @@ static void mirrored(const shader *s, const sample_point *f, float lit, float rg
   const float glint = lit * expf(exponent * (lamp - 1.0f)) * (0.5f + 4.0f * f->gloss);
   for (int k = 0; k < 3; ++k) {
     const float above = BACK_BOTTOM[k] + clamp01(height) * (BACK_TOP[k] - BACK_BOTTOM[k]);
-    rgb[k] = (1.0f - sky) * 0.35f + sky * 1.1f * above + glint * KEY[k];
+    rgb[k]            = (1.0f - sky) * 0.35f + sky * 1.1f * above + glint * KEY[k];
   }
 }
 
@@ -751,9 +751,9 @@ static void shade_sample(const shader *s, int x, int y, float rgb[3])
   if (mirror_share > 0.0f) mirrored(s, &f, lit, mirror);
   for (int k = 0; k < 3; ++k) {
     const float ambient = (BOUNCE[k] + hemisphere * (SKY[k] - BOUNCE[k])) * open;
-    const float light = ambient + KEY[k] * facing * lit * (0.6f + 0.4f * open);
-    const float c = f.albedo[k] * light * (1.0f - mirror_share) + mirror_share * mirror[k] * (0.3f + 0.7f * open);
-    rgb[k] = back[k] + f.fade * (c - back[k]);
+    const float light   = ambient + KEY[k] * facing * lit * (0.6f + 0.4f * open);
+    const float c       = f.albedo[k] * light * (1.0f - mirror_share) + mirror_share * mirror[k] * (0.3f + 0.7f * open);
+    rgb[k]              = back[k] + f.fade * (c - back[k]);
   }
 }
 
@@ -779,7 +779,7 @@ static void shade_pixel(const shader *s, int x, int y, const float *layer, uint8
     }
   for (int k = 0; k < 3; ++k) {
     const float mean = sum[k] / (PICTURE_SAMPLES * PICTURE_SAMPLES);
-    out[k] = (uint8_t)lrintf(255.0f * powf(clamp01(mean), 1.0f / 2.2f));
+    out[k]           = (uint8_t)lrintf(255.0f * powf(clamp01(mean), 1.0f / 2.2f));
   }
 }
 
@@ -807,19 +807,19 @@ static void shader_prepare(shader *s, const picture *p, const raster *seen, cons
   spiral_tables(s);
   for (int i = 0; i < 256; ++i) s->linear[i] = powf((float)i / 255.0f, 2.2f);
   for (int k = 0; k < 3; ++k) {
-    s->up[k] = (float)v->axis[k][2];
-    s->light[k] = -(float)(v->axis[k][0] * w->axis[2][0] + v->axis[k][1] * w->axis[2][1] + v->axis[k][2] * w->axis[2][2]);
+    s->up[k]     = (float)v->axis[k][2];
+    s->light[k]  = -(float)(v->axis[k][0] * w->axis[2][0] + v->axis[k][1] * w->axis[2][1] + v->axis[k][2] * w->axis[2][2]);
     double shift = 0.0;
     for (int m = 0; m < 3; ++m) {
-      s->to_world[m][k] = (float)v->axis[k][m];
+      s->to_world[m][k]  = (float)v->axis[k][m];
       s->to_shadow[k][m] = (float)(w->axis[k][0] * v->axis[m][0] + w->axis[k][1] * v->axis[m][1] + w->axis[k][2] * v->axis[m][2]);
       shift += w->axis[k][m] * (v->origin[m] - w->origin[m]);
     }
     s->to_shadow[k][3] = (float)shift;
   }
   s->occlusion_radius = (float)(0.06 * p->scale);
-  s->penumbra = (float)(0.005 * p->scale);
-  s->texel = 1.0f / w->focal;
+  s->penumbra         = (float)(0.005 * p->scale);
+  s->texel            = 1.0f / w->focal;
   const double raw = p->scale / 12.0, power = pow(10.0, floor(log10(raw))), mantissa = raw / power;
   s->grid = power * (mantissa < 1.5 ? 1.0 : mantissa < 3.5 ? 2.0 : mantissa < 7.5 ? 5.0 : 10.0);
 }
@@ -828,7 +828,7 @@ static PetscErrorCode picture_shade(const picture *p, const raster *seen, const 
 {
   shader s;
   shader_prepare(&s, p, seen, shadow);
-  #pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4)
   for (int y = 0; y < p->height; ++y)
     for (int x = 0; x < p->width; ++x) shade_pixel(&s, x, y, layer, rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)x));
   return PETSC_SUCCESS;
@@ -840,14 +840,14 @@ static const double SHARP_COSINE = 0.766; /* 40 degrees */
 picture_paint picture_palette(int i)
 {
   static const picture_paint paint[8] = {
-    {{214, 178, 122}, 0.00f, 1.0f, 0.16f}, /* sand */
-    {{150, 160, 172}, 0.85f, 1.0f, 0.00f}, /* steel */
-    {{201, 84, 62}, 0.35f, 1.0f, 0.10f},   /* brick red */
-    {{62, 124, 177}, 0.35f, 1.0f, 0.10f},  /* blue */
-    {{108, 158, 98}, 0.25f, 1.0f, 0.10f},  /* green */
-    {{226, 168, 56}, 0.35f, 1.0f, 0.10f},  /* amber */
-    {{136, 104, 168}, 0.30f, 1.0f, 0.10f}, /* violet */
-    {{92, 96, 104}, 0.40f, 1.0f, 0.10f},   /* slate */
+      {{214, 178, 122}, 0.00f, 1.0f, 0.16f}, /* sand */
+      {{150, 160, 172}, 0.85f, 1.0f, 0.00f}, /* steel */
+      {{201, 84, 62}, 0.35f, 1.0f, 0.10f},   /* brick red */
+      {{62, 124, 177}, 0.35f, 1.0f, 0.10f},  /* blue */
+      {{108, 158, 98}, 0.25f, 1.0f, 0.10f},  /* green */
+      {{226, 168, 56}, 0.35f, 1.0f, 0.10f},  /* amber */
+      {{136, 104, 168}, 0.30f, 1.0f, 0.10f}, /* violet */
+      {{92, 96, 104}, 0.40f, 1.0f, 0.10f},   /* slate */
   };
   return paint[(i % 8 + 8) % 8];
 }
@@ -859,7 +859,7 @@ PetscErrorCode picture_create(int width, int height, picture **out)
   PetscCheck(width > 0 && height > 0 && width <= MAX_SIZE && height <= MAX_SIZE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "a picture of %d x %d pixels: expected 1 to %d each", width, height, MAX_SIZE);
   PetscCall(memory_alloc("picture", 1, sizeof *p, &p));
-  p->width = width;
+  p->width  = width;
   p->height = height;
   picture_clear(p);
   *out = p;
@@ -880,7 +880,7 @@ void picture_clear(picture *p)
 {
   p->n_spheres = p->n_triangles = p->n_veils = p->n_lines = 0;
   p->title[0] = p->caption[0] = '\0';
-  p->has_bar = false;
+  p->has_bar                  = false;
   v3_set(p->lo, INFINITY, INFINITY, INFINITY);
   v3_set(p->hi, -INFINITY, -INFINITY, -INFINITY);
 }
@@ -915,7 +915,7 @@ PetscErrorCode picture_add_points(picture *p, int64_t n, const double *x, double
     if (!is_finite3(x + 3 * i)) continue;
     for (int k = 0; k < 3; ++k) s->centre[k] = (float)x[3 * i + k];
     s->radius = (float)radius;
-    s->gloss = gloss_byte(scalar ? fmaxf(paint.gloss, 0.3f) : paint.gloss); /* a sheen: grains show at the map's dark end */
+    s->gloss  = gloss_byte(scalar ? fmaxf(paint.gloss, 0.3f) : paint.gloss); /* a sheen: grains show at the map's dark end */
     if (scalar) scalar_colour(scalar[i], lo, hi, s->rgb);
     else {
       const double shade = 1.0 + paint.variation * (2.0 * random_u01(1, (uint64_t)i, 0) - 1.0);
@@ -953,20 +953,21 @@ static void store_normal(float out[3], const double n[3])
 }
 
 /* vertex_normal [n_vertices][3], or NULL for flat shading. */
-static void store_triangle(picture *p, const double *x, const int32_t *t, const double *vertex_normal, const uint8_t rgb[3], picture_paint paint)
+static void store_triangle(picture *p, const double *x, const int32_t *t, const double *vertex_normal, const uint8_t rgb[3],
+                           picture_paint paint)
 {
   scene_triangle *s = paint.opacity < 1.0f ? &p->veil[p->n_veils++] : &p->triangle[p->n_triangles++];
   double          face[3];
   face_normal(x, t, face);
   for (int c = 0; c < 3; ++c) {
-    const double *round = vertex_normal ? vertex_normal + 3 * t[c] : face;
+    const double *round    = vertex_normal ? vertex_normal + 3 * t[c] : face;
     const bool    is_sharp = v3_dot(round, face) < SHARP_COSINE * v3_norm(round) * v3_norm(face);
     for (int k = 0; k < 3; ++k) s->x[c][k] = (float)x[3 * t[c] + k];
     store_normal(s->normal[c], is_sharp ? face : round);
     picture_stretch(p, x + 3 * t[c], 0.0);
   }
   memcpy(s->rgb, rgb, sizeof s->rgb);
-  s->gloss = gloss_byte(paint.gloss);
+  s->gloss   = gloss_byte(paint.gloss);
   s->opacity = fmaxf(paint.opacity, 0.0f);
 }
 
@@ -1004,7 +1005,7 @@ PetscErrorCode picture_add_lines(picture *p, int64_t n, const double *x, const u
     for (int c = 0; c < 2; ++c) picture_stretch(p, x + 6 * i + 3 * c, 0.0);
     memcpy(l->rgb, rgb, sizeof l->rgb);
     l->half_width = (float)(0.5 * width);
-    l->opacity = (float)fmin(fmax(opacity, 0.0), 1.0);
+    l->opacity    = (float)fmin(fmax(opacity, 0.0), 1.0);
     p->n_lines++;
   }
   return PETSC_SUCCESS;
@@ -1013,19 +1014,19 @@ PetscErrorCode picture_add_lines(picture *p, int64_t n, const double *x, const u
 void picture_ground(picture *p, double z)
 {
   p->has_ground = isfinite(z);
-  p->ground = z;
+  p->ground     = z;
 }
 
 static void copy_text(char *to, const char *from) { snprintf(to, PICTURE_TEXT, "%s", from ? from : ""); }
-void picture_title(picture *p, const char *text) { copy_text(p->title, text); }
-void picture_caption(picture *p, const char *text) { copy_text(p->caption, text); }
-void picture_colour_bar(picture *p, const char *label, const char *unit, double lo, double hi)
+void        picture_title(picture *p, const char *text) { copy_text(p->title, text); }
+void        picture_caption(picture *p, const char *text) { copy_text(p->caption, text); }
+void        picture_colour_bar(picture *p, const char *label, const char *unit, double lo, double hi)
 {
   const bool has_unit = unit && *unit && strcmp(unit, "1") != 0;
   snprintf(p->bar_label, sizeof p->bar_label, has_unit ? "%s [%s]" : "%s", label, unit);
   p->has_bar = true;
-  p->bar_lo = lo;
-  p->bar_hi = hi;
+  p->bar_lo  = lo;
+  p->bar_hi  = hi;
 }
 
 /* ---- camera ---- */
@@ -1038,7 +1039,7 @@ static void set_camera(picture *p, const double eye[3], const double target[3], 
   v3_copy(p->up, up);
   v3_sub(look, target, eye);
   p->has_camera = true;
-  p->scale = v3_norm(look);
+  p->scale      = v3_norm(look);
 }
 
 void picture_camera(picture *p, const double eye[3], const double target[3], const double up[3], double fov_deg)
@@ -1070,14 +1071,14 @@ void picture_frame(picture *p, const double min[3], const double max[3], double 
   v3_copy(hi, max ? max : p->hi);
   if (!(lo[0] <= hi[0])) v3_set(lo, -1, -1, -1), v3_set(hi, 1, 1, 1); /* nothing there */
   for (int k = 0; k < 3; ++k) target[k] = 0.5 * (lo[k] + hi[k]), diagonal += (hi[k] - lo[k]) * (hi[k] - lo[k]);
-  diagonal = diagonal > 0.0 ? sqrt(diagonal) : 1.0;
+  diagonal             = diagonal > 0.0 ? sqrt(diagonal) : 1.0;
   const double look[3] = {-sin(az) * cos(el), cos(az) * cos(el), -sin(el)};
   camera_axes(look, fabs(el) < 1.55 ? up : (const double[3]){-sin(az), cos(az), 0}, axis);
   const double reach[2] = {margin * tan(0.5 * fov) * p->width / p->height, margin * tan(0.5 * fov)};
   /* the nearest distance at which all corners fit, then the target moves to the middle of the visible box; repeated */
   for (int sweep = 0; sweep < SWEEPS; ++sweep) {
     double side[2][2] = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}}, c[8][3];
-    distance = 0.0;
+    distance          = 0.0;
     for (int corner = 0; corner < 8; ++corner) {
       double d[3];
       for (int k = 0; k < 3; ++k) d[k] = (corner >> k & 1 ? hi[k] : lo[k]) - target[k];
@@ -1088,8 +1089,8 @@ void picture_frame(picture *p, const double min[3], const double max[3], double 
     for (int corner = 0; corner < 8; ++corner)
       for (int k = 0; k < 2; ++k) {
         const double s = c[corner][k] / (distance + c[corner][2]);
-        side[k][0] = fmin(side[k][0], s);
-        side[k][1] = fmax(side[k][1], s);
+        side[k][0]     = fmin(side[k][0], s);
+        side[k][1]     = fmax(side[k][1], s);
       }
     for (int k = 0; k < 2; ++k) v3_axpy(target, 0.5 * (side[k][0] + side[k][1]) * distance, axis[k]);
   }
@@ -1104,13 +1105,13 @@ static void camera_view(const picture *p, scene_view *v)
   v3_sub(look, p->target, p->eye);
   camera_axes(look, p->up, v->axis);
   v3_copy(v->origin, p->eye);
-  v->width = p->width * PICTURE_SAMPLES;
-  v->height = p->height * PICTURE_SAMPLES;
-  v->cx = 0.5f * (float)v->width;
-  v->cy = 0.5f * (float)v->height;
+  v->width           = p->width * PICTURE_SAMPLES;
+  v->height          = p->height * PICTURE_SAMPLES;
+  v->cx              = 0.5f * (float)v->width;
+  v->cy              = 0.5f * (float)v->height;
   v->is_orthographic = false;
-  v->focal = (float)(0.5 * v->height / tan(0.5 * p->fov));
-  v->near = (float)(1e-3 * v3_norm(look));
+  v->focal           = (float)(0.5 * v->height / tan(0.5 * p->fov));
+  v->near            = (float)(1e-3 * v3_norm(look));
 }
 
 /* The lamp hangs high behind the viewer's left shoulder, so that shapes read well from every side. */
@@ -1134,8 +1135,8 @@ static void shadow_view(const picture *p, const scene_view *seen, scene_view *v)
   v->is_orthographic = true;
   v->width = v->height = (int)fmin(fmax(2 * fmax(p->width, p->height), MIN_SHADOW), MAX_SHADOW);
   v->cx = v->cy = 0.5f * (float)v->width;
-  v->focal = (float)(0.49 * v->width / radius);
-  v->near = -INFINITY;
+  v->focal      = (float)(0.49 * v->width / radius);
+  v->near       = -INFINITY;
 }
 
 /* ---- lettering ---- */
@@ -1164,7 +1165,7 @@ static void draw_bar(const picture *p, uint8_t *rgb)
   if (x0 < 0 || y0 < 0 || n < 2) return; /* too small a picture for a bar */
   for (int y = y0 - 1; y <= y0 + (int)height && y < p->height; ++y)
     for (int x = -1; x <= n && x0 + x < p->width; ++x) {
-      uint8_t   *pixel = rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)(x0 + x));
+      uint8_t   *pixel  = rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)(x0 + x));
       const bool is_rim = x < 0 || x == n || y < y0 || y == y0 + (int)height;
       if (is_rim) memcpy(pixel, INK, 3);
       else picture_colour_map((x + 0.5) / n, pixel);
@@ -1173,7 +1174,7 @@ static void draw_bar(const picture *p, uint8_t *rgb)
   char      label[PICTURE_TEXT + 16];
   snprintf(label, sizeof label, exponent ? "%s x 1e%d" : "%s", p->bar_label, exponent);
   picture_text_draw(p->width, p->height, rgb, x0, y0 - 10.0 * s, 1.1 * size, INK, label);
-  const double unit = pow(10.0, exponent);
+  const double unit      = pow(10.0, exponent);
   double       free_from = -INFINITY; /* numbers are left out where they would touch the one before */
   const double range = p->bar_hi - p->bar_lo, step = range > 0.0 && isfinite(range) ? tick_step(range) : 0.0;
   if (!(step > 0.0)) return;

@@ -9,6 +9,7 @@
  * y upwards: 0 deepest descender, 4 baseline, c (12) top of small letters, g (16) top of capitals.
  *   -  straight lines through the points
  *   ~  quadratic B-spline from the first to the last point, o  the same, closed: the points are its control polygon */
+/* clang-format off */
 static const char *const glyph[95] = {
   /* space */ "",
   /* ! */ "-1g18 -1514", /* " */ "-0g0d -3g3d", /* # */ "-3g14 -7g54 -0c8c -0878", /* $ */ "~8d8g4g0g0a4a8a84440407 -4i42",
@@ -37,6 +38,7 @@ static const char *const glyph[95] = {
   /* w */ "-0c245a84ac", /* x */ "-0c64 -6c04", /* y */ "-0c34 -6c3410", /* z */ "-0c6c0464",
   /* { */ "~4h2h2a0a ~0a2a2343", /* | */ "-0h02", /* } */ "~0h2h2a4a ~4a2a2303", /* ~ */ "~091c4a788b",
 };
+/* clang-format on */
 enum { BASELINE = 4, CAPITAL = 16, GAP = 4, BLANK = 3, MAX_POINTS = 32, MAX_SEGMENTS = 256, SPLINE_STEPS = 6 };
 static const double STROKE = 1.7; /* width in font units: 14 % of a capital's height */
 
@@ -91,11 +93,11 @@ static void glyph_outline(unsigned char c, outline *o)
 {
   double      p[MAX_POINTS][2];
   const char *s = glyph[c >= 32 && c < 127 ? c - 32 : '?' - 32];
-  o->n = 0;
-  o->right = *s ? 0.0 : BLANK;
+  o->n          = 0;
+  o->right      = *s ? 0.0 : BLANK;
   while (*s) {
     const char kind = *s++;
-    int        n = 0;
+    int        n    = 0;
     for (; *s && *s != ' ' && n < MAX_POINTS; s += 2, ++n) p[n][0] = digit(s[0]), p[n][1] = digit(s[1]);
     if (*s == ' ') ++s;
     add_stroke(o, kind, n, p);
@@ -154,7 +156,7 @@ double picture_text_width(double size, const char *text)
 void picture_colour_map(double t, uint8_t rgb[3])
 {
   /* the map at t = 0, 0.1, ..., 1; between them a Catmull-Rom spline */
-  static const uint8_t knot[11][3] = {{68, 1, 84},   {72, 36, 117},  {65, 68, 135},  {53, 95, 141},  {42, 120, 142}, {33, 145, 140},
+  static const uint8_t knot[11][3] = {{68, 1, 84},    {72, 36, 117},  {65, 68, 135},  {53, 95, 141},  {42, 120, 142}, {33, 145, 140},
                                       {34, 168, 132}, {68, 191, 112}, {122, 209, 81}, {189, 223, 38}, {253, 231, 37}};
   if (isnan(t)) {
     memset(rgb, 128, 3);
@@ -167,6 +169,6 @@ void picture_colour_map(double t, uint8_t rgb[3])
     const double b = knot[i][k], c = knot[i + 1][k];
     const double a = i > 0 ? knot[i - 1][k] : 2 * b - c, d = i < 9 ? knot[i + 2][k] : 2 * c - b;
     const double v = b + 0.5 * u * (c - a + u * (2 * a - 5 * b + 4 * c - d + u * (3 * (b - c) + d - a)));
-    rgb[k] = (uint8_t)lround(fmin(fmax(v, 0.0), 255.0));
+    rgb[k]         = (uint8_t)lround(fmin(fmax(v, 0.0), 255.0));
   }
 }

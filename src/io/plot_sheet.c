@@ -29,7 +29,8 @@ PetscErrorCode plot_sheet_create(plot_sheet **out)
   PetscFunctionBegin;
   PetscCall(memory_alloc("diagrams", 1, sizeof **out, out));
   /* Texts are tables of the page: small letters, no ornaments. */
-  PetscCall(text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror offset 0,0.3\nset ytics nomirror scale 0\n"
+  PetscCall(text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror "
+                                         "offset 0,0.3\nset ytics nomirror scale 0\n"
                                          "set grid ytics lt 1 dt 1 lw 0.6 lc rgb '#010100'\nset samples 2\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -58,7 +59,8 @@ static PetscErrorCode put_quoted(text_buffer *b, const char *text)
 static PetscErrorCode put_axis(text_buffer *b, char axis, const char *label, bool is_log)
 {
   PetscFunctionBegin;
-  PetscCall(text_printf(b, is_log ? "set logscale %c\nset format %c '10^{%%T}'\n" : "unset logscale %c\nset format %c '%%h'\n", axis, axis));
+  PetscCall(
+      text_printf(b, is_log ? "set logscale %c\nset format %c '10^{%%T}'\n" : "unset logscale %c\nset format %c '%%h'\n", axis, axis));
   PetscCall(text_printf(b, "set %clabel ", axis));
   PetscCall(put_quoted(b, label ? label : ""));
   PetscCall(text_printf(b, " noenhanced offset %s\n", axis == 'x' ? "0,0.6" : "0.4,0"));
@@ -70,7 +72,8 @@ PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
   text_buffer *b = &s->script;
   PetscFunctionBegin;
   SS_ASSERT(s->n_series == 0);
-  PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 420, axes->height ? axes->height : 225));
+  PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 420,
+                        axes->height ? axes->height : 225));
   PetscCall(put_axis(b, 'x', axes->x_label, axes->is_log_x));
   PetscCall(put_axis(b, 'y', axes->y_label, axes->is_log_y));
   PetscCall(text_printf(b, "set yrange [%s:]\n", axes->has_zero ? "0" : "*"));
@@ -78,7 +81,7 @@ PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
   s->x_min = INFINITY, s->x_max = -INFINITY;
   s->has_marks = false;
   s->is_log_x  = axes->is_log_x;
-  s->n_crosses               = 0;
+  s->n_crosses = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,14 +91,18 @@ static PetscErrorCode put_crosses(plot_sheet *s, int colour, int64_t n, const do
 {
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i)
-    PetscCall(text_printf(&s->crosses, "set label %d '' at %.9g, graph 0.03 point pt 2 ps 0.8 lw 1.5 lc rgb '#0101%02x'\n", ++s->n_crosses, x[i], colour));
+    PetscCall(text_printf(&s->crosses, "set label %d '' at %.9g, graph 0.03 point pt 2 ps 0.8 lw 1.5 lc rgb '#0101%02x'\n", ++s->n_crosses,
+                          x[i], colour));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y)
 {
-  static const char *const how[] = {[PLOT_LINE] = "lines lw 1.6", [PLOT_THIN] = "lines lw 1", [PLOT_POINTS] = "points pt 7 ps 0.45",
-                                    [PLOT_LINE_POINTS] = "linespoints lw 1.6 pt 7 ps 0.45", [PLOT_BARS] = "boxes fs solid noborder"};
+  static const char *const how[] = {[PLOT_LINE]        = "lines lw 1.6",
+                                    [PLOT_THIN]        = "lines lw 1",
+                                    [PLOT_POINTS]      = "points pt 7 ps 0.45",
+                                    [PLOT_LINE_POINTS] = "linespoints lw 1.6 pt 7 ps 0.45",
+                                    [PLOT_BARS]        = "boxes fs solid noborder"};
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i)
     if (isfinite(x[i])) s->x_min = fmin(s->x_min, x[i]), s->x_max = fmax(s->x_max, x[i]);
@@ -110,7 +117,8 @@ PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, in
     else PetscCall(text_printf(&s->script, "\n"));
   }
   PetscCall(text_printf(&s->script, "EOD\n"));
-  PetscCall(text_printf(&s->series, "%s $d%d using 1:2 with %s lc rgb '#0101%02x'", s->n_series ? "," : "plot", s->n_blocks, how[style], colour));
+  PetscCall(
+      text_printf(&s->series, "%s $d%d using 1:2 with %s lc rgb '#0101%02x'", s->n_series ? "," : "plot", s->n_blocks, how[style], colour));
   ++s->n_series;
   ++s->n_blocks;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,7 +210,8 @@ static PetscErrorCode draw_with(plot_sheet *s, FILE *in, FILE *out, FILE *err)
   char  *words __attribute__((cleanup(memory_free))) = NULL;
   size_t n_words;
   PetscFunctionBegin;
-  PetscCheck(in && out && err && fwrite(s->script.data, 1, (size_t)s->script.n, in) == (size_t)s->script.n && !fflush(in) && !fseeko(in, 0, SEEK_SET),
+  PetscCheck(in && out && err && fwrite(s->script.data, 1, (size_t)s->script.n, in) == (size_t)s->script.n && !fflush(in) &&
+                 !fseeko(in, 0, SEEK_SET),
              PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write what gnuplot is to draw into a temporary file: %s", strerror(errno));
   run_gnuplot(in, out, err, &status);
   PetscCall(read_all(err, &words, &n_words));
@@ -298,7 +307,7 @@ static const char *end_of_waste(const char *s, const char *whole)
 /* The colour in quotes at s, as the page names it. */
 static PetscErrorCode put_colour(text_buffer *out, const char *value, size_t length)
 {
-  int red, green, blue;
+  int  red, green, blue;
   char text[40];
   PetscFunctionBegin;
   if (length >= sizeof text) length = sizeof text - 1;
@@ -306,7 +315,8 @@ static PetscErrorCode put_colour(text_buffer *out, const char *value, size_t len
   text[length] = '\0';
   if (strcmp(text, "black") == 0) PetscCall(text_printf(out, "currentColor"));
   else if (strcmp(text, "white") == 0) PetscCall(text_printf(out, "none"));
-  else if (sscanf(text, "rgb(%d,%d,%d)", &red, &green, &blue) == 3 && red == 1 && green == 1) PetscCall(text_printf(out, "var(--c%d)", blue));
+  else if (sscanf(text, "rgb(%d,%d,%d)", &red, &green, &blue) == 3 && red == 1 && green == 1)
+    PetscCall(text_printf(out, "var(--c%d)", blue));
   else PetscCall(text_append(out, text, (int64_t)length));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -328,7 +338,8 @@ static PetscErrorCode put_attribute(text_buffer *out, const char *s, const char 
   PetscCall(text_printf(out, " "));
   if (is_reference) PetscCall(text_printf(out, "href=%c#%s%.*s%c", quote, prefix, (int)length - 1, value + 1, quote));
   else if (is_id) PetscCall(text_printf(out, "id=%c%s%.*s%c", quote, prefix, (int)length, value, quote));
-  else if (length > 5 && begins(value, "url(#")) PetscCall(text_printf(out, "%.*s=%curl(#%s%.*s%c", (int)name, s, quote, prefix, (int)length - 5, value + 5, quote));
+  else if (length > 5 && begins(value, "url(#"))
+    PetscCall(text_printf(out, "%.*s=%curl(#%s%.*s%c", (int)name, s, quote, prefix, (int)length - 5, value + 5, quote));
   else if (is_named(s, name, "stroke") || is_named(s, name, "fill") || is_named(s, name, "color")) {
     PetscCall(text_printf(out, "%.*s=%c", (int)name, s, quote));
     PetscCall(put_colour(out, value, length));
@@ -341,7 +352,7 @@ static PetscErrorCode put_attribute(text_buffer *out, const char *s, const char 
 static PetscErrorCode put_tag(text_buffer *out, const char *s, const char *prefix, const char **end)
 {
   const bool is_group = begins(s, "<g ");
-  size_t     n = strcspn(s, " \t\n>");
+  size_t     n        = strcspn(s, " \t\n>");
   PetscFunctionBegin;
   if (n > 1 && s[n - 1] == '/') --n; /* <x/> */
   PetscCall(text_append(out, s, (int64_t)n));
@@ -383,7 +394,8 @@ PetscErrorCode svg_prepare_for_page(const char *text, size_t n, const char *pref
   PetscCall(memory_alloc("drawing", (int64_t)n + 1, 1, &copy));
   memcpy(copy, text, n);
   const char *root = strstr(copy, "<svg"), *box = root ? strstr(root, "viewBox=\"") : NULL, *content = root ? strchr(root, '>') : NULL;
-  PetscCheck(root && content && box && box < content && strstr(content, "</svg>"), PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot drew nothing that could be read");
+  PetscCheck(root && content && box && box < content && strstr(content, "</svg>"), PETSC_COMM_SELF, PETSC_ERR_LIB,
+             "gnuplot drew nothing that could be read");
   PetscCall(html_put(out, "<svg class=\"plot\" role=\"img\" aria-label=\"%s\" ", label));
   PetscCall(text_printf(out, "%.*s\" xmlns=\"http://www.w3.org/2000/svg\">", (int)(9 + strcspn(box + 9, "\"")), box));
   PetscCall(put_content(out, content + 1, copy, prefix));

@@ -13,23 +13,23 @@ typedef enum { PLOT_LINE, PLOT_THIN, PLOT_POINTS, PLOT_LINE_POINTS, PLOT_BARS, P
 
 /* Axes of a diagram. Labels may be arbitrary text; they are escaped. */
 typedef struct {
-  const char *x_label, *y_label; /* NULL: none */
+  const char *x_label, *y_label;  /* NULL: none */
   bool        is_log_x, is_log_y; /* the caller must omit values <= 0 */
-  bool        has_zero;          /* the y axis begins at 0 */
-  int         width, height;     /* in units of 1/12 of the letter height; 0: 420 x 225 */
+  bool        has_zero;           /* the y axis begins at 0 */
+  int         width, height;      /* in units of 1/12 of the letter height; 0: 420 x 225 */
 } plot_axes;
 
 typedef struct plot_sheet plot_sheet;
-PetscErrorCode plot_sheet_create(plot_sheet **out);
-void           plot_sheet_destroy(plot_sheet **s);
-PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes);
+PetscErrorCode            plot_sheet_create(plot_sheet **out);
+void                      plot_sheet_destroy(plot_sheet **s);
+PetscErrorCode            plot_sheet_begin(plot_sheet *s, const plot_axes *axes);
 /* Add n points to the open diagram; NaN in y interrupts the line. PLOT_CROSSES: marks at the bottom of the diagram, y is not read. */
 PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y);
 /* Width of the bars of the open diagram, in the unit of x. */
 void           plot_sheet_bar_width(plot_sheet *s, double width);
 PetscErrorCode plot_sheet_end(plot_sheet *s, int *index);
 /* Whether gnuplot is installed. */
-bool           plot_sheet_is_possible(void);
+bool plot_sheet_is_possible(void);
 /* Draw all diagrams. PETSC_ERR_FILE_OPEN with the package name if gnuplot is missing; PETSC_ERR_LIB with gnuplot's message if it fails. */
 PetscErrorCode plot_sheet_draw(plot_sheet *s);
 /* The <svg> element of a diagram as converted by svg_prepare_for_page, with unique ids. Borrowed until the sheet is destroyed. */

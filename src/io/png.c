@@ -17,10 +17,10 @@ struct png_animation {
   FILE    *file;
   char    *path, *temporary;
   int      width, height, n_plays;
-  int      error;      /* errno of the first failure, or 0 */
+  int      error; /* errno of the first failure, or 0 */
   uint32_t n_frames, n_sequence;
   long     actl_offset;
-  uint8_t *previous;   /* last frame, to find the changed rectangle */
+  uint8_t *previous; /* last frame, to find the changed rectangle */
 };
 
 /* ---- encoding with libpng ---- */
@@ -99,7 +99,7 @@ static void split_picture(uint8_t *bytes, size_t n, size_t *n_head, uint8_t **da
 {
   *n_head = 0, *data = bytes, *n_data = 0;
   for (size_t at = SIGNATURE; at + CHUNK_FRAME <= n;) {
-    const size_t length = load_u32(bytes + at);
+    const size_t length  = load_u32(bytes + at);
     const bool   is_data = memcmp(bytes + at + 4, "IDAT", 4) == 0;
     if (is_data && *n_head == 0) *n_head = at, *data = bytes + at;
     if (is_data) {
@@ -125,7 +125,7 @@ typedef struct {
 static void write_fctl(png_animation *a, rectangle r, double seconds)
 {
   uint8_t      fctl[26] = {0};
-  const double ms = fmin(fmax(round(1e3 * seconds), 1.0), 65535.0);
+  const double ms       = fmin(fmax(round(1e3 * seconds), 1.0), 65535.0);
   store_u32(fctl, a->n_sequence++);
   store_u32(fctl + 4, (uint32_t)r.width);
   store_u32(fctl + 8, (uint32_t)r.height);
@@ -198,11 +198,11 @@ static rectangle changed_rectangle(const png_animation *a, const uint8_t *rgb)
 
 PetscErrorCode png_animation_add(png_animation *a, const uint8_t *rgb, double seconds)
 {
-  const rectangle r = changed_rectangle(a, rgb);
-  const size_t    stride = (size_t)a->width * BYTES_PER_PIXEL;
-  uint8_t *bytes __attribute__((cleanup(memory_free))) = NULL;
-  uint8_t *data, sequence[4];
-  size_t   n, n_head, n_data;
+  const rectangle r                                           = changed_rectangle(a, rgb);
+  const size_t    stride                                      = (size_t)a->width * BYTES_PER_PIXEL;
+  uint8_t        *bytes __attribute__((cleanup(memory_free))) = NULL;
+  uint8_t        *data, sequence[4];
+  size_t          n, n_head, n_data;
 
   PetscFunctionBegin;
   PetscCall(encode_rectangle(r.width, r.height, rgb + (size_t)r.y * stride + (size_t)r.x * BYTES_PER_PIXEL, stride, &bytes, &n));

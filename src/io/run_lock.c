@@ -70,8 +70,8 @@ static PetscErrorCode report_owner(const char *directory, const char *path, bool
   PetscFunctionBegin;
   if (read_holder(path, &who))
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
-            "%s is being written by process %ld on %s since %s; wait for it, stop it, or choose another --out%s%s", directory,
-            who.pid, who.host, who.since, is_name ? "; if it is no more, remove " : "", is_name ? path : "");
+            "%s is being written by process %ld on %s since %s; wait for it, stop it, or choose another --out%s%s", directory, who.pid,
+            who.host, who.since, is_name ? "; if it is no more, remove " : "", is_name ? path : "");
   SETERRQ(PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
           "%s is being written by another process (lock %s); wait for it, stop it, or choose another --out", directory, path);
 }
@@ -143,8 +143,8 @@ static PetscErrorCode take_lock(const char *directory, const char *path, const c
   }
   PetscErrorCode code = file_format(&stale, "%s.stale", own);
   if (!code && !write_holder(*fd))
-    code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL,
-                      "cannot write %s: %s%s", own, strerror(errno), file_advice(errno));
+    code = PetscError(PETSC_COMM_SELF, __LINE__, __func__, __FILE__, PETSC_ERR_FILE_WRITE, PETSC_ERROR_INITIAL, "cannot write %s: %s%s",
+                      own, strerror(errno), file_advice(errno));
   for (int i = 0; i < 100 && !code && !is_ours; ++i) code = try_link(directory, path, own, stale, &is_ours);
   if (!is_ours) {
     close(*fd);
@@ -165,8 +165,7 @@ static void remove_leftovers(const char *directory, const char *host)
   while (folder && (entry = readdir(folder))) {
     char      *end;
     const long pid = strncmp(entry->d_name, prefix, strlen(prefix)) ? 0 : strtol(entry->d_name + strlen(prefix), &end, 10);
-    if (pid > 0 && (!*end || !strcmp(end, ".stale")) && kill((pid_t)pid, 0) && errno == ESRCH)
-      unlinkat(dirfd(folder), entry->d_name, 0);
+    if (pid > 0 && (!*end || !strcmp(end, ".stale")) && kill((pid_t)pid, 0) && errno == ESRCH) unlinkat(dirfd(folder), entry->d_name, 0);
   }
   if (folder) closedir(folder);
 }

@@ -16,15 +16,13 @@ static void close_file(const int *fd)
   if (*fd >= 0) close(*fd);
 }
 #define CLOSED_AT_END __attribute__((cleanup(close_file)))
-#define FREED_AT_END  __attribute__((cleanup(memory_free)))
+#define FREED_AT_END __attribute__((cleanup(memory_free)))
 
 /* The whole seal; fixed for given numbers, so that comparing 512 bytes checks every byte of it. */
-static void seal_text(char seal[SEAL_BYTES], const char *kind, int format, const char *program, long long bytes,
-                      const char *sum)
+static void seal_text(char seal[SEAL_BYTES], const char *kind, int format, const char *program, long long bytes, const char *sum)
 {
   memset(seal, 0, SEAL_BYTES);
-  snprintf(seal, SEAL_BYTES, "stickslip %s\nformat %d\nprogram %.60s\nbytes %lld\nchecksum %s\n", kind, format, program, bytes,
-           sum);
+  snprintf(seal, SEAL_BYTES, "stickslip %s\nformat %d\nprogram %.60s\nbytes %lld\nchecksum %s\n", kind, format, program, bytes, sum);
 }
 
 static bool read_all(int fd, void *buffer, size_t n, off_t offset)
@@ -66,12 +64,11 @@ static PetscErrorCode seal_and_flush(const char *path, const char *kind, int for
 
   PetscFunctionBegin;
   CLOSED_AT_END const int fd = open(path, O_RDWR | O_CLOEXEC);
-  PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path,
-             strerror(errno));
+  PetscCheck(fd >= 0 && !fstat(fd, &about), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot reopen %s: %s", path, strerror(errno));
   PetscCall(memory_alloc("seal", about.st_size < PIECE ? about.st_size : PIECE, 1, &piece));
   seal_text(seal, kind, format, version_text(), about.st_size, "");
-  PetscCheck(sum_file(fd, seal, about.st_size, piece, sum), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot read back %s: %s",
-             path, strerror(errno));
+  PetscCheck(sum_file(fd, seal, about.st_size, piece, sum), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot read back %s: %s", path,
+             strerror(errno));
   seal_text(seal, kind, format, version_text(), about.st_size, sum);
   PetscCheck(pwrite(fd, seal, SEAL_BYTES, 0) == SEAL_BYTES && !(flushes && fsync(fd)), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE,
              "cannot flush %s to the disk: %s%s", path, strerror(errno), file_advice(errno));
@@ -119,9 +116,9 @@ static int open_for_check(const char *path, struct stat *about, sealed_state *st
 
 sealed_state sealed_file_state(const char *path, const char *kind, int newest_format, bool is_quick, char why[SEALED_WHY])
 {
-  char      seal[SEAL_BYTES + 1] = {0}, again[SEAL_BYTES], is_kind[32], program[64], sum[CHECKSUM_TEXT], found[CHECKSUM_TEXT];
-  int       format = 0;
-  long long bytes  = 0;
+  char                    seal[SEAL_BYTES + 1] = {0}, again[SEAL_BYTES], is_kind[32], program[64], sum[CHECKSUM_TEXT], found[CHECKSUM_TEXT];
+  int                     format               = 0;
+  long long               bytes                = 0;
   struct stat             about;
   sealed_state            state;
   CLOSED_AT_END const int fd = open_for_check(path, &about, &state, why);
@@ -140,8 +137,8 @@ sealed_state sealed_file_state(const char *path, const char *kind, int newest_fo
     snprintf(why, SEALED_WHY, "is a stickslip %s, not a %s", is_kind, kind);
     return SEALED_DAMAGED;
   }
-  if (sscanf(seal, "stickslip %*31[a-z]\nformat %9d\nprogram %60[^\n]\nbytes %18lld\nchecksum %64[0-9a-f]\n", &format, program,
-             &bytes, sum) != 4) {
+  if (sscanf(seal, "stickslip %*31[a-z]\nformat %9d\nprogram %60[^\n]\nbytes %18lld\nchecksum %64[0-9a-f]\n", &format, program, &bytes,
+             sum) != 4) {
     snprintf(why, SEALED_WHY, "is damaged: its header cannot be read");
     return SEALED_DAMAGED;
   }
@@ -170,14 +167,13 @@ sealed_state sealed_file_state(const char *path, const char *kind, int newest_fo
       return state;
     }
     if (strcmp(sum, found)) {
-      snprintf(why, SEALED_WHY, "is damaged: its bytes have changed since it was written (checksum %.16s..., now %.16s...)",
-               sum, found);
+      snprintf(why, SEALED_WHY, "is damaged: its bytes have changed since it was written (checksum %.16s..., now %.16s...)", sum, found);
       return SEALED_DAMAGED;
     }
   }
   if (format < 1 || format > newest_format) {
-    snprintf(why, SEALED_WHY, "has format %d (written by stickslip %s), this program reads up to format %d: use a newer stickslip",
-             format, program, newest_format);
+    snprintf(why, SEALED_WHY, "has format %d (written by stickslip %s), this program reads up to format %d: use a newer stickslip", format,
+             program, newest_format);
     return SEALED_NEWER;
   }
   return SEALED_GOOD;

@@ -12,7 +12,7 @@
 
 static const char KIND[] = "results";
 
-static bool has_unit(const table_column *c) { return c->unit && *c->unit && strcmp(c->unit, "1") != 0; }
+static bool        has_unit(const table_column *c) { return c->unit && *c->unit && strcmp(c->unit, "1") != 0; }
 static const char *text_of(const table_column *c, int64_t i) { return c->text[i] ? c->text[i] : ""; }
 
 /* --- CSV ------------------------------------------------------------------------------------------------------------- */
@@ -73,9 +73,9 @@ static PetscErrorCode write_texts(const char *path, hid_t location, const char *
 {
   H5_SCOPE(mine);
   hid_t         type;
-  size_t        size = 1;
-  const hsize_t dims = (hsize_t)n;
-  char *rows __attribute__((cleanup(memory_free))) = NULL;
+  size_t        size                                       = 1;
+  const hsize_t dims                                       = (hsize_t)n;
+  char         *rows __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i)
@@ -131,7 +131,8 @@ static PetscErrorCode h5_names(int n_columns, const table_column *columns, char 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_file(const char *path, const char *title, int64_t n_rows, int n_columns, const table_column *columns, char **names)
+static PetscErrorCode write_file(const char *path, const char *title, int64_t n_rows, int n_columns, const table_column *columns,
+                                 char **names)
 {
   H5_SCOPE(scope);
   hid_t file, group, order;
@@ -155,8 +156,8 @@ static PetscErrorCode write_file(const char *path, const char *title, int64_t n_
 
 PetscErrorCode table_write_h5(const char *path, const char *title, int64_t n_rows, int n_columns, const table_column *columns)
 {
-  char *temporary __attribute__((cleanup(memory_free))) = NULL;
-  char **names                                          = NULL;
+  char  *temporary __attribute__((cleanup(memory_free))) = NULL;
+  char **names                                           = NULL;
 
   PetscFunctionBegin;
   PetscCall(file_temporary(path, &temporary));

@@ -10,9 +10,9 @@ typedef enum { TABLE_REAL, TABLE_WHOLE, TABLE_TEXT } table_type;
 typedef struct {
   const char        *name, *unit; /* unit "" or "1": none */
   table_type         type;
-  const double      *real;        /* [n_rows]; not finite: missing */
-  const int64_t     *whole;       /* [n_rows] */
-  const char *const *text;        /* [n_rows]; NULL: "" */
+  const double      *real;  /* [n_rows]; not finite: missing */
+  const int64_t     *whole; /* [n_rows] */
+  const char *const *text;  /* [n_rows]; NULL: "" */
 } table_column;
 
 /* CSV: first line "name [unit],...", then one line per row. Missing values are empty. Reals have the fewest digits that read back to the same

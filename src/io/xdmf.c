@@ -14,8 +14,7 @@ struct xdmf {
 };
 
 /* Frames are between these texts, indented by four; their content by more. */
-static const char FRAME_BEGIN[] = "    <Grid Name=\"step ", FRAME_END[] = "\n    </Grid>\n",
-                  TAIL[] = "  </Grid>\n</Domain>\n</Xdmf>\n";
+static const char FRAME_BEGIN[] = "    <Grid Name=\"step ", FRAME_END[] = "\n    </Grid>\n", TAIL[] = "  </Grid>\n</Domain>\n</Xdmf>\n";
 
 PetscErrorCode xdmf_create(const char *job_name, xdmf **out)
 {
@@ -49,8 +48,8 @@ static void put_name(FILE *out, const char *name, bool is_block)
 }
 
 /* <DataItem> of the dataset /TREE/GROUP[/FIELD]: [n] for 0 columns, else [n][columns]. */
-static void put_data(FILE *out, const char *file, const char *tree, const char *group, const char *field_name, int64_t n,
-                     int columns, const char *number, int precision)
+static void put_data(FILE *out, const char *file, const char *tree, const char *group, const char *field_name, int64_t n, int columns,
+                     const char *number, int precision)
 {
   fprintf(out, "<DataItem Format=\"HDF\" NumberType=\"%s\" Precision=\"%d\" Dimensions=\"%lld", number, precision, (long long)n);
   if (columns) fprintf(out, " %d", columns);
@@ -66,8 +65,7 @@ static void put_field_data(FILE *out, const char *file, const catalog_group *g, 
 {
   const char *number = f->type == STORE_F64 || f->type == STORE_F32 ? "Float" : f->type == STORE_U8 ? "UChar" : "Int";
 
-  put_data(out, file, "fields", g->name, f->name, g->n_rows, f->n_components > 1 ? f->n_components : 0, number,
-           (int)store_size(f->type));
+  put_data(out, file, "fields", g->name, f->name, g->n_rows, f->n_components > 1 ? f->n_components : 0, number, (int)store_size(f->type));
 }
 
 static void put_attribute(FILE *out, const char *file, const catalog_group *g, const catalog_field *f)
@@ -89,12 +87,9 @@ static void put_block(FILE *out, const char *file, const catalog_group *g)
   fputs("      <Grid Name=\"", out);
   put_name(out, g->name, true);
   fputs("\" GridType=\"Uniform\">\n        <Topology TopologyType=\"", out);
-  if (corners == 3)
-    fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_cells);
-  else if (corners == 2)
-    fprintf(out, "Polyline\" NumberOfElements=\"%lld\" NodesPerElement=\"2\">\n          ", (long long)g->n_cells);
-  else
-    fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
+  if (corners == 3) fprintf(out, "Triangle\" NumberOfElements=\"%lld\">\n          ", (long long)g->n_cells);
+  else if (corners == 2) fprintf(out, "Polyline\" NumberOfElements=\"%lld\" NodesPerElement=\"2\">\n          ", (long long)g->n_cells);
+  else fprintf(out, "Polyvertex\" NumberOfElements=\"%lld\" NodesPerElement=\"1\">\n          ", (long long)g->n_rows);
   put_data(out, file, "topology", g->name, NULL, corners > 1 ? g->n_cells : g->n_rows, corners, "Int", 4);
   fputs("        </Topology>\n        <Geometry GeometryType=\"XYZ\">\n          ", out);
   put_field_data(out, file, g, &g->fields[position]);

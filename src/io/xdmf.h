@@ -4,8 +4,8 @@
 #include "io/catalog.h"
 
 typedef struct xdmf xdmf;
-PetscErrorCode xdmf_create(const char *job_name, xdmf **out);
-void           xdmf_destroy(xdmf **x);
+PetscErrorCode      xdmf_create(const char *job_name, xdmf **out);
+void                xdmf_destroy(xdmf **x);
 /* Append a frame with the contents of its file frames/NAME. A frame without visible groups is omitted. */
 PetscErrorCode xdmf_add(xdmf *x, const catalog *frame);
 /* Read a series written by xdmf_write, so that its entries can be copied (xdmf_copy) without opening the frame files. *out = NULL if there is

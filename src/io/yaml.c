@@ -99,7 +99,7 @@ static const char *load_failed(document *doc, int code) { return document_intern
 static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t limit, yaml_file *file, const char **problem)
 {
   const int   flags = O_RDONLY | O_CLOEXEC | (file->parent ? O_NONBLOCK : 0);
-  const int   fd = open(name, flags);
+  const int   fd    = open(name, flags);
   struct stat about;
   size_t      capacity = 65536;
 
@@ -119,7 +119,7 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
     /* the reported length may be wrong: read to the end of the file or one byte over the limit */
     for (ssize_t got = 1; got > 0 && file->n <= limit;) {
       if (!file->bytes || file->n == capacity) {
-        capacity = file->bytes ? 2 * capacity : capacity;
+        capacity                  = file->bytes ? 2 * capacity : capacity;
         const PetscErrorCode code = memory_resize("YAML file", (int64_t)capacity, 1, &file->bytes);
         if (code) {
           close(fd);
@@ -142,8 +142,8 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
 /* The name of `target` seen from the folder of `from`; NULL if memory is out. */
 static const char *yaml_file_relative(document *doc, const char *from, const char *target)
 {
-  const char *slash = strrchr(from, '/');
-  const size_t n = slash && target[0] != '/' ? (size_t)(slash - from) + 1 : 0;
+  const char  *slash = strrchr(from, '/');
+  const size_t n     = slash && target[0] != '/' ? (size_t)(slash - from) + 1 : 0;
   char        *name;
   if (document_alloc(doc, n + strlen(target) + 1, &name)) return NULL;
   memcpy(name, from, n);
@@ -185,7 +185,8 @@ static PetscErrorCode read_stream(budget *b, const yaml_file *file, document_nod
 
 static document_mark mark_of(const reader *r, yaml_mark_t m)
 {
-  return (document_mark){r->file->name, m.line < INT32_MAX ? (int)m.line + 1 : INT32_MAX, m.column < INT32_MAX ? (int)m.column + 1 : INT32_MAX};
+  return (document_mark){r->file->name, m.line < INT32_MAX ? (int)m.line + 1 : INT32_MAX,
+                         m.column < INT32_MAX ? (int)m.column + 1 : INT32_MAX};
 }
 
 /* A limit is exceeded: report it once, and stop reading. */
@@ -213,7 +214,7 @@ static bool is_tab_at(const reader *r, yaml_mark_t at)
   const char *p = r->file->bytes, *end = p + r->file->n;
   for (size_t line = 0; line < at.line && p < end; ++line) {
     const char *next = memchr(p, '\n', (size_t)(end - p));
-    p = next ? next + 1 : end;
+    p                = next ? next + 1 : end;
   }
   for (; p < end && (*p == ' ' || *p == '\t'); ++p)
     if (*p == '\t') return true;
@@ -222,11 +223,12 @@ static bool is_tab_at(const reader *r, yaml_mark_t at)
 
 static void explain_failure(reader *r)
 {
-  const yaml_parser_t *p = &r->parser;
+  const yaml_parser_t *p       = &r->parser;
   const char          *problem = p->problem ? p->problem : "cannot be parsed";
   r->is_broken                 = true;
   if (p->error == YAML_READER_ERROR) {
-    if (p->problem_value >= 0) diagnostics_add(r->b->d, mark_of_offset(r, p->problem_offset), NULL, "%s (0x%02X)", problem, (unsigned)p->problem_value);
+    if (p->problem_value >= 0)
+      diagnostics_add(r->b->d, mark_of_offset(r, p->problem_offset), NULL, "%s (0x%02X)", problem, (unsigned)p->problem_value);
     else diagnostics_add(r->b->d, mark_of_offset(r, p->problem_offset), NULL, "%s", problem);
   } else if (p->error == YAML_MEMORY_ERROR) {
     diagnostics_add(r->b->d, (document_mark){0}, NULL, "no memory left to parse %s", r->file->name);
@@ -255,7 +257,8 @@ static PetscErrorCode add_node(reader *r, document_kind kind, document_mark mark
 {
   PetscFunctionBegin;
   *out = NULL;
-  if (++r->b->n_nodes > YAML_MAX_NODES) abort_reading(r, mark, "the job is too large: too many values, once aliases and merges are written out");
+  if (++r->b->n_nodes > YAML_MAX_NODES)
+    abort_reading(r, mark, "the job is too large: too many values, once aliases and merges are written out");
   else PetscCall(document_add_node(r->b->doc, kind, mark, text, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,7 +332,7 @@ static PetscErrorCode read_alias(reader *r, document_node **out)
 
 static PetscErrorCode read_include(reader *r, document_mark mark, const char *target, document_node **out)
 {
-  yaml_file   file = {.parent = r->file};
+  yaml_file   file    = {.parent = r->file};
   const char *problem = NULL;
 
   PetscFunctionBegin;
@@ -359,7 +362,7 @@ typedef enum { TAG_NONE, TAG_STRING, TAG_INCLUDE, TAG_UNKNOWN } tag_kind;
 static tag_kind tag_of(const yaml_char_t *tag, document_kind kind)
 {
   static const char *const of_scalars[] = {YAML_INT_TAG, YAML_FLOAT_TAG, YAML_BOOL_TAG, YAML_NULL_TAG};
-  const char              *t = (const char *)tag;
+  const char              *t            = (const char *)tag;
   if (!t) return TAG_NONE;
   if (kind == DOCUMENT_MAPPING) return strcmp(t, YAML_MAP_TAG) ? TAG_UNKNOWN : TAG_NONE;
   if (kind == DOCUMENT_SEQUENCE) return strcmp(t, YAML_SEQ_TAG) ? TAG_UNKNOWN : TAG_NONE;
@@ -380,9 +383,9 @@ static bool is_null_word(const char *s) { return !*s || !strcmp(s, "~") || !strc
 
 static PetscErrorCode read_scalar(reader *r, document_node **out)
 {
-  const document_mark mark = mark_of(r, r->event.start_mark);
-  const char         *text = (const char *)r->event.data.scalar.value;
-  const tag_kind      tag  = tag_of(r->event.data.scalar.tag, DOCUMENT_SCALAR);
+  const document_mark mark     = mark_of(r, r->event.start_mark);
+  const char         *text     = (const char *)r->event.data.scalar.value;
+  const tag_kind      tag      = tag_of(r->event.data.scalar.tag, DOCUMENT_SCALAR);
   const bool          is_plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE && tag != TAG_STRING;
   int                 i_anchor;
 
@@ -465,7 +468,7 @@ static PetscErrorCode read_key(reader *r, const char **key, bool *is_merge)
     if (node->kind == DOCUMENT_SCALAR) *key = node->text;
   }
   if (r->event.type == YAML_SCALAR_EVENT) {
-    const char *text = (const char *)r->event.data.scalar.value;
+    const char *text     = (const char *)r->event.data.scalar.value;
     const bool  is_plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     int         i_anchor;
     const bool  is_sound = tag_of(r->event.data.scalar.tag, DOCUMENT_SCALAR) <= TAG_STRING && strlen(text) == r->event.data.scalar.length;
@@ -535,7 +538,7 @@ static PetscErrorCode read_pairs(reader *r, document_node *node, yaml_names *nam
 
 static PetscErrorCode read_mapping(reader *r, document_node **out)
 {
-  const document_mark mark = mark_of(r, r->event.start_mark);
+  const document_mark mark  = mark_of(r, r->event.start_mark);
   yaml_names          names = {0};
   document_node      *node;
   int                 i_anchor;

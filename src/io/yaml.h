@@ -24,6 +24,5 @@ PetscErrorCode yaml_read_file(const char *path, document *doc, diagnostics *d);
 /* The same for a text of n bytes; `name` is the file name in messages, and its folder is that of included files. */
 PetscErrorCode yaml_read_text(const char *name, const char *text, size_t n, document *doc, diagnostics *d);
 /* The same for a value to be inserted into `doc` (--set); the root of `doc` is unchanged. *value is NULL if the text cannot be parsed. */
-PetscErrorCode yaml_read_text_into(const char *name, const char *text, size_t n, document *doc, diagnostics *d,
-                                   document_node **value);
+PetscErrorCode yaml_read_text_into(const char *name, const char *text, size_t n, document *doc, diagnostics *d, document_node **value);
 #endif

@@ -15,6 +15,7 @@ const formulation_ops *const formulations[] = {FORMULATION_TABLE(X) NULL};
 const char *const formulation_names[] = {FORMULATION_TABLE(X) NULL};
 #undef X
 
+/* clang-format off */
 #define KEYS_END {.name = NULL}
 static const key_spec solver_keys[] = {
   {.name = "newton", .type = KEY_TABLE, .offset = offsetof(solver_options, newton), .fallback = "{}", .table = &newton_table, .help = "nonlinear solver"},
@@ -35,3 +36,4 @@ static const key_spec solver_keys[] = {
    .help = "options of PETSc by name, without the dash; nested keys are joined with _; docs/reference/petsc.md lists the prefixes of the solvers. An option that no solver reads is an error"},
   KEYS_END};
 const key_table solver_table = {.name = "solver", .help = "How a step is solved. Blocks that the formulation does not use are validated and reported as unused.", .size = sizeof(solver_options), .keys = solver_keys};
+/* clang-format on */

@@ -9,7 +9,7 @@ enum {
 #define X(name) FORMULATION_##name,
   FORMULATION_TABLE(X)
 #undef X
-  N_FORMULATIONS
+      N_FORMULATIONS
 };
 #define X(name) extern const formulation_ops name##_formulation;
 FORMULATION_TABLE(X)

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include "core/error.h"
 
-#define MUST(condition)                                                                                                            \
-  do {                                                                                                                             \
-    if (!(condition)) {                                                                                                            \
-      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                                    \
-      abort();                                                                                                                     \
-    }                                                                                                                              \
+#define MUST(condition)                                                                                                                    \
+  do {                                                                                                                                     \
+    if (!(condition)) {                                                                                                                    \
+      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                                            \
+      abort();                                                                                                                             \
+    }                                                                                                                                      \
   } while (0)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -103,16 +103,28 @@ static bool write_spoilt(const uint8_t *data, size_t n)
 /* ---- A file built by the fuzzer ---- */
 static const char *name_at(int i)
 {
-  static const char *const names[] = {"/",           "/job",     "/fields",    "/fields/bodies", "/fields/bodies/bed", "/fields/bodies/bed/position",
-                                      "/fields/bodies/bed/mass", "/fields/bodies/bed/id", "/fields/bodies/bed/other", "/fields/x", "/fields/x/y", "/topology",
-                                      "/fields/a name of many characters that continues far beyond the room there is for names in catalogs of ours"};
+  static const char *const names[] = {
+      "/",
+      "/job",
+      "/fields",
+      "/fields/bodies",
+      "/fields/bodies/bed",
+      "/fields/bodies/bed/position",
+      "/fields/bodies/bed/mass",
+      "/fields/bodies/bed/id",
+      "/fields/bodies/bed/other",
+      "/fields/x",
+      "/fields/x/y",
+      "/topology",
+      "/fields/a name of many characters that continues far beyond the room there is for names in catalogs of ours"};
   return names[i % (int)(sizeof names / sizeof *names)];
 }
 
 static void attribute_op(tape *t, hid_t file)
 {
   H5_SCOPE(scope);
-  static const char *const names[] = {"kind", "program", "job", "formulation", "step", "time", "n_rows", "geometry", "n_fields", "unit", "help", "checksum"};
+  static const char *const names[]  = {"kind",   "program",  "job",      "formulation", "step", "time",
+                                       "n_rows", "geometry", "n_fields", "unit",        "help", "checksum"};
   static const int64_t     values[] = {0, 1, 2, 3, 4, 5, -1, INT64_MAX, INT64_MIN, (int64_t)1 << 40, 0x7ff8000000000000, 7};
   int64_t                  value[8];
   const hid_t              object = h5_keep(&scope, H5Oopen(file, name_at(next(t)), H5P_DEFAULT));

@@ -10,7 +10,7 @@ static void fuzz_set_up(void) {}
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
   static const char *const names[] = {"t", "x", "speed"};
-  const double             vars[] = {0.75, -2.0, 1e3};
+  const double             vars[]  = {0.75, -2.0, 1e3};
   char                    *text = malloc(n + 1), message[200] = "";
   expression              *e;
   int                      place = -1;

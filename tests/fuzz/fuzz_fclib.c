@@ -17,20 +17,25 @@ static unsigned char *good[2];
 static long           n_good[2];
 static bool           is_global;
 
-static void clean_up(void)
-{
-  remove(path), remove(again), remove(folder);
-}
+static void clean_up(void) { remove(path), remove(again), remove(folder); }
 
 static const char *name_at(int i)
 {
   static const char *const names[2][20] = {
-    {"/fclib_local", "/fclib_local/W", "/fclib_local/W/m", "/fclib_local/W/n", "/fclib_local/W/nz", "/fclib_local/W/nzmax", "/fclib_local/W/p", "/fclib_local/W/i", "/fclib_local/W/x",
-     "/fclib_local/vectors", "/fclib_local/vectors/q", "/fclib_local/vectors/mu", "/fclib_local/vectors/s", "/fclib_local/V", "/fclib_local/spacedim", "/fclib_local/info", "/fclib_local/info/title",
-     "/fclib_global", "/solution", "/guesses/number_of_guesses"},
-    {"/fclib_global", "/fclib_global/M", "/fclib_global/M/nz", "/fclib_global/M/p", "/fclib_global/M/i", "/fclib_global/M/x", "/fclib_global/H", "/fclib_global/H/m", "/fclib_global/H/nz", "/fclib_global/H/nzmax",
-     "/fclib_global/H/p", "/fclib_global/H/i", "/fclib_global/H/x", "/fclib_global/vectors/f", "/fclib_global/vectors/w", "/fclib_global/vectors/mu", "/fclib_global/spacedim", "/fclib_global/info/description",
-     "/fclib_global_rolling", "/guesses/1/r"}};
+      {"/fclib_local",           "/fclib_local/W",          "/fclib_local/W/m",       "/fclib_local/W/n", "/fclib_local/W/nz",
+       "/fclib_local/W/nzmax",   "/fclib_local/W/p",        "/fclib_local/W/i",       "/fclib_local/W/x", "/fclib_local/vectors",
+       "/fclib_local/vectors/q", "/fclib_local/vectors/mu", "/fclib_local/vectors/s", "/fclib_local/V",   "/fclib_local/spacedim",
+       "/fclib_local/info",      "/fclib_local/info/title", "/fclib_global",          "/solution",        "/guesses/number_of_guesses"},
+      {"/fclib_global",           "/fclib_global/M",
+       "/fclib_global/M/nz",      "/fclib_global/M/p",
+       "/fclib_global/M/i",       "/fclib_global/M/x",
+       "/fclib_global/H",         "/fclib_global/H/m",
+       "/fclib_global/H/nz",      "/fclib_global/H/nzmax",
+       "/fclib_global/H/p",       "/fclib_global/H/i",
+       "/fclib_global/H/x",       "/fclib_global/vectors/f",
+       "/fclib_global/vectors/w", "/fclib_global/vectors/mu",
+       "/fclib_global/spacedim",  "/fclib_global/info/description",
+       "/fclib_global_rolling",   "/guesses/1/r"}};
   return names[is_global][i % 20];
 }
 
@@ -42,8 +47,18 @@ static void write_good(int global)
   double        M[7] = {2, 0.5, 0.5, 1, 1, 3, 1}, H[8] = {1, 1, 0.5, 1, 1, 1, -1, 0.25}, W[10] = {1, 0.1, 1, 0.2, 1, 0.1, 1, 0.3, 1, 1};
   double        v[6] = {-1, 0.5, 0.25, -0.5, 0.1, 1}, mu[2] = {0.5, 0};
   char          text[] = "fuzz";
-  fclib_problem p = {.is_global = global, .dimension = 3, .n_contacts = 2, .n_dof = 5, .q = v, .f = v, .w = v, .mu = mu, .title = text, .description = text};
-  p.W = (fclib_matrix){6, 6, start_W, row_W, W}, p.M = (fclib_matrix){5, 5, start_M, row_M, M}, p.H = (fclib_matrix){5, 6, start_H, row_H, H};
+  fclib_problem p      = {.is_global   = global,
+                          .dimension   = 3,
+                          .n_contacts  = 2,
+                          .n_dof       = 5,
+                          .q           = v,
+                          .f           = v,
+                          .w           = v,
+                          .mu          = mu,
+                          .title       = text,
+                          .description = text};
+  p.W = (fclib_matrix){6, 6, start_W, row_W, W}, p.M = (fclib_matrix){5, 5, start_M, row_M, M},
+  p.H                     = (fclib_matrix){5, 6, start_H, row_H, H};
   const fclib_state state = {global ? v : NULL, v, v};
   MUST(!fclib_write(path, &p, &state, 1, &state));
   FILE *in = fopen(path, "rb");
@@ -78,12 +93,13 @@ static void entry_op(tape *t, hid_t file)
 {
   H5_SCOPE(scope);
   static const double values[] = {0, 1, -1, 2, 3, 5, 6, 7, -2, 0.5, 1e300, -1e300, NAN, INFINITY, 2147483647.0, -2147483648.0};
-  const hid_t         d = h5_keep(&scope, H5Dopen2(file, name_at(next(t)), H5P_DEFAULT));
-  const int           at = next(t);
-  const double        value = values[next(t) % 16];
+  const hid_t         d        = h5_keep(&scope, H5Dopen2(file, name_at(next(t)), H5P_DEFAULT));
+  const int           at       = next(t);
+  const double        value    = values[next(t) % 16];
   if (d < 0) return;
-  const hid_t    type = h5_keep(&scope, H5Dget_type(d)), space = h5_keep(&scope, H5Dget_space(d)), one = h5_keep(&scope, H5Screate(H5S_SCALAR));
-  const hssize_t n    = H5Sget_simple_extent_npoints(space);
+  const hid_t type = h5_keep(&scope, H5Dget_type(d)), space = h5_keep(&scope, H5Dget_space(d)),
+              one  = h5_keep(&scope, H5Screate(H5S_SCALAR));
+  const hssize_t n = H5Sget_simple_extent_npoints(space);
   if (n < 1 || H5Sget_simple_extent_ndims(space) != 1 || H5Tget_class(type) > H5T_FLOAT) return;
   const hsize_t i = (hsize_t)(at % n);
   H5Sselect_elements(space, H5S_SELECT_SET, 1, &i);
@@ -122,7 +138,8 @@ static bool same_matrix(const fclib_matrix *a, const fclib_matrix *b)
 {
   const size_t n = a->start ? (size_t)a->start[a->n_columns] : 0;
   if (!a->start) return !b->start;
-  return !memcmp(a->start, b->start, (size_t)(a->n_columns + 1) * 8) && (n == 0 || (!memcmp(a->row, b->row, n * 4) && !memcmp(a->value, b->value, n * 8)));
+  return !memcmp(a->start, b->start, (size_t)(a->n_columns + 1) * 8) &&
+         (n == 0 || (!memcmp(a->row, b->row, n * 4) && !memcmp(a->value, b->value, n * 8)));
 }
 
 static void check_problem(const fclib_problem *p)

@@ -16,15 +16,15 @@ static const char *name_at(int i);
 static hid_t type_at(h5_scope *scope, int i)
 {
   switch (i % 12) {
-  case 0:  return H5T_IEEE_F64LE;
-  case 1:  return H5T_STD_I32LE;
-  case 2:  return H5T_STD_I64LE;
-  case 3:  return H5T_STD_U64LE;
-  case 4:  return H5T_STD_U8LE;
-  case 5:  return H5T_IEEE_F32LE;
-  case 6:  return H5T_IEEE_F64BE;
-  case 7:  return H5T_C_S1;
-  case 8:  return H5T_STD_REF_OBJ;
+  case 0: return H5T_IEEE_F64LE;
+  case 1: return H5T_STD_I32LE;
+  case 2: return H5T_STD_I64LE;
+  case 3: return H5T_STD_U64LE;
+  case 4: return H5T_STD_U8LE;
+  case 5: return H5T_IEEE_F32LE;
+  case 6: return H5T_IEEE_F64BE;
+  case 7: return H5T_C_S1;
+  case 8: return H5T_STD_REF_OBJ;
   case 9: {
     const hid_t s = h5_keep(scope, H5Tcopy(H5T_C_S1));
     H5Tset_size(s, H5T_VARIABLE);

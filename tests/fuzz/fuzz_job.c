@@ -10,13 +10,14 @@
 #include "sim/measure/measure.h"
 #include "sim/scene/scene.h"
 
-#define HEAD                                                                                                                       \
-  "stickslip: 1\nname: fuzz\ntime: {end: 1, step: 0.01}\nmaterials:\n"                                                             \
-  "  rubber: {model: fixed_corotated, density: 100, youngs_modulus: 1.0e5, poisson_ratio: 0.3}\n"                                  \
-  "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 30}\n"            \
-  "  steel: {model: rigid, density: 7800}\ncontact: {friction: 0.3, stiffness: 100, pairs: [{between: [a, floor], friction: 1}]}\n" \
-  "measure: {z: {quantity: position, body: a, direction: [0, 0, 1]}}\nbodies:\n"                                                   \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: fuzz\ntime: {end: 1, step: 0.01}\nmaterials:\n"                                                                     \
+  "  rubber: {model: fixed_corotated, density: 100, youngs_modulus: 1.0e5, poisson_ratio: 0.3}\n"                                          \
+  "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 30}\n"                    \
+  "  steel: {model: rigid, density: 7800}\ncontact: {friction: 0.3, stiffness: 100, pairs: [{between: [a, floor], friction: 1}]}\n"        \
+  "measure: {z: {quantity: position, body: a, direction: [0, 0, 1]}}\nbodies:\n"                                                           \
   "  floor: {kind: static, shape: {plane: {}}}\n  a: "
+/* clang-format off */
 static const char *const jobs[] = {
   HEAD "{kind: rigid, material: steel, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n",
   HEAD "{kind: rigid, material: steel, shape: {torus: {center: [0, 0, 0], major_radius: 1, minor_radius: 0.3}}, anchors: [{point: [0, 0, 0], stiffness: 1}]}\n",
@@ -56,6 +57,7 @@ static const char *const values[] = {
   "[\"t\", \"t\"]", "{translate: [\"t\", \"1/t\", \"0\"]}", "{velocity: [1, 0, 0]}", "[{inside: {plane: {}}}, {inside: {plane: {}}}]", "tilt", "extent", "contact_force",
   "[{axis: x, side: lower, at: 0}]", "lagged_friction", "neo_hookean", "lattice", "cubic", "[{between: [a, a]}]"};
 enum { N_JOBS = sizeof jobs / sizeof *jobs, N_KEYS = sizeof keys / sizeof *keys, N_VALUES = sizeof values / sizeof *values, MAX_CHANGES = 6, MAX_TEXT = 400 };
+/* clang-format on */
 
 static void fuzz_set_up(void) {}
 

@@ -34,10 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
   tet_mesh      *solid   = NULL;
   PetscErrorCode code;
   if (n < 1) return 0;
-  const int      kind          = data[0] % 5;
-  const bool     wants_surface = data[0] / 5 % 2;
-  const char    *text          = (const char *)data + 1;
-  triangle_mesh **s            = wants_surface ? &surface : NULL;
+  const int       kind          = data[0] % 5;
+  const bool      wants_surface = data[0] / 5 % 2;
+  const char     *text          = (const char *)data + 1;
+  triangle_mesh **s             = wants_surface ? &surface : NULL;
   --n;
   if (kind == 0) code = mesh_parse_obj("fuzz", n, text, &surface);
   else if (kind == 1) code = mesh_parse_stl("fuzz", n, text, &surface);
@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
   else {
     const char  *cut  = n ? memchr(text, 255, n) : NULL;
     const size_t head = cut ? (size_t)(cut - text) : n;
-    code              = mesh_parse_tetgen("fuzz.node", head, text, "fuzz.ele", cut ? n - head - 1 : 0, cut ? cut + 1 : text, false, s, wants_surface ? NULL : &solid);
+    code              = mesh_parse_tetgen("fuzz.node", head, text, "fuzz.ele", cut ? n - head - 1 : 0, cut ? cut + 1 : text, false, s,
+                             wants_surface ? NULL : &solid);
   }
   MUST(code == PETSC_SUCCESS || code == PETSC_ERR_USER_INPUT);
   MUST((code == PETSC_SUCCESS) == (surface || solid));

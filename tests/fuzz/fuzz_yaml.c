@@ -10,11 +10,11 @@ static void fuzz_set_up(void) {}
 
 static void read_again(const char *text)
 {
-  document       *doc;
-  diagnostics    *d;
-  const void     *read;
-  document_node  *resolved;
-  char           *twice;
+  document      *doc;
+  diagnostics   *d;
+  const void    *read;
+  document_node *resolved;
+  char          *twice;
   MUST(!document_create(&doc) && !diagnostics_create(&d));
   MUST(!yaml_read_text("again.yaml", text, strlen(text), doc, d));
   MUST(!key_table_read(&job_table, doc, document_root(doc), "", d, &read));
@@ -37,11 +37,11 @@ static void check_messages(diagnostics *d)
 /* Every node of what was read, complete or not. */
 static void read_document(const uint8_t *data, size_t n)
 {
-  document       *doc;
-  diagnostics    *d;
-  const void     *read;
-  document_node  *node;
-  char           *text;
+  document      *doc;
+  diagnostics   *d;
+  const void    *read;
+  document_node *node;
+  char          *text;
   MUST(!document_create(&doc) && !diagnostics_create(&d));
   MUST(!yaml_read_text("fuzz.yaml", (const char *)data, n, doc, d));
   MUST(!key_table_read(&job_table, doc, document_root(doc), "", d, &read) && read);
@@ -90,7 +90,7 @@ static void read_job(const char *text, int n_overrides, const char *const *overr
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
   static const char good[] = "stickslip: 1\nname: good\ntime: {end: 1, step: 0.1}\nbodies: {floor: {kind: static, shape: {plane: {}}}}\n";
-  char *text = malloc(n + 1);
+  char             *text   = malloc(n + 1);
   MUST(text);
   memcpy(text, data, n);
   text[n] = '\0';

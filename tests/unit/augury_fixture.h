@@ -32,22 +32,21 @@ static inline int32_t middle_of(double *x, int32_t *n, int32_t a, int32_t b)
 /* Of radius 1 at the origin. */
 static inline void sphere(double *x, int32_t *element)
 {
-  const double  g = 0.5 * (1.0 + sqrt(5.0));
-  static const int face[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
-                                  {11, 10, 2}, {10, 7, 6}, {7, 1, 8},  {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
-                                  {3, 8, 9},   {4, 9, 5},  {2, 4, 11}, {6, 2, 10}, {8, 6, 7},   {9, 8, 1}};
-  const double corner[12][3] = {{-1, g, 0}, {1, g, 0}, {-1, -g, 0}, {1, -g, 0}, {0, -1, g}, {0, 1, g},
-                                {0, -1, -g}, {0, 1, -g}, {g, 0, -1}, {g, 0, 1}, {-g, 0, -1}, {-g, 0, 1}};
-  int32_t now[TRIANGLES][3], next[TRIANGLES][3];
-  int32_t n = 12;
-  int     m = 20;
+  const double     g             = 0.5 * (1.0 + sqrt(5.0));
+  static const int face[20][3]   = {{0, 11, 5},  {0, 5, 1},  {0, 1, 7},  {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
+                                    {11, 10, 2}, {10, 7, 6}, {7, 1, 8},  {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
+                                    {3, 8, 9},   {4, 9, 5},  {2, 4, 11}, {6, 2, 10}, {8, 6, 7},   {9, 8, 1}};
+  const double     corner[12][3] = {{-1, g, 0},  {1, g, 0},  {-1, -g, 0}, {1, -g, 0}, {0, -1, g},  {0, 1, g},
+                                    {0, -1, -g}, {0, 1, -g}, {g, 0, -1},  {g, 0, 1},  {-g, 0, -1}, {-g, 0, 1}};
+  int32_t          now[TRIANGLES][3], next[TRIANGLES][3];
+  int32_t          n = 12;
+  int              m = 20;
   for (int i = 0; i < 12; ++i) v3_scale(x + 3 * i, 1.0 / v3_norm(corner[i]), corner[i]);
   for (int i = 0; i < 20; ++i)
     for (int k = 0; k < 3; ++k) now[i][k] = face[i][k];
   for (int level = 0; level < 2; ++level) {
     for (int i = 0; i < m; ++i) {
-      const int32_t *t = now[i], p = middle_of(x, &n, t[0], t[1]), q = middle_of(x, &n, t[1], t[2]),
-                    r           = middle_of(x, &n, t[2], t[0]);
+      const int32_t *t = now[i], p = middle_of(x, &n, t[0], t[1]), q = middle_of(x, &n, t[1], t[2]), r = middle_of(x, &n, t[2], t[0]);
       const int32_t  four[4][3] = {{t[0], p, r}, {p, t[1], q}, {r, q, t[2]}, {p, q, r}};
       memcpy(next[4 * i], four, sizeof four);
     }
@@ -84,7 +83,7 @@ static inline void random_state(scene *s, uint64_t seed)
 
 static inline augury *begin(scene *s, double dx, const bool *is_active)
 {
-  augury      *a;
+  augury     *a;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(augury_create(&s->b, s->x, dx, &a));
   assert_ok(augury_begin(a, s->x, is_active, &status));
@@ -96,8 +95,7 @@ static inline double size_of_angular(const scene *s, double dx)
 {
   double sum = 0.0;
   for (int i = 0; i < 2 * NODES; ++i)
-    sum += s->mass[i] *
-           (v3_norm(s->x + 3 * i) * v3_norm(s->v + 3 * i) + 0.25 * dx * dx * sqrt(team_dot(9, s->A + 9 * i, s->A + 9 * i)));
+    sum += s->mass[i] * (v3_norm(s->x + 3 * i) * v3_norm(s->v + 3 * i) + 0.25 * dx * dx * sqrt(team_dot(9, s->A + 9 * i, s->A + 9 * i)));
   return sum;
 }
 #endif

@@ -27,9 +27,10 @@ static inline void dense_apply(void *context, const double *restrict x, double *
 /* A = R^T R + shift, R [rank][n] random with rows of very different size when is_rough; bounds of every kind. */
 static inline dense dense_random(uint64_t seed, int64_t n, int64_t rank, double shift, bool is_rough)
 {
-  dense    a = {.n = n};
-  double   R[DENSE_MAX * DENSE_MAX], x[DENSE_MAX];
-  for (int64_t k = 0; k < rank * n; ++k) R[k] = random_range(seed, (uint64_t)k, 0, -1, 1) * (is_rough ? pow(10.0, (double)(k % n % 4) - 2.0) : 1.0);
+  dense  a = {.n = n};
+  double R[DENSE_MAX * DENSE_MAX], x[DENSE_MAX];
+  for (int64_t k = 0; k < rank * n; ++k)
+    R[k] = random_range(seed, (uint64_t)k, 0, -1, 1) * (is_rough ? pow(10.0, (double)(k % n % 4) - 2.0) : 1.0);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) {
       double sum = i == j ? shift : 0.0;
@@ -91,7 +92,7 @@ static inline bool dense_face(const dense *a, const int *at, double *x)
 static inline bool dense_enumerate(const dense *a, double *x)
 {
   int     at[DENSE_MAX] = {0};
-  int64_t n_sets = 1;
+  int64_t n_sets        = 1;
   for (int64_t i = 0; i < a->n; ++i) n_sets *= 3;
   for (int64_t s = 0; s < n_sets; ++s) {
     bool    is_possible = true;
@@ -116,7 +117,7 @@ static inline bool dense_enumerate(const dense *a, double *x)
 
 static inline bounds_options box_defaults(int method, int preconditioner, double tolerance)
 {
-  document          *owner;
+  document             *owner;
   const bounds_options *read;
   assert_ok(document_create(&owner));
   assert_ok(bounds_options_defaults(owner, &read));
@@ -128,11 +129,12 @@ static inline bounds_options box_defaults(int method, int preconditioner, double
 
 /* Box of nx x ny x nz cells with closed walls, open at the top (z); coefficients 1/h^2 with h = 1/nx, some of them weakened as fractions of
  * volume would. periodic: bits of axes. `keep`(ijk) NULL: all cells. */
-static inline void lattice_fill(int nx, int ny, int nz, int periodic, bool is_open, bool is_rough, bool (*keep)(int, int, int), grid_matrix *out)
+static inline void lattice_fill(int nx, int ny, int nz, int periodic, bool is_open, bool is_rough, bool (*keep)(int, int, int),
+                                grid_matrix *out)
 {
-  const int n[3] = {nx, ny, nz};
+  const int n[3]   = {nx, ny, nz};
   int32_t  *number = NULL;
-  int32_t   count = 0;
+  int32_t   count  = 0;
   assert_ok(memory_alloc("test", (int64_t)nx * ny * nz, sizeof *number, &number));
 #define AT(i, j, k) number[((i)*ny + (j)) * nz + (k)]
   for (int i = 0; i < nx; ++i)
@@ -151,10 +153,10 @@ static inline void lattice_fill(int nx, int ny, int nz, int periodic, bool is_op
           to[s / 2] += s % 2 ? 1 : -1;
           const bool is_across = to[s / 2] < 0 || to[s / 2] >= n[s / 2];
           if (is_across && periodic & 1 << s / 2) to[s / 2] = (to[s / 2] + n[s / 2]) % n[s / 2];
-          const bool is_outside = is_across && !(periodic & 1 << s / 2);
-          const int  low = s % 2 ? at[s / 2] : to[s / 2];
-          const uint64_t face = (uint64_t)(((s / 2 * 64 + low) * 64 + at[(s / 2 + 1) % 3]) * 64 + at[(s / 2 + 2) % 3]);
-          const double weight = (double)nx * nx * (is_rough ? random_range(7, face, 0, 0.05, 1.0) : 1.0);
+          const bool     is_outside = is_across && !(periodic & 1 << s / 2);
+          const int      low        = s % 2 ? at[s / 2] : to[s / 2];
+          const uint64_t face       = (uint64_t)(((s / 2 * 64 + low) * 64 + at[(s / 2 + 1) % 3]) * 64 + at[(s / 2 + 2) % 3]);
+          const double   weight     = (double)nx * nx * (is_rough ? random_range(7, face, 0, 0.05, 1.0) : 1.0);
           if (is_outside) {
             if (is_open && s == 5) out->diagonal[me] += weight;
             continue;

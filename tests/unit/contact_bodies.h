@@ -75,11 +75,8 @@ static const body_ops mock_weighted_ops = {.kind       = "mock cloud",
                                            .cluster    = mock_cluster,
                                            .point      = mock_point,
                                            .point_row  = mock_point_row};
-static const body_ops mock_rigid_ops = {.kind       = "mock rigid",
-                                        .points     = POINT_RIGID,
-                                        .n_clusters = mock_n_clusters,
-                                        .cluster    = mock_cluster,
-                                        .point      = mock_point};
+static const body_ops mock_rigid_ops    = {
+       .kind = "mock rigid", .points = POINT_RIGID, .n_clusters = mock_n_clusters, .cluster = mock_cluster, .point = mock_point};
 
 /* n points at the origin with identities 1000 - i (so that identity and index disagree); rows all zero. */
 static inline void mock_create(mock_body *m, const char *name, bool is_rigid, int64_t n, int n_weights, int64_t n_blocks)
@@ -103,7 +100,7 @@ static inline void mock_random_rows(mock_body *m, uint64_t *state)
     const int32_t first = (int32_t)mock_random(state, 0.0, (double)m->base.n_blocks);
     double        sum   = 0.0;
     for (int k = 0; k < m->n_weights; ++k) {
-      m->block[i * m->n_weights + k]  = (int32_t)((first + k) % m->base.n_blocks);
+      m->block[i * m->n_weights + k]         = (int32_t)((first + k) % m->base.n_blocks);
       sum += m->weight[i * m->n_weights + k] = mock_random(state, 0.1, 1.0);
     }
     for (int k = 0; k < m->n_weights; ++k) m->weight[i * m->n_weights + k] /= sum;

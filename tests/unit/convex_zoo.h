@@ -28,16 +28,17 @@ static inline shape *zoo_shape(const shape_spec *spec)
 /* All of a size of about 1, none centred at the origin. */
 static inline void zoo_create(zoo *z)
 {
-  const shape_sphere_spec  ball     = {{0.1, 0.2, 0.3}, 0.4};
-  const shape_segment_spec capsule  = {{-0.5, 0.1, 0.2}, {0.5, 0.2, -0.1}, 0.2}, cylinder = {{0.1, -0.4, 0}, {0.2, 0.5, 0.1}, 0.35};
-  const shape_box_spec     box      = {{-0.4, -0.3, -0.5}, {0.3, 0.4, 0.3}}, plate = {{-0.6, -0.5, -0.02}, {0.5, 0.6, 0.02}}, big = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
-  const shape_plane_spec   wall     = {{0.1, 0.2, 1}, {NAN, NAN, NAN}, 0.1, 1};
-  shape_plane_spec         plane[7];
-  shape_spec               part[8];
-  key_item                 item[8];
+  const shape_sphere_spec  ball    = {{0.1, 0.2, 0.3}, 0.4};
+  const shape_segment_spec capsule = {{-0.5, 0.1, 0.2}, {0.5, 0.2, -0.1}, 0.2}, cylinder = {{0.1, -0.4, 0}, {0.2, 0.5, 0.1}, 0.35};
+  const shape_box_spec     box = {{-0.4, -0.3, -0.5}, {0.3, 0.4, 0.3}}, plate = {{-0.6, -0.5, -0.02}, {0.5, 0.6, 0.02}},
+                       big    = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
+  const shape_plane_spec wall = {{0.1, 0.2, 1}, {NAN, NAN, NAN}, 0.1, 1};
+  shape_plane_spec       plane[7];
+  shape_spec             part[8];
+  key_item               item[8];
   memset(part, 0, sizeof part);
   memset(item, 0, sizeof item);
-  part[0] = (shape_spec){.box = &big, .axis = {0, 0, 1}};
+  part[0]       = (shape_spec){.box = &big, .axis = {0, 0, 1}};
   item[0].value = &part[0];
   for (int i = 0; i < 7; ++i) {
     plane[i] = (shape_plane_spec){.offset = 0.4, .point = {NAN, NAN, NAN}, .extent = 1};

@@ -7,8 +7,8 @@
 
 /* Two contacts that share a body of 6 degrees of freedom: H has 4 entries a column in places; W = H^T M^-1 H, M diagonal. */
 enum { FIXTURE_DOF = 6, FIXTURE_ROWS = 6 };
-static const double fixture_M[FIXTURE_DOF] = {2.0, 2.0, 4.0, 0.5, 0.5, 1.0};
-static const double fixture_H[FIXTURE_DOF][FIXTURE_ROWS] = {{1, 0, 0, 0, 1, 0}, {0, 1, 0, 1, 0, 0}, {0, 0, 1, 0, 0, 1},
+static const double fixture_M[FIXTURE_DOF]               = {2.0, 2.0, 4.0, 0.5, 0.5, 1.0};
+static const double fixture_H[FIXTURE_DOF][FIXTURE_ROWS] = {{1, 0, 0, 0, 1, 0},      {0, 1, 0, 1, 0, 0},   {0, 0, 1, 0, 0, 1},
                                                             {0, 0.5, 0, 0, 0, 0.25}, {0.5, 0, 0, 0, 0, 0}, {0, 0, -1, 0.125, 0, 0}};
 
 /* A dense n_rows x n_columns matrix, row by row, compressed. */
@@ -108,8 +108,14 @@ static inline void spoil_array(const char *path, const char *object, hid_t memor
   assert_ok(h5_array_write(path, file, object, memory_type, file_type, n, data));
   assert_true(H5Fclose(file) >= 0);
 }
-static inline void spoil_whole(const char *path, const char *object, int64_t n, const int64_t *x) { spoil_array(path, object, H5T_NATIVE_INT64, H5T_STD_I32LE, n, x); }
-static inline void spoil_real(const char *path, const char *object, int64_t n, const double *x) { spoil_array(path, object, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, n, x); }
+static inline void spoil_whole(const char *path, const char *object, int64_t n, const int64_t *x)
+{
+  spoil_array(path, object, H5T_NATIVE_INT64, H5T_STD_I32LE, n, x);
+}
+static inline void spoil_real(const char *path, const char *object, int64_t n, const double *x)
+{
+  spoil_array(path, object, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, n, x);
+}
 static inline void spoil_number(const char *path, const char *object, int64_t x) { spoil_whole(path, object, 1, &x); }
 /* One entry of a data set of reals. */
 static inline void spoil_entry(const char *path, const char *object, int64_t at, double value)
@@ -118,7 +124,7 @@ static inline void spoil_entry(const char *path, const char *object, int64_t at,
   const hid_t   file  = h5_keep(&scope, spoil_open(path));
   const hid_t   d     = h5_keep(&scope, H5Dopen2(file, object, H5P_DEFAULT));
   const hid_t   space = h5_keep(&scope, H5Dget_space(d)), one = h5_keep(&scope, H5Screate(H5S_SCALAR));
-  const hsize_t i     = (hsize_t)at;
+  const hsize_t i = (hsize_t)at;
   assert_true(H5Sselect_elements(space, H5S_SELECT_SET, 1, &i) >= 0);
   assert_true(H5Dwrite(d, H5T_NATIVE_DOUBLE, one, space, H5P_DEFAULT, &value) >= 0);
 }

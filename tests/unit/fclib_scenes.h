@@ -57,7 +57,10 @@ static inline void scene_points(fclib_problem *p, double angle, double mu)
 }
 
 /* What its corners move at, down the slope. */
-static inline double scene_slope_speed(double angle, double mu) { return fmax(0, sin(angle) - mu * cos(angle)) * scene_weight / scene_mass; }
+static inline double scene_slope_speed(double angle, double mu)
+{
+  return fmax(0, sin(angle) - mu * cos(angle)) * scene_weight / scene_mass;
+}
 
 /* y [n_columns] = A^T x of a matrix in compressed columns. */
 static inline void scene_apply_transposed(const fclib_matrix *A, const double *x, double *y)

@@ -12,36 +12,39 @@
 enum { FIXTURE_BODIES = 4, FIXTURE_CONTACTS = 64 };
 
 typedef struct {
-  int      n[3];
-  double   h, dt, rho, M;
-  bool     is_staggered, is_orthonormal, is_open_wall; /* open: sides are air (no walls but the floor) */
-  double   tilt;         /* of gravity in the x-y plane [rad] */
-  bool   (*is_material)(const int ijk[3], const int n[3]); /* NULL: all */
+  int    n[3];
+  double h, dt, rho, M;
+  bool   is_staggered, is_orthonormal, is_open_wall;     /* open: sides are air (no walls but the floor) */
+  double tilt;                                           /* of gravity in the x-y plane [rad] */
+  bool (*is_material)(const int ijk[3], const int n[3]); /* NULL: all */
 } fixture_spec;
 
 typedef struct {
-  fixture_spec spec;
-  int64_t     *cell, *face[3], *edge[3]; /* numbers or -1, at (i, j, k) of a box of n + 1 */
+  fixture_spec     spec;
+  int64_t         *cell, *face[3], *edge[3]; /* numbers or -1, at (i, j, k) of a box of n + 1 */
   granular_problem f;
   granular_state   x;
-  sparse_rows  G, GT, D, DT;
-  double      *u_star, *mobility, *weight, *alpha;
-  int32_t    (*ijk)[3], (*sample_cells)[4];
-  uint8_t     *component;
-  double       v_star[FIXTURE_BODIES][6], inverse_mass[FIXTURE_BODIES][36];
+  sparse_rows      G, GT, D, DT;
+  double          *u_star, *mobility, *weight, *alpha;
+  int32_t (*ijk)[3], (*sample_cells)[4];
+  uint8_t         *component;
+  double           v_star[FIXTURE_BODIES][6], inverse_mass[FIXTURE_BODIES][36];
   granular_contact contact[FIXTURE_CONTACTS];
-  int32_t     *coupled_sample[2], *coupled_body[2];
-  double     (*coupled_wrench[2])[6];
-  document    *doc;
-  granular_options o;
-  bounds_options  pressure, boxes;
-  granular_gradient_options gradient;
+  int32_t         *coupled_sample[2], *coupled_body[2];
+  double (*coupled_wrench[2])[6];
+  document                   *doc;
+  granular_options            o;
+  bounds_options              pressure, boxes;
+  granular_gradient_options   gradient;
   granular_lagrangian_options lagrangian;
-  granular_pyramid_options pyramid;
-  granular_friction_options friction;
+  granular_pyramid_options    pyramid;
+  granular_friction_options   friction;
 } fixture;
 
-static inline int64_t fixture_at(const fixture *w, const int p[3]) { return ((int64_t)p[0] * (w->spec.n[1] + 1) + p[1]) * (w->spec.n[2] + 1) + p[2]; }
+static inline int64_t fixture_at(const fixture *w, const int p[3])
+{
+  return ((int64_t)p[0] * (w->spec.n[1] + 1) + p[1]) * (w->spec.n[2] + 1) + p[2];
+}
 static inline bool fixture_inside(const fixture *w, const int p[3])
 {
   for (int d = 0; d < 3; ++d)
@@ -84,9 +87,9 @@ static void triplets_become(triplets *t, int64_t n_rows, int64_t n_cols, sparse_
   memory_free(&t->row), memory_free(&t->col), memory_free(&t->value);
 }
 
-#define FIXTURE_EACH(p, n, more) \
-  for (p[0] = 0; p[0] < (n)[0] + (more); ++p[0]) \
-    for (p[1] = 0; p[1] < (n)[1] + (more); ++p[1]) \
+#define FIXTURE_EACH(p, n, more)                                                                                                           \
+  for (p[0] = 0; p[0] < (n)[0] + (more); ++p[0])                                                                                           \
+    for (p[1] = 0; p[1] < (n)[1] + (more); ++p[1])                                                                                         \
       for (p[2] = 0; p[2] < (n)[2] + (more); ++p[2])
 
 static int64_t fixture_number_cells(fixture *w)
@@ -94,15 +97,15 @@ static int64_t fixture_number_cells(fixture *w)
   int64_t n = 0;
   int     p[3];
   FIXTURE_EACH(p, w->spec.n, 0)
-    if (!w->spec.is_material || w->spec.is_material(p, w->spec.n)) w->cell[fixture_at(w, p)] = n++;
+  if (!w->spec.is_material || w->spec.is_material(p, w->spec.n)) w->cell[fixture_at(w, p)] = n++;
   return n;
 }
 static int64_t fixture_number_faces(fixture *w)
 {
   int64_t n = 0;
   int     p[3], below[3];
-  for (int a = 0; a < 3; ++a)
-    FIXTURE_EACH(p, w->spec.n, 1) {
+  for (int a = 0; a < 3; ++a) FIXTURE_EACH(p, w->spec.n, 1)
+    {
       fixture_moved(p, a, -1, below);
       if (fixture_is_solid(w, p) || fixture_is_solid(w, below)) continue;
       if (fixture_cell(w, p) >= 0 || fixture_cell(w, below) >= 0) w->face[a][fixture_at(w, p)] = n++;
@@ -122,7 +125,8 @@ static void fixture_around(const int p[3], int o, int cells[4][3])
 /* Coefficient on each diagonal stress (xx, yy, zz) of the first two unknowns. */
 static void fixture_diagonal(const fixture *w, double basis[2][3])
 {
-  const double r2 = sqrt(0.5), r6 = sqrt(1.0 / 6.0), orthonormal[2][3] = {{r2, -r2, 0}, {r6, r6, -2 * r6}}, components[2][3] = {{1, -1, 0}, {0, -1, 1}};
+  const double r2 = sqrt(0.5), r6 = sqrt(1.0 / 6.0), orthonormal[2][3] = {{r2, -r2, 0}, {r6, r6, -2 * r6}},
+               components[2][3] = {{1, -1, 0}, {0, -1, 1}};
   memcpy(basis, w->spec.is_orthonormal ? orthonormal : components, sizeof orthonormal);
 }
 
@@ -138,7 +142,8 @@ static void fixture_operators(fixture *w)
   const int64_t most = 2 * w->f.n_cells + 3 * (int64_t)(w->spec.n[0] + 1) * (w->spec.n[1] + 1) * (w->spec.n[2] + 1) + 5 * w->f.n_cells;
   assert_ok(memory_alloc("components", most, sizeof *w->component, &w->component));
   assert_ok(memory_alloc("sample cells", most, sizeof *w->sample_cells, &w->sample_cells));
-  FIXTURE_EACH(p, w->spec.n, 0) {
+  FIXTURE_EACH(p, w->spec.n, 0)
+  {
     const int64_t c = fixture_cell(w, p);
     for (int a = 0; a < 3; ++a) {
       fixture_moved(p, a, 1, up);
@@ -156,8 +161,8 @@ static void fixture_operators(fixture *w)
       for (int k = 0; k < 4; ++k) w->sample_cells[sample][k] = k == 0 ? (int32_t)c : -1;
     }
   }
-  for (int o = 0; o < 3; ++o)
-    FIXTURE_EACH(p, w->spec.n, 1) {
+  for (int o = 0; o < 3; ++o) FIXTURE_EACH(p, w->spec.n, 1)
+    {
       const int a = (o + 1) % 3, b = (o + 2) % 3;
       int       n_open = 0, n_material = 0, below[3];
       if (p[o] >= w->spec.n[o]) continue;
@@ -183,7 +188,8 @@ static void fixture_operators(fixture *w)
       } else
         for (int q = 0; q < 4; ++q)
           if (fixture_cell(w, cells[q]) >= 0)
-            for (int k = 0; k < 4; ++k) triplet(&D, 5 * fixture_cell(w, cells[q]) + shear_component[o], face[k], shear * sign[k] / h / n_open);
+            for (int k = 0; k < 4; ++k)
+              triplet(&D, 5 * fixture_cell(w, cells[q]) + shear_component[o], face[k], shear * sign[k] / h / n_open);
     }
   w->f.n_stress = n_stress;
   triplets_become(&G, w->f.n_cells, w->f.n_faces, &w->G, &w->GT);
@@ -194,11 +200,11 @@ static void fixture_fill(fixture *w)
 {
   int p[3];
   FIXTURE_EACH(p, w->spec.n, 0)
-    if (fixture_cell(w, p) >= 0)
-      for (int d = 0; d < 3; ++d) w->ijk[fixture_cell(w, p)][d] = p[d];
+  if (fixture_cell(w, p) >= 0)
+    for (int d = 0; d < 3; ++d) w->ijk[fixture_cell(w, p)][d] = p[d];
   const double g[3] = {FIXTURE_G * sin(w->spec.tilt), -FIXTURE_G * cos(w->spec.tilt), 0.0};
-  for (int a = 0; a < 3; ++a)
-    FIXTURE_EACH(p, w->spec.n, 1) {
+  for (int a = 0; a < 3; ++a) FIXTURE_EACH(p, w->spec.n, 1)
+    {
       const int64_t i = w->face[a][fixture_at(w, p)];
       if (i < 0) continue;
       w->mobility[i] = w->spec.dt / w->spec.rho;
@@ -228,7 +234,7 @@ static inline void fixture_tighten(fixture *w, double tolerance)
 
 static void fixture_create(fixture *w, const fixture_spec *spec)
 {
-  *w = (fixture){.spec = *spec};
+  *w              = (fixture){.spec = *spec};
   const int64_t n = (int64_t)(spec->n[0] + 1) * (spec->n[1] + 1) * (spec->n[2] + 1);
   assert_ok(memory_alloc("cells", n, sizeof *w->cell, &w->cell));
   for (int64_t i = 0; i < n; ++i) w->cell[i] = -1;
@@ -261,9 +267,30 @@ static void fixture_create(fixture *w, const fixture_spec *spec)
 
 static void fixture_destroy(fixture *w)
 {
-  void *const arrays[] = {&w->cell, &w->face[0], &w->face[1], &w->face[2], &w->ijk, &w->alpha, &w->u_star, &w->mobility, &w->weight, &w->x.u, &w->x.p, &w->x.s,
-                          &w->x.lambda, &w->x.z, &w->x.multiplier, &w->x.v, &w->component, &w->sample_cells, &w->coupled_sample[0], &w->coupled_sample[1],
-                          &w->coupled_body[0], &w->coupled_body[1], &w->coupled_wrench[0], &w->coupled_wrench[1]};
+  void *const arrays[] = {&w->cell,
+                          &w->face[0],
+                          &w->face[1],
+                          &w->face[2],
+                          &w->ijk,
+                          &w->alpha,
+                          &w->u_star,
+                          &w->mobility,
+                          &w->weight,
+                          &w->x.u,
+                          &w->x.p,
+                          &w->x.s,
+                          &w->x.lambda,
+                          &w->x.z,
+                          &w->x.multiplier,
+                          &w->x.v,
+                          &w->component,
+                          &w->sample_cells,
+                          &w->coupled_sample[0],
+                          &w->coupled_sample[1],
+                          &w->coupled_body[0],
+                          &w->coupled_body[1],
+                          &w->coupled_wrench[0],
+                          &w->coupled_wrench[1]};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   sparse_rows_destroy(&w->G), sparse_rows_destroy(&w->GT), sparse_rows_destroy(&w->D), sparse_rows_destroy(&w->DT);
   document_destroy(&w->doc);
@@ -325,8 +352,10 @@ static inline void fixture_complicate(fixture *w, double *p_known, double *s_kno
   }
   for (int64_t i = 0; i < w->f.n_cells; ++i) p_known[i] = 1e-5 * fixture_draw(count), w->x.p[i] = 500.0 * (1.2 + fixture_draw(count));
   for (int64_t i = 0; i < w->f.n_stress; ++i) s_known[i] = 1e-5 * fixture_draw(count), w->x.s[i] = 400.0 * fixture_draw(count);
-  for (int64_t j = 0; j < 3; ++j) w->x.lambda[j] = 5.0 + fixture_draw(count), w->x.z[2 * j] = fixture_draw(count), w->x.z[2 * j + 1] = fixture_draw(count);
+  for (int64_t j = 0; j < 3; ++j)
+    w->x.lambda[j] = 5.0 + fixture_draw(count), w->x.z[2 * j] = fixture_draw(count), w->x.z[2 * j + 1] = fixture_draw(count);
   w->f.p_known = p_known, w->f.s_known = s_known;
-  for (int64_t i = 0; i < w->f.n_faces; ++i) w->u_star[i] += fixture_draw(count), w->mobility[i] *= 1.5 + fixture_draw(count), w->weight[i] *= 1.0 + fixture_draw(count);
+  for (int64_t i = 0; i < w->f.n_faces; ++i)
+    w->u_star[i] += fixture_draw(count), w->mobility[i] *= 1.5 + fixture_draw(count), w->weight[i] *= 1.0 + fixture_draw(count);
 }
 #endif

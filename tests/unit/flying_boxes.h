@@ -13,17 +13,17 @@ enum { SIDE = 3, BOX_NODES = 6 * SIDE * SIDE + 2, BOX_TRIANGLES = 12 * SIDE * SI
 enum { MOST = 12, TIMES = 3 };
 
 typedef struct {
-  int      n;
-  int32_t  triangle[3 * MOST * BOX_TRIANGLES], edge[2 * MOST * BOX_EDGES], body[MOST * BOX_NODES];
-  bool     meets[(MOST + 1) * (MOST + 1)]; /* the last body is that of walls */
-  double   x[3 * MOST * BOX_NODES], v[3 * MOST * BOX_NODES], inverse_mass[MOST * BOX_NODES];
+  int                  n;
+  int32_t              triangle[3 * MOST * BOX_TRIANGLES], edge[2 * MOST * BOX_EDGES], body[MOST * BOX_NODES];
+  bool                 meets[(MOST + 1) * (MOST + 1)]; /* the last body is that of walls */
+  double               x[3 * MOST * BOX_NODES], v[3 * MOST * BOX_NODES], inverse_mass[MOST * BOX_NODES];
   broad_phase_surfaces s;
-  int           n_rigid, n_walls; /* none as thrown */
-  int32_t       rigid[MOST * BOX_NODES];
-  uint8_t       held[MOST * BOX_NODES];
-  impulse_rigid carrier[MOST];
-  impulse_wall  wall[MOST];
-  impulse_law   law[(MOST + 1) * (MOST + 1)];
+  int                  n_rigid, n_walls; /* none as thrown */
+  int32_t              rigid[MOST * BOX_NODES];
+  uint8_t              held[MOST * BOX_NODES];
+  impulse_rigid        carrier[MOST];
+  impulse_wall         wall[MOST];
+  impulse_law          law[(MOST + 1) * (MOST + 1)];
 } boxes;
 
 /* The surface of [0, 1]^3, SIDE squares along each edge. */
@@ -35,7 +35,7 @@ static inline void box(double *x, int32_t *triangle, int32_t *edge)
     for (int j = 0; j <= SIDE; ++j)
       for (int k = 0; k <= SIDE; ++k) {
         const bool is_inner = i % SIDE && j % SIDE && k % SIDE;
-        number[i][j][k] = is_inner ? -1 : n;
+        number[i][j][k]     = is_inner ? -1 : n;
         if (!is_inner) v3_set(x + 3 * n++, (double)i / SIDE, (double)j / SIDE, (double)k / SIDE);
       }
   assert_int_equal(n, BOX_NODES);
@@ -62,7 +62,7 @@ static inline void box(double *x, int32_t *triangle, int32_t *edge)
 }
 
 /* n boxes on a lattice 1.2 apart, turned and thrown at each other with these speeds, their nodes with much noise. */
-static inline void throw(boxes *w, int n, double speed, uint64_t seed)
+static inline void throw(boxes * w, int n, double speed, uint64_t seed)
 {
   memset(w, 0, sizeof *w);
   w->n = n;
@@ -89,9 +89,15 @@ static inline void throw(boxes *w, int n, double speed, uint64_t seed)
   }
   for (int k = 0; k < (n + 1) * (n + 1); ++k) w->meets[k] = true;
   for (int i = 0; i < n * BOX_NODES; ++i) w->rigid[i] = -1;
-  w->s = (broad_phase_surfaces){.n_vertices = n * BOX_NODES, .n_points = n * BOX_NODES, .n_edges = n * BOX_EDGES,
-                                .n_triangles = n * BOX_TRIANGLES, .edge = w->edge, .triangle = w->triangle, .n_bodies = n + 1,
-                                .body = w->body, .meets = w->meets};
+  w->s = (broad_phase_surfaces){.n_vertices  = n * BOX_NODES,
+                                .n_points    = n * BOX_NODES,
+                                .n_edges     = n * BOX_EDGES,
+                                .n_triangles = n * BOX_TRIANGLES,
+                                .edge        = w->edge,
+                                .triangle    = w->triangle,
+                                .n_bodies    = n + 1,
+                                .body        = w->body,
+                                .meets       = w->meets};
 }
 
 /* ---- an independent test of intersection: edge against triangle by the signs of volumes, in quadruple precision ---- */
@@ -169,9 +175,13 @@ static inline double kinetic(const boxes *w)
 
 static inline impulse_scene scene_of(const boxes *w)
 {
-  return (impulse_scene){.surfaces = w->s, .inverse_mass = w->inverse_mass, .held_axes = w->held, .n_rigid = w->n_rigid,
-                         .n_walls = w->n_walls,
-                         .rigid = w->n_rigid ? w->rigid : NULL, .law = w->law};
+  return (impulse_scene){.surfaces     = w->s,
+                         .inverse_mass = w->inverse_mass,
+                         .held_axes    = w->held,
+                         .n_rigid      = w->n_rigid,
+                         .n_walls      = w->n_walls,
+                         .rigid        = w->n_rigid ? w->rigid : NULL,
+                         .law          = w->law};
 }
 
 /* Solve over dt = 0.1 and check the result: nothing collides on the trajectories, and nothing intersects at any of a number of
@@ -183,7 +193,7 @@ static inline impulse_report solve_and_check(boxes *w, const impulse_options *o,
   static double       x[3 * MOST * BOX_NODES];
   impulses           *a;
   impulse_report      r;
-  step_status        status = {STEP_OK, NULL, -1};
+  step_status         status = {STEP_OK, NULL, -1};
   int64_t             n;
   assert_ok(impulses_create(&scene, &a));
   assert_ok(impulses_solve(a, o, &step, &status, &r));

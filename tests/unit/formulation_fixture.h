@@ -41,7 +41,7 @@ static inline void close_world(world *w)
 
 static inline void step(world *w)
 {
-  step_status status;
+  step_status  status;
   const double dt = w->j->scene.time->step;
   assert_ok(w->f->ops->step(w->f, w->t, dt, &status, &w->report));
   if (status.code != STEP_OK) fail_msg("t = %g: %s", w->t, step_code_text(status.code));

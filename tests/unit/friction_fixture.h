@@ -21,8 +21,8 @@ static inline void scene_create(uint64_t seed, int64_t n_bodies, int64_t body_si
   const int64_t n_dof = n_bodies * body_size, most = n_dof * (2 * width + 1), per_row = 2 * (body_size < 6 ? body_size : 6);
   int32_t      *row, *col;
   double       *value;
-  int64_t       k = 0;
-  *s = (contact_scene){.n_bodies = n_bodies, .body_size = body_size, .width = width, .n = n};
+  int64_t       k    = 0;
+  *s                 = (contact_scene){.n_bodies = n_bodies, .body_size = body_size, .width = width, .n = n};
   const int64_t room = most > 3 * n * per_row ? most : 3 * n * per_row;
   assert_ok(memory_alloc("rows", room, sizeof *row, &row));
   assert_ok(memory_alloc("columns", room, sizeof *col, &col));
@@ -43,8 +43,7 @@ static inline void scene_create(uint64_t seed, int64_t n_bodies, int64_t body_si
       const int64_t body = side ? two : one;
       if (body == n_bodies || (side && two == one)) continue;
       const int64_t size = body_size < 6 ? body_size : 6,
-                    from = body * body_size +
-                           (int64_t)random_index(seed, (uint64_t)(2 * a + side), 4, (uint64_t)(body_size - size + 1));
+                    from = body * body_size + (int64_t)random_index(seed, (uint64_t)(2 * a + side), 4, (uint64_t)(body_size - size + 1));
       for (int i = 0; i < 3; ++i)
         for (int64_t j = 0; j < size; ++j) {
           row[k] = (int32_t)(3 * a + i), col[k] = (int32_t)(from + j);

@@ -120,10 +120,7 @@ static inline bool fixture_equal(const fixture *a, const fixture *b)
 }
 
 /* A fresh folder below $TMPDIR, and its end. */
-static inline void folder_make(char path[256])
-{
-  assert_non_null(mkdtemp(temporary_name(path, "")));
-}
+static inline void folder_make(char path[256]) { assert_non_null(mkdtemp(temporary_name(path, ""))); }
 static inline void folder_remove(const char *path)
 {
   char *const roots[] = {(char *)(uintptr_t)path, NULL};

@@ -6,21 +6,23 @@
 #include "discretize/mac/mac_system.h"
 
 typedef struct {
-  mac_state            s;
-  int64_t              n;
-  double              *x[3];
-  const double        *set[1][3];
-  mac_options          o;
+  mac_state     s;
+  int64_t       n;
+  double       *x[3];
+  const double *set[1][3];
+  mac_options   o;
 } mac_scene;
 
-static const mac_wall MAC_ALL_ROUGH[3][2]  = {{MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}};
-static const mac_wall MAC_ALL_SMOOTH[3][2] = {{MAC_WALL_SMOOTH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_SMOOTH}};
-static const mac_wall MAC_ALL_OPEN[3][2]   = {{MAC_WALL_OPEN, MAC_WALL_OPEN}, {MAC_WALL_OPEN, MAC_WALL_OPEN}, {MAC_WALL_OPEN, MAC_WALL_OPEN}};
+static const mac_wall MAC_ALL_ROUGH[3][2] = {
+    {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}};
+static const mac_wall MAC_ALL_SMOOTH[3][2] = {
+    {MAC_WALL_SMOOTH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_SMOOTH}};
+static const mac_wall MAC_ALL_OPEN[3][2] = {{MAC_WALL_OPEN, MAC_WALL_OPEN}, {MAC_WALL_OPEN, MAC_WALL_OPEN}, {MAC_WALL_OPEN, MAC_WALL_OPEN}};
 static const mac_wall MAC_ALL_PERIODIC[3][2] = {
-  {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}};
+    {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}};
 
 typedef struct {
-  double h, min[3];
+  double  h, min[3];
   int32_t n[3];
   const mac_wall (*wall)[2];
   bool (*is_filled)(const double x[3]); /* NULL: everywhere */
@@ -37,7 +39,10 @@ static inline int32_t mac_fold(const mac_grid *g, int axis, int32_t i, bool is_f
 {
   if (mac_grid_is_periodic(g, axis)) return (i + g->n[axis]) % g->n[axis];
   if (is_face) return i < 0 || i > g->n[axis] ? -1 : i;
-  return i < 0 ? (g->wall[axis][0] == MAC_WALL_OPEN ? -1 : 0) : i < g->n[axis] ? i : g->wall[axis][1] == MAC_WALL_OPEN ? -1 : g->n[axis] - 1;
+  return i < 0                               ? (g->wall[axis][0] == MAC_WALL_OPEN ? -1 : 0)
+         : i < g->n[axis]                    ? i
+         : g->wall[axis][1] == MAC_WALL_OPEN ? -1
+                                             : g->n[axis] - 1;
 }
 static inline void mac_spread(mac_scene *c, int64_t p, int axis, double mass, double *to)
 {
@@ -49,11 +54,12 @@ static inline void mac_spread(mac_scene *c, int64_t p, int axis, double mass, do
     base[a] = (int32_t)floor(at), f[a] = at - base[a];
   }
   for (int q = 0; q < 8; ++q) {
-    const int     d[3] = {q >> 2, (q >> 1) & 1, q & 1};
-    double        w = mass;
-    int32_t       at[3];
-    bool          is_gone = false;
-    for (int a = 0; a < 3; ++a) w *= d[a] ? f[a] : 1.0 - f[a], at[a] = mac_fold(g, a, base[a] + d[a], a == axis), is_gone = is_gone || at[a] < 0;
+    const int d[3] = {q >> 2, (q >> 1) & 1, q & 1};
+    double    w    = mass;
+    int32_t   at[3];
+    bool      is_gone = false;
+    for (int a = 0; a < 3; ++a)
+      w *= d[a] ? f[a] : 1.0 - f[a], at[a] = mac_fold(g, a, base[a] + d[a], a == axis), is_gone = is_gone || at[a] < 0;
     const int64_t slot = is_gone ? -1 : mac_grid_slot(g, at[0], at[1], at[2]);
     if (slot >= 0) to[slot] += w;
   }
@@ -62,14 +68,14 @@ static inline void mac_spread(mac_scene *c, int64_t p, int axis, double mass, do
 static inline void mac_scene_create(mac_scene *c, const mac_scene_spec *m)
 {
   const double h = m->h, mass = m->density * h * h * h / 8.0;
-  *c   = (mac_scene){.o = mac_default_options()};
+  *c = (mac_scene){.o = mac_default_options()};
   for (int pass = 0; pass < 2; ++pass) {
     c->n = 0;
     for (int32_t i = 0; i < 2 * m->n[0]; ++i)
       for (int32_t j = 0; j < 2 * m->n[1]; ++j)
         for (int32_t k = 0; k < 2 * m->n[2]; ++k) {
-          double        x[3] = {m->min[0] + 0.5 * h * (i + 0.5), m->min[1] + 0.5 * h * (j + 0.5), m->min[2] + 0.5 * h * (k + 0.5)};
-          const uint64_t id = (uint64_t)((i * 4096 + j) * 4096 + k);
+          double         x[3] = {m->min[0] + 0.5 * h * (i + 0.5), m->min[1] + 0.5 * h * (j + 0.5), m->min[2] + 0.5 * h * (k + 0.5)};
+          const uint64_t id   = (uint64_t)((i * 4096 + j) * 4096 + k);
           if (m->is_filled && !m->is_filled(x)) continue;
           for (int a = 0; pass && a < 3; ++a) c->x[a][c->n] = x[a] + 0.25 * h * random_range(1, id, (uint64_t)a, -m->jitter, m->jitter);
           ++c->n;
@@ -82,9 +88,9 @@ static inline void mac_scene_create(mac_scene *c, const mac_scene_spec *m)
   c->s.n_sets = 1, c->s.n = &c->n, c->s.x = c->set;
   assert_ok(mac_grid_create(h, m->min, m->n, m->wall, &c->s.grid));
   assert_ok(mac_grid_build(&c->s.grid, 1, c->s.n, c->s.x, MAC_REACH));
-  const int64_t n = c->s.grid.n_slots;
-  double **const all[] = {&c->s.mass[0], &c->s.mass[1], &c->s.mass[2], &c->s.u[0], &c->s.u[1], &c->s.u[2], &c->s.rho, &c->s.rest_density, &c->s.friction,
-                          &c->s.cohesion};
+  const int64_t  n     = c->s.grid.n_slots;
+  double **const all[] = {&c->s.mass[0], &c->s.mass[1], &c->s.mass[2],      &c->s.u[0],     &c->s.u[1],
+                          &c->s.u[2],    &c->s.rho,     &c->s.rest_density, &c->s.friction, &c->s.cohesion};
   for (size_t q = 0; q < sizeof all / sizeof *all; ++q) assert_ok(memory_alloc("state", n, sizeof(double), all[q]));
   for (int64_t p = 0; p < c->n; ++p) {
     for (int a = 0; a < 3; ++a) mac_spread(c, p, a, mass, c->s.mass[a]);
@@ -95,8 +101,8 @@ static inline void mac_scene_create(mac_scene *c, const mac_scene_spec *m)
 }
 static inline void mac_scene_destroy(mac_scene *c)
 {
-  double **const all[] = {&c->s.mass[0], &c->s.mass[1], &c->s.mass[2], &c->s.u[0], &c->s.u[1], &c->s.u[2], &c->s.rho, &c->s.rest_density, &c->s.friction,
-                          &c->s.cohesion, &c->x[0], &c->x[1], &c->x[2]};
+  double **const all[] = {&c->s.mass[0],      &c->s.mass[1],  &c->s.mass[2],  &c->s.u[0], &c->s.u[1], &c->s.u[2], &c->s.rho,
+                          &c->s.rest_density, &c->s.friction, &c->s.cohesion, &c->x[0],   &c->x[1],   &c->x[2]};
   for (size_t q = 0; q < sizeof all / sizeof *all; ++q) memory_free(all[q]);
   mac_grid_destroy(&c->s.grid);
 }

@@ -9,6 +9,7 @@ typedef struct {
   const char *says[4];
 } malformed_job;
 
+/* clang-format off */
 static const malformed_job malformed_jobs[] = {
   /* unknown keys */
   {3, "formulaton: penalty", {"3:1: formulaton: unknown key; did you mean \"formulation\"?"}},
@@ -141,5 +142,6 @@ static const malformed_job malformed_jobs[] = {
   {19, "  depth: !measure {quantity: energy, body: ball}", {"19:10: the tag \"!measure\" is not supported"}},
   {5, "\ttime: {end: 1.0, step: 1.0e-3}", {"5:1: YAML error: "}},
 };
+/* clang-format on */
 enum { N_MALFORMED = sizeof malformed_jobs / sizeof *malformed_jobs };
 #endif

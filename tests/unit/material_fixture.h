@@ -101,8 +101,7 @@ static inline void stress_at(const material *m, const double *F, double h, const
 }
 
 /* Fourth-order central difference of P in the direction dF. */
-static inline void stress_difference(const material *m, const double *F, const double *dF, const double *state, double h,
-                                     double *dP)
+static inline void stress_difference(const material *m, const double *F, const double *dF, const double *state, double h, double *dP)
 {
   double p1[9], p2[9], m1[9], m2[9];
   stress_at(m, F, h, dF, state, p1), stress_at(m, F, -h, dF, state, m1);

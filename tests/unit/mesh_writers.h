@@ -63,7 +63,8 @@ static inline void write_msh_2(const tet_mesh *m, bool is_binary, test_file *f)
     if (!is_binary) print(f, "\n");
   }
   for (int64_t t = 0; t < m->n_tets; ++t) { /* Gmsh, too, writes runs of one */
-    if (is_binary) put_int(f, 4), put_int(f, 1), put_int(f, 3), put_int(f, (int32_t)tet_name(t)), put_int(f, 1), put_int(f, 1), put_int(f, -2);
+    if (is_binary)
+      put_int(f, 4), put_int(f, 1), put_int(f, 3), put_int(f, (int32_t)tet_name(t)), put_int(f, 1), put_int(f, 1), put_int(f, -2);
     else print(f, "%lld 4 3 1 1 -2", (long long)tet_name(t));
     for (int k = 0; k < 4; ++k) {
       const int64_t name = node_name(m->tet[4 * t + k]);
@@ -89,8 +90,8 @@ static inline void msh_4_header(test_file *f, bool is_binary, int n_int, int n_s
 /* Two blocks of nodes, the first with a parameter behind each; between the sections some that do not matter. */
 static inline void write_msh_4(const tet_mesh *m, bool is_binary, test_file *f)
 {
-  const triangle_mesh *s     = m->surface;
-  const int64_t        n     = m->n_vertices, half = n / 2;
+  const triangle_mesh *s = m->surface;
+  const int64_t        n = m->n_vertices, half = n / 2;
   const double         param = 0.25;
   print(f, "$MeshFormat\n4.1 %d 8\n", is_binary);
   if (is_binary) put_int(f, 1), print(f, "\n");
@@ -132,7 +133,8 @@ static inline void write_tetgen(const tet_mesh *m, int first, test_file *node, t
 {
   print(node, "# points\n%lld  3  1  1\n", (long long)m->n_vertices);
   for (int64_t i = 0; i < m->n_vertices; ++i)
-    print(node, "%8lld  %.17g  %.17g  %.17g  0.5  -1%s\n", (long long)(i + first), m->x[3 * i], m->x[3 * i + 1], m->x[3 * i + 2], i % 7 ? "" : " # remark");
+    print(node, "%8lld  %.17g  %.17g  %.17g  0.5  -1%s\n", (long long)(i + first), m->x[3 * i], m->x[3 * i + 1], m->x[3 * i + 2],
+          i % 7 ? "" : " # remark");
   print(ele, "%lld  4  0\n", (long long)m->n_tets);
   for (int64_t t = 0; t < m->n_tets; ++t) {
     const int32_t *v = &m->tet[4 * t];
@@ -178,7 +180,8 @@ static inline void put_array(test_file *f, vtu_form form, bool is_wide, bool is_
     for (size_t b = 0; b < n_blocks; ++b) {
       unsigned char packed[2000];
       uLongf        length = sizeof packed;
-      assert_int_equal(compress(packed, &length, (const unsigned char *)data + 1000 * b, b + 1 < n_blocks || n % 1000 == 0 ? 1000 : n % 1000), Z_OK);
+      assert_int_equal(
+          compress(packed, &length, (const unsigned char *)data + 1000 * b, b + 1 < n_blocks || n % 1000 == 0 ? 1000 : n % 1000), Z_OK);
       put_count(&header, is_wide, length);
       put(&body, packed, length);
     }
@@ -201,9 +204,9 @@ static inline void write_vtu(const tet_mesh *m, vtu_form form, bool is_wide, boo
   const triangle_mesh *s     = m->surface;
   const int64_t        cells = 2 + s->n_triangles + m->n_tets, corners = 3 + 3 * s->n_triangles + 4 * m->n_tets;
   int64_t             *connectivity = malloc((size_t)corners * sizeof *connectivity), k = 0, c = 0;
-  int32_t             *offsets      = malloc((size_t)cells * sizeof *offsets);
-  uint8_t             *types        = malloc((size_t)cells);
-  test_file            appended     = {0};
+  int32_t             *offsets  = malloc((size_t)cells * sizeof *offsets);
+  uint8_t             *types    = malloc((size_t)cells);
+  test_file            appended = {0};
   assert_true(connectivity && offsets && types);
   connectivity[k++] = 0, connectivity[k++] = 1, offsets[c] = (int32_t)k, types[c++] = 3;
   connectivity[k++] = 1, offsets[c] = (int32_t)k, types[c++] = 1;
@@ -219,15 +222,20 @@ static inline void write_vtu(const tet_mesh *m, vtu_form form, bool is_wide, boo
     const char *attributes;
     const void *data;
     size_t      size, n;
-  } array[4] = {{"type=\"Float64\" NumberOfComponents=\"3\" Name=\"Points\"", m->x, 8, 3 * (size_t)m->n_vertices},
-                {"type=\"Int64\" Name=\"connectivity\"", connectivity, 8, (size_t)corners},
-                {"type=\"Int32\" Name='offsets'", offsets, 4, (size_t)cells},
-                {"type=\"UInt8\" Name=\"types\"", types, 1, (size_t)cells}};
+  } array[4]             = {{"type=\"Float64\" NumberOfComponents=\"3\" Name=\"Points\"", m->x, 8, 3 * (size_t)m->n_vertices},
+                            {"type=\"Int64\" Name=\"connectivity\"", connectivity, 8, (size_t)corners},
+                            {"type=\"Int32\" Name='offsets'", offsets, 4, (size_t)cells},
+                            {"type=\"UInt8\" Name=\"types\"", types, 1, (size_t)cells}};
   const bool is_appended = form == VTU_APPENDED_RAW || form == VTU_APPENDED_BASE64 || form == VTU_ZLIB_RAW;
-  print(f, "<?xml version=\"1.0\"?>\n<!-- > a comment < -->\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\"%s%s>\n <UnstructuredGrid>\n",
-        is_wide ? " header_type=\"UInt64\"" : "", form == VTU_ZLIB_INLINE || form == VTU_ZLIB_RAW ? " compressor=\"vtkZLibDataCompressor\"" : "");
+  print(f,
+        "<?xml version=\"1.0\"?>\n<!-- > a comment < -->\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" "
+        "byte_order=\"LittleEndian\"%s%s>\n <UnstructuredGrid>\n",
+        is_wide ? " header_type=\"UInt64\"" : "",
+        form == VTU_ZLIB_INLINE || form == VTU_ZLIB_RAW ? " compressor=\"vtkZLibDataCompressor\"" : "");
   print(f, "  <FieldData>\n   <DataArray type=\"String\" Name=\"types\" format=\"ascii\"> 1 2 3 </DataArray>\n  </FieldData>\n");
-  print(f, "  <Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n   <PointData><DataArray type=\"Float32\" format=\"ascii\"> nan </DataArray></PointData>\n",
+  print(f,
+        "  <Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n   <PointData><DataArray type=\"Float32\" format=\"ascii\"> nan "
+        "</DataArray></PointData>\n",
         (long long)m->n_vertices, (long long)cells);
   for (int a = 0; a < 4; ++a) {
     if (a < 2) print(f, "   <%s>\n", a ? "Cells" : "Points");
@@ -238,7 +246,12 @@ static inline void write_vtu(const tet_mesh *m, vtu_form form, bool is_wide, boo
       print(f, "    <DataArray %s format=\"%s\">\n", array[a].attributes, form == VTU_ASCII ? "ascii" : "binary");
       for (size_t i = 0; form == VTU_ASCII && i < array[a].n; ++i) {
         if (a == 0) print(f, "%.17g%c", m->x[i], i % 3 == 2 ? '\n' : ' ');
-        else print(f, "%lld%c", a == 1 ? (long long)connectivity[i] : a == 2 ? (long long)offsets[i] : (long long)types[i], i % 12 == 11 ? '\n' : ' ');
+        else
+          print(f, "%lld%c",
+                a == 1   ? (long long)connectivity[i]
+                : a == 2 ? (long long)offsets[i]
+                         : (long long)types[i],
+                i % 12 == 11 ? '\n' : ' ');
       }
       if (form != VTU_ASCII) put_array(f, form, is_wide, is_split, array[a].data, array[a].n * array[a].size);
       print(f, "\n    </DataArray>\n");

@@ -14,8 +14,8 @@ typedef struct {
   double mu, lambda, twist;
 } toy_constants;
 
-static void toy_stress(const void *constants, int64_t n, const material_row *s, const material_row *state, material_row *p, material_row *dp,
-                       material_row *pair_a, material_row *pair_b)
+static void toy_stress(const void *constants, int64_t n, const material_row *s, const material_row *state, material_row *p,
+                       material_row *dp, material_row *pair_a, material_row *pair_b)
 {
   const toy_constants *c = constants;
   (void)state;
@@ -55,7 +55,7 @@ static inline mpm_domain *fixture_cloud(const material *m, int n_bodies, int64_t
                                         const double gravity[3])
 {
   static const char *const names[] = {"bed", "block", "third"};
-  mpm_domain *d;
+  mpm_domain              *d;
   assert_ok(mpm_domain_create(h, kernel, transfer, gravity, &d));
   for (int b = 0; b < n_bodies; ++b) {
     double *x, *v;
@@ -64,8 +64,8 @@ static inline mpm_domain *fixture_cloud(const material *m, int n_bodies, int64_t
     assert_ok(memory_alloc("v", 3 * n, sizeof *v, &v));
     for (int64_t i = 0; i < 3 * n; ++i) {
       const double u = random_u01(11 + (uint64_t)b, (uint64_t)i, 0);
-      x[i] = h * (-3.3 + 7.1 * (i % 3 == 0 ? u * u : u) + 0.8 * b);
-      v[i] = random_range(12, (uint64_t)i, (uint64_t)b, -1.0, 1.0);
+      x[i]           = h * (-3.3 + 7.1 * (i % 3 == 0 ? u * u : u) + 0.8 * b);
+      v[i]           = random_range(12, (uint64_t)i, (uint64_t)b, -1.0, 1.0);
     }
     const particle_seed seed = {.n = n, .x = x, .v = v, .volume_each = 0.11 * h * h * h};
     assert_ok(mpm_domain_add_body(d, names[b], m, &seed, &index));
@@ -130,7 +130,7 @@ static inline double distance(int64_t n, const double *a, const double *b)
 static inline int64_t fixture_begin(body *b, double t, double dt)
 {
   step_status status = {STEP_OK, NULL, -1};
-  int64_t      n;
+  int64_t     n;
   assert_ok(b->ops->begin_step(b, t, dt, &n, &status));
   assert_int_equal(status.code, STEP_OK);
   return n;

@@ -47,7 +47,7 @@ static inline void residual(nodal_body *b, const double *v, double *g, bool with
 /* At a body whose x and v are set: H x and H^T x against central differences of g, the matrix and its diagonal against the product. */
 static inline void check_derivatives(nodal_body *b)
 {
-  int64_t      n_blocks;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.01, &n_blocks, &status));
   const int n = 3 * (int)n_blocks;

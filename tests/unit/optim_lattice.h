@@ -36,8 +36,8 @@ static inline PetscErrorCode lattice_create(int nx, int ny, int nz, double mass,
   PetscCall(mat_block3_get(*A, &v));
   value = v.value;
   for (int64_t p = 0; p < k; ++p) {
-    const int d[3] = {col[p] % nx - row[p] % nx, col[p] / nx % ny - row[p] / nx % ny, col[p] / (nx * ny) - row[p] / (nx * ny)};
-    const double q = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+    const int    d[3] = {col[p] % nx - row[p] % nx, col[p] / nx % ny - row[p] / nx % ny, col[p] / (nx * ny) - row[p] / (nx * ny)};
+    const double q    = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
     for (int e = 0; e < 9; ++e) {
       const double spring = (d[e / 3] * d[e % 3] / q + (e / 3 == e % 3 ? shear : 0.0)) / q;
       value[9 * slot[p] + e] -= spring - skew * random_range(1, (uint64_t)(9 * p + e), 0, -1.0, 1.0);

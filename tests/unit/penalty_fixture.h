@@ -49,7 +49,7 @@ static void set_velocity(world *w, const double shift[3], double noise, uint64_t
   w->z = random_numbers(w->n, stream, noise);
   w->g = numbers(w->n);
   for (int k = 0; k < w->s->n_systems; ++k) {
-    const body *b = w->s->systems[k];
+    const body *b        = w->s->systems[k];
     const bool  is_rigid = b->ops->points == POINT_RIGID;
     for (int64_t i = 0; i < (is_rigid ? 1 : b->n_blocks); ++i)
       for (int c = 0; c < 3; ++c) w->z[3 * (b->first_block + i) + c] += shift[c];
@@ -122,7 +122,8 @@ static double slope_error(world *w, double e, int only)
 /* v.(H x) = (H^T v).x, and the blocks of the diagonal against columns of H, every `stride`th. At the last evaluation with derivatives. */
 static void check_adjoint(world *w, int64_t stride)
 {
-  double *x = random_numbers(w->n, 4, 1.0), *y = random_numbers(w->n, 5, 1.0), *Hx = numbers(w->n), *Hty = numbers(w->n), *d = numbers(3 * w->n);
+  double *x = random_numbers(w->n, 4, 1.0), *y = random_numbers(w->n, 5, 1.0), *Hx = numbers(w->n), *Hty = numbers(w->n),
+         *d = numbers(3 * w->n);
   assert_ok(penalty_system_product(&w->p, x, Hx, false));
   assert_ok(penalty_system_product(&w->p, y, Hty, true));
   assert_close(team_dot(w->n, y, Hx), team_dot(w->n, x, Hty), 1.0e-13 * norm(w->n, y) * norm(w->n, Hx));
@@ -205,7 +206,7 @@ static double *everything_of(world *w, int64_t *n)
   assert_ok(penalty_matrix_assemble(&w->p, P));
   assert_ok(mat_block3_get(P, &view));
   const int64_t n_values = 9 * view.row_start[view.n];
-  double *all = numbers(4 * w->n + n_values), *x = random_numbers(w->n, 6, 1.0);
+  double       *all = numbers(4 * w->n + n_values), *x = random_numbers(w->n, 6, 1.0);
   memcpy(all + 4 * w->n, view.value, (size_t)n_values * sizeof *all);
   assert_ok(MatDestroy(&P));
   memcpy(all, w->g, (size_t)w->n * sizeof *all);

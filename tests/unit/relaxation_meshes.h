@@ -6,7 +6,7 @@
 #include "geometry/triangle_mesh/triangle_mesh_primitives.h"
 #include "test.h"
 
-static uint64_t       state = 1;
+static uint64_t      state = 1;
 static inline double uniform(double lo, double hi) /* splitmix64 */
 {
   uint64_t x = (state += 0x9e3779b97f4a7c15ull);
@@ -28,8 +28,7 @@ static inline void bumpy_strip(int n, double width, double noise, triangle_mesh 
 {
   assert_ok(triangle_mesh_create((n + 1) * (n + 1), 2 * n * n, m));
   for (int j = 0; j <= n; ++j)
-    for (int i = 0; i <= n; ++i)
-      v3_set((*m)->x + 3 * (j * (n + 1) + i), (double)i / n, width * (double)j / n, noise * uniform(-1.0, 1.0));
+    for (int i = 0; i <= n; ++i) v3_set((*m)->x + 3 * (j * (n + 1) + i), (double)i / n, width * (double)j / n, noise * uniform(-1.0, 1.0));
   for (int j = 0, k = 0; j < n; ++j)
     for (int i = 0; i < n; ++i) {
       const int32_t a = j * (n + 1) + i, b = a + 1, c = a + n + 1, d = c + 1;
@@ -44,11 +43,11 @@ static inline void random_attachment(const triangle_topology *t, mesh_attachment
 {
   X->triangle    = (int32_t)uniform(0.0, (double)t->n_triangles);
   const double a = uniform(0.0, 1.0), b = uniform(0.0, 1.0);
-  X->weight[0]   = fmin(a, b);
-  X->weight[1]   = fabs(a - b);
-  X->weight[2]   = 1.0 - X->weight[0] - X->weight[1];
+  X->weight[0] = fmin(a, b);
+  X->weight[1] = fabs(a - b);
+  X->weight[2] = 1.0 - X->weight[0] - X->weight[1];
   if (uniform(0.0, 1.0) < 0.05) { /* on an edge, or at a corner, as steps leave them */
-    const int i  = (int)uniform(0.0, 3.0);
+    const int i = (int)uniform(0.0, 3.0);
     X->weight[(i + 1) % 3] += X->weight[i];
     X->weight[i] = 0.0;
     if (uniform(0.0, 1.0) < 0.3) {

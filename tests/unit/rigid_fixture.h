@@ -52,9 +52,9 @@ static inline void rigid_solve6(double H[6][6], double r[6])
 /* One time step, Newton to round-off; returns the number of iterations. */
 static inline int rigid_advance(rigid_body *b, double t, double dt)
 {
-  const body_ops *ops     = b->base.ops;
-  step_status    status = {0};
-  int64_t         n       = 0;
+  const body_ops *ops    = b->base.ops;
+  step_status     status = {0};
+  int64_t         n      = 0;
   double          v[6], last = INFINITY;
   int             it;
   assert_ok(ops->begin_step(&b->base, t, dt, &n, &status));

@@ -18,7 +18,7 @@ typedef struct {
   rod_body    *b; /* the same; NULL after complaints, which are in d */
 } rod_case;
 
-static uint64_t rod_random_state;
+static uint64_t      rod_random_state;
 static inline double rod_uniform(double lo, double hi) /* splitmix64 */
 {
   uint64_t x = (rod_random_state += 0x9e3779b97f4a7c15ull);
@@ -36,7 +36,7 @@ static inline void rod_case_open(const char *text, const double gravity[3], rod_
   const void                     *spec;
   char                            whole[4096];
   body_world                      w = {.time_step = 0.01};
-  *c = (rod_case){0};
+  *c                                = (rod_case){0};
   for (int i = 0; material_laws[i]; ++i)
     if (!strcmp(material_laws[i]->name, "linear_corotated")) law = material_laws[i];
   assert_ok(document_create(&c->doc));
@@ -63,7 +63,7 @@ static inline void rod_case_close(rod_case *c)
 
 static inline void rod_begin(rod_body *b, double t, double dt)
 {
-  int64_t      n_blocks;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(b->base.ops->begin_step(&b->base, t, dt, &n_blocks, &status));
   assert_int_equal(status.code, STEP_OK);
@@ -97,8 +97,9 @@ static inline double rod_elastic(const rod_body *b)
 /* In a step from where b is, around rates u: H d and H^T d against central differences of g along a random d, block_diagonal, and the pattern. */
 static inline void rod_check_derivatives(rod_body *b, const double *u, double tolerance)
 {
-  const int    n = 3 * (int)b->n_blocks;
-  double      *w = malloc(sizeof *w * (size_t)n), *d = malloc(sizeof *w * (size_t)n), *y = calloc((size_t)n, sizeof *w), *yt = calloc((size_t)n, sizeof *w);
+  const int n = 3 * (int)b->n_blocks;
+  double   *w = malloc(sizeof *w * (size_t)n), *d = malloc(sizeof *w * (size_t)n), *y = calloc((size_t)n, sizeof *w),
+         *yt      = calloc((size_t)n, sizeof *w);
   double      *g0 = malloc(sizeof *w * (size_t)n), *g1 = malloc(sizeof *w * (size_t)n), scale = 0.0, left = 0.0, right = 0.0;
   const double h = 1e-6;
   for (int i = 0; i < n; ++i) d[i] = rod_uniform(-1.0, 1.0);

@@ -33,13 +33,14 @@ static inline void rod_eliminate(int n, double *A, double *x)
 static inline int rod_step(rod_body *b, double t, double dt)
 {
   rod_begin(b, t, dt);
-  const int     n = 3 * (int)b->n_blocks;
-  double       *u = malloc(sizeof *u * (size_t)n), *g = malloc(sizeof *u * (size_t)n), *H = malloc(sizeof *u * (size_t)n * (size_t)n);
-  double       *unit = calloc((size_t)n, sizeof *u), *column = malloc(sizeof *u * (size_t)n), *mass = malloc(sizeof *u * (size_t)n), before = INFINITY;
+  const int n = 3 * (int)b->n_blocks;
+  double   *u = malloc(sizeof *u * (size_t)n), *g = malloc(sizeof *u * (size_t)n), *H = malloc(sizeof *u * (size_t)n * (size_t)n);
+  double   *unit = calloc((size_t)n, sizeof *u), *column = malloc(sizeof *u * (size_t)n), *mass = malloc(sizeof *u * (size_t)n),
+         before = INFINITY;
   const int64_t *dof;
   const double  *wanted;
   int            count = -1;
-  const int64_t  held = b->base.ops->prescribed(&b->base, &dof, &wanted);
+  const int64_t  held  = b->base.ops->prescribed(&b->base, &dof, &wanted);
   assert_ok(b->base.ops->velocity(&b->base, u));
   assert_ok(b->base.ops->mass(&b->base, mass));
   for (int it = 0; it < 60 && count < 0; ++it) {

@@ -10,34 +10,35 @@ typedef struct {
   contact_scene scene;
   delassus     *w;
   sap_contact  *contact;
-  double       *v_free, *known;   /* [n_dof], [n][3] zero */
-  double       *v, *r, *u;        /* solution */
+  double       *v_free, *known; /* [n_dof], [n][3] zero */
+  double       *v, *r, *u;      /* solution */
   sap_problem   p;
 } sap_case;
 
 static inline void sap_case_contacts(sap_case *c, uint64_t seed, sap_model model, double stiffest)
 {
-  const sap_parameters step = {.dt          = 0.01,
-                               .relaxation  = 0.01 * scene_random(seed, 10, 0) + 0.01,
-                               .min_contact_period  = 1.0,
-                               .stiction_tolerance    = 1e-3,
-                               .overlap_speed = INFINITY,
-                               .dissipation = 5.0,
-                               .slip        = 1e-4};
+  const sap_parameters step = {.dt                 = 0.01,
+                               .relaxation         = 0.01 * scene_random(seed, 10, 0) + 0.01,
+                               .min_contact_period = 1.0,
+                               .stiction_tolerance = 1e-3,
+                               .overlap_speed      = INFINITY,
+                               .dissipation        = 5.0,
+                               .slip               = 1e-4};
   for (int64_t a = 0; a < c->scene.n; ++a) {
     const double *W    = delassus_diagonal(c->w) + 9 * a;
     double        norm = 0.0;
     for (int i = 0; i < 9; ++i) norm += W[i] * W[i];
-    const sap_source s = {.mu = random_u01(seed, (uint64_t)a, 11) < 0.1 ? 0.0 : 2.0 * random_u01(seed, (uint64_t)a, 12),
-                          .gap = 1e-3 * scene_random(seed, 13, (uint64_t)a) - 5e-4,
-                          .stiffness = pow(10.0, 2.0 + stiffest * random_u01(seed, (uint64_t)a, 14)), .w = sqrt(norm) / 3.0,
+    const sap_source s = {.mu           = random_u01(seed, (uint64_t)a, 11) < 0.1 ? 0.0 : 2.0 * random_u01(seed, (uint64_t)a, 12),
+                          .gap          = 1e-3 * scene_random(seed, 13, (uint64_t)a) - 5e-4,
+                          .stiffness    = pow(10.0, 2.0 + stiffest * random_u01(seed, (uint64_t)a, 14)),
+                          .w            = sqrt(norm) / 3.0,
                           .normal_speed = c->scene.q[3 * a]};
-    c->contact[a] = sap_contact_make(model, &step, &s);
+    c->contact[a]      = sap_contact_make(model, &step, &s);
   }
 }
 
-static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies, int64_t size, int64_t width, int64_t n,
-                                   sap_model model, double stiffest)
+static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies, int64_t size, int64_t width, int64_t n, sap_model model,
+                                   double stiffest)
 {
   memset(c, 0, sizeof *c);
   scene_create(seed, n_bodies, size, width, n, 0.0, &c->scene);
@@ -51,8 +52,10 @@ static inline void sap_case_create(sap_case *c, uint64_t seed, int64_t n_bodies,
   assert_ok(memory_alloc("u", 3 * n, sizeof(double), &c->u));
   for (int64_t i = 0; i < n_dof; ++i) c->v_free[i] = scene_random(seed, 6, (uint64_t)i); /* the scene's own: q = H v_free */
   sap_case_contacts(c, seed, model, stiffest);
-  c->p = (sap_problem){&c->scene.M, &c->scene.H, delassus_factor(c->w), c->v_free, c->known,
-                       {.model = model, .n_contacts = n, .contact = c->contact}, NULL, NULL, NULL, NULL, NULL};
+  c->p = (sap_problem){&c->scene.M, &c->scene.H, delassus_factor(c->w),
+                       c->v_free,   c->known,    {.model = model, .n_contacts = n, .contact = c->contact},
+                       NULL,        NULL,        NULL,
+                       NULL,        NULL};
 }
 
 static inline void sap_case_destroy(sap_case *c)

@@ -9,9 +9,10 @@
 #include "test.h"
 
 static const char *const sweep_job =
-  "stickslip: 1\nname: small\ntime: {end: 0.01, step: 1.0e-3}\nmaterials: {steel: {model: rigid, density: 7800}, ice: {model: rigid, density: 900}}\n"
-  "bodies:\n  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.3], radius: 0.05}}}\n"
-  "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\ncontact: {friction: 0.3, stiffness: 1.0e4}\n";
+    "stickslip: 1\nname: small\ntime: {end: 0.01, step: 1.0e-3}\nmaterials: {steel: {model: rigid, density: 7800}, ice: {model: rigid, "
+    "density: 900}}\n"
+    "bodies:\n  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.3], radius: 0.05}}}\n"
+    "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1], offset: 0}}}\ncontact: {friction: 0.3, stiffness: 1.0e4}\n";
 
 static char sweep_folder[TEMPORARY_ROOM];
 

@@ -7,14 +7,14 @@
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 typedef struct {
-  double  min_dihedral_deg, max_dihedral_deg;   /* over all six of every tetrahedron */
-  double  min_volume, max_volume;               /* [m^3] */
-  double  min_edge, max_edge;                   /* [m] */
-  double  area;                                 /* of the boundary [m^2] */
+  double  min_dihedral_deg, max_dihedral_deg; /* over all six of every tetrahedron */
+  double  min_volume, max_volume;             /* [m^3] */
+  double  min_edge, max_edge;                 /* [m] */
+  double  area;                               /* of the boundary [m^2] */
   int64_t n_boundary_vertices, n_boundary_edges, n_boundary_triangles;
-  int64_t euler;                                /* vertices - edges + triangles of the boundary: 2 (parts - holes) of a simple solid */
-  int64_t n_sharp_edges;                        /* boundary edges whose triangles' normals differ by more than 30 degrees */
-  int64_t n_locked_tets;                        /* all four vertices on the boundary */
+  int64_t euler;         /* vertices - edges + triangles of the boundary: 2 (parts - holes) of a simple solid */
+  int64_t n_sharp_edges; /* boundary edges whose triangles' normals differ by more than 30 degrees */
+  int64_t n_locked_tets; /* all four vertices on the boundary */
 } tet_mesh_quality;
 
 /* The angle at edge (i, j) is the one between the planes through it and the other two corners k and l: between e x (k - i) and
@@ -112,7 +112,7 @@ static inline mass_properties tet_mesh_mass(const tet_mesh *m)
   for (int64_t t = 0; t < m->n_tets; ++t) {
     double v[4][3];
     for (int q = 0; q < 4; ++q) v3_sub(v[q], &m->x[3 * (int64_t)m->tet[4 * t + q]], o);
-    mass_sum_add(&sum, tet_mesh_signed_volume(m->x, &m->tet[4 * t]), 4, (const double (*)[3])v);
+    mass_sum_add(&sum, tet_mesh_signed_volume(m->x, &m->tet[4 * t]), 4, (const double(*)[3])v);
   }
   return mass_sum_properties(&sum, o);
 }

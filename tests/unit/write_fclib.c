@@ -10,7 +10,8 @@ int main(int argc, char **argv)
   const double angle = strstr(kind, "slides") ? 0.6 : 0.2, mu = strstr(kind, "smooth") ? 0 : 0.5;
   if (strstr(kind, "points")) scene_points(&p, angle, mu);
   else scene_slope(&p, strstr(kind, "plane") != NULL, angle, mu);
-  if (strstr(kind, "guided")) { /* the first body moves along the normal alone: W_aa has rank 1, and slides past at what its support moves at */
+  if (strstr(kind,
+             "guided")) { /* the first body moves along the normal alone: W_aa has rank 1, and slides past at what its support moves at */
     for (int k = 1; k < 3; ++k) p.H.value[k] = 1e-300, p.w[k] = k == 1 ? 0.3 : 0;
     for (int k = 0; k < 3; ++k) p.f[k] = k == 2 ? -scene_weight : 0;
   }

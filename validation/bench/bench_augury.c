@@ -75,7 +75,7 @@ static PetscErrorCode measure(sheets *s, double dx)
     double begin = INFINITY, apply = INFINITY, sum = 0.0;
     team_set_threads(threads);
     for (int k = 0; k < 5; ++k) {
-      step_status verdict = {STEP_OK, NULL, -1};
+      step_status  verdict = {STEP_OK, NULL, -1};
       const double t       = now(threads);
       PetscCall(augury_begin(a, s->x, NULL, &verdict));
       begin = fmin(begin, now(threads) - t);
@@ -88,8 +88,9 @@ static PetscErrorCode measure(sheets *s, double dx)
       }
     }
     for (int64_t i = 0; i < 3 * s->b.n_nodes; ++i) sum += s->v[i] * s->v[i];
-    printf("%9lld %6.3g %9lld %8d %10.1f %10.2f %10.2f %12.0f   %.17g\n", (long long)s->b.n_elements, 1.0 / dx, (long long)augury_n_points(a),
-           threads, 1e3 * make, 1e3 * begin, 1e3 * apply, (double)(memory_live() - before) / (double)s->b.n_elements, sum);
+    printf("%9lld %6.3g %9lld %8d %10.1f %10.2f %10.2f %12.0f   %.17g\n", (long long)s->b.n_elements, 1.0 / dx,
+           (long long)augury_n_points(a), threads, 1e3 * make, 1e3 * begin, 1e3 * apply,
+           (double)(memory_live() - before) / (double)s->b.n_elements, sum);
   }
   augury_destroy(&a);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -120,8 +120,8 @@ static PetscErrorCode run(int64_t m)
                                          .n_triangles = s.n_triangles,
                                          .edge        = s.edge,
                                          .triangle    = s.triangle};
-  printf("%lld vertices, %lld edges, %lld triangles\n%8s %10s %6s %10s %10s %10s %10s\n", (long long)s.n_vertices,
-         (long long)s.n_edges, (long long)s.n_triangles, "threads", "update ms", "kind", "pairs", "find ms", "CCD ms", "collide");
+  printf("%lld vertices, %lld edges, %lld triangles\n%8s %10s %6s %10s %10s %10s %10s\n", (long long)s.n_vertices, (long long)s.n_edges,
+         (long long)s.n_triangles, "threads", "update ms", "kind", "pairs", "find ms", "CCD ms", "collide");
   for (int threads = 1; threads <= omp_get_num_procs(); threads *= 2) {
     timing best = {INFINITY, {INFINITY, INFINITY}, {INFINITY, INFINITY}, {0, 0}, {0, 0}};
     team_set_threads(threads);
@@ -131,8 +131,8 @@ static PetscErrorCode run(int64_t m)
       PetscCall(one_step(b, &s, &best));
     }
     for (int kind = 0; kind < 2; ++kind)
-      printf("%8d %10.2f %6s %10lld %10.2f %10.2f %10lld\n", threads, 1e3 * best.update, kind ? "e-e" : "p-t",
-             (long long)best.pairs[kind], 1e3 * best.find[kind], 1e3 * best.narrow[kind], (long long)best.hits[kind]);
+      printf("%8d %10.2f %6s %10lld %10.2f %10.2f %10lld\n", threads, 1e3 * best.update, kind ? "e-e" : "p-t", (long long)best.pairs[kind],
+             1e3 * best.find[kind], 1e3 * best.narrow[kind], (long long)best.hits[kind]);
     broad_phase_destroy(&b);
   }
   sheet_clear(&s);

@@ -110,8 +110,7 @@ static int collect(const char *path, const struct stat *st, int type, struct FTW
 {
   const char *dot = strrchr(path, '.');
   (void)st, (void)at;
-  if (type == FTW_F && dot && !strcmp(dot, ".csv") && (strstr(path, "edge-edge") || strstr(path, "vertex-face")) &&
-      n_names < FILES_MAX)
+  if (type == FTW_F && dot && !strcmp(dot, ".csv") && (strstr(path, "edge-edge") || strstr(path, "vertex-face")) && n_names < FILES_MAX)
     names[n_names++] = strdup(path);
   return 0;
 }
@@ -217,9 +216,8 @@ static tally measure(const query_file *f, const ccd_limits *l)
 
 static void print_row(const char *name, const tally *t)
 {
-  printf("%-44s %7lld %9lld %6lld %7lld %5lld %10.3f %7lld %9.2e\n", name, (long long)t->n, (long long)t->colliding,
-         (long long)t->missed, (long long)t->alarms, (long long)t->late, t->n ? 1e6 * t->seconds / (double)t->n : 0.0,
-         (long long)t->pieces_max, t->excess);
+  printf("%-44s %7lld %9lld %6lld %7lld %5lld %10.3f %7lld %9.2e\n", name, (long long)t->n, (long long)t->colliding, (long long)t->missed,
+         (long long)t->alarms, (long long)t->late, t->n ? 1e6 * t->seconds / (double)t->n : 0.0, (long long)t->pieces_max, t->excess);
 }
 
 static void add(tally *sum, const tally *t)
@@ -311,9 +309,9 @@ static void print_bar(const char *what, const char *kind, double value, double b
 
 static bool run_bars(int n, const query_file *files)
 {
-  static const char      *const kinds[]  = {"vertex-face", "edge-edge"};
-  static const double     alarm_bars[] = {56, 71}, mean_bars[] = {28, 73}, median_bars[] = {1.2, 1.6};
-  static const ccd_limits fine = {0.0, 1e-6}, coarse = {0.0, 1e-3};
+  static const char *const kinds[]      = {"vertex-face", "edge-edge"};
+  static const double      alarm_bars[] = {56, 71}, mean_bars[] = {28, 73}, median_bars[] = {1.2, 1.6};
+  static const ccd_limits  fine = {0.0, 1e-6}, coarse = {0.0, 1e-3};
   printf("\n%-44s %-12s %10s    %-6s\n", "asked", "", "measured", "bar");
   for (int kind = 0; kind < 2; ++kind) {
     int64_t missed[2], alarms[2];

@@ -64,7 +64,7 @@ static PetscErrorCode take_steps(const job *j, formulation *f, int *at, double *
   PetscFunctionBegin;
   for (int i = 0; i < STEPS; ++i, ++*at) {
     step_status verdict;
-    step_report  report;
+    step_report report;
     PetscCall(f->ops->step(f, *at * j->scene.time->step, j->scene.time->step, &verdict, &report));
   }
   *cpu  = (cpu_seconds() - c) / STEPS;
@@ -73,8 +73,7 @@ static PetscErrorCode take_steps(const job *j, formulation *f, int *at, double *
 }
 
 /* Bytes left of `n` entries of `size` bytes: all first bytes, then all second ones, ..., deflated. */
-static size_t packed_bytes(const unsigned char *from, size_t n, size_t size, unsigned char *shuffled, unsigned char *out,
-                           uLong room)
+static size_t packed_bytes(const unsigned char *from, size_t n, size_t size, unsigned char *shuffled, unsigned char *out, uLong room)
 {
   for (size_t b = 0; b < size; ++b)
     for (size_t i = 0; i < n; ++i) shuffled[b * n + i] = from[i * size + b];
@@ -89,7 +88,7 @@ static PetscErrorCode pack(const field_table *table, double *before, double *aft
   PetscFunctionBegin;
   PetscCall(memory_alloc("bench", CHUNK, 1, &shuffled));
   PetscCall(memory_alloc("bench", (int64_t)room, 1, &out));
-  *before = *after = 0.0;
+  *before = *after   = 0.0;
   const double begun = cpu_seconds();
   for (int g = 0; g < field_table_n_groups(table); ++g) {
     const field_group *group = field_table_group(table, g);
@@ -147,8 +146,8 @@ static PetscErrorCode beside(const char *dir, const job *j, const scene *s, form
   PetscCall(take_steps(j, f, &at, &cpu_beside, &wall));
   *copied    = (double)(page_faults() - faults) * (double)sysconf(_SC_PAGESIZE);
   *extra_cpu = STEPS * (cpu_beside - cpu);
-  PetscCheck(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status), PETSC_COMM_SELF,
-             PETSC_ERR_SYS, "the child failed");
+  PetscCheck(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status), PETSC_COMM_SELF, PETSC_ERR_SYS,
+             "the child failed");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -179,8 +178,8 @@ static PetscErrorCode bench(const char *dir, double n_wanted)
   }
   PetscCall(pack(s->fields, &before, &after, &cpu));
   const double live = (double)memory_live();
-  printf("%.3g particles: %.1f MB in a checkpoint, %.0f MB in memory, %.3g s a step\n",
-         (double)particles_of(s->bodies[0].body)->n, 1e-6 * bytes, 1e-6 * live, step);
+  printf("%.3g particles: %.1f MB in a checkpoint, %.0f MB in memory, %.3g s a step\n", (double)particles_of(s->bodies[0].body)->n,
+         1e-6 * bytes, 1e-6 * live, step);
   printf("  written  %8.3f s  %6.0f MB/s  %.3f %% of a run at one in 600 s, %.2f %% at one a minute\n", best, 1e-6 * bytes / best,
          100 * best / 600, 100 * best / 60);
   printf("  beside   %8.3f s for fork, %.3f s of CPU for %.0f MB of pages copied: %.3f %% and %.2f %%\n", fork_seconds, extra,

@@ -93,8 +93,7 @@ static PetscErrorCode measure(int64_t n, int threads, bool is_moving, double *se
   }
   for (int64_t k = 0; k < n_spots; ++k) n_swept += spot[k].is_swept;
   printf("%8lld strands, %d threads, %-8s %8lld contacts (%lld on the way) %8.4f s %7.0f ns a segment\n", (long long)n, threads,
-         is_moving ? "moving:" : "at rest:", (long long)n_spots, (long long)n_swept, *seconds,
-         1e9 * *seconds / (double)(n * SEGMENTS));
+         is_moving ? "moving:" : "at rest:", (long long)n_spots, (long long)n_swept, *seconds, 1e9 * *seconds / (double)(n * SEGMENTS));
   fibre_contact_destroy(&c);
   wisp_clear(&w);
   PetscFunctionReturn(PETSC_SUCCESS);

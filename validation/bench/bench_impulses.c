@@ -47,19 +47,20 @@ static int64_t lattice(const balls *b, int64_t i, int64_t j, int64_t k) { return
 /* Vertices of ball `which` around (0, 0, z). */
 static void place(balls *b, int which, double z)
 {
-  const int64_t n = b->n;
+  const int64_t n  = b->n;
   int32_t       at = 0;
   for (int64_t i = 0; i <= n; ++i)
     for (int64_t j = 0; j <= n; ++j)
       for (int64_t k = 0; k <= n; ++k) {
-        const bool is_inside = i % n && j % n && k % n;
+        const bool is_inside           = i % n && j % n && k % n;
         b->number[lattice(b, i, j, k)] = is_inside ? -1 : at;
         if (is_inside) continue;
-        const int64_t v = which * b->n_vertices + at++;
+        const int64_t v             = which * b->n_vertices + at++;
         const int64_t at_lattice[3] = {i, j, k};
-        double       *x = b->x + 3 * v, side[3];
+        double       *x             = b->x + 3 * v, side[3];
         for (int d = 0; d < 3; ++d)
-          side[d] = tan(0.25 * M_PI * (2.0 * (double)at_lattice[d] / (double)n - 1.0)) + 0.1 / (double)n * random_range(7, (uint64_t)(3 * v + d), 0, -1.0, 1.0);
+          side[d] = tan(0.25 * M_PI * (2.0 * (double)at_lattice[d] / (double)n - 1.0)) +
+                    0.1 / (double)n * random_range(7, (uint64_t)(3 * v + d), 0, -1.0, 1.0);
         v3_scale(x, 1.0 / v3_norm(side), side);
         x[2] += z;
         b->body[v] = which, b->rigid[v] = -1, b->inverse_mass[v] = (double)b->n_vertices;
@@ -91,9 +92,9 @@ static void connect(balls *b, int which)
 /* kind 0: soft with soft; 1: the first is rigid; 2: the first alone, on a wall. */
 static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
 {
-  const char *const names[] = {"soft, soft", "rigid, soft", "soft, wall"};
-  const bool        meets[9] = {true, true, true, true, true, true, true, true, true};
-  const double      edge = M_PI / 2.0 / (double)n, speed = (GAP + 2.0 * edge) / DT;
+  const char *const  names[]  = {"soft, soft", "rigid, soft", "soft, wall"};
+  const bool         meets[9] = {true, true, true, true, true, true, true, true, true};
+  const double       edge = M_PI / 2.0 / (double)n, speed = (GAP + 2.0 * edge) / DT;
   const impulse_wall wall = {.point = {0.0, 0.0, -1.0 - GAP}, .normal = {0.0, 0.0, 1.0}, .body = 2};
   impulse_rigid      rigid;
   impulse_law        law[9];
@@ -105,17 +106,26 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
   place(&b, 1, 2.0 + GAP), connect(&b, 1);
   for (int i = 0; i < 9; ++i) law[i] = (impulse_law){0.3, 0.0};
   for (int64_t i = 0; i < b.n_vertices && kind == 1; ++i) b.rigid[i] = 0;
-  const int           n_balls = kind == 2 ? 1 : 2;
-  const impulse_scene scene   = {
-    .surfaces = {.n_vertices = n_balls * b.n_vertices, .n_points = n_balls * b.n_vertices, .n_edges = n_balls * b.n_edges,
-                 .n_triangles = n_balls * b.n_triangles, .edge = b.edge, .triangle = b.triangle, .n_bodies = 3, .body = b.body,
-                 .meets = meets},
-    .inverse_mass = b.inverse_mass, .n_rigid = kind == 1, .n_walls = kind == 2, .rigid = kind == 1 ? b.rigid : NULL, .law = law};
+  const int             n_balls = kind == 2 ? 1 : 2;
+  const impulse_scene   scene   = {.surfaces     = {.n_vertices  = n_balls * b.n_vertices,
+                                                    .n_points    = n_balls * b.n_vertices,
+                                                    .n_edges     = n_balls * b.n_edges,
+                                                    .n_triangles = n_balls * b.n_triangles,
+                                                    .edge        = b.edge,
+                                                    .triangle    = b.triangle,
+                                                    .n_bodies    = 3,
+                                                    .body        = b.body,
+                                                    .meets       = meets},
+                                   .inverse_mass = b.inverse_mass,
+                                   .n_rigid      = kind == 1,
+                                   .n_walls      = kind == 2,
+                                   .rigid        = kind == 1 ? b.rigid : NULL,
+                                   .law          = law};
   const impulse_options options = {.thickness = 0.05 * edge, .stiffness = INFINITY, .max_iterations = max_iterations};
   PetscCall(impulses_create(&scene, &a));
   for (int repeat = 0; repeat < 2; ++repeat) {
     impulse_report r;
-    step_status   verdict = {STEP_OK, NULL, -1};
+    step_status    verdict = {STEP_OK, NULL, -1};
     rigid = (impulse_rigid){.inverse_mass = 1.0, .inverse_inertia = {2.5, 0, 0, 0, 2.5, 0, 0, 0, 2.5}, .v = {0.0, 0.0, 0.5 * speed}};
     for (int64_t i = 0; i < n_balls * b.n_vertices; ++i) {
       v3_set(b.v + 3 * i, 0.0, 0.0, kind == 2 ? -speed : i < b.n_vertices ? 0.5 * speed : -0.5 * speed);
@@ -142,7 +152,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
 
 int main(int argc, char **argv)
 {
-  const double n_triangles = argc > 1 ? atof(argv[1]) : 10000.0, max_iterations = argc > 2 ? atof(argv[2]) : 100.0;
+  const double  n_triangles = argc > 1 ? atof(argv[1]) : 10000.0, max_iterations = argc > 2 ? atof(argv[2]) : 100.0;
   const int64_t n = (int64_t)fmax(2.0, round(sqrt(n_triangles / 24.0)));
   printf("geometric impulses, %d threads\n", team_threads());
   for (int kind = 0; kind < 3; ++kind)

@@ -19,7 +19,8 @@
 #include "discretize/mac/mac_system.h"
 
 enum { SORT, P2G, SYSTEM, G2P, CORRECTION, TRIAD, N_STAGES };
-static const char *const stage_name[N_STAGES] = {"grid and sort", "P2G", "system", "G2P and positions", "correction (1 round)", "triad (3 arrays)"};
+static const char *const stage_name[N_STAGES] = {"grid and sort",   "P2G", "system", "G2P and positions", "correction (1 round)",
+                                                 "triad (3 arrays)"};
 /* doubles per particle read and written */
 /* (8 particles per cell; a cell has 3 rows of G^T of 2 entries, one of G of 6, 5 of D and 3 of D^T of 40 in all; 12 bytes to an entry) */
 static const double stage_doubles[N_STAGES] = {3, 16, 1.5 * (6 + 6 + 40 + 40) / 8, 3 + 17, 6, 3};
@@ -30,14 +31,15 @@ static const mac_walls               walls = {{{0}}};
 
 static PetscErrorCode make_bed(int64_t n, const mac_options *o, const material *m, mac_domain **out)
 {
-  const double  gravity[3] = {0, 0, -9.81}, h = o->spacing;
-  double       *x;
-  int           index;
+  const double gravity[3] = {0, 0, -9.81}, h = o->spacing;
+  double      *x;
+  int          index;
 
   PetscFunctionBeginUser;
   PetscCall(mac_domain_create(o, gravity, out));
   PetscCall(bench_particles_bed(n, h, &x));
-  const particle_seed seed = {.n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
+  const particle_seed seed = {
+      .n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
   PetscCall(mac_domain_add_body(*out, "bed", m, &seed, &index));
   memory_free(&x);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -68,7 +70,7 @@ static PetscErrorCode time_stages(mac_domain *d, mac_system *y, double *best)
 #pragma omp parallel for simd schedule(static)
     for (int64_t i = 0; i < p->n; ++i) to[i] = 1e-3 * from[i] + 0.5 * other[i];
   }
-  t[6] = timer_now();
+  t[6]        = timer_now();
   best[TRIAD] = fmin(best[TRIAD], (t[6] - t[5]) / 9.0);
   for (int s = 0; s < TRIAD; ++s) best[s] = fmin(best[s], t[s + 1] - t[s]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,8 +90,14 @@ static PetscErrorCode run(int64_t n, int repeats)
   PetscCall(memory_alloc("bench", 1, sizeof *sand->flow, &sand->flow));
   *sand->flow = (material_flow){.friction = 0.5};
   for (int a = 0; a < 3; ++a) box.max[a] = h * (2.0 * ceil(0.5 * ceil(cbrt((double)n))));
-  const mac_options o = {.domain = &box, .spacing = h, .walls = &walls, .wall_friction = NAN, .cfl = 2.0, .position_correction = &correction,
-                         .density_threshold = 0.4, .cell_fill = 0.01};
+  const mac_options o = {.domain              = &box,
+                         .spacing             = h,
+                         .walls               = &walls,
+                         .wall_friction       = NAN,
+                         .cfl                 = 2.0,
+                         .position_correction = &correction,
+                         .density_threshold   = 0.4,
+                         .cell_fill           = 0.01};
   PetscCall(make_bed(n, &o, sand, &d));
   for (int k = 0; k < 2 * N_STAGES; ++k) best[k / N_STAGES][k % N_STAGES] = INFINITY;
   for (int r = 0; r < repeats; ++r)
@@ -102,7 +110,8 @@ static PetscErrorCode run(int64_t n, int repeats)
   printf("  %-20s %21s %27s %9s\n", "", "1 thread", max == 2 ? "2 threads" : "all threads", "speed-up");
   for (int s = 0; s < N_STAGES; ++s) {
     printf("  %-20s", stage_name[s]);
-    for (int k = 0; k < 2; ++k) printf(" %9.2f ns %7.2f GB/s   ", 1e9 * best[k][s] / (double)n, 8e-9 * stage_doubles[s] * (double)n / best[k][s]);
+    for (int k = 0; k < 2; ++k)
+      printf(" %9.2f ns %7.2f GB/s   ", 1e9 * best[k][s] / (double)n, 8e-9 * stage_doubles[s] * (double)n / best[k][s]);
     printf(" %6.2f\n", best[0][s] / best[1][s]);
   }
   for (int k = 0; k < 2; ++k) {

@@ -22,7 +22,7 @@ static double triad(double *restrict a, const double *restrict b, const double *
 /* GFLOP/s of independent chains of fused multiply-adds held in registers: enough of them to hide the latency. */
 enum { CHAINS = 12, WIDTH = 8, ROUNDS = 4000000 };
 typedef double vector __attribute__((vector_size(8 * WIDTH)));
-static double multiply_add_peak(void)
+static double  multiply_add_peak(void)
 {
   double best = INFINITY, sink = 0.0;
   for (int repeat = 0; repeat < 3; ++repeat) {
@@ -48,7 +48,8 @@ int main(void)
 {
   enum { N = 1 << 25 };
   double *a, *b, *c;
-  if (memory_alloc("bench", N, sizeof *a, &a) || memory_alloc("bench", N, sizeof *b, &b) || memory_alloc("bench", N, sizeof *c, &c)) return 1;
+  if (memory_alloc("bench", N, sizeof *a, &a) || memory_alloc("bench", N, sizeof *b, &b) || memory_alloc("bench", N, sizeof *c, &c))
+    return 1;
   const int all = omp_get_num_procs();
   printf("%8s %14s %14s\n", "threads", "triad GB/s", "FMA GFLOP/s");
   for (int n = 1; n <= all; n *= 2) {

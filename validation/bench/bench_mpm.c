@@ -21,7 +21,7 @@ static PetscErrorCode make_sand(material **out)
   static const struct {
     const char *key;
     double      value;
-  } given[] = {{"density", 1600.0}, {"youngs_modulus", 3.537e7}, {"poisson_ratio", 0.3}, {"friction_angle_deg", 30.0}};
+  } given[]               = {{"density", 1600.0}, {"youngs_modulus", 3.537e7}, {"poisson_ratio", 0.3}, {"friction_angle_deg", 30.0}};
   const material_law *law = NULL;
   char               *parameters;
 
@@ -43,21 +43,24 @@ static PetscErrorCode make_sand(material **out)
 }
 
 enum { SORT, SORT_MOVED, P2G, G2P, RESIDUAL, TANGENT, PRODUCT, TRANSPOSED, DIAGONAL, TRIAD, N_STAGES };
-static const char *const stage_name[N_STAGES] = {"sort (in order)", "sort (2 % moved)", "P2G",     "G2P",        "residual",
-                                                 "residual+tangent", "product H x",      "product H^T x", "block diagonal", "triad (3 arrays)"};
+static const char *const stage_name[N_STAGES] = {"sort (in order)", "sort (2 % moved)", "P2G",         "G2P",
+                                                 "residual",        "residual+tangent", "product H x", "product H^T x",
+                                                 "block diagonal",  "triad (3 arrays)"};
 /* doubles per particle read and written */
-static const double stage_doubles[N_STAGES] = {3, 3 + 2 * 27, 16, 3 + 15, 13, 13 + MPM_TANGENT, MPM_TANGENT + 3, MPM_TANGENT + 3, MPM_TANGENT + 3, 3};
+static const double stage_doubles[N_STAGES] = {
+    3, 3 + 2 * 27, 16, 3 + 15, 13, 13 + MPM_TANGENT, MPM_TANGENT + 3, MPM_TANGENT + 3, MPM_TANGENT + 3, 3};
 
 static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, mpm_domain **out)
 {
-  const double  h = 0.02, gravity[3] = {0, 0, -9.81};
-  double       *x;
-  int           index;
+  const double h = 0.02, gravity[3] = {0, 0, -9.81};
+  double      *x;
+  int          index;
 
   PetscFunctionBeginUser;
   PetscCall(mpm_domain_create(h, kernel, (mpm_transfer){.is_apic = true}, gravity, out));
   PetscCall(bench_particles_bed(n, h, &x));
-  const particle_seed seed = {.n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
+  const particle_seed seed = {
+      .n = n, .x = x, .volume_each = h * h * h / 8.0, .velocity = {0.1, 0.0, -0.2}, .angular_velocity = {0.1, 0.2, 0.3}};
   PetscCall(mpm_domain_add_body(*out, "bed", m, &seed, &index));
   memory_free(&x);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -65,11 +68,11 @@ static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, 
 
 static PetscErrorCode time_stages(mpm_domain *d, double *best)
 {
-  body          *b = &d->base;
-  particles *p = d->bodies.particles[0];
-  step_status   verdict = {STEP_OK, NULL, -1};
-  int64_t        n;
-  double        *v, *y, *z, t[N_STAGES + 1];
+  body       *b       = &d->base;
+  particles  *p       = d->bodies.particles[0];
+  step_status verdict = {STEP_OK, NULL, -1};
+  int64_t     n;
+  double     *v, *y, *z, t[N_STAGES + 1];
 
   PetscFunctionBeginUser;
   PetscCall(b->ops->begin_step(b, 0.0, 1e-3, &n, &verdict));
@@ -90,7 +93,7 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   memory_free(&order);
   const double start = timer_now();
   PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &verdict));
-  t[2] = timer_now();
+  t[2]             = timer_now();
   best[SORT_MOVED] = fmin(best[SORT_MOVED], t[2] - start);
   PetscCall(mpm_transfer_to_grid(d->grid, d->bodies.particles, d->transfer));
   t[3] = timer_now();
@@ -106,7 +109,8 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   t[8] = timer_now();
   PetscCall(mpm_force_block_diagonal(d->grid, d->bodies.particles, &d->tangent, z));
   t[9] = timer_now();
-  PetscCheck(verdict.code == STEP_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the benchmark's bed is not healthy: %s", step_code_text(verdict.code));
+  PetscCheck(verdict.code == STEP_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the benchmark's bed is not healthy: %s",
+             step_code_text(verdict.code));
   /* Triad over the arrays of the particles, together larger than the caches: C, which the next G2P overwrites, from F, x and v. */
   for (int k = 0; k < 9; ++k) {
     double *restrict to         = p->C[k];
@@ -114,7 +118,7 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
 #pragma omp parallel for simd schedule(static)
     for (int64_t i = 0; i < p->n; ++i) to[i] = from[i] + 0.5 * other[i];
   }
-  t[10] = timer_now();
+  t[10]       = timer_now();
   best[TRIAD] = fmin(best[TRIAD], (t[10] - t[9]) / 9.0);
   for (int s = 0; s < TRIAD; ++s)
     if (s != SORT_MOVED) best[s] = fmin(best[s], t[s + 1] - t[s]);
@@ -149,15 +153,18 @@ static PetscErrorCode run(int64_t n, int repeats)
     printf("  %-18s %21s %27s %9s\n", "", "1 thread", max == 2 ? "2 threads" : "all threads", "speed-up");
     for (int s = 0; s < N_STAGES; ++s) {
       printf("  %-18s", stage_name[s]);
-      for (int k = 0; k < 2; ++k) printf(" %9.2f ns %7.2f GB/s   ", 1e9 * best[k][s] / (double)n, 8e-9 * stage_doubles[s] * (double)n / best[k][s]);
+      for (int k = 0; k < 2; ++k)
+        printf(" %9.2f ns %7.2f GB/s   ", 1e9 * best[k][s] / (double)n, 8e-9 * stage_doubles[s] * (double)n / best[k][s]);
       printf(" %6.2f", best[0][s] / best[1][s]);
-      if (s == PRODUCT) printf("   %.1f, %.1f GFLOP/s", 1e-9 * mpm_force_product_flops(kernel) * (double)n / best[0][s],
-                               1e-9 * mpm_force_product_flops(kernel) * (double)n / best[1][s]);
+      if (s == PRODUCT)
+        printf("   %.1f, %.1f GFLOP/s", 1e-9 * mpm_force_product_flops(kernel) * (double)n / best[0][s],
+               1e-9 * mpm_force_product_flops(kernel) * (double)n / best[1][s]);
       printf("\n");
     }
     for (int k = 0; k < 2; ++k) {
       const double stream = (stage_doubles[P2G] + stage_doubles[G2P]) / stage_doubles[TRIAD] * best[k][TRIAD];
-      printf("  (P2G + G2P) / streaming their arrays, %s: %.2f   (aim: at most 4)\n", k ? "all threads" : "1 thread", (best[k][P2G] + best[k][G2P]) / stream);
+      printf("  (P2G + G2P) / streaming their arrays, %s: %.2f   (aim: at most 4)\n", k ? "all threads" : "1 thread",
+             (best[k][P2G] + best[k][G2P]) / stream);
     }
     mpm_domain_destroy(&d);
   }

@@ -49,7 +49,7 @@ static PetscErrorCode lattice(int m, Mat *A)
   PetscCall(mat_block3_get(*A, &v));
   for (int64_t i = 0; i < n; ++i)
     for (int64_t s = v.row_start[i]; s < v.row_start[i + 1]; ++s) {
-      const int j = v.col[s], d[3] = {j % m - (int)(i % m), j / m % m - (int)(i / m % m), j / (m * m) - (int)(i / (m * m))};
+      const int    j = v.col[s], d[3] = {j % m - (int)(i % m), j / m % m - (int)(i / m % m), j / (m * m) - (int)(i / (m * m))};
       const double q = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
       for (int e = 0; e < 9 && q > 0.0; ++e) {
         const double spring = (d[e / 3] * d[e % 3] / q + (e % 4 == 0 ? 0.2 : 0.0)) / q;
@@ -175,8 +175,8 @@ static PetscErrorCode bench(int m)
   PetscCall(make(A, &ours));
   PetscCall(make(B, &petsc));
   const double n = 3.0 * (double)v.n, nnz = (double)v.row_start[v.n], matrix = 76.0 * nnz + 16.0 * n;
-  printf("%.0f unknowns, %.0f blocks; PETSc: BAIJ and seq\n%-28s%22s%22s%22s%8s\n", n, nnz, "", "PETSc, 1 thread", "1 thread",
-         "2 threads", "ratio");
+  printf("%.0f unknowns, %.0f blocks; PETSc: BAIJ and seq\n%-28s%22s%22s%22s%8s\n", n, nnz, "", "PETSc, 1 thread", "1 thread", "2 threads",
+         "ratio");
   PetscCall(race("MatMult", run_mult, &petsc, &ours, matrix));
   PetscCall(race("MatMultTranspose", run_transpose, &petsc, &ours, matrix));
   PetscCall(race("VecDot", run_dot, &petsc, &ours, 16.0 * n));

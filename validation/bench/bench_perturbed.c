@@ -21,22 +21,22 @@ typedef struct {
 } change;
 
 static const change changes[] = {
-  {.name = "as it is", .factor = 1, .mass = 1},
-  {.name = "mu 0", .mass = 1},
-  {.name = "mu / 1000", .factor = 1e-3, .mass = 1},
-  {.name = "mu + 1", .factor = 1, .floor = 1, .mass = 1},
-  {.name = "mu 10", .floor = 10, .mass = 1},
-  {.name = "half of mu 0", .factor = 1, .share_zero = 0.5, .mass = 1, .is_random = true},
-  {.name = "load 1e-3", .factor = 1, .load = 1e-3, .mass = 1, .is_random = true},
-  {.name = "load 0.1", .factor = 1, .load = 0.1, .mass = 1, .is_random = true},
-  {.name = "load 1", .factor = 1, .load = 1, .mass = 1, .is_random = true},
-  {.name = "load 1, mu + 1", .factor = 1, .floor = 1, .load = 1, .mass = 1, .is_random = true},
-  {.name = "all twice", .factor = 1, .mass = 1, .is_twice = true},
-  {.name = "twice, load 0.1", .factor = 1, .load = 0.1, .mass = 1, .is_twice = true, .is_random = true},
-  {.name = "mass 1e-6", .factor = 1, .mass = 1e6},
-  {.name = "mass 1e6", .factor = 1, .mass = 1e-6},
-  {.name = "mixed masses", .factor = 1, .mass = 1, .is_mixed = true, .is_random = true},
-  {.name = "mixed, mu + 1", .factor = 1, .floor = 1, .mass = 1, .is_mixed = true, .is_random = true},
+    {.name = "as it is", .factor = 1, .mass = 1},
+    {.name = "mu 0", .mass = 1},
+    {.name = "mu / 1000", .factor = 1e-3, .mass = 1},
+    {.name = "mu + 1", .factor = 1, .floor = 1, .mass = 1},
+    {.name = "mu 10", .floor = 10, .mass = 1},
+    {.name = "half of mu 0", .factor = 1, .share_zero = 0.5, .mass = 1, .is_random = true},
+    {.name = "load 1e-3", .factor = 1, .load = 1e-3, .mass = 1, .is_random = true},
+    {.name = "load 0.1", .factor = 1, .load = 0.1, .mass = 1, .is_random = true},
+    {.name = "load 1", .factor = 1, .load = 1, .mass = 1, .is_random = true},
+    {.name = "load 1, mu + 1", .factor = 1, .floor = 1, .load = 1, .mass = 1, .is_random = true},
+    {.name = "all twice", .factor = 1, .mass = 1, .is_twice = true},
+    {.name = "twice, load 0.1", .factor = 1, .load = 0.1, .mass = 1, .is_twice = true, .is_random = true},
+    {.name = "mass 1e-6", .factor = 1, .mass = 1e6},
+    {.name = "mass 1e6", .factor = 1, .mass = 1e-6},
+    {.name = "mixed masses", .factor = 1, .mass = 1, .is_mixed = true, .is_random = true},
+    {.name = "mixed, mu + 1", .factor = 1, .floor = 1, .mass = 1, .is_mixed = true, .is_random = true},
 };
 enum { N_CHANGES = sizeof changes / sizeof *changes };
 
@@ -80,8 +80,8 @@ static PetscErrorCode copy_blocks(friction_case *c, int times, double mass, dela
 /* Every body of a system 0.01 to 100 times as heavy, and what pulls it, too: W alone changes. */
 static PetscErrorCode mix_masses(friction_case *c, uint64_t seed, delassus **out)
 {
-  const sparse_rows *M = delassus_mass(c->W);
-  const mass_factor *f = delassus_factor(c->W);
+  const sparse_rows *M     = delassus_mass(c->W);
+  const mass_factor *f     = delassus_factor(c->W);
   sparse_rows        mixed = {0};
   PetscFunctionBegin;
   PetscCall(sparse_rows_create("bench", M->n_rows, M->n_cols, M->start, M->col, M->value, &mixed));
@@ -102,9 +102,9 @@ static PetscErrorCode mix_masses(friction_case *c, uint64_t seed, delassus **out
 static PetscErrorCode try_change(const char *path, friction_case *c, const change *how, uint64_t seed, const friction_options *o,
                                  bool *is_solved, double *seconds)
 {
-  const int64_t n = c->problem.n, times = how->is_twice ? 2 : 1;
-  double       *q = NULL, *mu = NULL, *r = NULL, *u = NULL, *z = NULL;
-  delassus     *W = NULL;
+  const int64_t   n = c->problem.n, times = how->is_twice ? 2 : 1;
+  double         *q = NULL, *mu = NULL, *r = NULL, *u = NULL, *z = NULL;
+  delassus       *W = NULL;
   friction_result answer;
   PetscFunctionBegin;
   double **const vectors[] = {&q, &r, &u, &z};
@@ -124,8 +124,7 @@ static PetscErrorCode try_change(const char *path, friction_case *c, const chang
   *is_solved = answer.verdict == FRICTION_OK, *seconds = answer.seconds;
   if (!*is_solved)
     printf("%s, %s, seed %d: %s: %s after %.2f s, scaled %.2e siconos %.2e\n", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
-           how->name, (int)seed, answer.method, friction_status_text(answer.verdict), answer.seconds, answer.scaled,
-           answer.siconos);
+           how->name, (int)seed, answer.method, friction_status_text(answer.verdict), answer.seconds, answer.scaled, answer.siconos);
   fflush(stdout);
   delassus_destroy(&W);
   memory_free(&mu);
@@ -135,12 +134,11 @@ static PetscErrorCode try_change(const char *path, friction_case *c, const chang
 
 int main(int argc, char **argv)
 {
-  double     limit = 10, longest[N_CHANGES] = {0};
-  int        seeds = 3, method = FRICTION_METHOD_AUTOMATIC, tried[N_CHANGES] = {0}, solved[N_CHANGES] = {0}, missed = 0;
-  document  *owner = NULL;
+  double                  limit = 10, longest[N_CHANGES] = {0};
+  int                     seeds = 3, method = FRICTION_METHOD_AUTOMATIC, tried[N_CHANGES] = {0}, solved[N_CHANGES] = {0}, missed = 0;
+  document               *owner = NULL;
   const friction_options *defaults;
-  if (PetscInitializeNoArguments() || error_install() || document_create(&owner) || friction_options_defaults(owner, &defaults))
-    return 2;
+  if (PetscInitializeNoArguments() || error_install() || document_create(&owner) || friction_options_defaults(owner, &defaults)) return 2;
   for (int i = 1; i < argc; ++i) {
     if (!strncmp(argv[i], "LIMIT=", 6)) limit = atof(argv[i] + 6);
     if (!strncmp(argv[i], "SEEDS=", 6)) seeds = atoi(argv[i] + 6);
@@ -161,7 +159,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < N_CHANGES; ++k)
       for (int s = 0; s < (changes[k].is_mixed && !delassus_mass(c.W) ? 0 : changes[k].is_random ? seeds : 1); ++s) {
         bool   is_solved = false;
-        double seconds = 0;
+        double seconds   = 0;
         if (try_change(argv[i], &c, changes + k, (uint64_t)s + 1, &o, &is_solved, &seconds)) {
           fprintf(stderr, "%s: %s\n", argv[i], error_message());
           return 2;

@@ -21,7 +21,8 @@ typedef struct {
 } step_cost;
 
 /* A fresh scene each time: every thread count does exactly the same work, bit for bit. */
-static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_cost *cost, double *checkpoint_rate, double *state, double *work)
+static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_cost *cost, double *checkpoint_rate, double *state,
+                                 double *work)
 {
   PetscFunctionBegin;
   diagnostics *d;
@@ -37,7 +38,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   *cost           = (step_cost){0};
   const double dt = j->scene.time->step;
   for (int i = -5; i < n_steps; ++i) {
-    step_status verdict;
+    step_status  verdict;
     step_report  report;
     const double t0 = timer_now();
     PetscCall(f->ops->step(f, (i + 5) * dt, dt, &verdict, &report));
@@ -47,12 +48,12 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
     cost->linear += (double)report.linear_iterations;
   }
   (void)mkdir("build/bench-checkpoint", 0777);
-  const double t0 = timer_now();
+  const double          t0   = timer_now();
   const checkpoint_head head = {j->scene.name, f->ops->scene.name, j->resolved, 1, dt};
   PetscCall(checkpoint_write("build/bench-checkpoint", &head, s->fields, 1));
-  const double  seconds = timer_now() - t0;
-  char         *path;
-  struct stat   status;
+  const double seconds = timer_now() - t0;
+  char        *path;
+  struct stat  status;
   PetscCall(checkpoint_newest("build/bench-checkpoint", &path));
   if (path && stat(path, &status) == 0) *checkpoint_rate = (double)status.st_size / seconds * 1e-6;
   memory_free(&path);
@@ -83,8 +84,8 @@ static PetscErrorCode bench(const char *path, int n_steps)
       if (r == 0 || cost.seconds < best[k].seconds) best[k] = cost;
       if (mb > rate[k]) rate[k] = mb;
     }
-  printf("%s: %.1f Newton and %.1f GMRES iterations per step; %.0f B state and %.0f B solver work per particle\n", path, best[0].newton / n_steps,
-         best[0].linear / n_steps, state, work);
+  printf("%s: %.1f Newton and %.1f GMRES iterations per step; %.0f B state and %.0f B solver work per particle\n", path,
+         best[0].newton / n_steps, best[0].linear / n_steps, state, work);
   printf("%8s %14s %12s %16s\n", "threads", "ms per step", "speed-up", "checkpoint MB/s");
   for (int k = 0; k < n; ++k)
     printf("%8d %14.2f %12.2f %16.0f\n", counts[k], 1e3 * best[k].seconds / n_steps, best[0].seconds / best[k].seconds, rate[k]);

@@ -34,16 +34,16 @@ static bool write_file(const char *name, const char *format, long long a, long l
 }
 
 static const char job_text[] =
-  "stickslip: 1\nname: slide\ntime: {end: %lld.0e-6, step: 1.0e-5}\n"
-  "materials: {steel: {model: rigid, density: 3000}}\n"
-  "bodies:\n"
-  "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
-  "  floor: {kind: static, shape: {plane: {point: [0, 0, 0], normal: [0, 0, 1]}}}\n"
-  "contact: {friction: 0.3, stiffness: 1.0e4}\n"
-  "output: {history_every: %lld}\n"
-  "measure: {way: {quantity: position, body: ball, direction: [1, 0, 0], every: 1.0e-3}}\n";
+    "stickslip: 1\nname: slide\ntime: {end: %lld.0e-6, step: 1.0e-5}\n"
+    "materials: {steel: {model: rigid, density: 3000}}\n"
+    "bodies:\n"
+    "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}, velocity: [1, 0, 0]}\n"
+    "  floor: {kind: static, shape: {plane: {point: [0, 0, 0], normal: [0, 0, 1]}}}\n"
+    "contact: {friction: 0.3, stiffness: 1.0e4}\n"
+    "output: {history_every: %lld}\n"
+    "measure: {way: {quantity: position, body: ball, direction: [1, 0, 0], every: 1.0e-3}}\n";
 static const char sweep_text[] =
-  "sweep: 1\nname: slides\nbase: slide.yaml\nvary: {mu: {range: {from: 0.1, to: 0.5, count: %lld}}}\nset: {contact.friction: mu}\n";
+    "sweep: 1\nname: slides\nbase: slide.yaml\nvary: {mu: {range: {from: 0.1, to: 0.5, count: %lld}}}\nset: {contact.friction: mu}\n";
 
 /* "name  12.3 %  0.456 ...": the seconds of a stage of summary.txt; 0 if it is not there. */
 static double stage(const char *text, const char *name)
@@ -95,17 +95,20 @@ static bool row(long long n_cases, long long n_steps, int workers, bool is_fresh
   double wall, cpu, stepping = 0.0, run = 0.0;
   snprintf(command, sizeof command, "rm -rf %s/sweep", work);
   if (system(command)) return false;
-  if (!write_file("slide.yaml", job_text, 10 * n_steps, n_steps < 100 ? 1 : 100) || !write_file("sweep.yaml", sweep_text, n_cases, 0)) return false;
+  if (!write_file("slide.yaml", job_text, 10 * n_steps, n_steps < 100 ? 1 : 100) || !write_file("sweep.yaml", sweep_text, n_cases, 0))
+    return false;
   snprintf(command, sizeof command, "'%s' sweep %s/sweep.yaml --out %s/sweep --quiet", program, work, work);
   if (call(command, &wall, &cpu)) return false;
-  snprintf(command, sizeof command, "'%s' sweep run %s/sweep -j %d --threads 1 --quiet%s", program, work, workers, is_fresh ? " --fresh" : "");
+  snprintf(command, sizeof command, "'%s' sweep run %s/sweep -j %d --threads 1 --quiet%s", program, work, workers,
+           is_fresh ? " --fresh" : "");
   if (call(command, &wall, &cpu)) return false;
   for (long long i = 1; i <= n_cases; ++i)
     if (!read_case(i, &stepping, &run)) return false;
   const double n = (double)n_cases, room = wall * workers;
   if (n_steps == 1 && !is_fresh) *cpu_of_one = cpu / n;
-  printf("%-6s %6lld %7lld %8.2f %11.2f %9.2f %9.2f %7.1f %% %9.1f %% %8.1f %%\n", is_fresh ? "fresh" : "forked", n_cases, n_steps, wall, 1e3 * stepping / n,
-         1e3 * run / n, 1e3 * cpu / n, 100.0 * (1.0 - run / room), 100.0 * (1.0 - stepping / room), 100.0 * fmin(1.0, *cpu_of_one / (cpu / n)));
+  printf("%-6s %6lld %7lld %8.2f %11.2f %9.2f %9.2f %7.1f %% %9.1f %% %8.1f %%\n", is_fresh ? "fresh" : "forked", n_cases, n_steps, wall,
+         1e3 * stepping / n, 1e3 * run / n, 1e3 * cpu / n, 100.0 * (1.0 - run / room), 100.0 * (1.0 - stepping / room),
+         100.0 * fmin(1.0, *cpu_of_one / (cpu / n)));
   fflush(stdout);
   return true;
 }
@@ -122,11 +125,13 @@ int main(int argc, char **argv)
   const char *base = getenv("TMPDIR");
   snprintf(work, sizeof work, "%.400s/bench-sweep-XXXXXX", base ? base : "/tmp");
   if (!mkdtemp(work)) return perror(work), 1;
-  printf("%-6s %6s %7s %8s %11s %9s %9s %9s %11s %10s\n", "", "cases", "steps", "wall s", "stepping ms", "run ms", "CPU ms", "lost", "lost+files", "lost CPU");
+  printf("%-6s %6s %7s %8s %11s %9s %9s %9s %11s %10s\n", "", "cases", "steps", "wall s", "stepping ms", "run ms", "CPU ms", "lost",
+         "lost+files", "lost CPU");
   const struct {
     long long n_cases, n_steps;
     bool      is_fresh;
-  } rows[] = {{n / 5, 1, false}, {n / 5, 1000, false}, {n / 5, 4000, false}, {n, 10000, false}, {n / 10, 40000, false}, {n / 10, 10000, true}};
+  } rows[]          = {{n / 5, 1, false}, {n / 5, 1000, false},   {n / 5, 4000, false},
+                       {n, 10000, false}, {n / 10, 40000, false}, {n / 10, 10000, true}};
   double cpu_of_one = 0.0;
   bool   is_good    = true;
   for (size_t i = 0; i < sizeof rows / sizeof *rows && is_good; ++i)

@@ -15,32 +15,19 @@
 /* --- the commands ------------------------------------------------------------------------------------------------- */
 
 extern const command command_run_entry, command_resume_entry, command_check_entry, command_info_entry, command_diff_entry,
-  command_render_entry, command_schema_entry, command_completion_entry, command_manual_entry;
+    command_render_entry, command_schema_entry, command_completion_entry, command_manual_entry;
 extern const command command_friction_entry;
 extern const command command_report_entry, command_sweep_report_entry;
 extern const command command_sweep_entry, command_sweep_run_entry, command_sweep_status_entry, command_sweep_retry_entry,
-  command_sweep_gather_entry;
+    command_sweep_gather_entry;
 
 /* In the order of the help. Actions (names of two words) follow their command. */
-static const command *const commands[] = {
-  &command_run_entry,
-  &command_resume_entry,
-  &command_check_entry,
-  &command_info_entry,
-  &command_diff_entry,
-  &command_render_entry,
-  &command_report_entry,
-  &command_sweep_entry,
-  &command_sweep_run_entry,
-  &command_sweep_status_entry,
-  &command_sweep_retry_entry,
-  &command_sweep_gather_entry,
-  &command_sweep_report_entry,
-  &command_friction_entry,
-  &command_schema_entry,
-  &command_completion_entry,
-  &command_manual_entry,
-  NULL};
+static const command *const commands[] = {&command_run_entry,          &command_resume_entry,      &command_check_entry,
+                                          &command_info_entry,         &command_diff_entry,        &command_render_entry,
+                                          &command_report_entry,       &command_sweep_entry,       &command_sweep_run_entry,
+                                          &command_sweep_status_entry, &command_sweep_retry_entry, &command_sweep_gather_entry,
+                                          &command_sweep_report_entry, &command_friction_entry,    &command_schema_entry,
+                                          &command_completion_entry,   &command_manual_entry,      NULL};
 
 /* --- help --------------------------------------------------------------------------------------------------------- */
 
@@ -91,8 +78,7 @@ static void print_help(const command *c)
     print_options(command_common_options);
     return;
   }
-  printf("stickslip %s: batch solver for frictional contact\n\nusage: stickslip COMMAND [arguments]\n\n",
-         version_text());
+  printf("stickslip %s: batch solver for frictional contact\n\nusage: stickslip COMMAND [arguments]\n\n", version_text());
   for (const command *const *k = commands; *k; ++k)
     if (!command_action(*k, NULL)) printf("  %-12s %s\n", (*k)->name, (*k)->summary);
   printf("\nHelp for a command: `stickslip COMMAND --help`\n\nExit codes:\n");
@@ -144,8 +130,8 @@ static const command *find_command(const char *name)
     names[n++] = (*k)->name;
   }
   const char *nearest = diagnostics_nearest(name, n, names);
-  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists the commands\n", name, nearest ? "; did you mean \"" : "",
-          nearest ? nearest : "", nearest ? "\"?" : "");
+  fprintf(stderr, "stickslip: unknown command \"%s\"%s%s%s; `stickslip --help` lists the commands\n", name,
+          nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   return NULL;
 }
 
@@ -181,8 +167,10 @@ static bool parse_option(const command *c, int argc, char **argv, int *i, comman
 /* Options that PETSc reads when it starts. They observe the program and do not change results, so they are not part of the job. */
 static bool is_process_option(const char *name)
 {
-  static const char *const names[] = {"-log_view", "-log_trace", "-options_left", "-options_view", "-info", "-memory_view", "-malloc_view", "-malloc_dump",
-                                      "-malloc_debug", "-objects_dump", "-start_in_debugger", "-on_error_attach_debugger", "-fp_trap"};
+  static const char *const names[] = {"-log_view",     "-log_trace",    "-options_left",      "-options_view",
+                                      "-info",         "-memory_view",  "-malloc_view",       "-malloc_dump",
+                                      "-malloc_debug", "-objects_dump", "-start_in_debugger", "-on_error_attach_debugger",
+                                      "-fp_trap"};
   for (size_t k = 0; k < sizeof names / sizeof *names; ++k)
     if (strcmp(name, names[k]) == 0) return true;
   return false;
@@ -197,8 +185,8 @@ static bool add_petsc_option(const command *c, const char *name, const char *val
     return false;
   }
   const size_t used = line->petsc_size, room = sizeof line->petsc - used;
-  const int    n    = value ? snprintf(line->petsc + used, room, "solver.petsc.%s=\"%s\"", name + 1, value)
-                            : snprintf(line->petsc + used, room, "solver.petsc.%s=~", name + 1);
+  const int    n = value ? snprintf(line->petsc + used, room, "solver.petsc.%s=\"%s\"", name + 1, value)
+                         : snprintf(line->petsc + used, room, "solver.petsc.%s=~", name + 1);
   if (n < 0 || (size_t)n >= room || line->n_options >= COMMAND_MAX_VALUES || (value && strpbrk(value, "\"\\"))) {
     fprintf(stderr, "stickslip %s: option %s: too long, or its value contains quotes; use solver.petsc in the job\n", c->name, name);
     return false;
@@ -216,10 +204,10 @@ const command *command_parse(int argc, char **argv, command_line *line, int *pet
   memset(line, 0, sizeof *line);
   line->commands = commands;
   line->execute  = execute_forked;
-  *code         = SS_EXIT_BAD_INPUT;
-  *petsc_argc   = 0;
-  petsc_argv[0] = argv[0];
-  *petsc_argc   = 1;
+  *code          = SS_EXIT_BAD_INPUT;
+  *petsc_argc    = 0;
+  petsc_argv[0]  = argv[0];
+  *petsc_argc    = 1;
   if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
     const command *about  = argc > 2 ? find_command(argv[2]) : NULL;
     const command *action = argc > 3 ? find_action(about, argv[3]) : NULL;
@@ -320,8 +308,8 @@ exit_code command_execute(const command *c, command_line *line, int64_t threads)
   log_open(command_value(line, "--quiet"), is_verbose);
   team_set_threads((int)threads);
   stop_install();
-  line->comm                 = PETSC_COMM_SELF; /* each process is a separate run */
-  PetscErrorCode error       = c->run(line, &code);
+  line->comm           = PETSC_COMM_SELF; /* each process is a separate run */
+  PetscErrorCode error = c->run(line, &code);
   if (!error && c == &command_friction_entry) error = report_unread_options();
   if (error) code = error_report(stderr, error, is_verbose);
   return check_output(code);
@@ -342,7 +330,7 @@ static exit_code execute_forked(int argc, char **argv)
   free(petsc);
   if (!c || !command_threads(&line, &threads)) return SS_EXIT_BAD_INPUT;
   stop_reset(); /* signals that the parent has received do not apply to this process */
-  code          = command_execute(c, &line, threads);
+  code = command_execute(c, &line, threads);
   if (process_skips_clean_up()) return code;
   PetscBeganMPI = PETSC_FALSE; /* MPI's progress thread exists only in the parent; MPI_Finalize would wait for it forever */
   if (PetscFinalize() && code == SS_EXIT_OK) code = SS_EXIT_ENVIRONMENT;

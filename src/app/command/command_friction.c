@@ -121,8 +121,7 @@ static bool check_output_paths(const command_line *line)
 static bool check_options(const command_line *line, session *s)
 {
   const bool is_single = line->n_positional == 1 && !s->is_all;
-  if (!command_integer(line, "--from-guess", 0, INT32_MAX, -1, &s->guess) ||
-      !command_integer(line, "--repeat", 1, 1000000, 1, &s->repeat))
+  if (!command_integer(line, "--from-guess", 0, INT32_MAX, -1, &s->guess) || !command_integer(line, "--repeat", 1, 1000000, 1, &s->repeat))
     return false;
   if (command_value(line, "--output") && !is_single) return reject_options("--output requires one FILE and one solver");
   if (command_value(line, "--contacts") && !is_single) return reject_options("--contacts requires one FILE and one solver");
@@ -144,7 +143,7 @@ static double read_cpu_time(void)
 
 /* Solves `repeat` times from the same initial guess. Keeps the last solution and the shortest wall and CPU times. */
 static PetscErrorCode solve_repeatedly(const friction_case *c, const friction_options *o, int64_t repeat, const double *guess, double *r,
-                            double *u, friction_result *out, double *cpu)
+                                       double *u, friction_result *out, double *cpu)
 {
   PetscFunctionBegin;
   *out           = (friction_result){0};
@@ -199,7 +198,9 @@ static PetscErrorCode print_problem(const char *path, friction_case *c)
   PetscFunctionBegin;
   printf("%s\n  %s problem%s, %lld contacts", path, f->is_global ? "global" : "local", f->dimension == 2 ? " in the plane" : "",
          (long long)f->n_contacts);
-  if (c->n_dof > 0) printf(", %lld degrees of freedom%s, nu = %.2f\n", (long long)c->n_dof, f->n_dof > 0 ? "" : " (estimated from the number of bodies)", nu);
+  if (c->n_dof > 0)
+    printf(", %lld degrees of freedom%s, nu = %.2f\n", (long long)c->n_dof, f->n_dof > 0 ? "" : " (estimated from the number of bodies)",
+           nu);
   else printf(", degrees of freedom not recorded\n");
   if (f->title && *f->title) fclib_clean_text(f->title, sizeof text, text), printf("  title: %s\n", text);
   PetscCall(friction_case_rank(c, RANK_LIMIT, &rank));
@@ -237,18 +238,18 @@ static void print_line(const friction_run *run, bool is_first)
            "scaled", "siconos");
   friction_time_text(run->seconds, sizeof time, time);
   if (isfinite(run->nu)) (void)snprintf(nu, sizeof nu, "%.2f", run->nu);
-  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method,
-         run->verdict, (long long)run->iterations, time, run->scaled, run->siconos);
+  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method, run->verdict,
+         (long long)run->iterations, time, run->scaled, run->siconos);
   (void)fflush(stdout);
 }
 
 static PetscErrorCode write_contacts(const char *path, const friction_problem *p, const double *r, const double *u)
 {
-  static const char *const states[] = {"take-off", "stick", "slide"};
-  const int64_t            n        = p->n;
-  double *v __attribute__((cleanup(memory_free))) = NULL;
-  int64_t *index __attribute__((cleanup(memory_free))) = NULL;
-  const char **state __attribute__((cleanup(memory_free))) = NULL;
+  static const char *const states[]                                    = {"take-off", "stick", "slide"};
+  const int64_t            n                                           = p->n;
+  double                  *v __attribute__((cleanup(memory_free)))     = NULL;
+  int64_t                 *index __attribute__((cleanup(memory_free))) = NULL;
+  const char             **state __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(memory_alloc("contacts", 8 * n, sizeof *v, &v));
@@ -262,12 +263,11 @@ static PetscErrorCode write_contacts(const char *path, const friction_problem *p
     v[a]                 = p->mu[a];
     for (int i = 0; i < 3; ++i) v[(1 + i) * n + a] = r[3 * a + i], v[(4 + i) * n + a] = u[3 * a + i];
   }
-  const table_column columns[] = {
-      {"contact", "", TABLE_WHOLE, NULL, index, NULL}, {"state", "", TABLE_TEXT, NULL, NULL, state},
-      {"mu", "", TABLE_REAL, v, NULL, NULL},           {"r_n", "", TABLE_REAL, v + n, NULL, NULL},
-      {"r_t1", "", TABLE_REAL, v + 2 * n, NULL, NULL}, {"r_t2", "", TABLE_REAL, v + 3 * n, NULL, NULL},
-      {"u_n", "", TABLE_REAL, v + 4 * n, NULL, NULL},  {"u_t1", "", TABLE_REAL, v + 5 * n, NULL, NULL},
-      {"u_t2", "", TABLE_REAL, v + 6 * n, NULL, NULL}, {"error_scaled", "", TABLE_REAL, v + 7 * n, NULL, NULL}};
+  const table_column columns[] = {{"contact", "", TABLE_WHOLE, NULL, index, NULL}, {"state", "", TABLE_TEXT, NULL, NULL, state},
+                                  {"mu", "", TABLE_REAL, v, NULL, NULL},           {"r_n", "", TABLE_REAL, v + n, NULL, NULL},
+                                  {"r_t1", "", TABLE_REAL, v + 2 * n, NULL, NULL}, {"r_t2", "", TABLE_REAL, v + 3 * n, NULL, NULL},
+                                  {"u_n", "", TABLE_REAL, v + 4 * n, NULL, NULL},  {"u_t1", "", TABLE_REAL, v + 5 * n, NULL, NULL},
+                                  {"u_t2", "", TABLE_REAL, v + 6 * n, NULL, NULL}, {"error_scaled", "", TABLE_REAL, v + 7 * n, NULL, NULL}};
   PetscCall(table_write_csv(path, n, sizeof columns / sizeof *columns, columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -45,16 +45,18 @@ static PetscErrorCode command_info(const command_line *line, exit_code *code)
   memory_free(&path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+/* clang-format off */
 const command command_info_entry = {"info", "DIR|CHECKPOINT.h5", "print the contents of a checkpoint",
   "Prints job, step, time, versions, and the shape, range and checksum state of each field.", 1, 1, no_options, command_info};
+/* clang-format on */
 
-static const command_option diff_options[] = {{"--tolerance", "X", false, "relative differences up to X are accepted; default 0: bit-identical"},
-                                              {NULL, NULL, false, NULL}};
+static const command_option diff_options[] = {
+    {"--tolerance", "X", false, "relative differences up to X are accepted; default 0: bit-identical"}, {NULL, NULL, false, NULL}};
 static PetscErrorCode command_diff(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  const char *text = command_value(line, "--tolerance");
-  char       *end  = NULL, *a, *b;
+  const char *text      = command_value(line, "--tolerance");
+  char       *end       = NULL, *a, *b;
   double      tolerance = text ? strtod(text, &end) : 0.0;
   int         n;
   if (text && (*end || !(tolerance >= 0))) {
@@ -70,22 +72,23 @@ static PetscErrorCode command_diff(const command_line *line, exit_code *code)
   memory_free(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+/* clang-format off */
 const command command_diff_entry = {"diff", "DIR|CHECKPOINT.h5 DIR|CHECKPOINT.h5", "compare two checkpoints field by field",
   "The arguments are checkpoint files or run directories. The exit code is 5 if the checkpoints differ.", 2, 2, diff_options, command_diff};
+/* clang-format on */
 
 /* --- render ------------------------------------------------------------------------------------------------------- */
 
-static const command_option render_options[] = {
-  {"--frame", "N", false, "number of the frame; default: the last one"},
-  {"--animation", NULL, false, "write all frames as an animated PNG"},
-  {"--fps", "N", false, "frames per second of the animation; default 20"},
-  {"--field", "NAME", false, "particle field shown by colour"},
-  {"--range", "LO,HI", false, "limits of the colour bar"},
-  {"--eye", "X,Y,Z", false, "position of the camera"},
-  {"--target", "X,Y,Z", false, "point at the centre of the view"},
-  {"--size", "WIDTHxHEIGHT", false, "size in pixels"},
-  {"--out", "FILE.png", false, "output file; default: DIR/still.png or DIR/animation.png"},
-  {NULL, NULL, false, NULL}};
+static const command_option render_options[] = {{"--frame", "N", false, "number of the frame; default: the last one"},
+                                                {"--animation", NULL, false, "write all frames as an animated PNG"},
+                                                {"--fps", "N", false, "frames per second of the animation; default 20"},
+                                                {"--field", "NAME", false, "particle field shown by colour"},
+                                                {"--range", "LO,HI", false, "limits of the colour bar"},
+                                                {"--eye", "X,Y,Z", false, "position of the camera"},
+                                                {"--target", "X,Y,Z", false, "point at the centre of the view"},
+                                                {"--size", "WIDTHxHEIGHT", false, "size in pixels"},
+                                                {"--out", "FILE.png", false, "output file; default: DIR/still.png or DIR/animation.png"},
+                                                {NULL, NULL, false, NULL}};
 
 /* Parses the value of an option as n numbers with `separator` between them. */
 static bool parse_numbers(const command_line *line, const char *option, int n, char separator, double *out)
@@ -141,13 +144,16 @@ static PetscErrorCode command_render(const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* clang-format off */
 const command command_render_entry = {"render", "DIR", "draw a picture or an animation of a run",
   "Draws one or all frames of the run in DIR: particles coloured by a field, bodies, ground, colour bar and time. No display is needed.", 1, 1,
   render_options, command_render};
+/* clang-format on */
 
 /* --- report ------------------------------------------------------------------------------------------------------- */
 
-static const command_option report_options[] = {{"--out", "FILE.html", false, "output file; default: DIR/report.html"}, {NULL, NULL, false, NULL}};
+static const command_option report_options[] = {{"--out", "FILE.html", false, "output file; default: DIR/report.html"},
+                                                {NULL, NULL, false, NULL}};
 
 static PetscErrorCode command_report(const command_line *line, exit_code *code)
 {
@@ -160,6 +166,8 @@ static PetscErrorCode command_report(const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* clang-format off */
 const command command_report_entry = {"report", "DIR", "write a web page about a run: plots, pictures, times, job, machine",
   "Writes one HTML page that needs neither network nor other files. The diagrams are drawn by gnuplot (package gnuplot-nox).\n"
   "`run` and `resume` write the page at their end if gnuplot is installed.", 1, 1, report_options, command_report};
+/* clang-format on */

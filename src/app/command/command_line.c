@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const command_option command_common_options[] = {{"--help", NULL, false, "show this help"},
-                                                {"--version", NULL, false, "print version, source revision, compiler and libraries"},
-                                                {"--verbose", NULL, false, "log more details; show where errors occurred"},
-                                                {"--quiet", NULL, false, "log warnings and errors only"},
-                                                {"--threads", "N", false, "OpenMP threads; default: OMP_NUM_THREADS, the cores of the SLURM task, or all CPUs"},
-                                                {NULL, NULL, false, NULL}};
+const command_option command_common_options[] = {
+    {"--help", NULL, false, "show this help"},
+    {"--version", NULL, false, "print version, source revision, compiler and libraries"},
+    {"--verbose", NULL, false, "log more details; show where errors occurred"},
+    {"--quiet", NULL, false, "log warnings and errors only"},
+    {"--threads", "N", false, "OpenMP threads; default: OMP_NUM_THREADS, the cores of the SLURM task, or all CPUs"},
+    {NULL, NULL, false, NULL}};
 
 const char *command_value(const command_line *line, const char *option)
 {

@@ -24,7 +24,7 @@ typedef struct {
   const char           *value[COMMAND_MAX_VALUES];
   char                  petsc[8192]; /* texts of the options of PETSc, which become values of --set */
   size_t                petsc_size;
-  const command *const *commands; /* all commands of the program, NULL-terminated: for the manual and completion */
+  const command *const *commands;              /* all commands of the program, NULL-terminated: for the manual and completion */
   exit_code (*execute)(int argc, char **argv); /* executes another command line, in a process forked from this one */
 } command_line;
 

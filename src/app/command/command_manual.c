@@ -16,15 +16,18 @@ typedef struct {
 } manual_entry;
 
 static const manual_entry signals[] = {
-  {"SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU", "finish the step, write a checkpoint and exit with code 75. A second SIGTERM or SIGINT abandons the current step "
-                                                 "and saves the state before it. The step is also abandoned if it lasts too long for the 30 seconds between "
-                                                 "SIGTERM and SIGKILL. A third SIGINT exits at once; the last checkpoint remains valid."},
-  {"SIGHUP", "the same; ignored under nohup."},
-  {"SIGPIPE, SIGXFSZ", "are reported as errors of the write operation."},
-  {"SIGKILL", "loses the steps since the last checkpoint and nothing else: files get their names only when they are complete."},
-  {"no signal", "In a SLURM job a run also writes a checkpoint and exits with code 75 if the remaining time is too short for more steps."},
-  {NULL, NULL}};
+    {"SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU",
+     "finish the step, write a checkpoint and exit with code 75. A second SIGTERM or SIGINT abandons the current step "
+     "and saves the state before it. The step is also abandoned if it lasts too long for the 30 seconds between "
+     "SIGTERM and SIGKILL. A third SIGINT exits at once; the last checkpoint remains valid."},
+    {"SIGHUP", "the same; ignored under nohup."},
+    {"SIGPIPE, SIGXFSZ", "are reported as errors of the write operation."},
+    {"SIGKILL", "loses the steps since the last checkpoint and nothing else: files get their names only when they are complete."},
+    {"no signal",
+     "In a SLURM job a run also writes a checkpoint and exits with code 75 if the remaining time is too short for more steps."},
+    {NULL, NULL}};
 
+/* clang-format off */
 static const manual_entry environment[] = {
   {"OMP_NUM_THREADS", "number of threads, unless --threads is given"},
   {"SLURM_CPUS_PER_TASK, SLURM_CPUS_ON_NODE, SLURM_NTASKS, SLURM_JOB_NUM_NODES", "number of threads if neither --threads nor OMP_NUM_THREADS is given: the cores of the task"},
@@ -41,6 +44,7 @@ static const manual_entry environment[] = {
   {"PATH", "search path of other programs: SLURM commands, and gnuplot for plots"},
   {"TERM", "whether warnings are coloured"},
   {NULL, NULL}};
+/* clang-format on */
 
 static PetscErrorCode append_heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
 {
@@ -133,13 +137,17 @@ static PetscErrorCode append_program_page(text_buffer *b, const command *const *
 
   PetscFunctionBegin;
   PetscCall(append_heading(b, "stickslip", '1', "User Commands", "batch solver for frictional contact"));
-  PetscCall(text_printf(b, ".SH SYNOPSIS\n.B stickslip\n.I command\n.RI [ arguments \"] [\" options \"] [\" \\-petsc_options ...]\n.SH DESCRIPTION\n"));
-  PetscCall(append_paragraphs(b, "Reads a job in YAML (stickslip-job(5)), advances its bodies in time with Coulomb friction between them, and writes "
-                          "checkpoints, frames for ParaView, tables and a picture into a run directory.\n"
-                          "A run may be killed at any time and resumed with bit-identical results. Results do not depend on the number of threads."));
+  PetscCall(text_printf(
+      b, ".SH SYNOPSIS\n.B stickslip\n.I command\n.RI [ arguments \"] [\" options \"] [\" \\-petsc_options ...]\n.SH DESCRIPTION\n"));
+  PetscCall(append_paragraphs(
+      b, "Reads a job in YAML (stickslip-job(5)), advances its bodies in time with Coulomb friction between them, and writes "
+         "checkpoints, frames for ParaView, tables and a picture into a run directory.\n"
+         "A run may be killed at any time and resumed with bit-identical results. Results do not depend on the number of threads."));
   PetscCall(text_printf(b, ".SH COMMANDS\nEach command has its own page, stickslip\\-\\fIcommand\\fR(1).\n"));
   for (const command *const *c = commands; *c; ++c) PetscCall(append_tagged(b, (*c)->name, (*c)->arguments, (*c)->summary));
-  PetscCall(text_printf(b, ".SH OPTIONS\nOptions of all commands. Options with a single dash belong to PETSc: \\-snes_monitor, \\-ksp_monitor, \\-log_view.\n"));
+  PetscCall(text_printf(
+      b,
+      ".SH OPTIONS\nOptions of all commands. Options with a single dash belong to PETSc: \\-snes_monitor, \\-ksp_monitor, \\-log_view.\n"));
   PetscCall(append_options(b, command_common_options));
   PetscCall(append_entries(b, "SIGNALS", signals));
   PetscCall(append_exit_codes(b));
@@ -152,7 +160,8 @@ static PetscErrorCode append_program_page(text_buffer *b, const command *const *
     PetscCall(text_troff(b, page_name(*c, page, sizeof page)));
     PetscCall(text_printf(b, " (1),\n"));
   }
-  for (const command_file *f = command_files; f->name; ++f) PetscCall(text_printf(b, ".BR stickslip\\-%s (5)%s\n", f->name, f[1].name ? "," : ""));
+  for (const command_file *f = command_files; f->name; ++f)
+    PetscCall(text_printf(b, ".BR stickslip\\-%s (5)%s\n", f->name, f[1].name ? "," : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,7 +192,8 @@ static PetscErrorCode append_file_page(text_buffer *b, const command_file *file)
   PetscCall(append_heading(b, page, '5', "File Formats", file->summary));
   PetscCall(text_printf(b, ".SH DESCRIPTION\n"));
   PetscCall(append_paragraphs(b, file->help));
-  PetscCall(text_printf(b, ".PP\nAll keys are listed below. The list is printed from the tables with which the program reads these files.\n.SH KEYS\n"));
+  PetscCall(text_printf(
+      b, ".PP\nAll keys are listed below. The list is printed from the tables with which the program reads these files.\n.SH KEYS\n"));
   PetscCall(key_table_man_page(file->table, &keys));
   PetscCall(text_append(b, keys, (int64_t)strlen(keys)));
   memory_free(&keys);
@@ -191,7 +201,8 @@ static PetscErrorCode append_file_page(text_buffer *b, const command_file *file)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const command_option manual_options[] = {{"--list", NULL, false, "print the names of all pages with their sections"}, {NULL, NULL, false, NULL}};
+static const command_option manual_options[] = {{"--list", NULL, false, "print the names of all pages with their sections"},
+                                                {NULL, NULL, false, NULL}};
 
 /* True if `page` is the name of this page: with its section, or in short form without "stickslip-" and section. */
 static bool is_page(const char *page, const char *name, char section)
@@ -230,6 +241,8 @@ static PetscErrorCode command_manual(const command_line *line, exit_code *code)
   memory_free(&b.data);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+/* clang-format off */
 const command command_manual_entry = {"manual", "[PAGE]", "print the man page of the program, a command or a file format",
   "PAGE is the name of a command, `job`, or a name printed by --list; default: the overview.\n"
   "`stickslip manual run | man -l -` displays a page if the man pages are not installed.", 0, 1, manual_options, command_manual};
+/* clang-format on */

@@ -35,10 +35,8 @@ static PetscErrorCode append_providers(text_buffer *b, int group)
   int n = 0;
   PetscFunctionBegin;
   for (int f = 0; f < N_FORMULATIONS; ++f) n += (formulations[f]->report & group) != 0;
-  if (group == REPORT_PLASTICITY)
-    PetscCall(text_printf(b, "all, with such a material"));
-  else if (group == REPORT_RUN || n == N_FORMULATIONS)
-    PetscCall(text_printf(b, "all"));
+  if (group == REPORT_PLASTICITY) PetscCall(text_printf(b, "all, with such a material"));
+  else if (group == REPORT_RUN || n == N_FORMULATIONS) PetscCall(text_printf(b, "all"));
   else
     for (int f = 0, at = 0; f < N_FORMULATIONS; ++f)
       if (formulations[f]->report & group) PetscCall(text_printf(b, "%s%s", at++ ? ", " : "", formulation_names[f]));
@@ -77,11 +75,9 @@ static PetscErrorCode print_history_reference(text_buffer *b)
     PetscCall(append_text_of_cell(b, q->help));
     PetscCall(text_printf(b, " |\n"));
   }
-  PetscCall(
-      text_printf(b, "\n## Fallbacks\n\nThe report page lists these columns as warnings if their sum over the run is not 0:"));
+  PetscCall(text_printf(b, "\n## Fallbacks\n\nThe report page lists these columns as warnings if their sum over the run is not 0:"));
   for (int i = 0, n = 0; i < HISTORY_N_QUANTITIES; ++i)
-    if (history_quantities[i].rule == REPORT_FALLBACK)
-      PetscCall(text_printf(b, "%s `%s`", n++ ? "," : "", history_quantities[i].name));
+    if (history_quantities[i].rule == REPORT_FALLBACK) PetscCall(text_printf(b, "%s `%s`", n++ ? "," : "", history_quantities[i].name));
   PetscCall(text_printf(b, ".\n\n## friction_method\n\n| value | friction solver |\n|---|---|\n"));
   for (int k = 0; k < FRICTION_N_METHODS; ++k) PetscCall(text_printf(b, "| %d | `%s` |\n", k, friction_solvers[k].name));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -105,35 +101,33 @@ static PetscErrorCode print_file_reference(text_buffer *b)
   PetscCall(text_printf(b, "# Files of a run\n\nA run writes to `run/NAME/`, or to the directory of `--out`. Files are written "
                            "under a temporary name and renamed when they are complete.\n"
                            "Tables (`.csv`) are extended by whole lines.\n\n| file | content | written |\n|---|---|---|\n"));
-  for (const run_file *f = run_files; f->name; ++f)
-    PetscCall(text_printf(b, "| `%s` | %s | %s |\n", f->name, f->content, f->written));
+  for (const run_file *f = run_files; f->name; ++f) PetscCall(text_printf(b, "| `%s` | %s | %s |\n", f->name, f->content, f->written));
   PetscCall(text_printf(
-      b,
-      "\n## Tables\n\n"
-      "| file | columns |\n|---|---|\n"
-      "| `history.csv` | see [history.md](history.md) |\n"
-      "| `measure/NAME.csv` | `step`, `time [s]`, and the value of the measure with its name and unit; `nan` if it has no value |\n"
-      "| `stages.csv` | `stage`, `seconds [s]`, `calls`, `traffic [byte]`, `operations`; 0 if not counted |\n\n"
-      "## summary.txt\n\n"
-      "The first lines describe this start: version, job, steps, wall time, threads, failed attempts. `memory` has two numbers. "
-      "The peak resident memory is that\n"
-      "of the process, with libraries and program code, as the operating system reports it. Tracked allocations are the arrays "
-      "that stickslip allocates itself.\n"
-      "Then follow averages over the steps of this start, and the sum or maximum of each column of `history.csv` that is not 0. "
-      "The last part lists the time of each stage.\n\n"
-      "## Checkpoints and frames\n\n"
-      "Checkpoints (`checkpoints/checkpoint_000000012.h5` after step 12) and frames (`frames/frame_000003.h5`) are HDF5 files with "
-      "one layout:\n\n"
-      "| object | content |\n|---|---|\n"
-      "| attributes of `/` | `kind` (checkpoint or frame), `program`, `job`, `formulation`, `step`, `time` [s] |\n"
-      "| `/job` | the job with all defaults as text (checkpoints) |\n"
-      "| `/fields/GROUP` | attributes `n_rows`, `geometry`, `n_fields`; names of groups may contain slashes: `bodies/bed` |\n"
-      "| `/fields/GROUP/FIELD` | dataset of shape [n_rows] or [n_rows][components]; attributes `unit`, `help`, `checksum` |\n"
-      "| `/topology/GROUP` | vertices of triangles or segments, counted from 0 in the rows of the group (frames) |\n\n"
-      "Groups and fields are listed in [fields.md](fields.md). `stickslip info DIR` lists those of a checkpoint with their "
-      "ranges.\n"
-      "The first 512 bytes are a text (`head -6 FILE`) with a checksum of the complete file. A damaged or edited file is "
-      "rejected.\n"));
+      b, "\n## Tables\n\n"
+         "| file | columns |\n|---|---|\n"
+         "| `history.csv` | see [history.md](history.md) |\n"
+         "| `measure/NAME.csv` | `step`, `time [s]`, and the value of the measure with its name and unit; `nan` if it has no value |\n"
+         "| `stages.csv` | `stage`, `seconds [s]`, `calls`, `traffic [byte]`, `operations`; 0 if not counted |\n\n"
+         "## summary.txt\n\n"
+         "The first lines describe this start: version, job, steps, wall time, threads, failed attempts. `memory` has two numbers. "
+         "The peak resident memory is that\n"
+         "of the process, with libraries and program code, as the operating system reports it. Tracked allocations are the arrays "
+         "that stickslip allocates itself.\n"
+         "Then follow averages over the steps of this start, and the sum or maximum of each column of `history.csv` that is not 0. "
+         "The last part lists the time of each stage.\n\n"
+         "## Checkpoints and frames\n\n"
+         "Checkpoints (`checkpoints/checkpoint_000000012.h5` after step 12) and frames (`frames/frame_000003.h5`) are HDF5 files with "
+         "one layout:\n\n"
+         "| object | content |\n|---|---|\n"
+         "| attributes of `/` | `kind` (checkpoint or frame), `program`, `job`, `formulation`, `step`, `time` [s] |\n"
+         "| `/job` | the job with all defaults as text (checkpoints) |\n"
+         "| `/fields/GROUP` | attributes `n_rows`, `geometry`, `n_fields`; names of groups may contain slashes: `bodies/bed` |\n"
+         "| `/fields/GROUP/FIELD` | dataset of shape [n_rows] or [n_rows][components]; attributes `unit`, `help`, `checksum` |\n"
+         "| `/topology/GROUP` | vertices of triangles or segments, counted from 0 in the rows of the group (frames) |\n\n"
+         "Groups and fields are listed in [fields.md](fields.md). `stickslip info DIR` lists those of a checkpoint with their "
+         "ranges.\n"
+         "The first 512 bytes are a text (`head -6 FILE`) with a checksum of the complete file. A damaged or edited file is "
+         "rejected.\n"));
   PetscCall(append_keys(b, &run_result_table));
   PetscCall(append_keys(b, &run_machine_table));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -210,25 +204,23 @@ static PetscErrorCode print_field_list(const field_list *l, text_buffer *b)
 {
   static const char *const types[] = {"f64", "i32", "i64", "u64", "u8"};
   PetscFunctionBegin;
-  PetscCall(text_printf(b,
-                        "# Groups and fields of checkpoints and frames\n\n"
-                        "The groups of `/fields` in the HDF5 files ([layout](files.md#checkpoints-and-frames)). NAME is the name "
-                        "of a body; its kind is in parentheses. A body has the fields that its\n"
-                        "material and options need. Checkpoints contain the fields marked c, frames those marked f. Real numbers "
-                        "of frames have 32 bits unless `output.precision` is `double`.\n"
-                        "A field with 3 components is a vector, with 9 a matrix by rows, with 4 a quaternion (real part first).\n\n"
-                        "## Numbers of bodies\n\n"
-                        "Integers that refer to bodies, such as `source` and `object` of `contact/points`, count the entries of "
-                        "`bodies:` in the order of `job.yaml` from 0. The links of an articulated\n"
-                        "body follow directly after it, and the walls of a `mac` grid come last. `contact/attachments/object` "
-                        "counts objects: the bodies whose contact\n"
-                        "surface is a level set.\n"
-                        "`stickslip schema bodies --job run/NAME/job.yaml` prints both lists for a run.\n"));
+  PetscCall(text_printf(b, "# Groups and fields of checkpoints and frames\n\n"
+                           "The groups of `/fields` in the HDF5 files ([layout](files.md#checkpoints-and-frames)). NAME is the name "
+                           "of a body; its kind is in parentheses. A body has the fields that its\n"
+                           "material and options need. Checkpoints contain the fields marked c, frames those marked f. Real numbers "
+                           "of frames have 32 bits unless `output.precision` is `double`.\n"
+                           "A field with 3 components is a vector, with 9 a matrix by rows, with 4 a quaternion (real part first).\n\n"
+                           "## Numbers of bodies\n\n"
+                           "Integers that refer to bodies, such as `source` and `object` of `contact/points`, count the entries of "
+                           "`bodies:` in the order of `job.yaml` from 0. The links of an articulated\n"
+                           "body follow directly after it, and the walls of a `mac` grid come last. `contact/attachments/object` "
+                           "counts objects: the bodies whose contact\n"
+                           "surface is a level set.\n"
+                           "`stickslip schema bodies --job run/NAME/job.yaml` prints both lists for a run.\n"));
   for (int64_t i = 0; i < l->n; ++i) {
     const listed_field *f = &l->field[i];
     if (i == 0 || strcmp(f->group, l->field[i - 1].group) != 0)
-      PetscCall(
-          text_printf(b, "\n## %s\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n", f->group));
+      PetscCall(text_printf(b, "\n## %s\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n", f->group));
     PetscCall(text_printf(b, "| `%s` | %s | %d | %s | %s%s | ", f->name, types[f->type], f->n_components, f->unit,
                           f->flags & FIELD_CHECKPOINT ? "c" : "", f->flags & FIELD_FRAME ? "f" : ""));
     PetscCall(append_text_of_cell(b, f->help));
@@ -275,8 +267,7 @@ static PetscErrorCode print_body_reference(const command_line *line, text_buffer
   if (!r) PetscFunctionReturn(PETSC_SUCCESS);
   const scene *s = run_scene(r);
   PetscCall(text_printf(b, "| body | name | kind |\n|---|---|---|\n"));
-  for (int i = 0; i < s->n_bodies; ++i)
-    PetscCall(text_printf(b, "| %d | `%s` | %s |\n", i, s->bodies[i].name, s->bodies[i].kind->name));
+  for (int i = 0; i < s->n_bodies; ++i) PetscCall(text_printf(b, "| %d | `%s` | %s |\n", i, s->bodies[i].name, s->bodies[i].kind->name));
   PetscCall(text_printf(b, "\n| object | name |\n|---|---|\n"));
   for (int i = 0; i < s->n_objects; ++i) PetscCall(text_printf(b, "| %d | `%s` |\n", i, s->bodies[s->objects[i].body_id].name));
   run_destroy(&r);
@@ -295,52 +286,38 @@ const command_file *command_file_find(const char *name)
 static PetscErrorCode print_keys(const key_table *table, const char *format, bool is_expert, char **text)
 {
   PetscFunctionBegin;
-  if (is_expert)
-    PetscCall(key_table_manual_expert(table, text));
-  else if (!format || strcmp(format, "markdown") == 0)
-    PetscCall(key_table_manual_markdown(table, text));
-  else if (strcmp(format, "json") == 0)
-    PetscCall(key_table_json_schema(table, text));
-  else if (strcmp(format, "man") == 0)
-    PetscCall(key_table_man_page(table, text));
-  else
-    fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
+  if (is_expert) PetscCall(key_table_manual_expert(table, text));
+  else if (!format || strcmp(format, "markdown") == 0) PetscCall(key_table_manual_markdown(table, text));
+  else if (strcmp(format, "json") == 0) PetscCall(key_table_json_schema(table, text));
+  else if (strcmp(format, "man") == 0) PetscCall(key_table_man_page(table, text));
+  else fprintf(stderr, "stickslip schema: --format %s: expected markdown, man or json\n", format);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const command_option schema_options[] = {
-    {"--format", "markdown|man|json", false, "output format of keys; default: markdown"},
-    {"--expert", NULL, false, "only the blocks `expert:`, which the Markdown reference omits"},
-    {"--job", "JOB.yaml", true, "a job whose fields or bodies are listed"},
-    {NULL, NULL, false, NULL}};
-static PetscErrorCode command_schema(const command_line *line, exit_code *code)
+static const command_option schema_options[] = {{"--format", "markdown|man|json", false, "output format of keys; default: markdown"},
+                                                {"--expert", NULL, false, "only the blocks `expert:`, which the Markdown reference omits"},
+                                                {"--job", "JOB.yaml", true, "a job whose fields or bodies are listed"},
+                                                {NULL, NULL, false, NULL}};
+static PetscErrorCode       command_schema(const command_line *line, exit_code *code)
 {
   const char         *format = command_value(line, "--format"), *kind = line->n_positional ? line->positional[0] : "job";
-  const command_file *file     = command_file_find(kind);
-  const bool          has_jobs = strcmp(kind, "fields") == 0 || strcmp(kind, "bodies") == 0;
+  const command_file *file      = command_file_find(kind);
+  const bool          has_jobs  = strcmp(kind, "fields") == 0 || strcmp(kind, "bodies") == 0;
   const bool          is_expert = command_value(line, "--expert") != NULL;
-  text_buffer         b        = {0};
+  text_buffer         b         = {0};
   PetscFunctionBegin;
   if ((format || is_expert) && !file)
     fprintf(stderr, "stickslip schema %s: %s needs job, sweep or result\n", kind, format ? "--format" : "--expert");
   else if (has_jobs != (command_value(line, "--job") != NULL))
     fprintf(stderr, "stickslip schema %s: --job %s\n", kind, has_jobs ? "is required" : "needs fields or bodies");
-  else if (file)
-    PetscCall(print_keys(file->table, format, is_expert, &b.data));
-  else if (strcmp(kind, "history") == 0)
-    PetscCall(print_history_reference(&b));
-  else if (strcmp(kind, "files") == 0)
-    PetscCall(print_file_reference(&b));
-  else if (strcmp(kind, "fields") == 0)
-    PetscCall(print_field_reference(line, &b));
-  else if (strcmp(kind, "bodies") == 0)
-    PetscCall(print_body_reference(line, &b));
-  else
-    fprintf(stderr, "stickslip schema %s: expected job, sweep, result, history, files, fields or bodies\n", kind);
-  if (b.data)
-    fputs(b.data, stdout);
-  else
-    *code = SS_EXIT_BAD_INPUT;
+  else if (file) PetscCall(print_keys(file->table, format, is_expert, &b.data));
+  else if (strcmp(kind, "history") == 0) PetscCall(print_history_reference(&b));
+  else if (strcmp(kind, "files") == 0) PetscCall(print_file_reference(&b));
+  else if (strcmp(kind, "fields") == 0) PetscCall(print_field_reference(line, &b));
+  else if (strcmp(kind, "bodies") == 0) PetscCall(print_body_reference(line, &b));
+  else fprintf(stderr, "stickslip schema %s: expected job, sweep, result, history, files, fields or bodies\n", kind);
+  if (b.data) fputs(b.data, stdout);
+  else *code = SS_EXIT_BAD_INPUT;
   memory_free(&b.data);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

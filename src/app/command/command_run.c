@@ -18,28 +18,28 @@
 #include "sim/step/petsc_options.h"
 
 static const command_option run_options_table[] = {
-  {"--out", "DIR", false, "run directory; default: run/NAME"},
-  {"--set", "KEY=VALUE", true, "override any key of the job: --set time.step=5e-4 --set contact.pairs[0].friction=0.3"},
-  {"--force", NULL, false, "start again from time 0 if the directory contains a run"},
-  {"--continue", NULL, false, "continue from the newest checkpoint if the directory contains a run; automatic if SLURM has requeued the job"},
-  {"--requeue", NULL, false, "in a SLURM job: --continue, and requeue the job at the time limit if at least one step was done"},
-  {"--accept-changes", NULL, false, "with --continue: accept all changes of the job, including those of the simulated scene"},
-  {"--steps", "N", false, "stop after N more steps"},
-  {"--no-picture", NULL, false, "write no picture and no report at the end"},
-  {"--no-report", NULL, false, "write no report at the end"},
-  {NULL, NULL, false, NULL}};
+    {"--out", "DIR", false, "run directory; default: run/NAME"},
+    {"--set", "KEY=VALUE", true, "override any key of the job: --set time.step=5e-4 --set contact.pairs[0].friction=0.3"},
+    {"--force", NULL, false, "start again from time 0 if the directory contains a run"},
+    {"--continue", NULL, false,
+     "continue from the newest checkpoint if the directory contains a run; automatic if SLURM has requeued the job"},
+    {"--requeue", NULL, false, "in a SLURM job: --continue, and requeue the job at the time limit if at least one step was done"},
+    {"--accept-changes", NULL, false, "with --continue: accept all changes of the job, including those of the simulated scene"},
+    {"--steps", "N", false, "stop after N more steps"},
+    {"--no-picture", NULL, false, "write no picture and no report at the end"},
+    {"--no-report", NULL, false, "write no report at the end"},
+    {NULL, NULL, false, NULL}};
 static const command_option resume_options_table[] = {
-  {"--set", "KEY=VALUE", true, "override a key of the job stored in the checkpoint, e.g. time.end"},
-  {"--job", "JOB.yaml", false, "continue with this job in place of the stored one; the differences are logged"},
-  {"--accept-changes", NULL, false, "with --job: accept all changes, including those of the simulated scene"},
-  {"--steps", "N", false, "stop after N more steps"},
-  {"--no-picture", NULL, false, "write no picture and no report at the end"},
-  {"--no-report", NULL, false, "write no report at the end"},
-  {NULL, NULL, false, NULL}};
-static const command_option check_options_table[] = {
-  {"--set", "KEY=VALUE", true, "override any key of the job"},
-  {"--resolved", NULL, false, "print the job with all defaults written out"},
-  {NULL, NULL, false, NULL}};
+    {"--set", "KEY=VALUE", true, "override a key of the job stored in the checkpoint, e.g. time.end"},
+    {"--job", "JOB.yaml", false, "continue with this job in place of the stored one; the differences are logged"},
+    {"--accept-changes", NULL, false, "with --job: accept all changes, including those of the simulated scene"},
+    {"--steps", "N", false, "stop after N more steps"},
+    {"--no-picture", NULL, false, "write no picture and no report at the end"},
+    {"--no-report", NULL, false, "write no report at the end"},
+    {NULL, NULL, false, NULL}};
+static const command_option check_options_table[] = {{"--set", "KEY=VALUE", true, "override any key of the job"},
+                                                     {"--resolved", NULL, false, "print the job with all defaults written out"},
+                                                     {NULL, NULL, false, NULL}};
 
 /* Prints a message and returns false if the options are inconsistent. `may_change`: the command continues a run with a given
  * job, so --accept-changes is meaningful. */
@@ -65,8 +65,8 @@ static bool read_run_options(const command_line *line, bool may_change, run_opti
 
 static void log_outputs(const char *dir, bool has_picture, bool has_report)
 {
-  log_info("results in %s: %s%sframes.xmf (open in ParaView), history.csv, summary.txt, checkpoints/", dir, has_report ? "report.html (open in a browser), " : "",
-           has_picture ? "still.png, " : "");
+  log_info("results in %s: %s%sframes.xmf (open in ParaView), history.csv, summary.txt, checkpoints/", dir,
+           has_report ? "report.html (open in a browser), " : "", has_picture ? "still.png, " : "");
 }
 
 static PetscErrorCode write_picture(const char *dir, bool *is_written)
@@ -92,7 +92,8 @@ static PetscErrorCode step_and_report(run *r, const command_line *line, exit_cod
   char why[512];
   if (run_is_finished(r, sizeof why, why)) {
     log_info("%s is already finished (%s)", run_directory(r), why);
-    if (strncmp(why, "until:", 6) == 0) log_info("to continue without this condition: stickslip resume %s --set until=[]", run_directory(r));
+    if (strncmp(why, "until:", 6) == 0)
+      log_info("to continue without this condition: stickslip resume %s --set until=[]", run_directory(r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(run_loop(r, code));
@@ -101,7 +102,8 @@ static PetscErrorCode step_and_report(run *r, const command_line *line, exit_cod
   bool        has_picture = false, has_report = false;
   if (*code == SS_EXIT_OK && has_outputs) PetscCall(write_picture(dir, &has_picture));
   /* after a signal there is no time for a report */
-  if (*code != SS_EXIT_REQUEUE && has_outputs && !command_value(line, "--no-report")) has_report = page_try_write(dir, "report", write_quick_report);
+  if (*code != SS_EXIT_REQUEUE && has_outputs && !command_value(line, "--no-report"))
+    has_report = page_try_write(dir, "report", write_quick_report);
   log_outputs(dir, has_picture, has_report);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -131,8 +133,8 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   const char  *overrides[COMMAND_MAX_VALUES];
   int          n_overrides;
   diagnostics *d;
-  job         *j       = NULL;
-  run         *r       = NULL;
+  job         *j            = NULL;
+  run         *r            = NULL;
   const bool   is_continued = command_value(line, "--continue") || command_value(line, "--requeue") || allocation_is_restart();
   if (!read_run_options(line, is_continued, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
@@ -201,6 +203,7 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* clang-format off */
 const command command_run_entry = {"run", "JOB.yaml", "run a job",
   "Reads and checks the job. If there is any error, all errors are reported and nothing is written. Otherwise runs the job.\n"
   "In a batch script use `stickslip run JOB.yaml --continue`.\n"
@@ -212,3 +215,4 @@ const command command_resume_entry = {"resume", "DIR", "continue a run from its 
   1, 1, resume_options_table, command_resume};
 const command command_check_entry = {"check", "JOB.yaml", "report all errors of a job, and describe its scene",
   "Reads the job and builds the scene. Writes nothing.", 1, 1, check_options_table, command_check};
+/* clang-format on */

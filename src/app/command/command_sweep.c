@@ -22,23 +22,26 @@
 #include "app/sweep/sweep_slurm.h"
 
 /* Options of actions that run cases on this machine, besides --threads. */
-#define SWEEP_LOCAL_OPTIONS                                                                                                         \
-  {"-j", "N", false, "number of simultaneous cases; default: resources.concurrent, or limited by the number of CPUs; `sweep run`: 1"},                               \
-  {"--picture", NULL, false, "draw a picture at the end of each case"},                                                                    \
-  {"--fresh", NULL, false, "start a new process for each case, instead of forking this one"}
+#define SWEEP_LOCAL_OPTIONS                                                                                                                \
+  {"-j", "N", false, "number of simultaneous cases; default: resources.concurrent, or limited by the number of CPUs; `sweep run`: 1"},     \
+      {"--picture", NULL, false, "draw a picture at the end of each case"},                                                                \
+  {                                                                                                                                        \
+    "--fresh", NULL, false, "start a new process for each case, instead of forking this one"                                               \
+  }
 
 /* Options of actions that submit to SLURM. */
-#define SWEEP_SLURM_OPTIONS                                                                                                         \
-  {"--submit", NULL, false, "submit the cases as a SLURM job array"},                                                                       \
-  {"--script", NULL, false, "print the batch script of --submit without submitting it"},                                                         \
-  {"--cores", "N", false, "SLURM: cores per case; default: resources.cores, or 1"},                                                  \
-  {"--memory", "M", false, "SLURM: memory per case, e.g. 2G"},                                                                        \
-  {"--time", "T", false, "SLURM: time limit per task, e.g. 1:00:00; tasks that reach it are requeued and continue"},                    \
-  {"--partition", "NAME", false, "SLURM: partition"},                                                                                      \
-  {"--account", "NAME", false, "SLURM: account"},                                                                                        \
-  {"--concurrent", "N", false, "SLURM: number of simultaneous tasks"},                                                                       \
-  {"--cases-per-task", "N", false, "SLURM: cases that one task runs in sequence"},                                        \
-  {"--sbatch", "OPTION", true, "SLURM: another option of sbatch, e.g. --sbatch=--qos=night"}
+#define SWEEP_SLURM_OPTIONS                                                                                                                \
+  {"--submit", NULL, false, "submit the cases as a SLURM job array"},                                                                      \
+      {"--script", NULL, false, "print the batch script of --submit without submitting it"},                                               \
+      {"--cores", "N", false, "SLURM: cores per case; default: resources.cores, or 1"},                                                    \
+      {"--memory", "M", false, "SLURM: memory per case, e.g. 2G"},                                                                         \
+      {"--time", "T", false, "SLURM: time limit per task, e.g. 1:00:00; tasks that reach it are requeued and continue"},                   \
+      {"--partition", "NAME", false, "SLURM: partition"}, {"--account", "NAME", false, "SLURM: account"},                                  \
+      {"--concurrent", "N", false, "SLURM: number of simultaneous tasks"},                                                                 \
+      {"--cases-per-task", "N", false, "SLURM: cases that one task runs in sequence"},                                                     \
+  {                                                                                                                                        \
+    "--sbatch", "OPTION", true, "SLURM: another option of sbatch, e.g. --sbatch=--qos=night"                                               \
+  }
 
 /* --- options of the command line ------------------------------------------------------------------------------------ */
 
@@ -88,7 +91,7 @@ static bool check_sweep_options(const command_line *line, exit_code *code)
   static const char *const needs_local[] = {"-j", "--fresh"};
   static const char *const needs_slurm[] = {"--cores",   "--memory",     "--time",           "--partition",
                                             "--account", "--concurrent", "--cases-per-task", "--sbatch"};
-  const bool is_local = command_value(line, "--local"), is_slurm = uses_slurm(line);
+  const bool               is_local = command_value(line, "--local"), is_slurm = uses_slurm(line);
   *code = SS_EXIT_BAD_INPUT;
   if (has_unused_option(line, sizeof needs_local / sizeof *needs_local, needs_local, is_local, "--local")) return false;
   if (has_unused_option(line, sizeof needs_slurm / sizeof *needs_slurm, needs_slurm, is_slurm, "--submit or --script")) return false;
@@ -110,7 +113,8 @@ static PetscErrorCode gather_all(const char *dir)
   PetscFunctionBegin;
   PetscCall(sweep_gather(dir, &n_cases, &n_finished));
   const bool has_page = page_try_write(dir, "sweep report", write_default_report);
-  log_info("%s/results.csv%s results.h5: %lld cases, %lld of them finished", dir, has_page ? ", report.html (open in a browser) and" : " and", (long long)n_cases, (long long)n_finished);
+  log_info("%s/results.csv%s results.h5: %lld cases, %lld of them finished", dir,
+           has_page ? ", report.html (open in a browser) and" : " and", (long long)n_cases, (long long)n_finished);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +153,7 @@ static bool read_slurm_options(const command_line *line, sweep_slurm_options *o,
 static PetscErrorCode submit_or_print_script(const command_line *line, const char *dir, exit_code *code)
 {
   const char         *more[COMMAND_MAX_VALUES];
-  char *script __attribute__((cleanup(memory_free))) = NULL;
+  char               *script __attribute__((cleanup(memory_free))) = NULL;
   sweep_slurm_options o;
 
   PetscFunctionBegin;
@@ -166,14 +170,14 @@ static PetscErrorCode submit_or_print_script(const command_line *line, const cha
 /* --- sweep -------------------------------------------------------------------------------------------------------- */
 
 static const command_option sweep_options[] = {
-  {"--out", "DIR", false, "sweep folder; default: sweep/NAME"},
-  {"--set", "KEY=VALUE", true, "override a key of the base job for all cases"},
-  {"--dry-run", NULL, false, "list the cases and their settings; write nothing"},
-  {"--check", NULL, false, "build the scenes of all cases, not only of the first, and report errors"},
-  {"--local", NULL, false, "run the cases on this machine"},
-  SWEEP_LOCAL_OPTIONS,
-  SWEEP_SLURM_OPTIONS,
-  {NULL, NULL, false, NULL}};
+    {"--out", "DIR", false, "sweep folder; default: sweep/NAME"},
+    {"--set", "KEY=VALUE", true, "override a key of the base job for all cases"},
+    {"--dry-run", NULL, false, "list the cases and their settings; write nothing"},
+    {"--check", NULL, false, "build the scenes of all cases, not only of the first, and report errors"},
+    {"--local", NULL, false, "run the cases on this machine"},
+    SWEEP_LOCAL_OPTIONS,
+    SWEEP_SLURM_OPTIONS,
+    {NULL, NULL, false, NULL}};
 
 /* Do the cases set options of PETSc? Only scenes can check them. */
 static bool sets_petsc_options(const sweep_plan *plan)
@@ -192,7 +196,8 @@ static PetscErrorCode read_plan(const command_line *line, sweep_plan **plan)
   PetscFunctionBegin;
   PetscCall(diagnostics_create(&d));
   PetscCall(sweep_plan_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, plan));
-  if (*plan) PetscCall(sweep_plan_check_scenes(*plan, command_value(line, "--check") || sets_petsc_options(*plan) ? (*plan)->n_cases : 1, d));
+  if (*plan)
+    PetscCall(sweep_plan_check_scenes(*plan, command_value(line, "--check") || sets_petsc_options(*plan) ? (*plan)->n_cases : 1, d));
   const PetscErrorCode code = diagnostics_close(d, stderr);
   diagnostics_destroy(&d);
   if (code) sweep_plan_destroy(plan);
@@ -228,8 +233,8 @@ static PetscErrorCode update_folder(const char *dir, const sweep_plan *plan, dia
 /* Creates or extends the sweep folder, then runs or submits its cases if requested. */
 static PetscErrorCode update_and_run(const command_line *line, const sweep_plan *plan, exit_code *code)
 {
-  char *dir __attribute__((cleanup(memory_free))) = NULL;
-  const char  *out = command_value(line, "--out");
+  char        *dir __attribute__((cleanup(memory_free))) = NULL;
+  const char  *out                                       = command_value(line, "--out");
   diagnostics *d;
 
   PetscFunctionBegin;
@@ -252,7 +257,8 @@ static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
   PetscFunctionBegin;
   if (!check_sweep_options(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!sweep_folder_exists(line->positional[0]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s is a sweep folder; expected a sweep file. `stickslip sweep run %s` runs the cases of the folder", line->positional[0], line->positional[0]);
+             "%s is a sweep folder; expected a sweep file. `stickslip sweep run %s` runs the cases of the folder", line->positional[0],
+             line->positional[0]);
   team_set_threads(1); /* cases may be forked from this process, which then must not have OpenMP threads: see sweep_local.c */
   PetscCall(read_plan(line, &plan));
   const PetscErrorCode error = update_and_run(line, plan, code);
@@ -261,6 +267,7 @@ static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* clang-format off */
 const command command_sweep_entry = {"sweep", "FILE.yaml", "parameter study: list, run and gather the variations of a job",
   "Reads and checks a sweep file and the jobs of all cases. If there is any error, all errors are reported and nothing is written.\n"
   "Otherwise creates the sweep folder, or adds new cases to an existing one.", 1, 1, sweep_options, command_sweep};
@@ -270,6 +277,7 @@ const command command_sweep_entry = {"sweep", "FILE.yaml", "parameter study: lis
 static const command_option run_options[] = {SWEEP_LOCAL_OPTIONS, {"--task", "N", false, "run the cases of task N of a job array, counted from 1"},
   {"--cases-per-task", "N", false, "with --task: value used for the array; default: resources.cases_per_task"},
   {"--requeue", NULL, false, "in a SLURM job: requeue the job at the time limit if a case has advanced"}, {NULL, NULL, false, NULL}};
+/* clang-format on */
 
 /* Completed steps of these cases, plus the number of finished or failed cases. This number grows as long as there is progress. */
 static int64_t measure_progress(const char *dir, int64_t n, const int64_t *numbers)
@@ -314,8 +322,8 @@ static PetscErrorCode run_cases(const command_line *line, exit_code *code)
 
   PetscFunctionBegin;
   *code = SS_EXIT_BAD_INPUT;
-  if (!read_local_options(line, 1, &o) || !read_numbers(line, &o.n, given) || !command_integer(line, "--task", 1, INT64_MAX / 2, 0, &task) ||
-      !command_integer(line, "--cases-per-task", 1, 100000, 0, &size))
+  if (!read_local_options(line, 1, &o) || !read_numbers(line, &o.n, given) ||
+      !command_integer(line, "--task", 1, INT64_MAX / 2, 0, &task) || !command_integer(line, "--cases-per-task", 1, 100000, 0, &size))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (task > 0 ? o.n > 0 : size > 0) {
     fprintf(stderr, "stickslip sweep run: expected either --task (optionally with --cases-per-task) or case numbers\n");
@@ -334,15 +342,17 @@ static PetscErrorCode run_cases(const command_line *line, exit_code *code)
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+/* clang-format off */
 const command command_sweep_run_entry = {"sweep run", "DIR [NUMBER...]", "run cases of a sweep on this machine",
   "Runs the cases with the given numbers, or all waiting and stopped cases, in sequence or -j at a time. Cases continue from their\n"
   "checkpoints. Signals are forwarded to the cases, which write checkpoints; then the exit code is 75.",
   1, COMMAND_MAX_VALUES, run_options, run_cases};
+/* clang-format on */
 
 /* --- status, retry, gather --------------------------------------------------------------------------------------------- */
 
 static const command_option status_options[] = {{"--cases", NULL, false, "print one line per case"}, {NULL, NULL, false, NULL}};
-static PetscErrorCode show_status(const command_line *line, exit_code *code)
+static PetscErrorCode       show_status(const command_line *line, exit_code *code)
 {
   (void)code;
   PetscFunctionBegin;
@@ -350,11 +360,13 @@ static PetscErrorCode show_status(const command_line *line, exit_code *code)
   PetscCall(sweep_slurm_status(line->positional[0], stdout));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+/* clang-format off */
 const command command_sweep_status_entry = {"sweep status", "DIR", "print the status of a sweep: counts, and why cases failed",
   "Only reads files, so the sweep may be running.", 1, 1, status_options, show_status};
 
 static const command_option retry_options[] = {SWEEP_LOCAL_OPTIONS, {"--local", NULL, false, "run the cases now on this machine"}, SWEEP_SLURM_OPTIONS,
   {"--from-start", NULL, false, "delete the checkpoints of the failed cases"}, {NULL, NULL, false, NULL}};
+/* clang-format on */
 static PetscErrorCode retry_failed_cases(const command_line *line, exit_code *code)
 {
   sweep_local_options o;
@@ -369,7 +381,8 @@ static PetscErrorCode retry_failed_cases(const command_line *line, exit_code *co
   }
   o.numbers = given;
   PetscCall(sweep_retry(dir, o.n, given, command_value(line, "--from-start"), &n_marked));
-  log_info("%s: %lld failed cases will run again%s", dir, (long long)n_marked, command_value(line, "--local") || uses_slurm(line) ? "" : "; start them with `stickslip sweep run`");
+  log_info("%s: %lld failed cases will run again%s", dir, (long long)n_marked,
+           command_value(line, "--local") || uses_slurm(line) ? "" : "; start them with `stickslip sweep run`");
   if (uses_slurm(line)) PetscCall(submit_or_print_script(line, dir, code));
   if (command_value(line, "--local")) {
     PetscCall(sweep_local(dir, &o, code));
@@ -377,21 +390,25 @@ static PetscErrorCode retry_failed_cases(const command_line *line, exit_code *co
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+/* clang-format off */
 const command command_sweep_retry_entry = {"sweep retry", "DIR [NUMBER...]", "mark failed cases to be run again",
   "Marks the failed cases with the given numbers, or all failed cases. They continue from their newest checkpoints.\n"
   "Stopped, killed and waiting cases need no mark: the next run includes them, as do --local and --submit here.",
   1, COMMAND_MAX_VALUES, retry_options, retry_failed_cases};
+/* clang-format on */
 
 static const command_option no_options[] = {{NULL, NULL, false, NULL}};
-static PetscErrorCode gather_results(const command_line *line, exit_code *code)
+static PetscErrorCode       gather_results(const command_line *line, exit_code *code)
 {
   (void)code;
   return gather_all(line->positional[0]);
 }
+/* clang-format off */
 const command command_sweep_gather_entry = {"sweep gather", "DIR", "write the results of all cases: results.csv, results.h5, report.html",
   "One row per case: parameters; last, smallest, largest and mean value of each measure; status, reason, times, versions. Missing values\n"
   "are empty, NaN in HDF5. Also writes the page of `sweep report` if gnuplot is installed. The sweep may be running.",
   1, 1, no_options, gather_results};
+/* clang-format on */
 
 /* --- sweep report ----------------------------------------------------------------------------------------------------- */
 
@@ -428,8 +445,10 @@ static PetscErrorCode command_sweep_report(const command_line *line, exit_code *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* clang-format off */
 const command command_sweep_report_entry = {"sweep report", "DIR", "write a web page about a sweep: measures against parameters, all cases",
   "Writes one HTML page that needs neither network nor other files: number of cases by status, each measure against each parameter (lines\n"
   "for cases that differ in one parameter only, points for samples, coloured tables for two parameters), times, and a table of all cases\n"
   "with links. The sweep may be running. The diagrams are drawn by gnuplot (package gnuplot-nox).", 1, 1,
   sweep_report_options, command_sweep_report};
+/* clang-format on */

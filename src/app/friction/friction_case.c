@@ -42,7 +42,7 @@ typedef struct {
   int64_t *start;        /* [n + 1] */
   int64_t *slot, *stamp; /* [n]: index of the block of a row in the current column, valid if its stamp is that column */
   int32_t *col;
-  double  *value;        /* [start[n]][9] */
+  double  *value; /* [start[n]][9] */
 } block_rows;
 
 static void blocks_clear(block_rows *b)
@@ -64,7 +64,7 @@ static void visit_blocks(const fclib_matrix *W, int d, block_rows *b, int64_t *n
       if (b->stamp[a] != column) b->slot[a] = next[a]++;
       b->stamp[a] = column;
       if (!b->value) continue;
-      b->col[b->slot[a]] = (int32_t)column;
+      b->col[b->slot[a]]                                     = (int32_t)column;
       b->value[9 * b->slot[a] + 3 * (W->row[k] % d) + j % d] = W->value[k];
     }
 }
@@ -167,7 +167,7 @@ static PetscErrorCode add_third_direction(const fclib_problem *p, sparse_rows *M
 static PetscErrorCode compute_free_velocity(friction_case *c)
 {
   const int64_t n = delassus_n_dof(c->W), m = 3 * c->file.n_contacts;
-  double *v __attribute__((cleanup(memory_free))) = NULL, *u __attribute__((cleanup(memory_free))) = NULL;
+  double       *v __attribute__((cleanup(memory_free))) = NULL, *u __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(memory_alloc("free velocity", n, sizeof *c->f, &c->f));

@@ -12,9 +12,9 @@ typedef struct {
   fclib_problem    file;
   friction_problem problem; /* refers to arrays of this struct */
   delassus        *W;
-  double          *q, *mu;  /* [n][3], [n] */
-  double          *f;       /* global problems: f in M v = H r + f, [delassus_n_dof]; NULL: local problem */
-  int64_t          n_dof;   /* degrees of freedom; if the file only gives bodies, 6 per body (3 in the plane); 0: unknown */
+  double          *q, *mu; /* [n][3], [n] */
+  double          *f;      /* global problems: f in M v = H r + f, [delassus_n_dof]; NULL: local problem */
+  int64_t          n_dof;  /* degrees of freedom; if the file only gives bodies, 6 per body (3 in the plane); 0: unknown */
 } friction_case;
 
 /* Reads and checks a file, then factors M (global problem) or sorts W into blocks (local problem). The file is first opened in a
@@ -33,5 +33,6 @@ PetscErrorCode friction_case_rank(friction_case *c, int64_t limit, int64_t *rank
 PetscErrorCode friction_case_guess(const char *path, const friction_case *c, int64_t guess, double *r);
 /* Writes the problem with a solution (NULL: none) and guesses, impulses [n_contacts][3]; u and v are computed from them. */
 enum { FRICTION_CASE_GUESSES = 2 };
-PetscErrorCode friction_case_write(const friction_case *c, const char *path, const double *solution, int n_guesses, const double *const *guesses);
+PetscErrorCode friction_case_write(const friction_case *c, const char *path, const double *solution, int n_guesses,
+                                   const double *const *guesses);
 #endif

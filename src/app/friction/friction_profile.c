@@ -27,7 +27,7 @@ void friction_runs_clear(friction_runs *runs)
 void friction_problem_name(const char *path, size_t room, char *out)
 {
   const char  *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
-  const size_t n     = dot && dot != name ? (size_t)(dot - name) : strlen(name);
+  const size_t n = dot && dot != name ? (size_t)(dot - name) : strlen(name);
   (void)snprintf(out, room, "%.*s", (int)n, name);
 }
 
@@ -129,17 +129,17 @@ enum { N_TEXTS = 4, N_WHOLES = 6, N_REALS = 6 };
 
 PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
 {
-  const char **texts __attribute__((cleanup(memory_free))) = NULL;
-  int64_t *wholes __attribute__((cleanup(memory_free)))    = NULL;
-  double *reals __attribute__((cleanup(memory_free)))      = NULL;
-  const int64_t n = runs->n;
+  const char  **texts __attribute__((cleanup(memory_free)))  = NULL;
+  int64_t      *wholes __attribute__((cleanup(memory_free))) = NULL;
+  double       *reals __attribute__((cleanup(memory_free)))  = NULL;
+  const int64_t n                                            = runs->n;
 
   PetscFunctionBegin;
   PetscCall(memory_alloc("table", N_TEXTS * n, sizeof *texts, &texts));
   PetscCall(memory_alloc("table", N_WHOLES * n, sizeof *wholes, &wholes));
   PetscCall(memory_alloc("table", N_REALS * n, sizeof *reals, &reals));
   for (int64_t i = 0; i < n; ++i) {
-    const friction_run *r = &runs->run[i];
+    const friction_run *r               = &runs->run[i];
     const char *const   text[N_TEXTS]   = {r->problem, r->solver, r->method, r->verdict};
     const int64_t       whole[N_WHOLES] = {r->n_contacts, r->n_dof, r->is_solved, r->iterations, r->inner_iterations, r->linear_solves};
     const double        real[N_REALS]   = {r->nu, r->seconds, r->scaled, r->siconos, r->absolute, r->cpu};
@@ -208,10 +208,10 @@ static PetscErrorCode draw_profile(const friction_runs *runs, figures *f, const 
                                                                    .has_zero = true,
                                                                    .width    = 760,
                                                                    .height   = 420};
-  int64_t *problem __attribute__((cleanup(memory_free))) = NULL, *solver __attribute__((cleanup(memory_free))) = NULL;
+  int64_t        *problem __attribute__((cleanup(memory_free))) = NULL, *solver __attribute__((cleanup(memory_free))) = NULL;
   double         *ratio __attribute__((cleanup(memory_free))) = NULL, *x __attribute__((cleanup(memory_free))) = NULL,
                 *y __attribute__((cleanup(memory_free))) = NULL;
-  double   last                                        = 10;
+  double last                                            = 10;
 
   PetscFunctionBegin;
   PetscCall(memory_alloc("profile", runs->n, sizeof *problem, &problem));
@@ -227,8 +227,8 @@ static PetscErrorCode draw_profile(const friction_runs *runs, figures *f, const 
   PetscCall(figures_begin(f, "profile", title, &axes));
   int n_own = 0, n_peers = 0;
   for (int64_t s = 0; s < n_solvers; ++s) {
-    const friction_run *r      = &runs->run[solver[s]];
-    const int64_t       n      = compute_ratios(runs, r->solver, ratio), at = make_step_function(n, ratio, n_problems, last, x, y);
+    const friction_run *r = &runs->run[solver[s]];
+    const int64_t       n = compute_ratios(runs, r->solver, ratio), at = make_step_function(n, ratio, n_problems, last, x, y);
     const int           colour = (r->is_peer ? n_peers++ : n_own++) % 8 + 1;
     PetscCall(figures_curve(f, r->solver, r->is_peer ? PLOT_THIN : PLOT_LINE, colour, at, x, y));
   }

@@ -6,8 +6,8 @@
 #include "core/error.h"
 
 typedef struct {
-  char    problem[96], solver[32], method[32], verdict[64]; /* method: the one that found the solution */
-  bool    is_solved, is_peer;                               /* is_peer: solver of another program, drawn as a thin line */
+  char    problem[96], solver[32], method[32], verdict[64];               /* method: the one that found the solution */
+  bool    is_solved, is_peer;                                             /* is_peer: solver of another program, drawn as a thin line */
   int64_t n_contacts, n_dof, iterations, inner_iterations, linear_solves; /* 0: unknown */
   double  nu, seconds, cpu, absolute, siconos, scaled; /* seconds (wall) and cpu (all threads): minima of all repetitions */
 } friction_run;
@@ -21,7 +21,7 @@ typedef struct {
 PetscErrorCode friction_runs_add(friction_runs *runs, friction_run **out);
 void           friction_runs_clear(friction_runs *runs);
 /* The name of a problem: the file name without folder and extension. */
-void           friction_problem_name(const char *path, size_t room, char *out);
+void friction_problem_name(const char *path, size_t room, char *out);
 /* The run of `problem` by `solver`, or NULL. */
 const friction_run *friction_runs_find(const friction_runs *runs, const char *problem, const char *solver);
 /* Indices of the first run of each problem or solver, first [runs->n]; returns their number. */

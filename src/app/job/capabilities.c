@@ -32,7 +32,8 @@ static void check_kinds(const scene_formulation *f, const document_node *root, d
     list_users(kind->text, true, others, sizeof others);
     if (!*others) continue; /* unknown, reported by the key table */
     snprintf(path, sizeof path, "bodies.%.200s.kind", bodies->key[i]);
-    diagnostics_add(d, kind->mark, path, "formulation %s does not support kind %s: %s; use formulation %s", f->name, kind->text, f->kinds_reason, others);
+    diagnostics_add(d, kind->mark, path, "formulation %s does not support kind %s: %s; use formulation %s", f->name, kind->text,
+                    f->kinds_reason, others);
   }
 }
 
@@ -80,7 +81,8 @@ void capabilities_check(const scene_formulation *f, document_node *root, diagnos
   check_kinds(f, root, d);
   visit_solver(f, root, notices);
   for (const unused_key *k = f->unused; k && k->path; ++k) {
-    snprintf(message, sizeof message, "%s formulation %s: %s%s", k->is_notice ? "not used by" : "not supported by", f->name, k->reason, k->is_notice ? "" : "; remove it");
+    snprintf(message, sizeof message, "%s formulation %s: %s%s", k->is_notice ? "not used by" : "not supported by", f->name, k->reason,
+             k->is_notice ? "" : "; remove it");
     visit_key(root, k->path, "", message, k->is_notice ? notices : d);
   }
 }

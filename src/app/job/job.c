@@ -14,6 +14,7 @@
 #include "sim/scene/scene.h"
 #include "app/job/until.h"
 
+/* clang-format off */
 #define KEYS_END {.name = NULL}
 
 /* --- output -------------------------------------------------------------------------------------------------------- */
@@ -99,87 +100,90 @@ static const key_spec job_keys[] = {
   {.name = "until", .type = KEY_LIST, .offset = offsetof(job, until), .table = &until_table, .is_optional = true,
    .help = "conditions that end the run before time.end", .may_change = true},
   KEYS_END};
+/* clang-format on */
 /* Names before version 0.1.0. */
 static const key_rename job_renames[] = {
-  {"contact.pairs.touch", "contact", NULL},
-  {"contact.overlap_share", "contact.overlap_correction", NULL},
-  {"contact.overlap_speed", "contact.overlap_correction_speed", NULL},
-  {"contact.edges", "solver.penalty.edges", NULL},
-  {"contact.scheme", "solver.penalty.expert.scheme", NULL},
-  {"contact.detection", "solver.penalty.expert.detection", NULL},
-  {"solver.newton.norm", "solver.penalty.expert.norm", NULL},
-  {"solver.friction_stall_tolerance", "solver.exact.friction_stall_tolerance", NULL},
-  {"solver.flow", "solver.monolith", NULL},
-  {"solver.monolith.max_outer", "max_outer_iterations", NULL},
-  {"solver.monolith.boxes", "solver.monolith.expert.component_solver", NULL},
-  {"solver.convex.linearisations", "max_outer_iterations", NULL},
-  {"solver.convex.coulomb_passes", "solver.convex.expert.max_coulomb_iterations", NULL},
-  {"solver.convex.near_rigid", "min_contact_period", NULL},
-  {"solver.convex.stiction", "stiction_tolerance", NULL},
-  {"solver.hybrid.grid.acts_on", "region", NULL},
-  {"solver.hybrid.grid.region=closing", "approaching", NULL},
-  {"solver.hybrid.grid.region=meeting", "colliding", NULL},
-  {"solver.hybrid.grid.hinders_sliding", "solver.hybrid.grid.expert.damps_sliding", NULL},
-  {"solver.hybrid.holds", "solver.hybrid.expert.prescribed_nodes", NULL},
-  {"solver.hybrid.expert.prescribed_nodes=all", "surface", NULL},
-  {"solver.hybrid.expert.prescribed_nodes=touched", "contact", NULL},
-  {"solver.hybrid.momentum_fix", "momentum_correction", NULL},
-  {"mpm.light_nodes", "mpm.expert.light_node_mass_fraction", NULL},
-  {"mpm.rest_speed", "mpm.expert.light_node_rest_speed", NULL},
-  {"picture.glass", "transparent", NULL},
-  {"output.checkpoint_beside", "checkpoint_in_background", NULL},
-  {"bodies.*.bends", "bending_strain", NULL},
-  {"bodies.*.start.held", "support", NULL},
-  {"bodies.*.end.held", "support", NULL},
-  {"measure.*.quantity=self_crossing", "self_intersection_depth", NULL},
-  {"measure.*.quantity=run_out", "runout", NULL},
-  {"measure.*.quantity=sticking", "sticking_fraction", NULL},
-  {"measure.*.quantity=largest_piece", "largest_fragment", NULL},
-  {"solver.friction.time_limit", "solver.friction.expert.time_limit", NULL},
-  {"solver.friction.splitting", "solver.friction.expert.splitting", NULL},
-  {"solver.friction.newton", "solver.friction.expert.newton", NULL},
-  {"solver.friction.newton_prox", "solver.friction.expert.newton_prox", NULL},
-  {"solver.friction.admm", "solver.friction.expert.admm", NULL},
-  {"solver.friction.gradient", "solver.friction.expert.gradient", NULL},
-  {"solver.monolith.sweeps", "solver.monolith.expert.sweeps", NULL},
-  {"solver.monolith.projected_gradient", "solver.monolith.expert.projected_gradient", NULL},
-  {"solver.monolith.augmented_lagrangian", "solver.monolith.expert.augmented_lagrangian", NULL},
-  {"solver.monolith.pyramid", "solver.monolith.expert.pyramid", NULL},
-  {"solver.monolith.friction", "solver.monolith.expert.friction", NULL},
-  {"mac.wall_mass", "mac.expert.wall_mass", NULL},
-  {"mac.basis", "mac.expert.basis", NULL},
-  {"mac.edge_weights", "mac.expert.edge_weights", NULL},
-  {"mac.hourglass", "mac.expert.hourglass", NULL},
-  {"mac.density_threshold", "mac.expert.density_threshold", NULL},
-  {"mac.cell_fill", "mac.expert.cell_fill", NULL},
-  {"mac.position_correction", "mac.expert.position_correction", NULL},
-  {"solver.convex.dissipation", "solver.convex.expert.dissipation", NULL},
-  {"solver.convex.slip_speed", "solver.convex.expert.slip_speed", NULL},
-  {"solver.convex.linear", "solver.convex.expert.linear", NULL},
-  {"solver.convex.stall_tolerance", "solver.convex.expert.stall_tolerance", NULL},
-  {"solver.hybrid.grid.tolerance", "solver.hybrid.grid.expert.tolerance", NULL},
-  {"solver.hybrid.grid.cohesion", "solver.hybrid.grid.expert.cohesion", NULL},
-  {"solver.hybrid.grid.resampling", "solver.hybrid.grid.expert.resampling", NULL},
-  {"mpm.gradient", "mpm.expert.gradient", NULL},
-  {"solver.monolith.pressure.absolute", "solver.monolith.pressure.expert.absolute", NULL},
-  {"solver.monolith.pressure.max_iterations", "solver.monolith.pressure.expert.max_iterations", NULL},
-  {"solver.monolith.pressure.gamma", "solver.monolith.pressure.expert.gamma", NULL},
-  {"solver.monolith.pressure.trials", "solver.monolith.pressure.expert.trials", NULL},
-  {"solver.monolith.pressure.nested", "solver.monolith.pressure.expert.nested", NULL},
-  {"solver.monolith.pressure.prefix", "solver.monolith.pressure.expert.prefix", NULL},
-  {"solver.hybrid.linear", "solver.hybrid.expert.linear", NULL},
-  {"solver.convex.max_iterations", "solver.convex.expert.max_iterations", NULL},
-  {"solver.convex.search", "solver.convex.expert.search", NULL},
-  {"solver.linear.method", NULL, "the method is gmres; other PETSc methods: solver.petsc: {ksp_type: ...}"},
-  {"mac.density_floor", NULL, "it is always 0.4"},
-  {"mac.face_fill", NULL, "it is always 0.05"},
-  {"mac.ghost_fraction", NULL, "it is always 0.05"},
-  {"mac.particle_radius", NULL, "it is always 0.62"},
-  {"mac.extend_into_solids", NULL, "the continuum always continues inside solids"},
-  {.old = NULL}};
+    {"contact.pairs.touch", "contact", NULL},
+    {"contact.overlap_share", "contact.overlap_correction", NULL},
+    {"contact.overlap_speed", "contact.overlap_correction_speed", NULL},
+    {"contact.edges", "solver.penalty.edges", NULL},
+    {"contact.scheme", "solver.penalty.expert.scheme", NULL},
+    {"contact.detection", "solver.penalty.expert.detection", NULL},
+    {"solver.newton.norm", "solver.penalty.expert.norm", NULL},
+    {"solver.friction_stall_tolerance", "solver.exact.friction_stall_tolerance", NULL},
+    {"solver.flow", "solver.monolith", NULL},
+    {"solver.monolith.max_outer", "max_outer_iterations", NULL},
+    {"solver.monolith.boxes", "solver.monolith.expert.component_solver", NULL},
+    {"solver.convex.linearisations", "max_outer_iterations", NULL},
+    {"solver.convex.coulomb_passes", "solver.convex.expert.max_coulomb_iterations", NULL},
+    {"solver.convex.near_rigid", "min_contact_period", NULL},
+    {"solver.convex.stiction", "stiction_tolerance", NULL},
+    {"solver.hybrid.grid.acts_on", "region", NULL},
+    {"solver.hybrid.grid.region=closing", "approaching", NULL},
+    {"solver.hybrid.grid.region=meeting", "colliding", NULL},
+    {"solver.hybrid.grid.hinders_sliding", "solver.hybrid.grid.expert.damps_sliding", NULL},
+    {"solver.hybrid.holds", "solver.hybrid.expert.prescribed_nodes", NULL},
+    {"solver.hybrid.expert.prescribed_nodes=all", "surface", NULL},
+    {"solver.hybrid.expert.prescribed_nodes=touched", "contact", NULL},
+    {"solver.hybrid.momentum_fix", "momentum_correction", NULL},
+    {"mpm.light_nodes", "mpm.expert.light_node_mass_fraction", NULL},
+    {"mpm.rest_speed", "mpm.expert.light_node_rest_speed", NULL},
+    {"picture.glass", "transparent", NULL},
+    {"output.checkpoint_beside", "checkpoint_in_background", NULL},
+    {"bodies.*.bends", "bending_strain", NULL},
+    {"bodies.*.start.held", "support", NULL},
+    {"bodies.*.end.held", "support", NULL},
+    {"measure.*.quantity=self_crossing", "self_intersection_depth", NULL},
+    {"measure.*.quantity=run_out", "runout", NULL},
+    {"measure.*.quantity=sticking", "sticking_fraction", NULL},
+    {"measure.*.quantity=largest_piece", "largest_fragment", NULL},
+    {"solver.friction.time_limit", "solver.friction.expert.time_limit", NULL},
+    {"solver.friction.splitting", "solver.friction.expert.splitting", NULL},
+    {"solver.friction.newton", "solver.friction.expert.newton", NULL},
+    {"solver.friction.newton_prox", "solver.friction.expert.newton_prox", NULL},
+    {"solver.friction.admm", "solver.friction.expert.admm", NULL},
+    {"solver.friction.gradient", "solver.friction.expert.gradient", NULL},
+    {"solver.monolith.sweeps", "solver.monolith.expert.sweeps", NULL},
+    {"solver.monolith.projected_gradient", "solver.monolith.expert.projected_gradient", NULL},
+    {"solver.monolith.augmented_lagrangian", "solver.monolith.expert.augmented_lagrangian", NULL},
+    {"solver.monolith.pyramid", "solver.monolith.expert.pyramid", NULL},
+    {"solver.monolith.friction", "solver.monolith.expert.friction", NULL},
+    {"mac.wall_mass", "mac.expert.wall_mass", NULL},
+    {"mac.basis", "mac.expert.basis", NULL},
+    {"mac.edge_weights", "mac.expert.edge_weights", NULL},
+    {"mac.hourglass", "mac.expert.hourglass", NULL},
+    {"mac.density_threshold", "mac.expert.density_threshold", NULL},
+    {"mac.cell_fill", "mac.expert.cell_fill", NULL},
+    {"mac.position_correction", "mac.expert.position_correction", NULL},
+    {"solver.convex.dissipation", "solver.convex.expert.dissipation", NULL},
+    {"solver.convex.slip_speed", "solver.convex.expert.slip_speed", NULL},
+    {"solver.convex.linear", "solver.convex.expert.linear", NULL},
+    {"solver.convex.stall_tolerance", "solver.convex.expert.stall_tolerance", NULL},
+    {"solver.hybrid.grid.tolerance", "solver.hybrid.grid.expert.tolerance", NULL},
+    {"solver.hybrid.grid.cohesion", "solver.hybrid.grid.expert.cohesion", NULL},
+    {"solver.hybrid.grid.resampling", "solver.hybrid.grid.expert.resampling", NULL},
+    {"mpm.gradient", "mpm.expert.gradient", NULL},
+    {"solver.monolith.pressure.absolute", "solver.monolith.pressure.expert.absolute", NULL},
+    {"solver.monolith.pressure.max_iterations", "solver.monolith.pressure.expert.max_iterations", NULL},
+    {"solver.monolith.pressure.gamma", "solver.monolith.pressure.expert.gamma", NULL},
+    {"solver.monolith.pressure.trials", "solver.monolith.pressure.expert.trials", NULL},
+    {"solver.monolith.pressure.nested", "solver.monolith.pressure.expert.nested", NULL},
+    {"solver.monolith.pressure.prefix", "solver.monolith.pressure.expert.prefix", NULL},
+    {"solver.hybrid.linear", "solver.hybrid.expert.linear", NULL},
+    {"solver.convex.max_iterations", "solver.convex.expert.max_iterations", NULL},
+    {"solver.convex.search", "solver.convex.expert.search", NULL},
+    {"solver.linear.method", NULL, "the method is gmres; other PETSc methods: solver.petsc: {ksp_type: ...}"},
+    {"mac.density_floor", NULL, "it is always 0.4"},
+    {"mac.face_fill", NULL, "it is always 0.05"},
+    {"mac.ghost_fraction", NULL, "it is always 0.05"},
+    {"mac.particle_radius", NULL, "it is always 0.62"},
+    {"mac.extend_into_solids", NULL, "the continuum always continues inside solids"},
+    {.old = NULL}};
+/* clang-format off */
 const key_table job_table = {.name = "job", .renames = job_renames, .help = "A job file describes a scene, the contact formulation and the output. SI "
                                                     "units throughout.",
                              .size = sizeof(job), .keys = job_keys};
+/* clang-format on */
 
 bool job_name_is_valid(const char *name)
 {
@@ -191,16 +195,18 @@ static void check_name(const job *j, const document_node *root, diagnostics *d)
 {
   const document_node *node = document_find(root, "name");
   if (!node || !j->scene.name) return;
-  if (!job_name_is_valid(j->scene.name)) diagnostics_add(d, node->mark, "name", "expected " JOB_NAME_EXPECTED ", got \"%s\"", j->scene.name);
+  if (!job_name_is_valid(j->scene.name))
+    diagnostics_add(d, node->mark, "name", "expected " JOB_NAME_EXPECTED ", got \"%s\"", j->scene.name);
 }
 
 static void check_time(const job *j, const document_node *root, diagnostics *d)
 {
   const document_node *time = document_find(root, "time");
-  const time_options      *t    = j->scene.time;
+  const time_options  *t    = j->scene.time;
   if (!time || !t || !(t->step > 0) || !(t->end > 0)) return;
   const document_node *end = document_find(time, "end"), *frame = document_find(time, "frame");
-  if (end && t->end < t->step * (1 - 1e-9)) diagnostics_add(d, end->mark, "time.end", "%g s is less than one step of %g s", t->end, t->step);
+  if (end && t->end < t->step * (1 - 1e-9))
+    diagnostics_add(d, end->mark, "time.end", "%g s is less than one step of %g s", t->end, t->step);
   if (end && t->end / t->step > 1e12) diagnostics_add(d, end->mark, "time.end", "more than 1e12 steps of %g s", t->step);
   const double ratio = t->frame / t->step;
   if (frame && t->frame > 0 && fabs(ratio - nearbyint(ratio)) > 1e-6 * fmax(1.0, ratio))
@@ -212,8 +218,9 @@ static void check_light_nodes(const job *j, const document_node *root, diagnosti
   const document_node *mpm = document_find(root, "mpm"), *expert = mpm ? document_find(mpm, "expert") : NULL,
                       *light = expert ? document_find(expert, "light_node_mass_fraction") : NULL;
   if (light && j->scene.mpm->light_node_mass_fraction > 0 && j->scene.has_assembled_tangent)
-    diagnostics_add(d, light->mark, "mpm.expert.light_node_mass_fraction", "not supported with preconditioner: metis_schwarz, whose matrix does not "
-                                                       "include it; use block_diagonal");
+    diagnostics_add(d, light->mark, "mpm.expert.light_node_mass_fraction",
+                    "not supported with preconditioner: metis_schwarz, whose matrix does not "
+                    "include it; use block_diagonal");
 }
 
 /* Set the scene options that are derived from several keys. Blocks that the formulation does not use get their defaults, so that their values
@@ -225,9 +232,9 @@ static PetscErrorCode finish_scene_options(job *j, document *doc, diagnostics *d
   PetscFunctionBegin;
   PetscCall(key_table_read(&contact_table, doc, document_find(j->tree, "contact"), "contact", d, &contact));
   PetscCall(key_table_read(&solver_table, doc, document_find(j->tree, "solver"), "solver", d, &solver));
-  o->contact               = contact;
-  o->solver                = solver;
-  o->formulation           = &formulations[j->formulation]->scene;
+  o->contact     = contact;
+  o->solver      = solver;
+  o->formulation = &formulations[j->formulation]->scene;
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without messages, all blocks of the job were read */
   o->has_assembled_tangent = o->solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ;
   o->keeps_problem         = j->output->fclib > 0;
@@ -374,7 +381,8 @@ static PetscErrorCode show_difference(const key_difference *k, void *context)
   if (c->n_refused++ == 0)
     diagnostics_add(c->d, (document_mark){0}, NULL,
                     "%s was started with a different job; undo the following changes, choose another --out, or accept them with "
-                    "--accept-changes", c->dir);
+                    "--accept-changes",
+                    c->dir);
   diagnostics_add(c->d, k->mark, k->path, "%s -> %s", before, after);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,11 +14,11 @@
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 
 typedef struct {
-  double   checkpoint;       /* simulated time between checkpoints [s]; 0: only at the end and on signals */
-  double   checkpoint_wall;  /* wall time between checkpoints [s]; 0: off */
+  double   checkpoint;        /* simulated time between checkpoints [s]; 0: only at the end and on signals */
+  double   checkpoint_wall;   /* wall time between checkpoints [s]; 0: off */
   int      checkpoint_beside; /* job_checkpoint_child */
   int64_t  keep;
-  key_list fields;           /* fields in frames; empty: all */
+  key_list fields; /* fields in frames; empty: all */
   int      precision;
   int64_t  history_every;
   int64_t  fclib; /* steps between contact problems that are written; 0: none */
@@ -31,7 +31,7 @@ typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds of the scene */
   const char *field;             /* particle field that gives the colour; "": chosen */
   double      range[2];
-  key_list    glass;             /* const char *: bodies drawn as glass */
+  key_list    glass; /* const char *: bodies drawn as glass */
   int64_t     width, height;
 } job_picture;
 
@@ -44,10 +44,10 @@ typedef struct job {
   const job_output  *output;
   const job_picture *picture;
   /* Not read from keys: */
-  document          *document;           /* owns everything above */
-  const document_node *tree;             /* with every default written out; positions refer to the keys that were given */
-  char              *resolved;           /* the same as YAML text; owned */
-  diagnostics       *notices;            /* keys that the formulation does not use, which are no errors; owned */
+  document            *document; /* owns everything above */
+  const document_node *tree;     /* with every default written out; positions refer to the keys that were given */
+  char                *resolved; /* the same as YAML text; owned */
+  diagnostics         *notices;  /* keys that the formulation does not use, which are no errors; owned */
 } job;
 
 /* The root of all key tables. The reference manual and the schema are generated from it. */

@@ -4,6 +4,7 @@
 #include "core/expression.h"
 #include "core/memory.h"
 
+/* clang-format off */
 static const key_spec until_keys[] = {
   {.name = "when", .type = KEY_STRING, .offset = offsetof(until_condition, when),
    .help = "expression in the names of measures, t (simulated seconds) and step; nonzero is true, like a comparison that is "
@@ -13,11 +14,14 @@ static const key_spec until_keys[] = {
   {.name = "after", .type = KEY_REAL, .offset = offsetof(until_condition, after), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "simulated time before which it counts as false"},
   {.name = NULL}};
+/* clang-format on */
 const key_table until_table = {
-  .name = "until",
-  .help = "A condition on measures; the first one that is met ends the run as time.end does. Each measure has its last recorded "
-          "value; without one, or if it is not a number, comparisons with it are false (but != is true).",
-  .size = sizeof(until_condition), .keys = until_keys, .shorthand = "when"};
+    .name      = "until",
+    .help      = "A condition on measures; the first one that is met ends the run as time.end does. Each measure has its last recorded "
+                 "value; without one, or if it is not a number, comparisons with it are false (but != is true).",
+    .size      = sizeof(until_condition),
+    .keys      = until_keys,
+    .shorthand = "when"};
 
 /* Variables: the measures in the order of the job, then these. */
 enum { VARIABLE_T, VARIABLE_STEP, N_OWN };
@@ -25,7 +29,7 @@ static const char *const own_names[N_OWN] = {[VARIABLE_T] = "t", [VARIABLE_STEP]
 
 typedef struct {
   const until_condition *spec;
-  expression      *when;
+  expression            *when;
 } condition;
 
 struct until {
@@ -51,17 +55,19 @@ static PetscErrorCode variable_names(const key_list *measured, int *n, const cha
 static PetscErrorCode check_condition(const key_item *item, int i, int n, const char *const *names, diagnostics *d)
 {
   const until_condition *spec = item->value;
-  expression      *e;
-  char             message[200], word[64], path[32];
-  int              place;
+  expression            *e;
+  char                   message[200], word[64], path[32];
+  int                    place;
   PetscFunctionBegin;
   snprintf(path, sizeof path, "until[%d]", i);
   PetscCall(expression_compile(spec->when, n, names, &e, &place, message, sizeof message));
   if (!e) {
     expression_word(spec->when, place, sizeof word, word);
     const char *nearest = strcmp(message, "unknown name") == 0 ? diagnostics_nearest(word, n, names) : NULL;
-    if (strcmp(message, "unknown name") != 0) diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
-    else if (nearest) diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; did you mean \"%s\"?", word, nearest);
+    if (strcmp(message, "unknown name") != 0)
+      diagnostics_add_under(d, item->node, path, "when", "\"%s\": %s at character %d", spec->when, message, place + 1);
+    else if (nearest)
+      diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; did you mean \"%s\"?", word, nearest);
     else diagnostics_add_under(d, item->node, path, "when", "no measure is called \"%s\"; give a name of measure:, t or step", word);
   }
   expression_destroy(&e);
@@ -78,8 +84,10 @@ PetscErrorCode until_check(const key_list *list, const key_list *measured, diagn
   for (int i = 0; i < measured->n; ++i)
     for (int k = 0; k < N_OWN; ++k)
       if (strcmp(names[i], own_names[k]) == 0)
-        diagnostics_add_under(d, measured->item[i].node, "measure", names[i], "with until:, \"%s\" is a variable of the run; "
-                                                                              "rename the measure", names[i]);
+        diagnostics_add_under(d, measured->item[i].node, "measure", names[i],
+                              "with until:, \"%s\" is a variable of the run; "
+                              "rename the measure",
+                              names[i]);
   PetscErrorCode code = PETSC_SUCCESS;
   for (int i = 0; i < list->n && !code; ++i) code = check_condition(&list->item[i], i, n, names, d);
   memory_free(&names);
@@ -139,7 +147,7 @@ static const char *memo_name(const char *what, const until_condition *c, char na
 static PetscErrorCode step_condition(until *u, const condition *c, const sim_clock *now, bool *is_met)
 {
   char         name[NAME];
-  const double x       = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
+  const double x = expression_value(c->when, u->variable), since = memo_get(u->memo, memo_name("since", c->spec, name), -1.0);
   const bool   is_true = now->time >= c->spec->after - 1e-6 * now->dt && (x > 0.0 || x < 0.0); /* NaN counts as false */
   const double start   = !is_true ? -1.0 : since < 0.0 ? now->time : since;
   PetscFunctionBegin;

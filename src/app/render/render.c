@@ -216,7 +216,8 @@ static PetscErrorCode add_fibres(picture *p, const frame *f, int g, const double
   v3_sub(box, look->max, look->min);
   const double thinnest = 0.0015 * v3_norm(box);
   for (int64_t i = 0; i < n; ++i)
-    add_tube(x, segments + 2 * i, fmax(thinnest, radius ? radius[segments[2 * i]] : 0.0), 2 * TUBE_SIDES * i, vertices, triangles + 3 * TRIANGLES * i);
+    add_tube(x, segments + 2 * i, fmax(thinnest, radius ? radius[segments[2 * i]] : 0.0), 2 * TUBE_SIDES * i, vertices,
+             triangles + 3 * TRIANGLES * i);
   PetscCall(picture_add_mesh(p, 2 * TUBE_SIDES * n, vertices, TRIANGLES * n, triangles, true, NULL, 0, 1, paint));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,7 +288,8 @@ static bool is_shared(int64_t n_triangles, const int32_t *t, int32_t a, int32_t 
 }
 
 /* Slopes are drawn opaque, walls transparent; both with a border. */
-static PetscErrorCode add_tilted_plane(picture *p, int64_t n_vertices, const double *x, int64_t n_triangles, const int32_t *t, const double n[3])
+static PetscErrorCode add_tilted_plane(picture *p, int64_t n_vertices, const double *x, int64_t n_triangles, const int32_t *t,
+                                       const double n[3])
 {
   PetscFunctionBegin;
   const picture_paint solid = {{214, 202, 178}, 0.1f, 1.0f, 0.0f}, glass = {{150, 165, 180}, 0.0f, 0.25f, 0.0f};
@@ -351,13 +353,14 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
   } else if (x && kind == FIELD_GROUP_FIBRES) {
     PetscCall(add_fibres(p, f, g, x, look, picture_palette(1 + (*i_body)++)));
   } else if (x) {
-    int64_t  n_triangles;
-    int32_t *triangles;
-    double   normal[3];
+    int64_t             n_triangles;
+    int32_t            *triangles;
+    double              normal[3];
     const picture_paint glass = {{120, 150, 175}, 0.0f, 0.12f, 0.0f};
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
     if (is_glass(f, g, &look->view)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, glass));
-    else if (is_solid(f, g, n_triangles)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
+    else if (is_solid(f, g, n_triangles))
+      PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
     else if (is_tilted_plane(x, n_triangles, triangles, normal)) PetscCall(add_tilted_plane(p, n, x, n_triangles, triangles, normal));
     else PetscCall(add_outline(p, x, n_triangles, triangles));
     memory_free(&triangles);

@@ -57,7 +57,7 @@ PetscErrorCode figures_begin(figures *f, const char *section, const char *title,
   g->section = section;
   snprintf(g->title, sizeof g->title, "%s", title);
   g->width = axes->width ? axes->width : 420, g->height = axes->height ? axes->height : 225;
-  f->axes  = *axes;
+  f->axes = *axes;
   snprintf(f->x_label, sizeof f->x_label, "%s", axes->x_label ? axes->x_label : "");
   snprintf(f->y_label, sizeof f->y_label, "%s", axes->y_label ? axes->y_label : "");
   f->axes.x_label = f->x_label, f->axes.y_label = f->y_label;
@@ -83,9 +83,9 @@ static PetscErrorCode put_series(figures *f, plot_style style, int colour, int64
 
 PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, int colour, int64_t n, const double *x, const double *y)
 {
-  figure  *g        = &f->figure[f->n];
-  int64_t  n_shown = 0, n_alone = 0;
-  double  *v __attribute__((cleanup(memory_free))) = NULL, *alone __attribute__((cleanup(memory_free))) = NULL;
+  figure *g       = &f->figure[f->n];
+  int64_t n_shown = 0, n_alone = 0;
+  double *v __attribute__((cleanup(memory_free))) = NULL, *alone __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
   if (style == PLOT_CROSSES) {
     if (n > 0 && f->is_open) PetscCall(plot_sheet_series(f->sheet, style, colour, n, x, y));
@@ -137,8 +137,8 @@ static PetscErrorCode put_figure(figures *f, const figure *g, text_buffer *page)
   PetscFunctionBegin;
   PetscCall(html_put(page, "<figure>\n<figcaption><b>%s</b>", g->title));
   for (int i = 0; i < g->n_keys; ++i)
-    PetscCall(html_put(page, " <span class=\"key\"><i class=\"%s\" style=\"background:var(--c%d)\"></i>%s</span>", g->key[i].is_point ? "dot" : "line",
-                       g->key[i].colour, g->key[i].label));
+    PetscCall(html_put(page, " <span class=\"key\"><i class=\"%s\" style=\"background:var(--c%d)\"></i>%s</span>",
+                       g->key[i].is_point ? "dot" : "line", g->key[i].colour, g->key[i].label));
   PetscCall(html_put(page, "</figcaption>\n"));
   PetscCall(plot_sheet_svg(f->sheet, g->plot, g->title, &svg));
   PetscCall(html_put_markup(page, svg));
@@ -202,9 +202,12 @@ static PetscErrorCode put_alone(figures *f, const figure *g, text_buffer *b)
   const char *svg;
   PetscFunctionBegin;
   PetscCall(plot_sheet_svg(f->sheet, g->plot, g->title, &svg));
-  PetscCall(html_put(b, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#1c2226\">\n",
+  PetscCall(html_put(b,
+                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+                     "font-family=\"sans-serif\" font-size=\"12\" fill=\"#1c2226\">\n",
                      g->width, height, g->width, height));
-  PetscCall(html_put(b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"18\" font-weight=\"bold\">%s</text>\n", g->width, height, g->title));
+  PetscCall(html_put(b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"18\" font-weight=\"bold\">%s</text>\n",
+                     g->width, height, g->title));
   PetscCall(html_put(b, "<svg y=\"24\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", g->width, g->height, g->width, g->height));
   PetscCall(put_coloured(b, svg));
   PetscCall(html_put(b, "\n</svg>\n"));

@@ -9,8 +9,8 @@
 enum { FIGURE_TOTAL = 5, FIGURE_FAILED = 9, FIGURE_RAMP = 20, FIGURE_RAMP_LENGTH = 8 };
 
 typedef struct figures figures;
-PetscErrorCode figures_create(figures **out);
-void           figures_destroy(figures **f);
+PetscErrorCode         figures_create(figures **out);
+void                   figures_destroy(figures **f);
 
 /* Begins a diagram. section: a string that outlives `f`; figures_put selects diagrams by it. Other texts are copied. */
 PetscErrorCode figures_begin(figures *f, const char *section, const char *title, const plot_axes *axes);

@@ -15,45 +15,70 @@
 /* Colours --c1 to --c8 of curves are those of Okabe and Ito, which can be distinguished with red-green colour blindness; --c5 is
  * the text colour. */
 static const char style_sheet[] =
-  ":root{color-scheme:light dark;--paper:#fff;--panel:#f6f7f8;--rule:#dfe3e6;--text:#1c2226;--soft:#5c676f;--accent:#0b6e99;--good:#1a7f4b;--warn:#a65b00;"
-  "--bad:#c02626;--c0:#dfe3e6;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#1c2226;--c6:#c98a00;--c7:#3f9fd6;--c8:#7d858b;--c9:#c02626;"
-  "--c20:#440154;--c21:#46327e;--c22:#365c8d;--c23:#277f8e;--c24:#1fa187;--c25:#4ac16d;--c26:#a0cf39;--c27:#e0c318}\n"
-  "@media (prefers-color-scheme:dark){:root{--paper:#14181b;--panel:#1c2226;--rule:#343c42;--text:#e6eaec;--soft:#9aa5ac;--accent:#58b8e0;--good:#4cc38a;"
-  "--warn:#e9a13b;--bad:#ff7b72;--c0:#2f373d;--c1:#58a6e0;--c2:#f0834a;--c3:#35c79a;--c4:#e08abb;--c5:#e6eaec;--c6:#e3b341;--c7:#8cccf0;--c8:#8b949a;--c9:#ff7b72;"
-  "--c20:#9a6fd0;--c21:#8285d8;--c22:#6f9bd6;--c23:#4fb0c0;--c24:#3fc0a0;--c25:#6fd080;--c26:#b5dc5a;--c27:#f5e04a}}\n"
-  "*{box-sizing:border-box}\n"
-  "body{margin:0 auto;padding:1.5rem clamp(.9rem,3vw,2.5rem) 3rem;max-width:78rem;background:var(--paper);color:var(--text);"
-  "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;overflow-wrap:anywhere}\n"
-  "h1{font-size:1.7rem;line-height:1.2;margin:0 .2rem 0 0}\nh2{font-size:1.15rem;margin:2.2rem 0 .7rem;padding-bottom:.25rem;border-bottom:1px solid var(--rule)}\n"
-  "p{margin:.4rem 0;max-width:50rem}\na{color:var(--accent)}\n.soft{color:var(--soft)}\n"
-  "header{display:flex;flex-wrap:wrap;gap:.5rem .9rem;align-items:center}\nheader p{flex-basis:100%;margin:0}\n"
-  ".status{padding:.1rem .65rem;border-radius:1rem;border:1.5px solid;font-size:.85rem;font-weight:600;white-space:nowrap}\n"
-  ".finished{color:var(--good)}.running,.stopped,.waiting{color:var(--warn)}.failed{color:var(--bad)}\n"
-  ".tiles{display:grid;grid-template-columns:repeat(5,1fr);gap:.6rem;margin:1.2rem 0 0}\n"
-  ".tiles div{background:var(--panel);border-radius:.5rem;padding:.55rem .8rem}\n.tiles b{display:block;font-size:1.25rem;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums}\n"
-  ".tiles b small{font-size:.8rem;font-weight:400;color:var(--soft)}\n.tiles span{font-size:.8rem;color:var(--soft)}\n"
-  ".warnings{border-left:4px solid var(--warn);background:var(--panel);padding:.6rem 1rem;border-radius:0 .5rem .5rem 0;margin:1.2rem 0 0}\n.warnings ul{margin:.2rem 0;padding-left:1.2rem}\n"
-  ".warnings pre{white-space:pre-wrap;margin:.3rem 0}\n"
-  ".figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,22rem),1fr));gap:1.1rem 1.4rem}\n"
-  ".figures.wide{display:flex;flex-wrap:wrap}.wide figure{max-width:100%;justify-content:flex-start}\n.stills{display:grid;grid-template-columns:repeat(3,1fr);gap:.6rem;margin-top:1.2rem}\n"
-  "figure{margin:0;break-inside:avoid;display:flex;flex-direction:column;justify-content:flex-end}\nfigcaption{font-size:.85rem;line-height:1.45;margin-bottom:.15rem}\nfigcaption b{font-weight:600;display:block}\n"
-  ".stills img{width:100%;height:auto;border-radius:.4rem;display:block}\n.stills figcaption{color:var(--soft);margin-top:.2rem}\n"
-  ".key{color:var(--soft);white-space:nowrap;margin-right:.6rem}\n.key i{display:inline-block;vertical-align:middle;margin-right:.3rem}\ni.line{width:1rem;height:3px;border-radius:2px}\n"
-  "i.dot{width:.5rem;height:.5rem;border-radius:50%}\n.key i,.bar i{print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
-  ".plot{display:block;width:100%;height:auto;color:var(--soft);font-family:inherit}\n.plot text{font-size:12px}\n"
-  "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n.scroll{overflow-x:auto;margin-top:.6rem}.scroll th,.scroll td{overflow-wrap:normal;white-space:nowrap}\nth,td{padding:.22rem .7rem .22rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}\n"
-  "th{font-weight:600;color:var(--soft)}\n.n{text-align:right;white-space:nowrap}\nth.n,td.n{padding-right:1.1rem}\n.pairs th{font-weight:400;white-space:nowrap;padding-right:1.2rem}\n.pairs td{white-space:pre-wrap}\n"
-  ".bar{width:30%;min-width:6rem}\n.bar i{display:block;height:.65rem;margin-top:.4rem;border-radius:2px;background:var(--c1)}\ntfoot td{border-bottom:0;font-weight:600}\n"
-  "details{margin:.6rem 0}\nsummary{cursor:pointer;color:var(--accent)}\npre{font:12.5px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;overflow-x:auto}\n"
-  "pre.job{background:var(--panel);padding:.8rem 1rem;border-radius:.5rem;margin:.5rem 0}\nfooter{margin-top:3rem;font-size:.8rem;color:var(--soft)}\n"
-  ".tall{max-height:40rem;overflow:auto}.tall thead th{position:sticky;top:0;background:var(--paper)}\n"
-  ".sortable td:last-child{white-space:normal;min-width:18rem}.sortable th{cursor:pointer;white-space:nowrap;user-select:none}\n.sortable th[aria-sort=ascending]::after{content:' \\25b2';font-size:.7em}\n.sortable th[aria-sort=descending]::after{content:' \\25bc';font-size:.7em}\n"
-  ".heat{font-size:.8rem}.heat td,.heat th{padding:.25rem .45rem;border:1px solid var(--paper);text-align:center}\n.heat td{min-width:2.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
-  ".beside{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;align-items:flex-start}.beside .scroll{flex:1 1 34rem}.beside .scroll table{width:100%}.beside .figures{flex:1 1 20rem;display:block}\n"
-  "@media (max-width:60rem){.tiles{grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr))}}\n"
-  "@media (max-width:40rem){body{font-size:14px}.stills{grid-template-columns:1fr}h1{font-size:1.4rem}}\n"
-  "@media print{:root{--paper:#fff;--panel:#f3f4f5;--rule:#ccc;--text:#000;--soft:#444;--accent:#000;--c0:#ddd;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#000;--c6:#c98a00;--c7:#3f9fd6;"
-  "--c8:#7d858b;--c9:#c02626;--good:#1a7f4b;--warn:#a65b00;--bad:#c02626}body{max-width:none;font-size:10pt;padding:0}.tall{max-height:none}.figures{grid-template-columns:1fr 1fr}h2{break-after:avoid}tr,.tiles{break-inside:avoid}}\n";
+    ":root{color-scheme:light "
+    "dark;--paper:#fff;--panel:#f6f7f8;--rule:#dfe3e6;--text:#1c2226;--soft:#5c676f;--accent:#0b6e99;--good:#1a7f4b;--warn:#a65b00;"
+    "--bad:#c02626;--c0:#dfe3e6;--c1:#0072b2;--c2:#d55e00;--c3:#009e73;--c4:#c25f98;--c5:#1c2226;--c6:#c98a00;--c7:#3f9fd6;--c8:#7d858b;--"
+    "c9:#c02626;"
+    "--c20:#440154;--c21:#46327e;--c22:#365c8d;--c23:#277f8e;--c24:#1fa187;--c25:#4ac16d;--c26:#a0cf39;--c27:#e0c318}\n"
+    "@media "
+    "(prefers-color-scheme:dark){:root{--paper:#14181b;--panel:#1c2226;--rule:#343c42;--text:#e6eaec;--soft:#9aa5ac;--accent:#58b8e0;--"
+    "good:#4cc38a;"
+    "--warn:#e9a13b;--bad:#ff7b72;--c0:#2f373d;--c1:#58a6e0;--c2:#f0834a;--c3:#35c79a;--c4:#e08abb;--c5:#e6eaec;--c6:#e3b341;--c7:#8cccf0;-"
+    "-c8:#8b949a;--c9:#ff7b72;"
+    "--c20:#9a6fd0;--c21:#8285d8;--c22:#6f9bd6;--c23:#4fb0c0;--c24:#3fc0a0;--c25:#6fd080;--c26:#b5dc5a;--c27:#f5e04a}}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;padding:1.5rem clamp(.9rem,3vw,2.5rem) 3rem;max-width:78rem;background:var(--paper);color:var(--text);"
+    "font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;overflow-wrap:anywhere}\n"
+    "h1{font-size:1.7rem;line-height:1.2;margin:0 .2rem 0 0}\nh2{font-size:1.15rem;margin:2.2rem 0 "
+    ".7rem;padding-bottom:.25rem;border-bottom:1px solid var(--rule)}\n"
+    "p{margin:.4rem 0;max-width:50rem}\na{color:var(--accent)}\n.soft{color:var(--soft)}\n"
+    "header{display:flex;flex-wrap:wrap;gap:.5rem .9rem;align-items:center}\nheader p{flex-basis:100%;margin:0}\n"
+    ".status{padding:.1rem .65rem;border-radius:1rem;border:1.5px solid;font-size:.85rem;font-weight:600;white-space:nowrap}\n"
+    ".finished{color:var(--good)}.running,.stopped,.waiting{color:var(--warn)}.failed{color:var(--bad)}\n"
+    ".tiles{display:grid;grid-template-columns:repeat(5,1fr);gap:.6rem;margin:1.2rem 0 0}\n"
+    ".tiles div{background:var(--panel);border-radius:.5rem;padding:.55rem .8rem}\n.tiles "
+    "b{display:block;font-size:1.25rem;font-weight:600;line-height:1.3;font-variant-numeric:tabular-nums}\n"
+    ".tiles b small{font-size:.8rem;font-weight:400;color:var(--soft)}\n.tiles span{font-size:.8rem;color:var(--soft)}\n"
+    ".warnings{border-left:4px solid var(--warn);background:var(--panel);padding:.6rem 1rem;border-radius:0 .5rem .5rem 0;margin:1.2rem 0 "
+    "0}\n.warnings ul{margin:.2rem 0;padding-left:1.2rem}\n"
+    ".warnings pre{white-space:pre-wrap;margin:.3rem 0}\n"
+    ".figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,22rem),1fr));gap:1.1rem 1.4rem}\n"
+    ".figures.wide{display:flex;flex-wrap:wrap}.wide "
+    "figure{max-width:100%;justify-content:flex-start}\n.stills{display:grid;grid-template-columns:repeat(3,1fr);gap:.6rem;margin-top:1."
+    "2rem}\n"
+    "figure{margin:0;break-inside:avoid;display:flex;flex-direction:column;justify-content:flex-end}\nfigcaption{font-size:.85rem;line-"
+    "height:1.45;margin-bottom:.15rem}\nfigcaption b{font-weight:600;display:block}\n"
+    ".stills img{width:100%;height:auto;border-radius:.4rem;display:block}\n.stills figcaption{color:var(--soft);margin-top:.2rem}\n"
+    ".key{color:var(--soft);white-space:nowrap;margin-right:.6rem}\n.key "
+    "i{display:inline-block;vertical-align:middle;margin-right:.3rem}\ni.line{width:1rem;height:3px;border-radius:2px}\n"
+    "i.dot{width:.5rem;height:.5rem;border-radius:50%}\n.key i,.bar i{print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
+    ".plot{display:block;width:100%;height:auto;color:var(--soft);font-family:inherit}\n.plot text{font-size:12px}\n"
+    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}\n.scroll{overflow-x:auto;margin-top:.6rem}.scroll "
+    "th,.scroll td{overflow-wrap:normal;white-space:nowrap}\nth,td{padding:.22rem .7rem .22rem "
+    "0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}\n"
+    "th{font-weight:600;color:var(--soft)}\n.n{text-align:right;white-space:nowrap}\nth.n,td.n{padding-right:1.1rem}\n.pairs "
+    "th{font-weight:400;white-space:nowrap;padding-right:1.2rem}\n.pairs td{white-space:pre-wrap}\n"
+    ".bar{width:30%;min-width:6rem}\n.bar i{display:block;height:.65rem;margin-top:.4rem;border-radius:2px;background:var(--c1)}\ntfoot "
+    "td{border-bottom:0;font-weight:600}\n"
+    "details{margin:.6rem 0}\nsummary{cursor:pointer;color:var(--accent)}\npre{font:12.5px/1.45 "
+    "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;overflow-x:auto}\n"
+    "pre.job{background:var(--panel);padding:.8rem 1rem;border-radius:.5rem;margin:.5rem "
+    "0}\nfooter{margin-top:3rem;font-size:.8rem;color:var(--soft)}\n"
+    ".tall{max-height:40rem;overflow:auto}.tall thead th{position:sticky;top:0;background:var(--paper)}\n"
+    ".sortable td:last-child{white-space:normal;min-width:18rem}.sortable "
+    "th{cursor:pointer;white-space:nowrap;user-select:none}\n.sortable th[aria-sort=ascending]::after{content:' "
+    "\\25b2';font-size:.7em}\n.sortable th[aria-sort=descending]::after{content:' \\25bc';font-size:.7em}\n"
+    ".heat{font-size:.8rem}.heat td,.heat th{padding:.25rem .45rem;border:1px solid var(--paper);text-align:center}\n.heat "
+    "td{min-width:2.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}\n"
+    ".beside{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;align-items:flex-start}.beside .scroll{flex:1 1 34rem}.beside .scroll "
+    "table{width:100%}.beside .figures{flex:1 1 20rem;display:block}\n"
+    "@media (max-width:60rem){.tiles{grid-template-columns:repeat(auto-fill,minmax(8.5rem,1fr))}}\n"
+    "@media (max-width:40rem){body{font-size:14px}.stills{grid-template-columns:1fr}h1{font-size:1.4rem}}\n"
+    "@media "
+    "print{:root{--paper:#fff;--panel:#f3f4f5;--rule:#ccc;--text:#000;--soft:#444;--accent:#000;--c0:#ddd;--c1:#0072b2;--c2:#d55e00;--c3:#"
+    "009e73;--c4:#c25f98;--c5:#000;--c6:#c98a00;--c7:#3f9fd6;"
+    "--c8:#7d858b;--c9:#c02626;--good:#1a7f4b;--warn:#a65b00;--bad:#c02626}body{max-width:none;font-size:10pt;padding:0}.tall{max-height:"
+    "none}.figures{grid-template-columns:1fr 1fr}h2{break-after:avoid}tr,.tiles{break-inside:avoid}}\n";
 
 void page_colour(int colour, char hex[8])
 {
@@ -69,8 +94,10 @@ PetscErrorCode page_begin(text_buffer *page, const char *title)
   PetscCall(html_put(page,
                      "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; img-src data:; style-src &#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;\"/>\n"
-                     "<link rel=\"icon\" href=\"data:,\"/>\n<title>%s</title>\n<style>\n", title));
+                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; img-src data:; style-src "
+                     "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;\"/>\n"
+                     "<link rel=\"icon\" href=\"data:,\"/>\n<title>%s</title>\n<style>\n",
+                     title));
   PetscCall(html_put_markup(page, style_sheet));
   PetscCall(html_put(page, "</style>\n</head>\n<body>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -84,7 +111,9 @@ PetscErrorCode page_end(text_buffer *page)
   PetscFunctionBegin;
   gmtime_r(&now, &utc);
   strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-  PetscCall(html_put(page, "<footer>Written %s by stickslip %s. This page needs neither network nor other files.</footer>\n</body>\n</html>\n", date, version_text()));
+  PetscCall(html_put(page,
+                     "<footer>Written %s by stickslip %s. This page needs neither network nor other files.</footer>\n</body>\n</html>\n",
+                     date, version_text()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +147,8 @@ PetscErrorCode page_base(const char *dir, const char *path, char **base)
   PetscFunctionBegin;
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
   const bool is_known = realpath(dir, real_dir) && realpath(folder, real_folder);
-  PetscCall(file_format(base, "%s%s", is_known && strcmp(real_dir, real_folder) ? real_dir : "", is_known && strcmp(real_dir, real_folder) ? "/" : ""));
+  PetscCall(file_format(base, "%s%s", is_known && strcmp(real_dir, real_folder) ? real_dir : "",
+                        is_known && strcmp(real_dir, real_folder) ? "/" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

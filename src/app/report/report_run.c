@@ -24,6 +24,7 @@
 #include "app/run/run_result.h"
 
 /* Papers of formulations and materials; `key`: entry in docs/references.bib. */
+/* clang-format off */
 static const struct {
   const char *used, *key, *text;
 } papers[] = {
@@ -35,6 +36,7 @@ static const struct {
   {"linear_corotated", "MullerGross2004", "M. M\xc3\xbcller, M. Gross: Interactive Virtual Materials. Graphics Interface, 2004, pp. 239-246"},
   {"von_mises", "ZongJiangHan2024", "Z. Zong, C. Jiang, X. Han: A convex formulation of frictional contact for the material point method and rigid bodies. arXiv preprint, 2024"},
 };
+/* clang-format on */
 
 static bool job_uses(const job *j, const char *what)
 {
@@ -48,7 +50,9 @@ static bool job_uses(const job *j, const char *what)
 static PetscErrorCode put_references(const job *j, text_buffer *page)
 {
   PetscFunctionBegin;
-  PetscCall(html_put(page, "<ul>\n<li>The stickslip authors: stickslip, a batch solver for frictional contact, version %s (CITATION.cff)</li>\n", version_text()));
+  PetscCall(html_put(page,
+                     "<ul>\n<li>The stickslip authors: stickslip, a batch solver for frictional contact, version %s (CITATION.cff)</li>\n",
+                     version_text()));
   for (size_t i = 0; j && i < sizeof papers / sizeof *papers; ++i)
     if (job_uses(j, papers[i].used)) PetscCall(html_put(page, "<li>%s: %s [%s]</li>\n", papers[i].used, papers[i].text, papers[i].key));
   PetscCall(html_put(page, "</ul>\n"));
@@ -60,13 +64,13 @@ static PetscErrorCode put_references(const job *j, text_buffer *page)
 /* Totals of history.csv. */
 typedef struct {
   int64_t     n_rows, n_retried, n_retries; /* number of rows; of rows with retries; sum of the column */
-  double      step, time;                                /* of the last row; NaN without rows */
-  double      first_retry;                               /* [s], NaN if none */
-  double      max_residual;                                /* largest residual; NaN: no such column */
-  double      seconds;                                   /* sum over rows */
-  bool        is_finite;                                 /* all numbers are finite */
-  text_buffer columns;                                   /* HTML rows of the table of columns; memory_free(&data) */
-  text_buffer fallbacks;                                 /* HTML list of fallbacks with their numbers; memory_free(&data) */
+  double      step, time;                   /* of the last row; NaN without rows */
+  double      first_retry;                  /* [s], NaN if none */
+  double      max_residual;                 /* largest residual; NaN: no such column */
+  double      seconds;                      /* sum over rows */
+  bool        is_finite;                    /* all numbers are finite */
+  text_buffer columns;                      /* HTML rows of the table of columns; memory_free(&data) */
+  text_buffer fallbacks;                    /* HTML list of fallbacks with their numbers; memory_free(&data) */
 } report_history;
 
 enum { BINS = 420, MAX_CURVES = 6 }; /* a figure is 420 units wide */
@@ -81,6 +85,7 @@ typedef struct {
   } curve[MAX_CURVES];
 } history_figure;
 
+/* clang-format off */
 static const history_figure history_figures[] = {
   {"energy", "Energy", false, false, {{"kinetic_energy", "kinetic", 2}, {"elastic_energy", "elastic", 3}, {"potential_energy", "gravitational", 1},
                                       {"contact_energy", "contact springs", 4}, {"friction_work", "work of friction", 6}, {"total_energy", "total", FIGURE_TOTAL}}},
@@ -105,6 +110,7 @@ static const history_figure history_figures[] = {
   {"solver", "Retries per step", false, true, {{"retries", NULL, FIGURE_FAILED}}},
   {"time", "Seconds per step", false, true, {{"seconds", NULL, 1}}},
 };
+/* clang-format on */
 enum { N_FIGURES = sizeof history_figures / sizeof *history_figures };
 
 /* A CSV table reduced to envelopes for plotting; column 0 is the step. */
@@ -125,8 +131,14 @@ static void history_table_close(history_table *t)
   memory_free(&t->y);
 }
 
-static const char *column_name(const history_table *t, int column) { return column < t->n_columns ? history_reader_name(t->reader, column) : "total_energy"; }
-static const char *column_unit(const history_table *t, int column) { return history_reader_unit(t->reader, column < t->n_columns ? column : t->total_of[0]); }
+static const char *column_name(const history_table *t, int column)
+{
+  return column < t->n_columns ? history_reader_name(t->reader, column) : "total_energy";
+}
+static const char *column_unit(const history_table *t, int column)
+{
+  return history_reader_unit(t->reader, column < t->n_columns ? column : t->total_of[0]);
+}
 
 static int find_history_column(const history_table *t, const char *name)
 {
@@ -143,11 +155,12 @@ static PetscErrorCode add_damage_warning(text_buffer *warnings)
 }
 
 /* Reads the whole table; t->reader is NULL if the file does not exist. Calls `watch` for each row. */
-static PetscErrorCode history_table_read(const char *path, history_table *t, text_buffer *warnings, void (*watch)(const history_table *, const double *, void *), void *context)
+static PetscErrorCode history_table_read(const char *path, history_table *t, text_buffer *warnings,
+                                         void (*watch)(const history_table *, const double *, void *), void *context)
 {
   static const char *const parts[4] = {"kinetic_energy", "elastic_energy", "potential_energy", "contact_energy"};
-  double *row __attribute__((cleanup(memory_free))) = NULL;
-  bool    is_row;
+  double                  *row __attribute__((cleanup(memory_free))) = NULL;
+  bool                     is_row;
   PetscFunctionBegin;
   memset(t, 0, sizeof *t);
   if (history_reader_open(path, &t->reader)) PetscCall(add_damage_warning(warnings));
@@ -166,7 +179,9 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
     if (history_reader_next(t->reader, row, &is_row)) PetscCall(add_damage_warning(warnings));
     if (!is_row) break;
     row[t->n_columns] = NAN;
-    if (t->has_total) row[t->n_columns] = row[t->total_of[0]] + row[t->total_of[1]] + row[t->total_of[2]] + (t->total_of[3] >= 0 ? row[t->total_of[3]] : 0.0);
+    if (t->has_total)
+      row[t->n_columns] =
+          row[t->total_of[0]] + row[t->total_of[1]] + row[t->total_of[2]] + (t->total_of[3] >= 0 ? row[t->total_of[3]] : 0.0);
     envelope_add(t->envelope, row[t->i_time >= 0 ? t->i_time : 0], row);
     if (watch) watch(t, row, context);
   }
@@ -195,8 +210,8 @@ static bool is_constant_column(const history_table *t, int column)
 /* Adds a row to the table of columns: name, unit, minimum, maximum, sum or last value, meaning. Fallbacks are also listed alone. */
 static PetscErrorCode add_column(const history_table *t, int column, report_history *h)
 {
-  const report_quantity *q = history_find(column_name(t, column));
-  const envelope_range   r = envelope_range_of(t->envelope, column);
+  const report_quantity *q         = history_find(column_name(t, column));
+  const envelope_range   r         = envelope_range_of(t->envelope, column);
   const bool             is_sum    = q && (q->rule == REPORT_SUM || q->rule == REPORT_FALLBACK);
   const double           values[3] = {r.min, r.max, is_sum ? r.sum : r.last};
   PetscFunctionBegin;
@@ -213,9 +228,9 @@ static PetscErrorCode add_column(const history_table *t, int column, report_hist
 
 static PetscErrorCode put_history_figure(const history_table *t, const history_figure *g, figures *f)
 {
-  bool            is_flat = true;
-  int             first   = -1;
-  plot_axes       axes    = {.x_label = "time [s]", .is_log_y = g->is_log, .has_zero = g->has_zero && !g->is_log};
+  bool      is_flat = true;
+  int       first   = -1;
+  plot_axes axes    = {.x_label = "time [s]", .is_log_y = g->is_log, .has_zero = g->has_zero && !g->is_log};
   PetscFunctionBegin;
   for (int k = 0; k < MAX_CURVES && g->curve[k].column; ++k) {
     const int column = find_history_column(t, g->curve[k].column);
@@ -247,9 +262,9 @@ static bool has_figure(const char *column)
 
 static void add_history_row(const history_table *t, const double *row, void *context)
 {
-  report_history *h         = context;
-  const int       i_retries = history_reader_find(t->reader, "retries");
-  const int i_residual = history_reader_find(t->reader, "residual");
+  report_history *h          = context;
+  const int       i_retries  = history_reader_find(t->reader, "retries");
+  const int       i_residual = history_reader_find(t->reader, "residual");
   if (i_residual >= 0) h->max_residual = fmax(h->max_residual, row[i_residual]);
   for (int c = 0; c < t->n_columns; ++c) h->is_finite &= isfinite(row[c]) || c == t->i_index;
   if (i_retries >= 0 && row[i_retries] > 0) {
@@ -280,7 +295,7 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
  * empty. If it is damaged, the rows before the damage are used and `warnings` gets an <li>. */
 static PetscErrorCode report_history_read(const char *dir, figures *f, report_history *h, text_buffer *warnings)
 {
-  char  path[4300];
+  char          path[4300];
   history_table t;
   PetscFunctionBegin;
   *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .max_residual = NAN, .is_finite = true};
@@ -341,11 +356,11 @@ enum { N_STILLS = 3, STILL_WIDTH = 560 };
 /* The data of the page. */
 typedef struct {
   const char        *dir;
-  char              *base;       /* prefix of links */
-  char              *job_text;   /* job.yaml; NULL: missing */
-  job               *job;        /* NULL: cannot be read by this program */
-  const run_result  *result;     /* NULL: missing */
-  const run_machine *machine;    /* NULL: missing */
+  char              *base;     /* prefix of links */
+  char              *job_text; /* job.yaml; NULL: missing */
+  job               *job;      /* NULL: cannot be read by this program */
+  const run_result  *result;   /* NULL: missing */
+  const run_machine *machine;  /* NULL: missing */
   document          *result_owner, *machine_owner;
   run_stages         stages;
   report_history     history;
@@ -393,7 +408,8 @@ static PetscErrorCode read_run_job(run_page *p)
   PetscCheck(p->job_text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: not a run directory: job.yaml is missing", p->dir);
   PetscCall(diagnostics_create(&d));
   PetscErrorCode code = job_read(path, 0, NULL, d, &p->job);
-  if (!code && diagnostics_count(d)) code = html_put(&p->warnings, "<li>This program cannot read the job, so there are no pictures: %s</li>\n", diagnostics_text(d, 0));
+  if (!code && diagnostics_count(d))
+    code = html_put(&p->warnings, "<li>This program cannot read the job, so there are no pictures: %s</li>\n", diagnostics_text(d, 0));
   diagnostics_destroy(&d);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -424,8 +440,10 @@ static PetscErrorCode check_checkpoint(run_page *p, const char *name, bool is_qu
   const size_t n = strlen(name);
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/checkpoints/%s", p->dir, name);
-  if (n > 8 && strcmp(name + n - 8, ".damaged") == 0) PetscCall(html_put(&p->warnings, "<li>checkpoints/%s: was damaged and has been renamed</li>\n", name));
-  else if (n > 3 && strcmp(name + n - 3, ".h5") == 0 && !checkpoint_is_good(path, is_quick, why)) PetscCall(html_put(&p->warnings, "<li>checkpoints/%s %s</li>\n", name, why));
+  if (n > 8 && strcmp(name + n - 8, ".damaged") == 0)
+    PetscCall(html_put(&p->warnings, "<li>checkpoints/%s: was damaged and has been renamed</li>\n", name));
+  else if (n > 3 && strcmp(name + n - 3, ".h5") == 0 && !checkpoint_is_good(path, is_quick, why))
+    PetscCall(html_put(&p->warnings, "<li>checkpoints/%s %s</li>\n", name, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -456,16 +474,21 @@ static PetscErrorCode collect_warnings(run_page *p)
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/failure.txt", p->dir);
   PetscCall(file_read_text(path, &failure, &n));
-  if (failure && (!p->result || p->result->status == RUN_FAILED)) PetscCall(html_put(&p->warnings, "<li>The run failed:<pre>%s</pre></li>\n", failure));
+  if (failure && (!p->result || p->result->status == RUN_FAILED))
+    PetscCall(html_put(&p->warnings, "<li>The run failed:<pre>%s</pre></li>\n", failure));
   if (h->n_retried > 0)
-    PetscCall(html_put(&p->warnings, "<li>%lld steps were done in substeps after %lld failed attempts, the first at t = %.4g s</li>\n", (long long)h->n_retried,
-                       (long long)h->n_retries, h->first_retry));
-  if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 && h->max_residual > p->job->scene.solver->newton->tolerance)
-    PetscCall(html_put(&p->warnings, "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
+    PetscCall(html_put(&p->warnings, "<li>%lld steps were done in substeps after %lld failed attempts, the first at t = %.4g s</li>\n",
+                       (long long)h->n_retried, (long long)h->n_retries, h->first_retry));
+  if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 &&
+      h->max_residual > p->job->scene.solver->newton->tolerance)
+    PetscCall(html_put(&p->warnings,
+                       "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
                        p->job->scene.solver->newton->tolerance, h->max_residual, penalty_norm_unit(p->job->scene.solver->penalty)));
   if (h->fallbacks.n > 0) PetscCall(html_put_markup(&p->warnings, h->fallbacks.data));
   if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv contains numbers that are not finite</li>\n"));
-  if (p->result && p->result->starts > 1) PetscCall(html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
+  if (p->result && p->result->starts > 1)
+    PetscCall(
+        html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
   if (!p->result) PetscCall(html_put(&p->warnings, "<li>result.yaml is missing, so the outcome of the run is unknown</li>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -496,7 +519,8 @@ static PetscErrorCode put_run_head(run_page *p)
   PetscFunctionBegin;
   const char *name = p->job ? p->job->scene.name : r ? r->job : p->dir;
   PetscCall(page_begin(&p->page, name));
-  PetscCall(html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, status, status, r ? r->reason : ""));
+  PetscCall(html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, status,
+                     status, r ? r->reason : ""));
   if (p->job && p->job->description && *p->job->description) PetscCall(html_put(&p->page, "<p>%s</p>\n", p->job->description));
   PetscCall(html_put(&p->page, "</header>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -548,7 +572,8 @@ static PetscErrorCode put_stills(run_page *p)
     snprintf(alt, sizeof alt, "The scene at %.4g s", p->still[i].time);
     PetscCall(html_put(&p->page, "<figure>"));
     PetscCall(html_put_png(&p->page, STILL_WIDTH, p->still_height, alt, p->still[i].n, p->still[i].bytes));
-    PetscCall(html_put(&p->page, "<figcaption>t = %.4g s, frame %lld</figcaption></figure>\n", p->still[i].time, (long long)p->still[i].index));
+    PetscCall(
+        html_put(&p->page, "<figcaption>t = %.4g s, frame %lld</figcaption></figure>\n", p->still[i].time, (long long)p->still[i].index));
   }
   PetscCall(html_put(&p->page, "</div>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -569,8 +594,10 @@ static PetscErrorCode put_measure_table(run_page *p)
   const run_result *r = p->result;
   PetscFunctionBegin;
   if (!r || r->measures.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table>\n<thead><tr><th>measure</th><th>unit</th><th class=\"n\">last</th><th class=\"n\">minimum</th><th class=\"n\">at [s]</th>"
-                               "<th class=\"n\">maximum</th><th class=\"n\">at [s]</th><th class=\"n\">mean</th><th class=\"n\">records</th></tr></thead>\n<tbody>\n"));
+  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table>\n<thead><tr><th>measure</th><th>unit</th><th class=\"n\">last</th><th "
+                               "class=\"n\">minimum</th><th class=\"n\">at [s]</th>"
+                               "<th class=\"n\">maximum</th><th class=\"n\">at [s]</th><th class=\"n\">mean</th><th "
+                               "class=\"n\">records</th></tr></thead>\n<tbody>\n"));
   for (int i = 0; i < r->measures.n; ++i) {
     const run_result_measure *m         = r->measures.item[i].value;
     const double              values[6] = {m->last, m->min, m->time_of_min, m->max, m->time_of_max, m->mean};
@@ -598,19 +625,25 @@ static PetscErrorCode put_stages(run_page *p)
   PetscFunctionBegin;
   for (int i = 0; i < p->stages.n; ++i) total += p->stages.stage[i].record.seconds, most = fmax(most, p->stages.stage[i].record.seconds);
   if (!(total > 0)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table id=\"stages\">\n<thead><tr><th>stage</th><th class=\"bar\"></th><th class=\"n\">share</th><th class=\"n\">seconds</th><th class=\"n\">calls</th>"
+  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table id=\"stages\">\n<thead><tr><th>stage</th><th class=\"bar\"></th><th "
+                               "class=\"n\">share</th><th class=\"n\">seconds</th><th class=\"n\">calls</th>"
                                "<th class=\"n\">GB/s</th><th class=\"n\">GFLOP/s</th></tr></thead>\n<tbody>\n"));
   for (int i = 0; i < p->stages.n; ++i) {
     const timer_record *r = &p->stages.stage[i].record;
-    PetscCall(html_put(&p->page, "<tr><td>%s</td><td class=\"bar\"><i style=\"width:%.1f%%\"></i></td><td class=\"n\">%.1f %%</td><td class=\"n\">%.3f</td><td class=\"n\">", p->stages.stage[i].name,
-                       100 * r->seconds / most, 100 * r->seconds / total, r->seconds));
+    PetscCall(html_put(&p->page,
+                       "<tr><td>%s</td><td class=\"bar\"><i style=\"width:%.1f%%\"></i></td><td class=\"n\">%.1f %%</td><td "
+                       "class=\"n\">%.3f</td><td class=\"n\">",
+                       p->stages.stage[i].name, 100 * r->seconds / most, 100 * r->seconds / total, r->seconds));
     if (r->n_calls > 0) PetscCall(html_put(&p->page, "%lld</td>", (long long)r->n_calls));
     else PetscCall(html_put(&p->page, "-</td>"));
     PetscCall(put_rate(p, r->bytes, r->seconds));
     PetscCall(put_rate(p, r->flops, r->seconds));
     PetscCall(html_put(&p->page, "</tr>\n"));
   }
-  PetscCall(html_put(&p->page, "</tbody>\n<tfoot><tr><td>total</td><td></td><td class=\"n\">100.0 %%</td><td class=\"n\">%.3f</td><td></td><td></td><td></td></tr></tfoot>\n</table></div>\n", total));
+  PetscCall(html_put(&p->page,
+                     "</tbody>\n<tfoot><tr><td>total</td><td></td><td class=\"n\">100.0 %%</td><td "
+                     "class=\"n\">%.3f</td><td></td><td></td><td></td></tr></tfoot>\n</table></div>\n",
+                     total));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -679,8 +712,10 @@ static PetscErrorCode write_run_page(run_page *p)
   PetscCall(put_section(p, "contact", "Contact"));
   PetscCall(put_section(p, "solver", "Solver"));
   if (p->history.columns.n > 0) {
-    PetscCall(html_put(b, "<h2>Columns of history.csv</h2>\n<details><summary>minimum, maximum and sum or last value of each column</summary>\n<div class=\"scroll\"><table id=\"columns\">\n"
-                          "<thead><tr><th>column</th><th>unit</th><th class=\"n\">minimum</th><th class=\"n\">maximum</th><th class=\"n\">last, or sum</th><th>meaning</th></tr></thead>\n<tbody>\n"));
+    PetscCall(html_put(b, "<h2>Columns of history.csv</h2>\n<details><summary>minimum, maximum and sum or last value of each "
+                          "column</summary>\n<div class=\"scroll\"><table id=\"columns\">\n"
+                          "<thead><tr><th>column</th><th>unit</th><th class=\"n\">minimum</th><th class=\"n\">maximum</th><th "
+                          "class=\"n\">last, or sum</th><th>meaning</th></tr></thead>\n<tbody>\n"));
     PetscCall(html_put_markup(b, p->history.columns.data));
     PetscCall(html_put(b, "</tbody>\n</table></div></details>\n"));
   }
@@ -688,7 +723,9 @@ static PetscErrorCode write_run_page(run_page *p)
   PetscCall(put_stages(p));
   PetscCall(figures_put(p->figures, "time", b));
   PetscCall(html_put(b, "</div>\n"));
-  PetscCall(html_put(b, "<h2>Job</h2>\n<details><summary>job.yaml with all defaults written out</summary>\n<pre class=\"job\">%s</pre></details>\n", p->job_text));
+  PetscCall(html_put(
+      b, "<h2>Job</h2>\n<details><summary>job.yaml with all defaults written out</summary>\n<pre class=\"job\">%s</pre></details>\n",
+      p->job_text));
   PetscCall(put_machine(p));
   PetscCall(put_files(p));
   PetscCall(html_put(b, "<h2>How to cite</h2>\n"));

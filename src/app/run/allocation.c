@@ -30,9 +30,11 @@ bool allocation_is_restart(void) { return read_environment_number("SLURM_RESTART
 /* Without the option --cpus-per-task SLURM_CPUS_PER_TASK is not set; then the tasks share the job's cores on this node. */
 static int64_t count_task_cores(void)
 {
-  const int64_t per_task = read_environment_number("SLURM_CPUS_PER_TASK"), here = read_environment_number("SLURM_CPUS_ON_NODE"), n_tasks = read_environment_number("SLURM_NTASKS");
+  const int64_t per_task = read_environment_number("SLURM_CPUS_PER_TASK"), here = read_environment_number("SLURM_CPUS_ON_NODE"),
+                n_tasks = read_environment_number("SLURM_NTASKS");
   if (per_task || !here || n_tasks <= 1) return per_task ? per_task : here;
-  const int64_t n_nodes = read_environment_number("SLURM_JOB_NUM_NODES"), tasks_here = n_nodes > 1 ? (n_tasks + n_nodes - 1) / n_nodes : n_tasks;
+  const int64_t n_nodes    = read_environment_number("SLURM_JOB_NUM_NODES"),
+                tasks_here = n_nodes > 1 ? (n_tasks + n_nodes - 1) / n_nodes : n_tasks;
   return here > tasks_here ? here / tasks_here : 1;
 }
 
@@ -61,7 +63,8 @@ const char *allocation_places(const allocation *a, int64_t n_threads)
   const int64_t n_cpus = CPU_COUNT(&allowed), n_cores = count_cores(&allowed);
   /* Confined: the affinity mask has no more hardware threads than allocated, or no more cores if the only task received whole
    * cores. */
-  const bool is_confined = n_cpus <= a->cores || (n_cores <= a->cores && read_environment_number("SLURM_NTASKS") <= 1 && n_cpus < sysconf(_SC_NPROCESSORS_ONLN));
+  const bool is_confined =
+      n_cpus <= a->cores || (n_cores <= a->cores && read_environment_number("SLURM_NTASKS") <= 1 && n_cpus < sysconf(_SC_NPROCESSORS_ONLN));
   if (!is_confined || n_threads > n_cpus) return NULL;
   return n_threads > n_cores ? "threads" : "cores";
 }
@@ -100,12 +103,13 @@ int64_t allocation_group_memory(const char *root, const char *membership)
   snprintf(old_root, sizeof old_root, "%s/memory", root);
   while (fgets(line, sizeof line, in)) {
     line[strcspn(line, "\n")] = '\0';
-    char *controllers         = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+    char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
     if (!group) continue;
     *group++ = '\0';
     if (strcmp(group, "/") == 0) group = "";
     if (controllers[1] == '\0') limit = smaller_limit(limit, read_group_limit(root, group, "memory.max"));
-    else if (strcmp(controllers + 1, "memory") == 0) limit = smaller_limit(limit, read_group_limit(old_root, group, "memory.limit_in_bytes"));
+    else if (strcmp(controllers + 1, "memory") == 0)
+      limit = smaller_limit(limit, read_group_limit(old_root, group, "memory.limit_in_bytes"));
   }
   fclose(in);
   return limit;
@@ -238,7 +242,8 @@ static PetscErrorCode write_sbatch_command(const allocation *a, const char *job,
   PetscFunctionBegin;
   static const struct {
     const char *option, *format; /* format letters of squeue */
-  } settings[] = {{"--partition", "%P"}, {"--account", "%a"}, {"--qos", "%q"}, {"--time", "%l"}, {"--job-name", "%j"}, {"--constraint", "%f"}};
+  } settings[] = {{"--partition", "%P"}, {"--account", "%a"},  {"--qos", "%q"},
+                  {"--time", "%l"},      {"--job-name", "%j"}, {"--constraint", "%f"}};
   char        command[200];
   text_buffer b = {0}, wrapped = {0};
   PetscCall(append_command_line(&wrapped));

@@ -44,6 +44,7 @@
 /* Counters and times of the run, stored in checkpoints as a group of one row of the field table. A resumed run continues from
  * them. The simulated time is base_time + (step - base_step) dt, so that rounding errors do not accumulate. The base is the
  * start of the run or the last resume that changed time.step. Columns: member, name in a checkpoint, type, unit, help. */
+/* clang-format off */
 #define RUN_STATE_TABLE(X)                                                                       \
   X(step, "step", int64_t, FIELD_I64, "1", "whole steps done")                                   \
   X(base_step, "base_step", int64_t, FIELD_I64, "1", "step at which the current time.step was set") \
@@ -59,6 +60,7 @@
   X(friction_work, "friction_work", double, FIELD_F64, "J", "work done by friction so far") \
   X(friction_work_deficit, "friction_work_deficit", double, FIELD_F64, "J", "further work if friction had been opposite to the slip") \
   X(max_penetration, "max_penetration", double, FIELD_F64, "m", "largest penetration depth so far")
+/* clang-format on */
 
 typedef struct {
 #define X(member, name, type, field_type, unit, help) type *member;
@@ -74,14 +76,14 @@ typedef struct {
 
 /* Open files of the run directory, and the times of the last checkpoint. */
 typedef struct {
-  frames      *frames;
-  const char **frame_fields; /* names of output.fields */
-  history     *history;
-  double       wall_start, last_checkpoint_wall, last_stages_wall;
-  double       checkpoint_seconds; /* [s] duration of the last checkpoint; 0: none yet */
-  int64_t      last_checkpoint_step;
-  double       checkpoint_share; /* share of the wall time since the previous checkpoint that was spent writing the last one */
-  checkpoint_beside *beside;     /* checkpoint being written by a child process, or NULL */
+  frames            *frames;
+  const char       **frame_fields; /* names of output.fields */
+  history           *history;
+  double             wall_start, last_checkpoint_wall, last_stages_wall;
+  double             checkpoint_seconds; /* [s] duration of the last checkpoint; 0: none yet */
+  int64_t            last_checkpoint_step;
+  double             checkpoint_share; /* share of the wall time since the previous checkpoint that was spent writing the last one */
+  checkpoint_beside *beside;           /* checkpoint being written by a child process, or NULL */
 } run_output;
 
 enum { RUN_DATE = 24 };
@@ -108,16 +110,16 @@ struct run {
   run_state       state;
   run_past        past;
   run_stages      past_stages; /* times by stage of the previous starts */
-  run_counters    counters; /* counters since this start or resume */
-  run_limits        limits;
+  run_counters    counters;    /* counters since this start or resume */
+  run_limits      limits;
   bool            is_changed; /* the job differs from that of the previous start */
   int64_t         max_steps;
   int             history_groups; /* of the columns of history.csv */
 };
 
 /* Simulated time now [s]. */
-static double run_state_time(const run_state *s) { return *s->base_time + (double)(*s->step - *s->base_step) * *s->dt; }
-static double run_time(const run *r) { return run_state_time(&r->state); }
+static double    run_state_time(const run_state *s) { return *s->base_time + (double)(*s->step - *s->base_step) * *s->dt; }
+static double    run_time(const run *r) { return run_state_time(&r->state); }
 static sim_clock run_clock(const run *r) { return (sim_clock){*r->state.step, run_time(r), *r->state.dt}; }
 
 static const int64_t one_row = 1;
@@ -128,8 +130,8 @@ static PetscErrorCode run_state_create(run_state *s, field_table *table)
   PetscFunctionBegin;
   field_group *g;
   PetscCall(field_table_add_group(table, "run", FIELD_GROUP_PLAIN, &one_row, s, &g));
-#define X(member, name, type, field_type, unit, help)                \
-  PetscCall(memory_alloc("run state", 1, sizeof(type), &s->member)); \
+#define X(member, name, type, field_type, unit, help)                                                                                      \
+  PetscCall(memory_alloc("run state", 1, sizeof(type), &s->member));                                                                       \
   PetscCall(field_table_add(table, g, name, unit, field_type, 1, &s->member, FIELD_CHECKPOINT, help));
   RUN_STATE_TABLE(X)
 #undef X
@@ -159,7 +161,12 @@ static PetscErrorCode run_read_past(run *r)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (!was) PetscFunctionReturn(PETSC_SUCCESS);
-  r->past = (run_past){.is_finished = was->status == RUN_FINISHED, .step = was->step, .starts = was->starts, .seconds = was->seconds, .user_seconds = was->user_seconds, .peak_resident_memory = was->peak_resident_memory};
+  r->past = (run_past){.is_finished          = was->status == RUN_FINISHED,
+                       .step                 = was->step,
+                       .starts               = was->starts,
+                       .seconds              = was->seconds,
+                       .user_seconds         = was->user_seconds,
+                       .peak_resident_memory = was->peak_resident_memory};
   snprintf(r->past.begun, RUN_DATE, "%s", was->begun);
   document_destroy(&owner);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -185,7 +192,7 @@ static PetscErrorCode collect_measures(const run *r, key_item **items, run_resul
     const measure_statistics *s = measures_statistics(r->measures, i, &v->unit);
     v->n = s->n, v->last = s->last, v->min = s->min, v->max = s->max, v->mean = measure_statistics_mean(s);
     v->time_of_min = s->time_of_min, v->time_of_max = s->time_of_max;
-    (*items)[i]    = (key_item){.name = named->item[i].name, .value = v};
+    (*items)[i] = (key_item){.name = named->item[i].name, .value = v};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -193,7 +200,7 @@ static PetscErrorCode collect_measures(const run *r, key_item **items, run_resul
 /* Replaces result.yaml. `reason`: why the run ended, "" while it is running. */
 static PetscErrorCode run_write_result(const run *r, run_status status, int code, const char *reason)
 {
-  char                host[256] = "", now[RUN_DATE], line[512], program[VERSION_TEXT + 16];
+  char                host[256]                                    = "", now[RUN_DATE], line[512], program[VERSION_TEXT + 16];
   key_item           *items __attribute__((cleanup(memory_free)))  = NULL;
   run_result_measure *values __attribute__((cleanup(memory_free))) = NULL;
 
@@ -205,13 +212,28 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
   PetscCall(collect_measures(r, &items, &values));
   const run_past  *past   = &r->past;
   const run_state *s      = &r->state;
-  const run_result result = {
-    .result = RUN_RESULT_FORMAT, .status = status, .job = r->job->scene.name, .reason = line, .exit_code = code, .program = program,
-    .host = host, .threads = team_threads(), .starts = past->starts + 1, .begun = r->past.begun, .updated = now,
-    .step = *s->step, .retries = *s->retries, .time = run_time(r), .seconds = past->seconds + timer_now() - r->output.wall_start,
-    .user_seconds = past->user_seconds + timer_user_seconds(), .peak_resident_memory = fmax(past->peak_resident_memory, (double)memory_peak_resident()),
-    .newton = *s->newton, .linear = *s->linear, .contacts = *s->contacts, .max_penetration = *s->max_penetration,
-    .measures = {r->job->measure.n, items}};
+  const run_result result = {.result               = RUN_RESULT_FORMAT,
+                             .status               = status,
+                             .job                  = r->job->scene.name,
+                             .reason               = line,
+                             .exit_code            = code,
+                             .program              = program,
+                             .host                 = host,
+                             .threads              = team_threads(),
+                             .starts               = past->starts + 1,
+                             .begun                = r->past.begun,
+                             .updated              = now,
+                             .step                 = *s->step,
+                             .retries              = *s->retries,
+                             .time                 = run_time(r),
+                             .seconds              = past->seconds + timer_now() - r->output.wall_start,
+                             .user_seconds         = past->user_seconds + timer_user_seconds(),
+                             .peak_resident_memory = fmax(past->peak_resident_memory, (double)memory_peak_resident()),
+                             .newton               = *s->newton,
+                             .linear               = *s->linear,
+                             .contacts             = *s->contacts,
+                             .max_penetration      = *s->max_penetration,
+                             .measures             = {r->job->measure.n, items}};
   PetscCall(run_result_write(r->dir, &result));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -250,8 +272,9 @@ static void warn_if_memory_is_short(run *r)
   if (r->limits.memory == 0 || getrusage(RUSAGE_SELF, &u)) return;
   const double peak = 1024.0 * (double)u.ru_maxrss, allocated = (double)r->limits.memory;
   if (peak < 0.9 * allocated) return;
-  log_warn("the peak resident memory is %.3g GB of the allocated %.3g GB; the run is killed if it exceeds them; request more with sbatch --mem",
-           1e-9 * peak, 1e-9 * allocated);
+  log_warn(
+      "the peak resident memory is %.3g GB of the allocated %.3g GB; the run is killed if it exceeds them; request more with sbatch --mem",
+      1e-9 * peak, 1e-9 * allocated);
   r->limits.memory = 0;
 }
 
@@ -261,7 +284,7 @@ static void run_init_limits(run *r)
   allocation a;
   allocation_read(&a);
   const double remaining = allocation_time_left(&a);
-  r->limits                = (run_limits){.end = timer_now() + remaining, .memory = a.memory};
+  r->limits              = (run_limits){.end = timer_now() + remaining, .memory = a.memory};
   if (isfinite(remaining)) log_info("SLURM job %s: %.0f s remaining", a.job, remaining);
   set_time_limits(r);
   warn_if_memory_is_short(r);
@@ -285,7 +308,8 @@ static bool run_must_stop(const run *r, size_t size, char *why)
     snprintf(why, size, "signal %d", number);
     return true;
   }
-  if (remaining > STEPS_IN_RESERVE * r->limits.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent()) return false;
+  if (remaining > STEPS_IN_RESERVE * r->limits.step + expected_checkpoint_seconds(r) + 2.0 * ALLOCATION_SPARE && !stop_is_urgent())
+    return false;
   snprintf(why, size, "only %.0f s of the time limit remain", fmax(0.0, remaining));
   return true;
 }
@@ -347,7 +371,8 @@ static bool use_child_checkpoint(const run *r)
 {
   const int mode = r->job->output->checkpoint_beside;
   if (mode == JOB_CHECKPOINT_CHILD_NEVER) return false;
-  if (mode == JOB_CHECKPOINT_CHILD_AUTO && !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
+  if (mode == JOB_CHECKPOINT_CHILD_AUTO &&
+      !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
     return false;
   return checkpoint_beside_has_room(r->limits.memory);
 }
@@ -427,9 +452,8 @@ static PetscErrorCode run_check_frame_fields(const run *r, diagnostics *d)
     }
     if (is_known) continue;
     const char *nearest = diagnostics_nearest(names->item[i].value, n, known);
-    diagnostics_add(d, names->item[i].node->mark, "output.fields", "unknown frame field \"%s\"%s%s%s",
-                    (const char *)names->item[i].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                    nearest ? "\"?" : "");
+    diagnostics_add(d, names->item[i].node->mark, "output.fields", "unknown frame field \"%s\"%s%s%s", (const char *)names->item[i].value,
+                    nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -480,7 +504,7 @@ static PetscErrorCode run_open_outputs(run *r, int64_t resume_step)
     unlink(path);
   }
   o->wall_start = o->last_checkpoint_wall = o->last_stages_wall = timer_now();
-  o->last_checkpoint_step                 = resume_step;
+  o->last_checkpoint_step                                       = resume_step;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -575,8 +599,9 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
 static void run_failure_text(const run *r, const step_status *verdict, size_t size, char *text)
 {
   snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
-           (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step, (long long)((int64_t)1 << r->job->scene.time->retry->halvings),
-           step_code_text(verdict->code), verdict->body ? " in body " : "", verdict->body ? verdict->body : "");
+           (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step,
+           (long long)((int64_t)1 << r->job->scene.time->retry->halvings), step_code_text(verdict->code), verdict->body ? " in body " : "",
+           verdict->body ? verdict->body : "");
 }
 
 /* Writes failure.txt and a warning: the failed step, the place and possible remedies. */
@@ -606,10 +631,11 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
   snprintf(path, sizeof path, "%s/summary.txt", r->dir);
   FILE *f = open_memstream(&text, &n);
   PetscCheck(f, PETSC_COMM_SELF, PETSC_ERR_MEM, "out of memory while writing summary.txt");
-  fprintf(f, "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries\n"
-          "%-22s %.1f MB peak resident memory of the process, %.1f MB peak of tracked allocations\n\n", version_text(),
-          r->job->scene.name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(), (long long)*r->state.retries,
-          "memory", (double)memory_peak_resident() / 1e6, (double)memory_peak() / 1e6);
+  fprintf(f,
+          "stickslip %s, job %s, %lld steps in %.3f s on %d threads, %lld retries\n"
+          "%-22s %.1f MB peak resident memory of the process, %.1f MB peak of tracked allocations\n\n",
+          version_text(), r->job->scene.name, (long long)n_steps, timer_now() - r->output.wall_start, team_threads(),
+          (long long)*r->state.retries, "memory", (double)memory_peak_resident() / 1e6, (double)memory_peak() / 1e6);
   run_counters_print(&r->counters, r->formulation->ops, f);
   timer_table(f);
   fclose(f);
@@ -667,14 +693,12 @@ static PetscErrorCode advance_one_step(run *r, step_status *verdict, step_report
 static void show_step_progress(const run *r, int64_t first, int64_t last, const step_report *report)
 {
   const int64_t step = *r->state.step;
-  const double  wall = timer_now() - r->output.wall_start,
-               eta   = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
-  log_progress(
-      "t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
-      run_time(r), r->job->scene.time->end, (long long)step, (long long)last, (long long)*r->state.frame,
-      (long long)report->contact.contacts, r->formulation->ops->outer, (long long)report->newton_iterations, r->formulation->ops->inner,
-      (long long)(report->linear_iterations + report->friction_iterations),
-      step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
+  const double  wall = timer_now() - r->output.wall_start, eta = step > first ? wall / (double)(step - first) * (double)(last - step) : 0.0;
+  log_progress("t %.4g/%.4g s  step %lld/%lld  frame %lld  contacts %lld  %s %lld  %s %lld  %.3g s/step  ETA %lld:%02lld:%02lld",
+               run_time(r), r->job->scene.time->end, (long long)step, (long long)last, (long long)*r->state.frame,
+               (long long)report->contact.contacts, r->formulation->ops->outer, (long long)report->newton_iterations,
+               r->formulation->ops->inner, (long long)(report->linear_iterations + report->friction_iterations),
+               step > first ? wall / (double)(step - first) : 0.0, (long long)eta / 3600, (long long)eta / 60 % 60, (long long)eta % 60);
 }
 
 /* Adds the report of a step to the totals of the state, which checkpoints store. */
@@ -683,7 +707,7 @@ static void add_to_state_totals(run *r, step_report *report)
   run_state *s = &r->state;
   *s->newton += report->newton_iterations;
   *s->linear += report->linear_iterations;
-  *s->contacts        = report->contact.contacts;
+  *s->contacts = report->contact.contacts;
   *s->friction_work += report->contact.friction_work_done;
   *s->friction_work_deficit += report->contact.friction_work_deficit;
   run_history_add_friction(*s->friction_work, *s->friction_work_deficit, report);
@@ -697,7 +721,8 @@ static void warn_unconverged(const run *r, const step_report *report)
   log_progress_end();
   log_warn("step %lld at t = %g s accepted although its residual %.3g %s exceeds solver.newton.tolerance %g; "
            "history.csv lists the residuals of all steps, and summary.txt the number of such steps",
-           (long long)*r->state.step, run_time(r), report->residual, penalty_norm_unit(r->job->scene.solver->penalty), r->job->scene.solver->newton->tolerance);
+           (long long)*r->state.step, run_time(r), report->residual, penalty_norm_unit(r->job->scene.solver->penalty),
+           r->job->scene.solver->newton->tolerance);
 }
 
 /* How a run ended; the reason in one line. */
@@ -743,24 +768,24 @@ static PetscErrorCode finish_loop(run *r, int64_t last, const char *why, run_end
 static int64_t run_last_step(const run *r)
 {
   const double  n_left = (r->job->scene.time->end - *r->state.base_time) / r->job->scene.time->step * (1 - 1e-12);
-  const int64_t last = *r->state.base_step + (n_left > 0 ? (int64_t)ceil(n_left) : 0);
+  const int64_t last   = *r->state.base_step + (n_left > 0 ? (int64_t)ceil(n_left) : 0);
   return last > *r->state.step ? last : *r->state.step;
 }
 
 static PetscErrorCode step_until_end(run *r, run_end *end)
 {
   PetscFunctionBegin;
-  const double  dt     = r->job->scene.time->step;
-  const int64_t first  = *r->state.step, last = run_last_step(r);
-  const int64_t stop   = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
-  step_report   report = {0};
+  const double  dt    = r->job->scene.time->step;
+  const int64_t first = *r->state.step, last = run_last_step(r);
+  const int64_t stop     = r->max_steps > 0 && first + r->max_steps < last ? first + r->max_steps : last;
+  step_report   report   = {0};
   char          why[160] = "";
   PetscCall(run_begin_result(r));
   run_init_limits(r);
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
   while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status  verdict = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
     PetscCall(advance_one_step(r, &verdict, &report, &retries));
@@ -817,10 +842,8 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   r->job       = *j;
   *j           = NULL;
   r->max_steps = options->max_steps;
-  if (options->dir)
-    snprintf(r->dir, sizeof r->dir, "%s", options->dir);
-  else
-    snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
+  if (options->dir) snprintf(r->dir, sizeof r->dir, "%s", options->dir);
+  else snprintf(r->dir, sizeof r->dir, "run/%s", r->job->scene.name);
   snprintf(r->checkpoint_dir, sizeof r->checkpoint_dir, "%s/checkpoints", r->dir);
   PetscCall(scene_create(options->comm, &r->job->scene, d, &r->scene));
   if (r->scene) PetscCall(measures_check(r->scene, &r->job->measure, d));
@@ -832,7 +855,7 @@ PetscErrorCode run_build(job **j, const run_options *options, diagnostics *d, ru
   PetscCall(petsc_options_set(r->job->scene.solver->petsc));
   PetscCall(formulation_create(formulations[r->job->formulation], r->scene, &r->formulation));
   r->history_groups = history_groups(r->scene, r->formulation->ops);
-  r->fields = r->scene->fields;
+  r->fields         = r->scene->fields;
   PetscCall(r->formulation->ops->fields(r->formulation, r->fields));
   PetscCall(run_state_create(&r->state, r->fields));
   *r->state.dt = r->job->scene.time->step;
@@ -969,7 +992,8 @@ PetscErrorCode run_resume(const run_options *options, int n_overrides, const cha
              "%s: no such run directory; start the run with `stickslip run`", options->dir);
   PetscCall(find_newest_checkpoint(options->dir, &f));
   PetscCheck(f.newest, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: no checkpoint to resume from; start again with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir, options->dir);
+             "%s: no checkpoint to resume from; start again with `stickslip run JOB.yaml --out %s --force`", f.checkpoint_dir,
+             options->dir);
   PetscCall(job_read_text(f.newest, f.origin.job_text, n_overrides, overrides, d, &j));
   if (j) PetscCall(continue_with_job(&j, &f, options, true, d, out)); /* overrides are intended changes */
   job_destroy(&j);

@@ -14,11 +14,11 @@
 #include "sim/scene/scene.h"
 
 typedef struct {
-  MPI_Comm    comm;    /* of the processes that run the job together */
-  const char *dir;     /* run directory; NULL: run/NAME */
-  bool        force;   /* start from time 0 although the directory contains a run */
+  MPI_Comm    comm;           /* of the processes that run the job together */
+  const char *dir;            /* run directory; NULL: run/NAME */
+  bool        force;          /* start from time 0 although the directory contains a run */
   bool        accept_changes; /* run_continue: accept changes of any job key */
-  int64_t     max_steps; /* stop (as finished) after this number of steps; 0: no limit */
+  int64_t     max_steps;      /* stop (as finished) after this number of steps; 0: no limit */
 } run_options;
 
 typedef struct run run;

@@ -23,8 +23,7 @@ const report_quantity history_quantities[HISTORY_N_QUANTITIES] = {
 const report_quantity *history_find(const char *name)
 {
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i)
-    if (history_quantities[i].group != REPORT_INTERNAL && strcmp(history_quantities[i].name, name) == 0)
-      return &history_quantities[i];
+    if (history_quantities[i].group != REPORT_INTERNAL && strcmp(history_quantities[i].name, name) == 0) return &history_quantities[i];
   return NULL;
 }
 
@@ -41,9 +40,8 @@ int history_groups(const scene *s, const formulation_ops *ops)
  * The weight makes the angle independent of units. Friction that does 1e-12 of its work in the wrong direction gives 2e-6. */
 void run_history_add_friction(double done, double deficit, step_report *report)
 {
-  report->friction_work = done;
-  report->friction_angle_rms =
-      deficit > 0.0 ? 2.0 * asin(fmin(1.0, sqrt(deficit / (2.0 * fmax(done + deficit, 0.5 * deficit))))) : 0.0;
+  report->friction_work      = done;
+  report->friction_angle_rms = deficit > 0.0 ? 2.0 * asin(fmin(1.0, sqrt(deficit / (2.0 * fmax(done + deficit, 0.5 * deficit))))) : 0.0;
 }
 
 PetscErrorCode run_history_add_plasticity(const scene *s, step_report *report)
@@ -61,8 +59,8 @@ typedef struct {
   body_totals sum;
 } history_row_data;
 
-PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
-                              double seconds, double values[HISTORY_N_QUANTITIES])
+PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries, double seconds,
+                              double values[HISTORY_N_QUANTITIES])
 {
   PetscFunctionBegin;
   history_row_data        row = {.step = (double)step, .time = t, .dt = dt, .retries = (double)retries, .seconds = seconds};
@@ -72,7 +70,7 @@ PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt,
   RUN_COLUMN_TABLE(X)
   RUN_LAST_COLUMN_TABLE(X)
 #undef X
-      step_report_values(report, values + HISTORY_contacts);
+  step_report_values(report, values + HISTORY_contacts);
   values[HISTORY_yield_overshoot] = fmax(report->yield_overshoot, row.sum.overshoot);
   values[HISTORY_step_rotation]   = fmax(report->step_rotation, row.sum.turn);
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i)
@@ -159,18 +157,15 @@ void run_counters_print(const run_counters *t, const formulation_ops *ops, FILE 
 {
   if (t->n_steps == 0) return;
   const double n = (double)t->n_steps, user = timer_user_seconds() - t->user_seconds;
-  fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps,
-          (long long)t->n_retries);
+  fprintf(out, "%-22s %.6g s in %lld steps, %lld retries\n", "simulated", t->seconds, (long long)t->n_steps, (long long)t->n_retries);
   fprintf(out, "%-22s %.3f s, %.4g s per 1/24 s of simulated time\n", "user CPU time", user, user / (24.0 * t->seconds));
   char name[40];
   snprintf(name, sizeof name, "%s iterations", ops->outer);
   fprintf(out, "%-22s %.3f per step, maximum %lld\n", name, (double)t->all.newton_iterations / n, (long long)t->most_newton);
   snprintf(name, sizeof name, "%s iterations", ops->inner);
   if (ops->report & REPORT_FRICTION_SOLVER)
-    fprintf(out, "%-22s %.2f per step with contacts\n", name,
-            (double)t->all.friction_iterations / fmax(1.0, (double)t->contact_steps));
-  else
-    fprintf(out, "%-22s %.2f per step\n", name, (double)t->all.linear_iterations / n);
+    fprintf(out, "%-22s %.2f per step with contacts\n", name, (double)t->all.friction_iterations / fmax(1.0, (double)t->contact_steps));
+  else fprintf(out, "%-22s %.2f per step\n", name, (double)t->all.linear_iterations / n);
   if (t->n_unconverged > 0)
     fprintf(out, "%-22s %lld steps accepted with a residual above solver.newton.tolerance, at most %.3g\n", "not converged",
             (long long)t->n_unconverged, t->max_residual);

@@ -10,6 +10,7 @@
 #include "sim/step/formulation.h"
 
 /* Name, unit, rule and group as in step_report.h; value in terms of the row `r`; help. Before and after those of the step. */
+/* clang-format off */
 #define RUN_COLUMN_TABLE(X)                                                                                                        \
   X(step, "1", LAST, RUN, r->step, "number of the step, from 1")                                                                   \
   X(time, "s", LAST, RUN, r->time, "simulated time at the end of the step")                                                        \
@@ -26,6 +27,7 @@
 #define RUN_LAST_COLUMN_TABLE(X)                                                                                                   \
   X(retries, "1", SUM, RUN, r->retries, "failed attempts, each repeated with half the step length")                                \
   X(seconds, "s", SUM, RUN, r->seconds, "wall time of the step")
+/* clang-format on */
 
 enum {
 #define X(name, unit, rule, group, value, help) HISTORY_##name,
@@ -48,8 +50,8 @@ int history_groups(const scene *s, const formulation_ops *ops);
  * last one, if these columns are needed. */
 PetscErrorCode run_history_add_plasticity(const scene *s, step_report *report);
 /* Values of all quantities after the step that ended at time t, from the scene (energies, momenta) and its report. */
-PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries,
-                              double seconds, double values[HISTORY_N_QUANTITIES]);
+PetscErrorCode history_values(const scene *s, int64_t step, double t, double dt, const step_report *report, int64_t retries, double seconds,
+                              double values[HISTORY_N_QUANTITIES]);
 /* Open history.csv with the columns of these groups; see history_open. */
 PetscErrorCode run_history_open(const char *path, int groups, int64_t resume_step, history **out);
 /* Append the columns of these groups of `values`. */

@@ -17,50 +17,52 @@
 
 const char *const run_status_names[] = {
 #define X(name, text) [name] = text,
-  RUN_STATUS_TABLE(X)
+    RUN_STATUS_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 
 #define OF(member) .name = #member, .offset = offsetof(run_result, member)
 #define OF_MEASURE(member) .name = #member, .offset = offsetof(run_result_measure, member)
 static const key_spec measure_keys[] = {
-  {OF_MEASURE(unit), .type = KEY_STRING, .fallback = "\"\"", .help = "unit of the values below; 1: dimensionless"},
-  {OF_MEASURE(n), .type = KEY_INT, .fallback = "0", .min = 0, .max = INFINITY, .help = "number of finite records"},
-  {OF_MEASURE(last), .type = KEY_REAL, .is_optional = true, .help = "value of the last record; absent if it was not finite"},
-  {OF_MEASURE(min), .type = KEY_REAL, .is_optional = true, .help = "smallest value"},
-  {OF_MEASURE(max), .type = KEY_REAL, .is_optional = true, .help = "largest value"},
-  {OF_MEASURE(mean), .type = KEY_REAL, .is_optional = true, .help = "mean of the finite records"},
-  {OF_MEASURE(time_of_min), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the smallest was first reached"},
-  {OF_MEASURE(time_of_max), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the largest was first reached"},
-  {.name = NULL}};
-static const key_table measure_result_table = {
-  .name = "result.measures", .help = "Statistics of one measure over the whole run.", .size = sizeof(run_result_measure), .keys = measure_keys};
-static const key_spec result_keys[] = {
-  {OF(result), .type = KEY_INT, .min = 1, .max = RUN_RESULT_FORMAT, .help = "format of this file"},
-  {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: started and not ended, or killed"},
-  {OF(job), .type = KEY_STRING, .help = "name of the job"},
-  {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why the run ended"},
-  {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "exit code of the program; -1 while it is running"},
-  {OF(program), .type = KEY_STRING, .help = "version and source revision"},
-  {OF(host), .type = KEY_STRING, .help = "host of the last start"},
-  {OF(threads), .type = KEY_INT, .help = "threads of the last start"},
-  {OF(starts), .type = KEY_INT, .min = 1, .max = INFINITY, .help = "1 + number of resumes"},
-  {OF(begun), .type = KEY_STRING, .help = "date of the first start, UTC"},
-  {OF(updated), .type = KEY_STRING, .help = "date when this file was written, UTC"},
-  {OF(step), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "completed time steps"},
-  {OF(retries), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "repeated attempts of steps"},
-  {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated time"},
-  {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "wall time of all starts"},
-  {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time of all starts"},
-  {OF(peak_resident_memory), .type = KEY_REAL, .unit = "byte", .help = "largest resident memory of all starts"},
-  {OF(newton), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "Newton iterations"},
-  {OF(linear), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "iterations of the linear solver"},
-  {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active contacts after the last step"},
-  {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "largest penetration depth of all steps"},
-  {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "results of the measures of the job"},
-  {.name = NULL}};
+    {OF_MEASURE(unit), .type = KEY_STRING, .fallback = "\"\"", .help = "unit of the values below; 1: dimensionless"},
+    {OF_MEASURE(n), .type = KEY_INT, .fallback = "0", .min = 0, .max = INFINITY, .help = "number of finite records"},
+    {OF_MEASURE(last), .type = KEY_REAL, .is_optional = true, .help = "value of the last record; absent if it was not finite"},
+    {OF_MEASURE(min), .type = KEY_REAL, .is_optional = true, .help = "smallest value"},
+    {OF_MEASURE(max), .type = KEY_REAL, .is_optional = true, .help = "largest value"},
+    {OF_MEASURE(mean), .type = KEY_REAL, .is_optional = true, .help = "mean of the finite records"},
+    {OF_MEASURE(time_of_min), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the smallest was first reached"},
+    {OF_MEASURE(time_of_max), .type = KEY_REAL, .unit = "s", .is_optional = true, .help = "when the largest was first reached"},
+    {.name = NULL}};
+static const key_table measure_result_table = {.name = "result.measures",
+                                               .help = "Statistics of one measure over the whole run.",
+                                               .size = sizeof(run_result_measure),
+                                               .keys = measure_keys};
+static const key_spec  result_keys[]        = {
+            {OF(result), .type = KEY_INT, .min = 1, .max = RUN_RESULT_FORMAT, .help = "format of this file"},
+            {OF(status), .type = KEY_ENUM, .choices = run_status_names, .help = "running: started and not ended, or killed"},
+            {OF(job), .type = KEY_STRING, .help = "name of the job"},
+            {OF(reason), .type = KEY_STRING, .fallback = "\"\"", .help = "why the run ended"},
+            {OF(exit_code), .type = KEY_INT, .min = -1, .max = 255, .help = "exit code of the program; -1 while it is running"},
+            {OF(program), .type = KEY_STRING, .help = "version and source revision"},
+            {OF(host), .type = KEY_STRING, .help = "host of the last start"},
+            {OF(threads), .type = KEY_INT, .help = "threads of the last start"},
+            {OF(starts), .type = KEY_INT, .min = 1, .max = INFINITY, .help = "1 + number of resumes"},
+            {OF(begun), .type = KEY_STRING, .help = "date of the first start, UTC"},
+            {OF(updated), .type = KEY_STRING, .help = "date when this file was written, UTC"},
+            {OF(step), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "completed time steps"},
+            {OF(retries), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "repeated attempts of steps"},
+            {OF(time), .type = KEY_REAL, .unit = "s", .help = "simulated time"},
+            {OF(seconds), .type = KEY_REAL, .unit = "s", .help = "wall time of all starts"},
+            {OF(user_seconds), .type = KEY_REAL, .unit = "s", .help = "CPU time of all starts"},
+            {OF(peak_resident_memory), .type = KEY_REAL, .unit = "byte", .help = "largest resident memory of all starts"},
+            {OF(newton), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "Newton iterations"},
+            {OF(linear), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "iterations of the linear solver"},
+            {OF(contacts), .type = KEY_INT, .min = 0, .max = INFINITY, .help = "active contacts after the last step"},
+            {OF(max_penetration), .type = KEY_REAL, .unit = "m", .help = "largest penetration depth of all steps"},
+            {OF(measures), .type = KEY_NAMED, .table = &measure_result_table, .is_optional = true, .help = "results of the measures of the job"},
+            {.name = NULL}};
 const key_table run_result_table = {
-  .name = "result", .help = "The outcome of a run: DIR/result.yaml.", .size = sizeof(run_result), .keys = result_keys};
+    .name = "result", .help = "The outcome of a run: DIR/result.yaml.", .size = sizeof(run_result), .keys = result_keys};
 
 static void get_result_path(const char *dir, size_t size, char *path) { snprintf(path, size, "%s/result.yaml", dir); }
 
@@ -115,7 +117,8 @@ PetscErrorCode run_result_write(const char *dir, const run_result *r)
 }
 
 /* `problem`: error message, or "". */
-static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, document *doc, const run_result **out, size_t size, char *problem)
+static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, document *doc, const run_result **out, size_t size,
+                                  char *problem)
 {
   char         line[SEAL_LINE + 1];
   const void  *read = NULL;
@@ -166,33 +169,37 @@ const run_result_measure *run_result_find(const run_result *r, const char *measu
 /* --- all files ------------------------------------------------------------------------------------------------------ */
 
 const run_file run_files[] = {
-  {"job.yaml", "the job with all defaults written out", "at the start"},
-  {"checkpoints/", "the state in HDF5 with checksums; `resume` uses the newest valid one", "at intervals of output.checkpoint and output.checkpoint_wall, and at the end"},
-  {"frames.xmf", "index of the frames for ParaView: open this file", "with each frame"},
-  {"frames/", "one HDF5 file per frame: geometry and fields", "at intervals of time.frame, at the start and at the end"},
-  {"history.csv", "one row per step: energies, momenta, contacts, iterations", "after each step, or each output.history_every steps"},
-  {"measure/NAME.csv", "one table per entry of measure: in the job", "after each step, or at intervals of the measure"},
-  {"fclib/", "contact problems of formulation exact for `stickslip friction`", "each output.fclib steps"},
-  {"result.yaml", "for programs: status, totals and statistics of the measures", "at the start, with each checkpoint and at the end"},
-  {"summary.txt", "iterations, contacts, totals of the columns of history.csv, time by stage; of the last start", "at the end"},
-  {"stages.csv", "time of each stage, of all starts", "with checkpoints and at the end"},
-  {"machine.yaml", "program, libraries and machine", "at the start"},
-  {"report.html", "all results on one page, for a browser", "at the end if gnuplot is installed, or by `report`"},
-  {"still.png", "picture of the last frame", "at the end, or by `render`"},
-  {"animation.png", "all frames", "by `render --animation`"},
-  {"failure.txt", "the failed step, the reason, and possible remedies", "after a step failed at the smallest allowed size"},
-  {"log.txt", "output of the program", "by sweeps, for each case"},
-  {NULL, NULL, NULL}};
+    {"job.yaml", "the job with all defaults written out", "at the start"},
+    {"checkpoints/", "the state in HDF5 with checksums; `resume` uses the newest valid one",
+     "at intervals of output.checkpoint and output.checkpoint_wall, and at the end"},
+    {"frames.xmf", "index of the frames for ParaView: open this file", "with each frame"},
+    {"frames/", "one HDF5 file per frame: geometry and fields", "at intervals of time.frame, at the start and at the end"},
+    {"history.csv", "one row per step: energies, momenta, contacts, iterations", "after each step, or each output.history_every steps"},
+    {"measure/NAME.csv", "one table per entry of measure: in the job", "after each step, or at intervals of the measure"},
+    {"fclib/", "contact problems of formulation exact for `stickslip friction`", "each output.fclib steps"},
+    {"result.yaml", "for programs: status, totals and statistics of the measures", "at the start, with each checkpoint and at the end"},
+    {"summary.txt", "iterations, contacts, totals of the columns of history.csv, time by stage; of the last start", "at the end"},
+    {"stages.csv", "time of each stage, of all starts", "with checkpoints and at the end"},
+    {"machine.yaml", "program, libraries and machine", "at the start"},
+    {"report.html", "all results on one page, for a browser", "at the end if gnuplot is installed, or by `report`"},
+    {"still.png", "picture of the last frame", "at the end, or by `render`"},
+    {"animation.png", "all frames", "by `render --animation`"},
+    {"failure.txt", "the failed step, the reason, and possible remedies", "after a step failed at the smallest allowed size"},
+    {"log.txt", "output of the program", "by sweeps, for each case"},
+    {NULL, NULL, NULL}};
 
 /* --- machine.yaml ------------------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 #define TEXT(key, about) {.name = #key, .type = KEY_STRING, .offset = offsetof(run_machine, key), .fallback = "\"\"", .help = about}
 static const key_spec machine_keys[] = {
   TEXT(built, "compiler, PETSc and MPI"), TEXT(libraries, "versions of the file libraries"), TEXT(system, "operating system"), TEXT(processor, "model of the processor"),
   {.name = "processors", .type = KEY_INT, .offset = offsetof(run_machine, processors), .fallback = "0", .max = INFINITY, .help = "number of CPUs available to the run"},
   {.name = "memory", .type = KEY_REAL, .offset = offsetof(run_machine, memory), .fallback = "0", .max = INFINITY, .help = "memory of the machine in bytes"},
   {.name = NULL}};
-const key_table run_machine_table = {.name = "machine", .help = "Program, libraries and machine of a run.", .size = sizeof(run_machine), .keys = machine_keys};
+/* clang-format on */
+const key_table run_machine_table = {
+    .name = "machine", .help = "Program, libraries and machine of a run.", .size = sizeof(run_machine), .keys = machine_keys};
 
 PetscErrorCode run_machine_write(const char *dir)
 {

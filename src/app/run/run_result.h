@@ -13,7 +13,7 @@
 
 /* Timer stages of the run's output (core/timer.h), after those of the step. */
 #define TIMER_CHECKPOINT timer_register("checkpoint", 200)
-#define TIMER_FRAME      timer_register("frames and history", 210)
+#define TIMER_FRAME timer_register("frames and history", 210)
 
 enum { RUN_RESULT_FORMAT = 1 };
 
@@ -38,8 +38,8 @@ extern const char *const run_status_names[]; /* NULL-terminated */
 /* Statistics of one measure over the whole run including resumes. NaN if nothing was recorded. */
 typedef struct {
   const char *unit;
-  int64_t     n;                        /* number of finite records; min, max and mean refer to these */
-  double      last;                     /* NaN if the last record was not finite */
+  int64_t     n;    /* number of finite records; min, max and mean refer to these */
+  double      last; /* NaN if the last record was not finite */
   double      min, max, mean;
   double      time_of_min, time_of_max; /* [s], when the value was first reached */
 } run_result_measure;
@@ -55,14 +55,14 @@ typedef struct {
   int64_t     threads, starts; /* starts: 1 + number of resumes */
   const char *begun, *updated; /* "2026-01-31T23:59:59Z": first start, this writing */
   int64_t     step, retries;
-  double      time;            /* [s] simulated */
-  double      seconds;         /* [s] wall time of all starts; of killed starts, up to their last checkpoint */
-  double      user_seconds;    /* [s] CPU time of all starts, likewise */
-  double      peak_resident_memory;     /* [byte] largest resident memory of all starts */
-  int64_t     newton, linear;  /* iterations up to `step`; steps repeated after a resume count once */
-  int64_t     contacts;        /* after the last step */
-  double      max_penetration; /* [m] maximum over all steps */
-  key_list    measures;        /* name -> run_result_measure */
+  double      time;                 /* [s] simulated */
+  double      seconds;              /* [s] wall time of all starts; of killed starts, up to their last checkpoint */
+  double      user_seconds;         /* [s] CPU time of all starts, likewise */
+  double      peak_resident_memory; /* [byte] largest resident memory of all starts */
+  int64_t     newton, linear;       /* iterations up to `step`; steps repeated after a resume count once */
+  int64_t     contacts;             /* after the last step */
+  double      max_penetration;      /* [m] maximum over all steps */
+  key_list    measures;             /* name -> run_result_measure */
 } run_result;
 
 extern const key_table run_result_table, run_machine_table;
@@ -81,7 +81,7 @@ typedef struct {
   const char *libraries;          /* library_versions() */
   const char *system, *processor; /* see core/machine.h */
   int64_t     processors;
-  double      memory;             /* [byte] */
+  double      memory; /* [byte] */
 } run_machine;
 
 /* Writes the file with the data of this process; called at the start of a run. */

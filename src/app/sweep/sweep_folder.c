@@ -55,7 +55,10 @@ static bool has_column(const sweep_plan *plan, int i_setting)
   return find_name(plan->n_parameters, plan->parameter, plan->setting[i_setting]) < 0;
 }
 
-static const char *setting_value(const sweep_plan *plan, const sweep_case *c, int i) { return c->overrides[i] + strlen(plan->setting[i]) + 1; }
+static const char *setting_value(const sweep_plan *plan, const sweep_case *c, int i)
+{
+  return c->overrides[i] + strlen(plan->setting[i]) + 1;
+}
 
 /* The table cases.csv. */
 
@@ -110,7 +113,8 @@ static PetscErrorCode read_cases(const char *dir, cases_file *f)
   memset(f, 0, sizeof *f);
   PetscCall(read_file(dir, "cases.csv", &path, &text));
   PetscCall(csv_read(path, text, &f->table));
-  bool is_good = f->table.n_rows > 0 && f->table.n_columns > COLUMN_PARAMETER && f->table.n_columns <= 2 * SWEEP_MAX_NAMES + 2 && !strcmp(get_cell(f, 0, 0), "number") && !strcmp(get_cell(f, 0, 1), "id");
+  bool is_good = f->table.n_rows > 0 && f->table.n_columns > COLUMN_PARAMETER && f->table.n_columns <= 2 * SWEEP_MAX_NAMES + 2 &&
+                 !strcmp(get_cell(f, 0, 0), "number") && !strcmp(get_cell(f, 0, 1), "id");
   for (int64_t i = 1; i < f->table.n_rows && is_good; ++i) {
     char number[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)i);
@@ -118,7 +122,8 @@ static PetscErrorCode read_cases(const char *dir, cases_file *f)
     if (!is_good) break;
   }
   if (!is_good) csv_clear(&f->table);
-  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: not a valid table of cases: expected the columns number and id, and rows numbered from 1", path);
+  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s: not a valid table of cases: expected the columns number and id, and rows numbered from 1", path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +131,7 @@ static PetscErrorCode append_row(text_buffer *b, const sweep_plan *plan, const c
 {
   char        text[32];
   const char *of[2 * SWEEP_MAX_NAMES + 2] = {0};
-  const int   n_columns = f->n_columns;
+  const int   n_columns                   = f->n_columns;
 
   PetscFunctionBegin;
   (void)snprintf(text, sizeof text, "%lld", (long long)number);
@@ -164,14 +169,16 @@ static PetscErrorCode add_difference(const key_difference *k, void *context)
 }
 
 /* Compares two jobs given by name and text. Defaults are written out first, so that an explicit default is not a difference. */
-static PetscErrorCode compare_jobs(const char *const name[2], const char *const text[2], document *doc, diagnostics *quiet, base_differences *to)
+static PetscErrorCode compare_jobs(const char *const name[2], const char *const text[2], document *doc, diagnostics *quiet,
+                                   base_differences *to)
 {
   document_node *root[2], *whole[2];
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; ++i) {
     PetscCall(yaml_read_text_into(name[i], text[i], strlen(text[i]), doc, quiet, &root[i]));
-    PetscCheck(root[i] && root[i]->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: not a valid job; restore the original file", name[i]);
+    PetscCheck(root[i] && root[i]->kind == DOCUMENT_MAPPING, PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+               "%s: not a valid job; restore the original file", name[i]);
     PetscCall(key_table_resolve(&job_table, doc, root[i], &whole[i]));
   }
   PetscCall(key_table_compare(&job_table, whole[0], whole[1], add_difference, to));
@@ -180,7 +187,7 @@ static PetscErrorCode compare_jobs(const char *const name[2], const char *const 
 
 static PetscErrorCode compare_base(const char *dir, const sweep_plan *plan, diagnostics *d)
 {
-  char *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+  char            *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
   base_differences to = {dir, d};
   document        *doc;
   diagnostics     *quiet;
@@ -190,7 +197,8 @@ static PetscErrorCode compare_base(const char *dir, const sweep_plan *plan, diag
   if (!strcmp(text, plan->base_text)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(diagnostics_create(&quiet));
   PetscCall(document_create(&doc));
-  const PetscErrorCode code = compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to);
+  const PetscErrorCode code =
+      compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to);
   document_destroy(&doc);
   diagnostics_destroy(&quiet);
   PetscCall(code);
@@ -232,7 +240,8 @@ static void compare_case(const cases_file *f, int64_t row, const char *dir, cons
     const char *is     = k < 0 ? c->value[i] : setting_value(plan, c, k);
     if (column < 0 || !strcmp(get_cell(f, row, column), is)) continue;
     diagnostics_add(d, (document_mark){0}, dir, "case %lld (%s) differs: %s: %.80s -> %.80s", (long long)row,
-                    sweep_case_text(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], get_cell(f, row, column), is);
+                    sweep_case_text(plan, c, sizeof words, words), k < 0 ? plan->parameter[i] : plan->setting[k], get_cell(f, row, column),
+                    is);
   }
 }
 
@@ -269,7 +278,8 @@ static PetscErrorCode compare_folder(const char *dir, const sweep_plan *plan, di
     else ++u->n_new;
   }
   if (diagnostics_count(d) > before)
-    diagnostics_add(d, (document_mark){0}, dir, "the folder would contain results of two different sweeps; choose another --out, or undo the change");
+    diagnostics_add(d, (document_mark){0}, dir,
+                    "the folder would contain results of two different sweeps; choose another --out, or undo the change");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,7 +296,8 @@ static PetscErrorCode write_rows(const sweep_plan *plan, update *u)
   }
   if (!f->table.n_rows) PetscCall(append_row(&u->rows, plan, f, 0, NULL));
   for (int64_t i = 0; i < plan->n_cases; ++i)
-    if (!f->table.n_rows || !u->index.row[id_slot(&u->index, f, plan->cases[i].id)]) PetscCall(append_row(&u->rows, plan, f, next++, &plan->cases[i]));
+    if (!f->table.n_rows || !u->index.row[id_slot(&u->index, f, plan->cases[i].id)])
+      PetscCall(append_row(&u->rows, plan, f, next++, &plan->cases[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,7 +405,8 @@ static PetscErrorCode read_case_row(const cases_file *f, int64_t row, sweep_plan
 static PetscErrorCode read_rows(const char *dir, sweep_plan *plan, cases_file *f)
 {
   PetscFunctionBegin;
-  PetscCheck(match_columns(f, dir, plan, NULL), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: cases.csv and sweep.yaml do not match; restore the file that was changed", dir);
+  PetscCheck(match_columns(f, dir, plan, NULL), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
+             "%s: cases.csv and sweep.yaml do not match; restore the file that was changed", dir);
   plan->n_cases = f->table.n_rows - 1;
   PetscCall(document_alloc(plan->owner, (size_t)(plan->n_cases + 1) * sizeof *plan->cases, &plan->cases));
   for (int64_t i = 0; i < plan->n_cases; ++i) PetscCall(read_case_row(f, i + 1, plan, &plan->cases[i]));
@@ -403,7 +415,7 @@ static PetscErrorCode read_rows(const char *dir, sweep_plan *plan, cases_file *f
 
 static PetscErrorCode read_names(const char *dir, const char *path, sweep_plan **out)
 {
-  char *base __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+  char        *base __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
   diagnostics *d;
 
   PetscFunctionBegin;
@@ -429,7 +441,8 @@ PetscErrorCode sweep_folder_read(const char *dir, sweep_plan **out)
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(file_format(&path, "%s/sweep.yaml", dir));
-  PetscCheck(sweep_folder_exists(dir) && !access(path, R_OK), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s is not a sweep folder: cases.csv or sweep.yaml is missing", dir);
+  PetscCheck(sweep_folder_exists(dir) && !access(path, R_OK), PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN,
+             "%s is not a sweep folder: cases.csv or sweep.yaml is missing", dir);
   PetscCall(read_cases(dir, &f));
   PetscErrorCode code = read_names(dir, path, out);
   if (!code) code = read_rows(dir, *out, &f);
@@ -466,8 +479,8 @@ PetscErrorCode sweep_folder_state(const char *dir, int64_t number, case_state *s
   sweep_folder_case(dir, number, sizeof path, path);
   if (stat(path, &about)) PetscFunctionReturn(PETSC_SUCCESS);
   /* Check the lock first: a run that ends now has written its result by the time it is read. */
-  const bool is_held = run_lock_is_held(path);
-  PetscErrorCode code = run_result_read(path, &owner, &r);
+  const bool     is_held = run_lock_is_held(path);
+  PetscErrorCode code    = run_result_read(path, &owner, &r);
   if (code == PETSC_ERR_FILE_READ) { /* damaged result: the case can be continued from its checkpoints */
     *state = is_held ? CASE_RUNNING : CASE_STOPPED;
     (void)snprintf(why, size, "%s", error_message());
@@ -500,7 +513,7 @@ void sweep_folder_last_message(const char *dir, int64_t number, size_t size, cha
 {
   char folder[4300], path[4320], tail[8192], *rest = tail;
   bool is_ours = false;
-  words[0] = 0;
+  words[0]     = 0;
   sweep_folder_case(dir, number, sizeof folder, folder);
   snprintf(path, sizeof path, "%s/log.txt", folder);
   FILE *in = fopen(path, "re");

@@ -2,6 +2,7 @@
 #include "app/sweep/sweep_keys.h"
 #include <math.h>
 
+/* clang-format off */
 #define KEYS_END {.name = NULL}
 
 static const key_spec range_keys[] = {
@@ -103,5 +104,8 @@ static const key_spec sweep_keys[] = {
   {.name = "repeat", .type = KEY_TABLE, .offset = offsetof(sweep_file, repeat), .is_optional = true, .table = &repeat_table, .help = "repetitions of each case"},
   {.name = "resources", .type = KEY_TABLE, .offset = offsetof(sweep_file, resources), .fallback = "{}", .table = &resource_table, .help = "resources of a case"},
   KEYS_END};
-const key_table sweep_file_table = {.name = "sweep", .help = "A sweep file varies the parameters of a job; each combination of values is a case.",
-                                    .size = sizeof(sweep_file), .keys = sweep_keys};
+/* clang-format on */
+const key_table sweep_file_table = {.name = "sweep",
+                                    .help = "A sweep file varies the parameters of a job; each combination of values is a case.",
+                                    .size = sizeof(sweep_file),
+                                    .keys = sweep_keys};

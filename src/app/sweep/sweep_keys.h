@@ -43,11 +43,11 @@ typedef struct {
 
 /* Resources of a case, for local runs and for SLURM. NULL or 0: not given. */
 typedef struct {
-  int64_t     cores;          /* threads per case */
-  int64_t     concurrent;     /* number of simultaneous cases */
+  int64_t     cores;      /* threads per case */
+  int64_t     concurrent; /* number of simultaneous cases */
   int64_t     cases_per_task;
   const char *memory, *time, *partition, *account; /* in the format of sbatch */
-  int64_t     retries;        /* automatic restarts of a case that was killed or reached its time limit; 0: only by `sweep retry` */
+  int64_t     retries; /* automatic restarts of a case that was killed or reached its time limit; 0: only by `sweep retry` */
 } sweep_resources;
 
 typedef struct {

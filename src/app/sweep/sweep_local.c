@@ -62,7 +62,7 @@ int sweep_cores_find(sweep_cpu *cpus)
   for (int i = 0; i < CPU_SETSIZE && n < SWEEP_CORES_MAX; ++i) {
     if (!CPU_ISSET(i, &set)) continue;
     sweep_cpu *c = &cpus[n];
-    *c = (sweep_cpu){i, topology_number(i, "physical_package_id", 0), topology_number(i, "core_id", i), 0};
+    *c           = (sweep_cpu){i, topology_number(i, "physical_package_id", 0), topology_number(i, "core_id", i), 0};
     for (int k = 0; k < n; ++k) c->thread += cpus[k].package == c->package && cpus[k].core == c->core;
     ++n;
   }
@@ -96,13 +96,13 @@ bool sweep_cores_split(int n, sweep_cpu *cpus, int n_slots, int per_slot)
 /* --- a case as a process ------------------------------------------------------------------------------------------ */
 
 typedef struct {
-  const char *dir;       /* sweep folder */
-  int         threads;   /* OpenMP threads */
-  int         n_cpus;    /* number of CPUs to bind the case to; 0: not bound */
-  int         cpu[64];   /* [n_cpus]; cases with more threads are not bound */
-  bool        has_picture;
-  case_executor *execute; /* executes a forked case */
-  bool        is_fresh;  /* start a new process; false: fork this process, in which MPI and PETSc are initialised */
+  const char    *dir;     /* sweep folder */
+  int            threads; /* OpenMP threads */
+  int            n_cpus;  /* number of CPUs to bind the case to; 0: not bound */
+  int            cpu[64]; /* [n_cpus]; cases with more threads are not bound */
+  bool           has_picture;
+  case_executor *execute;  /* executes a forked case */
+  bool           is_fresh; /* start a new process; false: fork this process, in which MPI and PETSc are initialised */
 } sweep_case_options;
 
 /* A running case. An flock on its log.txt prevents two sweeps from running the same case. Both this process and the case hold
@@ -149,7 +149,8 @@ static void log_command_line(int fd, const case_words *w)
   strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &t));
   dprintf(fd, "%s %s:", stamp, version_text());
   for (int i = 0; i < w->n; ++i) {
-    const bool is_plain = strspn(w->word[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,") == strlen(w->word[i]);
+    const bool is_plain =
+        strspn(w->word[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,") == strlen(w->word[i]);
     dprintf(fd, is_plain ? " %s" : " '%s'", w->word[i]);
   }
   dprintf(fd, "\n");
@@ -213,7 +214,7 @@ static void execute_child(const case_words *w, const sweep_case_options *o, int 
   reset_signal_handlers();
   if (o->is_fresh) {
     char          path[4096]; /* resolved path; otherwise process lists show "exe" */
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    const ssize_t n     = readlink("/proc/self/exe", path, sizeof path - 1);
     path[n > 0 ? n : 0] = 0;
     execv(path, w->word);
     dprintf(STDERR_FILENO, "stickslip: cannot start a new process: %s\n", strerror(errno));
@@ -246,9 +247,9 @@ static PetscErrorCode open_case_log(const char *dir, int64_t number, int *fd)
 
 static PetscErrorCode fork_case(const sweep_plan *plan, const sweep_case *c, const sweep_case_options *o, int log, pid_t *pid)
 {
-  char       why[256];
-  case_state state;
-  sigset_t   all, before;
+  char              why[256];
+  case_state        state;
+  sigset_t          all, before;
   static case_words words;
 
   PetscFunctionBegin;
@@ -296,12 +297,12 @@ static case_state evaluate_exit(const char *dir, int64_t number, int status, int
 {
   if (WIFSIGNALED(status)) {
     const int s = WTERMSIG(status);
-    *code  = 128 + s;
+    *code       = 128 + s;
     snprintf(why, size, "killed by signal %d (%s)%s", s, strsignal(s), s == SIGKILL ? ": by a user, or out of memory" : "");
     return s == SIGKILL || s == SIGTERM || s == SIGINT || s == SIGUSR1 || s == SIGUSR2 || s == SIGHUP ? CASE_STOPPED : CASE_FAILED;
   }
-  *code = WEXITSTATUS(status);
-  why[0]     = 0;
+  *code  = WEXITSTATUS(status);
+  why[0] = 0;
   if (*code == SS_EXIT_OK) return CASE_FINISHED;
   if (*code == SS_EXIT_REQUEUE) return CASE_STOPPED;
   char words[512];
@@ -327,8 +328,8 @@ static run_result empty_result(const sweep_plan *plan, const char *now)
 static PetscErrorCode record_case_end(const sweep_plan *plan, const char *folder, case_state state, int code, size_t size, char *why)
 {
   char              now[32];
-  const run_result *was = NULL;
-  document *owner __attribute__((cleanup(document_destroy))) = NULL;
+  const run_result *was                                              = NULL;
+  document         *owner __attribute__((cleanup(document_destroy))) = NULL;
 
   PetscFunctionBegin;
   if (run_result_read(folder, &owner, &was)) { /* damaged: will be replaced */
@@ -352,7 +353,7 @@ static PetscErrorCode record_case_end(const sweep_plan *plan, const char *folder
 /* Called when the process of a case has ended with `wait_status`. Records in result.yaml what the case could not record itself
  * (crash, kill, early error). `why`: one line for users, or "". */
 static PetscErrorCode sweep_case_end(const sweep_plan *plan, const sweep_case *c, const char *dir, int wait_status, sweep_child *child,
-                              case_state *state, size_t size, char *why)
+                                     case_state *state, size_t size, char *why)
 {
   char           folder[PATH_SIZE];
   int            exit_number;
@@ -380,10 +381,10 @@ typedef struct {
   sweep_plan         *plan;
   int64_t             n_queue, next; /* next: index of the first case not yet started */
   const sweep_case  **queue;
-  int64_t            *n_tries;       /* [n_queue] */
+  int64_t            *n_tries; /* [n_queue] */
   int                 n_slots;
   sweep_slot         *slots;
-  sweep_case_options *options;       /* [n_slots] */
+  sweep_case_options *options; /* [n_slots] */
   int64_t             n_run, n_running, n_state[CASE_FINISHED + 1];
   double              begun;
   int                 signal; /* the first signal that requested a stop, or 0 */
@@ -393,7 +394,7 @@ typedef struct {
 /* --- signals --------------------------------------------------------------------------------------------------------- */
 
 /* Signals may arrive on a thread of MPI. Therefore a handler writes them to a pipe, which the main loop polls. */
-static int signal_pipe[2] = {-1, -1};
+static int       signal_pipe[2]    = {-1, -1};
 static const int handled_signals[] = {SIGCHLD, SIGINT, SIGTERM, SIGUSR1, SIGUSR2, SIGHUP};
 enum { N_SIGNALS = sizeof handled_signals / sizeof *handled_signals };
 
@@ -456,8 +457,8 @@ static void wait_for_signals(sweep_queue *q)
 static void show_sweep_progress(const sweep_queue *q)
 {
   const int64_t n_done = q->next - q->n_running, n_left = q->n_queue - n_done;
-  const double  wall   = timer_now() - q->begun;
-  const int64_t eta    = q->n_run > 0 ? (int64_t)(wall / (double)q->n_run * (double)n_left) : 0;
+  const double  wall = timer_now() - q->begun;
+  const int64_t eta  = q->n_run > 0 ? (int64_t)(wall / (double)q->n_run * (double)n_left) : 0;
   log_progress("%lld of %lld cases done, %lld running, %lld failed  ETA %lld:%02lld:%02lld", (long long)n_done, (long long)q->n_queue,
                (long long)q->n_running, (long long)q->n_state[CASE_FAILED], (long long)(eta / 3600), (long long)(eta / 60 % 60),
                (long long)(eta % 60));
@@ -509,8 +510,8 @@ static PetscErrorCode collect_ended_cases(sweep_queue *q)
     --q->n_running;
     PetscCall(sweep_case_end(q->plan, s->c, q->dir, status, &s->child, &state, sizeof why, why));
     if (state == CASE_FAILED || (state == CASE_STOPPED && !q->signal))
-      log_warn("case %lld (%s) %s: %s; see %s/cases/%06lld/log.txt", (long long)number,
-               sweep_case_text(q->plan, s->c, sizeof words, words), state == CASE_FAILED ? "failed" : "stopped", why, q->dir, (long long)number);
+      log_warn("case %lld (%s) %s: %s; see %s/cases/%06lld/log.txt", (long long)number, sweep_case_text(q->plan, s->c, sizeof words, words),
+               state == CASE_FAILED ? "failed" : "stopped", why, q->dir, (long long)number);
     if (state == CASE_STOPPED) PetscCall(restart_case(q, i, &is_restarted));
     if (!is_restarted) ++q->n_run, ++q->n_state[state];
   }
@@ -564,7 +565,8 @@ static PetscErrorCode run_queue(sweep_queue *q)
  * not bind threads (OMP_PLACES, OMP_PROC_BIND). */
 static bool can_fork(void)
 {
-  return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK") && !getenv("OMP_PLACES") && !getenv("OMP_PROC_BIND");
+  return !getenv("OMPI_COMM_WORLD_SIZE") && !getenv("PMIX_RANK") && !getenv("PMI_RANK") && !getenv("OMP_PLACES") &&
+         !getenv("OMP_PROC_BIND");
 }
 
 static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
@@ -572,7 +574,7 @@ static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
   static sweep_cpu       cpus[SWEEP_CORES_MAX];
   const int              n_found = sweep_cores_find(cpus);
   allocation             given;
-  const sweep_resources *r      = &q->plan->resources;
+  const sweep_resources *r = &q->plan->resources;
   int64_t                n = o->n_at_once, threads = o->threads > 0 ? o->threads : r->cores;
 
   PetscFunctionBegin;
@@ -583,23 +585,24 @@ static PetscErrorCode make_slots(sweep_queue *q, const sweep_local_options *o)
   if (n > q->n_queue) n = q->n_queue;
   if (n < 1) n = 1;
   if (threads <= 0) threads = n_cpus / n > 0 ? n_cpus / n : 1;
-  q->n_slots          = (int)n;
+  q->n_slots = (int)n;
   /* If fewer CPUs are allocated than visible, it is unknown which ones: do not bind. */
   const bool is_bound = n_cpus == n_found && sweep_cores_split(n_cpus, cpus, (int)n, (int)threads);
   if (n * threads > n_cpus)
-    log_warn("%lld simultaneous cases with %lld threads each share %d CPUs; with -j %lld each thread has its own CPU", (long long)n, (long long)threads, n_cpus,
-             (long long)(n_cpus / threads > 0 ? n_cpus / threads : 1));
+    log_warn("%lld simultaneous cases with %lld threads each share %d CPUs; with -j %lld each thread has its own CPU", (long long)n,
+             (long long)threads, n_cpus, (long long)(n_cpus / threads > 0 ? n_cpus / threads : 1));
   PetscCall(memory_alloc("sweep slots", n, sizeof *q->slots, &q->slots));
   PetscCall(memory_alloc("sweep slots", n, sizeof *q->options, &q->options));
   const bool is_fresh = o->is_fresh || !can_fork();
   for (int i = 0; i < n; ++i) {
     sweep_case_options *c = &q->options[i];
-    *c = (sweep_case_options){.dir = q->dir, .threads = (int)threads, .has_picture = o->has_picture, .execute = o->execute, .is_fresh = is_fresh};
+    *c                    = (sweep_case_options){
+                           .dir = q->dir, .threads = (int)threads, .has_picture = o->has_picture, .execute = o->execute, .is_fresh = is_fresh};
     if (is_bound && threads <= (int64_t)(sizeof c->cpu / sizeof *c->cpu)) c->n_cpus = (int)threads;
     for (int k = 0; k < c->n_cpus; ++k) c->cpu[k] = cpus[i * threads + k].cpu;
   }
-  log_debug("%lld simultaneous cases, %lld threads each%s, %s", (long long)n, (long long)threads, is_bound ? ", bound to separate CPUs" : "",
-            is_fresh ? "as new processes" : "forked");
+  log_debug("%lld simultaneous cases, %lld threads each%s, %s", (long long)n, (long long)threads,
+            is_bound ? ", bound to separate CPUs" : "", is_fresh ? "as new processes" : "forked");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -649,7 +652,7 @@ static void report_end(const sweep_queue *q, exit_code *code)
 PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_code *code)
 {
   struct sigaction before[N_SIGNALS];
-  sweep_queue q __attribute__((cleanup(destroy_queue))) = {.dir = dir, .begun = timer_now()};
+  sweep_queue      q __attribute__((cleanup(destroy_queue))) = {.dir = dir, .begun = timer_now()};
 
   PetscFunctionBegin;
   team_set_threads(1); /* no OpenMP threads before fork; see can_fork */
@@ -660,7 +663,7 @@ PetscErrorCode sweep_local(const char *dir, const sweep_local_options *o, exit_c
   allocation_read(&given);
   q.end = timer_now() + allocation_time_left(&given);
   PetscCall(install_signal_handlers(before));
-  q.signal = stop_signal(); /* a signal may have arrived before the handlers were installed */
+  q.signal             = stop_signal(); /* a signal may have arrived before the handlers were installed */
   PetscErrorCode error = run_queue(&q);
   if (error) { /* an error of the sweep itself: stop the cases */
     forward_signal(&q, SIGTERM);

@@ -15,8 +15,8 @@ typedef struct {
   const int64_t *numbers;   /* [n] case numbers */
   int           *signal;    /* NULL, or output: the first signal that requested a stop, 0: none */
   bool           has_picture;
-  case_executor *execute;   /* executes a forked case; given by the commands */
-  bool           is_fresh;  /* start a new process for each case: 50 ms slower or more */
+  case_executor *execute;  /* executes a forked case; given by the commands */
+  bool           is_fresh; /* start a new process for each case: 50 ms slower or more */
 } sweep_local_options;
 
 /* Runs waiting and stopped cases; finished and failed cases are not run. SIGINT, SIGTERM, SIGUSR1, SIGUSR2 and SIGHUP are

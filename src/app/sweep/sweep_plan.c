@@ -30,9 +30,9 @@ typedef struct {
   document_mark   mark;
   int             first, n_names; /* indices of its parameters */
   int64_t         n_rows;
-  document_node **value;          /* [n_rows][n_names] values, numbers in their shortest form */
-  const char    **text;           /* the values as YAML flow text */
-  double         *number;         /* the values as numbers; NaN if a value is not a number */
+  document_node **value;  /* [n_rows][n_names] values, numbers in their shortest form */
+  const char    **text;   /* the values as YAML flow text */
+  double         *number; /* the values as numbers; NaN if a value is not a number */
 } build_dimension;
 
 /* A scalar under `set`: a parameter, an expression, a text with {parameters}, or (none of them) a constant. */
@@ -62,7 +62,7 @@ typedef struct {
   const char          *numeric[SWEEP_MAX_NAMES]; /* names for expressions; "\1" if not a number */
   int                  n_dimensions;
   build_dimension      dimension[SWEEP_MAX_NAMES];
-  expression          *let[SWEEP_MAX_NAMES];     /* [n_parameters - n_varied] */
+  expression          *let[SWEEP_MAX_NAMES];       /* [n_parameters - n_varied] */
   int                  let_order[SWEEP_MAX_NAMES]; /* order of evaluation */
   int                  n_where;
   expression         **where;
@@ -84,7 +84,10 @@ static bool is_job_key_path(const char *name)
 
 /* Whether the name can be used with --set: it has a dot or an index, or is a top-level key of jobs. Characters that would make
  * "key=value" or the header of a table ambiguous are not allowed. */
-static bool sweep_build_is_job_key(const char *name) { return is_job_key_path(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200; }
+static bool sweep_build_is_job_key(const char *name)
+{
+  return is_job_key_path(name) && !name[strcspn(name, "=,\"\t\r\n")] && strlen(name) <= 200;
+}
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 
@@ -99,7 +102,8 @@ static int sweep_build_add_parameter(sweep_build *b, const char *name, document_
 {
   static const char *const reserved[] = {"number", "id"};
   if (!is_parameter_name(name)) {
-    diagnostics_add(b->d, mark, name, "expected a name of letters, digits and _, or a key of the job such as time.end or contact.pairs[0].friction");
+    diagnostics_add(b->d, mark, name,
+                    "expected a name of letters, digits and _, or a key of the job such as time.end or contact.pairs[0].friction");
     return -1;
   }
   for (size_t i = 0; i < sizeof reserved / sizeof *reserved; ++i)
@@ -139,7 +143,7 @@ static PetscErrorCode canonical_scalar(document *doc, const document_node *node,
   /* keep quotes only if they matter: "sand" equals sand, "3" does not equal 3 */
   const bool is_word = strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ/", *node->text) && strcmp(node->text, "true") &&
                        strcmp(node->text, "false") && *node->text;
-  (*out)->is_quoted  = node->is_quoted && !is_word;
+  (*out)->is_quoted = node->is_quoted && !is_word;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,7 +188,7 @@ static PetscErrorCode add_dimension(sweep_build *b, int n_names, const char *con
   bool good = true;
 
   PetscFunctionBegin;
-  *out = NULL;
+  *out            = NULL;
   const int first = b->n_parameters;
   for (int i = 0; i < n_names; ++i) good = sweep_build_add_parameter(b, names[i], marks[i]) >= 0 && good;
   if (!good || n_rows <= 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -241,7 +245,7 @@ static PetscErrorCode finish_dimension(sweep_build *b, build_dimension *d)
     PetscCheck(d->text[i], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for the values of a sweep");
     const document_node *v = d->value[i];
     if (v->kind != DOCUMENT_SCALAR || v->is_quoted || key_text_real(v->text, &d->number[i]) != KEY_TEXT_OK) {
-      d->number[i]                                        = NAN;
+      d->number[i]                                       = NAN;
       b->parameter[d->first + i % d->n_names].is_numeric = false;
     }
   }
@@ -311,7 +315,8 @@ static PetscErrorCode read_log_range(sweep_build *b, const char *name, document_
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < l->count; ++i) {
     const double t = (double)i / (double)(l->count - 1);
-    PetscCall(add_number_node(b, i + 1 == l->count ? l->bounds.to : l->bounds.from * pow(l->bounds.to / l->bounds.from, t), node->mark, &d->value[i]));
+    PetscCall(add_number_node(b, i + 1 == l->count ? l->bounds.to : l->bounds.from * pow(l->bounds.to / l->bounds.from, t), node->mark,
+                              &d->value[i]));
   }
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -331,7 +336,8 @@ static PetscErrorCode read_zip(sweep_build *b, const char *name, document_mark m
     const bool           is_list = v->kind == DOCUMENT_SEQUENCE && v->n > 0;
     if (!is_list) diagnostics_add(b->d, v->mark, name, "zip: %s: expected a list of values", zip->key[i]);
     else if (first->kind == DOCUMENT_SEQUENCE && first->n > 0 && v->n != first->n)
-      diagnostics_add(b->d, v->mark, name, "zip: %s has %d entries, but %s has %d; the lists must have equal lengths", zip->key[i], v->n, zip->key[0], first->n);
+      diagnostics_add(b->d, v->mark, name, "zip: %s has %d entries, but %s has %d; the lists must have equal lengths", zip->key[i], v->n,
+                      zip->key[0], first->n);
     else continue;
     good = false;
   }
@@ -374,7 +380,7 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
 {
   sweep_interval   of[SWEEP_MAX_NAMES];
   char             where[300];
-  bool             good = s->of && s->of->kind == DOCUMENT_MAPPING && s->of->n > 0;
+  bool             good  = s->of && s->of->kind == DOCUMENT_MAPPING && s->of->n > 0;
   const int        limit = is_sobol ? SAMPLES_SOBOL_MAX : SWEEP_MAX_NAMES;
   build_dimension *d;
   double          *u;
@@ -402,7 +408,8 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   else code = samples_latin_hypercube((uint64_t)s->seed, s->count, s->of->n, u);
   for (int64_t i = 0; i < s->count * s->of->n && !code; ++i) {
     const sweep_interval *r = &of[i % s->of->n];
-    const double          x = r->is_log ? r->bounds.from * pow(r->bounds.to / r->bounds.from, u[i]) : r->bounds.from + (r->bounds.to - r->bounds.from) * u[i];
+    const double          x =
+        r->is_log ? r->bounds.from * pow(r->bounds.to / r->bounds.from, u[i]) : r->bounds.from + (r->bounds.to - r->bounds.from) * u[i];
     code = add_number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]);
   }
   memory_free(&u);
@@ -410,7 +417,6 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
 
 static PetscErrorCode read_entry(sweep_build *b, const char *name, document_mark mark, const document_node *node)
 {
@@ -425,7 +431,9 @@ static PetscErrorCode read_entry(sweep_build *b, const char *name, document_mark
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (node->kind != DOCUMENT_MAPPING) {
-    diagnostics_add(b->d, node->mark, where, "expected a list of values, or one of range, log, zip, latin_hypercube or sobol; constant settings belong under \"set\"");
+    diagnostics_add(
+        b->d, node->mark, where,
+        "expected a list of values, or one of range, log, zip, latin_hypercube or sobol; constant settings belong under \"set\"");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(key_table_read(&sweep_entry_table, b->doc, node, where, b->d, &read));
@@ -504,7 +512,8 @@ static void add_expression_error(sweep_build *b, const document_node *node, cons
   (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(start, " \t\n+-*/^()<>=!?:,"), start);
   const char *nearest = nearest_parameter(b, word);
   const int   found   = find_parameter(b, word, strlen(word));
-  if (found >= 0) diagnostics_add(b->d, mark, path, "\"%s\": %s is not a number in every case, so expressions cannot use it", node->text, word);
+  if (found >= 0)
+    diagnostics_add(b->d, mark, path, "\"%s\": %s is not a number in every case, so expressions cannot use it", node->text, word);
   else
     diagnostics_add(b->d, mark, path, "\"%s\": unknown parameter \"%s\"%s%s%s", node->text, word, nearest ? "; did you mean \"" : "",
                     nearest ? nearest : "", nearest ? "\"?" : "");
@@ -548,15 +557,15 @@ static bool sort_derived(sweep_build *b, int i, char *state, int *n, const char 
   state[i] = 1;
   for (int j = 0; j < n_derived; ++j)
     if (b->let[i] && expression_uses(b->let[i], b->n_varied + j) && !sort_derived(b, j, state, n, chain, depth + 1)) return false;
-  state[i]            = 2;
+  state[i]             = 2;
   b->let_order[(*n)++] = i;
   return true;
 }
 
 static PetscErrorCode read_lets(sweep_build *b)
 {
-  const document_node *let = b->file->let;
-  const document_node *of[SWEEP_MAX_NAMES] = {0};
+  const document_node *let                    = b->file->let;
+  const document_node *of[SWEEP_MAX_NAMES]    = {0};
   char                 state[SWEEP_MAX_NAMES] = {0}, path[300];
   const char          *chain[SWEEP_MAX_NAMES + 1];
   int                  n = 0;
@@ -565,7 +574,8 @@ static PetscErrorCode read_lets(sweep_build *b)
   for (int i = 0; let && i < let->n; ++i) {
     const int before = b->n_parameters;
     if (sweep_build_is_job_key(let->key[i]))
-      diagnostics_add(b->d, let->key_mark[i], let->key[i], "is a job key, which belongs under \"set\"; \"let\" defines parameters of the sweep");
+      diagnostics_add(b->d, let->key_mark[i], let->key[i],
+                      "is a job key, which belongs under \"set\"; \"let\" defines parameters of the sweep");
     else if (sweep_build_add_parameter(b, let->key[i], let->key_mark[i]) >= 0) of[before - b->n_varied] = let->value[i];
   }
   list_numeric(b);
@@ -623,10 +633,10 @@ static void mark_used(sweep_build *b, const expression *e)
 
 static PetscErrorCode read_set_scalar(sweep_build *b, const document_node *node, const char *path, build_formula *f)
 {
-  double     x;
-  char       message[200];
-  int        place;
-  bool       has_parameter = false;
+  double x;
+  char   message[200];
+  int    place;
+  bool   has_parameter = false;
 
   PetscFunctionBegin;
   *f = (build_formula){.node = node, .parameter = -1};
@@ -666,7 +676,7 @@ static PetscErrorCode read_set_value(sweep_build *b, const document_node *node, 
 /* Whether two keys are equal or one contains the other. */
 static bool keys_overlap(const char *a, const char *b)
 {
-  const size_t n = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
+  const size_t n    = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
   const char   next = strlen(a) < strlen(b) ? b[n] : a[n];
   return !strncmp(a, b, n) && (next == 0 || next == '.' || next == '[');
 }
@@ -696,13 +706,16 @@ static PetscErrorCode read_settings(sweep_build *b)
   if (seed && b->file->repeat && b->file->repeat->seed) {
     const int i = find_parameter(b, "repeat", 6);
     if (i >= 0) b->parameter[i].is_used = true;
-    if (!sweep_build_is_job_key(b->file->repeat->seed)) diagnostics_add(b->d, seed->mark, "repeat.seed", "expected a job key such as bodies.bed.seed");
+    if (!sweep_build_is_job_key(b->file->repeat->seed))
+      diagnostics_add(b->d, seed->mark, "repeat.seed", "expected a job key such as bodies.bed.seed");
     else add_setting(b, (build_setting){.key = b->file->repeat->seed, .mark = seed->mark, .parameter = i});
   }
   for (int i = 0; set && i < set->n; ++i) {
-    build_setting s = {.key = set->key[i], .mark = set->key_mark[i], .parameter = -1, .tree = set->value[i], .first_formula = b->n_formulas};
+    build_setting s = {
+        .key = set->key[i], .mark = set->key_mark[i], .parameter = -1, .tree = set->value[i], .first_formula = b->n_formulas};
     (void)snprintf(path, sizeof path, "set.%.200s", set->key[i]);
-    if (!sweep_build_is_job_key(s.key)) diagnostics_add(b->d, s.mark, path, "expected a job key such as time.end; \"let\" defines derived parameters");
+    if (!sweep_build_is_job_key(s.key))
+      diagnostics_add(b->d, s.mark, path, "expected a job key such as time.end; \"let\" defines derived parameters");
     PetscCall(read_set_value(b, s.tree, path));
     s.n_formulas = b->n_formulas - s.first_formula;
     add_setting(b, s);
@@ -724,10 +737,14 @@ static void check_unused_parameters(sweep_build *b)
     if (p->is_used) continue;
     const char *nearest = diagnostics_nearest(p->name, n_top, top);
     if (!strcmp(p->name, "repeat"))
-      diagnostics_add(b->d, p->mark, "repeat", "has no effect, so all repetitions would be equal: give the key of a seed (seed: bodies.bed.seed), or use \"repeat\" under \"set\"");
+      diagnostics_add(b->d, p->mark, "repeat",
+                      "has no effect, so all repetitions would be equal: give the key of a seed (seed: bodies.bed.seed), or use \"repeat\" "
+                      "under \"set\"");
     else
-      diagnostics_add(b->d, p->mark, p->name, "varies, but has no effect: use a job key as its name (materials.sand.density), or use it under \"set\" or \"where\"%s%s%s",
-                      nearest ? "; did you mean the job key \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+      diagnostics_add(
+          b->d, p->mark, p->name,
+          "varies, but has no effect: use a job key as its name (materials.sand.density), or use it under \"set\" or \"where\"%s%s%s",
+          nearest ? "; did you mean the job key \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
   }
 }
 
@@ -747,7 +764,8 @@ static PetscErrorCode sweep_formulas_read(sweep_build *b)
 /* Computes the derived parameters in vars [n_parameters]. */
 static void sweep_formulas_derive(const sweep_build *b, double *vars)
 {
-  for (int i = 0; i < b->n_parameters - b->n_varied; ++i) vars[b->n_varied + b->let_order[i]] = expression_value(b->let[b->let_order[i]], vars);
+  for (int i = 0; i < b->n_parameters - b->n_varied; ++i)
+    vars[b->n_varied + b->let_order[i]] = expression_value(b->let[b->let_order[i]], vars);
 }
 
 /* Whether the case passes all filters. *bad: index of a filter that is not a number, or -1. */
@@ -763,8 +781,8 @@ static bool sweep_formulas_pass(const sweep_build *b, const double *vars, int *b
 }
 
 /* Creates a node in `doc` with the value of a parameter in a case. */
-static PetscErrorCode add_parameter_node(const sweep_build *b, int i, const int64_t *row, const double *vars, document_mark mark, document *doc,
-                                     document_node **out)
+static PetscErrorCode add_parameter_node(const sweep_build *b, int i, const int64_t *row, const double *vars, document_mark mark,
+                                         document *doc, document_node **out)
 {
   char text[KEY_TEXT_REAL];
 
@@ -806,8 +824,8 @@ static PetscErrorCode fill_template(const sweep_build *b, const char *text, cons
 }
 
 /* Creates a node in `doc` with a value of `set`, its formulas evaluated. *next: index of the formula of the next scalar. */
-static PetscErrorCode add_evaluated_node(const sweep_build *b, const document_node *node, int *next, const int64_t *row, const double *vars, document *doc,
-                                document_node **out)
+static PetscErrorCode add_evaluated_node(const sweep_build *b, const document_node *node, int *next, const int64_t *row, const double *vars,
+                                         document *doc, document_node **out)
 {
   char        text[KEY_TEXT_REAL];
   text_buffer filled = {0};
@@ -842,8 +860,8 @@ static PetscErrorCode add_evaluated_node(const sweep_build *b, const document_no
 }
 
 /* Creates a node in `doc` with the value of setting `s` in a case; row [n_dimensions]: index of the row of each dimension. */
-static PetscErrorCode sweep_formulas_setting(const sweep_build *b, const build_setting *s, const int64_t *row, const double *vars, document *doc,
-                                      document_node **out)
+static PetscErrorCode sweep_formulas_setting(const sweep_build *b, const build_setting *s, const int64_t *row, const double *vars,
+                                             document *doc, document_node **out)
 {
   int next = s->first_formula;
 
@@ -858,19 +876,22 @@ static PetscErrorCode sweep_formulas_setting(const sweep_build *b, const build_s
 /* Checks texts that are passed to sbatch: reports malformed values and characters that a shell would interpret. */
 static void check_resources(sweep_build *b)
 {
-  const document_node   *node = document_find(b->root, "resources");
-  const sweep_resources *r    = b->file->resources;
+  const document_node   *node        = document_find(b->root, "resources");
+  const sweep_resources *r           = b->file->resources;
   const char            *names[2][2] = {{"partition", r->partition}, {"account", r->account}};
   if (r->memory) {
     const size_t n = strspn(r->memory, "0123456789");
     if (n == 0 || n > 9 || (r->memory[n] && (!strchr("KMGT", r->memory[n]) || r->memory[n + 1])))
-      diagnostics_add_under(b->d, node, "resources", "memory", "expected megabytes, or a number with K, M, G or T, such as 2G; got \"%s\"", r->memory);
+      diagnostics_add_under(b->d, node, "resources", "memory", "expected megabytes, or a number with K, M, G or T, such as 2G; got \"%s\"",
+                            r->memory);
   }
   if (r->time && (!*r->time || r->time[strspn(r->time, "0123456789:-")] || strlen(r->time) > 20))
-    diagnostics_add_under(b->d, node, "resources", "time", "expected minutes, hours:minutes:seconds or days-hours:minutes:seconds, got \"%s\"", r->time);
+    diagnostics_add_under(b->d, node, "resources", "time",
+                          "expected minutes, hours:minutes:seconds or days-hours:minutes:seconds, got \"%s\"", r->time);
   for (int i = 0; i < 2; ++i)
     if (names[i][1] && (!*names[i][1] || names[i][1][strspn(names[i][1], LETTERS "0123456789-.,@")]))
-      diagnostics_add_under(b->d, node, "resources", names[i][0], "expected a name of letters, digits and _ - . , @, got \"%s\"", names[i][1]);
+      diagnostics_add_under(b->d, node, "resources", names[i][0], "expected a name of letters, digits and _ - . , @, got \"%s\"",
+                            names[i][1]);
 }
 
 static void check_head(sweep_build *b)
@@ -971,7 +992,8 @@ static void report_errors(case_errors *c, const sweep_plan *plan, diagnostics *d
   for (int k = 0; k < c->n; ++k) {
     const int64_t others = c->n_cases[k] - 1;
     sweep_case_text(plan, &plan->cases[c->first[k]], sizeof words, words);
-    if (others + 1 == plan->n_cases) diagnostics_add(d, (document_mark){0}, NULL, "%s%s", c->text[k], plan->n_cases > 1 ? " (in every case)" : "");
+    if (others + 1 == plan->n_cases)
+      diagnostics_add(d, (document_mark){0}, NULL, "%s%s", c->text[k], plan->n_cases > 1 ? " (in every case)" : "");
     else if (others == 0) diagnostics_add(d, (document_mark){0}, NULL, "%s (case %lld: %s)", c->text[k], (long long)c->first[k] + 1, words);
     else
       diagnostics_add(d, (document_mark){0}, NULL, "%s (%lld cases, the first is case %lld: %s)", c->text[k], (long long)others + 1,
@@ -990,7 +1012,8 @@ static void check_overrides(sweep_build *b, int n_overrides, const char *const *
     const size_t n = strcspn(overrides[i], "=");
     for (int k = 0; k < b->n_settings; ++k)
       if (strlen(b->setting[k].key) == n && !strncmp(b->setting[k].key, overrides[i], n))
-        diagnostics_add(b->d, b->setting[k].mark, b->setting[k].key, "is set by every case, so --set %s would have no effect", overrides[i]);
+        diagnostics_add(b->d, b->setting[k].mark, b->setting[k].key, "is set by every case, so --set %s would have no effect",
+                        overrides[i]);
   }
 }
 
@@ -1060,8 +1083,8 @@ static PetscErrorCode write_overrides(const sweep_build *b, document_node *const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode check_case(const sweep_build *b, const document *base, sweep_plan *plan, int64_t i, const int64_t *row, const double *vars,
-                                 diagnostics *d)
+static PetscErrorCode check_case(const sweep_build *b, const document *base, sweep_plan *plan, int64_t i, const int64_t *row,
+                                 const double *vars, diagnostics *d)
 {
   document      *doc;
   document_node *root, *value[SWEEP_MAX_NAMES];
@@ -1123,7 +1146,8 @@ static int64_t count_combinations(sweep_build *b)
   for (int i = 0; i < b->n_dimensions; ++i) product *= (double)b->dimension[i].n_rows;
   if (product <= SWEEP_MAX_COMBINATIONS) return (int64_t)product;
   const document_node *vary = document_find(b->root, "vary");
-  diagnostics_add(b->d, vary ? vary->mark : b->root->mark, "vary", "gives %.4g combinations; at most %d combinations and %d cases are possible; use samples (latin_hypercube, sobol)",
+  diagnostics_add(b->d, vary ? vary->mark : b->root->mark, "vary",
+                  "gives %.4g combinations; at most %d combinations and %d cases are possible; use samples (latin_hypercube, sobol)",
                   product, SWEEP_MAX_COMBINATIONS, SWEEP_MAX_CASES);
   return -1;
 }
@@ -1133,7 +1157,7 @@ static void evaluate_combination(const sweep_build *b, int64_t c, int64_t *row, 
 {
   for (int k = b->n_dimensions - 1; k >= 0; --k) {
     const build_dimension *d = &b->dimension[k];
-    row[k] = c % d->n_rows;
+    row[k]                   = c % d->n_rows;
     c /= d->n_rows;
     for (int j = 0; j < d->n_names; ++j) vars[d->first + j] = d->number[row[k] * d->n_names + j];
   }
@@ -1150,9 +1174,10 @@ static void check_numbers(sweep_build *b, const double *vars, int bad_filter, bo
     if (!isfinite(vars[i])) bad = i;
   if ((bad < 0 && bad_filter < 0) || *is_reported) return;
   *is_reported = true;
-  words[0] = 0;
+  words[0]     = 0;
   for (int i = 0; i < b->n_varied && used + 1 < sizeof words; ++i)
-    if (b->parameter[i].is_numeric) used += (size_t)snprintf(words + used, sizeof words - used, "%s%s=%.9g", used ? " " : "", b->parameter[i].name, vars[i]);
+    if (b->parameter[i].is_numeric)
+      used += (size_t)snprintf(words + used, sizeof words - used, "%s%s=%.9g", used ? " " : "", b->parameter[i].name, vars[i]);
   if (bad >= 0)
     diagnostics_add(b->d, b->parameter[bad].mark, "let", "%s is %s for %s; omit such cases with \"where\"", b->parameter[bad].name,
                     isnan(vars[bad]) ? "not a number" : "infinite", words);
@@ -1182,7 +1207,8 @@ static PetscErrorCode select_cases(sweep_build *b, selection *s)
     }
   }
   if (s->n == 0 && s->n_combinations > 0)
-    diagnostics_add(b->d, document_find(b->root, "where")->mark, "where", "omits all %lld combinations; no case remains", (long long)s->n_combinations);
+    diagnostics_add(b->d, document_find(b->root, "where")->mark, "where", "omits all %lld combinations; no case remains",
+                    (long long)s->n_combinations);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1190,7 +1216,8 @@ static PetscErrorCode select_cases(sweep_build *b, selection *s)
 
 /* The id of a case: FNV-1a hash of lines "name=value" in alphabetical order, followed by bit mixing. It does not depend on the
  * order of the parameters in the file. */
-static PetscErrorCode compute_case_id(document *owner, int n, const char *const *names, const int *order, const char *const *values, const char **id)
+static PetscErrorCode compute_case_id(document *owner, int n, const char *const *names, const int *order, const char *const *values,
+                                      const char **id)
 {
   uint64_t h = 14695981039346656037u;
   char    *text;
@@ -1456,7 +1483,9 @@ PetscErrorCode sweep_plan_print(const sweep_plan *plan, FILE *out)
     for (int k = 0; k < plan->n_parameters; ++k) is_parameter = is_parameter || !strcmp(plan->setting[i], plan->parameter[k]);
     columns[n] = (column){plan->setting[i], -1, i, 0};
     if (is_parameter) continue;
-    const char *same = plan->n_cases < 2 ? NULL : is_constant_setting(plan, &columns[n]) ? get_column_text(plan, &columns[n], 0) : same_parameter(plan, &columns[n]);
+    const char *same = plan->n_cases < 2                        ? NULL
+                       : is_constant_setting(plan, &columns[n]) ? get_column_text(plan, &columns[n], 0)
+                                                                : same_parameter(plan, &columns[n]);
     if (same) fprintf(out, "in every case: %s = %s\n", plan->setting[i], same);
     else ++n;
   }

@@ -19,18 +19,18 @@ typedef struct {
 
 typedef struct {
   const char     *name;
-  const char     *base;          /* absolute path of the base job, or of the sweep file if it contains the job */
-  const char     *base_text;     /* the base job with included files inserted and absolute paths */
-  const char     *text;          /* the text of the sweep file */
-  int             n_varied;      /* varied parameters, `repeat` last; the other parameters are derived (`let`) */
+  const char     *base;      /* absolute path of the base job, or of the sweep file if it contains the job */
+  const char     *base_text; /* the base job with included files inserted and absolute paths */
+  const char     *text;      /* the text of the sweep file */
+  int             n_varied;  /* varied parameters, `repeat` last; the other parameters are derived (`let`) */
   int             n_parameters;
-  const char    **parameter;     /* [n_parameters] names in the order of the file */
+  const char    **parameter; /* [n_parameters] names in the order of the file */
   int             n_settings;
-  const char    **setting;       /* [n_settings] job keys that every case sets */
+  const char    **setting;             /* [n_settings] job keys that every case sets */
   int64_t         n_cases, n_filtered; /* n_filtered: omitted by `where` */
   sweep_case     *cases;
   sweep_resources resources;
-  document       *owner;         /* owns all data above */
+  document       *owner; /* owns all data above */
 } sweep_plan;
 
 /* Reads and expands a sweep file. Errors are added to `d`, including errors in the jobs of single cases, which are all read;

@@ -86,9 +86,9 @@ static void levels_of_sorted(sweep_parameter *p, int64_t n, const level_entry *e
 
 static PetscErrorCode read_parameter(sweep_view *v, int k)
 {
-  sweep_parameter  *p    = &v->parameter[k];
-  const sweep_plan *plan = v->results->plan;
-  level_entry *entry __attribute__((cleanup(memory_free))) = NULL;
+  sweep_parameter  *p                                           = &v->parameter[k];
+  const sweep_plan *plan                                        = v->results->plan;
+  level_entry      *entry __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
   p->name       = plan->parameter[k];
   p->is_numeric = true;
@@ -254,10 +254,7 @@ typedef struct {
   double              *px, *py; /* work arrays of curves: px [n_cases], py [2 n_cases] */
 } diagram;
 
-static bool is_in_panel(const diagram *p, int64_t i)
-{
-  return p->panel < 0 || p->view->parameter[p->panel].level[i] == p->i_panel;
-}
+static bool is_in_panel(const diagram *p, int64_t i) { return p->panel < 0 || p->view->parameter[p->panel].level[i] == p->i_panel; }
 
 static double get_x(const diagram *p, int64_t i)
 {
@@ -268,12 +265,13 @@ static double get_x(const diagram *p, int64_t i)
 /* The line of a group: mean over repetitions at each level of x that has values. Returns the number of points. */
 static int64_t line_of_group(diagram *p, int group)
 {
-  const sweep_parameter *x = &p->view->parameter[p->x];
-  int64_t                n = 0;
-  double *count = p->py + p->view->n_cases; /* second half of the array; see sweep_figures_add */
+  const sweep_parameter *x     = &p->view->parameter[p->x];
+  int64_t                n     = 0;
+  double                *count = p->py + p->view->n_cases; /* second half of the array; see sweep_figures_add */
   for (int l = 0; l < x->n_levels; ++l) p->py[l] = count[l] = 0;
   for (int64_t i = 0; i < p->view->n_cases; ++i)
-    if (p->group[i] == group && is_in_panel(p, i) && isfinite(p->measure->value[i])) p->py[x->level[i]] += p->measure->value[i], ++count[x->level[i]];
+    if (p->group[i] == group && is_in_panel(p, i) && isfinite(p->measure->value[i]))
+      p->py[x->level[i]] += p->measure->value[i], ++count[x->level[i]];
   for (int l = 0; l < x->n_levels; ++l)
     if (count[l] > 0) p->py[n] = p->py[l] / count[l], p->px[n++] = x->number[l];
   return n;
@@ -290,11 +288,13 @@ static PetscErrorCode put_lines(diagram *p, figures *f)
     const sweep_parameter *c     = p->colour >= 0 ? &p->view->parameter[p->colour] : NULL;
     const int              level = c ? c->level[first] : 0;
     char                   label[96], text[40];
-    const int64_t          n     = line_of_group(p, g);
+    const int64_t          n = line_of_group(p, g);
     /* legend: all levels if they are few, otherwise the first and the last */
-    const bool is_end = c && (level == 0 || level == c->n_levels - 1), has_label = c && level < 64 && !is_named[level] && (c->n_levels <= MAX_COLOURS || is_end);
+    const bool is_end    = c && (level == 0 || level == c->n_levels - 1),
+               has_label = c && level < 64 && !is_named[level] && (c->n_levels <= MAX_COLOURS || is_end);
     if (c) snprintf(label, sizeof label, "%.40s = %s", c->name, sweep_level_text(c, level, sizeof text, text));
-    PetscCall(figures_curve(f, has_label && n > 0 ? label : NULL, p->n_groups > 2 * MAX_COLOURS ? PLOT_THIN : PLOT_LINE_POINTS, c ? sweep_figures_colour(c, level) : 1, n, p->px, p->py));
+    PetscCall(figures_curve(f, has_label && n > 0 ? label : NULL, p->n_groups > 2 * MAX_COLOURS ? PLOT_THIN : PLOT_LINE_POINTS,
+                            c ? sweep_figures_colour(c, level) : 1, n, p->px, p->py));
     if (has_label && n > 0) is_named[level] = true;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -305,7 +305,8 @@ static int64_t points_of_level(diagram *p, int level)
 {
   int64_t n = 0;
   for (int64_t i = 0; i < p->view->n_cases; ++i) {
-    if (!is_in_panel(p, i) || !isfinite(p->measure->value[i]) || (p->colour >= 0 && p->view->parameter[p->colour].level[i] != level)) continue;
+    if (!is_in_panel(p, i) || !isfinite(p->measure->value[i]) || (p->colour >= 0 && p->view->parameter[p->colour].level[i] != level))
+      continue;
     p->px[n] = get_x(p, i), p->py[n++] = p->measure->value[i];
   }
   return n;
@@ -346,12 +347,15 @@ static PetscErrorCode put_diagram(diagram *p, figures *f)
 {
   const sweep_parameter *x = &p->view->parameter[p->x];
   char                   title[160], text[40];
-  const plot_axes        axes = {.x_label = x->name, .y_label = p->measure->unit, .is_log_x = sweep_view_is_log(x->n_levels, x->number, 1.7),
+  const plot_axes        axes = {.x_label  = x->name,
+                                 .y_label  = p->measure->unit,
+                                 .is_log_x = sweep_view_is_log(x->n_levels, x->number, 1.7),
                                  .is_log_y = sweep_view_is_log(p->view->n_cases, p->measure->value, 3)};
   PetscFunctionBegin;
   snprintf(title, sizeof title, "%s against %s", p->measure->name, x->name);
-  if (p->panel >= 0) snprintf(title, sizeof title, "%s against %s, %s = %s", p->measure->name, x->name, p->view->parameter[p->panel].name,
-                              sweep_level_text(&p->view->parameter[p->panel], p->i_panel, sizeof text, text));
+  if (p->panel >= 0)
+    snprintf(title, sizeof title, "%s against %s, %s = %s", p->measure->name, x->name, p->view->parameter[p->panel].name,
+             sweep_level_text(&p->view->parameter[p->panel], p->i_panel, sizeof text, text));
   PetscCall(figures_begin(f, p->measure->name, title, &axes));
   if (p->has_lines) PetscCall(put_lines(p, f));
   if (!p->has_lines || has_repeats(p->view)) PetscCall(put_points(p, !p->has_lines, f));
@@ -421,7 +425,8 @@ static PetscErrorCode put_histogram(const sweep_view *v, figures *f)
     const int b = (int)((v->seconds[i] - lo) / width);
     ++y[b < N_BARS ? b : N_BARS - 1];
   }
-  PetscCall(figures_begin(f, "case time", "Finished cases by their time", &(plot_axes){.x_label = "time [s]", .y_label = "cases", .has_zero = true}));
+  PetscCall(figures_begin(f, "case time", "Finished cases by their time",
+                          &(plot_axes){.x_label = "time [s]", .y_label = "cases", .has_zero = true}));
   PetscCall(figures_curve(f, NULL, PLOT_BARS, 1, N_BARS, x, y));
   figures_bar_width(f, 0.9 * width);
   PetscCall(figures_end(f));
@@ -432,9 +437,9 @@ static PetscErrorCode put_histogram(const sweep_view *v, figures *f)
  * number of diagrams beyond MAX_FIGURES. `notes`: HTML list of diagrams without finished cases. */
 static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_left_out, text_buffer *notes)
 {
-  int     n_figures = 0;
+  int     n_figures                                   = 0;
   int    *group __attribute__((cleanup(memory_free))) = NULL;
-  double *px __attribute__((cleanup(memory_free)))    = NULL, *py __attribute__((cleanup(memory_free))) = NULL;
+  double *px __attribute__((cleanup(memory_free))) = NULL, *py __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
   *n_left_out = 0;
   PetscCall(memory_alloc("sweep groups", v->n_cases, sizeof *group, &group));
@@ -494,14 +499,17 @@ static PetscErrorCode put_heat_cell(const cell *c, double lo, double hi, text_bu
   char    text[40];
   PetscFunctionBegin;
   if (c->n == 0) {
-    PetscCall(html_put(page, c->n_failed > 0 ? "<td class=\"failed\" title=\"failed\">\xc3\x97</td>" : c->n_other > 0 ? "<td class=\"soft\" title=\"not finished\">\xc2\xb7</td>" : "<td></td>"));
+    PetscCall(html_put(page, c->n_failed > 0  ? "<td class=\"failed\" title=\"failed\">\xc3\x97</td>"
+                             : c->n_other > 0 ? "<td class=\"soft\" title=\"not finished\">\xc2\xb7</td>"
+                                              : "<td></td>"));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const double value = c->sum / (double)c->n;
   picture_colour_map(hi > lo ? (value - lo) / (hi - lo) : 0.5, rgb);
   const bool is_dark = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 125;
   snprintf(text, sizeof text, "%.3g", value);
-  PetscCall(html_put(page, "<td style=\"background:rgb(%d,%d,%d);color:%s\">%s%s</td>", rgb[0], rgb[1], rgb[2], is_dark ? "#fff" : "#000", text, c->n_failed > 0 ? " \xc3\x97" : ""));
+  PetscCall(html_put(page, "<td style=\"background:rgb(%d,%d,%d);color:%s\">%s%s</td>", rgb[0], rgb[1], rgb[2], is_dark ? "#fff" : "#000",
+                     text, c->n_failed > 0 ? " \xc3\x97" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -515,8 +523,9 @@ static PetscErrorCode put_table(const sweep_view *v, const sweep_measure *m, con
   const sweep_parameter *r = &v->parameter[row], *k = &v->parameter[column];
   for (int i = 0; i < r->n_levels * k->n_levels; ++i)
     if (cells[i].n > 0) lo = fmin(lo, cells[i].sum / (double)cells[i].n), hi = fmax(hi, cells[i].sum / (double)cells[i].n);
-  PetscCall(html_put(page, "<figure><figcaption><b>%s%s%s%s</b></figcaption><div class=\"scroll\"><table class=\"heat\">\n<tr><th>%s \\ %s</th>", m->name, *m->unit ? " [" : "", m->unit, *m->unit ? "]" : "",
-                     r->name, k->name));
+  PetscCall(html_put(page,
+                     "<figure><figcaption><b>%s%s%s%s</b></figcaption><div class=\"scroll\"><table class=\"heat\">\n<tr><th>%s \\ %s</th>",
+                     m->name, *m->unit ? " [" : "", m->unit, *m->unit ? "]" : "", r->name, k->name));
   for (int j = 0; j < k->n_levels; ++j) PetscCall(html_put(page, "<th>%s</th>", sweep_level_text(k, j, sizeof text, text)));
   PetscCall(html_put(page, "</tr>\n"));
   for (int i = r->n_levels - 1; i >= 0; --i) { /* row axis upwards, as in a diagram */
@@ -570,16 +579,19 @@ static PetscErrorCode put_sweep_head(sweep_page *p)
   PetscCall(page_begin(&p->page, r->plan->name));
   PetscCall(html_put(&p->page, "<header>\n<h1>%s</h1>\n", r->plan->name));
   for (int s = CASE_FINISHED; s >= CASE_WAITING; --s)
-    if (r->n_state[s] > 0) PetscCall(html_put(&p->page, "<span class=\"status %s\">%lld %s</span>\n", case_state_names[s], (long long)r->n_state[s], case_state_names[s]));
+    if (r->n_state[s] > 0)
+      PetscCall(html_put(&p->page, "<span class=\"status %s\">%lld %s</span>\n", case_state_names[s], (long long)r->n_state[s],
+                         case_state_names[s]));
   PetscCall(html_put(&p->page, "<p class=\"soft\">A sweep of %lld cases over", (long long)p->view->n_cases));
-  for (int k = 0; k < p->view->n_varied; ++k) PetscCall(html_put(&p->page, "%s %s (%d)", k ? "," : "", p->view->parameter[k].name, p->view->parameter[k].n_levels));
+  for (int k = 0; k < p->view->n_varied; ++k)
+    PetscCall(html_put(&p->page, "%s %s (%d)", k ? "," : "", p->view->parameter[k].name, p->view->parameter[k].n_levels));
   PetscCall(html_put(&p->page, "</p>\n</header>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode put_sweep_tiles(sweep_page *p)
 {
-  const sweep_results *r = p->view->results;
+  const sweep_results *r     = p->view->results;
   double               clock = 0, user = 0, longest = NAN, memory = 0;
   int64_t              n = 0, steps = 0;
   char                 text[80];
@@ -611,7 +623,8 @@ static PetscErrorCode put_case_link(sweep_page *p, int64_t number)
   PetscFunctionBegin;
   sweep_folder_case(p->dir, number, sizeof folder, folder);
   snprintf(report, sizeof report, "%s/report.html", folder);
-  snprintf(name, sizeof name, "%.40s%s", strlen(folder) > strlen(p->dir) ? folder + strlen(p->dir) + 1 : "", access(report, F_OK) == 0 ? "/report.html" : "/");
+  snprintf(name, sizeof name, "%.40s%s", strlen(folder) > strlen(p->dir) ? folder + strlen(p->dir) + 1 : "",
+           access(report, F_OK) == 0 ? "/report.html" : "/");
   snprintf(text, sizeof text, "%lld", (long long)number);
   if (access(folder, F_OK) == 0) PetscCall(page_link(&p->page, p->base, name, text));
   else PetscCall(html_put(&p->page, "%s", text));
@@ -636,7 +649,8 @@ static PetscErrorCode put_reason(sweep_page *p, int64_t first)
   PetscCall(html_put(&p->page, "<li>%s<br/><span class=\"soft\">", r->why[first]));
   for (int64_t i = first; i < p->view->n_cases; ++i) {
     if (r->state[i] != CASE_FAILED || strcmp(r->why[i], r->why[first]) != 0 || ++n > MAX_FAILED) continue;
-    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ", sweep_case_text(r->plan, &r->plan->cases[i], sizeof words, words)));
+    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ",
+                       sweep_case_text(r->plan, &r->plan->cases[i], sizeof words, words)));
     PetscCall(put_case_link(p, r->plan->cases[i].number));
     PetscCall(html_put(&p->page, "</span>"));
   }
@@ -651,7 +665,8 @@ static PetscErrorCode put_failed(sweep_page *p)
   int                  n = 0;
   PetscFunctionBegin;
   if (r->n_state[CASE_FAILED] == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"warnings\"><b>%lld case%s failed</b><ul>\n", (long long)r->n_state[CASE_FAILED], r->n_state[CASE_FAILED] == 1 ? "" : "s"));
+  PetscCall(html_put(&p->page, "<div class=\"warnings\"><b>%lld case%s failed</b><ul>\n", (long long)r->n_state[CASE_FAILED],
+                     r->n_state[CASE_FAILED] == 1 ? "" : "s"));
   for (int64_t i = 0; i < p->view->n_cases && n < MAX_REASONS; ++i)
     if (r->state[i] == CASE_FAILED && !is_repeated(r, i)) {
       PetscCall(put_reason(p, i));
@@ -696,10 +711,13 @@ static PetscErrorCode put_case_head(sweep_page *p)
 {
   const sweep_view *v = p->view;
   PetscFunctionBegin;
-  PetscCall(html_put(&p->page, "<div class=\"scroll tall\"><table class=\"sortable\" id=\"cases\">\n<thead><tr><th class=\"n\">case</th><th>status</th>"));
-  for (int k = 0; k < v->n_parameters; ++k) PetscCall(html_put(&p->page, v->parameter[k].is_numeric ? "<th class=\"n\">%s</th>" : "<th>%s</th>", v->parameter[k].name));
+  PetscCall(html_put(
+      &p->page, "<div class=\"scroll tall\"><table class=\"sortable\" id=\"cases\">\n<thead><tr><th class=\"n\">case</th><th>status</th>"));
+  for (int k = 0; k < v->n_parameters; ++k)
+    PetscCall(html_put(&p->page, v->parameter[k].is_numeric ? "<th class=\"n\">%s</th>" : "<th>%s</th>", v->parameter[k].name));
   for (int m = 0; m < v->n_measures; ++m)
-    PetscCall(html_put(&p->page, "<th class=\"n\">%s%s%s%s</th>", v->measure[m].name, *v->measure[m].unit ? " [" : "", v->measure[m].unit, *v->measure[m].unit ? "]" : ""));
+    PetscCall(html_put(&p->page, "<th class=\"n\">%s%s%s%s</th>", v->measure[m].name, *v->measure[m].unit ? " [" : "", v->measure[m].unit,
+                       *v->measure[m].unit ? "]" : ""));
   PetscCall(html_put(&p->page, "<th class=\"n\">seconds</th><th>reason</th></tr></thead>\n<tbody>\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -707,17 +725,23 @@ static PetscErrorCode put_case_head(sweep_page *p)
 /* Sorts the table when a column header is clicked; without scripts the table keeps its order. Contains no < and &, because the
  * page is also valid XML. */
 static const char sort_script[] =
-  "<script>document.querySelectorAll('table.sortable').forEach(function(t){var heads=Array.from(t.tHead.rows[0].cells);heads.forEach(function(h,k){h.tabIndex=0;"
-  "var sort=function(){var up=h.getAttribute('aria-sort')!=='ascending';heads.forEach(function(o){o.removeAttribute('aria-sort')});h.setAttribute('aria-sort',up?'ascending':'descending');"
-  "var key=function(r){var v=r.cells[k].dataset.v;return v===undefined?r.cells[k].textContent:v};var rows=Array.from(t.tBodies[0].rows);"
-  "rows.sort(function(a,b){var x=key(a),y=key(b),n=Number(x)-Number(y);if(x===y)return 0;if(x==='')return 1;if(y==='')return -1;var c=Number.isNaN(n)?x.localeCompare(y):n;return up?c:-c});"
-  "rows.forEach(function(r){t.tBodies[0].appendChild(r)})};h.addEventListener('click',sort);h.addEventListener('keydown',function(e){if(e.key==='Enter')sort()})})})</script>\n";
+    "<script>document.querySelectorAll('table.sortable').forEach(function(t){var "
+    "heads=Array.from(t.tHead.rows[0].cells);heads.forEach(function(h,k){h.tabIndex=0;"
+    "var sort=function(){var "
+    "up=h.getAttribute('aria-sort')!=='ascending';heads.forEach(function(o){o.removeAttribute('aria-sort')});h.setAttribute('aria-sort',up?"
+    "'ascending':'descending');"
+    "var key=function(r){var v=r.cells[k].dataset.v;return v===undefined?r.cells[k].textContent:v};var rows=Array.from(t.tBodies[0].rows);"
+    "rows.sort(function(a,b){var x=key(a),y=key(b),n=Number(x)-Number(y);if(x===y)return 0;if(x==='')return 1;if(y==='')return -1;var "
+    "c=Number.isNaN(n)?x.localeCompare(y):n;return up?c:-c});"
+    "rows.forEach(function(r){t.tBodies[0].appendChild(r)})};h.addEventListener('click',sort);h.addEventListener('keydown',function(e){if("
+    "e.key==='Enter')sort()})})})</script>\n";
 
 static PetscErrorCode put_cases(sweep_page *p)
 {
   const int64_t n = p->view->n_cases < MAX_ROWS ? p->view->n_cases : MAX_ROWS;
   PetscFunctionBegin;
-  PetscCall(html_put(&p->page, "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case. Click on a column header to sort.%s</p>\n",
+  PetscCall(html_put(&p->page,
+                     "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case. Click on a column header to sort.%s</p>\n",
                      n < p->view->n_cases ? " Only the first 2000 cases are shown; results.csv contains all." : ""));
   PetscCall(put_case_head(p));
   for (int64_t i = 0; i < n; ++i) PetscCall(put_case_row(p, i));
@@ -741,7 +765,9 @@ static PetscErrorCode put_measures(sweep_page *p)
     PetscCall(html_put_markup(&p->page, p->notes.data));
     PetscCall(html_put(&p->page, ".</p>\n"));
   }
-  if (p->n_left_out > 0) PetscCall(html_put(&p->page, "<p class=\"soft\">%d more diagrams are not shown; results.csv contains all numbers.</p>\n", p->n_left_out));
+  if (p->n_left_out > 0)
+    PetscCall(
+        html_put(&p->page, "<p class=\"soft\">%d more diagrams are not shown; results.csv contains all numbers.</p>\n", p->n_left_out));
   if (!sweep_heat_is_possible(v, &row, &column) || v->n_measures == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(html_put(&p->page, "<h2>%s and %s</h2>\n<div class=\"figures wide\">\n", v->parameter[row].name, v->parameter[column].name));
   for (int m = 0; m < v->n_measures; ++m) PetscCall(sweep_heat_put(v, &v->measure[m], &p->page));
@@ -755,8 +781,11 @@ static PetscErrorCode put_sweep_foot(sweep_page *p)
   const sweep_plan        *plan    = p->view->results->plan;
   PetscFunctionBegin;
   PetscCall(html_put(&p->page, "<h2>Sweep and job</h2>\n"));
-  if (plan->text) PetscCall(html_put(&p->page, "<details open=\"open\"><summary>sweep.yaml</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->text));
-  if (plan->base_text) PetscCall(html_put(&p->page, "<details><summary>the base job</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->base_text));
+  if (plan->text)
+    PetscCall(
+        html_put(&p->page, "<details open=\"open\"><summary>sweep.yaml</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->text));
+  if (plan->base_text)
+    PetscCall(html_put(&p->page, "<details><summary>the base job</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->base_text));
   PetscCall(html_put(&p->page, "<p>Files:"));
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     char path[4300];

@@ -13,8 +13,8 @@
 
 enum { PATH_SIZE = 4300 };
 
-const char *const case_state_names[] = {[CASE_WAITING] = "waiting", [CASE_RUNNING] = "running", [CASE_STOPPED] = "stopped",
-                                        [CASE_FAILED] = "failed", [CASE_FINISHED] = "finished", NULL};
+const char *const case_state_names[] = {[CASE_WAITING] = "waiting", [CASE_RUNNING] = "running",   [CASE_STOPPED] = "stopped",
+                                        [CASE_FAILED] = "failed",   [CASE_FINISHED] = "finished", NULL};
 
 static PetscErrorCode read_case_result(const char *dir, sweep_results *r, int64_t i)
 {
@@ -72,14 +72,16 @@ void sweep_results_destroy(sweep_results **r)
 
 static void print_counts(const sweep_results *r, const char *dir, FILE *out)
 {
-  static const char *const what[] = {[CASE_WAITING] = "not started", [CASE_RUNNING] = "", [CASE_STOPPED] = "to be continued",
-                                     [CASE_FAILED] = "run them again with `stickslip sweep retry`", [CASE_FINISHED] = ""};
-  double seconds = 0;
+  static const char *const what[]  = {[CASE_WAITING]  = "not started",
+                                      [CASE_RUNNING]  = "",
+                                      [CASE_STOPPED]  = "to be continued",
+                                      [CASE_FAILED]   = "run them again with `stickslip sweep retry`",
+                                      [CASE_FINISHED] = ""};
+  double                   seconds = 0;
   for (int64_t i = 0; i < r->plan->n_cases; ++i) seconds += r->result[i] ? r->result[i]->seconds : 0;
   fprintf(out, "%s: %lld cases of %s\n", dir, (long long)r->plan->n_cases, r->plan->name);
   for (int s = CASE_FINISHED; s >= CASE_WAITING; --s)
-    if (r->n_state[s] > 0)
-      fprintf(out, "  %-9s %6lld%s%s\n", case_state_names[s], (long long)r->n_state[s], *what[s] ? "  " : "", what[s]);
+    if (r->n_state[s] > 0) fprintf(out, "  %-9s %6lld%s%s\n", case_state_names[s], (long long)r->n_state[s], *what[s] ? "  " : "", what[s]);
   const int64_t n_begun = r->plan->n_cases - r->n_state[CASE_WAITING];
   if (n_begun > 0) fprintf(out, "  %.1f s total wall time, %.3g s per started case\n", seconds, seconds / (double)n_begun);
 }
@@ -149,7 +151,7 @@ PetscErrorCode sweep_retry(const char *dir, int64_t n, const int64_t *numbers, b
   PetscCall(sweep_results_read(dir, &r));
   for (int64_t i = 0; i < r->plan->n_cases; ++i) {
     char      folder[PATH_SIZE];
-    run_lock *lock      = NULL;
+    run_lock *lock        = NULL;
     bool      is_selected = n == 0;
     for (int64_t k = 0; k < n; ++k) is_selected |= numbers[k] == r->plan->cases[i].number;
     if (!is_selected || r->state[i] != CASE_FAILED || !r->result[i]) continue;
@@ -167,6 +169,7 @@ PetscErrorCode sweep_retry(const char *dir, int64_t n, const int64_t *numbers, b
 
 /* Members of a result that become columns. */
 typedef enum { OF_REAL, OF_WHOLE, OF_TEXT } member_type;
+/* clang-format off */
 static const struct {
   const char *name, *unit;
   member_type type;
@@ -179,15 +182,16 @@ static const struct {
   MEMBER(contacts, "", OF_WHOLE),    MEMBER(max_penetration, "m", OF_REAL), MEMBER(peak_resident_memory, "byte", OF_REAL),
   MEMBER(threads, "", OF_WHOLE),     MEMBER(starts, "", OF_WHOLE),     MEMBER(program, "", OF_TEXT),
   MEMBER(host, "", OF_TEXT),         MEMBER(begun, "", OF_TEXT),       MEMBER(updated, "", OF_TEXT)};
+/* clang-format on */
 enum { N_MEMBERS = sizeof members / sizeof *members };
 
 /* Columns of the table and their storage. */
 typedef struct {
-  int            n;
-  int64_t        n_rows, capacity;
-  table_column  *columns;
-  void         **arrays; /* [n] */
-  char         **names;  /* [n] */
+  int           n;
+  int64_t       n_rows, capacity;
+  table_column *columns;
+  void        **arrays; /* [n] */
+  char        **names;  /* [n] */
 } results_table;
 
 static void table_destroy(results_table *t)
@@ -273,8 +277,8 @@ static PetscErrorCode add_measure(results_table *t, const sweep_results *r, cons
     PetscCall(add_column(t, "measure.", full, unit, TABLE_REAL, &array[k]));
   }
   for (int64_t i = 0; i < t->n_rows; ++i) {
-    const run_result_measure *m = r->result[i] ? run_result_find(r->result[i], name) : NULL;
-    const double values[4] = {m ? m->last : NAN, m ? m->min : NAN, m ? m->max : NAN, m ? m->mean : NAN};
+    const run_result_measure *m         = r->result[i] ? run_result_find(r->result[i], name) : NULL;
+    const double              values[4] = {m ? m->last : NAN, m ? m->min : NAN, m ? m->max : NAN, m ? m->mean : NAN};
     for (int k = 0; k < 4; ++k) array[k][i] = values[k];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -286,7 +290,7 @@ static PetscErrorCode add_measures(results_table *t, const sweep_results *r)
   PetscFunctionBegin;
   for (int64_t i = 0; i < t->n_rows; ++i)
     for (int m = 0; r->result[i] && m < r->result[i]->measures.n; ++m) {
-      const key_item *item  = &r->result[i]->measures.item[m];
+      const key_item *item   = &r->result[i]->measures.item[m];
       bool            is_new = true;
       for (int64_t k = 0; k < i && is_new; ++k) is_new = !r->result[k] || !run_result_find(r->result[k], item->name);
       if (is_new) PetscCall(add_measure(t, r, item->name, ((const run_result_measure *)item->value)->unit));
@@ -317,9 +321,9 @@ static PetscErrorCode fill_table(results_table *t, const sweep_results *r)
 
 PetscErrorCode sweep_gather(const char *dir, int64_t *n_cases, int64_t *n_finished)
 {
-  char path[4300];
+  char           path[4300];
   sweep_results *r __attribute__((cleanup(sweep_results_destroy))) = NULL;
-  results_table t __attribute__((cleanup(table_destroy)))          = {0};
+  results_table  t __attribute__((cleanup(table_destroy)))         = {0};
 
   PetscFunctionBegin;
   PetscCall(sweep_results_read(dir, &r));

@@ -22,7 +22,7 @@ typedef struct {
 /* Reads submitted.csv; *n = 0 if it does not exist. */
 static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission **out)
 {
-  char  *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
+  char     *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
   size_t    size;
   csv_table t = {0};
 
@@ -36,8 +36,8 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
   PetscErrorCode code = memory_alloc("submissions", t.n_rows, sizeof **out, out);
   for (int64_t i = 1; i < t.n_rows && !code && t.n_columns == 3; ++i) {
     const char *const *cell = t.cell + i * t.n_columns;
-    submission *s = &(*out)[*n];
-    *s            = (submission){atoll(cell[0]), atoll(cell[1]), atoll(cell[2])};
+    submission        *s    = &(*out)[*n];
+    *s                      = (submission){atoll(cell[0]), atoll(cell[1]), atoll(cell[2])};
     if (s->number > 0 && s->job > 0 && s->per_task > 0) ++*n;
   }
   csv_clear(&t);
@@ -48,7 +48,7 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
 static PetscErrorCode record_submission(const char *dir, int64_t n, const submission *before, const submission *s)
 {
   char       *path __attribute__((cleanup(memory_free))) = NULL;
-  text_buffer b = {0};
+  text_buffer b                                          = {0};
 
   PetscFunctionBegin;
   PetscCall(file_format(&path, "%s/slurm/submitted.csv", dir));
@@ -69,8 +69,8 @@ static PetscErrorCode record_submission(const char *dir, int64_t n, const submis
 typedef void (*task_visit)(const submission *s, int64_t task, const char *state, const char *reason, void *context);
 static PetscErrorCode visit_queue(const submission *s, task_visit visit, void *context)
 {
-  char  command[160], *output, *rest, state[32], reason[128];
-  int   code;
+  char      command[160], *output, *rest, state[32], reason[128];
+  int       code;
   long long task;
 
   PetscFunctionBegin;
@@ -114,8 +114,10 @@ static int64_t read_largest_index(void)
 
 static int64_t choose_cases_per_task(const sweep_plan *plan, const sweep_resources *r)
 {
-  const int64_t requested = r->cases_per_task > 0 ? r->cases_per_task : 1, most = read_largest_index(), least = (plan->n_cases + most - 1) / most;
-  if (least > requested) log_info("%lld cases per task, because SLURM allows at most %lld tasks per array here", (long long)least, (long long)most);
+  const int64_t requested = r->cases_per_task > 0 ? r->cases_per_task : 1, most = read_largest_index(),
+                least = (plan->n_cases + most - 1) / most;
+  if (least > requested)
+    log_info("%lld cases per task, because SLURM allows at most %lld tasks per array here", (long long)least, (long long)most);
   return least > requested ? least : requested;
 }
 
@@ -124,7 +126,7 @@ static PetscErrorCode find_pending_tasks(const char *dir, const sweep_plan *plan
   char why[64];
 
   PetscFunctionBegin;
-  t->n_tasks = (plan->n_cases + t->per_task - 1) / t->per_task;
+  t->n_tasks   = (plan->n_cases + t->per_task - 1) / t->per_task;
   t->n_pending = t->n_queued = 0;
   PetscCall(memory_alloc("sweep tasks", t->n_tasks + 1, sizeof *t->is_pending, &t->is_pending));
   for (int64_t i = 0; i < plan->n_cases; ++i) {
@@ -206,23 +208,26 @@ static PetscErrorCode append_program(text_buffer *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_plan *plan, const sweep_slurm_options *o, const task_list *t,
-                                   text_buffer *b)
+static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_plan *plan, const sweep_slurm_options *o,
+                                   const task_list *t, text_buffer *b)
 {
-  const sweep_resources r     = merge_resources(&plan->resources, &o->resources);
+  const sweep_resources r = merge_resources(&plan->resources, &o->resources);
   char                  whole[PATH_MAX];
-  char *log __attribute__((cleanup(memory_free))) = NULL;
+  char                 *log __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(resolve_path(dir, whole));
   PetscCall(file_format(&log, "%s/slurm/%lld-%%a.log", whole, (long long)number));
-  PetscCall(text_printf(b, "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld per task. The program replaces this shell (exec), so that it receives signals.\n",
+  PetscCall(text_printf(b,
+                        "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld per task. The program replaces this shell (exec), so that "
+                        "it receives signals.\n",
                         (long long)t->n_pending, plan->name, whole, (long long)t->per_task));
   PetscCall(append_directive(b, "--job-name=", plan->name));
   PetscCall(text_printf(b, "#SBATCH --array="));
   PetscCall(append_indices(b, t));
   if (r.concurrent > 0) PetscCall(text_printf(b, "%%%lld", (long long)r.concurrent));
-  PetscCall(text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@120 --requeue --open-mode=append\n", (long long)r.cores));
+  PetscCall(text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@120 --requeue --open-mode=append\n",
+                        (long long)r.cores));
   PetscCall(append_directive(b, "--output=", log));
   PetscCall(append_directive(b, "--mem=", r.memory));
   PetscCall(append_directive(b, "--time=", r.time));
@@ -233,8 +238,8 @@ static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_
   PetscCall(append_program(b));
   PetscCall(text_printf(b, " sweep run "));
   PetscCall(shell_append_word(b, whole));
-  PetscCall(text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s\n", (long long)t->per_task, (long long)r.cores,
-                        o->has_picture ? " --picture" : ""));
+  PetscCall(text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s\n", (long long)t->per_task,
+                        (long long)r.cores, o->has_picture ? " --picture" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,10 +265,10 @@ static PetscErrorCode execute_sbatch(const text_buffer *command, long long *job)
 /* Submits a job that gathers the results after the last task has ended, successful or not. */
 static PetscErrorCode submit_gather_job(const char *dir, const sweep_plan *plan, const sweep_slurm_options *o, long long job)
 {
-  const sweep_resources r = merge_resources(&plan->resources, &o->resources);
+  const sweep_resources r       = merge_resources(&plan->resources, &o->resources);
   text_buffer           command = {0}, wrapped = {0};
   char                  whole[PATH_MAX];
-  char *log __attribute__((cleanup(memory_free))) = NULL;
+  char                 *log __attribute__((cleanup(memory_free))) = NULL;
   long long             gather;
 
   PetscFunctionBegin;
@@ -274,7 +279,8 @@ static PetscErrorCode submit_gather_job(const char *dir, const sweep_plan *plan,
   PetscCall(text_printf(&wrapped, " sweep gather "));
   PetscCall(shell_append_word(&wrapped, whole));
   PetscCall(text_printf(&command, "sbatch --parsable --dependency=afterany:%lld --ntasks=1 --job-name=gather", job));
-  const char *const option[] = {" --partition=", " --account=", " --output=", " --wrap="}, *const value[] = {r.partition, r.account, log, wrapped.data};
+  const char *const option[] = {" --partition=", " --account=", " --output=", " --wrap="}, *const value[] = {r.partition, r.account, log,
+                                                                                                             wrapped.data};
   for (int i = 0; i < 4; ++i) {
     if (!value[i]) continue;
     PetscCall(text_printf(&command, "%s", option[i]));
@@ -293,8 +299,8 @@ static PetscErrorCode submit_gather_job(const char *dir, const sweep_plan *plan,
 
 static PetscErrorCode submit_script(const char *dir, int64_t number, const text_buffer *script, long long *job)
 {
-  char *path __attribute__((cleanup(memory_free))) = NULL;
-  text_buffer command = {0};
+  char       *path __attribute__((cleanup(memory_free))) = NULL;
+  text_buffer command                                    = {0};
 
   PetscFunctionBegin;
   PetscCall(file_format(&path, "%s/slurm/%lld.sh", dir, (long long)number));
@@ -311,11 +317,11 @@ static PetscErrorCode submit_script(const char *dir, int64_t number, const text_
 
 /* Data of a submission and its batch script. */
 typedef struct {
-  sweep_plan  *plan;
-  task_list    tasks;
-  int64_t      n_before, number;
-  submission  *before;
-  text_buffer  script; /* NULL: no case to submit */
+  sweep_plan *plan;
+  task_list   tasks;
+  int64_t     n_before, number;
+  submission *before;
+  text_buffer script; /* NULL: no case to submit */
 } draft;
 
 static void draft_destroy(draft *d)
@@ -342,8 +348,8 @@ static PetscErrorCode find_tasks(const char *dir, draft *d)
 
 static PetscErrorCode make_draft(const char *dir, const sweep_slurm_options *o, draft *d)
 {
-  char *folder __attribute__((cleanup(memory_free))) = NULL;
-  const task_list *t = &d->tasks;
+  char            *folder __attribute__((cleanup(memory_free))) = NULL;
+  const task_list *t                                            = &d->tasks;
 
   PetscFunctionBegin;
   PetscCall(sweep_folder_read(dir, &d->plan));
@@ -373,8 +379,8 @@ PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o,
 
 static PetscErrorCode submit_pending(const char *dir, const sweep_slurm_options *o)
 {
-  draft d __attribute__((cleanup(draft_destroy))) = {0};
-  int64_t n_tasks = 0;
+  draft   d __attribute__((cleanup(draft_destroy))) = {0};
+  int64_t n_tasks                                   = 0;
 
   PetscFunctionBegin;
   PetscCall(make_draft(dir, o, &d));

@@ -30,40 +30,40 @@ struct augury {
   double           dx;
   boundary_samples samples;
   uint64_t         round;
-  bool            *is_new;          /* [n_elements] work space */
-  double          *size;            /* [n_elements] area for which the points were drawn */
-  double          *sampled;         /* [n_elements] mass of the points */
-  double         (*defect)[6];      /* [n_elements] */
-  double         (*share)[3];       /* [n_elements][3] masses of corners */
-  int64_t         *incident_start;  /* [n_nodes + 1] */
-  int32_t         *incident;        /* 3 element + corner */
-  augury_continuum continuum;       /* n = 0: none */
+  bool            *is_new;         /* [n_elements] work space */
+  double          *size;           /* [n_elements] area for which the points were drawn */
+  double          *sampled;        /* [n_elements] mass of the points */
+  double (*defect)[6];             /* [n_elements] */
+  double (*share)[3];              /* [n_elements][3] masses of corners */
+  int64_t         *incident_start; /* [n_nodes + 1] */
+  int32_t         *incident;       /* 3 element + corner */
+  augury_continuum continuum;      /* n = 0: none */
   /* of the step */
-  double          *x;        /* [n_nodes][3] */
-  int64_t          n_acting, n_taking; /* elements and nodes that take part */
-  int32_t         *acting;   /* [n_elements] these */
-  int32_t         *rank;     /* [n_elements] place among them, -1: none */
-  int32_t         *taking;   /* [n_nodes] these */
-  int32_t         *point_of; /* [n_nodes] place among them, -1: none */
-  double          *mass, *corners; /* [n_taking] mass of active corners, and its fraction that stays at the corners of elements
+  double  *x;                  /* [n_nodes][3] */
+  int64_t  n_acting, n_taking; /* elements and nodes that take part */
+  int32_t *acting;             /* [n_elements] these */
+  int32_t *rank;               /* [n_elements] place among them, -1: none */
+  int32_t *taking;             /* [n_nodes] these */
+  int32_t *point_of;           /* [n_nodes] place among them, -1: none */
+  double  *mass, *corners;     /* [n_taking] mass of active corners, and its fraction that stays at the corners of elements
                                     * with points */
-  double         (*inverse)[9]; /* [n_acting] inverse inertia of the corners on the grid */
-  augury_stencil   stencil;
-  double          *node_mass[2]; /* [nodes of the grid] with points, with corners alone; 0 where it is next to nothing */
-  int64_t          nodes_capacity[3];
-  int64_t          n_met;    /* nodes of the continuum that share nodes of the grid */
-  int32_t         *met;      /* [n_met] which */
-  int32_t         *met_at;   /* [nodes of the grid] place among them, -1: none */
-  int64_t          met_capacity[5];
+  double (*inverse)[9];        /* [n_acting] inverse inertia of the corners on the grid */
+  augury_stencil stencil;
+  double        *node_mass[2]; /* [nodes of the grid] with points, with corners alone; 0 where it is next to nothing */
+  int64_t        nodes_capacity[3];
+  int64_t        n_met;  /* nodes of the continuum that share nodes of the grid */
+  int32_t       *met;    /* [n_met] which */
+  int32_t       *met_at; /* [nodes of the grid] place among them, -1: none */
+  int64_t        met_capacity[5];
   /* of an application */
-  row4            *grid;     /* [nodes of the grid] velocity */
-  augury_point    *point;    /* [n_taking] */
-  augury_patch    *patch;    /* [n_acting] */
-  augury_rigid    *rigid;    /* [n_acting] */
+  row4         *grid;  /* [nodes of the grid] velocity */
+  augury_point *point; /* [n_taking] */
+  augury_patch *patch; /* [n_acting] */
+  augury_rigid *rigid; /* [n_acting] */
   /* of the iteration */
-  double          *before, *dv, *dA;  /* [n_nodes][3], [n_nodes][3], [n_nodes][9]: of nodes that take part */
-  double          *u, *u_before, *du; /* [n_met][3] */
-  double         (*outward)[3];       /* [n_met] 0: not known */
+  double *before, *dv, *dA;  /* [n_nodes][3], [n_nodes][3], [n_nodes][9]: of nodes that take part */
+  double *u, *u_before, *du; /* [n_met][3] */
+  double (*outward)[3];      /* [n_met] 0: not known */
 };
 
 static inline row4 row4_of(const double *v) { return (row4){v[0], v[1], v[2], 0.0}; }
@@ -189,16 +189,13 @@ static void from_grid(const augury *a, int64_t q, augury_point *p)
 
 /* ---- DS: elements made rigid -------------------------------------------------------------------------------------------- */
 
-static row4 cross(row4 a, row4 b)
-{
-  return (row4){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0};
-}
+static row4 cross(row4 a, row4 b) { return (row4){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0.0}; }
 
 /* Rigid motion of an element about its centre from its share of the grid's momentum. */
 static void downsample(augury *a, int64_t rank)
 {
-  const int64_t         e = a->acting[rank];
-  const augury_stencil *s = &a->stencil;
+  const int64_t         e      = a->acting[rank];
+  const augury_stencil *s      = &a->stencil;
   const row4            center = a->patch[rank].center;
   const double          spin   = 0.25 * a->dx * a->dx;
   row4                  p = {0.0}, T[3] = {{0.0}}; /* momentum, and moments r_c p */
@@ -216,7 +213,7 @@ static void downsample(augury *a, int64_t rank)
     p += m * q->v;
     l += m * (cross(q->x - center, q->v) + spin * w);
   }
-  const double *m = a->inverse[rank];
+  const double *m  = a->inverse[rank];
   a->rigid[rank].V = p / (a->share[e][0] + a->share[e][1] + a->share[e][2]);
   a->rigid[rank].W = (row4){m[0], m[3], m[6], 0.0} * l[0] + (row4){m[1], m[4], m[7], 0.0} * l[1] + (row4){m[2], m[5], m[8], 0.0} * l[2];
 }
@@ -385,15 +382,17 @@ static PetscErrorCode augury_initialise(const augury_boundary *b, const double *
   const int64_t n = b->n_nodes, m = b->n_elements;
   PetscFunctionBegin;
   a->b = *b, a->dx = dx;
-  const struct { int64_t n; size_t size; void *to; } wanted[] = {
-    {m, sizeof *a->size, &a->size},         {m, sizeof *a->sampled, &a->sampled}, {m, sizeof *a->defect, &a->defect},
-    {3 * n, sizeof *a->x, &a->x},           {m, sizeof *a->acting, &a->acting},   {m, sizeof *a->rank, &a->rank},     {m, sizeof *a->is_new, &a->is_new},
-    {n, sizeof *a->mass, &a->mass},         {n, sizeof *a->corners, &a->corners}, {n, sizeof *a->point_of, &a->point_of},
-    {n, sizeof *a->taking, &a->taking},     {m, sizeof *a->inverse, &a->inverse}, {m, sizeof *a->patch, &a->patch},
-    {m, sizeof *a->rigid, &a->rigid},       {n, sizeof *a->point, &a->point},     {3 * n, sizeof *a->before, &a->before},
-    {3 * n, sizeof *a->dv, &a->dv},         {9 * n, sizeof *a->dA, &a->dA}};
-  for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k)
-    PetscCall(memory_alloc("augury", wanted[k].n, wanted[k].size, wanted[k].to));
+  const struct {
+    int64_t n;
+    size_t  size;
+    void   *to;
+  } wanted[] = {{m, sizeof *a->size, &a->size},         {m, sizeof *a->sampled, &a->sampled}, {m, sizeof *a->defect, &a->defect},
+                {3 * n, sizeof *a->x, &a->x},           {m, sizeof *a->acting, &a->acting},   {m, sizeof *a->rank, &a->rank},
+                {m, sizeof *a->is_new, &a->is_new},     {n, sizeof *a->mass, &a->mass},       {n, sizeof *a->corners, &a->corners},
+                {n, sizeof *a->point_of, &a->point_of}, {n, sizeof *a->taking, &a->taking},   {m, sizeof *a->inverse, &a->inverse},
+                {m, sizeof *a->patch, &a->patch},       {m, sizeof *a->rigid, &a->rigid},     {n, sizeof *a->point, &a->point},
+                {3 * n, sizeof *a->before, &a->before}, {3 * n, sizeof *a->dv, &a->dv},       {9 * n, sizeof *a->dA, &a->dA}};
+  for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) PetscCall(memory_alloc("augury", wanted[k].n, wanted[k].size, wanted[k].to));
   PetscCall(boundary_corner_masses(b, &a->share));
   PetscCall(find_incident(a));
   PetscCall(boundary_samples_create(b, x, dx, 0, &a->samples));
@@ -417,10 +416,11 @@ void augury_destroy(augury **a)
   augury *o = *a;
   boundary_samples_destroy(&o->samples);
   augury_stencil_clear(&o->stencil);
-  void *arrays[] = {&o->size,   &o->sampled, &o->defect,  &o->share,  &o->incident_start, &o->incident, &o->x,     &o->acting,
-                    &o->rank, &o->is_new, &o->mass, &o->corners, &o->point_of, &o->taking,      &o->inverse,  &o->patch, &o->rigid,
-                    &o->point,  &o->before,  &o->dv,      &o->dA,     &o->grid,           &o->node_mass[0], &o->node_mass[1], &o->met, &o->met_at,
-                    &o->u,      &o->u_before, &o->du,     &o->outward};
+  void *arrays[] = {&o->size,    &o->sampled,      &o->defect,       &o->share, &o->incident_start, &o->incident, &o->x,
+                    &o->acting,  &o->rank,         &o->is_new,       &o->mass,  &o->corners,        &o->point_of, &o->taking,
+                    &o->inverse, &o->patch,        &o->rigid,        &o->point, &o->before,         &o->dv,       &o->dA,
+                    &o->grid,    &o->node_mass[0], &o->node_mass[1], &o->met,   &o->met_at,         &o->u,        &o->u_before,
+                    &o->du,      &o->outward};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(a);
 }
@@ -487,8 +487,8 @@ static void augury_choose(augury *a, const bool *is_active)
 /* Masses of the grid nodes. Masses below the rounding error of the others become 0. */
 static PetscErrorCode weigh_nodes(augury *a)
 {
-  const augury_stencil *s = &a->stencil;
-  const int64_t         n = s->set.n;
+  const augury_stencil *s        = &a->stencil;
+  const int64_t         n        = s->set.n;
   double                heaviest = 0.0;
   PetscFunctionBegin;
   PetscCall(memory_reserve("masses of nodes", n, sizeof *a->node_mass[0], &a->nodes_capacity[0], &a->node_mass[0]));
@@ -559,8 +559,15 @@ static int64_t first_beyond(const augury *a, const bool *is_active)
 
 static PetscErrorCode build_step_layout(augury *a)
 {
-  const stencil_parts in = {.dx = a->dx, .x = a->x, .element = a->b.element, .samples = &a->samples, .n_points = a->n_taking,
-                            .n_patches = a->n_acting, .point = a->taking, .patch = a->acting, .mass = a->sampled};
+  const stencil_parts in = {.dx        = a->dx,
+                            .x         = a->x,
+                            .element   = a->b.element,
+                            .samples   = &a->samples,
+                            .n_points  = a->n_taking,
+                            .n_patches = a->n_acting,
+                            .point     = a->taking,
+                            .patch     = a->acting,
+                            .mass      = a->sampled};
   PetscFunctionBegin;
 #pragma omp parallel for schedule(static)
   for (int64_t r = 0; r < a->n_acting; ++r) measure_element(a, r);

@@ -37,7 +37,7 @@ typedef struct augury augury;
 PetscErrorCode augury_create(const augury_boundary *b, const double *x, double dx, augury **out);
 void           augury_destroy(augury **a);
 /* Couple this continuum from the next augury_begin on (copied, its arrays are borrowed). NULL, the initial state: no continuum. */
-void           augury_set_continuum(augury *a, const augury_continuum *c);
+void augury_set_continuum(augury *a, const augury_continuum *c);
 /* Begin a step at x [n_nodes][3] with the current masses. Since the last step, masses may have changed by one factor for all
  * corners of an element (rigid_weight.h). is_active [n_elements]; NULL: all elements are active. Active elements that have grown
  * far beyond their sampled size are resampled, which can fail as in augury_create. Coordinates that are not finite or too large:
@@ -51,7 +51,7 @@ typedef struct {
    * of the paper). false: only its normal part is kept. */
   bool    accepts_sliding_change;
   int64_t max_iterations;
-  double  tolerance;              /* bound of the remaining correction, relative to the largest |v| before */
+  double  tolerance; /* bound of the remaining correction, relative to the largest |v| before */
   /* [n_nodes] 1: inwards is against the normal; -1: along the normal; 0: others approach from both sides, both directions count as
    * inwards. NULL: 1 for all. Borrowed. */
   const int8_t *side;

@@ -9,10 +9,10 @@
 /* All borrowed. */
 typedef struct {
   int64_t n;
-  const int32_t (*node)[3];    /* [n] i, j, k; none twice */
-  const double *mass;          /* [n] > 0 [kg] */
-  const double (*outward)[3];  /* [n] minus the gradient of the mass at the node [kg/m] */
-  double       *velocity;      /* [n][3] [m/s]; changed in place at nodes shared with a boundary */
+  const int32_t (*node)[3];   /* [n] i, j, k; none twice */
+  const double *mass;         /* [n] > 0 [kg] */
+  const double (*outward)[3]; /* [n] minus the gradient of the mass at the node [kg/m] */
+  double *velocity;           /* [n][3] [m/s]; changed in place at nodes shared with a boundary */
 } augury_continuum;
 
 /* Deeper than slightly more than a cell, the gradient is dominated by the scatter of the particles. For a half space of material

@@ -25,28 +25,28 @@ typedef struct {
 } element_side;
 
 struct augury_near {
-  augury_boundary b;
-  const int32_t  *body;
-  double          dx;
-  box_tree        tree;
-  double         *box[6]; /* [n_elements] */
-  element_side   *side;   /* [n_elements], after augury_near_find */
-  bool           *is_met; /* [n_elements] */
-  int32_t        *last_partner; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
-  int32_t        *closest; /* [n_nodes] the element found last for augury_near_towards */
-  bool           *is_near; /* [n_nodes] of elements that are met */
-  augury_choice   choice;
-  double          distance, time; /* of AUGURY_MEETING */
-  double          box_excess;       /* margin of element boxes in which no partner can lie [m] */
-  const bool     *is_open; /* NULL: none */
-  int64_t         n_bodies;
-  const bool     *meets;   /* [n_bodies][n_bodies]; NULL: all */
+  augury_boundary  b;
+  const int32_t   *body;
+  double           dx;
+  box_tree         tree;
+  double          *box[6];       /* [n_elements] */
+  element_side    *side;         /* [n_elements], after augury_near_find */
+  bool            *is_met;       /* [n_elements] */
+  int32_t         *last_partner; /* [n_elements] partner found last, -1: none; tested first, which does not change the result */
+  int32_t         *closest;      /* [n_nodes] the element found last for augury_near_towards */
+  bool            *is_near;      /* [n_nodes] of elements that are met */
+  augury_choice    choice;
+  double           distance, time; /* of AUGURY_MEETING */
+  double           box_excess;     /* margin of element boxes in which no partner can lie [m] */
+  const bool      *is_open;        /* NULL: none */
+  int64_t          n_bodies;
+  const bool      *meets;     /* [n_bodies][n_bodies]; NULL: all */
   augury_continuum continuum; /* n = 0: none */
-  bool           *is_wanted; /* [n_nodes] of active elements */
-  node_set        nodes;   /* of the continuum, about the boundary */
-  int32_t        *which;   /* [nodes.n] in the continuum */
-  uint64_t       *keys;
-  int64_t         which_capacity, keys_capacity;
+  bool            *is_wanted; /* [n_nodes] of active elements */
+  node_set         nodes;     /* of the continuum, about the boundary */
+  int32_t         *which;     /* [nodes.n] in the continuum */
+  uint64_t        *keys;
+  int64_t          which_capacity, keys_capacity;
 };
 
 /* A walk over the continuum's nodes in a box. */
@@ -64,8 +64,7 @@ static inline bool is_open(const augury_near *a, const int32_t *node)
 static inline void side_of(const double *x, const int32_t *node, double center[3], double normal[3])
 {
   double p[3], q[3];
-  for (int k = 0; k < 3; ++k)
-    center[k] = (x[3 * (int64_t)node[0] + k] + x[3 * (int64_t)node[1] + k] + x[3 * (int64_t)node[2] + k]) / 3.0;
+  for (int k = 0; k < 3; ++k) center[k] = (x[3 * (int64_t)node[0] + k] + x[3 * (int64_t)node[1] + k] + x[3 * (int64_t)node[2] + k]) / 3.0;
   v3_sub(p, x + 3 * (int64_t)node[1], x + 3 * (int64_t)node[0]);
   v3_sub(q, x + 3 * (int64_t)node[2], x + 3 * (int64_t)node[0]);
   v3_cross(normal, p, q);
@@ -127,7 +126,7 @@ static uint64_t key_of(const node_set *s, const int32_t node[3])
 /* The continuum's nodes within the box of all elements, for walks. */
 static PetscErrorCode augury_near_gather(augury_near *a)
 {
-  const augury_continuum *c = &a->continuum;
+  const augury_continuum *c      = &a->continuum;
   double                  min[3] = {INFINITY, INFINITY, INFINITY}, max[3] = {-INFINITY, -INFINITY, -INFINITY};
   int64_t                 low[3], high[3], first[3], last[3], n = 0;
   PetscFunctionBegin;
@@ -144,8 +143,8 @@ static PetscErrorCode augury_near_gather(augury_near *a)
   PetscCall(node_set_blocks(&a->nodes, n, a->keys));
   for (int64_t i = 0; i < c->n; ++i)
     if (is_within(c->node[i], low, high))
-      a->nodes.mask[node_set_find_block(&a->nodes, key_of(&a->nodes, c->node[i]))] |= (uint64_t)1
-                                                                                     << node_set_bit(c->node[i][0], c->node[i][1], c->node[i][2]);
+      a->nodes.mask[node_set_find_block(&a->nodes, key_of(&a->nodes, c->node[i]))] |=
+          (uint64_t)1 << node_set_bit(c->node[i][0], c->node[i][1], c->node[i][2]);
   node_set_count(&a->nodes);
   PetscCall(memory_reserve("nodes of a continuum", a->nodes.n, sizeof *a->which, &a->which_capacity, &a->which));
   for (int64_t i = 0; i < c->n; ++i)
@@ -261,7 +260,7 @@ static bool is_in_view(const element_side *s, double sign, const double d[3], do
 static inline bool face(const augury_near *a, int64_t e, int64_t f)
 {
   const element_side *p = &a->side[e], *q = &a->side[f];
-  double      d[3];
+  double              d[3];
   v3_sub(d, q->center, p->center);
   const double square = v3_dot(d, d);
   return is_in_view(p, 1.0, d, square) && is_in_view(q, -1.0, d, square);
@@ -313,10 +312,9 @@ static bool will_meet(const augury_near *a, const double *x, const double *v, co
 /* Bounds of the positions and velocities of an element's corners. */
 static void augury_near_bound(const augury_near *a, const double *x, const double *v, int64_t e, element_side *s)
 {
-  const int32_t *node = a->b.element + 3 * e;
+  const int32_t *node   = a->b.element + 3 * e;
   double         places = 0.0, velocities = 0.0;
-  for (int k = 0; k < 3; ++k)
-    s->v[k] = (v[3 * (int64_t)node[0] + k] + v[3 * (int64_t)node[1] + k] + v[3 * (int64_t)node[2] + k]) / 3.0;
+  for (int k = 0; k < 3; ++k) s->v[k] = (v[3 * (int64_t)node[0] + k] + v[3 * (int64_t)node[1] + k] + v[3 * (int64_t)node[2] + k]) / 3.0;
   for (int i = 0; i < 3; ++i) {
     double d[3], u[3];
     v3_sub(d, x + 3 * (int64_t)node[i], s->center);
@@ -418,8 +416,7 @@ int32_t augury_near_other(const augury_near *a, int64_t e)
   walk_within(a, a->side[e].center, sqrt(best.square), &w);
   for (int k = 0; k < 3; ++k) w.min[k] = fmax(w.min[k], min[k]), w.max[k] = fmin(w.max[k], max[k]);
   for (int n = box_walk_next(&w, other); n > 0; n = box_walk_next(&w, other))
-    for (int k = 0; k < n; ++k)
-      see(a, e, other[k], &best);
+    for (int k = 0; k < n; ++k) see(a, e, other[k], &best);
   return best.body;
 }
 
@@ -428,7 +425,7 @@ int32_t augury_near_other(const augury_near *a, int64_t e)
 /* Does a corner of the element move into the continuum at its node i? */
 static bool closes_on(const augury_near *a, const double *x, const double *v, const int32_t *node, int64_t i)
 {
-  double    out[3], center[3], u[3];
+  double     out[3], center[3], u[3];
   const bool is_known = augury_continuum_outward(&a->continuum, i, a->dx, out), has_none = !is_known && is_open(a, node);
   if (!is_known) {
     side_of(x, node, center, out);
@@ -485,8 +482,8 @@ typedef struct {
 
 static void augury_near_count(sides *s, double along, double distance, bool is_closing)
 {
-  const int k  = along > 0.0 ? 0 : 1;
-  s->any[k]    = fmin(s->any[k], distance);
+  const int k = along > 0.0 ? 0 : 1;
+  s->any[k]   = fmin(s->any[k], distance);
   if (is_closing) s->closing[k] = fmin(s->closing[k], distance);
 }
 
@@ -518,7 +515,7 @@ static void count_element(const augury_near *a, const double *x, const double *v
  * sufficient. */
 static void count_continuum(const augury_near *a, const double *x, const double *v, const double *normal, int64_t p, sides *s)
 {
-  const augury_continuum *c = &a->continuum;
+  const augury_continuum *c       = &a->continuum;
   double                  mass[2] = {0.0, 0.0}, least[2] = {INFINITY, INFINITY}, min[3], max[3];
   bool                    closes[2] = {false, false};
   node_walk               w;
@@ -543,7 +540,7 @@ static void count_continuum(const augury_near *a, const double *x, const double 
 static int8_t side_of_others(const augury_near *a, const double distance[2])
 {
   const bool is_front = distance[0] < INFINITY && distance[0] <= distance[1] + BEHIND * a->dx,
-             is_back = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
+             is_back  = distance[1] < INFINITY && distance[1] <= distance[0] + BEHIND * a->dx;
   return (int8_t)(is_front - is_back);
 }
 
@@ -581,11 +578,12 @@ void augury_near_sides(const augury_near *a, const double *x, const double *v, c
 
 typedef struct {
   double  distance, direction[3]; /* way: unit direction */
-  int64_t element;          /* -1: none */
+  int64_t element;                /* -1: none */
 } nearest;
 
 /* Does element f, at offset d from node p, interact with p? outward [3]: outside of f there. */
-static bool element_counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3], const double outward[3])
+static bool element_counts(const augury_near *a, const double *normal, int64_t p, const int32_t *node, const double d[3],
+                           const double outward[3])
 {
   double back[3];
   if (node[0] == p || node[1] == p || node[2] == p || !bodies_interact(a, a->body[p], a->body[node[0]])) return false;
@@ -630,7 +628,7 @@ static void update_nearest(const augury_near *a, const double *x, const double *
  * cell, and thin ones, thus stop nodes of the far side by contact ahead of the near side. */
 static void into_continuum(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
 {
-  const augury_continuum *c = &a->continuum;
+  const augury_continuum *c      = &a->continuum;
   double                  out[3] = {0.0, 0.0, 0.0}, mass = 0.0, min[3], max[3];
   node_walk               w;
   for (int k = 0; k < 3; ++k) min[k] = x[3 * p + k] - 0.5 * REACH * a->dx, max[k] = x[3 * p + k] + 0.5 * REACH * a->dx;
@@ -648,7 +646,7 @@ static void into_continuum(const augury_near *a, const double *x, const double *
 
 static void towards_at(const augury_near *a, const double *x, const double *normal, int64_t p, double towards[3])
 {
-  nearest       best = {.distance = INFINITY, .element = -1};
+  nearest       best   = {.distance = INFINITY, .element = -1};
   const int32_t before = a->closest[p];
   int32_t       other[BOX_TREE_WIDTH];
   box_walk      w;

@@ -18,13 +18,13 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
 void           augury_near_destroy(augury_near **a);
 /* Effective from the next augury_near_find. distance [m] and time [s] are those of AUGURY_MEETING, which tests the continuum for
  * approach only. Initially AUGURY_CLOSING. */
-void           augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
+void augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
 /* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside. NULL, the initial state: none. */
-void           augury_near_set_open(augury_near *a, const bool *is_open);
+void augury_near_set_open(augury_near *a, const bool *is_open);
 /* meets [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. Initially NULL: all. */
-void           augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
+void augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
 /* Include this continuum from the next augury_near_find on (copied, its arrays are borrowed). NULL, the initial state: none. */
-void           augury_near_set_continuum(augury_near *a, const augury_continuum *c);
+void augury_near_set_continuum(augury_near *a, const augury_continuum *c);
 /* Compute is_active [n_elements] at x, v [n_nodes][3]; *n is their number. Elements of one body interact if they face each other:
  * outward sides towards each other (either side of an open surface), and no common node. An element interacts with the continuum
  * where a corner moves against the continuum's outward direction. Where that is unknown, the corner must move along the element's

@@ -31,7 +31,7 @@ static void point_at(const stencil_parts *in, int64_t c, int64_t j, double x[3])
  * next time. */
 static PetscErrorCode augury_stencil_place(const stencil_parts *in, augury_stencil *s, int64_t low[3], int64_t high[3])
 {
-  const int64_t n = n_carriers(in);
+  const int64_t n     = n_carriers(in);
   int32_t       lo[3] = {INT32_MAX, INT32_MAX, INT32_MAX}, hi[3] = {INT32_MIN, INT32_MIN, INT32_MIN};
   PetscFunctionBegin;
   PetscCall(memory_reserve("places of points", n + 1, sizeof *s->base_start, &s->room[0], &s->base_start));
@@ -90,7 +90,10 @@ static uint64_t key_at(const node_set *s, const stencil_frame *f, int o)
 }
 
 /* Bits 0 ... 3, so far apart. */
-static uint64_t spread(uint64_t bits, int by) { return (bits & 1) | (bits >> 1 & 1) << by | (bits >> 2 & 1) << 2 * by | (bits >> 3) << 3 * by; }
+static uint64_t spread(uint64_t bits, int by)
+{
+  return (bits & 1) | (bits >> 1 & 1) << by | (bits >> 2 & 1) << 2 * by | (bits >> 3) << 3 * by;
+}
 
 /* Nodes of a stencil in block o around it. */
 static uint64_t mask_at(const stencil_frame *f, int o)
@@ -151,7 +154,7 @@ static int64_t most_touched(int64_t n, const int32_t (*base)[3])
 /* The set of nodes, and which of its blocks and nodes each carrier touches. */
 static PetscErrorCode gather_nodes(const stencil_parts *in, augury_stencil *s)
 {
-  const int64_t n = n_carriers(in);
+  const int64_t n      = n_carriers(in);
   int64_t       n_keys = 0;
   PetscFunctionBegin;
   PetscCall(memory_reserve("blocks of stencils", n + 1, sizeof *s->touch_start, &s->room[2], &s->touch_start));
@@ -177,7 +180,8 @@ static PetscErrorCode gather_nodes(const stencil_parts *in, augury_stencil *s)
   PetscCall(node_set_blocks(&s->set, n_keys, s->keys));
 #pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n; ++c)
-    for (int64_t t = s->touch_start[c]; t < s->touch_end[c]; ++t) s->touch_block[t] = (int32_t)node_set_find_block(&s->set, s->touch_key[t]);
+    for (int64_t t = s->touch_start[c]; t < s->touch_end[c]; ++t)
+      s->touch_block[t] = (int32_t)node_set_find_block(&s->set, s->touch_key[t]);
   for (int64_t c = 0; c < n; ++c)
     for (int64_t t = s->touch_start[c]; t < s->touch_end[c]; ++t) s->set.mask[s->touch_block[t]] |= s->touch_mask[t];
   node_set_count(&s->set);
@@ -190,7 +194,7 @@ static PetscErrorCode place_nodes(const stencil_parts *in, augury_stencil *s)
   PetscFunctionBegin;
   PetscCall(memory_reserve("places of nodes", set->n, sizeof *s->x, &s->room[7], &s->x));
   for (int64_t b = 0; b < set->n_blocks; ++b) {
-    const int64_t key   = (int64_t)set->key[b], yz = set->side[1] * set->side[2];
+    const int64_t key = (int64_t)set->key[b], yz = set->side[1] * set->side[2];
     const int64_t at[3] = {set->low[0] + key / yz, set->low[1] + key / set->side[2] % set->side[1], set->low[2] + key % set->side[2]};
     int64_t       i     = set->first[b];
     for (int bit = 0; bit < 64; ++bit) {
@@ -265,8 +269,7 @@ static PetscErrorCode build_patch_stencils(const stencil_parts *in, augury_stenc
   s->patch_start[0] = 0;
   for (int64_t r = 0; r < n; ++r) {
     s->patch_start[r + 1] = s->patch_start[r];
-    for (int64_t t = first_touch(in, s, r); t < end_touch(in, s, r); ++t)
-      s->patch_start[r + 1] += __builtin_popcountll(s->touch_mask[t]);
+    for (int64_t t = first_touch(in, s, r); t < end_touch(in, s, r); ++t) s->patch_start[r + 1] += __builtin_popcountll(s->touch_mask[t]);
   }
   const int64_t all = s->patch_start[n];
   PetscCheck(all < MOST_ENTRIES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "too many boundary triangles for cells of %g m: use larger ones",
@@ -297,11 +300,11 @@ static void sum_moments(const stencil_parts *in, const augury_stencil *s, int64_
   for (int64_t t = first; t < s->touch_end[c]; ++t)
     for (uint64_t left = s->touch_mask[t]; left; left &= left - 1) sum[((t - first) << 6) + __builtin_ctzll(left)] = (row8){0.0};
   for (int64_t j = 0; j < s->base_start[c + 1] - s->base_start[c]; ++j) {
-    const int32_t *base = s->base[s->base_start[c] + j];
-    const double  *l    = in->samples->place[in->samples->start[e] + j];
-    const double   mass = in->mass[e] * in->samples->weight[in->samples->start[e] + j];
-    const row8     moment = {mass * l[0] * l[0], mass * l[1] * l[1], mass * l[2] * l[2], mass * l[1] * l[2], mass * l[0] * l[2],
-                             mass * l[0] * l[1], 0.0, 0.0};
+    const int32_t *base   = s->base[s->base_start[c] + j];
+    const double  *l      = in->samples->place[in->samples->start[e] + j];
+    const double   mass   = in->mass[e] * in->samples->weight[in->samples->start[e] + j];
+    const row8     moment = {
+            mass * l[0] * l[0], mass * l[1] * l[1], mass * l[2] * l[2], mass * l[1] * l[2], mass * l[0] * l[2], mass * l[0] * l[1], 0.0, 0.0};
     double        x[3], w[3][3];
     int           at[8];
     stencil_frame f;
@@ -323,8 +326,8 @@ static void store_moments(const stencil_parts *in, augury_stencil *s, int64_t r,
   int64_t       at    = s->patch_start[r];
   for (int64_t t = first; t < end_touch(in, s, r); ++t)
     for (uint64_t left = s->touch_mask[t]; left; left &= left - 1, ++at) {
-      const row8 p = sum[((t - first) << 6) + __builtin_ctzll(left)];
-      const int64_t to = s->to[at];
+      const row8    p   = sum[((t - first) << 6) + __builtin_ctzll(left)];
+      const int64_t to  = s->to[at];
       s->patch_mass[at] = p[0] + p[1] + p[2] + 2.0 * (p[3] + p[4] + p[5]);
       s->at_patch[to]   = (int32_t)r;
       for (int k = 0; k < PATCH_MOMENTS; ++k) s->at_moment[to][k] = p[k];
@@ -333,7 +336,7 @@ static void store_moments(const stencil_parts *in, augury_stencil *s, int64_t r,
 
 static PetscErrorCode fill_patches(const stencil_parts *in, augury_stencil *s)
 {
-  const int64_t all = s->patch_start[in->n_patches];
+  const int64_t all  = s->patch_start[in->n_patches];
   int64_t       most = 0;
   double       *sums = NULL;
   PetscFunctionBegin;
@@ -370,10 +373,9 @@ PetscErrorCode augury_stencil_make(const stencil_parts *in, augury_stencil *s)
 
 void augury_stencil_clear(augury_stencil *s)
 {
-  void *arrays[] = {&s->x,          &s->point_node,    &s->point_weight, &s->points_start, &s->at_point,    &s->at_weight,
-                    &s->patch_start, &s->patch_node,   &s->patch_mass,   &s->patches_start, &s->at_patch,   &s->at_moment,
-                    &s->base,       &s->base_start,    &s->touch_start,  &s->touch_key,     &s->touch_mask, &s->keys,
-                    &s->touch_block, &s->touch_end, &s->to};
+  void *arrays[] = {&s->x,           &s->point_node, &s->point_weight,  &s->points_start, &s->at_point,    &s->at_weight, &s->patch_start,
+                    &s->patch_node,  &s->patch_mass, &s->patches_start, &s->at_patch,     &s->at_moment,   &s->base,      &s->base_start,
+                    &s->touch_start, &s->touch_key,  &s->touch_mask,    &s->keys,         &s->touch_block, &s->touch_end, &s->to};
   node_set_clear(&s->set);
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   *s = (augury_stencil){0};

@@ -37,7 +37,7 @@ bool max_entropy_weights(int n, const double (*y)[2], double *w)
     const double error = hypot(r[0], r[1]), det = H[0] * H[2] - H[1] * H[1];
     if (error <= MEAN_ERROR * size) return true;
     if (!(det > 0.0)) return false;
-    const double d[2] = {(H[2] * r[0] - H[1] * r[1]) / det, (H[0] * r[1] - H[1] * r[0]) / det}; /* gradient of log Z is -r */
+    const double d[2]  = {(H[2] * r[0] - H[1] * r[1]) / det, (H[0] * r[1] - H[1] * r[0]) / det}; /* gradient of log Z is -r */
     double       share = 1.0;
     for (int k = 0;; ++k, share *= 0.5) {
       const double trial[2] = {l[0] + share * d[0], l[1] + share * d[1]}, there = log_partition(n, y, trial, w);
@@ -68,8 +68,7 @@ PetscErrorCode boundary_corner_masses(const augury_boundary *b, double (**share)
   PetscCall(memory_alloc("elements of nodes", b->n_nodes, sizeof *n_elements, &n_elements));
   PetscErrorCode code = memory_alloc("masses of corners", b->n_elements, sizeof **share, share);
   for (int64_t k = 0; k < 3 * b->n_elements && !code; ++k) ++n_elements[b->element[k]];
-  for (int64_t k = 0; k < 3 * b->n_elements && !code; ++k)
-    (*share)[k / 3][k % 3] = b->mass[b->element[k]] / n_elements[b->element[k]];
+  for (int64_t k = 0; k < 3 * b->n_elements && !code; ++k) (*share)[k / 3][k % 3] = b->mass[b->element[k]] / n_elements[b->element[k]];
   memory_free(&n_elements);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -82,7 +81,7 @@ typedef struct {
   double        center[3]; /* barycentric */
   double        radius;
   int           n, most;
-  double      (*place)[3], (*at)[3];
+  double (*place)[3], (*at)[3];
 } cloud;
 
 static void boundary_samples_add(cloud *c, const double place[3])
@@ -183,8 +182,8 @@ static int sample(const augury_boundary *b, const double *x, double dx, uint64_t
 }
 
 /* Storage range of each element's points, start [n_elements + 1], including elements that keep their points. */
-static PetscErrorCode boundary_samples_reserve(const augury_boundary *b, const double *x, double dx, const boundary_samples *old, const bool *is_new,
-                              int64_t *start)
+static PetscErrorCode boundary_samples_reserve(const augury_boundary *b, const double *x, double dx, const boundary_samples *old,
+                                               const bool *is_new, int64_t *start)
 {
   PetscFunctionBegin;
   start[0] = 0;
@@ -200,14 +199,14 @@ static PetscErrorCode boundary_samples_reserve(const augury_boundary *b, const d
 }
 
 /* All elements into `loose`, n[e] points at loose->start[e]. */
-static void sample_all(const augury_boundary *b, const double *x, double dx, uint64_t round, const boundary_samples *old, const bool *is_new,
-                       const double (*share)[3], double (*work)[5], boundary_samples *loose, int32_t *n)
+static void sample_all(const augury_boundary *b, const double *x, double dx, uint64_t round, const boundary_samples *old,
+                       const bool *is_new, const double (*share)[3], double (*work)[5], boundary_samples *loose, int32_t *n)
 {
 #pragma omp parallel for schedule(dynamic, 16)
   for (int64_t e = 0; e < b->n_elements; ++e) {
     const int64_t at = loose->start[e], most = loose->start[e + 1] - at;
     double       *own = work[(int64_t)omp_get_thread_num() * (MOST_POINTS + 3)];
-    n[e] = (int32_t)most;
+    n[e]              = (int32_t)most;
     if (most > 0 && is_new && !is_new[e]) {
       memcpy(loose->place + at, old->place + old->start[e], (size_t)most * sizeof *loose->place);
       memcpy(loose->weight + at, old->weight + old->start[e], (size_t)most * sizeof *loose->weight);
@@ -240,10 +239,10 @@ static PetscErrorCode close_gaps(int64_t n_elements, const int32_t *n, boundary_
 static PetscErrorCode make(const augury_boundary *b, const double *x, double dx, uint64_t round, const boundary_samples *old,
                            const bool *is_new, boundary_samples *out)
 {
-  double (*share)[3] = NULL, (*work)[5] = NULL;
+  double(*share)[3] = NULL, (*work)[5] = NULL;
   int32_t *n = NULL;
   PetscFunctionBegin;
-  *out = (boundary_samples){0};
+  *out                = (boundary_samples){0};
   PetscErrorCode code = boundary_corner_masses(b, &share);
   if (!code) code = memory_alloc("boundary samples", b->n_elements + 1, sizeof *out->start, &out->start);
   if (!code) code = memory_alloc("boundary samples", b->n_elements, sizeof *out->corner, &out->corner);

@@ -15,11 +15,11 @@ typedef struct {
 } augury_boundary;
 
 typedef struct {
-  int64_t  n;        /* points of all elements, besides corners */
-  int64_t *start;    /* [n_elements + 1] */
+  int64_t  n;         /* points of all elements, besides corners */
+  int64_t *start;     /* [n_elements + 1] */
   double (*place)[3]; /* [n] barycentric coordinates */
-  double  *weight;   /* [n] >= 0, sum 1 in an element: its share of the points' mass */
-  double  *corner;   /* [n_elements] 0 < s <= 1: the corners' share of the element's mass; 1 without points */
+  double *weight;     /* [n] >= 0, sum 1 in an element: its share of the points' mass */
+  double *corner;     /* [n_elements] 0 < s <= 1: the corners' share of the element's mass; 1 without points */
 } boundary_samples;
 
 /* Mass of corner i of element e: share[e][i]. *share [n_elements][3], for the caller to free. */

@@ -27,8 +27,8 @@ struct pic_contact {
   double   *gained; /* [27 n][3] change of velocity of the entry's body at its node */
 };
 
-PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets,
-                                  const double *x, double dx, pic_contact **out)
+PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets, const double *x,
+                                  double dx, pic_contact **out)
 {
   PetscFunctionBegin;
   *out = NULL;
@@ -111,8 +111,7 @@ static bool stencil(const pic_contact *p, const point *q, double w[NODES], doubl
     w[e] = s[0][i] * s[1][j] * s[2][k];
     v3_set(gradient[e], d[0][i] * s[1][j] * s[2][k], s[0][i] * d[1][j] * s[2][k], s[0][i] * s[1][j] * d[2][k]);
     if (key)
-      key[e] = (((uint64_t)(first[0] + i) << AXIS_BITS | (uint64_t)(first[1] + j)) << AXIS_BITS | (uint64_t)(first[2] + k))
-                   << BODY_BITS |
+      key[e] = (((uint64_t)(first[0] + i) << AXIS_BITS | (uint64_t)(first[1] + j)) << AXIS_BITS | (uint64_t)(first[2] + k)) << BODY_BITS |
                (uint64_t)p->body[q->corner[0]];
   }
   return true;
@@ -212,9 +211,8 @@ PetscErrorCode pic_contact_solve(pic_contact *p, const double *x, const bool *is
     if (!stencil(p, &p->points[i], w, gradient, p->key + NODES * i) && i < bad) bad = i;
     for (int64_t k = 3 * NODES * i; k < 3 * NODES * (i + 1); ++k) p->gained[k] = 0.0;
   }
-  PetscCheck(bad == p->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "a boundary at (%g, %g, %g) m is farther out than %d cells of %g m", p->points[bad].x[0], p->points[bad].x[1],
-             p->points[bad].x[2], 1 << (AXIS_BITS - 1), p->dx);
+  PetscCheck(bad == p->n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a boundary at (%g, %g, %g) m is farther out than %d cells of %g m",
+             p->points[bad].x[0], p->points[bad].x[1], p->points[bad].x[2], 1 << (AXIS_BITS - 1), p->dx);
   PetscCall(sort_keys(n, 3 * AXIS_BITS + BODY_BITS, p->key, p->order));
   visit_nodes(p, v);
   transfer_changes_back(p, v);

@@ -9,8 +9,8 @@
 typedef struct pic_contact pic_contact;
 /* body [n_nodes] in 0 ... n_bodies - 1. `meets` [n_bodies][n_bodies]: which bodies can touch. Both borrowed, like the boundary. x
  * [n_nodes][3]: shape for sampling. Errors: those of boundary_samples_create. */
-PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets,
-                                  const double *x, double dx, pic_contact **out);
+PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets, const double *x,
+                                  double dx, pic_contact **out);
 void           pic_contact_destroy(pic_contact **p);
 /* Update v [n_nodes][3] in place, at x [n_nodes][3], for active elements [n_elements]. Fails with PETSC_ERR_ARG_OUTOFRANGE
  * if a coordinate is farther out than 2^17 cells. */

@@ -37,7 +37,7 @@ unsigned contact_detectors_of(const body *a, const body *b)
   for (int side = 0; side < 2; ++side) {
     const body *one = side == 0 ? a : b, *two = side == 0 ? b : a;
     const bool  is_fibre = side == 0 ? fibres_a : fibres_b;
-    const bool is_point = one->ops->points != POINT_NONE;
+    const bool  is_point = one->ops->points != POINT_NONE;
     if (has_triangles(two) && (is_fibre || is_point)) finders |= 1u << DETECTOR_SURFACE_POINT;
     if (has_triangles(two) && (is_fibre || has_triangles(one))) finders |= 1u << DETECTOR_SURFACE_EDGE;
     if (has_segments(two) && is_space(one)) finders |= 1u << DETECTOR_FIBRE_POINT;
@@ -51,11 +51,11 @@ unsigned contact_detectors_of(const body *a, const body *b)
 const char *contact_detector_text(contact_detector finder)
 {
   static const char *const text[CONTACT_N_DETECTORS] = {[DETECTOR_POINT]         = "points and level sets",
-                                                      [DETECTOR_CONVEX]        = "convex solids",
-                                                      [DETECTOR_FIBRE]         = "fibres and fibres",
-                                                      [DETECTOR_FIBRE_OBJECT]  = "fibres and level sets",
-                                                      [DETECTOR_SURFACE_POINT] = "points and triangles",
-                                                      [DETECTOR_SURFACE_EDGE]  = "edges and edges",
-                                                      [DETECTOR_FIBRE_POINT]   = "material points and fibres"};
+                                                        [DETECTOR_CONVEX]        = "convex solids",
+                                                        [DETECTOR_FIBRE]         = "fibres and fibres",
+                                                        [DETECTOR_FIBRE_OBJECT]  = "fibres and level sets",
+                                                        [DETECTOR_SURFACE_POINT] = "points and triangles",
+                                                        [DETECTOR_SURFACE_EDGE]  = "edges and edges",
+                                                        [DETECTOR_FIBRE_POINT]   = "material points and fibres"};
   return text[finder];
 }

@@ -39,6 +39,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
  * friction_work_deficit weights an angle by the contact's importance: where force or slip is negligible, the residual turns the
  * direction by any angle. The law is that of a plane: contact_law_error of flat pairs shows round-off only,
  * contact_law_error_curved shows the bend over the slip. */
+/* clang-format off */
 #define CONTACT_SUMMARY_TABLE(X)                                                                                                   \
   X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                               \
   X(sliding, int64_t, "1", LAST, CONTACT, "active contacts that slide")                                                            \
@@ -67,6 +68,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
   X(friction_work_done, double, "J", SUM, INTERNAL, "energy dissipated by friction in the step: friction times slip")              \
   X(friction_work_deficit, double, "J", SUM, INTERNAL,                                                                             \
     "additional dissipation if friction were opposite to slip: sum of |r_T| |u_T| (1 - cos angle)")
+/* clang-format on */
 
 typedef struct {
 #define X(name, type, unit, rule, group, help) type name;

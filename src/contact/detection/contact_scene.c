@@ -20,7 +20,7 @@ PetscErrorCode contact_scene_end_frame(const contact_scene *s, int32_t i, rigid_
 {
   body *const b = s->body[i];
   PetscFunctionBegin;
-  *out = s->end[s->frame[i]];
+  *out                     = s->end[s->frame[i]];
   const body *const system = body_system(b);
   if (system && s->v) b->ops->frame(b, 0.0, s->dt, s->v + 3 * system->first_block, out);
   else if (system) {
@@ -52,8 +52,8 @@ double contact_scene_motion(const contact_scene *s, int32_t i, double reach, dou
   return turn > 0.0 ? turn * reach : 0.0;
 }
 
-void contact_scene_point_end(const contact_scene *s, int32_t i, int64_t k, const double x0[3], const double *v,
-                             const rigid_frame *end, double x1[3])
+void contact_scene_point_end(const contact_scene *s, int32_t i, int64_t k, const double x0[3], const double *v, const rigid_frame *end,
+                             double x1[3])
 {
   const body *b = s->body[i];
   double      weight[POINT_MAX_WEIGHTS], arm[3], X[3];

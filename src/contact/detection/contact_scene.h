@@ -8,7 +8,7 @@
 /* Body with contact points. For POINT_RIGID `frame` is the index of its own frame. Borrowed. */
 typedef struct {
   body *b;
-  int   frame; /* -1 for POINT_WEIGHTED */
+  int   frame;   /* -1 for POINT_WEIGHTED */
   int   body_id; /* index for the pair matrix below, and in the state table */
 } contact_source;
 
@@ -39,19 +39,22 @@ typedef struct {
 /* Scene data for the contact detectors. All borrowed. */
 typedef struct {
   int                n_bodies;
-  body *const       *body;   /* [n_bodies] */
-  const int32_t     *frame;  /* [n_bodies] index of its pose, -1: none */
-  const rigid_frame *frames; /* at the start of the step */
-  const rigid_frame *end;    /* at the end of the step, for bodies without unknowns */
-  const contact_law *law;    /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
-  double             dt;     /* [s] */
+  body *const       *body;       /* [n_bodies] */
+  const int32_t     *frame;      /* [n_bodies] index of its pose, -1: none */
+  const rigid_frame *frames;     /* at the start of the step */
+  const rigid_frame *end;        /* at the end of the step, for bodies without unknowns */
+  const contact_law *law;        /* [n_bodies][n_bodies] symmetric: friction, restitution, never_touch */
+  double             dt;         /* [s] */
   double             gravity[3]; /* m/s^2 */
-  double             margin; /* features farther apart than this do not collide within the step [m] */
-  double             length; /* size of the smallest body or spacing; displacements beyond a quarter of it are swept for obstacles
+  double             margin;     /* features farther apart than this do not collide within the step [m] */
+  double             length;     /* size of the smallest body or spacing; displacements beyond a quarter of it are swept for obstacles
                               * [m] */
-  const double      *v;      /* [n_blocks][3] velocities until the end of the step; NULL: the current ones. Used for fibres only */
+  const double      *v;          /* [n_blocks][3] velocities until the end of the step; NULL: the current ones. Used for fibres only */
 } contact_scene;
-static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b) { return &s->law[(int64_t)a * s->n_bodies + b]; }
+static inline const contact_law *contact_scene_law(const contact_scene *s, int32_t a, int32_t b)
+{
+  return &s->law[(int64_t)a * s->n_bodies + b];
+}
 /* True if body a has unknowns or moves with a body that has. */
 static inline bool contact_scene_moves(const contact_scene *s, int32_t a) { return body_system(s->body[a]) != NULL; }
 
@@ -65,6 +68,6 @@ double contact_scene_motion(const contact_scene *s, int32_t body, double reach, 
 PetscErrorCode contact_scene_velocities(const contact_scene *s, int32_t body, double **v);
 /* Predicted position x1 [3] at the end of the step of point k of a body, now at x0 [3]. v: from contact_scene_velocities, or NULL;
  * end: the pose at the end of a body that has one. */
-void contact_scene_point_end(const contact_scene *s, int32_t body, int64_t k, const double x0[3], const double *v,
-                             const rigid_frame *end, double x1[3]);
+void contact_scene_point_end(const contact_scene *s, int32_t body, int64_t k, const double x0[3], const double *v, const rigid_frame *end,
+                             double x1[3]);
 #endif

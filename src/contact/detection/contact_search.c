@@ -17,7 +17,7 @@ struct contact_search {
   int64_t            n_clusters, cluster_capacity;
   cluster           *cluster;
   int64_t            hit_capacity;
-  uint8_t           *hit;   /* [points of the source] near the object at hand */
+  uint8_t           *hit; /* [points of the source] near the object at hand */
   int64_t            known_capacity;
   uint8_t           *is_seen; /* [rows of the pair table] */
 };
@@ -114,7 +114,7 @@ static contact_candidate make_candidate(const search_problem *q, const pair_tabl
 {
   const contact_source *source = &q->sources[i_source];
   contact_candidate     out    = {{source->body_id, q->object_key[i_object], 0}, i_source, i_object, p, -1, {0}};
-  out.key.point  = source->b->ops->point(source->b, p, out.x);
+  out.key.point                = source->b->ops->point(source->b, p, out.x);
   if (known) out.attachment = pair_table_find(known, out.key);
   return out;
 }
@@ -196,8 +196,7 @@ static PetscErrorCode add_unseen(contact_search *s, const search_problem *q, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode contact_search_run(contact_search *s, const search_problem *q, const pair_table *known, int64_t *n,
-                                  contact_candidate **out)
+PetscErrorCode contact_search_run(contact_search *s, const search_problem *q, const pair_table *known, int64_t *n, contact_candidate **out)
 {
   PetscFunctionBeginUser;
   s->n = 0;

@@ -12,11 +12,11 @@
 enum { CONTACT_SERIAL = 256, CONTACT_SERIAL_CLUSTERS = 16 };
 
 typedef struct {
-  pair_key key;            /* as in the pair table */
+  pair_key key;                /* as in the pair table */
   int32_t  i_source, i_object; /* positions in the arrays handed to the search */
-  int64_t  i_point;        /* the point's index in its body, during this step */
-  int64_t  attachment;     /* row of the pair table, or -1 for a new pair */
-  double   x[3];           /* where the point is at the start of the step [m] */
+  int64_t  i_point;            /* the point's index in its body, during this step */
+  int64_t  attachment;         /* row of the pair table, or -1 for a new pair */
+  double   x[3];               /* where the point is at the start of the step [m] */
 } contact_candidate;
 
 /* All borrowed. object_key [n_objects]: identifies each object in pair keys; the key of a source is its body_id. may_touch
@@ -33,8 +33,8 @@ typedef struct {
 } search_problem;
 
 typedef struct contact_search contact_search; /* work space, kept between steps */
-PetscErrorCode contact_search_create(contact_search **out);
-void           contact_search_destroy(contact_search **s);
+PetscErrorCode                contact_search_create(contact_search **out);
+void                          contact_search_destroy(contact_search **s);
 /* key [n_objects]: body number, and which of that body's level sets: stays the same however a scene lists its objects. */
 void contact_search_number(int n_bodies, int n_objects, const contact_object *objects, int32_t *key);
 /* Candidates in ascending order of their keys: every point within `margin` of a level set, and every known pair whose point

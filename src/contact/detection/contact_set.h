@@ -9,18 +9,20 @@
 
 /* Gap and velocity are measured along the normal from b to a: the bodies separate where normal . (v_a - v_b) > 0. */
 typedef struct {
-  uint64_t  key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
-  uint64_t  was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other
+  uint64_t              key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
+  uint64_t              was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other
                              * features */
-  int32_t   body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
+  int32_t               body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
   body_contact_location a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
-  double    normal[3];      /* unit, from b towards a */
-  double    gap;            /* at the start of the step [m]; negative: they overlap */
-  double    friction, restitution;
+  double                normal[3];      /* unit, from b towards a */
+  double                gap;            /* at the start of the step [m]; negative: they overlap */
+  double                friction, restitution;
 } contact_spot;
 
 /* Detector of a contact: part of its key. */
+/* clang-format off */
 typedef enum { DETECTOR_POINT, DETECTOR_CONVEX, DETECTOR_FIBRE, DETECTOR_FIBRE_OBJECT, DETECTOR_SURFACE_POINT, DETECTOR_SURFACE_EDGE, DETECTOR_FIBRE_POINT } contact_detector;
+/* clang-format on */
 /* key[0]: the detector and the bodies; key[1]: the features, encoded by the detector. */
 static inline uint64_t contact_key(contact_detector detector, int32_t body_a, int32_t body_b)
 {
@@ -29,18 +31,18 @@ static inline uint64_t contact_key(contact_detector detector, int32_t body_a, in
 enum { CONTACT_MAX_BODIES = 1 << 28 };
 
 typedef struct contact_set contact_set;
-PetscErrorCode contact_set_create(contact_set **out);
-void           contact_set_destroy(contact_set **s);
-void           contact_set_clear(contact_set *s);
+PetscErrorCode             contact_set_create(contact_set **out);
+void                       contact_set_destroy(contact_set **s);
+void                       contact_set_clear(contact_set *s);
 /* n more, to be filled in place, all zero; borrowed until the next change. */
 PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **first);
 /* Sort by key. Two contacts with one key are an error of the detector: PETSC_ERR_PLIB. */
-PetscErrorCode      contact_set_sort(contact_set *s);
+PetscErrorCode contact_set_sort(contact_set *s);
 /* True if a sorted set contains the key. */
 bool                contact_set_has(const contact_set *s, const uint64_t key[2]);
 int64_t             contact_set_size(const contact_set *s);
 const contact_spot *contact_set_get(const contact_set *s); /* [size], borrowed until the next change */
-contact_spot       *contact_set_edit(contact_set *s); /* the same; keys and order stay */
+contact_spot       *contact_set_edit(contact_set *s);      /* the same; keys and order stay */
 /* Remove the last contacts, so that `n` remain. */
 void contact_set_truncate(contact_set *s, int64_t n);
 #endif

@@ -4,5 +4,5 @@
 #include "core/timer.h"
 
 #define TIMER_CONTACT_SEARCH timer_register("contact search", 70)
-#define TIMER_CONTACT_FORCE  timer_register("contact force", 80)
+#define TIMER_CONTACT_FORCE timer_register("contact force", 80)
 #endif

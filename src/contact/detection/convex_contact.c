@@ -14,23 +14,23 @@ typedef struct {
 } solid_pair;
 
 struct convex_contact {
-  int64_t         n, n_bounded, n_walls;
-  int32_t        *body, *number;    /* [n] whose it is, and which of that body's */
-  const convex_solid **solid;       /* [n] */
-  double         *room;             /* of all poses */
-  int64_t        *room_start;       /* [n] */
-  convex_pose    *pose;             /* [n] */
-  int32_t        *bounded, *wall;   /* [n_bounded], [n_walls] solids; half-spaces have no box */
-  double         *shift, *turn;     /* [n][3], [n]: displacement over the step, and largest additional displacement by rotation */
-  double         *displacement;              /* [n]: sum of both */
-  double         *box[6];           /* [n_bounded] */
-  box_tree        tree;
-  int64_t        *start;            /* [n_bounded + 1] */
-  int64_t         pair_capacity;
-  solid_pair     *pair;
-  convex_touches *touches;          /* [PAIR_BLOCK] */
-  double         *share;            /* [PAIR_BLOCK] fraction of the step before first contact; 0: within the margin at the start */
-  double         *moved;            /* room for one pose */
+  int64_t              n, n_bounded, n_walls;
+  int32_t             *body, *number;  /* [n] whose it is, and which of that body's */
+  const convex_solid **solid;          /* [n] */
+  double              *room;           /* of all poses */
+  int64_t             *room_start;     /* [n] */
+  convex_pose         *pose;           /* [n] */
+  int32_t             *bounded, *wall; /* [n_bounded], [n_walls] solids; half-spaces have no box */
+  double              *shift, *turn;   /* [n][3], [n]: displacement over the step, and largest additional displacement by rotation */
+  double              *displacement;   /* [n]: sum of both */
+  double              *box[6];         /* [n_bounded] */
+  box_tree             tree;
+  int64_t             *start; /* [n_bounded + 1] */
+  int64_t              pair_capacity;
+  solid_pair          *pair;
+  convex_touches      *touches; /* [PAIR_BLOCK] */
+  double              *share;   /* [PAIR_BLOCK] fraction of the step before first contact; 0: within the margin at the start */
+  double              *moved;   /* room for one pose */
 };
 
 bool convex_contact_takes(const body *a, const body *b)
@@ -96,8 +96,8 @@ static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
       }
-      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d convex parts are too many for contact keys (at most 65535)",
-                 bodies[b]->name, n);
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "%s: %d convex parts are too many for contact keys (at most 65535)", bodies[b]->name, n);
     }
     PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
   }
@@ -145,8 +145,8 @@ static void set_box(convex_contact *c, int64_t i, double margin)
   } else {
     for (int d = 0; d < 3; ++d) {
       const double r = p->kind == CONVEX_CYLINDER ? p->radius * sqrt(fmax(0.0, 1.0 - p->axis[d] * p->axis[d])) : p->radius;
-      lo[d] = fmin(p->from[d], p->to[d]) - r;
-      hi[d] = fmax(p->from[d], p->to[d]) + r;
+      lo[d]          = fmin(p->from[d], p->to[d]) - r;
+      hi[d]          = fmax(p->from[d], p->to[d]) + r;
     }
   }
   const int32_t self    = c->bounded[i];
@@ -167,8 +167,8 @@ static void set_poses(convex_contact *c, const contact_scene *scene)
     const rigid_frame *f  = at < 0 ? NULL : &scene->frames[at];
     convex_pose_set(&c->pose[i], c->solid[i], f ? f->c : origin, f ? f->R : identity, c->room + c->room_start[i]);
     const double reach = v3_norm(c->solid[i]->center) + c->solid[i]->bound;
-    c->turn[i] = contact_scene_motion(scene, c->body[i], reach, c->shift + 3 * i);
-    c->displacement[i]  = v3_norm(c->shift + 3 * i) + c->turn[i];
+    c->turn[i]         = contact_scene_motion(scene, c->body[i], reach, c->shift + 3 * i);
+    c->displacement[i] = v3_norm(c->shift + 3 * i) + c->turn[i];
   }
 #pragma omp parallel for schedule(static) if (c->n > SERIAL_LIMIT)
   for (int64_t i = 0; i < c->n_bounded; ++i) set_box(c, i, scene->margin);
@@ -203,7 +203,7 @@ static bool may_touch(const convex_contact *c, const contact_scene *scene, int32
 /* Pairs of the i-th bounded solid: with walls, and with those after it. Only counted if `out` is NULL. */
 static int64_t near(const convex_contact *c, const contact_scene *scene, int64_t i, solid_pair *out)
 {
-  const int32_t self = c->bounded[i];
+  const int32_t self   = c->bounded[i];
   const double  min[3] = {c->box[0][i], c->box[1][i], c->box[2][i]}, max[3] = {c->box[3][i], c->box[4][i], c->box[5][i]};
   int64_t       n = 0;
   for (int64_t w = 0; w < c->n_walls; ++w) {
@@ -250,8 +250,8 @@ static PetscErrorCode find_pairs(convex_contact *c, const contact_scene *scene, 
 
 /* ---- and where they touch ---- */
 
-static void write_spot(const convex_contact *c, const contact_scene *scene, const solid_pair *pair, const convex_touch *t,
-                       double share, contact_spot *o)
+static void write_spot(const convex_contact *c, const contact_scene *scene, const solid_pair *pair, const convex_touch *t, double share,
+                       contact_spot *o)
 {
   const int32_t a = c->body[pair->first], b = c->body[pair->second];
   const double  on_a = contact_scene_moves(scene, a) ? 1.0 : 0.0, on_b = contact_scene_moves(scene, b) ? 1.0 : 0.0;
@@ -308,8 +308,7 @@ PetscErrorCode convex_contact_find(convex_contact *c, const contact_scene *scene
     if (n == 0) continue;
     PetscCall(contact_set_append(set, n, &spot));
     for (int64_t i = 0; i < m; ++i)
-      for (int k = 0; k < c->touches[i].n; ++k)
-        write_spot(c, scene, &c->pair[lo + i], &c->touches[i].touch[k], c->share[i], spot++);
+      for (int k = 0; k < c->touches[i].n; ++k) write_spot(c, scene, &c->pair[lo + i], &c->touches[i].touch[k], c->share[i], spot++);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -100,10 +100,10 @@ bool edge_pair_is_crossed(const edge_star star[2], const double x[24], int32_t *
   const double s = (bb * aw - ab * bw) / (length * length), t = (ab * aw - aa * bw) / (length * length);
   if (!(fmin(s, 1.0 - s) > end_tolerance && fmin(t, 1.0 - t) > end_tolerance)) return false;
   const double height = v3_dot(w, n) / length; /* of b above a along n */
-  *side  = height > 0.0 ? 1 : -1;
-  *depth = fabs(height);
-  at[0]  = s;
-  at[1]  = t;
+  *side               = height > 0.0 ? 1 : -1;
+  *depth              = fabs(height);
+  at[0]               = s;
+  at[1]               = t;
   v3_scale(n, *side / length, n);
   return *depth > 0.0 && are_outermost(star, x, n) && (pierces(x, &star[1], x + 12) || pierces(x + 12, &star[0], x));
 }
@@ -118,8 +118,7 @@ double edge_pair_reach(const double x0[12])
   return ccd_tolerance * longest;
 }
 
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side,
-                        double at[2])
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2])
 {
   double  from[12], to[12], x[24], d_a[3], d_b[3], n[3], inward = 0.0;
   ccd_hit hit;

@@ -24,8 +24,7 @@ bool edge_star_is_outermost(const edge_star *star, const double x[12], const dou
  * parallelogram's normal that points from b to a before; at: position along each edge. Contacts at the ends of edges belong to
  * points. is_pair: another state of this step has already made them a pair, which then exists wherever they cross. Otherwise the
  * force would jump when the outermost edge changes. */
-bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side,
-                        double at[2]);
+bool edge_pair_collides(const edge_star star[2], const double x0[24], const double x1[24], bool is_pair, int32_t *side, double at[2]);
 /* The distance [m] within which edges with the ends x0 [4][3] collide: round-off. */
 double edge_pair_reach(const double x0[12]);
 /* Have the edges, nodes at x [8][3], already crossed: does one pass through a triangle adjacent to the other, outermost against

@@ -6,13 +6,13 @@
 #include <string.h>
 
 struct pair_table {
-  int64_t  n;         /* rows */
-  int64_t  n_slots;   /* a power of two, at least 2 n; 0 when empty */
+  int64_t  n;       /* rows */
+  int64_t  n_slots; /* a power of two, at least 2 n; 0 when empty */
   int32_t *source, *object;
   int64_t *point;
-  double  *X;         /* [n][3] */
-  double  *speed;     /* [n] */
-  int64_t *slot;      /* [n_slots] row + 1, 0 is free */
+  double  *X;        /* [n][3] */
+  double  *speed;    /* [n] */
+  int64_t *slot;     /* [n_slots] row + 1, 0 is free */
   int32_t  n_bodies; /* limit of body numbers in a restored file */
 };
 
@@ -97,7 +97,7 @@ static PetscErrorCode rebuild(pair_table *t, int64_t *twice)
 {
   PetscFunctionBeginUser;
   memory_free(&t->slot);
-  *twice = -1;
+  *twice     = -1;
   t->n_slots = 0;
   if (t->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   int64_t n_slots = 16;
@@ -180,12 +180,11 @@ static PetscErrorCode pair_table_restored(void *context)
   int64_t     twice;
   PetscFunctionBeginUser;
   for (int64_t i = 0; i < t->n; ++i) {
-    const bool is_known = t->source[i] >= 0 && t->source[i] < t->n_bodies && t->object[i] >= 0;
-    const bool is_finite = isfinite(t->X[3 * i]) && isfinite(t->X[3 * i + 1]) && isfinite(t->X[3 * i + 2]) &&
-                           isfinite(t->speed[i]);
+    const bool is_known  = t->source[i] >= 0 && t->source[i] < t->n_bodies && t->object[i] >= 0;
+    const bool is_finite = isfinite(t->X[3 * i]) && isfinite(t->X[3 * i + 1]) && isfinite(t->X[3 * i + 2]) && isfinite(t->speed[i]);
     PetscCheck(is_known, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/attachments: row %lld joins body %d to object %d, which this job does not have", (long long)i,
-               t->source[i], t->object[i]);
+               "contact/attachments: row %lld joins body %d to object %d, which this job does not have", (long long)i, t->source[i],
+               t->object[i]);
     PetscCheck(is_finite, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/attachments: row %lld is not finite", (long long)i);
   }
   PetscCall(rebuild(t, &twice));
@@ -202,14 +201,13 @@ PetscErrorCode pair_table_fields(pair_table *t, int32_t n_bodies, field_table *f
   PetscCall(field_table_add_group(fields, "contact/attachments", FIELD_GROUP_PLAIN, &t->n, t, &group));
   group->resize   = pair_table_resize;
   group->restored = pair_table_restored;
-  PetscCall(field_table_add(fields, group, "source", "1", FIELD_I32, 1, &t->source, FIELD_CHECKPOINT,
-                            "number of the body that owns the point"));
+  PetscCall(
+      field_table_add(fields, group, "source", "1", FIELD_I32, 1, &t->source, FIELD_CHECKPOINT, "number of the body that owns the point"));
   PetscCall(field_table_add(fields, group, "object", "1", FIELD_I32, 1, &t->object, FIELD_CHECKPOINT,
                             "number of the object that carries the attachment"));
-  PetscCall(field_table_add(fields, group, "point", "1", FIELD_I64, 1, &t->point, FIELD_CHECKPOINT,
-                            "identity of the point in its body"));
-  PetscCall(field_table_add(fields, group, "attachment", "m", FIELD_F64, 3, &t->X, FIELD_CHECKPOINT,
-                            "attachment in the frame of the object"));
+  PetscCall(field_table_add(fields, group, "point", "1", FIELD_I64, 1, &t->point, FIELD_CHECKPOINT, "identity of the point in its body"));
+  PetscCall(
+      field_table_add(fields, group, "attachment", "m", FIELD_F64, 3, &t->X, FIELD_CHECKPOINT, "attachment in the frame of the object"));
   PetscCall(field_table_add(fields, group, "speed", "m/s", FIELD_F64, 1, &t->speed, FIELD_CHECKPOINT,
                             "fastest approach since the pair came to be; 0 without restitution"));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -16,13 +16,13 @@ typedef struct {
 int pair_key_compare(const pair_key *a, const pair_key *b);
 
 typedef struct pair_table pair_table;
-PetscErrorCode pair_table_create(pair_table **out);
-void           pair_table_destroy(pair_table **t);
+PetscErrorCode            pair_table_create(pair_table **out);
+void                      pair_table_destroy(pair_table **t);
 
 int64_t       pair_table_size(const pair_table *t);
 pair_key      pair_table_key(const pair_table *t, int64_t row);
 const double *pair_table_attachment(const pair_table *t, int64_t row); /* X [3], in the object's frame [m] */
-double        pair_table_speed(const pair_table *t, int64_t row); /* of approach, see restitution.h [m/s] */
+double        pair_table_speed(const pair_table *t, int64_t row);      /* of approach, see restitution.h [m/s] */
 /* Row of a key, or -1. Thread-safe. */
 int64_t pair_table_find(const pair_table *t, pair_key key);
 /* Clear the table, then insert these rows: keys [n] in any order, each once; X [n][3], speed [n]. All copied; on failure t is

@@ -68,13 +68,13 @@ struct point_contact {
   contact_search *search;
   int             object_capacity, source_capacity;
   int64_t         reach_capacity;
-  int32_t        *key;         /* [n_objects] */
-  rigid_frame    *object_end;  /* [n_objects] */
-  double         *object_displacement;  /* [n_objects] largest displacement over the step */
-  rigid_frame    *source_end;  /* [n_sources] pose at the end of the step of sources with a pose */
-  double        **v;           /* [n_sources] velocities of the other sources during detection */
-  double         *source_displacement;  /* [n_sources] largest displacement over the step */
-  double         *reach;       /* [n_sources][n_objects] */
+  int32_t        *key;                 /* [n_objects] */
+  rigid_frame    *object_end;          /* [n_objects] */
+  double         *object_displacement; /* [n_objects] largest displacement over the step */
+  rigid_frame    *source_end;          /* [n_sources] pose at the end of the step of sources with a pose */
+  double        **v;                   /* [n_sources] velocities of the other sources during detection */
+  double         *source_displacement; /* [n_sources] largest displacement over the step */
+  double         *reach;               /* [n_sources][n_objects] */
 };
 
 PetscErrorCode point_contact_create(point_contact **out)
@@ -89,8 +89,8 @@ void point_contact_destroy(point_contact **p)
 {
   if (!p || !*p) return;
   contact_search_destroy(&(*p)->search);
-  void *arrays[] = {&(*p)->key,        &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end,
-                    &(*p)->v,          &(*p)->source_displacement, &(*p)->reach};
+  void *arrays[] = {&(*p)->key,  &(*p)->object_end, &(*p)->object_displacement, &(*p)->source_end, &(*p)->v, &(*p)->source_displacement,
+                    &(*p)->reach};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(p);
 }
@@ -140,8 +140,8 @@ static PetscErrorCode source_displacement(point_contact *p, const contact_scene 
   p->source_displacement[i] = 0.0;
   if (source->b->ops->points == POINT_NONE) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->frame[a] >= 0) {
-    const double turn = contact_scene_motion(s, a, contact_search_reach(source->b, s->frames[s->frame[a]].c), d);
-    p->source_displacement[i]  = v3_norm(d) + turn;
+    const double turn         = contact_scene_motion(s, a, contact_search_reach(source->b, s->frames[s->frame[a]].c), d);
+    p->source_displacement[i] = v3_norm(d) + turn;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(contact_scene_velocities(s, a, &p->v[i]));
@@ -156,7 +156,7 @@ static PetscErrorCode source_displacement(point_contact *p, const contact_scene 
 
 /* Compute all displacement bounds. *is_fast: some bodies approach so fast that trajectories must be tested. */
 static PetscErrorCode compute_displacements(point_contact *p, const contact_scene *s, int n_sources, const contact_source *sources,
-                               int n_objects, const contact_object *objects, bool *is_fast)
+                                            int n_objects, const contact_object *objects, bool *is_fast)
 {
   double fastest[2] = {0.0, 0.0}, d[3];
   PetscFunctionBegin;
@@ -165,9 +165,9 @@ static PetscErrorCode compute_displacements(point_contact *p, const contact_scen
     fastest[0] = fmax(fastest[0], p->source_displacement[i]);
   }
   for (int j = 0; j < n_objects; ++j) {
-    const double turn = contact_scene_motion(s, objects[j].body_id, extent(objects[j].phi), d);
-    p->object_displacement[j]  = v3_norm(d) + turn;
-    fastest[1]        = fmax(fastest[1], p->object_displacement[j]);
+    const double turn         = contact_scene_motion(s, objects[j].body_id, extent(objects[j].phi), d);
+    p->object_displacement[j] = v3_norm(d) + turn;
+    fastest[1]                = fmax(fastest[1], p->object_displacement[j]);
   }
   *is_fast = fastest[0] + fastest[1] > 0.25 * s->length;
   if (!*is_fast) PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,26 +189,26 @@ static void to_frame(const rigid_frame *f, const double x[3], double out[3])
   m3_mulv_t(out, f->R, arm);
 }
 
-static void point_contact_describe(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object,
-                     contact_spot *out)
+static void point_contact_describe(const contact_scene *s, const contact_candidate *c, const contact_source *source,
+                                   const contact_object *object, contact_spot *out)
 {
   const contact_law *law = contact_scene_law(s, source->body_id, object->body_id);
-  out->key[0]      = contact_key(DETECTOR_POINT, source->body_id, object->body_id);
-  out->key[1]      = (uint64_t)c->key.point << OBJECT_BITS | (uint64_t)(c->key.object / s->n_bodies);
-  out->body_a      = source->body_id;
-  out->body_b      = object->body_id;
-  out->a           = (body_contact_location){.kind = FEATURE_POINT, .index = c->i_point};
-  out->b           = (body_contact_location){.kind = FEATURE_FRAME};
-  out->friction    = law->friction;
-  out->restitution = law->restitution;
+  out->key[0]            = contact_key(DETECTOR_POINT, source->body_id, object->body_id);
+  out->key[1]            = (uint64_t)c->key.point << OBJECT_BITS | (uint64_t)(c->key.object / s->n_bodies);
+  out->body_a            = source->body_id;
+  out->body_b            = object->body_id;
+  out->a                 = (body_contact_location){.kind = FEATURE_POINT, .index = c->i_point};
+  out->b                 = (body_contact_location){.kind = FEATURE_FRAME};
+  out->friction          = law->friction;
+  out->restitution       = law->restitution;
   v3_copy(out->a.x, c->x);
   v3_copy(out->b.x, c->x);
 }
 
 /* False where the level set has no gradient: the point is equally far from several places of its surface. g: the gradient in the
  * frame of the object. */
-static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source,
-                      const contact_object *object, double g[3], contact_spot *out)
+static bool make_spot(const contact_scene *s, const contact_candidate *c, const contact_source *source, const contact_object *object,
+                      double g[3], contact_spot *out)
 {
   const rigid_frame *f = &s->frames[object->frame];
   double             x_b[3];
@@ -245,8 +245,9 @@ static bool make_swept(const point_contact *p, const contact_scene *s, const con
   return true;
 }
 
-static PetscErrorCode point_contact_append(point_contact *p, const contact_scene *s, const contact_source *sources, const contact_object *objects,
-                             bool is_fast, int64_t n, const contact_candidate *found, contact_set *set)
+static PetscErrorCode point_contact_append(point_contact *p, const contact_scene *s, const contact_source *sources,
+                                           const contact_object *objects, bool is_fast, int64_t n, const contact_candidate *found,
+                                           contact_set *set)
 {
   const int     stride = is_fast ? 2 : 1;
   const int64_t before = contact_set_size(set);
@@ -271,9 +272,8 @@ static PetscErrorCode point_contact_append(point_contact *p, const contact_scene
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources,
-                                  const contact_source *sources, int n_objects, const contact_object *objects,
-                                  const bool *may_touch, contact_set *set)
+PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources, const contact_source *sources,
+                                  int n_objects, const contact_object *objects, const bool *may_touch, contact_set *set)
 {
   contact_candidate *found;
   int64_t            n;
@@ -281,9 +281,9 @@ PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int 
   PetscFunctionBeginUser;
   PetscCall(point_contact_reserve(p, n_sources, n_objects));
   contact_search_number(s->n_bodies, n_objects, objects, p->key);
-  PetscErrorCode code = compute_displacements(p, s, n_sources, sources, n_objects, objects, &is_fast);
-  const search_problem problem = {n_sources, n_objects, n_frames,  s->n_bodies, sources,
-                                  objects,   p->key,    s->frames, may_touch,   s->margin, is_fast ? p->reach : NULL};
+  PetscErrorCode       code    = compute_displacements(p, s, n_sources, sources, n_objects, objects, &is_fast);
+  const search_problem problem = {
+      n_sources, n_objects, n_frames, s->n_bodies, sources, objects, p->key, s->frames, may_touch, s->margin, is_fast ? p->reach : NULL};
   if (!code) code = contact_search_run(p->search, &problem, NULL, &n, &found);
   if (!code) code = point_contact_append(p, s, sources, objects, is_fast, n, found, set);
   for (int i = 0; i < n_sources; ++i) memory_free(&p->v[i]);

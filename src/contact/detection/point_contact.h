@@ -10,12 +10,11 @@
 #include "contact/detection/contact_set.h"
 
 typedef struct point_contact point_contact; /* work space, kept between steps */
-PetscErrorCode point_contact_create(point_contact **out);
-void           point_contact_destroy(point_contact **p);
+PetscErrorCode               point_contact_create(point_contact **out);
+void                         point_contact_destroy(point_contact **p);
 /* may_touch [n_bodies][n_bodies]: points of the first body against objects of the second. Appends to `set`. */
-PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources,
-                                  const contact_source *sources, int n_objects, const contact_object *objects,
-                                  const bool *may_touch, contact_set *set);
+PetscErrorCode point_contact_find(point_contact *p, const contact_scene *s, int n_frames, int n_sources, const contact_source *sources,
+                                  int n_objects, const contact_object *objects, const bool *may_touch, contact_set *set);
 /* First contact of a point that moves from x0 to x1 [3], both in the frame of the level set, by sphere tracing; phi > 0 is its value
  * at x0. held: n [3], the unit normal at x0, if a contact already keeps the point on this side of the plane at distance phi; else
  * NULL. True if the point reaches the surface: place [3] on it, its unit normal, and the distance of x0 from the plane there. */

@@ -18,9 +18,9 @@ enum { ENDS_OF_A = 1, ENDS_OF_B = 4, INSIDE = 16, SWEPT = 32 }; /* ends: << 1 th
 static const double sweep_tolerance = 1e-6;                     /* of the separation */
 
 typedef struct {
-  int32_t i, j;
-  double  a[6], b[6], radii, reach, flat, nearest_contact; /* the last: [m], INFINITY if the nearest is the inside of a bend */
-  segment_nearest nearest, rim[4];                         /* rim: a's ends on b, b's ends on a */
+  int32_t         i, j;
+  double          a[6], b[6], radii, reach, flat, nearest_contact; /* the last: [m], INFINITY if the nearest is the inside of a bend */
+  segment_nearest nearest, rim[4];                                 /* rim: a's ends on b, b's ends on a */
 } near_segments;
 
 static double larger_radius(const fibre_contact *c, int32_t i, int32_t j) { return fmax(c->radius[i], c->radius[j]); }
@@ -126,8 +126,8 @@ static bool segments_collide(const fibre_contact *c, const near_segments *p, ccd
 static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
 {
   near_segments p;
-  ccd_hit hit;
-  uint8_t flags = 0;
+  ccd_hit       hit;
+  uint8_t       flags = 0;
   if (!pair_fill(c, i, j, c->x1 != NULL, &p)) return 0;
   if (p.nearest.distance < p.reach) flags = fibre_contact_touching(c, &p);
   return segments_collide(c, &p, &hit) ? flags | SWEPT : flags;
@@ -137,7 +137,7 @@ static uint8_t fibre_pair_flags(const fibre_contact *c, int32_t i, int32_t j)
 static uint8_t fibre_pair_swept(const fibre_contact *c, int32_t i, int32_t j)
 {
   near_segments p;
-  ccd_hit hit;
+  ccd_hit       hit;
   return pair_fill(c, i, j, true, &p) && segments_collide(c, &p, &hit) ? SWEPT : 0;
 }
 
@@ -171,12 +171,9 @@ static void spot_fill(const near_segments *p, double s, double t, const double n
   }
   v3_sub(between, out->axis[0], out->axis[1]);
   const double distance = v3_norm(between);
-  if (normal && v3_norm(normal) > 0.5)
-    v3_copy(out->normal, normal);
-  else if (distance > 1e-9 * p->radii)
-    v3_scale(out->normal, 1.0 / distance, between);
-  else
-    any_normal(p, out->normal);
+  if (normal && v3_norm(normal) > 0.5) v3_copy(out->normal, normal);
+  else if (distance > 1e-9 * p->radii) v3_scale(out->normal, 1.0 / distance, between);
+  else any_normal(p, out->normal);
   out->gap = v3_dot(out->normal, between) - p->radii;
 }
 
@@ -186,8 +183,7 @@ static void name(const fibre_contact *c, fibre_spot *out)
     if (out->at[k] >= 1.0 - SEGMENT_SNAP) {
       out->at[k] = 1.0;
       if (c->next[out->segment[k]] >= 0) out->segment[k] = c->next[out->segment[k]], out->at[k] = 0.0;
-    } else if (out->at[k] <= SEGMENT_SNAP)
-      out->at[k] = 0.0;
+    } else if (out->at[k] <= SEGMENT_SNAP) out->at[k] = 0.0;
     out->feature[k] = out->at[k] == 0.0 ? FIBRE_FIRST : out->at[k] == 1.0 ? FIBRE_LAST : FIBRE_INSIDE;
   }
   if (out->segment[0] < out->segment[1]) return;
@@ -202,8 +198,8 @@ static void name(const fibre_contact *c, fibre_spot *out)
 static int fibre_pair_spots(const fibre_contact *c, int32_t i, int32_t j, uint8_t flags, fibre_spot *out)
 {
   near_segments p;
-  ccd_hit hit;
-  int     n = 0;
+  ccd_hit       hit;
+  int           n = 0;
   pair_fill(c, i, j, true, &p);
   for (int k = 0; k < 4; ++k)
     if (flags & 1 << k) spot_fill(&p, p.rim[k].s, p.rim[k].t, NULL, &out[n++]);
@@ -321,10 +317,8 @@ static int64_t lower_bound(int64_t n, const fibre_spot *spot, int32_t a, int32_t
   while (lo < hi) {
     const int64_t  mid = lo + (hi - lo) / 2;
     const int32_t *s   = spot[mid].segment;
-    if (s[0] < a || (s[0] == a && s[1] < b))
-      lo = mid + 1;
-    else
-      hi = mid;
+    if (s[0] < a || (s[0] == a && s[1] < b)) lo = mid + 1;
+    else hi = mid;
   }
   return lo;
 }
@@ -400,8 +394,8 @@ static int64_t fibre_contact_same(int64_t n_last, const fibre_spot *last, const 
   return q < n_last && fibre_spot_compare(&last[q], p) == 0 ? q : -1;
 }
 
-PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n,
-                                   const fibre_spot *spot, int64_t *from)
+PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n, const fibre_spot *spot,
+                                   int64_t *from)
 {
   uint8_t *taken;
   PetscFunctionBegin;
@@ -497,8 +491,7 @@ static PetscErrorCode fibre_contact_fill(const fibre_set *set, fibre_contact *c)
   const int64_t n = set->n_segments;
   PetscFunctionBegin;
   PetscCheck(n >= 0 && n <= INT32_MAX / 4 && set->n_nodes >= 0 && set->n_nodes <= INT32_MAX && set->n_bodies >= 1, PETSC_COMM_SELF,
-             PETSC_ERR_ARG_OUTOFRANGE, "%lld segments of fibres with %lld nodes cannot be searched", (long long)n,
-             (long long)set->n_nodes);
+             PETSC_ERR_ARG_OUTOFRANGE, "%lld segments of fibres with %lld nodes cannot be searched", (long long)n, (long long)set->n_nodes);
   c->n_segments = n, c->n_nodes = set->n_nodes;
   PetscCall(fibre_contact_allocate(n, c));
   for (int64_t i = 0; i < n; ++i) {
@@ -506,8 +499,8 @@ static PetscErrorCode fibre_contact_fill(const fibre_set *set, fibre_contact *c)
     PetscCheck(v[0] >= 0 && v[0] < set->n_nodes && v[1] >= 0 && v[1] < set->n_nodes && v[0] != v[1], PETSC_COMM_SELF,
                PETSC_ERR_ARG_OUTOFRANGE, "segment %lld: no nodes %d, %d among %lld", (long long)i, (int)v[0], (int)v[1],
                (long long)set->n_nodes);
-    PetscCheck(b >= 0 && b < set->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "segment %lld: no body %d among %d",
-               (long long)i, (int)b, (int)set->n_bodies);
+    PetscCheck(b >= 0 && b < set->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "segment %lld: no body %d among %d", (long long)i,
+               (int)b, (int)set->n_bodies);
     PetscCheck(set->radius[i] > 0.0 && isfinite(set->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "segment %lld: a radius must be a number > 0", (long long)i);
     PetscCheck(i == 0 || set->strand[i] != set->strand[i - 1] || b != set->body[i - 1] || v[0] == v[-1], PETSC_COMM_SELF,
@@ -583,7 +576,8 @@ static PetscErrorCode fibre_contact_collect(fibre_contact *c, int64_t n, const b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fibre_search_contacts(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves, int64_t *bad)
+static PetscErrorCode fibre_search_contacts(fibre_contact *c, const double *x0, const double *x1, double margin, const bool *moves,
+                                            int64_t *bad)
 {
   int64_t                 n_pairs;
   const broad_phase_pair *pair;
@@ -606,8 +600,8 @@ static PetscErrorCode fibre_search_contacts(fibre_contact *c, const double *x0, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n,
-                                 const fibre_spot **out, int64_t *bad)
+PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n, const fibre_spot **out,
+                                 int64_t *bad)
 {
   PetscFunctionBegin;
   PetscCall(fibre_search_contacts(c, x0, x1, margin, NULL, bad));

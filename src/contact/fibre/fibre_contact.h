@@ -86,8 +86,8 @@ void           fibre_contact_destroy(fibre_contact **c);
 /* Contacts at x0, and swept contacts from x0 to x1 (NULL: none), [n_nodes][3] each, within `margin` >= 0 of touching [m]. Ascending
  * by segments, then features. c owns *out until the next call. *bad: the first node that is not finite, in which case nothing is
  * computed; or -1. */
-PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n,
-                                 const fibre_spot **out, int64_t *bad);
+PetscErrorCode fibre_contact_run(fibre_contact *c, const double *x0, const double *x1, double margin, int64_t *n, const fibre_spot **out,
+                                 int64_t *bad);
 /* Repeat the search for swept contacts with other x1, for pairs with a segment in `moves` [n_segments], whose predicted motion
  * has changed. Contacts within a radius, along both strands, of one of `found` [n_found] are omitted. `found` has the order of
  * fibre_contact_run. */
@@ -100,8 +100,8 @@ void fibre_contact_keep_sides(const fibre_contact *c, int64_t n_last, const fibr
 /* Match contacts with the last step, for warm starts. For each spot: the index in `last` with the same features, otherwise the
  * nearest within a segment's length on the same or neighbouring segments of both strands, or -1. No index occurs twice. Both
  * have the order of fibre_contact_run. */
-PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n,
-                                   const fibre_spot *spot, int64_t *from);
+PetscErrorCode fibre_contact_match(const fibre_contact *c, int64_t n_last, const fibre_spot *last, int64_t n, const fibre_spot *spot,
+                                   int64_t *from);
 /* Two spots of one state, or states, by segments and features. */
 int fibre_spot_compare(const fibre_spot *a, const fibre_spot *b);
 #endif

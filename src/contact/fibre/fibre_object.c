@@ -74,10 +74,8 @@ static double bottom(const view *v, double lo, double hi)
     const double mid = 0.5 * (lo + hi);
     double       slope;
     fibre_object_along(v, mid, &slope);
-    if (slope > 0.0)
-      hi = mid;
-    else
-      lo = mid;
+    if (slope > 0.0) hi = mid;
+    else lo = mid;
   }
   return 0.5 * (lo + hi);
 }
@@ -92,10 +90,8 @@ static double bend_between(const view *v, double a, double b)
   double       lo = a, hi = b;
   for (int k = 0; k < BISECTIONS && fabs(hi - lo) > SEGMENT_SNAP; ++k) {
     const double p = hi - golden * (hi - lo), q = lo + golden * (hi - lo);
-    if (fibre_object_along(v, p, NULL) - slope * (p - a) < fibre_object_along(v, q, NULL) - slope * (q - a))
-      hi = q;
-    else
-      lo = p;
+    if (fibre_object_along(v, p, NULL) - slope * (p - a) < fibre_object_along(v, q, NULL) - slope * (q - a)) hi = q;
+    else lo = p;
   }
   return 0.5 * (lo + hi);
 }
@@ -104,9 +100,10 @@ static double bend_between(const view *v, double a, double b)
  * below, where the distance begins to grow steeply; or s itself. */
 static double level_end(const view *v, double s, double h)
 {
-  const double flat = fibre_object_along(v, s, NULL) + FIBRE_FLAT * v->radius, high = fibre_object_along(v, s, NULL) + border_rise * v->radius, end = h > 0.0;
-  double       out     = s;
-  bool         is_flat = true;
+  const double flat = fibre_object_along(v, s, NULL) + FIBRE_FLAT * v->radius,
+               high = fibre_object_along(v, s, NULL) + border_rise * v->radius, end = h > 0.0;
+  double out     = s;
+  bool   is_flat = true;
   while (out != end && fibre_object_along(v, out, NULL) < high) {
     out = h > 0.0 ? fmin(out + h, 1.0) : fmax(out + h, 0.0);
     is_flat &= fibre_object_along(v, out, NULL) < fmin(flat, v->reach);
@@ -141,7 +138,8 @@ static void find_minima(const view *v, minima *m)
   double       before = 0.0, s = 0.0, value = fibre_object_along(v, 0.0, NULL), last = INFINITY;
   *m = (minima){0};
   while (s <= 1.0) { /* least of three at s, which may be an end */
-    const double next = fmin(s + fmax(h, caution * (value - none) / unit), 1.0), ahead = s < 1.0 ? fibre_object_along(v, next, NULL) : INFINITY;
+    const double next  = fmin(s + fmax(h, caution * (value - none) / unit), 1.0),
+                 ahead = s < 1.0 ? fibre_object_along(v, next, NULL) : INFINITY;
     if (value < last && value <= ahead && value < none + h * v->length) {
       const double at = bottom(v, before, next), end = at > SEGMENT_SNAP ? (at < 1.0 - SEGMENT_SNAP ? at : 1.0) : 0.0;
       if (fibre_object_along(v, end, NULL) < none) add_minimum(v, end, m);
@@ -159,8 +157,7 @@ static bool is_near(const search *q, const view *v, double more)
   double       mid[3];
   const double size = 0.5 * v->length + v->reach + more;
   for (int k = 0; k < 3; ++k) {
-    if (fmin(v->x[k], v->x[3 + k]) > q->box_max[k] + v->reach + more ||
-        fmax(v->x[k], v->x[3 + k]) < q->box_min[k] - v->reach - more)
+    if (fmin(v->x[k], v->x[3 + k]) > q->box_max[k] + v->reach + more || fmax(v->x[k], v->x[3 + k]) < q->box_min[k] - v->reach - more)
       return false;
     mid[k] = 0.5 * (v->x[k] + v->x[3 + k]);
   }
@@ -262,7 +259,7 @@ static bool spot_fill(const search *q, const view *v, int32_t i, double at, cons
   if (at <= SEGMENT_SNAP) out->at = 0.0;
   if (at >= 1.0 - SEGMENT_SNAP) {
     const int32_t next = q->c->next[i];
-    out->at = next < 0 ? 1.0 : next > i ? 0.0 : 1.0 - SEGMENT_SNAP; /* continue the order of spots, also where a strand closes */
+    out->at            = next < 0 ? 1.0 : next > i ? 0.0 : 1.0 - SEGMENT_SNAP; /* continue the order of spots, also where a strand closes */
     if (next > i) out->segment = next;
   }
   out->feature = out->at == 0.0 ? FIBRE_FIRST : out->at == 1.0 ? FIBRE_LAST : FIBRE_INSIDE;
@@ -334,9 +331,8 @@ static void thin(const fibre_contact *c, const double *x, fibre_object_spots *s)
   s->n = m;
 }
 
-PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
-                                const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double margin,
-                                fibre_object_spots *out)
+PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, const double *x0, const double *x1, const level_set *phi,
+                                const rigid_frame *frame0, const rigid_frame *frame1, double margin, fibre_object_spots *out)
 {
   search        q     = {c, touches, x0, x1, phi, frame0, frame1, margin, {0}, {0}};
   const int64_t n     = c->n_segments;
@@ -370,7 +366,7 @@ static bool find_ends(const search *q, int32_t i, view *v, minima *m)
 /* First touch of a point that moves from `from` to `to` in the frame of the level set, by sphere tracing. */
 static bool first_touch(const level_set *phi, const double from[3], const double to[3], double radius, double y[3])
 {
-  double       d[3], t = 0.0;
+  double d[3], t = 0.0;
   v3_sub(d, to, from);
   const double way = v3_norm(d);
   for (int n = 0; n < ADVANCES && t <= 1.0; ++n) {
@@ -383,8 +379,8 @@ static bool first_touch(const level_set *phi, const double from[3], const double
   return false;
 }
 
-bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, const double x0[3],
-                         const double x1[3], double radius, double normal[3], double *gap)
+bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, const double x0[3], const double x1[3],
+                         double radius, double normal[3], double *gap)
 {
   double from[3], to[3], at[3], g[3], d[3];
   to_frame(frame0, x0, from);
@@ -417,9 +413,9 @@ static bool entry_fill(const search *q, int32_t i, double at, fibre_object_spot 
   return fibre_object_way_in(q->phi, q->frame0, q->frame1, out->axis, then, q->c->radius[i], out->normal, &out->gap);
 }
 
-PetscErrorCode fibre_object_entries(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
-                                    const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double deep,
-                                    uint8_t ordinal, fibre_object_spots *out)
+PetscErrorCode fibre_object_entries(const fibre_contact *c, const bool *touches, const double *x0, const double *x1, const level_set *phi,
+                                    const rigid_frame *frame0, const rigid_frame *frame1, double deep, uint8_t ordinal,
+                                    fibre_object_spots *out)
 {
   search        q     = {c, touches, x0, x1, phi, frame0, frame1, -deep * c->thickest, {0}, {0}};
   const int64_t n     = c->n_segments;

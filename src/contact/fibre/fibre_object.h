@@ -37,19 +37,18 @@ void fibre_object_spots_clear(fibre_object_spots *s);
 /* Contacts of the segments of c whose bodies are set in `touches` [n_bodies of the set], at x0, and swept contacts from x0 to x1
  * (NULL: none), [n_nodes][3], finite. The level sets move from frame0 to frame1. Ascending by segment, feature, ordinal. Same bits on
  * any number of threads. */
-PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
-                                const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double margin,
-                                fibre_object_spots *out);
+PetscErrorCode fibre_object_run(const fibre_contact *c, const bool *touches, const double *x0, const double *x1, const level_set *phi,
+                                const rigid_frame *frame0, const rigid_frame *frame1, double margin, fibre_object_spots *out);
 /* Plane through which a fibre point that moves from x0 to x1 [3] enters phi, which moves from frame0 to frame1. It is the plane at
  * the predicted end position; if x0 is behind that plane (entry from another side), the plane where the point first comes within
  * `radius`. normal [3]: from the level set, world axes; gap: from x0 to that plane, without the radius, > 0. False if there is none
  * because x0 is inside. */
-bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, const double x0[3],
-                         const double x1[3], double radius, double normal[3], double *gap);
+bool fibre_object_way_in(const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, const double x0[3], const double x1[3],
+                         double radius, double normal[3], double *gap);
 /* Swept contacts where the inside of segments is predicted to penetrate the level set by more than `deep` radii, at the deepest
  * places. fibre_object_run does not find these if the segment touches elsewhere or separates there. Ordinals start at `ordinal`.
  * Otherwise as fibre_object_run. */
-PetscErrorCode fibre_object_entries(const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
-                                    const level_set *phi, const rigid_frame *frame0, const rigid_frame *frame1, double deep,
-                                    uint8_t ordinal, fibre_object_spots *out);
+PetscErrorCode fibre_object_entries(const fibre_contact *c, const bool *touches, const double *x0, const double *x1, const level_set *phi,
+                                    const rigid_frame *frame0, const rigid_frame *frame1, double deep, uint8_t ordinal,
+                                    fibre_object_spots *out);
 #endif

@@ -23,7 +23,7 @@ typedef struct {
   const contact_scene *s;
   const body          *b;
   int32_t              i_body;
-  const double        *v; /* velocities of the body of the points at the start of the step, or NULL */
+  const double        *v;                          /* velocities of the body of the points at the start of the step, or NULL */
   double               margin, point_displacement; /* way: largest displacement of a point */
 } points_run;
 
@@ -80,7 +80,7 @@ static void point_end(const points_run *r, int64_t i, const double x0[3], double
 {
   if (r->s->v) {
     const body_contact_location spot = {.kind = FEATURE_POINT, .index = i, .x = {x0[0], x0[1], x0[2]}};
-    double          v[3];
+    double                      v[3];
     contact_spot_velocity(r->s, r->i_body, &spot, r->s->v, v);
     v3_copy(x1, x0);
     v3_axpy(x1, r->s->dt, v);
@@ -91,7 +91,7 @@ static void point_end(const points_run *r, int64_t i, const double x0[3], double
  * over the largest approach speed. A thousandth of the radii counts as contact. Grazing pairs that reach the limit of steps count,
  * too: a contact plane that is never crossed has no effect. */
 static bool fibre_points_sweep(const points_run *r, int32_t i, const double start[6], const double x0[3], const double x1[3], double radii,
-                  fibre_point_spot *out)
+                               fibre_point_spot *out)
 {
   enum { MOST = 1000 };
   double       end[6], now[6], x[3], axis[3], arm[3], fastest = 0.0, t = 0.0;
@@ -223,7 +223,7 @@ static PetscErrorCode find_all(fibre_points *p, points_run *r, int64_t *n)
 {
   const int64_t n_clusters = r->b->ops->n_clusters(r->b);
   PetscFunctionBegin;
-  *n     = 0;
+  *n                    = 0;
   r->point_displacement = fibre_points_farthest(r);
   PetscCall(fit_tree(p, r));
   PetscCall(memory_reserve("points at fibres", n_clusters + 1, sizeof *p->start, &p->cluster_capacity, &p->start));
@@ -240,8 +240,7 @@ static PetscErrorCode find_all(fibre_points *p, points_run *r, int64_t *n)
 }
 
 PetscErrorCode fibre_points_run(fibre_points *p, const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
-                                const contact_scene *s, int32_t body_of_points, double margin, int64_t *n,
-                                const fibre_point_spot **out)
+                                const contact_scene *s, int32_t body_of_points, double margin, int64_t *n, const fibre_point_spot **out)
 {
   double    *v;
   points_run r = {c, touches, x0, x1, s, s->body[body_of_points], body_of_points, NULL, margin, 0.0};

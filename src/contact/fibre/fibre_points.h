@@ -25,12 +25,11 @@ typedef struct {
 } fibre_point_spot;
 
 typedef struct fibre_points fibre_points; /* work space, kept between steps */
-PetscErrorCode fibre_points_create(fibre_points **out);
-void           fibre_points_destroy(fibre_points **p);
+PetscErrorCode              fibre_points_create(fibre_points **out);
+void                        fibre_points_destroy(fibre_points **p);
 /* Contacts of the points of a body with the segments of c whose bodies are set in `touches` [n_bodies of the set]. Nodes move
  * from x0 to x1 [n_nodes][3], finite; points move by their current velocity, or by s->v. p owns *out until the next call. The
  * order is arbitrary but the same on any number of threads. */
 PetscErrorCode fibre_points_run(fibre_points *p, const fibre_contact *c, const bool *touches, const double *x0, const double *x1,
-                                const contact_scene *s, int32_t body_of_points, double margin, int64_t *n,
-                                const fibre_point_spot **out);
+                                const contact_scene *s, int32_t body_of_points, double margin, int64_t *n, const fibre_point_spot **out);
 #endif

@@ -18,9 +18,9 @@
 typedef struct {
   int64_t     n_segments; /* of all fibres */
   int64_t     n, capacity, spot_capacity;
-  fibre_spot *spot;    /* [n] ascending by segments */
-  int32_t    *segment; /* [n][2] */
-  uint8_t    *feature; /* [n][3] the last: is_swept */
+  fibre_spot *spot;                     /* [n] ascending by segments */
+  int32_t    *segment;                  /* [n][2] */
+  uint8_t    *feature;                  /* [n][3] the last: is_swept */
   double     *at, *axis, *normal, *gap; /* [n][2] [n][6] [n][3] [n] */
 } fibre_past;
 
@@ -132,8 +132,7 @@ static PetscErrorCode fibre_past_fields(fibre_past *p, field_table *table)
                             "of each segment: inside, first or last vertex; whether it was found within the step"));
   PetscCall(field_table_add(table, group, "at", "1", FIELD_F64, 2, &p->at, FIELD_CHECKPOINT, "place along the segments"));
   PetscCall(field_table_add(table, group, "axis", "m", FIELD_F64, 6, &p->axis, FIELD_CHECKPOINT, "points on both axes"));
-  PetscCall(
-      field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, FIELD_CHECKPOINT, "from the second to the first"));
+  PetscCall(field_table_add(table, group, "normal", "1", FIELD_F64, 3, &p->normal, FIELD_CHECKPOINT, "from the second to the first"));
   PetscCall(field_table_add(table, group, "gap", "m", FIELD_F64, 1, &p->gap, FIELD_CHECKPOINT, "between the surfaces"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -151,27 +150,27 @@ typedef struct {
 } fibre_part;
 
 struct fibre_scene {
-  fibre_contact *contact;
-  fibre_points  *points;
-  int            n_parts;
-  fibre_part    *part;
-  int64_t        n_nodes, n_segments;
-  int32_t       *part_of; /* [n_segments] */
-  double        *radius;  /* [n_segments] */
-  int64_t       *end;     /* [n_segments][2] nodes */
-  bool          *is_last; /* [n_segments] last of an open strand: its second node belongs to no other segment */
-  bool          *lands;   /* [n_segments][2] on the object at hand */
-  double         thickest;
-  double        *x0, *x1; /* [n_nodes][3] */
-  double        *searched_x1;     /* [n_nodes][3] x1 at the last search of moving segments */
-  bool          *has_moved, *moves; /* [n_nodes] since then; [n_segments] */
-  fibre_past     past;
-  int64_t        n_found;
-  fibre_spot    *found; /* in this step */
-  int64_t        found_capacity;
-  bool          *touches; /* [n_bodies] the object at hand */
+  fibre_contact     *contact;
+  fibre_points      *points;
+  int                n_parts;
+  fibre_part        *part;
+  int64_t            n_nodes, n_segments;
+  int32_t           *part_of; /* [n_segments] */
+  double            *radius;  /* [n_segments] */
+  int64_t           *end;     /* [n_segments][2] nodes */
+  bool              *is_last; /* [n_segments] last of an open strand: its second node belongs to no other segment */
+  bool              *lands;   /* [n_segments][2] on the object at hand */
+  double             thickest;
+  double            *x0, *x1;           /* [n_nodes][3] */
+  double            *searched_x1;       /* [n_nodes][3] x1 at the last search of moving segments */
+  bool              *has_moved, *moves; /* [n_nodes] since then; [n_segments] */
+  fibre_past         past;
+  int64_t            n_found;
+  fibre_spot        *found; /* in this step */
+  int64_t            found_capacity;
+  bool              *touches; /* [n_bodies] the object at hand */
   fibre_object_spots on_object;
-  int            n_looks; /* in this step, after the first */
+  int                n_looks; /* in this step, after the first */
 };
 
 /* ---- making one ------------------------------------------------------------------------------------------------------ */
@@ -240,7 +239,7 @@ static PetscErrorCode create_finder(fibre_scene *f, int n_bodies, body *const *b
   }
   PetscCall(find_ends(f, segment));
   for (int64_t i = 0; i < (int64_t)n_bodies * n_bodies; ++i) meets[i] = !law[i].never_touch;
-  const fibre_set set = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
+  const fibre_set set  = {f->n_nodes, f->n_segments, segment, strand, f->radius, n_bodies, of_body, meets};
   PetscErrorCode  code = fibre_contact_create(&set, &f->contact);
   memory_free(&segment);
   memory_free(&strand);
@@ -260,8 +259,8 @@ PetscErrorCode fibre_scene_create(int n_bodies, body *const *bodies, const conta
     fibre_scene_destroy(out);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "%lld segments of fibres: more than contacts can be numbered by", (long long)f->n_segments);
+  PetscCheck(f->n_segments < 1 << 28, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld segments of fibres: more than contacts can be numbered by",
+             (long long)f->n_segments);
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->part_of, &f->part_of));
   PetscCall(memory_alloc("fibres", f->n_segments, sizeof *f->radius, &f->radius));
   PetscCall(memory_alloc("fibres", 2 * f->n_segments, sizeof *f->end, &f->end));
@@ -287,8 +286,8 @@ void fibre_scene_destroy(fibre_scene **out)
   fibre_points_destroy(&f->points);
   fibre_object_spots_clear(&f->on_object);
   fibre_past_clear(&f->past);
-  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches, &f->part, &f->part_of, &f->radius, &f->x0, &f->x1, &f->found,
-                    &f->searched_x1, &f->has_moved, &f->moves};
+  void *arrays[] = {&f->end, &f->is_last, &f->lands, &f->touches,     &f->part,      &f->part_of, &f->radius,
+                    &f->x0,  &f->x1,      &f->found, &f->searched_x1, &f->has_moved, &f->moves};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(out);
 }
@@ -304,9 +303,9 @@ static void predict_end_positions(fibre_scene *f, const contact_scene *scene)
     const fibre_part *part = &f->part[p];
 #pragma omp parallel for schedule(static) if (part->n_segments > 256)
     for (int64_t k = 0; k < 2 * part->n_segments; ++k) {
-      const int64_t segment = part->first_segment + k / 2, node = f->end[2 * segment + k % 2];
-      body_contact_location     spot    = {.kind = FEATURE_SEGMENT, .index = k / 2, .w = {(double)(k % 2)}};
-      double        v[3];
+      const int64_t         segment = part->first_segment + k / 2, node = f->end[2 * segment + k % 2];
+      body_contact_location spot = {.kind = FEATURE_SEGMENT, .index = k / 2, .w = {(double)(k % 2)}};
+      double                v[3];
       if (k % 2 == 1 && !f->is_last[segment]) continue;
       v3_copy(spot.x, f->x0 + 3 * node);
       contact_spot_velocity(scene, part->body, &spot, scene->v, v);
@@ -320,8 +319,8 @@ static void predict_end_positions(fibre_scene *f, const contact_scene *scene)
 static void fibre_scene_gather(fibre_scene *f, const contact_scene *scene)
 {
   for (int p = 0; p < f->n_parts; ++p) {
-    const fibre_part *part = &f->part[p];
-    const body       *b    = scene->body[part->body];
+    const fibre_part *part  = &f->part[p];
+    const body       *b     = scene->body[part->body];
     body_segments     s     = {0};
     body_nodes        nodes = {0};
     b->ops->segments(b, &s); /* parts have some, see list_parts */
@@ -357,10 +356,9 @@ static void mark_moves(fibre_scene *f)
 static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
 {
   const fibre_part *a = &f->part[f->part_of[s->segment[0]]], *b = &f->part[f->part_of[s->segment[1]]];
-  key[0]              = contact_key(DETECTOR_FIBRE, a->body, b->body);
+  key[0] = contact_key(DETECTOR_FIBRE, a->body, b->body);
   key[1] =
-      ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0])
-           << 2 |
+      ((((uint64_t)(s->segment[0] - a->first_segment) << 28 | (uint64_t)(s->segment[1] - b->first_segment)) << 2 | s->feature[0]) << 2 |
        s->feature[1])
           << 1 |
       (uint64_t)s->is_swept;
@@ -369,7 +367,7 @@ static void key_of(const fibre_scene *f, const fibre_spot *s, uint64_t key[2])
 static void make_spot(const fibre_scene *f, const contact_scene *scene, const fibre_spot *from, contact_spot *to)
 {
   body_contact_location *const sides[2] = {&to->a, &to->b};
-  int32_t          bodies[2];
+  int32_t                      bodies[2];
   key_of(f, from, to->key);
   for (int k = 0; k < 2; ++k) {
     const fibre_part *part = &f->part[f->part_of[from->segment[k]]];
@@ -408,9 +406,9 @@ static PetscErrorCode merge_found(fibre_scene *f, int64_t n, const fibre_spot *f
   PetscCall(memory_alloc("fibre contacts", m, sizeof *first, &first));
   if (m > 0) memcpy(first, f->found, (size_t)m * sizeof *first);
   const PetscErrorCode code = memory_reserve("fibre contacts", m + n, sizeof *f->found, &f->found_capacity, &f->found);
-  f->n_found = 0;
+  f->n_found                = 0;
   while (!code && (i < m || k < n)) {
-    const int order = i == m ? 1 : k == n ? -1 : fibre_spot_compare(&first[i], &found[k]);
+    const int order        = i == m ? 1 : k == n ? -1 : fibre_spot_compare(&first[i], &found[k]);
     f->found[f->n_found++] = order <= 0 ? first[i] : found[k];
     i += order <= 0, k += order >= 0;
   }
@@ -425,12 +423,11 @@ static void make_object_spot(const fibre_scene *f, const contact_scene *scene, c
   const fibre_part  *part    = &f->part[f->part_of[from->segment]];
   const contact_law *law     = contact_scene_law(scene, part->body, object->body_id);
   const uint64_t     segment = (uint64_t)(from->segment - part->first_segment);
-  to->key[0] = contact_key(DETECTOR_FIBRE_OBJECT, part->body, object->body_id);
-  to->key[1] =
-      (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
+  to->key[0]                 = contact_key(DETECTOR_FIBRE_OBJECT, part->body, object->body_id);
+  to->key[1] = (((segment << 24 | (uint64_t)(uint32_t)ordinal) << 2 | from->feature) << 8 | from->ordinal) << 1 | (uint64_t)from->is_swept;
   to->body_a = part->body, to->body_b = object->body_id;
-  to->a      = (body_contact_location){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
-  to->b      = (body_contact_location){.kind = FEATURE_FRAME};
+  to->a = (body_contact_location){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  to->b = (body_contact_location){.kind = FEATURE_FRAME};
   v3_copy(to->a.x, from->axis);
   v3_axpy(to->a.x, -f->radius[from->segment], from->normal);
   v3_copy(to->b.x, to->a.x);
@@ -474,17 +471,14 @@ static void mark_landing(fibre_scene *f, const contact_object *object, const rig
 
 static fibre_object_spot swept_vertex(int64_t k, const double x[3])
 {
-  fibre_object_spot spot = {.segment  = (int32_t)(k / 2),
-                            .feature  = k % 2 ? FIBRE_LAST : FIBRE_FIRST,
-                            .is_swept = true,
-                            .at       = k % 2 ? 1.0 : 0.0};
+  fibre_object_spot spot = {
+      .segment = (int32_t)(k / 2), .feature = k % 2 ? FIBRE_LAST : FIBRE_FIRST, .is_swept = true, .at = k % 2 ? 1.0 : 0.0};
   v3_copy(spot.axis, x);
   return spot;
 }
 
 /* The contact of a vertex that lands; false where the level set has no direction. */
-static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k,
-                         fibre_object_spot *out)
+static bool landing_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, int64_t k, fibre_object_spot *out)
 {
   double arm[3], x_b[3], g[3];
   *out = swept_vertex(k, f->x0 + 3 * f->end[k]);
@@ -499,8 +493,8 @@ static bool landing_spot(const fibre_scene *f, const contact_object *object, con
 
 /* Contact of a vertex that is predicted to enter the object. A vertex between two bumps may have a contact with one and enter
  * the other. */
-static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end,
-                       int64_t k, fibre_object_spot *out)
+static bool entry_spot(const fibre_scene *f, const contact_object *object, const rigid_frame *start, const rigid_frame *end, int64_t k,
+                       fibre_object_spot *out)
 {
   const double *x0 = f->x0 + 3 * f->end[k], *x1 = f->x1 + 3 * f->end[k], radius = f->radius[k / 2];
   double        arm[3], x_b[3];
@@ -530,19 +524,17 @@ static PetscErrorCode find_landing(fibre_scene *f, const contact_scene *s, const
 }
 
 /* With every level set that some fibre may touch. */
-static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                   contact_set *set)
+static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set)
 {
   contact_spot *spot;
   PetscFunctionBeginUser;
   for (int j = 0; j < n_objects; ++j) {
-    const contact_object *object  = &objects[j];
+    const contact_object *object = &objects[j];
     rigid_frame           end;
     bool                  is_any  = false;
     int32_t               ordinal = 0; /* which of its body's */
     for (int i = 0; i < j; ++i) ordinal += objects[i].body_id == object->body_id;
-    for (int i = 0; i < s->n_bodies; ++i)
-      f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
+    for (int i = 0; i < s->n_bodies; ++i) f->touches[i] = i != object->body_id && !contact_scene_law(s, i, object->body_id)->never_touch;
     for (int p = 0; p < f->n_parts; ++p) is_any |= f->touches[f->part[p].body];
     if (!is_any) continue;
     PetscCall(contact_scene_end_frame(s, object->body_id, &end));
@@ -562,8 +554,7 @@ static PetscErrorCode find_objects(fibre_scene *f, const contact_scene *s, int n
 
 /* Place of a contact with a point: halfway between the surfaces and the same for both; for swept contacts each side has its own
  * place. Key: 28 bits for the segment, the rest for the point. */
-static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose,
-                            const fibre_point_spot *from, contact_spot *to)
+static void make_point_spot(const fibre_scene *f, const contact_scene *scene, int32_t whose, const fibre_point_spot *from, contact_spot *to)
 {
   const fibre_part  *part    = &f->part[f->part_of[from->segment]];
   const contact_law *law     = contact_scene_law(scene, whose, part->body);
@@ -573,8 +564,8 @@ static void make_point_spot(const fibre_scene *f, const contact_scene *scene, in
   to->key[0] = contact_key(DETECTOR_FIBRE_POINT, whose, part->body);
   to->key[1] = (segment << 35 | (uint64_t)from->id) << 1 | (uint64_t)from->is_swept;
   to->body_a = whose, to->body_b = part->body;
-  to->a      = (body_contact_location){.kind = FEATURE_POINT, .index = from->point};
-  to->b      = (body_contact_location){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
+  to->a = (body_contact_location){.kind = FEATURE_POINT, .index = from->point};
+  to->b = (body_contact_location){.kind = FEATURE_SEGMENT, .index = from->segment - part->first_segment, .w = {from->at}};
   v3_scale(to->a.w, -(from->radius + half), from->normal);
   v3_add(to->a.x, from->x, to->a.w);
   v3_copy(to->b.x, from->axis);
@@ -606,8 +597,8 @@ static PetscErrorCode find_points(fibre_scene *f, const contact_scene *s, contac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_status *status)
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set,
+                                step_status *status)
 {
   const fibre_spot *found;
   contact_spot     *spot;

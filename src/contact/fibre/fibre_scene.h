@@ -17,8 +17,8 @@ void           fibre_scene_destroy(fibre_scene **f);
 /* Append the contacts within the margin and the swept contacts. Fibres move without contact forces or, if s->v is given, with these
  * predicted velocities; this second search of a step includes the contacts of the first one. *status is set if a fibre is not
  * finite. */
-PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects,
-                                contact_set *set, step_status *status);
+PetscErrorCode fibre_scene_find(fibre_scene *f, const contact_scene *s, int n_objects, const contact_object *objects, contact_set *set,
+                                step_status *status);
 /* Largest radius, 0 without fibres [m]. */
 double fibre_scene_thickness(const fibre_scene *f);
 /* Accept the step: the contacts found last become the stored contacts of the last step. */

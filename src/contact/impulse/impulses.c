@@ -95,7 +95,7 @@ typedef struct {
   int32_t      first, second;    /* of the pair: features, or vertex and wall */
   meeting_kind kind;
   double       weight[4], normal[3], gap;
-  double       arm[2][3]; /* from the center of the carrying body to the place of the feature, at the beginning of the step */
+  double       arm[2][3];               /* from the center of the carrying body to the place of the feature, at the beginning of the step */
   double       j, friction[3], work[2]; /* applied so far: normal impulse, friction, and the work of each */
   bool         is_sliding;
 } meeting;
@@ -120,33 +120,33 @@ typedef struct {
 } candidate_list;
 
 struct impulses {
-  impulse_scene   scene;
-  broad_phase    *broad;
-  int64_t         n_units;
-  double         *x1;         /* [n_vertices][3] */
-  double         *x1_before;  /* the same at the previous search */
-  double         *x1_listed;  /* the same at the last broad phase */
-  int32_t        *unit, *leader; /* [n_vertices] unit of each vertex, and the leader of its zone (the unit itself outside of
+  impulse_scene    scene;
+  broad_phase     *broad;
+  int64_t          n_units;
+  double          *x1;                   /* [n_vertices][3] */
+  double          *x1_before;            /* the same at the previous search */
+  double          *x1_listed;            /* the same at the last broad phase */
+  int32_t         *unit, *leader;        /* [n_vertices] unit of each vertex, and the leader of its zone (the unit itself outside of
                                   * zones) */
-  uint8_t        *is_held, *is_changed; /* [n_vertices] the unit is constrained; the end position changed since the previous
+  uint8_t         *is_held, *is_changed; /* [n_vertices] the unit is constrained; the end position changed since the previous
                                          * search */
-  double         *turn;       /* [n_rigid][9] A: velocities over the step are v + A r, r at the beginning */
-  double         *placed;     /* [n_rigid][6] motion v, w from which x1 of the carried vertices was computed */
-  impact_zones    zones;
-  candidate_list  list[3];    /* by meeting_kind; for walls only the flags are used */
-  double          slack;      /* motion for which the lists stay valid; < 0: the lists are empty */
-  double          edge;       /* mean length of edges at the beginning of the step */
-  int64_t         n_before, before_capacity;
-  uint64_t       *before;     /* [n_before] colliding pairs of features of the previous search, ascending */
-  int64_t         n, capacity;
-  meeting        *found;      /* [n] */
-  int64_t        *index, n_index; /* scratch of searches */
-  uint64_t       *used;       /* [n_units] colours taken */
-  int32_t        *order, *colour; /* [n] permutation and colour of `found` */
-  int64_t         n_order, n_colour;
-  int64_t         n_given, given_capacity;
-  meeting        *given;      /* [n_given] pairs that received impulses, in order of application */
-  int64_t         n_contacts, contact_capacity;
+  double          *turn;                 /* [n_rigid][9] A: velocities over the step are v + A r, r at the beginning */
+  double          *placed;               /* [n_rigid][6] motion v, w from which x1 of the carried vertices was computed */
+  impact_zones     zones;
+  candidate_list   list[3]; /* by meeting_kind; for walls only the flags are used */
+  double           slack;   /* motion for which the lists stay valid; < 0: the lists are empty */
+  double           edge;    /* mean length of edges at the beginning of the step */
+  int64_t          n_before, before_capacity;
+  uint64_t        *before; /* [n_before] colliding pairs of features of the previous search, ascending */
+  int64_t          n, capacity;
+  meeting         *found;          /* [n] */
+  int64_t         *index, n_index; /* scratch of searches */
+  uint64_t        *used;           /* [n_units] colours taken */
+  int32_t         *order, *colour; /* [n] permutation and colour of `found` */
+  int64_t          n_order, n_colour;
+  int64_t          n_given, given_capacity;
+  meeting         *given; /* [n_given] pairs that received impulses, in order of application */
+  int64_t          n_contacts, contact_capacity;
   impulse_contact *contact;
   /* The current solve. */
   const impulse_step    *step;
@@ -160,9 +160,9 @@ enum { IMPULSE_COLOURS = 64 }; /* the last colour is for pairs that must be proc
 
 /* ---- trajectories and motion of zones ---- */
 
-#define FLAT 1e-12     /* relative to the largest moment of inertia: a zone does not rotate about an axis below this */
-#define AGREEMENT 1e-9 /* relative speed difference within which constrained members have one rigid motion */
-#define NEW_ROW 1e-10  /* relative mobility below which a constraint row depends on the rows before it */
+#define FLAT 1e-12       /* relative to the largest moment of inertia: a zone does not rotate about an axis below this */
+#define AGREEMENT 1e-9   /* relative speed difference within which constrained members have one rigid motion */
+#define NEW_ROW 1e-10    /* relative mobility below which a constraint row depends on the rows before it */
 #define LARGEST_TURN 3.0 /* rad; at pi the straight trajectories pass through the axis of rotation */
 
 /* A [9] with exp(dt [w]) = 1 + dt A, or cay. */
@@ -230,7 +230,7 @@ static void compute_end_positions(impulses *a)
   const double         dt = s->dt;
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < c->surfaces.n_vertices; ++i) {
-    const int32_t r = c->rigid ? c->rigid[i] : -1;
+    const int32_t r  = c->rigid ? c->rigid[i] : -1;
     const double *x0 = s->x0 + 3 * i;
     double       *x1 = a->x1 + 3 * i;
     if (r >= 0 && c->place) {
@@ -261,10 +261,10 @@ static void compute_end_positions(impulses *a)
  * previous search, and since the last broad phase. */
 static void impulse_motion_ends(impulses *a, double *change, double *listed_change)
 {
-  double largest = 0.0, largest_listed = 0.0;
+  double        largest = 0.0, largest_listed = 0.0;
   double *const before = a->x1;
-  a->x1        = a->x1_before;
-  a->x1_before = before;
+  a->x1                = a->x1_before;
+  a->x1_before         = before;
   compute_end_positions(a);
 #pragma omp parallel for schedule(static) reduction(max : largest, largest_listed)
   for (int64_t i = 0; i < a->scene.surfaces.n_vertices; ++i) {
@@ -281,7 +281,7 @@ static void impulse_motion_ends(impulses *a, double *change, double *listed_chan
 /* ---- zones ---- */
 
 typedef struct {
-  double center[3], V[3], W[3], A[9]; /* velocities over the step are V + A r */
+  double center[3], V[3], W[3], A[9];      /* velocities over the step are V + A r */
   double inverse_mass, inverse_inertia[9]; /* of the fitted members */
   bool   is_held, is_partly_held, has_rigid, does_turn;
 } zone_motion;
@@ -415,7 +415,7 @@ static double exponential_factor(double w_dt) { return w_dt < 1e-4 ? 1.0 - w_dt 
  * members. */
 static void choose_zone_motion(const impulses *a, const int32_t *unit, int64_t n, zone_motion *m)
 {
-  const double dt = a->step->dt;
+  const double dt        = a->step->dt;
   bool         is_fitted = true, has_held_vertex = false;
   *m = (zone_motion){.does_turn = true};
   for (int64_t k = 0; k < n; ++k) {
@@ -485,9 +485,7 @@ static bool constrained_members_agree(const impulses *a, const zone_motion *m, c
       v3_scale(w, b->is_cayley ? exponential_factor(a->step->dt * v3_norm(b->w)) : 1.0, b->w);
       worst_turn = fmax(worst_turn, vector_distance(w, m->W));
       break;
-    case UNIT_WALL:
-      worst = fmax(worst, vector_distance(m->V, a->step->wall[i].v)), worst_turn = fmax(worst_turn, turn);
-      break;
+    case UNIT_WALL: worst = fmax(worst, vector_distance(m->V, a->step->wall[i].v)), worst_turn = fmax(worst_turn, turn); break;
     }
   }
   return worst <= AGREEMENT * speed && worst_turn <= AGREEMENT * turn;
@@ -538,7 +536,8 @@ static void impulse_motion_of_zones(impulses *a, step_status *status)
     const int64_t  n    = a->zones.start[zone + 1] - a->zones.start[zone];
     zone_motion    m;
     choose_zone_motion(a, unit, n, &m);
-    if ((m.is_held || !m.does_turn) && !constrained_members_agree(a, &m, unit, n)) *status = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
+    if ((m.is_held || !m.does_turn) && !constrained_members_agree(a, &m, unit, n))
+      *status = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
     if (m.has_rigid && !(a->step->dt * v3_norm(m.W) < LARGEST_TURN)) *status = (step_status){STEP_COLLISION_UNRESOLVED, NULL, -1};
     if (status->code != STEP_OK) {
       status->where = unit[0] < a->scene.surfaces.n_vertices ? unit[0] : -1;
@@ -560,9 +559,9 @@ static void impulse_motion_of_zones(impulses *a, step_status *status)
  * queries in three searches without slack, 82 million with a slack of four times the last change, which is one edge. Hence
  * MOST_SLACK. */
 
-#define CERTAINTY 0.1 /* relative to the separation: error bound of the collision detection */
-#define SLACK 4.0     /* boxes grow by this multiple of the last change; motion up to half of it is allowed */
-#define MOST_SLACK 0.05 /* relative to the mean edge */
+#define CERTAINTY 0.1              /* relative to the separation: error bound of the collision detection */
+#define SLACK 4.0                  /* boxes grow by this multiple of the last change; motion up to half of it is allowed */
+#define MOST_SLACK 0.05            /* relative to the mean edge */
 #define NOISE (64.0 * DBL_EPSILON) /* relative to coordinates: rounding error of the height above a wall */
 
 /* One search. */
@@ -571,7 +570,7 @@ typedef struct {
   const double *x0, *x1;
   ccd_limits    limits;
   meeting_kind  kind;
-  bool          is_first; /* test all pairs; otherwise pairs without a changed vertex keep their state: */
+  bool          is_first;       /* test all pairs; otherwise pairs without a changed vertex keep their state: */
   bool          is_listed_anew; /* from a->before, otherwise from their flags */
 } search;
 
@@ -605,7 +604,8 @@ static bool pair_collides(const search *s, const int32_t node[4], ccd_hit *hit)
   for (int k = 0; k < 4; ++k) v3_copy(x0 + 3 * k, s->x0 + 3 * (int64_t)node[k]), v3_copy(x1 + 3 * k, s->x1 + 3 * (int64_t)node[k]);
   if (ccd_corners_are_apart(x0, x1, is_edges ? 2 : 1, limits.separation + limits.tolerance)) return false;
   for (int k = 0;; ++k) {
-    if (!(is_edges ? ccd_edge_edge_conservative(x0, x1, &limits, hit) : ccd_point_triangle_conservative(x0, x1, &limits, hit))) return false;
+    if (!(is_edges ? ccd_edge_edge_conservative(x0, x1, &limits, hit) : ccd_point_triangle_conservative(x0, x1, &limits, hit)))
+      return false;
     if (s->x0 == s->x1 || hit->t > 0.0 || limits.separation == 0.0 || k > 0) return true;
     limits.separation = 0.5 * hit->distance,
     limits.tolerance  = CERTAINTY * limits.separation; /* already nearer than the separation: require half of the distance */
@@ -631,7 +631,7 @@ static void impulses_describe(const search *s, int64_t i, const int32_t node[4],
   const impulses        *a       = s->a;
   const broad_phase_pair p       = a->list[s->kind].pair[i];
   const int              n_first = s->kind == MEETING_EDGE_EDGE ? 2 : 1;
-  *m = (meeting){.first = p.first, .second = p.second, .kind = s->kind, .gap = hit->distance, .side = {-1, -1}};
+  *m                             = (meeting){.first = p.first, .second = p.second, .kind = s->kind, .gap = hit->distance, .side = {-1, -1}};
   memcpy(m->node, node, sizeof m->node);
   v3_copy(m->normal, hit->normal);
   if (n_first == 2) m->weight[0] = 1.0 - hit->u, m->weight[1] = hit->u, m->weight[2] = hit->v - 1.0, m->weight[3] = -hit->v;
@@ -644,7 +644,7 @@ static void impulses_describe(const search *s, int64_t i, const int32_t node[4],
 /* Did the pair collide in the previous search? */
 static bool met_before(const search *s, broad_phase_pair p)
 {
-  const uint64_t *key  = s->a->before, sought = meeting_key(s->kind, p.first, p.second);
+  const uint64_t *key = s->a->before, sought = meeting_key(s->kind, p.first, p.second);
   int64_t         from = 0, to = s->a->n_before;
   while (from < to) {
     const int64_t middle = from + (to - from) / 2;
@@ -708,7 +708,7 @@ static PetscErrorCode find_colliding_pairs(search *s)
 static bool is_behind(const search *s, const impulse_wall *w, int32_t vertex, double *gap)
 {
   const double *x0 = s->x0 + 3 * (int64_t)vertex, *x1 = s->x1 + 3 * (int64_t)vertex, dt = s->a->step->dt;
-  double        d0[3], d1[3], size = 0.0;
+  double        d0[3], d1[3], size                                                      = 0.0;
   for (int k = 0; k < 3; ++k) {
     const double p0 = w->point[k], p1 = p0 + dt * w->v[k];
     d0[k] = x0[k] - p0, d1[k] = x1[k] - p1;
@@ -721,8 +721,8 @@ static bool is_behind(const search *s, const impulse_wall *w, int32_t vertex, do
 
 static PetscErrorCode find_wall_collisions(search *s)
 {
-  impulses                   *a = s->a;
-  const broad_phase_surfaces *b = &a->scene.surfaces;
+  impulses                   *a    = s->a;
+  const broad_phase_surfaces *b    = &a->scene.surfaces;
   candidate_list             *list = &a->list[MEETING_POINT_WALL]; /* only flags are used */
   PetscFunctionBegin;
   if (a->scene.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -736,7 +736,7 @@ static PetscErrorCode find_wall_collisions(search *s)
       const int32_t v = b->point ? b->point[i] : (int32_t)i;
       double        gap;
       const bool    meets = b->n_bodies == 0 || b->meets[(int64_t)b->body[v] * b->n_bodies + wall->body];
-      list->flag[i] = meets && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
+      list->flag[i]       = meets && !a->is_held[v] && a->leader[v] != leader && is_behind(s, wall, v, &gap);
       n_hit += list->flag[i];
     }
     PetscCall(memory_reserve("colliding pairs", a->n + n_hit, sizeof *a->found, &a->capacity, &a->found));
@@ -802,7 +802,7 @@ static PetscErrorCode impulse_search_again(impulses *a, double separation, int64
   search s = {.a = a, .x0 = a->step->x0, .x1 = a->x1, .limits = {separation, CERTAINTY * separation}};
   if (a->options->is_thorough || !(2.0 * listed_change <= a->slack * (1.0 - 1e-9))) {
     s.is_first = a->options->is_thorough || a->slack < 0.0, s.is_listed_anew = true;
-    a->slack   = s.is_first ? 0.0 : fmin(SLACK * change, MOST_SLACK * a->edge);
+    a->slack = s.is_first ? 0.0 : fmin(SLACK * change, MOST_SLACK * a->edge);
     PetscCall(remember_pairs(a));
     PetscCall(list_pairs(a, s.x0, s.x1, separation + s.limits.tolerance + a->slack, bad));
     if (*bad >= 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -879,9 +879,9 @@ static void add_impulse(impulse_contact *c, const meeting *m)
 
 static void impulses_finish(const impulses *a, impulse_contact *c, const meeting *m)
 {
-  const broad_phase_surfaces *b       = &a->scene.surfaces;
-  const bool                  is_wall = m->kind == MEETING_POINT_WALL;
-  const int                   n_first = m->kind == MEETING_EDGE_EDGE ? 2 : 1;
+  const broad_phase_surfaces *b        = &a->scene.surfaces;
+  const bool                  is_wall  = m->kind == MEETING_POINT_WALL;
+  const int                   n_first  = m->kind == MEETING_EDGE_EDGE ? 2 : 1;
   double                      first[3] = {0.0, 0.0, 0.0}, second[3] = {0.0, 0.0, 0.0}, apart[3];
   for (int k = 0; k < 3; ++k) c->impulse[k] = c->normal[k] + c->friction[k];
   const double size = v3_norm(c->normal);
@@ -990,7 +990,7 @@ static bool is_coupled(const impulses *a, const meeting *m)
   bool is_partly_held = false;
   for (int k = 0; k < 4 && a->scene.held_axes; ++k) {
     const unsigned held = a->scene.held_axes[m->node[k]];
-    is_partly_held = is_partly_held || (held != 0 && held != 7);
+    is_partly_held      = is_partly_held || (held != 0 && held != 7);
   }
   return m->side[0] >= 0 || m->side[1] >= 0 || is_partly_held;
 }
@@ -999,7 +999,7 @@ static bool is_coupled(const impulses *a, const meeting *m)
 static double mobility(const impulses *a, const meeting *m, const double d[3])
 {
   const int n_first = n_first_of(m);
-  double    sum = 0.0, turn[3], w[3];
+  double    sum     = 0.0, turn[3], w[3];
   for (int side = 0; side < 2; ++side) {
     const int32_t r = m->side[side];
     if (r >= 0) {
@@ -1033,7 +1033,7 @@ static void apply_impulse(impulses *a, const meeting *m, double j, const double 
       impulse_turn(b->w, a->step->dt, b->is_cayley, a->turn + 9 * (int64_t)r);
     } else if (r == -1) {
       for (int k = side == 0 ? 0 : n_first; k < (side == 0 ? n_first : 4); ++k) {
-        const unsigned held = held_components(&a->scene, m->node[k]);
+        const unsigned held  = held_components(&a->scene, m->node[k]);
         const double   share = j * m->weight[k] * a->scene.inverse_mass[m->node[k]];
         for (int i = 0; i < 3; ++i)
           if (!(held >> i & 1)) a->step->v[3 * (int64_t)m->node[k] + i] += share * d[i];
@@ -1074,9 +1074,9 @@ static void apply_friction_impulse(impulses *a, meeting *m, double friction)
 /* One pair within the thickness: stop its approach, and correct at most a fraction of the overlap by a spring. */
 static void resolve_near_pair(impulses *a, meeting *m)
 {
-  const impulse_options *o         = a->options;
+  const impulse_options *o                      = a->options;
   const double           inverse_effective_mass = mobility(a, m, m->normal), overlap = o->thickness - m->gap, dt = a->step->dt;
-  const double           limit      = OVERLAP_SPEED * overlap / dt;
+  const double           limit = OVERLAP_SPEED * overlap / dt;
   double                 u[3], j = 0.0;
   if (!(inverse_effective_mass > 0.0)) return;
   relative_velocity(a, m, u, NULL);
@@ -1091,7 +1091,7 @@ static void resolve_near_pair(impulses *a, meeting *m)
 /* One colliding pair: inelastic impulse with restitution, and friction. */
 static void resolve_collision(impulses *a, meeting *m)
 {
-  const impulse_law law       = law_of(a, m);
+  const impulse_law law                    = law_of(a, m);
   const double      inverse_effective_mass = mobility(a, m, m->normal);
   double            u[3], first = 0.0;
   if (!(inverse_effective_mass > 0.0)) return;
@@ -1146,10 +1146,10 @@ static PetscErrorCode fill_units(impulses *a)
   PetscFunctionBegin;
   for (int64_t i = 0; i < b->n_vertices; ++i) {
     const int32_t r = c->rigid ? c->rigid[i] : -1;
-    PetscCheck(r >= -1 && r < c->n_rigid, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld: no rigid body %d among %d",
-               (long long)i, (int)r, (int)c->n_rigid);
+    PetscCheck(r >= -1 && r < c->n_rigid, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld: no rigid body %d among %d", (long long)i,
+               (int)r, (int)c->n_rigid);
     a->unit[i] = a->leader[i] = r < 0 ? (int32_t)i : (int32_t)(b->n_vertices + r);
-    a->is_held[i] = r < 0 && c->inverse_mass[i] == 0.0;
+    a->is_held[i]             = r < 0 && c->inverse_mass[i] == 0.0;
   }
   if (!c->rigid) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t i = 0; i < 2 * b->n_edges; ++i)
@@ -1199,8 +1199,8 @@ static PetscErrorCode impulses_fill(const impulse_scene *scene, impulses *a)
   PetscFunctionBegin;
   a->scene   = *scene;
   a->n_units = n + scene->n_rigid + scene->n_walls;
-  PetscCheck(a->n_units <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, 
-             "%lld vertices, rigid bodies and walls are too many", (long long)a->n_units);
+  PetscCheck(a->n_units <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld vertices, rigid bodies and walls are too many",
+             (long long)a->n_units);
   PetscCall(create_broad_phase(a));
   PetscCall(impact_zones_create(a->n_units, &a->zones));
   impact_zones_clear(&a->zones);
@@ -1343,15 +1343,14 @@ static PetscErrorCode solve_impulses(impulses *a, step_status *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status,
-                              impulse_report *out)
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status, impulse_report *out)
 {
   PetscFunctionBegin;
   *out       = (impulse_report){0};
   a->step    = step;
   a->options = o, a->report = out;
   a->n_given = a->n_contacts = 0;
-  const PetscErrorCode code = solve_impulses(a, status);
+  const PetscErrorCode code  = solve_impulses(a, status);
   a->step = NULL, a->options = NULL, a->report = NULL;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -34,8 +34,8 @@
  * does not turn. Otherwise inverse_inertia is symmetric positive definite. */
 typedef struct {
   double center[3], inverse_mass, inverse_inertia[9]; /* m, 1/kg, 1/(kg m2): at the beginning of the step, world axes */
-  double v[3], w[3]; /* in and out: m/s, rad/s; over the step it moves by dt v and turns by exp(dt w) */
-  bool   is_cayley;  /* or by cay(dt w) = (1 - dt/2 [w])^-1 (1 + dt/2 [w]) */
+  double v[3], w[3];                                  /* in and out: m/s, rad/s; over the step it moves by dt v and turns by exp(dt w) */
+  bool   is_cayley;                                   /* or by cay(dt w) = (1 - dt/2 [w])^-1 (1 + dt/2 [w]) */
 } impulse_rigid;
 /* Half space that vertices must not enter: normal . (x - point) >= 0, point at the beginning of the step, moving with v. */
 typedef struct {
@@ -65,11 +65,11 @@ typedef struct {
 /* State of one step: input and output of impulses_solve. */
 typedef struct {
   double              dt;
-  const double       *x0;    /* [n_vertices][3] */
-  double             *v;     /* [n_vertices][3] in and out; for carried vertices: out only, dt v = x1 - x0 */
-  impulse_rigid      *rigid; /* [n_rigid] in and out */
-  const impulse_wall *wall;  /* [n_walls] */
-  const double *held_x1;     /* [n_vertices][3] end positions of constrained vertices; NULL: x0 + dt v */
+  const double       *x0;      /* [n_vertices][3] */
+  double             *v;       /* [n_vertices][3] in and out; for carried vertices: out only, dt v = x1 - x0 */
+  impulse_rigid      *rigid;   /* [n_rigid] in and out */
+  const impulse_wall *wall;    /* [n_walls] */
+  const double       *held_x1; /* [n_vertices][3] end positions of constrained vertices; NULL: x0 + dt v */
 } impulse_step;
 
 typedef struct {
@@ -80,14 +80,14 @@ typedef struct {
   bool    is_thorough;    /* every search tests all pairs, not only those that changed: slower, bit-identical result */
 } impulse_options;
 typedef struct {
-  int64_t n_near;       /* pairs within the thickness at the beginning that received an impulse */
-  int64_t n_iterations; /* iterations of the second pass that found a collision */
-  int64_t n_meetings;   /* colliding pairs, summed over these iterations */
+  int64_t n_near;                               /* pairs within the thickness at the beginning that received an impulse */
+  int64_t n_iterations;                         /* iterations of the second pass that found a collision */
+  int64_t n_meetings;                           /* colliding pairs, summed over these iterations */
   int64_t n_zones, n_zone_nodes, n_zone_rounds; /* nodes: vertices, rigid bodies and walls */
-  int64_t n_queries;    /* tests of continuous collision detection */
-  int64_t n_searches;   /* searches of the broad phase */
-  double  normal_work, friction_work; /* [J] impulse times the mean relative velocity before and after, both passes */
-  double  zone_work;    /* [J] change of kinetic energy by zones, without constrained vertices and bodies */
+  int64_t n_queries;                            /* tests of continuous collision detection */
+  int64_t n_searches;                           /* searches of the broad phase */
+  double  normal_work, friction_work;           /* [J] impulse times the mean relative velocity before and after, both passes */
+  double  zone_work;                            /* [J] change of kinetic energy by zones, without constrained vertices and bodies */
 } impulse_report;
 
 /* Impulse of one pair in the last solve, all passes together; zones are not included. body[0] has the point or the first edge. */
@@ -100,16 +100,15 @@ typedef struct {
                         * friction| */
   double  gap;         /* along the normal at the end [m] */
   int32_t body[2];
-  bool    is_sliding;  /* friction was at its limit in the last evaluation */
+  bool    is_sliding; /* friction was at its limit in the last evaluation */
 } impulse_contact;
 
 typedef struct impulses impulses;
-PetscErrorCode impulses_create(const impulse_scene *scene, impulses **out);
-void           impulses_destroy(impulses **a);
+PetscErrorCode          impulses_create(const impulse_scene *scene, impulses **out);
+void                    impulses_destroy(impulses **a);
 /* Solve one step in place. Step status: STEP_COLLISION_UNRESOLVED if surfaces could not be separated, because one zone contains members with
  * different prescribed motions or would turn by 3 rad or more; STEP_NOT_FINITE at a vertex. */
-PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status,
-                              impulse_report *out);
+PetscErrorCode impulses_solve(impulses *a, const impulse_options *o, const impulse_step *step, step_status *status, impulse_report *out);
 /* [n_vertices][3] end positions of the last solve. */
 const double *impulses_ends(const impulses *a);
 /* Contacts of the last solve, ascending by kind of pair and features; borrowed until the next solve. */

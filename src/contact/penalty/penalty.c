@@ -165,8 +165,8 @@ static PetscErrorCode add_mesh_forces(penalty_contact *c, const double *v, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
-                                        bool with_tangent, step_status *status)
+PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
+                                        step_status *status)
 {
   PetscFunctionBeginUser;
   SS_ASSERT(c->is_open);
@@ -175,7 +175,7 @@ PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, con
   const int64_t bad = first_not_finite(c);
   if (bad >= 0) {
     const contact_candidate *q = &c->candidate[bad];
-    *status                   = (step_status){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
+    *status                    = (step_status){STEP_NOT_FINITE, c->sources[q->i_source].b->name, q->i_point};
   } else {
     const int64_t n = c->n;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
@@ -272,9 +272,9 @@ static void frame_velocity(const rigid_frame *frame, const double *x, double *v)
 static double natural_map(const penalty_contact *c, int64_t i, const double Z_b[3], const double f_b[3], bool *is_curved)
 {
   const double k = c->gain[i] * c->k[i];
-  double        n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
-  const double  phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
-  double        bend = 0.0;
+  double       n[3], hessian[9], W[3], t[3] = {0.0, 0.0, 0.0}, miss[3];
+  const double phi = level_set_eval(c->objects[c->candidate[i].i_object].phi, Z_b, n, hessian), length = v3_norm(n);
+  double       bend = 0.0;
   for (int j = 0; j < 9; ++j) bend = fmax(bend, fabs(hessian[j]));
   *is_curved = bend > 0.0;
   if (length > 0.0) v3_scale(n, 1.0 / length, n);
@@ -299,8 +299,9 @@ static pair_report report_pair(penalty_contact *c, int64_t i, int64_t p, const r
   const contact_object    *obj = &c->objects[q->i_object];
   const rigid_frame       *o   = &frames[c->sides.object[i]];
   contact_points          *out = &c->points;
-  const double            *f   = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
-  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3], v[3], v_o[3];
+  const double            *f = c->f + 3 * i, *Y_b = c->Y_b + 3 * i;
+  double *Y = out->position + 3 * p, *n = out->normal + 3 * p, b[3], Z_b[3], f_b[3], n_b[3], spring[3], g[3], f_t[3], slip_b[3], slip[3],
+         v[3], v_o[3];
 
   m3_mulv(Y, o->R, Y_b);
   v3_axpy(Y, 1.0, o->c);
@@ -384,7 +385,7 @@ static void check_mesh_pair(const mesh_pair_view *q, const double f_t[3], double
   double slip[3];
   if (!q->is_on_triangle) return;
   *max_excess         = fmax(*max_excess, relax_cone_length(&q->cone, q->plane, f_t) - q->cone.mu * f_n);
-  const double miss   = natural_map_mesh(q, &is_curved);
+  const double  miss  = natural_map_mesh(q, &is_curved);
   double *const worst = is_curved ? &sum->contact_law_error_curved : &sum->contact_law_error;
   *worst              = fmax(*worst, miss);
   if (!q->is_sliding || is_curved) return;
@@ -416,11 +417,12 @@ static PetscErrorCode report_meshes(penalty_contact *c, int64_t *p, contact_summ
     tangential(q.normal, f_t);
     sum->sliding += q.is_sliding;
     v3_sub(slip, q.Y, q.X);
-    if (q.is_sliding) sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement does
+    if (q.is_sliding)
+      sum->friction_work_done -= v3_dot(f_t, slip); /* f_t is in the plane: the normal part of the displacement does
                                                                      * not count */
     sum->contact_energy += 0.5 * q.stiffness * v3_dot(gap, gap);
     sum->penetration = fmax(sum->penetration, -out->gap[*p]);
-    *max_f_n             = fmax(*max_f_n, f_n);
+    *max_f_n         = fmax(*max_f_n, f_n);
     check_mesh_pair(&q, f_t, f_n, sum, max_excess);
     contact_group_force *group;
     PetscCall(contact_forces_find(&c->forces, q.source_body, q.object_body, &group));
@@ -441,17 +443,17 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
     if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* may remain from a lagged force */
-    const pair_report r      = report_pair(c, i, p++, frames);
+    const pair_report r = report_pair(c, i, p++, frames);
     sum.sliding += c->state[i] == RELAX_SLIDE;
     sum.contact_energy += r.energy;
     sum.friction_work_done += r.friction_work;
-    sum.penetration  = fmax(sum.penetration, r.penetration);
-    sum.slip_angle_error       = fmax(sum.slip_angle_error, r.slip_angle);
+    sum.penetration          = fmax(sum.penetration, r.penetration);
+    sum.slip_angle_error     = fmax(sum.slip_angle_error, r.slip_angle);
     sum.friction_angle_error = fmax(sum.friction_angle_error, r.velocity_angle);
-    max_f_n              = fmax(max_f_n, r.f_n);
-    max_excess           = fmax(max_excess, r.f_t - c->cone[i].mu * r.f_n);
-    double *const miss   = r.is_curved ? &sum.contact_law_error_curved : &sum.contact_law_error;
-    *miss                = fmax(*miss, r.natural_map);
+    max_f_n                  = fmax(max_f_n, r.f_n);
+    max_excess               = fmax(max_excess, r.f_t - c->cone[i].mu * r.f_n);
+    double *const miss       = r.is_curved ? &sum.contact_law_error_curved : &sum.contact_law_error;
+    *miss                    = fmax(*miss, r.natural_map);
   }
   PetscCall(sum_groups(c));
   if (c->mesh) PetscCall(report_meshes(c, &p, &sum, &max_f_n, &max_excess));
@@ -462,10 +464,10 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
     sum.relaxations_moved       = s->n - s->n_at_start;
     sum.relaxation_max_features = s->longest;
   }
-  sum.contacts           = p;
+  sum.contacts       = p;
   sum.cone_violation = max_f_n > 0.0 ? max_excess / max_f_n : 0.0;
   if (max_f_n > 0.0) sum.contact_law_error /= max_f_n, sum.contact_law_error_curved /= max_f_n;
-  c->points.n            = p;
+  c->points.n = p;
   if (out) *out = sum;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -501,7 +503,8 @@ void penalty_contact_destroy(penalty_contact **out)
   rigid_sides_destroy(&c->sides);
   contact_points_destroy(&c->points);
   contact_forces_destroy(&c->forces);
-  void *arrays[] = {&c->law, &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k, &c->cone, &c->bounce, &c->phi0, &c->gain, &c->lagged, &c->state, &c->Z, &c->Y_b, &c->f, &c->has_X};
+  void *arrays[] = {&c->law,  &c->may_touch, &c->object_key, &c->origin, &c->X, &c->k,   &c->cone, &c->bounce,
+                    &c->phi0, &c->gain,      &c->lagged,     &c->state,  &c->Z, &c->Y_b, &c->f,    &c->has_X};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -583,8 +586,8 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   const contact_object    *object = &c->objects[q->i_object];
   const contact_law       *law    = &c->law[(int64_t)source->body_id * c->n_bodies + object->body_id];
   c->k[i]                         = law->stiffness;
-  c->cone[i]                      = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
-  c->bounce[i]                    = (restitution){.damping = law->damping};
+  c->cone[i]   = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
+  c->bounce[i] = (restitution){.damping = law->damping};
   rigid_sides_add(&c->sides, i, source->b->ops->points == POINT_RIGID ? source->frame : -1, object->frame);
   if (c->sides.source[i] < 0) v3_copy(c->origin + 3 * i, q->x);
   else {
@@ -603,13 +606,14 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   }
   /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
    * from the start, and friction in its first step. */
-  else c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
+  else
+    c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
   start_lagged_force(c, i, x_b);
 }
 
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
-                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt,
-                                          double margin, int64_t n_blocks)
+                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt, double margin,
+                                          int64_t n_blocks)
 {
   contact_candidate *found;
   PetscFunctionBeginUser;
@@ -623,8 +627,8 @@ PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, con
   c->n_blocks  = n_blocks;
   PetscCall(reserve_objects(c));
   contact_search_number(c->n_bodies, c->n_objects, c->objects, c->object_key);
-  const search_problem problem = {n_sources, n_objects, n_frames, c->n_bodies, sources, objects, c->object_key,
-                                  frames0,   c->may_touch, margin, NULL};
+  const search_problem problem = {n_sources,     n_objects, n_frames,     c->n_bodies, sources, objects,
+                                  c->object_key, frames0,   c->may_touch, margin,      NULL};
   PetscCall(contact_search_run(c->search, &problem, c->known, &c->n, &found));
   PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld contact pairs: more than can be numbered", (long long)c->n);
   c->candidate = found;

@@ -39,11 +39,11 @@ void penalty_contact_set_acceleration(penalty_contact *c, double g0);
 /* Find every candidate pair of this step: stored attachments, and points within `margin` of a level set [m].
  * frames0: poses at the start of the step. All arrays borrowed until end_step. n_blocks: of the global vector. */
 PetscErrorCode penalty_contact_begin_step(penalty_contact *c, int n_sources, const contact_source *sources, int n_objects,
-                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt,
-                                          double margin, int64_t n_blocks);
+                                          const contact_object *objects, int n_frames, const rigid_frame *frames0, double dt, double margin,
+                                          int64_t n_blocks);
 /* g [n_blocks][3] -= dt * forces (angular blocks: torques) at velocities v [n_blocks][3] and the poses that result from them. */
-PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g,
-                                        bool with_tangent, step_status *status);
+PetscErrorCode penalty_contact_residual(penalty_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
+                                        step_status *status);
 /* y += H_contact x or its transpose, at the last residual(with_tangent = true). */
 PetscErrorCode penalty_contact_tangent(const penalty_contact *c, const double *x, double *y, bool is_transposed);
 PetscErrorCode penalty_contact_block_diagonal(const penalty_contact *c, double *d); /* [n_blocks][9] += */

@@ -51,10 +51,10 @@ void edge_patch_fractions(const edge_patch *p, const mesh_attachment *X, int cel
 {
   const double *w        = X->weight;
   const bool    is_first = X->triangle % 2 == 0;
-  cell[0] = p->cell[X->triangle / 2] / 3;
-  cell[1] = p->cell[X->triangle / 2] % 3;
-  at[0]   = is_first ? w[2] : 1.0 - w[2];
-  at[1]   = is_first ? w[1] : 1.0 - w[1];
+  cell[0]                = p->cell[X->triangle / 2] / 3;
+  cell[1]                = p->cell[X->triangle / 2] % 3;
+  at[0]                  = is_first ? w[2] : 1.0 - w[2];
+  at[1]                  = is_first ? w[1] : 1.0 - w[1];
 }
 
 mesh_attachment edge_patch_attachment(const edge_patch *p, const double at[2])
@@ -88,12 +88,8 @@ static PetscErrorCode create_broad_phase(const mesh_contact *c, mesh_edges *e)
     for (int64_t i = 0; i < t->n_vertices; ++i) owner[vertex++] = c->mesh[m].body_id;
   }
   for (int i = 0; i < c->n_bodies * c->n_bodies; ++i) meets[i] = c->law[i].stiffness > 0.0;
-  const broad_phase_surfaces s = {.n_vertices = e->n_vertices,
-                                  .n_edges    = e->n_edges,
-                                  .edge       = edge,
-                                  .n_bodies   = c->n_bodies,
-                                  .body       = owner,
-                                  .meets      = meets};
+  const broad_phase_surfaces s = {
+      .n_vertices = e->n_vertices, .n_edges = e->n_edges, .edge = edge, .n_bodies = c->n_bodies, .body = owner, .meets = meets};
   const PetscErrorCode code = broad_phase_create(&s, &e->broad);
   memory_free(&edge);
   memory_free(&owner);
@@ -123,8 +119,8 @@ void mesh_edges_destroy(mesh_edges **out)
   mesh_edges *e = *out;
   edge_patches_destroy(e->patch);
   broad_phase_destroy(&e->broad);
-  void *arrays[] = {&e->x, &e->known, &e->stored_body, &e->stored_edge, &e->stored_side, &e->stored_at,
-                    &e->candidate, &e->hit_side, &e->hit_at, &e->pair};
+  void *arrays[] = {&e->x,         &e->known,     &e->stored_body, &e->stored_edge, &e->stored_side,
+                    &e->stored_at, &e->candidate, &e->hit_side,    &e->hit_at,      &e->pair};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -170,10 +166,10 @@ static void positions(const mesh_contact *c, const edge_name *name, const edge_s
 /* Continuation of the line of edge k of a pair at its end `end`: the outermost adjacent edge along n with the smallest bend. */
 static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, const double n[3])
 {
-  const contact_surface   *s     = &c->mesh[p->name.mesh[k]];
-  const triangle_topology *t     = s->topology;
-  const int32_t            node  = p->star[k].node[end], other = p->star[k].node[1 - end], *across = p->star[1 - k].node;
-  double                   best  = GOES_ON, direction[3];
+  const contact_surface   *s    = &c->mesh[p->name.mesh[k]];
+  const triangle_topology *t    = s->topology;
+  const int32_t            node = p->star[k].node[end], other = p->star[k].node[1 - end], *across = p->star[1 - k].node;
+  double                   best = GOES_ON, direction[3];
   v3_sub(direction, s->x0 + 3 * (int64_t)node, s->x0 + 3 * (int64_t)other);
   for (int32_t j = 3 * t->fan_start[node]; j < 3 * t->fan_start[node + 1]; ++j) {
     const int64_t side = 3 * (int64_t)t->fan[j / 3] + j % 3;
@@ -189,9 +185,9 @@ static void find_next(const mesh_contact *c, edge_contact *p, int k, int end, co
     if (!(straight > best)) continue;
     for (int i = 0; i < 4; ++i) v3_copy(x + 3 * i, s->x0 + 3 * (int64_t)(star.node[i] < 0 ? node : star.node[i]));
     if (!edge_star_is_outermost(&star, x, n)) continue;
-    best                     = straight;
-    p->node[k][3 * end]      = far;
-    p->chain[k][2 * end]     = edge;
+    best                 = straight;
+    p->node[k][3 * end]  = far;
+    p->chain[k][2 * end] = edge;
   }
 }
 
@@ -228,8 +224,8 @@ static PetscErrorCode add_pair(mesh_contact *c, const edge_name *name, const dou
   find_chains(c, p);
   p->X = p->at = edge_patch_attachment(&e->patch[p->patch], at);
   for (int r = 0; r < 2 * EDGE_CHAIN; ++r) {
-    const int              i = r % EDGE_CHAIN;
-    const contact_surface *s = &c->mesh[name->mesh[r / EDGE_CHAIN]];
+    const int              i    = r % EDGE_CHAIN;
+    const contact_surface *s    = &c->mesh[name->mesh[r / EDGE_CHAIN]];
     const int32_t          node = p->node[r / EDGE_CHAIN][i];
     if (s->frame < 0) p->block[r] = node < 0 ? -1 : s->b->first_block + node;
     else p->block[r] = i > 1 || c->frames0[s->frame].block < 0 ? -1 : c->frames0[s->frame].block + i;
@@ -286,8 +282,8 @@ PetscErrorCode mesh_edges_search(mesh_contact *c)
     name_edge(c, near[i].first, &q->name.mesh[0], &q->name.edge[0]);
     name_edge(c, near[i].second, &q->name.mesh[1], &q->name.edge[1]);
     fill_stars(c, &q->name, q->star);
-    q->is_known = false;
-    q->pair     = -1;
+    q->is_known        = false;
+    q->pair            = -1;
     const int64_t pair = find_pair(e, &q->name);
     if (pair < 0) continue;
     q->is_known = !e->pair[pair].is_new;
@@ -348,7 +344,7 @@ static PetscErrorCode find_crossed(mesh_contact *c)
   PetscCall(memory_alloc("springs between bodies", (int64_t)c->n_bodies * c->n_bodies, sizeof *spring, &spring));
   measure_springs(c, spring);
   for (int64_t i = 0; i < e->n_candidates; ++i) {
-    edge_candidate *q     = &e->candidate[i];
+    edge_candidate *q   = &e->candidate[i];
     const int       one = c->mesh[q->name.mesh[0]].body_id, two = c->mesh[q->name.mesh[1]].body_id;
     double          reach = CROSSED_SPRINGS * spring[one * c->n_bodies + two];
     double          ends[12], x[24], d_a[3], d_b[3], depth, at[2];
@@ -492,10 +488,11 @@ static bool keep(const mesh_contact *c, const edge_contact *p, edge_memory *out)
     const int32_t *node = p->node[k];
     const int      i    = cell[k];
     edge_star      star;
-    is_at_end[k] = (out->at[k] == 0.0 && (i == 0 || node[i - 1] < 0)) || (out->at[k] == 1.0 && (i == 2 || node[i + 2] < 0));
+    is_at_end[k]      = (out->at[k] == 0.0 && (i == 0 || node[i - 1] < 0)) || (out->at[k] == 1.0 && (i == 2 || node[i + 2] < 0));
     out->name.edge[k] = p->chain[k][i];
     edge_star_fill(c->mesh[p->name.mesh[k]].topology, false, p->chain[k][i], &star);
-    if (star.node[0] != node[i]) out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* the edge is stored in the opposite
+    if (star.node[0] != node[i])
+      out->at[k] = 1.0 - out->at[k], out->side = -out->side; /* the edge is stored in the opposite
                                                                                          * direction */
   }
   for (int k = 0; k < 2; ++k)
@@ -679,7 +676,7 @@ static void differentiate(const triangle_topology *t, const double corners[48], 
     double    block[9];
     mesh_relaxation_block(t, corners, r, j, block);
     for (int m = 0; m < 2; ++m) {
-      const double sign = m == 0 ? -1.0 : 1.0;
+      const double sign   = m == 0 ? -1.0 : 1.0;
       w->is_col[moved[m]] = true;
       m3_axpy(w->dY[moved[m]], sign, block);
       for (int k = 0; k < 3; ++k) {
@@ -716,8 +713,7 @@ static void linearize(const mesh_contact *c, edge_contact *p, const edge_bodies 
       m3_axpy(K, p->k * w->c[e], w->dY[q]);
       for (int i = 0; i < EDGE_CHAIN; ++i)
         for (int j = 0; j < EDGE_CHAIN; ++j)
-          if (lever(bodies, e, i, L) && motion(bodies, q, j, S))
-            add_block(p, chain + i, EDGE_CHAIN * (q / EDGE_CHAIN) + j, scale, L, K, S);
+          if (lever(bodies, e, i, L) && motion(bodies, q, j, S)) add_block(p, chain + i, EDGE_CHAIN * (q / EDGE_CHAIN) + j, scale, L, K, S);
     }
     if (!bodies->frame[e / EDGE_CHAIN] || !w->is_row[e]) continue;
     double F[3], skew[9]; /* (dtheta x arm) x F = [F] [arm] dtheta */
@@ -739,7 +735,7 @@ static void penalty_edges_gather(const mesh_contact *c, edge_contact *p)
 static void evaluate_pair(const mesh_contact *c, edge_contact *p, const rigid_frame *frames, bool with_tangent)
 {
   static const double      origin[3] = {0.0, 0.0, 0.0};
-  const triangle_topology *t = c->edges->patch[p->patch].topology;
+  const triangle_topology *t         = c->edges->patch[p->patch].topology;
   double                   corners[3 * EDGE_CORNERS];
   mesh_relaxation          r;
   end_weights              w;
@@ -858,11 +854,15 @@ void mesh_edges_couplings(const mesh_contact *c, int64_t *n, int32_t *row, int32
 void mesh_edges_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
 {
   const edge_contact *p = &c->edges->pair[i];
-  *out = (mesh_pair_view){.source_body = c->mesh[p->name.mesh[0]].body_id,
-                          .object_body = c->mesh[p->name.mesh[1]].body_id,
-                          .point       = -1,
-                          .is_active = p->is_active, .is_sliding = p->is_sliding, .is_on_triangle = p->is_on_face,
-                          .stiffness = p->k, .gain = 1.0, .cone = {.mu = p->mu}};
+  *out                  = (mesh_pair_view){.source_body    = c->mesh[p->name.mesh[0]].body_id,
+                                           .object_body    = c->mesh[p->name.mesh[1]].body_id,
+                                           .point          = -1,
+                                           .is_active      = p->is_active,
+                                           .is_sliding     = p->is_sliding,
+                                           .is_on_triangle = p->is_on_face,
+                                           .stiffness      = p->k,
+                                           .gain           = 1.0,
+                                           .cone           = {.mu = p->mu}};
   v3_copy(out->Z, p->P);
   v3_copy(out->Y, p->Q);
   v3_copy(out->f, p->f);

@@ -46,9 +46,9 @@ typedef struct {
   uint8_t            cell[9];
 } edge_patch;
 /* One patch for each combination of missing chain ends; edge_patch_of returns its index. */
-PetscErrorCode edge_patches_create(edge_patch patch[EDGE_PATCHES]);
-void           edge_patches_destroy(edge_patch patch[EDGE_PATCHES]);
-int            edge_patch_of(const int32_t a[EDGE_CHAIN], const int32_t b[EDGE_CHAIN]);
+PetscErrorCode    edge_patches_create(edge_patch patch[EDGE_PATCHES]);
+void              edge_patches_destroy(edge_patch patch[EDGE_PATCHES]);
+int               edge_patch_of(const int32_t a[EDGE_CHAIN], const int32_t b[EDGE_CHAIN]);
 static inline int edge_patch_a(int corner) { return corner / EDGE_CHAIN; }
 static inline int edge_patch_b(int corner) { return corner % EDGE_CHAIN; }
 /* P [16][3] from a [4][3] and b [4][3]. */
@@ -100,20 +100,20 @@ typedef struct {
 } edge_contact;
 
 struct mesh_edges {
-  edge_patch         patch[EDGE_PATCHES];
-  broad_phase       *broad;
-  int64_t            n_vertices, n_edges;
-  double            *x;       /* [n_vertices][3] of all surfaces */
-  int64_t            n_known, known_capacity;
-  edge_memory       *known;
-  int32_t           *stored_body, *stored_edge, *stored_side; /* [n_known][2], [n_known][2], [n_known]: for checkpoints */
-  double            *stored_at;                               /* [n_known][2] */
-  int64_t            n_candidates, candidate_capacity;
-  edge_candidate    *candidate;
-  int32_t           *hit_side; /* [n_candidates] 0: none */
-  double            *hit_at;   /* [n_candidates][2] */
-  int64_t            n, capacity, n_recalled;
-  edge_contact      *pair; /* [n], the first n_recalled of them sorted by name */
+  edge_patch      patch[EDGE_PATCHES];
+  broad_phase    *broad;
+  int64_t         n_vertices, n_edges;
+  double         *x; /* [n_vertices][3] of all surfaces */
+  int64_t         n_known, known_capacity;
+  edge_memory    *known;
+  int32_t        *stored_body, *stored_edge, *stored_side; /* [n_known][2], [n_known][2], [n_known]: for checkpoints */
+  double         *stored_at;                               /* [n_known][2] */
+  int64_t         n_candidates, candidate_capacity;
+  edge_candidate *candidate;
+  int32_t        *hit_side; /* [n_candidates] 0: none */
+  double         *hit_at;   /* [n_candidates][2] */
+  int64_t         n, capacity, n_recalled;
+  edge_contact   *pair; /* [n], the first n_recalled of them sorted by name */
 };
 
 /* Create the edge contacts for the surfaces of c. */

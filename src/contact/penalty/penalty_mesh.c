@@ -19,8 +19,11 @@ static void start_lagged_force(mesh_contact *c, int64_t i);
 static PetscErrorCode relink_candidates(mesh_contact *c);
 
 /* The global block of a node of the surface, and whether a pair acts on nodes. */
-static inline int64_t node_block(const mesh_contact *c, const mesh_linear *l, int32_t node) { return c->mesh[l->mesh].b->first_block + node; }
-static inline bool    acts_on_nodes(const mesh_contact *c, int64_t i) { return c->sides.is_active[i] && c->sides.object[i] < 0; }
+static inline int64_t node_block(const mesh_contact *c, const mesh_linear *l, int32_t node)
+{
+  return c->mesh[l->mesh].b->first_block + node;
+}
+static inline bool acts_on_nodes(const mesh_contact *c, int64_t i) { return c->sides.is_active[i] && c->sides.object[i] < 0; }
 
 /* ---- creation ---------------------------------------------------------------------------------------------------------------- */
 
@@ -100,10 +103,11 @@ void mesh_contact_destroy(mesh_contact **out)
   contact_rows_destroy(&c->node_rows);
   rigid_sides_destroy(&c->sides);
   broad_phase_destroy(&c->broad);
-  void *arrays[] = {&c->mesh, &c->known, &c->stored_source, &c->stored_object, &c->stored_triangle, &c->stored_side, &c->stored_point,
-                    &c->stored_weight, &c->stored_speed, &c->frames0, &c->candidate, &c->hit_time, &c->hit, &c->pair, &c->linear,
-                    &c->row_list, &c->vertex_x, &c->vertex_end, &c->vertex_body, &c->point_vertex, &c->point_source, &c->point_index, &c->point_id, &c->point_end,
-                    &c->point_row, &c->row_block, &c->row_weight, &c->node_force_block, &c->node_force};
+  void *arrays[] = {&c->mesh,         &c->known,         &c->stored_source, &c->stored_object,    &c->stored_triangle, &c->stored_side,
+                    &c->stored_point, &c->stored_weight, &c->stored_speed,  &c->frames0,          &c->candidate,       &c->hit_time,
+                    &c->hit,          &c->pair,          &c->linear,        &c->row_list,         &c->vertex_x,        &c->vertex_end,
+                    &c->vertex_body,  &c->point_vertex,  &c->point_source,  &c->point_index,      &c->point_id,        &c->point_end,
+                    &c->point_row,    &c->row_block,     &c->row_weight,    &c->node_force_block, &c->node_force};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -126,21 +130,21 @@ static PetscErrorCode reserve_pairs(mesh_contact *c, int64_t n)
 
 /* Append a pair. */
 static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_point, int64_t id, const double x0[3], int32_t i_mesh,
-                                const mesh_attachment *X, int32_t side)
+                               const mesh_attachment *X, int32_t side)
 {
   PetscFunctionBegin;
   PetscCall(reserve_pairs(c, c->n + 1));
   const contact_source *source = &c->sources[i_source];
   const contact_law    *law    = &c->law[(int64_t)source->body_id * c->n_bodies + c->mesh[i_mesh].body_id];
   mesh_pair            *p      = &c->pair[c->n];
-  *p   = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
+  *p                           = (mesh_pair){.X = *X, .at = *X, .side = side, .is_reached = true, .k = law->stiffness, .gain = 1.0};
   p->cone           = (relax_cone){law->friction, law->friction_across, {law->direction[0], law->direction[1], law->direction[2]}};
   p->bounce.damping = law->damping;
-  p->q = (contact_candidate){.key      = {source->body_id, c->mesh[i_mesh].body_id, id},
-                             .i_source = i_source,
-                             .i_object = i_mesh,
-                             .i_point  = i_point,
-                             .attachment = -1};
+  p->q              = (contact_candidate){.key        = {source->body_id, c->mesh[i_mesh].body_id, id},
+                                          .i_source   = i_source,
+                                          .i_object   = i_mesh,
+                                          .i_point    = i_point,
+                                          .attachment = -1};
   v3_copy(p->q.x, x0);
   p->source_frame = source->b->ops->points == POINT_RIGID ? source->frame : -1;
   p->object_frame = c->mesh[i_mesh].frame;
@@ -153,7 +157,7 @@ static PetscErrorCode add_pair(mesh_contact *c, int32_t i_source, int64_t i_poin
   }
   forget_spilled(c, c->n);
   rigid_sides_add(&c->sides, c->n, p->source_frame, p->object_frame);
-  c->row_list[c->n++]       = p->q;
+  c->row_list[c->n++] = p->q;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,8 +194,8 @@ static PetscErrorCode recall(mesh_contact *c)
 {
   PetscFunctionBegin;
   for (int s = 0; s < c->n_sources; ++s) {
-    const body *b = c->sources[s].b;
-    mesh_memory key = {.source = c->sources[s].body_id};
+    const body *b     = c->sources[s].b;
+    mesh_memory key   = {.source = c->sources[s].body_id};
     int64_t     first = 0, end, clusters = b->ops->n_clusters(b);
     while (first < c->n_known && c->known[first].source < key.source) ++first;
     for (end = first; end < c->n_known && c->known[end].source == key.source;) ++end;
@@ -201,7 +205,7 @@ static PetscErrorCode recall(mesh_contact *c)
       b->ops->cluster(b, k, center, &radius, &from, &to);
       for (int64_t i = from; i < to; ++i) {
         int64_t lo = first, hi = end;
-        key.point  = b->ops->point(b, i, x);
+        key.point = b->ops->point(b, i, x);
         while (lo < hi) {
           const int64_t mid = lo + (hi - lo) / 2;
           if (c->known[mid].point < key.point) lo = mid + 1;
@@ -228,9 +232,9 @@ PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const con
   c->n_frames  = n_frames;
   c->dt        = dt;
   c->margin = c->first_margin = margin;
-  c->n_blocks  = n_blocks;
-  c->n         = 0;
-  c->statistics = (relax_statistics){0};
+  c->n_blocks                 = n_blocks;
+  c->n                        = 0;
+  c->statistics               = (relax_statistics){0};
   if (n_frames > c->frame_capacity) {
     c->frame_capacity = n_frames;
     PetscCall(memory_resize("frames", n_frames, sizeof *c->frames0, &c->frames0));
@@ -285,7 +289,9 @@ PetscErrorCode mesh_contact_end_step(mesh_contact *c)
   c->n_known = 0;
   for (int64_t i = 0; i < c->n; ++i) {
     const mesh_pair *p = &c->pair[i];
-    if (p->is_active) c->known[c->n_known++] = (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side, restitution_speed(&p->bounce)};
+    if (p->is_active)
+      c->known[c->n_known++] =
+          (mesh_memory){p->q.key.source, p->q.key.object, p->q.key.point, p->at, p->side, restitution_speed(&p->bounce)};
   }
   if (c->n_known > 0) qsort(c->known, (size_t)c->n_known, sizeof *c->known, compare_memory);
   for (int64_t i = 0; i < c->n_known; ++i) {
@@ -313,13 +319,26 @@ void mesh_contact_pair(const mesh_contact *c, int64_t i, mesh_pair_view *out)
     mesh_edges_pair(c, i - c->n, out);
     return;
   }
-  const mesh_pair *p = &c->pair[i];
-  *out = (mesh_pair_view){p->q.key.source, p->q.key.object, p->q.key.point, p->is_active || v3_dot(p->f, p->f) > 0.0, p->is_sliding, p->is_on_triangle, p->k, p->gain,
-                          p->cone, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}, {0.0}};
+  const mesh_pair *p       = &c->pair[i];
+  *out                     = (mesh_pair_view){p->q.key.source,
+                                              p->q.key.object,
+                                              p->q.key.point,
+                                              p->is_active || v3_dot(p->f, p->f) > 0.0,
+                                              p->is_sliding,
+                                              p->is_on_triangle,
+                                              p->k,
+                                              p->gain,
+                                              p->cone,
+                                              {0.0},
+                                              {0.0},
+                                              {0.0},
+                                              {0.0},
+                                              {0.0},
+                                              {0.0}};
   const contact_surface *s = &c->mesh[p->q.i_object];
   out->cone                = relax_mesh_cone_in(s->topology, s->x, &p->cone, s->rest, p->at.triangle);
-  const int32_t         *X = s->topology->tri + 3 * (int64_t)p->X.triangle, *Y = s->topology->tri + 3 * (int64_t)p->at.triangle;
-  double                 e1[3], e2[3];
+  const int32_t *X = s->topology->tri + 3 * (int64_t)p->X.triangle, *Y = s->topology->tri + 3 * (int64_t)p->at.triangle;
+  double         e1[3], e2[3];
   for (int k = 0; k < 3; ++k) v3_axpy(out->X, p->X.weight[k], s->x + 3 * (int64_t)X[k]);
   v3_sub(e1, s->x + 3 * (int64_t)Y[1], s->x + 3 * (int64_t)Y[0]);
   v3_sub(e2, s->x + 3 * (int64_t)Y[2], s->x + 3 * (int64_t)Y[0]);
@@ -353,8 +372,8 @@ static bool is_plausible_pair(const mesh_contact *c, int64_t i)
     if (c->mesh[m].body_id == k->object) mesh = m;
   return mesh >= 0 && k->source >= 0 && k->source < c->n_bodies && k->at.triangle >= 0 &&
          k->at.triangle < c->mesh[mesh].topology->n_triangles && w[0] >= 0.0 && w[1] >= 0.0 && w[2] >= 0.0 &&
-         fabs(w[0] + w[1] + w[2] - 1.0) < 1e-9 && isfinite(k->speed) &&
-         (k->side == 1 || k->side == -1) && (i == 0 || compare_memory(k - 1, k) < 0);
+         fabs(w[0] + w[1] + w[2] - 1.0) < 1e-9 && isfinite(k->speed) && (k->side == 1 || k->side == -1) &&
+         (i == 0 || compare_memory(k - 1, k) < 0);
 }
 
 static PetscErrorCode penalty_mesh_restored(void *context)
@@ -365,8 +384,9 @@ static PetscErrorCode penalty_mesh_restored(void *context)
   for (int64_t i = 0; i < c->n_known; ++i) {
     const double *w = c->stored_weight + 3 * i;
     c->known[i] = (mesh_memory){c->stored_source[i], c->stored_object[i], c->stored_point[i], {c->stored_triangle[i], {w[0], w[1], w[2]}},
-                                c->stored_side[i], c->stored_speed[i]};
-    PetscCheck(is_plausible_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld to a surface makes no sense", (long long)i);
+                                c->stored_side[i],   c->stored_speed[i]};
+    PetscCheck(is_plausible_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld to a surface makes no sense",
+               (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -385,7 +405,8 @@ PetscErrorCode mesh_contact_fields(mesh_contact *c, field_table *table)
   PetscCall(field_table_add(table, g, "triangle", "1", FIELD_I32, 1, &c->stored_triangle, flags, "triangle of the surface"));
   PetscCall(field_table_add(table, g, "weights", "1", FIELD_F64, 3, &c->stored_weight, flags, "of the triangle's corners"));
   PetscCall(field_table_add(table, g, "side", "1", FIELD_I32, 1, &c->stored_side, flags, "1: came from outside, -1: from the back"));
-  PetscCall(field_table_add(table, g, "speed", "m/s", FIELD_F64, 1, &c->stored_speed, flags, "fastest approach since the pair came to be; 0 without restitution"));
+  PetscCall(field_table_add(table, g, "speed", "m/s", FIELD_F64, 1, &c->stored_speed, flags,
+                            "fastest approach since the pair came to be; 0 without restitution"));
   if (c->edges) PetscCall(mesh_edges_fields(c, table));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -469,10 +490,10 @@ static PetscErrorCode add_point(mesh_contact *c, int64_t vertex, int32_t i_sourc
     PetscCall(memory_resize("surface points", c->point_capacity + 1, sizeof(int64_t), &c->point_row));
   }
   PetscCall(add_row(c, i_source, i_point));
-  c->point_vertex[c->n_points]  = (int32_t)vertex;
-  c->point_source[c->n_points]  = i_source;
-  c->point_index[c->n_points]   = i_point;
-  c->point_id[c->n_points++]    = id;
+  c->point_vertex[c->n_points] = (int32_t)vertex;
+  c->point_source[c->n_points] = i_source;
+  c->point_index[c->n_points]  = i_point;
+  c->point_id[c->n_points++]   = id;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -511,7 +532,7 @@ static int find_mesh_of(const mesh_contact *c, const body *b)
 /* All nodes of the surfaces, then those points of other bodies that are not far from all of them. */
 static PetscErrorCode penalty_mesh_gather(mesh_contact *c)
 {
-  double (*bounds)[6];
+  double(*bounds)[6];
   PetscFunctionBegin;
   c->n_vertices = c->n_points = 0;
   PetscCall(memory_alloc("surface bounds", c->n_meshes, sizeof *bounds, &bounds));
@@ -529,7 +550,7 @@ static PetscErrorCode penalty_mesh_gather(mesh_contact *c)
       double  center[3], radius, x[3];
       int64_t first, end;
       b->ops->cluster(b, k, center, &radius, &first, &end);
-      if (!may_meet(c, s, center, radius, (const double (*)[6])bounds)) continue;
+      if (!may_meet(c, s, center, radius, (const double(*)[6])bounds)) continue;
       for (int64_t i = first; i < end; ++i) {
         const int64_t id = b->ops->point(b, i, x);
         if (mesh < 0) PetscCall(add_vertex(c, x, c->sources[s].body_id));
@@ -604,9 +625,9 @@ static PetscErrorCode list_candidates(mesh_contact *c, int64_t n, const broad_ph
     mesh_candidate *q = &c->candidate[i];
     *q = (mesh_candidate){c->point_source[p], m, (int32_t)triangle, p, c->point_index[p], c->point_id[p], {0.0, 0.0, 0.0}, false, -1};
     v3_copy(q->x0, c->vertex_x + 3 * (int64_t)c->point_vertex[p]);
-    const mesh_candidate *last = q - 1; /* candidates of one point and surface are consecutive */
-    const bool is_same = i > 0 && last->i_source == q->i_source && last->id == q->id && last->i_mesh == q->i_mesh;
-    q->is_known        = is_same ? last->is_known : is_known(c, c->sources[q->i_source].body_id, q->id, c->mesh[m].body_id);
+    const mesh_candidate *last    = q - 1; /* candidates of one point and surface are consecutive */
+    const bool            is_same = i > 0 && last->i_source == q->i_source && last->id == q->id && last->i_mesh == q->i_mesh;
+    q->is_known                   = is_same ? last->is_known : is_known(c, c->sources[q->i_source].body_id, q->id, c->mesh[m].body_id);
   }
   c->n_candidates = n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -768,7 +789,8 @@ static PetscErrorCode detect_collisions(mesh_contact *c, const double *v, const 
 #pragma omp parallel for schedule(dynamic, 64) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) try_candidate(c, i);
   for (int64_t i = 0, end; i < n; i = end) {
-    for (end = i + 1; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end);
+    for (end = i + 1; end < n && same_point(&c->candidate[i], &c->candidate[end]); ++end)
+      ;
     if (!c->candidate[i].is_known) PetscCall(settle(c, i, end, first_hit(c, i, end), is_late));
   }
   if (c->n > before) PetscCall(list_pairs(c));
@@ -822,16 +844,16 @@ static void weights_of(const double *P, const double *Q, const double *R, const 
   v3_sub(b, x, P);
   const double a11 = v3_dot(e1, e1), a12 = v3_dot(e1, e2), a22 = v3_dot(e2, e2), b1 = v3_dot(e1, b), b2 = v3_dot(e2, b);
   const double det = a11 * a22 - a12 * a12;
-  w[1] = fmin(fmax((a22 * b1 - a12 * b2) / det, 0.0), 1.0);
-  w[2] = fmin(fmax((a11 * b2 - a12 * b1) / det, 0.0), 1.0 - w[1]);
-  w[0] = 1.0 - w[1] - w[2];
+  w[1]             = fmin(fmax((a22 * b1 - a12 * b2) / det, 0.0), 1.0);
+  w[2]             = fmin(fmax((a11 * b2 - a12 * b1) / det, 0.0), 1.0 - w[1]);
+  w[0]             = 1.0 - w[1] - w[2];
 }
 
 static PetscErrorCode find_points_inside(mesh_contact *c)
 {
   PetscFunctionBegin;
   for (int m = 0; m < c->n_meshes; ++m) {
-    const contact_surface *s = &c->mesh[m];
+    const contact_surface *s    = &c->mesh[m];
     triangle_mesh          mesh = {s->topology->n_vertices, s->topology->n_triangles, s->x0, s->topology->tri};
     triangle_bvh          *tree;
     if (!s->is_closed) continue;
@@ -954,10 +976,10 @@ static void add_gain(const contact_surface *s, const mesh_pair *p, mesh_relaxati
 /* Store K of the pair's rigid_sides, and the further derivatives of a deforming surface. */
 static PetscErrorCode keep_derivatives(mesh_contact *c, int64_t i, mesh_relaxation *r, bool is_spring)
 {
-  mesh_linear           *l = &c->linear[i];
-  const mesh_pair       *p = &c->pair[i];
-  const contact_surface *s = &c->mesh[p->q.i_object];
-  double                *K = c->sides.K + 9 * i;
+  mesh_linear           *l         = &c->linear[i];
+  const mesh_pair       *p         = &c->pair[i];
+  const contact_surface *s         = &c->mesh[p->q.i_object];
+  double                *K         = c->sides.K + 9 * i;
   const bool             is_damped = v3_dot(p->gain_slope, p->gain_slope) > 0.0;
   PetscFunctionBegin;
   memory_free(&l->spilled);
@@ -1068,7 +1090,8 @@ static void find_gain(const mesh_contact *c, mesh_pair *p, const rigid_frame *fr
 }
 
 /* displacement [3] of a weighted point. True if the spring's derivatives count. */
-static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement, const rigid_frame *frames, bool with_tangent, mesh_relaxation *r)
+static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement, const rigid_frame *frames, bool with_tangent,
+                          mesh_relaxation *r)
 {
   mesh_pair             *p = &c->pair[i];
   const contact_surface *s = &c->mesh[p->q.i_object];
@@ -1081,18 +1104,19 @@ static bool evaluate_pair(mesh_contact *c, int64_t i, const double *displacement
   relax_mesh_cone(s->topology, s->x, &p->cone, s->rest, &p->X, p->Z, with_tangent && c->scheme == CONTACT_IMPLICIT, r);
   if (p->bounce.damping > 0.0 && c->scheme == CONTACT_IMPLICIT) {
     find_gain(c, p, frames);
-    for (int k = 0; k < 3 && with_tangent && p->object_frame < 0; ++k) mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);
+    for (int k = 0; k < 3 && with_tangent && p->object_frame < 0; ++k)
+      mesh_relaxation_column(r, s->topology->tri[3 * (int64_t)p->X.triangle + k]);
   }
   v3_copy(p->Y, r->Y);
   v3_scale(p->normal, p->side, r->normal);
-  p->is_active      = spring_force(p, p->Z, r, spring) && p->is_reached;
-  p->at             = r->at;
-  p->n_places       = (uint8_t)r->n_places;
-  p->last_place     = r->place[r->n_places - 1];
-  p->chain          = relax_chain_of(r);
-  p->is_capped      = r->is_capped;
-  p->is_on_triangle = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
-  p->is_sliding     = p->is_active && !mesh_attachment_equal(&r->at, &p->X);
+  p->is_active         = spring_force(p, p->Z, r, spring) && p->is_reached;
+  p->at                = r->at;
+  p->n_places          = (uint8_t)r->n_places;
+  p->last_place        = r->place[r->n_places - 1];
+  p->chain             = relax_chain_of(r);
+  p->is_capped         = r->is_capped;
+  p->is_on_triangle    = p->last_place == ON_TRIANGLE || p->last_place == ENTERED;
+  p->is_sliding        = p->is_active && !mesh_attachment_equal(&r->at, &p->X);
   const bool is_spring = find_spring(c, p, with_tangent, r, spring) && p->is_reached && !p->is_late;
   if (!is_spring) v3_set(spring, 0.0, 0.0, 0.0);
   if (p->object_frame < 0) v3_copy(p->f, p->lagged);
@@ -1172,8 +1196,7 @@ static PetscErrorCode penalty_mesh_evaluate(mesh_contact *c, const double *v, co
 
 static void add_to_corners(const contact_surface *s, const mesh_attachment *at, double dt, const double f[3], double *g)
 {
-  for (int k = 0; k < 3; ++k)
-    v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)at->triangle + k]), dt * at->weight[k], f);
+  for (int k = 0; k < 3; ++k) v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)at->triangle + k]), dt * at->weight[k], f);
 }
 
 /* Repeat the candidate search with a larger margin if points can come from beyond the current one. */
@@ -1387,8 +1410,8 @@ PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H)
   PetscCall(rigid_sides_assemble(&c->sides, c->rows, c->n_blocks, H));
   if (c->edges) mesh_edges_assemble(c, H);
   for (int64_t i = 0; i < c->n; ++i) {
-    const mesh_linear *l    = &c->linear[i];
-    const int32_t     *node = mesh_linear_node(l);
+    const mesh_linear *l     = &c->linear[i];
+    const int32_t     *node  = mesh_linear_node(l);
     const int64_t      first = rows.start[i], end = rows.start[i + 1];
     double             block[9];
     if (!acts_on_nodes(c, i) || l->n_nodes == 0) continue;
@@ -1397,7 +1420,8 @@ PetscErrorCode mesh_contact_assemble(const mesh_contact *c, const block_rows *H)
       for (int j = row == 0; j <= l->n_nodes; ++j) {
         pair_block(c, i, row, j, block);
         if (row == 0) {
-          for (int64_t p = first; p < end; ++p) add_block_if_in_pattern(H, rows.block[p], node_block(c, l, node[j - 1]), rows.weight[p], block);
+          for (int64_t p = first; p < end; ++p)
+            add_block_if_in_pattern(H, rows.block[p], node_block(c, l, node[j - 1]), rows.weight[p], block);
         } else if (j == 0) {
           for (int64_t q = first; q < end; ++q) add_block_if_in_pattern(H, corner, rows.block[q], rows.weight[q], block);
         } else add_block_if_in_pattern(H, corner, node_block(c, l, node[j - 1]), 1.0, block);

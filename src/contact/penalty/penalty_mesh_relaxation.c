@@ -21,10 +21,10 @@ typedef struct {
 } pull_metric;
 
 typedef struct {
-  double n[3], dual[3][3]; /* unit normal; gradients of the weights in the plane */
-  double phi, lambda[3], delta[3], q[3], r, s; /* r: length of q */
+  double      n[3], dual[3][3];                     /* unit normal; gradients of the weights in the plane */
+  double      phi, lambda[3], delta[3], q[3], r, s; /* r: length of q */
   pull_metric m;
-  bool   is_sliding;
+  bool        is_sliding;
 } triangle_pull;
 
 /* ---- friction ellipse and normals ---- */
@@ -88,8 +88,8 @@ static double metric_length(const pull_metric *m, const double d[3])
 /* The coefficient of friction along a side of a triangle. */
 static double pull_edge_friction(const pulled_surface *s, int32_t triangle, int side)
 {
-  const triangle_topology *t = s->mesh;
-  const double             mu = s->cone->mu;
+  const triangle_topology *t    = s->mesh;
+  const double             mu   = s->cone->mu;
   double                   n[3] = {0.0, 0.0, 0.0}, e[3], d[3];
   if (!(s->cone->mu_across > 0.0)) return mu;
   const pulled_surface at_rest = {.mesh = t, .x = s->rest};
@@ -111,7 +111,7 @@ static double pull_edge_friction(const pulled_surface *s, int32_t triangle, int 
 static bool pull_in_triangle(const pulled_surface *s, const double *P[3], const int32_t v[3], const double beta[3], triangle_pull *p)
 {
   const double *Z = s->Z, mu = s->cone->mu;
-  double e1[3], e2[3], b[3], cross[3];
+  double        e1[3], e2[3], b[3], cross[3];
   v3_sub(e1, P[1], P[0]);
   v3_sub(e2, P[2], P[0]);
   v3_sub(b, Z, P[0]);
@@ -166,10 +166,7 @@ typedef struct {
   int              side;  /* in ALONG_EDGE: the edge, as a side of the triangle */
 } walk;
 
-static const double *corner(const walk *w, int i)
-{
-  return w->on.x + 3 * (int64_t)w->on.mesh->tri[3 * (int64_t)w->out->at.triangle + i];
-}
+static const double *corner(const walk *w, int i) { return w->on.x + 3 * (int64_t)w->on.mesh->tri[3 * (int64_t)w->out->at.triangle + i]; }
 
 int mesh_relaxation_column(mesh_relaxation *r, int32_t node)
 {
@@ -222,8 +219,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
   /* dr also has the gradient of delta, weighed by the corners along u; their sum is zero, so any origin will do */
   const double along[3] = {0.0, v3_dot(u, P[1]) - v3_dot(u, P[0]), v3_dot(u, P[2]) - v3_dot(u, P[0])};
   double       ds[3 * (RELAX_MESH_MAX_NODES + 1)];
-  for (int j = 0; j < n; ++j)
-    ds[j] = -p->s / p->r * (along[1] * r->d_weight[1][j] + along[2] * r->d_weight[2][j]);
+  for (int j = 0; j < n; ++j) ds[j] = -p->s / p->r * (along[1] * r->d_weight[1][j] + along[2] * r->d_weight[2][j]);
   for (int block = 0; block < 4; ++block) {
     const int at = block == 0 ? 0 : 3 * col[block - 1];
     for (int j = 0; j < 3; ++j) {
@@ -234,8 +230,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < n; ++j) r->d_weight[i][j] = p->s * r->d_weight[i][j] + p->delta[i] * ds[j];
     for (int block = 0; block < 4; ++block)
-      for (int j = 0; j < 3; ++j)
-        r->d_weight[i][(block == 0 ? 0 : 3 * col[block - 1]) + j] += (1.0 - p->s) * lambda[i][3 * block + j];
+      for (int j = 0; j < 3; ++j) r->d_weight[i][(block == 0 ? 0 : 3 * col[block - 1]) + j] += (1.0 - p->s) * lambda[i][3 * block + j];
   }
 }
 
@@ -244,7 +239,7 @@ static void differentiate_triangle(walk *w, const double *P[3], const triangle_p
 static void differentiate_exit(mesh_relaxation *r, double (*before)[3 * (RELAX_MESH_MAX_NODES + 1)], const double beta[3],
                                const double hat[3], int i)
 {
-  const int    n = 3 * (r->n_nodes + 1);
+  const int    n   = 3 * (r->n_nodes + 1);
   const double gap = beta[i] - hat[i], t = beta[i] / gap;
   for (int j = 0; j < n; ++j) {
     const double dt = (beta[i] * r->d_weight[i][j] - hat[i] * before[i][j]) / (gap * gap);
@@ -262,11 +257,11 @@ static void cross_side(walk *w, int i)
   const int        side = w->on.mesh->neighbor_side[from + i], n = 3 * (r->n_nodes + 1);
   const double     first = r->at.weight[(i + 1) % 3], second = r->at.weight[(i + 2) % 3];
   double           carried[2][3 * (RELAX_MESH_MAX_NODES + 1)];
-  r->at.triangle                = w->on.mesh->neighbor[from + i];
-  r->at.weight[side]            = 0.0;
-  r->at.weight[(side + 1) % 3]  = second; /* the neighbour has the opposite direction along the side */
-  r->at.weight[(side + 2) % 3]  = first;
-  w->entry                      = side;
+  r->at.triangle               = w->on.mesh->neighbor[from + i];
+  r->at.weight[side]           = 0.0;
+  r->at.weight[(side + 1) % 3] = second; /* the neighbour has the opposite direction along the side */
+  r->at.weight[(side + 2) % 3] = first;
+  w->entry                     = side;
   if (!w->with_derivatives) return;
   for (int k = 0; k < 2; ++k) memcpy(carried[k], r->d_weight[(i + 1 + k) % 3], (size_t)n * sizeof(double));
   memset(r->d_weight[side], 0, (size_t)n * sizeof(double));
@@ -396,19 +391,18 @@ static void stand_on(walk *w, int32_t triangle, int v)
 /* The triangle around the vertex into which the pull beats friction by most, or -1. */
 static int32_t best_triangle(const walk *w, int32_t vertex)
 {
-  const triangle_topology *t    = w->on.mesh;
-  int32_t                  best = -1;
+  const triangle_topology *t      = w->on.mesh;
+  int32_t                  best   = -1;
   double                   margin = 0.0;
   for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
-    const int32_t *c = t->tri + 3 * (int64_t)t->fan[j];
-    const int      v = triangle_topology_corner(t, t->fan[j], vertex);
-    const double  *P[3] = {w->on.x + 3 * (int64_t)c[0], w->on.x + 3 * (int64_t)c[1], w->on.x + 3 * (int64_t)c[2]};
+    const int32_t *c       = t->tri + 3 * (int64_t)t->fan[j];
+    const int      v       = triangle_topology_corner(t, t->fan[j], vertex);
+    const double  *P[3]    = {w->on.x + 3 * (int64_t)c[0], w->on.x + 3 * (int64_t)c[1], w->on.x + 3 * (int64_t)c[2]};
     const double   beta[3] = {v == 0, v == 1, v == 2};
     triangle_pull  p;
     if (!pull_in_triangle(&w->on, P, c, beta, &p)) continue;
     const double h = w->on.cone->mu * fabs(p.phi);
-    if (!(p.r > h * (1.0 + vertex_tolerance)) || !(p.lambda[(v + 1) % 3] > vertex_tolerance) ||
-        !(p.lambda[(v + 2) % 3] > vertex_tolerance))
+    if (!(p.r > h * (1.0 + vertex_tolerance)) || !(p.lambda[(v + 1) % 3] > vertex_tolerance) || !(p.lambda[(v + 2) % 3] > vertex_tolerance))
       continue;
     if (best >= 0 && !(p.r - h > margin)) continue;
     best   = t->fan[j];
@@ -420,8 +414,8 @@ static int32_t best_triangle(const walk *w, int32_t vertex)
 /* The edge at the vertex along which the pull beats friction by most, as a side of a triangle: *side; triangle or -1. */
 static int32_t best_edge(const walk *w, int32_t vertex, int *side)
 {
-  const triangle_topology *t    = w->on.mesh;
-  int32_t                  best = -1;
+  const triangle_topology *t      = w->on.mesh;
+  int32_t                  best   = -1;
   double                   margin = 0.0, z[3];
   v3_sub(z, w->on.Z, w->on.x + 3 * (int64_t)vertex);
   for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
@@ -453,8 +447,8 @@ static int32_t best_edge(const walk *w, int32_t vertex, int *side)
  * mean normal? */
 static bool leaves_over_vertex(const walk *w, int32_t vertex)
 {
-  const triangle_topology *t = w->on.mesh;
-  double                   n[3] = {0.0, 0.0, 0.0}, z[3];
+  const triangle_topology *t         = w->on.mesh;
+  double                   n[3]      = {0.0, 0.0, 0.0}, z[3];
   bool                     is_border = false;
   for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
     const int v = triangle_topology_corner(t, t->fan[j], vertex);
@@ -476,7 +470,8 @@ static bool leaves_over_side(const walk *w)
   const double          *P[3] = {corner(w, 0), corner(w, 1), corner(w, 2)};
   triangle_pull          p;
   return w->on.mesh->neighbor[3 * (int64_t)r->at.triangle + w->side] < 0 &&
-         pull_in_triangle(&w->on, P, w->on.mesh->tri + 3 * (int64_t)r->at.triangle, r->at.weight, &p) && p.lambda[w->side] < -vertex_tolerance;
+         pull_in_triangle(&w->on, P, w->on.mesh->tri + 3 * (int64_t)r->at.triangle, r->at.weight, &p) &&
+         p.lambda[w->side] < -vertex_tolerance;
 }
 
 static int walk_vertex(walk *w)
@@ -525,11 +520,11 @@ void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const
 
 relax_cone relax_mesh_cone_in(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, int32_t triangle)
 {
-  const pulled_surface on = {.mesh = mesh, .x = x, .cone = cone, .rest = rest};
-  const int32_t *v    = mesh->tri + 3 * (int64_t)triangle;
-  const double  *P[3] = {x + 3 * (int64_t)v[0], x + 3 * (int64_t)v[1], x + 3 * (int64_t)v[2]};
-  const pull_metric m = pull_metric_of(&on, P, v);
-  relax_cone     in   = *cone;
+  const pulled_surface on   = {.mesh = mesh, .x = x, .cone = cone, .rest = rest};
+  const int32_t       *v    = mesh->tri + 3 * (int64_t)triangle;
+  const double        *P[3] = {x + 3 * (int64_t)v[0], x + 3 * (int64_t)v[1], x + 3 * (int64_t)v[2]};
+  const pull_metric    m    = pull_metric_of(&on, P, v);
+  relax_cone           in   = *cone;
   if (v3_dot(m.t, m.t) > 0.0) v3_copy(in.direction, m.t);
   else v3_set(in.direction, 0.0, 0.0, 0.0), pull_add_normal(&on, triangle, -1, in.direction);
   return in;

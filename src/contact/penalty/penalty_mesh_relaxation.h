@@ -16,7 +16,7 @@
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 enum {
-  RELAX_MESH_MAX_MOVES = 64,                             /* then it stops at the current place; the paper observed 5 at most */
+  RELAX_MESH_MAX_MOVES = 64,                              /* then it stops at the current place; the paper observed 5 at most */
   RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move adds at most two new nodes; three more:
                                                            * mesh_relaxation_column */
 };
@@ -33,11 +33,11 @@ static inline bool mesh_attachment_equal(const mesh_attachment *a, const mesh_at
 }
 
 typedef enum {
-  ON_TRIANGLE   = 1,
-  ENTERED       = 2, /* in a triangle, entered over one of its edges or from a corner */
-  ALONG_EDGE    = 3,
-  AT_VERTEX     = 4,
-  PAST_BORDER   = 5  /* always the last */
+  ON_TRIANGLE = 1,
+  ENTERED     = 2, /* in a triangle, entered over one of its edges or from a corner */
+  ALONG_EDGE  = 3,
+  AT_VERTEX   = 4,
+  PAST_BORDER = 5 /* always the last */
 } mesh_relax_place;
 
 typedef struct {

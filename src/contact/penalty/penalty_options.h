@@ -7,7 +7,7 @@
  * force is evaluated at the positions at the start of the step and stays fixed to the object's axes (world axes on a deformable
  * surface) during the step. Attachments relax at the end of the step in every scheme. */
 typedef enum {
-  CONTACT_IMPLICIT,       /* everything at the end of the step */
+  CONTACT_IMPLICIT,        /* everything at the end of the step */
   CONTACT_LAGGED_FRICTION, /* normal forces at the end of the step, friction from its start */
   CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step is loaded in the next step. Stable for dt <
                             * 2 sqrt(m/k) */

@@ -23,8 +23,8 @@ static relax_state stick(const double *X, double *Y, double *Y_Z, double *Y_X)
   return RELAX_STICK;
 }
 
-relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3],
-                        double *Y_Z, double *Y_X)
+relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3], double *Y_Z,
+                        double *Y_X)
 {
   const double phi = v3_dot(n, Z) - offset, h = -phi;
   if (phi >= 0.0) return inactive(Z, Y, Y_Z, Y_X);
@@ -50,10 +50,11 @@ relax_state relax_plane(const double n[3], double offset, double mu, const doubl
 
 /* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal. n [3] and
  * its derivative n_x [9] may be NULL; n_x requires p_x. */
-static bool penalty_relaxation_project(const relax_surface *s, const double x[3], double *phi, double g[3], double p[3], double *p_x, double n[3], double *n_x)
+static bool penalty_relaxation_project(const relax_surface *s, const double x[3], double *phi, double g[3], double p[3], double *p_x,
+                                       double n[3], double *n_x)
 {
   double hessian[9];
-  *phi = s->eval(s->context, x, g, p_x ? hessian : NULL);
+  *phi                = s->eval(s->context, x, g, p_x ? hessian : NULL);
   const double length = v3_norm(g);
   if (length < 1e-12) return false;
   v3_scale(n, 1.0 / length, g);

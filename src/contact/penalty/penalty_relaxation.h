@@ -30,8 +30,8 @@ typedef struct {
  *   Y_Z  [9] dY/dZ, Y_X [9] dY/dX; either may be NULL. Y_X acts on variations of X tangent to the surface.
  *
  * Reference for the level set version; the friction cone is satisfied to round-off. A NaN in Z or X gives a NaN in Y.          */
-relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3],
-                        double *Y_Z, double *Y_X);
+relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3], double *Y_Z,
+                        double *Y_X);
 /* Friction that depends on the direction of sliding: |f_t| in the metric of an ellipse is at most mu f_n. Half axes: mu f_n along
  * `direction` (projected on the surface, not zero) and mu_across f_n across it; mu_across == 0: a circle of radius mu f_n. Where
  * the direction is within 1e-6 of normal to the surface, a circle of the smaller one. Half axes of an ellipse are > 0. */
@@ -41,7 +41,7 @@ typedef struct {
 #define RELAX_CONE_ALONG 1e-6
 /* Length of the tangential vector d in that metric: |d| for d along the direction, |d| mu / mu_across across; n [3]: unit
  * normal. */
-double      relax_cone_length(const relax_cone *cone, const double n[3], const double d[3]);
+double relax_cone_length(const relax_cone *cone, const double n[3], const double d[3]);
 /* The same against an implicit surface, on an elliptical cone: move along the chord from X towards W, then project. On a plane
  * equal to relax_plane up to round-off; elsewhere the cone is satisfied up to curvature times sliding distance. Where the gradient
  * vanishes there is no normal: a known attachment then sticks, a first contact stays inactive.

@@ -58,9 +58,8 @@ static int default_blocks(const body *b, const body_contact_location *spot, int3
   double weight[POINT_MAX_WEIGHTS];
   int    n = 0;
   if (spot->kind == FEATURE_POINT) {
-    n = b->ops->point_row_beside && v3_dot(spot->w, spot->w) > 0.0
-            ? b->ops->point_row_beside(b, spot->index, spot->w, block, weight)
-            : b->ops->point_row(b, spot->index, block, weight);
+    n = b->ops->point_row_beside && v3_dot(spot->w, spot->w) > 0.0 ? b->ops->point_row_beside(b, spot->index, spot->w, block, weight)
+                                                                   : b->ops->point_row(b, spot->index, block, weight);
   } else if (spot->kind == FEATURE_SEGMENT) {
     body_segments s;
     b->ops->segments(b, &s);
@@ -102,8 +101,8 @@ static void add_spot(const contact_scene *s, int32_t i_body, const body_contact_
     return;
   }
   const int n = b->ops->location_jacobian ? b->ops->location_jacobian(b, spot, block, J)
-                : s->frame[i_body] >= 0 ? rigid_blocks(&s->frames[s->frame[i_body]], spot->x, block, J)
-                                        : default_blocks(b, spot, block, J);
+                : s->frame[i_body] >= 0   ? rigid_blocks(&s->frames[s->frame[i_body]], spot->x, block, J)
+                                          : default_blocks(b, spot, block, J);
   SS_ASSERT(n >= 0 && n <= LOCATION_MAX_BLOCKS);
   for (int k = 0; k < n; ++k) {
     block[k] += (int32_t)system->first_block;
@@ -202,8 +201,7 @@ PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *
   for (int64_t first = 0; first < n; first += CHUNK) {
     const int64_t m = n - first < CHUNK ? n - first : CHUNK;
 #pragma omp parallel for schedule(dynamic, 8) if (m > 16)
-    for (int64_t i = 0; i < m; ++i)
-      build_row(s, &spots[first + i], j->frame + 9 * (first + i), j->known + 3 * (first + i), &row[i]);
+    for (int64_t i = 0; i < m; ++i) build_row(s, &spots[first + i], j->frame + 9 * (first + i), j->known + 3 * (first + i), &row[i]);
     for (int64_t i = 0; i < m; ++i) j->start[first + i + 1] = j->n_entries += row[i].n;
     PetscCall(reserve_entries(j, j->n_entries));
     for (int64_t i = 0; i < m; ++i)

@@ -16,8 +16,8 @@ PetscErrorCode rigid_sides_create(rigid_sides *s)
 
 void rigid_sides_destroy(rigid_sides *s)
 {
-  void *arrays[] = {&s->source, &s->object, &s->is_active, &s->Z, &s->f, &s->K, &s->frames, &s->force, &s->torque_source, &s->torque_object,
-                    &s->linear, &s->angular};
+  void *arrays[] = {&s->source, &s->object,        &s->is_active,     &s->Z,      &s->f,      &s->K, &s->frames,
+                    &s->force,  &s->torque_source, &s->torque_object, &s->linear, &s->angular};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   contact_wrenches_destroy(&s->wrenches);
 }
@@ -134,7 +134,7 @@ void rigid_sides_gather(const rigid_sides *s, const contact_rows *rows, const do
 {
   for (int j = 0; j < s->n_frames; ++j) {
     const rigid_frame *frame = &s->frames[j];
-    double *const      linear = s->linear + 3 * j, *const angular = s->angular + 3 * j;
+    double *const linear = s->linear + 3 * j, *const angular = s->angular + 3 * j;
     v3_set(linear, 0.0, 0.0, 0.0);
     v3_set(angular, 0.0, 0.0, 0.0);
     if (frame->block < 0) continue;
@@ -283,10 +283,7 @@ static void pair_blocks(const rigid_sides *s, int64_t i, double B[N_SIDES][N_SID
 }
 
 /* First rigid block of a pair's point and object, or -1. */
-static int64_t source_block(const rigid_sides *s, int64_t i)
-{
-  return s->source[i] >= 0 ? s->frames[s->source[i]].block : -1;
-}
+static int64_t source_block(const rigid_sides *s, int64_t i) { return s->source[i] >= 0 ? s->frames[s->source[i]].block : -1; }
 static int64_t object_block(const rigid_sides *s, int64_t i) { return s->object[i] >= 0 ? s->frames[s->object[i]].block : -1; }
 
 static void add_coupling(int64_t *n, int32_t *row, int32_t *col, int64_t i, int64_t j)
@@ -304,9 +301,10 @@ static void rigid_sides_couple(int64_t *n, int32_t *row, int32_t *col, int64_t b
   }
 }
 
-PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *all_rows, int64_t n_blocks, int64_t *n, int32_t **row, int32_t **col)
+PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *all_rows, int64_t n_blocks, int64_t *n, int32_t **row,
+                                     int32_t **col)
 {
-  const contact_rows_view rows = contact_rows_get(all_rows);
+  const contact_rows_view rows   = contact_rows_get(all_rows);
   const int64_t           before = *n;
   int64_t                *last; /* the object that a block was coupled with last: most repetitions follow each other */
 
@@ -352,7 +350,7 @@ static void add_if_in_pattern(const block_rows *H, int64_t row, int64_t col, dou
 /* One row of a weighted block; place [n_blocks]: slot of each column of this row. */
 static void assemble_touched(const rigid_sides *s, const contact_rows_view *rows, int64_t t, const block_rows *H, int64_t *place)
 {
-  const int64_t row = rows->touched[t];
+  const int64_t row       = rows->touched[t];
   bool          is_active = false;
   for (int64_t q = rows->touched_start[t]; q < rows->touched_start[t + 1]; ++q) is_active |= s->is_active[rows->touched_pair[q]];
   if (!is_active) return;
@@ -374,7 +372,8 @@ static void assemble_touched(const rigid_sides *s, const contact_rows_view *rows
 /* The rows of a pair's rigid blocks. */
 static void assemble_rigid(const rigid_sides *s, const contact_rows_view *rows, int64_t i, const block_rows *H)
 {
-  const int64_t source = source_block(s, i), object = object_block(s, i), at[N_SIDES] = {source, source + (source >= 0), object, object + (object >= 0)};
+  const int64_t source = source_block(s, i), object = object_block(s, i),
+                at[N_SIDES] = {source, source + (source >= 0), object, object + (object >= 0)};
   if (!s->is_active[i] || (source < 0 && object < 0)) return;
   double B[N_SIDES][N_SIDES][9];
   pair_blocks(s, i, B);
@@ -382,13 +381,14 @@ static void assemble_rigid(const rigid_sides *s, const contact_rows_view *rows, 
     if (at[row] < 0) continue;
     for (int col = 0; col < N_SIDES; ++col)
       if (at[col] >= 0) add_if_in_pattern(H, at[row], at[col], 1.0, B[row][col]);
-    for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) add_if_in_pattern(H, at[row], rows->block[e], rows->weight[e], B[row][POINT]);
+    for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e)
+      add_if_in_pattern(H, at[row], rows->block[e], rows->weight[e], B[row][POINT]);
   }
 }
 
 PetscErrorCode rigid_sides_assemble(const rigid_sides *s, const contact_rows *all_rows, int64_t n_blocks, const block_rows *H)
 {
-  const contact_rows_view rows = contact_rows_get(all_rows);
+  const contact_rows_view rows      = contact_rows_get(all_rows);
   const int               n_threads = team_threads();
   int64_t                *place;
 

@@ -65,7 +65,8 @@ void rigid_sides_product_transposed(const rigid_sides *s, int64_t i);
 /* d [n_blocks][9] += diagonal blocks of rows and rigid bodies. */
 void rigid_sides_block_diagonal(const rigid_sides *s, const contact_rows *rows, double *d);
 /* Append the couplings of all pairs with their rigid objects to *row, *col [*n]; unordered, may repeat. */
-PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, int64_t *n, int32_t **row, int32_t **col);
+PetscErrorCode rigid_sides_couplings(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, int64_t *n, int32_t **row,
+                                     int32_t **col);
 /* H += the tangent with non-rigid objects fixed; rows and columns of an object outside the pattern are omitted. */
 PetscErrorCode rigid_sides_assemble(const rigid_sides *s, const contact_rows *rows, int64_t n_blocks, const block_rows *H);
 
@@ -108,7 +109,7 @@ static inline void rigid_sides_approach(const rigid_sides *s, int64_t i, const r
 /* Force and torques from df and d = dZ - dc. */
 static inline void rigid_sides_react(const rigid_sides *s, int64_t i, const rigid_motion *m, const double d[3], const double df[3])
 {
-  const double *f = s->f + 3 * i;
+  const double *f  = s->f + 3 * i;
   double       *ts = s->torque_source + 3 * i, *to = s->torque_object + 3 * i, da[3], t[3];
   v3_scale(s->force + 3 * i, -1.0, df);
   v3_cross(da, m->source_angular, m->a);
@@ -124,10 +125,10 @@ static inline void rigid_sides_react(const rigid_sides *s, int64_t i, const rigi
  *   p = u' + q' x a - u - q x b,   h = K^T p,   F = f x q - h
  *   F to the point, -F to dc,   b x h - f x p to the object's turning,   a x (F - f x q') to the source's.
  * The caller subtracts the rows of a non-rigid object from p before, and adds its part to F. */
-static inline void rigid_sides_react_transposed(const rigid_sides *s, int64_t i, const rigid_motion *m, const double p[3], const double h[3],
-                                                const double F[3])
+static inline void rigid_sides_react_transposed(const rigid_sides *s, int64_t i, const rigid_motion *m, const double p[3],
+                                                const double h[3], const double F[3])
 {
-  const double *f = s->f + 3 * i;
+  const double *f  = s->f + 3 * i;
   double       *to = s->torque_object + 3 * i, t[3];
   v3_cross(to, m->b, h);
   v3_cross(t, f, p);

@@ -9,11 +9,11 @@ struct contact_rows {
   int32_t *block;  /* [n_entries] global */
   double  *weight; /* [n_entries] */
   /* transpose */
-  int32_t *touched;         /* [n_touched] ascending */
-  int64_t *touched_start;   /* [n_touched + 1] */
-  int32_t *touched_pair;    /* [n_entries] ascending within a block */
-  double  *touched_weight;  /* [n_entries] */
-  int32_t *count;           /* [n_blocks] scratch: entries per block, then its position among the touched */
+  int32_t *touched;        /* [n_touched] ascending */
+  int64_t *touched_start;  /* [n_touched + 1] */
+  int32_t *touched_pair;   /* [n_entries] ascending within a block */
+  double  *touched_weight; /* [n_entries] */
+  int32_t *count;          /* [n_blocks] scratch: entries per block, then its position among the touched */
 };
 
 PetscErrorCode contact_rows_create(contact_rows **out)
@@ -37,7 +37,7 @@ void contact_rows_destroy(contact_rows **r)
   memory_free(r);
 }
 
-int64_t contact_rows_n_entries(const contact_rows *r) { return r->n_entries; }
+int64_t           contact_rows_n_entries(const contact_rows *r) { return r->n_entries; }
 contact_rows_view contact_rows_get(const contact_rows *r)
 {
   return (contact_rows_view){r->n_touched, r->start, r->touched_start, r->block, r->touched, r->touched_pair, r->weight, r->touched_weight};
@@ -103,8 +103,8 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
 {
   PetscFunctionBeginUser;
   PetscCall(reserve_pairs(r, n, n_blocks));
-  r->n        = n;
-  r->n_blocks = n_blocks;
+  r->n                 = n;
+  r->n_blocks          = n_blocks;
   int64_t *const start = r->start;
   /* Two passes through the rows: lengths first, then entries at their final places. */
   start[0] = 0;
@@ -155,13 +155,12 @@ PetscErrorCode contact_rows_build_single(contact_rows *r, int64_t n, const int32
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void contact_rows_gather(const contact_rows *r, double scale, const double *restrict v, const uint8_t *is_wanted,
-                         double *restrict out)
+void contact_rows_gather(const contact_rows *r, double scale, const double *restrict v, const uint8_t *is_wanted, double *restrict out)
 {
-  const int64_t                 n      = r->n;
-  const int64_t *const restrict start  = r->start;
-  const int32_t *const restrict block  = r->block;
-  const double *const restrict  weight = r->weight;
+  const int64_t n                     = r->n;
+  const int64_t *const restrict start = r->start;
+  const int32_t *const restrict block = r->block;
+  const double *const restrict weight = r->weight;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t i = 0; i < n; ++i) {
     if (is_wanted && !is_wanted[i]) continue;
@@ -180,10 +179,10 @@ void contact_rows_gather(const contact_rows *r, double scale, const double *rest
 
 void contact_rows_scatter(const contact_rows *r, double scale, const double *restrict f, double *restrict y)
 {
-  const int64_t                 n      = r->n_touched;
-  const int64_t *const restrict start  = r->touched_start;
-  const int32_t *const restrict pair   = r->touched_pair;
-  const double *const restrict  weight = r->touched_weight;
+  const int64_t n                     = r->n_touched;
+  const int64_t *const restrict start = r->touched_start;
+  const int32_t *const restrict pair  = r->touched_pair;
+  const double *const restrict weight = r->touched_weight;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t t = 0; t < n; ++t) {
     double sx = 0.0, sy = 0.0, sz = 0.0;
@@ -202,10 +201,10 @@ void contact_rows_scatter(const contact_rows *r, double scale, const double *res
 
 void contact_rows_scatter_squares(const contact_rows *r, double scale, const double *restrict m, double *restrict d)
 {
-  const int64_t                 n      = r->n_touched;
-  const int64_t *const restrict start  = r->touched_start;
-  const int32_t *const restrict pair   = r->touched_pair;
-  const double *const restrict  weight = r->touched_weight;
+  const int64_t n                     = r->n_touched;
+  const int64_t *const restrict start = r->touched_start;
+  const int32_t *const restrict pair  = r->touched_pair;
+  const double *const restrict weight = r->touched_weight;
 #pragma omp parallel for schedule(static) if (n > CONTACT_SERIAL)
   for (int64_t t = 0; t < n; ++t) {
     double sum[9] = {0.0};

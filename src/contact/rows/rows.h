@@ -8,8 +8,8 @@
 #include "contact/detection/contact_search.h"
 
 typedef struct contact_rows contact_rows;
-PetscErrorCode contact_rows_create(contact_rows **out);
-void           contact_rows_destroy(contact_rows **r);
+PetscErrorCode              contact_rows_create(contact_rows **out);
+void                        contact_rows_destroy(contact_rows **r);
 
 /* Rows of `candidates` [n] at the layout of this step; n_blocks: length of the global vector in blocks. Weights for blocks
  * outside of the body are internal errors (SS_ASSERT). */
@@ -17,11 +17,11 @@ PetscErrorCode contact_rows_build(contact_rows *r, int64_t n, const contact_cand
                                   int64_t n_blocks);
 /* Rows of one block each, with weight 1: block [n], global. Scattering then only uses the transposed lists. */
 PetscErrorCode contact_rows_build_single(contact_rows *r, int64_t n, const int32_t *block, int64_t n_blocks);
-int64_t contact_rows_n_entries(const contact_rows *r);
+int64_t        contact_rows_n_entries(const contact_rows *r);
 /* The map itself and its transpose, borrowed until the next build: entries of pair i, and of each touched block. */
 typedef struct {
   int64_t        n_touched;
-  const int64_t *start, *touched_start; /* [n + 1], [n_touched + 1] */
+  const int64_t *start, *touched_start;          /* [n + 1], [n_touched + 1] */
   const int32_t *block, *touched, *touched_pair; /* blocks are global, touched ascends, pairs ascend within a block */
   const double  *weight, *touched_weight;
 } contact_rows_view;

@@ -98,16 +98,15 @@ PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int3
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *context, wrench_term term, wrench_done done,
-                          double *out)
+void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *context, wrench_term term, wrench_done done, double *out)
 {
   SS_ASSERT(n_sums <= WRENCH_MAX_SUMS);
   const int64_t n_chunks = w->n_chunks;
 #pragma omp parallel for schedule(static) if (n_chunks > 1 && w->n_sides > CONTACT_SERIAL)
   for (int64_t c = 0; c < n_chunks; ++c) {
-    const int     f  = w->chunk_frame[c];
-    const int64_t lo = w->start[f] + (c - w->chunk_start[f]) * WRENCH_CHUNK;
-    const int64_t hi = lo + WRENCH_CHUNK < w->start[f + 1] ? lo + WRENCH_CHUNK : w->start[f + 1];
+    const int     f                    = w->chunk_frame[c];
+    const int64_t lo                   = w->start[f] + (c - w->chunk_start[f]) * WRENCH_CHUNK;
+    const int64_t hi                   = lo + WRENCH_CHUNK < w->start[f + 1] ? lo + WRENCH_CHUNK : w->start[f + 1];
     double        sum[WRENCH_MAX_SUMS] = {0.0};
     term(context, w->side + lo, hi - lo, sum);
     for (int k = 0; k < n_sums; ++k) w->partial[c * WRENCH_MAX_SUMS + k] = sum[k];

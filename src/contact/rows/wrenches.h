@@ -15,8 +15,8 @@ typedef struct {
 enum { WRENCH_MAX_SUMS = 18, WRENCH_CHUNK = 256 };
 
 typedef struct contact_wrenches contact_wrenches;
-PetscErrorCode contact_wrenches_create(contact_wrenches **out);
-void           contact_wrenches_destroy(contact_wrenches **w);
+PetscErrorCode                  contact_wrenches_create(contact_wrenches **out);
+void                            contact_wrenches_destroy(contact_wrenches **w);
 
 /* Lists for every frame that has unknowns (frames[i].block >= 0). source, object [n]: the frames of each pair, -1: not rigid. */
 PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int32_t *source, const int32_t *object, int n_frames,
@@ -25,6 +25,5 @@ PetscErrorCode contact_wrenches_build(contact_wrenches *w, int64_t n, const int3
  * in parallel. Then done is called once per frame, serially and in order, and adds the sum to `out`. */
 typedef void (*wrench_term)(const void *context, const wrench_side *sides, int64_t n, double *sum);
 typedef void (*wrench_done)(const void *context, int frame, const double *sum, double *out);
-void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *context, wrench_term term, wrench_done done,
-                          double *out);
+void contact_wrenches_sum(const contact_wrenches *w, int n_sums, const void *context, wrench_term term, wrench_done done, double *out);
 #endif

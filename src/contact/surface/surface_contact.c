@@ -28,10 +28,7 @@ struct surface_contact {
 };
 
 static inline const double *surface_at(const double *x, int32_t vertex) { return x + 3 * (int64_t)vertex; }
-static inline int32_t       surface_body_of_triangle(const surface_contact *c, int32_t t)
-{
-  return c->body[c->topology->tri[3 * (int64_t)t]];
-}
+static inline int32_t surface_body_of_triangle(const surface_contact *c, int32_t t) { return c->body[c->topology->tri[3 * (int64_t)t]]; }
 /* Does the vertex belong to a closed surface, which has an inside? */
 static inline bool surface_vertex_is_closed(const surface_contact *c, int32_t vertex)
 {
@@ -81,7 +78,7 @@ static void surface_contact_combine(const double *x, int n, const int32_t *verte
 
 /* Two points of one body: are they closer than its undeformed shape allows? */
 static bool surface_has_folded(const surface_contact *c, int n_first, const int32_t *first, const double *weight_first, int n_second,
-                        const int32_t *second, const double *weight_second, double distance)
+                               const int32_t *second, const double *weight_second, double distance)
 {
   double a[3], b[3];
   SS_ASSERT(c->rest);
@@ -137,7 +134,7 @@ static void surface_nearest_on(const double a[9], const double p[3], surface_nea
 {
   double n[3], m[3], e[3], d[3], w[3];
   *out = (surface_nearest){.distance = INFINITY}; /* stays so where the corners are not finite */
-  for (int i = 0; i < 3; ++i) { /* sides, i opposite */
+  for (int i = 0; i < 3; ++i) {                   /* sides, i opposite */
     const int j = (i + 1) % 3, k = (i + 2) % 3;
     v3_sub(e, a + 3 * k, a + 3 * j);
     v3_sub(d, p, a + 3 * j);
@@ -178,7 +175,7 @@ static const double snap = 1e-9;
 /* Does the line cross the triangle or its rim? A line within a face of a solid leaves it at an edge. Lines along the triangle do
  * not cross it. 1: outwards, -1: inwards, 0: no; where: position on the line, in (0, 1). */
 static int line_crosses_triangle(const double from[3], const double to[3], const double a[3], const double b[3], const double c[3],
-                        double *where)
+                                 double *where)
 {
   double e[3], f[3], n[3], d[3], x[3];
   v3_sub(e, b, a);
@@ -296,7 +293,7 @@ static bool surface_is_elsewhere(const surface_contact *c, const surface_inside 
 
 /* ---- points against triangles ---- */
 
-static const double flat            = 1e-6; /* sine of an angle at an edge or vertex that is none */
+static const double flat                  = 1e-6; /* sine of an angle at an edge or vertex that is none */
 static const double point_sweep_tolerance = 1e-6; /* of the longest edge */
 /* Sine of the angle by which a surface may rise next to a vertex of point_touches. It is large because where a dent fits a bump
  * the surroundings rise by half an edge over the bump's radius. Neighbours in the same plane are at a right angle. */
@@ -307,9 +304,9 @@ static const double rise_tolerance = 0.5;
 /* Is the nearest point of triangle t, on its side i, a local minimum for its neighbour too, and t the lower of both? */
 static bool owns_side(const surface_contact *c, const double *x, int32_t t, int i, const double p[3])
 {
-  const int64_t at    = 3 * (int64_t)t + i;
-  const int32_t other = c->topology->neighbor[at];
-  double        a[9];
+  const int64_t   at    = 3 * (int64_t)t + i;
+  const int32_t   other = c->topology->neighbor[at];
+  double          a[9];
   surface_nearest near;
   if (other < 0) return true;
   if (other < t) return false;
@@ -324,7 +321,7 @@ static bool owns_corner(const surface_contact *c, const double *x, int32_t t, in
   const triangle_topology *o      = c->topology;
   const int32_t            vertex = o->tri[3 * (int64_t)t + i];
   double                   a[9];
-  surface_nearest           near;
+  surface_nearest          near;
   for (int32_t k = o->fan_start[vertex]; k < o->fan_start[vertex + 1]; ++k) {
     const int32_t other = o->fan[k];
     if (other < t) return false;
@@ -363,8 +360,8 @@ static bool is_flat_around(const surface_contact *c, const double *x, int32_t ve
 /* Feature of t at the given weights, the outward normal there, and whether all triangles at the feature lie in one plane. In that
  * case the normal is that of the plane, wherever within rounding the point is. False if the feature belongs to another triangle, or
  * is no minimum. */
-static bool feature_of(const surface_contact *c, const double *x, int32_t t, const double a[9], const double w[3],
-                       const double p[3], int32_t *feature, double normal[3], bool *is_flat)
+static bool feature_of(const surface_contact *c, const double *x, int32_t t, const double a[9], const double w[3], const double p[3],
+                       int32_t *feature, double normal[3], bool *is_flat)
 {
   const triangle_topology *o    = c->topology;
   const int                zero = (w[0] == 0.0) + (w[1] == 0.0) + (w[2] == 0.0);
@@ -429,8 +426,7 @@ static void outside(const surface_contact *c, int32_t vertex, int32_t t, const d
                     double out[3])
 {
   v3_copy(out, between);
-  if (c->is_closed[surface_body_of_triangle(c, t)])
-    v3_copy(out, surface_normal);
+  if (c->is_closed[surface_body_of_triangle(c, t)]) v3_copy(out, surface_normal);
   else if (surface_vertex_is_closed(c, vertex)) {
     surface_vertex_normal(c, c->x0, vertex, out);
     v3_scale(out, -1.0, out);
@@ -439,9 +435,9 @@ static void outside(const surface_contact *c, int32_t vertex, int32_t t, const d
 
 static bool point_touches(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
 {
-  const int32_t vertex = c->point[point];
-  const double  radius = c->radius[point], skin = surface_point_skin(c, point, t), *p = surface_at(c->x0, vertex);
-  double        a[9], own[3], between[3], outwards[3];
+  const int32_t   vertex = c->point[point];
+  const double    radius = c->radius[point], skin = surface_point_skin(c, point, t), *p = surface_at(c->x0, vertex);
+  double          a[9], own[3], between[3], outwards[3];
   surface_nearest near;
   bool            is_flat;
   surface_corners(c, c->x0, t, a);
@@ -455,8 +451,7 @@ static bool point_touches(const surface_contact *c, int32_t point, int32_t t, su
   /* Within rounding, the difference of the two places has no direction. */
   if (is_flat || !(near.distance > 2.0 * weight_snap * longest_side(a)))
     v3_scale(out->normal, (v3_dot(own, outwards) < 0.0 ? -1.0 : 1.0) / v3_norm(own), own);
-  else
-    v3_scale(out->normal, side / near.distance, between);
+  else v3_scale(out->normal, side / near.distance, between);
   out->gap = side * near.distance - radius - skin;
   for (int k = 0; k < 3; ++k) out->weight[k] = near.w[k], out->x[0][k] = p[k], out->x[1][k] = near.x[k];
   return faces(c, vertex, out->normal);
@@ -479,12 +474,12 @@ static double largest_motion(const surface_contact *c, int32_t vertex, int32_t t
 
 static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t, surface_spot *out)
 {
-  const int32_t vertex    = c->point[point];
-  const bool    is_closed = c->is_closed[surface_body_of_triangle(c, t)];
-  const double  radius = c->radius[point], skin = surface_point_skin(c, point, t);
-  double        x0[12], x1[12], n[3], between[3];
+  const int32_t   vertex    = c->point[point];
+  const bool      is_closed = c->is_closed[surface_body_of_triangle(c, t)];
+  const double    radius = c->radius[point], skin = surface_point_skin(c, point, t);
+  double          x0[12], x1[12], n[3], between[3];
   surface_nearest near;
-  ccd_hit       hit;
+  ccd_hit         hit;
   v3_copy(x0, surface_at(c->x0, vertex));
   v3_copy(x1, surface_at(c->x1, vertex));
   surface_corners(c, c->x0, t, x0 + 3);
@@ -504,10 +499,8 @@ static bool point_comes_near(const surface_contact *c, int32_t point, int32_t t,
   v3_sub(between, out->x[0], out->x[1]);
   const double side = v3_dot(between, n) < 0.0 ? -1.0 : 1.0;
   if (is_closed && side < 0.0) return false; /* out through the back */
-  if (radius + skin > 0.0 && v3_norm(hit.normal) > 0.5)
-    v3_copy(out->normal, hit.normal);
-  else
-    v3_scale(out->normal, side, n);
+  if (radius + skin > 0.0 && v3_norm(hit.normal) > 0.5) v3_copy(out->normal, hit.normal);
+  else v3_scale(out->normal, side, n);
   out->gap = v3_dot(between, out->normal) - radius - skin;
   return out->gap > -radius - skin && faces(c, vertex, out->normal) && !is_own_point(c, vertex, t, w, 0.0);
 }
@@ -523,7 +516,7 @@ static bool surface_point_spot(const surface_contact *c, int32_t point, int32_t 
 /* Sine of an angle below which edges are parallel: their ends and points give the contacts. */
 static const double parallel_tolerance = 1e-3;
 /* Sine by which a triangle must fall next to an edge that is not flat. */
-static const double flat_tolerance  = 1e-3;
+static const double flat_tolerance       = 1e-3;
 static const double edge_sweep_tolerance = 1e-6;
 typedef struct {
   bool      is_rigid[2];
@@ -540,16 +533,14 @@ static void star_corners(const double *x, const edge_star *star, double out[12])
 
 static void edges_fill(const surface_contact *c, int32_t first, int32_t second, edges *p)
 {
-  const int64_t n         = c->topology->n_edges;
-  const bool is_closed[2] = {c->is_closed[c->body[surface_edge(c, first)[0]]], c->is_closed[c->body[surface_edge(c, second)[0]]]};
+  const int64_t n            = c->topology->n_edges;
+  const bool    is_closed[2] = {c->is_closed[c->body[surface_edge(c, first)[0]]], c->is_closed[c->body[surface_edge(c, second)[0]]]};
   for (int k = 0; k < 2; ++k) p->is_rigid[k] = c->is_rigid[c->body[surface_edge(c, k ? second : first)[0]]];
   p->is_fibre = first >= n;
   p->radius   = p->is_fibre ? c->radius[c->n_points + first - n] : 0.0;
   p->skin     = is_closed[1] || (!p->is_fibre && is_closed[0]) ? 0.0 : c->skin;
-  if (p->is_fibre)
-    p->star[0] = (edge_star){.node = {surface_edge(c, first)[0], surface_edge(c, first)[1], -1, -1}};
-  else
-    edge_star_fill(c->topology, is_closed[0], first, &p->star[0]);
+  if (p->is_fibre) p->star[0] = (edge_star){.node = {surface_edge(c, first)[0], surface_edge(c, first)[1], -1, -1}};
+  else edge_star_fill(c->topology, is_closed[0], first, &p->star[0]);
   edge_star_fill(c->topology, is_closed[1], second, &p->star[1]);
   for (int k = 0; k < 2; ++k) star_corners(c->x0, &p->star[k], p->x0 + 12 * k);
   for (int k = 0; k < 2 && c->x1; ++k) star_corners(c->x1, &p->star[k], p->x1 + 12 * k);
@@ -690,9 +681,8 @@ enum { CHUNK = 128, SERIAL_LIMIT = 512 };
 void surface_contact_destroy(surface_contact **out)
 {
   if (!out || !*out) return;
-  surface_contact *c        = *out;
-  void            *arrays[] = {&c->point,    &c->segment, &c->body, &c->meets, &c->is_closed,
-                               &c->is_rigid, &c->radius,  &c->rest, &c->flags, &c->spot};
+  surface_contact *c = *out;
+  void *arrays[] = {&c->point, &c->segment, &c->body, &c->meets, &c->is_closed, &c->is_rigid, &c->radius, &c->rest, &c->flags, &c->spot};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   triangle_topology_destroy(&c->topology);
   broad_phase_destroy(&c->broad);
@@ -739,8 +729,7 @@ static PetscErrorCode fill_set(const surface_set *s, surface_contact *c)
   PetscCall(copy(s->rest ? 3 * n : 0, sizeof *c->rest, s->rest, &c->rest));
   PetscCall(memory_alloc("surface contacts", s->n_bodies, sizeof *c->is_closed, &c->is_closed));
   for (int64_t i = 0; i < s->n_points + s->n_segments; ++i) {
-    PetscCheck(s->radius[i] >= 0.0 && isfinite(s->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "a radius must be a number >= 0");
+    PetscCheck(s->radius[i] >= 0.0 && isfinite(s->radius[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a radius must be a number >= 0");
     c->thickest = fmax(c->thickest, s->radius[i]);
   }
   PetscCall(triangle_topology_create(n, s->n_triangles, s->triangle, &c->topology));
@@ -835,8 +824,7 @@ static void reduce_points(surface_contact *c)
   for (int64_t k = 0, end; k < c->n_spots; k = end) {
     const int32_t point = c->spot[k].first, body = surface_body_of_triangle(c, c->spot[k].second);
     const double  skin = surface_point_skin(c, point, c->spot[k].second);
-    for (end = k + 1; end < c->n_spots && c->spot[end].first == point && surface_body_of_triangle(c, c->spot[end].second) == body;
-         ++end) {}
+    for (end = k + 1; end < c->n_spots && c->spot[end].first == point && surface_body_of_triangle(c, c->spot[end].second) == body; ++end) {}
     const int64_t left = reduce_point(c->spot + k, end - k, c->radius[point] + skin);
     memmove(c->spot + m, c->spot + k, (size_t)left * sizeof *c->spot);
     m += left;

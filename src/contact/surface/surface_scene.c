@@ -136,15 +136,13 @@ static bool build_scene_layout(surface_scene *f, const contact_scene *s, int n_s
           if (sources[k].body_id == i && b->ops->points != POINT_NONE) *n_points = count_points(b);
         if (pass == 0) *n_points = f->n_used[i];
       }
-      p.first_vertex = f->n_vertices, p.first_triangle = f->n_triangles, p.first_point = f->n_points,
-      p.first_segment = f->n_segments;
-      p.n_vertices    = p.surface.n_triangles > 0 ? p.surface.n_nodes : p.fibres.n_segments > 0 ? p.fibres.n_nodes : p.n_points;
+      p.first_vertex = f->n_vertices, p.first_triangle = f->n_triangles, p.first_point = f->n_points, p.first_segment = f->n_segments;
+      p.n_vertices = p.surface.n_triangles > 0 ? p.surface.n_nodes : p.fibres.n_segments > 0 ? p.fibres.n_nodes : p.n_points;
       f->n_vertices += p.n_vertices;
       f->n_triangles += p.surface.n_triangles;
       f->n_points += p.fibres.n_segments > 0 ? p.fibres.n_nodes : p.n_points;
       f->n_segments += p.fibres.n_segments;
-      is_same &=
-          p.first_vertex == f->part[i].first_vertex && p.first_point == f->part[i].first_point && p.n_points == f->part[i].n_points;
+      is_same &= p.first_vertex == f->part[i].first_vertex && p.first_point == f->part[i].first_point && p.n_points == f->part[i].n_points;
       f->part[i] = p;
     }
   return is_same && old[0] == f->n_vertices && old[1] == f->n_points && old[2] == f->n_segments && old[3] == f->n_triangles;
@@ -274,10 +272,8 @@ static PetscErrorCode surface_scene_place(surface_scene *f, const contact_scene 
     double     *v   = NULL;
     rigid_frame end = {0};
     if (f->part[i].n_vertices == 0) continue;
-    if (s->frame[i] >= 0)
-      PetscCall(contact_scene_end_frame(s, i, &end));
-    else
-      PetscCall(contact_scene_velocities(s, i, &v));
+    if (s->frame[i] >= 0) PetscCall(contact_scene_end_frame(s, i, &end));
+    else PetscCall(contact_scene_velocities(s, i, &v));
     place_vertices(f, s, i, v, &end);
     place_points(f, s, i, v, &end);
     memory_free(&v);
@@ -333,9 +329,8 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
   double                   radius;
   if (is_point) {
     int32_t a = 0; /* body of the point */
-    while (
-        !(p->first >= f->part[a].first_point &&
-          p->first < f->part[a].first_point + (f->part[a].fibres.n_segments > 0 ? f->part[a].fibres.n_nodes : f->part[a].n_points)))
+    while (!(p->first >= f->part[a].first_point &&
+             p->first < f->part[a].first_point + (f->part[a].fibres.n_segments > 0 ? f->part[a].fibres.n_nodes : f->part[a].n_points)))
       ++a;
     out->body_a = a;
     out->body_b = body_of_vertex(f, o->tri[3 * (int64_t)p->second]);
@@ -345,8 +340,7 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
     radius      = f->radius[p->first];
   } else {
     int32_t a = 0;
-    if (p->first < o->n_edges)
-      a = body_of_vertex(f, o->edge[2 * (int64_t)p->first]);
+    if (p->first < o->n_edges) a = body_of_vertex(f, o->edge[2 * (int64_t)p->first]);
     else
       while (!(p->first - o->n_edges >= f->part[a].first_segment &&
                p->first - o->n_edges < f->part[a].first_segment + f->part[a].fibres.n_segments))
@@ -368,8 +362,8 @@ static void fill_spot(const surface_scene *f, const contact_scene *s, const surf
   for (int k = 0; k < 3; ++k) out->a.x[k] = out->b.x[k] = share * (p->x[0][k] - radius * p->normal[k]) + (1.0 - share) * p->x[1][k];
 }
 
-PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
-                                  contact_set *set, step_status *status)
+PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources, contact_set *set,
+                                  step_status *status)
 {
   const surface_spot *found;
   contact_spot       *spot;
@@ -381,7 +375,7 @@ PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int 
   PetscCall(surface_contact_run(f->contact, f->x0, f->x1, s->margin, &n, &found, &bad));
   if (bad >= 0) {
     const int32_t i = body_of_vertex(f, bad);
-    *status        = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
+    *status         = (step_status){STEP_NOT_FINITE, s->body[i]->name, bad - f->part[i].first_vertex};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(contact_set_append(set, n, &spot));

@@ -12,6 +12,6 @@ PetscErrorCode surface_scene_create(int n_bodies, body *const *bodies, const boo
 void           surface_scene_destroy(surface_scene **f);
 /* Append the contacts within the margin, and those of features that collide during the step on their trajectories without contact.
  * sources: bodies with contact points. *status: not OK where a value is not finite. */
-PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources,
-                                  contact_set *set, step_status *status);
+PetscErrorCode surface_scene_find(surface_scene *f, const contact_scene *s, int n_sources, const contact_source *sources, contact_set *set,
+                                  step_status *status);
 #endif

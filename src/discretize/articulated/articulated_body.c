@@ -7,8 +7,8 @@
 
 /* --- constraints of joints and loops: rows in the velocities, evaluated at the end of the step ------------------------------ */
 
-#define PERIOD 0.1  /* period of the springs of limits and loops, in steps; short enough to have no visible effect */
-#define CREEP  1e-3 /* dry friction: R relative to the inverse mass */
+#define PERIOD 0.1 /* period of the springs of limits and loops, in steps; short enough to have no visible effect */
+#define CREEP 1e-3 /* dry friction: R relative to the inverse mass */
 
 /* Compliance of such a spring for inverse mass w. */
 static double rigid_compliance(double w) { return PERIOD * PERIOD / (4.0 * M_PI * M_PI) * w; }
@@ -127,7 +127,7 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
     w += d, w_free += b->axis[k % n].motion ? 0.0 : d;
   }
   if (!(w_free > 0.0)) return; /* no free velocity moves this pin */
-  constraint *c = open_constraint(b);
+  constraint *c                 = open_constraint(b);
   b->pin_at[b->n_active_pins++] = (int)(pin - b->pin);
   for (int i = 0; i < 3; ++i) {
     set_row(c, i, 0.0, rigid_compliance(w), -INFINITY, INFINITY);
@@ -138,7 +138,7 @@ static void add_pin(articulated_body *b, const articulated_pin *pin)
 
 static int create_step_constraints(articulated_body *b)
 {
-  int bad    = -1;
+  int bad   = -1;
   b->n_laws = b->n_active_pins = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     b->motor[k] = -1, b->feed[k] = 0.0;
@@ -298,7 +298,7 @@ static PetscErrorCode begin_step(body *base, double t, double dt, int64_t *n_blo
     articulated_tree_inverse_dynamics(&b->tree, b->R0, b->p0, b->S, b->v, NULL, b->gravity, b->bias);
   int         bad    = create_step_constraints(b);
   const char *pushed = find_bad_wrench(b, t + dt);
-  b->n_prescribed = 0;
+  b->n_prescribed    = 0;
   for (int k = 0; k < b->tree.n_v; ++k) {
     const double end = t + dt;
     if (!b->axis[k].motion) continue;
@@ -339,8 +339,7 @@ static int64_t prescribed(const body *base, const int64_t **dof, const double **
 }
 
 /* Velocity, angular velocity and angular momentum of link i over the step from const_articulated_of initial pose to R1, c1. */
-static void link_motion(const articulated_body *b, int i, const double *R1, const double c1[3], double u[3], double w[3],
-                        double L[3])
+static void link_motion(const articulated_body *b, int i, const double *R1, const double c1[3], double u[3], double w[3], double L[3])
 {
   double Q[9], q[4], half[3], middle[9], Rm[9], W[3], l[3];
   for (int k = 0; k < 3; ++k) u[k] = (c1[k] - b->c0[3 * i + k]) / b->dt;
@@ -360,7 +359,7 @@ static void link_motion(const articulated_body *b, int i, const double *R1, cons
 static void link_wrench(const articulated_body *b, int i, double force[3], double torque[3])
 {
   const articulated_link *link = b->link[i];
-  const double            t = b->t + b->dt;
+  const double            t    = b->t + b->dt;
   for (int k = 0; k < 3; ++k) {
     force[k]  = link->force[k] ? expression_value(link->force[k], &t) : 0.0;
     torque[k] = link->torque[k] ? expression_value(link->torque[k], &t) : 0.0;
@@ -371,7 +370,7 @@ static void link_wrench(const articulated_body *b, int i, double force[3], doubl
 static void link_forces(articulated_body *b, bool with_momenta)
 {
   for (int i = 0; i < b->tree.n; ++i) {
-    double  force[3], torque[3], u[3], w[3], L[3], c1[3], *F = b->F + 6 * i, moment[3];
+    double       force[3], torque[3], u[3], w[3], L[3], c1[3], *F = b->F + 6 * i, moment[3];
     const double m = b->tree.mass[i];
     link_wrench(b, i, force, torque);
     for (int k = 0; k < 3; ++k) F[k] = -b->dt * torque[k], F[3 + k] = -b->dt * force[k];
@@ -479,8 +478,7 @@ static PetscErrorCode end_step(body *base, const double *v, step_status *status)
   PetscFunctionBegin;
   articulated_tree_advance(t, b->q, v, b->dt, b->q1);
   articulated_tree_pose(t, b->q1, b->R1, b->p1);
-  for (int k = 0; k < t->n_v; ++k)
-    b->torque[k] = articulated_motor_force(b, k, v);
+  for (int k = 0; k < t->n_v; ++k) b->torque[k] = articulated_motor_force(b, k, v);
   memcpy(b->v, v, (size_t)t->n_v * sizeof *v);
   for (int i = 0; i < t->n; ++i) v3_scale(b->push + 3 * i, -t->mass[i] / b->dt, b->u + 3 * i);
   if (b->integrator == ARTICULATED_MOMENTUM)
@@ -525,7 +523,7 @@ static PetscErrorCode totals(const body *base, const double gravity[3], body_tot
 
 static double length(const body *base)
 {
-  const articulated_body *b = const_articulated_of(base);
+  const articulated_body *b     = const_articulated_of(base);
   double                  least = INFINITY;
   for (int i = 0; i < b->tree.n; ++i)
     if (b->link[i]->has_shape && isfinite(b->link[i]->rigid.radius)) least = fmin(least, 0.25 * b->link[i]->rigid.radius);
@@ -552,8 +550,8 @@ static PetscErrorCode fields(body *base, field_table *table)
   PetscFunctionBegin;
   snprintf(name, sizeof name, "state/%.60s/positions", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_q, b, &g));
-  PetscCall(field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT,
-                            "of joints, rad or m; quaternions (w, x, y, z)"));
+  PetscCall(
+      field_table_add(table, g, "position", "1", FIELD_F64, 1, &b->q, FIELD_CHECKPOINT, "of joints, rad or m; quaternions (w, x, y, z)"));
   g->restored = articulated_body_restored;
   snprintf(name, sizeof name, "state/%.60s/velocities", base->name);
   PetscCall(field_table_add_group(table, name, FIELD_GROUP_PLAIN, &b->n_v, b, &g));
@@ -565,7 +563,8 @@ static PetscErrorCode fields(body *base, field_table *table)
   PetscCall(field_table_add(table, g, "velocity", "m/s", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT,
                             "of the centres of mass of links, mean over the last step"));
   PetscCall(field_table_add(table, g, "angular_velocity", "rad/s", FIELD_F64, 3, &b->w, FIELD_CHECKPOINT, "over the last step"));
-  PetscCall(field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the centres of mass of links"));
+  PetscCall(
+      field_table_add(table, g, "angular_momentum", "N m s", FIELD_F64, 3, &b->L, FIELD_CHECKPOINT, "about the centres of mass of links"));
   g->restored = articulated_body_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -651,28 +650,28 @@ static void destroy_articulated(body **base)
 }
 
 const body_ops articulated_body_ops = {
-  .kind           = "articulated",
-  .is_reduced     = true,
-  .begin_step     = begin_step,
-  .velocity       = velocity,
-  .mass           = mass,
-  .name_of        = name_of,
-  .residual       = residual,
-  .tangent        = tangent,
-  .block_diagonal = block_diagonal,
-  .end_step       = end_step,
-  .totals         = totals,
-  .fields         = fields,
-  .points         = POINT_NONE,
-  .prescribed     = prescribed,
-  .couplings      = couplings,
-  .assemble       = assemble,
-  .constraints    = constraints,
-  .set_definite   = set_definite,
-  .parts          = parts,
-  .length         = length,
-  .describe       = articulated_body_describe,
-  .destroy        = destroy_articulated,
+    .kind           = "articulated",
+    .is_reduced     = true,
+    .begin_step     = begin_step,
+    .velocity       = velocity,
+    .mass           = mass,
+    .name_of        = name_of,
+    .residual       = residual,
+    .tangent        = tangent,
+    .block_diagonal = block_diagonal,
+    .end_step       = end_step,
+    .totals         = totals,
+    .fields         = fields,
+    .points         = POINT_NONE,
+    .prescribed     = prescribed,
+    .couplings      = couplings,
+    .assemble       = assemble,
+    .constraints    = constraints,
+    .set_definite   = set_definite,
+    .parts          = parts,
+    .length         = length,
+    .describe       = articulated_body_describe,
+    .destroy        = destroy_articulated,
 };
 
 /* ---- links ----------------------------------------------------------------------------------------------------------- */
@@ -744,13 +743,15 @@ static void link_describe(const body *base, FILE *out)
   else fprintf(out, "a link without a shape");
 }
 
-#define LINK_OPS                                                                                                                   \
-  .kind = "link", .totals = link_totals, .fields = link_fields, .carrier = carrier, .frame = link_frame,                           \
+#define LINK_OPS                                                                                                                           \
+  .kind = "link", .totals = link_totals, .fields = link_fields, .carrier = carrier, .frame = link_frame,                                   \
   .location_jacobian = link_jacobian, .surface = rigid_body_surface, .describe = link_describe
+/* clang-format off */
 const body_ops articulated_link_ops = {
   LINK_OPS, .points = POINT_RIGID, .n_clusters = rigid_body_n_clusters, .cluster = rigid_body_cluster, .point = rigid_body_point,
   .level_sets = rigid_body_level_sets, .solids = rigid_body_solids,
 };
+/* clang-format on */
 const body_ops articulated_frame_ops = {LINK_OPS, .points = POINT_NONE, .is_shapeless = true};
 
 const body_kind articulated_link_kind  = {.name = "link", .ops = &articulated_link_ops, .material = BODY_MATERIAL_OPTIONAL};

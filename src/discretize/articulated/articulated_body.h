@@ -51,50 +51,50 @@ typedef struct {
 } articulated_pin;
 
 struct articulated_body {
-  body              base;
-  articulated_tree  tree;
-  int               integrator;
-  double            gravity[3], size; /* size: radius of the whole body [m] */
-  articulated_axis *axis;             /* [n_v] */
-  int               n_pins;
-  articulated_pin  *pin;
-  int              *q_of;             /* [n_v] position that belongs to the velocity; -1: of a joint with several */
-  document         *urdf;             /* links and joints of the URDF as job entries; NULL: no URDF */
-  char            **names;            /* [n] of the links as bodies */
-  char            **joints;           /* [n] names of the joints that carry them, for messages: `body, joint "name"` */
-  articulated_link **link;            /* [n] */
-  body            **part;             /* [n] the links as bodies */
+  body               base;
+  articulated_tree   tree;
+  int                integrator;
+  double             gravity[3], size; /* size: radius of the whole body [m] */
+  articulated_axis  *axis;             /* [n_v] */
+  int                n_pins;
+  articulated_pin   *pin;
+  int               *q_of;   /* [n_v] position that belongs to the velocity; -1: of a joint with several */
+  document          *urdf;   /* links and joints of the URDF as job entries; NULL: no URDF */
+  char             **names;  /* [n] of the links as bodies */
+  char             **joints; /* [n] names of the joints that carry them, for messages: `body, joint "name"` */
+  articulated_link **link;   /* [n] */
+  body             **part;   /* [n] the links as bodies */
   /* State. */
   int64_t n_links, n_q, n_v;
-  double *q, *v, *torque;             /* [n_q] positions, [n_v] velocities, [n_v] motor torques in the last step */
-  double *u, *w, *L; /* [n][3] of links: velocities of the centres, angular velocities, angular momenta about the centres */
-  double *push;      /* [n][3] force on each link in the last step, without gravity and applied forces; 0 after a restart */
+  double *q, *v, *torque; /* [n_q] positions, [n_v] velocities, [n_v] motor torques in the last step */
+  double *u, *w, *L;      /* [n][3] of links: velocities of the centres, angular velocities, angular momenta about the centres */
+  double *push;           /* [n][3] force on each link in the last step, without gravity and applied forces; 0 after a restart */
   /* Data of the current step. */
-  double   t, dt;
-  double  *R0, *p0, *c0, *S;          /* at its start */
-  double  *q1, *R1, *p1, *F;          /* work arrays: poses for trial velocities; [n][6] */
-  double  *M, *H, *bias, *tau, *J, *Jp; /* [n_v]^2, [n_v]^2, [n_v], [n_v], [3][n_v] twice */
-  int64_t     n_laws;                 /* constraints: axis by axis, then pins */
-  constraint *law;                    /* [n_laws] */
-  int64_t    *row_start;              /* [3 n_laws + 1] rows of the constraints in v */
+  double      t, dt;
+  double     *R0, *p0, *c0, *S;            /* at its start */
+  double     *q1, *R1, *p1, *F;            /* work arrays: poses for trial velocities; [n][6] */
+  double     *M, *H, *bias, *tau, *J, *Jp; /* [n_v]^2, [n_v]^2, [n_v], [n_v], [3][n_v] twice */
+  int64_t     n_laws;                      /* constraints: axis by axis, then pins */
+  constraint *law;                         /* [n_laws] */
+  int64_t    *row_start;                   /* [3 n_laws + 1] rows of the constraints in v */
   int32_t    *row_dof;
   double     *row_value;
   int        *motor;                  /* [n_v] the constraint that represents the motor; -1: none, or a motor with a prescribed
                                          force only */
   double     *feed;                   /* [n_v] impulse of a motor with a prescribed force only */
-  int         n_active_pins, *pin_at;   /* pins that have a constraint, and their indices */
-  int64_t  n_prescribed;
-  int64_t *prescribed;                /* [n_prescribed] prescribed velocities */
-  double  *prescribed_velocity;
+  int         n_active_pins, *pin_at; /* pins that have a constraint, and their indices */
+  int64_t     n_prescribed;
+  int64_t    *prescribed; /* [n_prescribed] prescribed velocities */
+  double     *prescribed_velocity;
 };
 
 extern const body_ops  articulated_body_ops, articulated_link_ops, articulated_frame_ops;
 extern const body_kind articulated_link_kind,
     articulated_frame_kind; /* kinds of links with and without a shape; they are not entries of `bodies:` */
 
-void           articulated_body_destroy(articulated_body *b); /* also frees the struct */
+void articulated_body_destroy(articulated_body *b); /* also frees the struct */
 /* Compute the rest of the state and the poses of links from positions and velocities. */
-void           articulated_body_place(articulated_body *b);
+void articulated_body_place(articulated_body *b);
 
 /* Allocate the constraints of joints and loops; axes and pins must have been set. */
 PetscErrorCode articulated_constraints_create(articulated_body *b);

@@ -16,7 +16,7 @@
 typedef struct {
   articulated_joint_spec s;
   const char            *name;
-  const document_node   *node, *added; /* entry that defines it; entry that adds keys, NULL: none */
+  const document_node   *node, *added;  /* entry that defines it; entry that adds keys, NULL: none */
   int                    parent, child; /* numbers in the list of links; -1: the world, -2: unknown */
   expression            *course;        /* its column of the trajectory as a function of t; NULL: none, or moved to its axis */
   bool                   has_course;
@@ -27,7 +27,7 @@ typedef struct {
   const body_world       *w;
   diagnostics            *d;
   const articulated_spec *spec;
-  int                     before;   /* number of earlier messages, about other bodies */
+  int                     before; /* number of earlier messages, about other bodies */
   key_list                links;
   int                     n_joints;
   built_joint            *joints;
@@ -48,32 +48,24 @@ static inline built_place path_of(const articulated_builder *b, const char *list
   return p;
 }
 /* Whether the entry has this key; key NULL: whether it exists. */
-static inline bool has_key(const document_node *node, const char *key)
-{
-  return node && (!key || document_find(node, key));
-}
-static inline bool is_key_given(const built_joint *j, const char *key)
-{
-  return has_key(j->node, key) || has_key(j->added, key);
-}
+static inline bool has_key(const document_node *node, const char *key) { return node && (!key || document_find(node, key)); }
+static inline bool is_key_given(const built_joint *j, const char *key) { return has_key(j->node, key) || has_key(j->added, key); }
 static inline bool has_complaints(const articulated_builder *b) { return diagnostics_count(b->d) > b->before; }
 /* Report an error about a joint, at the job's added entry if this has the key; or about a link, a key_item. */
-#define COMPLAIN_JOINT(b, j, key, ...)                                                                        \
-  diagnostics_add_under((b)->d, has_key((j)->added, key) ? (j)->added : (j)->node,          \
-                        path_of(b, "joints", (j)->name).text, key, __VA_ARGS__)
-#define COMPLAIN_LINK(b, item, key, ...)                                                                      \
-  diagnostics_add_under((b)->d, (item)->node, path_of(b, "links", (item)->name).text, key, \
-                        __VA_ARGS__)
+#define COMPLAIN_JOINT(b, j, key, ...)                                                                                                     \
+  diagnostics_add_under((b)->d, has_key((j)->added, key) ? (j)->added : (j)->node, path_of(b, "joints", (j)->name).text, key, __VA_ARGS__)
+#define COMPLAIN_LINK(b, item, key, ...)                                                                                                   \
+  diagnostics_add_under((b)->d, (item)->node, path_of(b, "links", (item)->name).text, key, __VA_ARGS__)
 
 /* ---- links and joints, and the tree that they form ------------------------------------------------------------------------ */
 
 /* Compile an expression of t, given under `key` of `node`. */
-static PetscErrorCode compile_expression(const articulated_builder *b, const document_node *node, built_place where,
-                                         const char *key, const char *text, expression **out)
+static PetscErrorCode compile_expression(const articulated_builder *b, const document_node *node, built_place where, const char *key,
+                                         const char *text, expression **out)
 {
-  static const char *const names[] = {"t"};
+  static const char *const names[]      = {"t"};
   char                     message[256] = "";
-  int                      at = 0;
+  int                      at           = 0;
   PetscFunctionBegin;
   PetscCall(expression_compile(text, 1, names, out, &at, message, sizeof message));
   if (!*out) diagnostics_add_under(b->d, node, where.text, key, "\"%s\": %s at character %d", text, message, at + 1);
@@ -109,14 +101,13 @@ static int find_link_of_joint(const articulated_builder *b, const built_joint *j
 /* Merge the keys that the job gives for a joint of its URDF. */
 static void merge_job_keys(const articulated_builder *b, built_joint *j, const key_item *item)
 {
-  static const char *const fixed[] = {"type", "parent", "child", "at", "axis"};
-  const articulated_joint_spec *x  = item->value;
-  j->added                         = item->node;
+  static const char *const      fixed[] = {"type", "parent", "child", "at", "axis"};
+  const articulated_joint_spec *x       = item->value;
+  j->added                              = item->node;
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; ++k)
     if (document_find(item->node, fixed[k]))
       COMPLAIN_JOINT(b, j, fixed[k], "joint \"%s\" is defined by the urdf: remove this key", j->name);
-  double *const       to[]   = {&j->s.position, &j->s.rate,     &j->s.lower,  &j->s.upper,
-                                &j->s.damping,  &j->s.friction, &j->s.effort, &j->s.max_rate};
+  double *const to[] = {&j->s.position, &j->s.rate, &j->s.lower, &j->s.upper, &j->s.damping, &j->s.friction, &j->s.effort, &j->s.max_rate};
   const double *const from[] = {&x->position, &x->rate, &x->lower, &x->upper, &x->damping, &x->friction, &x->effort, &x->max_rate};
   for (size_t k = 0; k < sizeof to / sizeof *to; ++k)
     if (isfinite(*from[k])) *to[k] = *from[k];
@@ -133,10 +124,7 @@ static PetscErrorCode read_joints(articulated_builder *b, const key_list *list, 
   PetscCall(memory_alloc("joints", list->n, sizeof *b->joints, &b->joints));
   for (int k = 0; k < list->n; ++k) {
     built_joint *j = &b->joints[b->n_joints++];
-    *j             = (built_joint){
-                    .s    = *(const articulated_joint_spec *)list->item[k].value,
-                     .name = list->item[k].name,
-                     .node = list->item[k].node};
+    *j = (built_joint){.s = *(const articulated_joint_spec *)list->item[k].value, .name = list->item[k].name, .node = list->item[k].node};
   }
   for (int k = 0; added && k < added->n; ++k) {
     const char *names[256], *nearest;
@@ -170,8 +158,7 @@ static PetscErrorCode read_urdf(articulated_builder *b, document **doc)
   v3_scale(theta, isfinite(s->rotate_deg) ? s->rotate_deg * M_PI / 180.0 / v3_norm(axis) : 0.0, axis);
   rotation_exp(R, theta);
   if (isfinite(s->translate[0])) v3_copy(c, s->translate);
-  PetscCall(
-      articulated_urdf_read(s->urdf, c, R, s->base == URDF_BASE_FREE ? "free" : "fixed", b->r->node, b->r->path, b->d, doc, &node));
+  PetscCall(articulated_urdf_read(s->urdf, c, R, s->base == URDF_BASE_FREE ? "free" : "fixed", b->r->node, b->r->path, b->d, doc, &node));
   if (!node) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(key_table_read(&articulated_model_table, *doc, node, b->r->path, b->d, (const void **)&model));
   b->links = model->links;
@@ -182,7 +169,7 @@ static PetscErrorCode read_urdf(articulated_builder *b, document **doc)
 static PetscErrorCode read_model(articulated_builder *b, document **doc)
 {
   static const char *const of_urdf[] = {"base", "translate", "rotate_deg", "axis"};
-  const document_node     *node = b->r->node;
+  const document_node     *node      = b->r->node;
   PetscFunctionBegin;
   if (b->spec->urdf) {
     if (b->spec->links.n > 0)
@@ -191,11 +178,8 @@ static PetscErrorCode read_model(articulated_builder *b, document **doc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (size_t k = 0; k < sizeof of_urdf / sizeof *of_urdf; ++k)
-    if (document_find(node, of_urdf[k]))
-      diagnostics_add_under(b->d, node, b->r->path, of_urdf[k],
-                            "has no effect without urdf; remove it");
-  if (b->spec->links.n == 0)
-    diagnostics_add_under(b->d, node, b->r->path, NULL, "has no links: give `links` and `joints`, or `urdf`");
+    if (document_find(node, of_urdf[k])) diagnostics_add_under(b->d, node, b->r->path, of_urdf[k], "has no effect without urdf; remove it");
+  if (b->spec->links.n == 0) diagnostics_add_under(b->d, node, b->r->path, NULL, "has no links: give `links` and `joints`, or `urdf`");
   b->links = b->spec->links;
   PetscCall(read_joints(b, &b->spec->joints, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -233,7 +217,7 @@ static PetscErrorCode order_links(articulated_builder *b)
   for (bool is_more = true; is_more;) {
     is_more = false;
     for (int i = 0; i < b->links.n; ++i) {
-      const int up = b->joints[b->joint_of[i]].parent;
+      const int up        = b->joints[b->joint_of[i]].parent;
       bool      is_placed = false, has_parent = up < 0;
       for (int k = 0; k < n; ++k) is_placed |= b->order[k] == i, has_parent |= b->order[k] == up;
       if (!is_placed && has_parent) b->order[n++] = i, is_more = true;
@@ -244,9 +228,8 @@ static PetscErrorCode order_links(articulated_builder *b)
     for (int k = 0; k < n; ++k) is_placed |= b->order[k] == i;
     if (is_placed) continue;
     const built_joint *j = &b->joints[b->joint_of[i]];
-    COMPLAIN_JOINT(b, j, "parent",
-                   "link \"%s\" depends on itself through \"%s\": joints must form a tree; close loops under `loops`", j->s.child,
-                   j->s.parent);
+    COMPLAIN_JOINT(b, j, "parent", "link \"%s\" depends on itself through \"%s\": joints must form a tree; close loops under `loops`",
+                   j->s.child, j->s.parent);
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,7 +244,7 @@ static int number_in_tree(const articulated_builder *b, int listed)
 }
 
 static const built_joint *joint_of_link(const articulated_builder *b, int i) { return &b->joints[b->joint_of[b->order[i]]]; }
-static const key_item *listed_link(const articulated_builder *b, int i) { return &b->links.item[b->order[i]]; }
+static const key_item    *listed_link(const articulated_builder *b, int i) { return &b->links.item[b->order[i]]; }
 
 /* ---- trajectory: a table of joint positions over time, with a column `t` and one column per joint -------------------------- */
 
@@ -271,7 +254,7 @@ static bool number_of(const articulated_builder *b, const csv_table *t, int64_t 
   const char *cell = t->cell[row * t->n_columns + c], *end;
   while (*cell == ' ') ++cell;
   const bool is_negative = *cell == '-';
-  *x = key_text_strtod(cell + (is_negative || *cell == '+'), &end);
+  *x                     = key_text_strtod(cell + (is_negative || *cell == '+'), &end);
   if (is_negative) *x = -*x;
   const bool is_number = end > cell + (is_negative || *cell == '+') && end[strspn(end, " \r")] == '\0' && isfinite(*x);
   if (!is_number)
@@ -302,10 +285,10 @@ static built_joint *joint_of_column(const articulated_builder *b, const csv_tabl
 
 static PetscErrorCode read_column(const articulated_builder *b, const csv_table *t, int c)
 {
-  built_joint   *j = joint_of_column(b, t, c);
-  double        *row;
-  bool           is_good = true;
-  const int      n       = (int)t->n_rows - 1;
+  built_joint *j = joint_of_column(b, t, c);
+  double      *row;
+  bool         is_good = true;
+  const int    n       = (int)t->n_rows - 1;
   PetscFunctionBegin;
   if (!j) PetscFunctionReturn(PETSC_SUCCESS);
   j->has_course = true;
@@ -313,7 +296,8 @@ static PetscErrorCode read_column(const articulated_builder *b, const csv_table 
   for (int i = 0; i < n && is_good; ++i) {
     is_good = number_of(b, t, i + 1, 0, &row[2 * i]) && number_of(b, t, i + 1, c, &row[2 * i + 1]);
     if (is_good && i > 0 && !(row[2 * i] > row[2 * i - 2])) {
-      diagnostics_add(b->d, (document_mark){b->spec->trajectory, i + 2, 1}, "t", "%g is not later than %g before it", row[2 * i], row[2 * i - 2]);
+      diagnostics_add(b->d, (document_mark){b->spec->trajectory, i + 2, 1}, "t", "%g is not later than %g before it", row[2 * i],
+                      row[2 * i - 2]);
       is_good = false;
     }
   }
@@ -336,7 +320,8 @@ static PetscErrorCode read_trajectory(const articulated_builder *b)
   PetscCall(diagnostics_read_file(file, node, b->r->path, "trajectory", b->d, &text, &size));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscErrorCode code = text_append(&all, text, (int64_t)strlen(text));
-  if (!code && all.n > 0 && all.data[all.n - 1] != '\n') code = text_append(&all, "\n", 1); /* so that the last row ends with a
+  if (!code && all.n > 0 && all.data[all.n - 1] != '\n')
+    code = text_append(&all, "\n", 1); /* so that the last row ends with a
                                                                                                newline */
   if (!code) code = csv_read(file, all.data ? all.data : "", &t);
   memory_free(&text);
@@ -361,11 +346,12 @@ static void check_trajectory_keys(const articulated_builder *b, const built_join
   if (!j->course) return;
   if (joint_type_rates((joint_type)j->s.type) != 1)
     COMPLAIN_JOINT(b, j, NULL, "has a column in %s, but is neither revolute nor prismatic", b->spec->trajectory);
-  if (j->s.mimic) COMPLAIN_JOINT(b, j, "mimic", "it mimics joint \"%s\" and has a column in %s: remove one of them", j->s.mimic->joint, b->spec->trajectory);
+  if (j->s.mimic)
+    COMPLAIN_JOINT(b, j, "mimic", "it mimics joint \"%s\" and has a column in %s: remove one of them", j->s.mimic->joint,
+                   b->spec->trajectory);
   static const char *const never[] = {"motion", "position"};
   for (size_t k = 0; k < sizeof never / sizeof *never; ++k)
-    if (is_key_given(j, never[k]))
-      COMPLAIN_JOINT(b, j, never[k], "is given by its column in %s: remove one of them", b->spec->trajectory);
+    if (is_key_given(j, never[k])) COMPLAIN_JOINT(b, j, never[k], "is given by its column in %s: remove one of them", b->spec->trajectory);
   if (j->s.drive) drive = document_find(has_key(j->added, "drive") ? j->added : j->node, "drive");
   if (drive && document_find(drive, "target"))
     COMPLAIN_JOINT(b, j, "drive.target", "is given by its column in %s: remove one of them", b->spec->trajectory);
@@ -375,11 +361,11 @@ static void check_trajectory_keys(const articulated_builder *b, const built_join
 
 static void place_joint(const articulated_builder *b, articulated_body *a, int i)
 {
-  const built_joint     *j = joint_of_link(b, i);
-  const joint_type type = (joint_type)j->s.type;
-  const bool       has_axis = type == JOINT_REVOLUTE || type == JOINT_PRISMATIC || type == JOINT_PLANAR;
-  const bool       wants_place = type == JOINT_REVOLUTE || type == JOINT_BALL;
-  static const double up[3] = {0, 0, 1};
+  const built_joint  *j           = joint_of_link(b, i);
+  const joint_type    type        = (joint_type)j->s.type;
+  const bool          has_axis    = type == JOINT_REVOLUTE || type == JOINT_PRISMATIC || type == JOINT_PLANAR;
+  const bool          wants_place = type == JOINT_REVOLUTE || type == JOINT_BALL;
+  static const double up[3]       = {0, 0, 1};
   if (has_axis && !isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, NULL, "missing required key \"axis\"");
   if (!has_axis && isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, "axis", "a joint of this type has no axis: remove it");
   if (isfinite(j->s.axis[0]) && !(v3_norm(j->s.axis) > 0.0)) COMPLAIN_JOINT(b, j, "axis", "must not be the zero vector");
@@ -415,8 +401,7 @@ static void check_joint_keys(const articulated_builder *b, const built_joint *j)
       COMPLAIN_JOINT(b, j, known[k].key,
                      "has no effect on a joint of this type: remove it, or replace the joint by a chain of revolute and prismatic ones");
   if (j->s.motion || (j->course && !j->s.drive)) {
-    static const char *const free_ones[] = {"position", "rate",  "lower", "upper",   "friction",
-                                            "damping",  "drive", "mimic", "max_rate"};
+    static const char *const free_ones[] = {"position", "rate", "lower", "upper", "friction", "damping", "drive", "mimic", "max_rate"};
     for (size_t k = 0; k < sizeof free_ones / sizeof *free_ones; ++k)
       if (has_key(j->added ? j->added : j->node, free_ones[k]))
         COMPLAIN_JOINT(b, j, free_ones[k], "has no effect on a joint with a prescribed motion: remove one of them");
@@ -424,8 +409,7 @@ static void check_joint_keys(const articulated_builder *b, const built_joint *j)
   if (j->s.mimic) {
     static const char *const own[] = {"position", "rate", "drive", "motion"};
     for (size_t k = 0; k < sizeof own / sizeof *own; ++k)
-      if (is_key_given(j, own[k]))
-        COMPLAIN_JOINT(b, j, own[k], "it mimics joint \"%s\": give this key for that joint", j->s.mimic->joint);
+      if (is_key_given(j, own[k])) COMPLAIN_JOINT(b, j, own[k], "it mimics joint \"%s\": give this key for that joint", j->s.mimic->joint);
   }
   if (j->s.lower > j->s.upper) COMPLAIN_JOINT(b, j, "lower", "%g is above upper = %g: exchange them", j->s.lower, j->s.upper);
   if (has_key(j->added ? j->added : b->spec->urdf ? NULL : j->node, "effort") && !j->s.drive)
@@ -435,11 +419,11 @@ static void check_joint_keys(const articulated_builder *b, const built_joint *j)
 /* A joint that mimics another one: limits, damping and friction apply to both together. */
 static void set_mimic(const articulated_builder *b, articulated_body *a, int i)
 {
-  articulated_tree             *t = &a->tree;
-  const built_joint                  *j = joint_of_link(b, i);
-  const articulated_mimic_spec *m = j->s.mimic;
+  articulated_tree             *t   = &a->tree;
+  const built_joint            *j   = joint_of_link(b, i);
+  const articulated_mimic_spec *m   = j->s.mimic;
   const int                     own = t->rate_start[i];
-  int                           k = 0;
+  int                           k   = 0;
   while (k < t->n && strcmp(joint_of_link(b, k)->name, m->joint) != 0) ++k;
   if (k == t->n) COMPLAIN_JOINT(b, j, "mimic", "no joint is called \"%s\"", m->joint);
   else if (joint_type_rates((joint_type)t->type[k]) != 1)
@@ -464,17 +448,15 @@ static PetscErrorCode set_joint_axis(articulated_builder *b, articulated_body *a
   const int                     k = a->tree.rate_start[i], dof = a->tree.dof[k];
   const double                  f = a->tree.factor[k], o = a->tree.offset[k];
   articulated_axis             *x = &a->axis[dof];
-  const built_place                   p = path_of(b, "joints", j->name);
+  const built_place             p = path_of(b, "joints", j->name);
   PetscFunctionBegin;
   if (a->tree.leader[k] == k) a->q_of[dof] = a->tree.q_start[i];
   tighten_limits(x, isfinite(s->lower) ? (s->lower - o) / f : copysign(INFINITY, -f),
-          isfinite(s->upper) ? (s->upper - o) / f : copysign(INFINITY, f));
+                 isfinite(s->upper) ? (s->upper - o) / f : copysign(INFINITY, f));
   if (isfinite(s->damping)) x->damping += f * f * s->damping;
   if (isfinite(s->friction)) x->friction += fabs(f) * s->friction;
   if (isfinite(s->max_rate)) x->max_rate = fmin(x->max_rate, s->max_rate / fabs(f));
-  if (s->motion)
-    PetscCall(compile_expression(b, has_key(j->added, "motion") ? j->added : j->node, p, "motion",
-                                        s->motion, &x->motion));
+  if (s->motion) PetscCall(compile_expression(b, has_key(j->added, "motion") ? j->added : j->node, p, "motion", s->motion, &x->motion));
   if (j->course && !s->drive) x->motion = j->course, j->course = NULL;
   if (!s->drive) PetscFunctionReturn(PETSC_SUCCESS);
   const document_node *drive = document_find(has_key(j->added, "drive") ? j->added : j->node, "drive");
@@ -490,12 +472,12 @@ static PetscErrorCode set_joint_axis(articulated_builder *b, articulated_body *a
 /* Initial positions and rates. */
 static void set_initial_state(const articulated_builder *b, articulated_body *a)
 {
-  articulated_tree *t = &a->tree;
-  double           *v = a->v;
+  articulated_tree *t     = &a->tree;
+  double           *v     = a->v;
   const double      begin = 0.0;
   articulated_tree_rest(t, a->q);
   for (int i = 0; i < t->n; ++i) {
-    const built_joint                  *j = joint_of_link(b, i);
+    const built_joint            *j = joint_of_link(b, i);
     const articulated_joint_spec *s = &j->s;
     const int                     k = t->rate_start[i];
     if (s->mimic) continue;
@@ -553,23 +535,19 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
   const key_item              *item = listed_link(b, i);
   const articulated_link_spec *s    = item->value;
   articulated_link            *link = a->link[i];
-  double *const                c = a->tree.center + 3 * i, *const moments = a->tree.inertia + 9 * i, *const m = &a->tree.mass[i];
+  double *const c = a->tree.center + 3 * i, *const moments = a->tree.inertia + 9 * i, *const m = &a->tree.mass[i];
   PetscFunctionBegin;
   const double density = b->r->material ? b->r->material->density : NAN;
   if (s->shape) {
-    rigid_body_spec spec = {.material        = "",
-                            .shape           = s->shape,
-                            .surface_spacing = s->surface_spacing,
-                            .contact_surface = s->contact_surface,
-                            .mass            = s->mass};
-    rigid_body     *r    = NULL;
+    rigid_body_spec spec = {
+        .material = "", .shape = s->shape, .surface_spacing = s->surface_spacing, .contact_surface = s->contact_surface, .mass = s->mass};
+    rigid_body *r = NULL;
     if (!isfinite(s->mass) && !isfinite(density)) {
       COMPLAIN_LINK(b, item, NULL, "has no mass: give `mass`, or a `material` of the body");
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     for (int k = 0; k < 3; ++k) spec.inertia[k] = spec.center_of_mass[k] = NAN;
-    PetscCall(rigid_body_create(a->names[i], RIGID_DYNAMIC, &spec, density, item->node,
-                                path_of(b, "links", item->name).text, b->d, &r));
+    PetscCall(rigid_body_create(a->names[i], RIGID_DYNAMIC, &spec, density, item->node, path_of(b, "links", item->name).text, b->d, &r));
     if (!r) PetscFunctionReturn(PETSC_SUCCESS);
     link->rigid = *r, link->has_shape = true;
     memory_free(&r); /* the link owns its arrays now */
@@ -585,8 +563,7 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
   }
   if (isfinite(s->center_of_mass[0])) {
     if (s->shape && !isfinite(s->inertia[0]))
-      COMPLAIN_LINK(b, item, "center_of_mass",
-                    "requires `inertia`: give the moments of inertia about this point");
+      COMPLAIN_LINK(b, item, "center_of_mass", "requires `inertia`: give the moments of inertia about this point");
     v3_copy(c, s->center_of_mass);
   }
   if (isfinite(s->inertia[0])) {
@@ -601,8 +578,8 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
 static PetscErrorCode create_link(const articulated_builder *b, articulated_body *a, int i)
 {
   articulated_link *link;
-  const char       *joint = joint_of_link(b, i)->name;
-  const size_t      size = strlen(b->r->name) + strlen(listed_link(b, i)->name) + 2;
+  const char       *joint  = joint_of_link(b, i)->name;
+  const size_t      size   = strlen(b->r->name) + strlen(listed_link(b, i)->name) + 2;
   const size_t      length = strlen(b->r->name) + strlen(joint) + sizeof ", joint \"\"";
   PetscFunctionBegin;
   PetscCall(memory_alloc("links", 1, sizeof *link, &a->link[i]));
@@ -611,9 +588,9 @@ static PetscErrorCode create_link(const articulated_builder *b, articulated_body
   PetscCall(memory_alloc("links", (int64_t)length, 1, &a->joints[i]));
   (void)snprintf(a->joints[i], length, "%s, joint \"%s\"", b->r->name, joint);
   PetscCall(build_link(b, a, i));
-  link        = a->link[i];
-  link->tree  = a;
-  link->index = i;
+  link              = a->link[i];
+  link->tree        = a;
+  link->index       = i;
   double **arrays[] = {&link->rigid.c, &link->rigid.q, &link->rigid.v, &link->rigid.w};
   for (int k = 0; k < 4 && !link->has_shape; ++k) PetscCall(memory_alloc("links", k == 1 ? 4 : 3, sizeof(double), arrays[k]));
   link->rigid.base = (body){.ops = link->has_shape ? &articulated_link_ops : &articulated_frame_ops, .name = a->names[i]};
@@ -628,16 +605,15 @@ static PetscErrorCode read_wrenches(const articulated_builder *b, articulated_bo
 {
   PetscFunctionBegin;
   for (int i = 0; i < a->tree.n; ++i) {
-    const key_item              *item = listed_link(b, i);
-    const articulated_link_spec *s    = item->value;
+    const key_item              *item    = listed_link(b, i);
+    const articulated_link_spec *s       = item->value;
     const key_list *const        list[2] = {&s->force, &s->torque};
     expression **const           to[2]   = {a->link[i]->force, a->link[i]->torque};
     static const char *const     key[2]  = {"force", "torque"};
     for (int e = 0; e < 2; ++e) {
       if (list[e]->n != 0 && list[e]->n != 3) COMPLAIN_LINK(b, item, key[e], "expected three expressions, got %d", list[e]->n);
       for (int k = 0; k < 3 && list[e]->n == 3; ++k)
-        PetscCall(compile_expression(b, item->node, path_of(b, "links", item->name), key[e],
-                                            list[e]->item[k].value, &to[e][k]));
+        PetscCall(compile_expression(b, item->node, path_of(b, "links", item->name), key[e], list[e]->item[k].value, &to[e][k]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -673,11 +649,11 @@ static PetscErrorCode read_loops(const articulated_builder *b, articulated_body 
   PetscFunctionBegin;
   PetscCall(memory_alloc("loops", 3 * list->n, sizeof *a->pin, &a->pin));
   for (int i = 0; i < list->n; ++i) {
-    const articulated_loop_spec *s = list->item[i].value;
+    const articulated_loop_spec *s    = list->item[i].value;
     const document_node         *node = list->item[i].node;
     char                         path[300];
     int                          side[2];
-    const char *const            name[2] = {s->one, s->other}, *const key[2] = {"one", "other"};
+    const char *const name[2] = {s->one, s->other}, *const key[2] = {"one", "other"};
     (void)snprintf(path, sizeof path, "%.200s.loops[%d]", b->r->path, i);
     for (int k = 0; k < 2; ++k) {
       const bool is_world = !name[k] || strcmp(name[k], "world") == 0;
@@ -724,8 +700,7 @@ static void check_loops_closed(const articulated_builder *b, const articulated_b
     v3_sub(gap, x[0], x[1]);
     if (v3_norm(gap) <= 1e-6 * a->size) continue;
     diagnostics_add_under(b->d, b->r->node, b->r->path, "loops",
-                          "are open by %g m at the initial joint positions: give positions at which they are closed",
-                          v3_norm(gap));
+                          "are open by %g m at the initial joint positions: give positions at which they are closed", v3_norm(gap));
     return;
   }
 }
@@ -734,7 +709,7 @@ static void check_loops_closed(const articulated_builder *b, const articulated_b
 
 static double body_size(const articulated_body *a)
 {
-  const articulated_tree *t = &a->tree;
+  const articulated_tree *t    = &a->tree;
   double                  most = 0.0, d[3];
   for (int i = 0; i < t->n; ++i) {
     v3_sub(d, t->center + 3 * i, t->anchor);
@@ -781,8 +756,7 @@ static PetscErrorCode allocate_state(articulated_body *a)
   PetscCall(memory_alloc("articulated body", n_v, sizeof *a->axis, &a->axis));
   PetscCall(memory_alloc("articulated body", n_v, sizeof(int), &a->q_of));
   for (int k = 0; k < n_v; ++k)
-    a->q_of[k] = -1,
-    a->axis[k] = (articulated_axis){.lower = -INFINITY, .upper = INFINITY, .effort = INFINITY, .max_rate = INFINITY};
+    a->q_of[k] = -1, a->axis[k] = (articulated_axis){.lower = -INFINITY, .upper = INFINITY, .effort = INFINITY, .max_rate = INFINITY};
   a->n_links = n, a->n_q = a->tree.n_q, a->n_v = n_v;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -807,8 +781,7 @@ static PetscErrorCode build_tree(articulated_builder *b, articulated_body *a)
     place_joint(b, a, i);
     check_trajectory_keys(b, joint_of_link(b, i));
     check_joint_keys(b, joint_of_link(b, i));
-    if (joint_of_link(b, i)->s.mimic && joint_type_rates((joint_type)a->tree.type[i]) == 1)
-      set_mimic(b, a, i);
+    if (joint_of_link(b, i)->s.mimic && joint_type_rates((joint_type)a->tree.type[i]) == 1) set_mimic(b, a, i);
   }
   articulated_tree_number(&a->tree);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -824,8 +797,7 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
   if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(build_tree(b, a));
   if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
-  if (a->tree.n_v == 0)
-    diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has no joint that moves: use kind: static");
+  if (a->tree.n_v == 0) diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has no joint that moves: use kind: static");
   if (a->tree.n_rates > ARTICULATED_MAX_RATES || a->tree.n_q > ARTICULATED_MAX_POSITIONS)
     diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has %d degrees of freedom: at most %d", a->tree.n_rates,
                           ARTICULATED_MAX_RATES);
@@ -851,8 +823,8 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
 
 PetscErrorCode articulated_body_create(const body_request *r, const body_world *w, diagnostics *d, articulated_body **out)
 {
-  articulated_body *a;
-  articulated_builder           b = {.r = r, .w = w, .d = d, .spec = r->spec, .before = diagnostics_count(d)};
+  articulated_body   *a;
+  articulated_builder b = {.r = r, .w = w, .d = d, .spec = r->spec, .before = diagnostics_count(d)};
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(memory_alloc("articulated body", 1, sizeof *a, &a));
@@ -883,7 +855,7 @@ static PetscErrorCode articulated_build_create(const body_request *r, body_world
 }
 
 const body_kind articulated_body_kind = {.name     = "articulated",
-                                          .keys     = &articulated_body_table,
-                                          .ops      = &articulated_body_ops,
-                                          .material = BODY_MATERIAL_OPTIONAL,
-                                          .create   = articulated_build_create};
+                                         .keys     = &articulated_body_table,
+                                         .ops      = &articulated_body_ops,
+                                         .material = BODY_MATERIAL_OPTIONAL,
+                                         .create   = articulated_build_create};

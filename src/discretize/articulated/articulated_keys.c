@@ -13,17 +13,17 @@ static const key_spec link_keys[] = {
      .help = "surface that contact points of other bodies touch, as for kind rigid"},
     {LINK(mass), .type = KEY_REAL, .unit = "kg", .min = 0, .max = INFINITY, .is_optional = true,
      .help = "mass; default: density times volume; 0 is allowed for a link that carries links with mass"},
-    {LINK(center_of_mass), .type = KEY_REALS, .count = 3, .unit = "m", .is_optional = true, .help = "position of the centre of mass; default: that of the shape"},
+    {LINK(center_of_mass), .type = KEY_REALS, .count = 3, .unit = "m", .is_optional = true,
+     .help = "position of the centre of mass; default: that of the shape"},
     {LINK(inertia), .type = KEY_REALS, .count = 6, .unit = "kg m^2", .is_optional = true,
      .help = "xx, yy, zz, xy, xz, yz about the centre of mass along the axes of the job; default: those of the shape; 0 for mass points"},
     {LINK(force), .type = KEY_STRINGS, .is_optional = true, .help = "applied force at the centre of mass: three expressions in t [s], N"},
     {LINK(torque), .type = KEY_STRINGS, .is_optional = true, .help = "applied torque: three expressions in t [s], N m"},
     {.name = NULL}};
-static const key_table link_table = {
-    .name = "bodies.articulated.links",
-    .help = "A rigid link. The links of a body NAME are bodies NAME.LINK for contact.pairs and measure.",
-    .size = sizeof(articulated_link_spec),
-    .keys = link_keys};
+static const key_table link_table = {.name = "bodies.articulated.links",
+                                     .help = "A rigid link. The links of a body NAME are bodies NAME.LINK for contact.pairs and measure.",
+                                     .size = sizeof(articulated_link_spec),
+                                     .keys = link_keys};
 
 #define DRIVE(member) .name = #member, .offset = offsetof(articulated_drive_spec, member)
 static const key_spec drive_keys[] = {
@@ -46,14 +46,13 @@ static const key_table drive_table = {
 
 #define MIMIC(member) .name = #member, .offset = offsetof(articulated_mimic_spec, member)
 static const key_spec mimic_keys[] = {
-  {MIMIC(joint), .type = KEY_STRING, .help = "joint whose position it follows"},
-  {MIMIC(factor), .type = KEY_REAL, .fallback = "1", .help = "factor on that position"},
-  {MIMIC(offset), .type = KEY_REAL, .unit = "rad or m", .fallback = "0", .help = "offset added to the position"},
-  {.name = NULL}};
+    {MIMIC(joint), .type = KEY_STRING, .help = "joint whose position it follows"},
+    {MIMIC(factor), .type = KEY_REAL, .fallback = "1", .help = "factor on that position"},
+    {MIMIC(offset), .type = KEY_REAL, .unit = "rad or m", .fallback = "0", .help = "offset added to the position"},
+    {.name = NULL}};
 static const key_table mimic_table = {
     .name = "bodies.articulated.joints.mimic",
-    .help =
-        "A joint without its own unknown: its position is factor times that of another joint, plus offset. Forces act on both.",
+    .help = "A joint without its own unknown: its position is factor times that of another joint, plus offset. Forces act on both.",
     .size = sizeof(articulated_mimic_spec),
     .keys = mimic_keys};
 
@@ -128,7 +127,7 @@ static const key_table loop_table  = {
      .size = sizeof(articulated_loop_spec),
      .keys = loop_keys};
 
-static const char *const integrators[] = {[ARTICULATED_MOMENTUM] = "momentum", [ARTICULATED_SEMI_IMPLICIT] = "semi_implicit", NULL};
+static const char *const integrators[]     = {[ARTICULATED_MOMENTUM] = "momentum", [ARTICULATED_SEMI_IMPLICIT] = "semi_implicit", NULL};
 static const char *const integrator_help[] = {
     [ARTICULATED_MOMENTUM]      = "conserves linear and angular momentum to the solver's tolerance, and energy in the mean",
     [ARTICULATED_SEMI_IMPLICIT] = "mass matrix and bias forces of the start of the step: one linear solve, first order"};
@@ -149,21 +148,21 @@ static const key_spec body_keys[] = {
     {BODY(joints), .type = KEY_NAMED, .table = &joint_table, .is_optional = true, .help = "the joints that carry the links, by name"},
     {BODY(loops), .type = KEY_LIST, .table = &loop_table, .is_optional = true, .help = "additional joints that close loops"},
     {BODY(trajectory), .type = KEY_PATH, .is_optional = true, .is_input = true,
-     .help = "comma-separated table of joint positions, rad or m: a first row t, JOINT, ..., then rows of times in s and positions, interpolated "
-             "linearly. A joint with a column starts at its first value; the column is the target of its drive, or prescribes its motion if it has none"},
+     .help = "comma-separated table of joint positions, rad or m: a first row t, JOINT, ..., then rows of times in s and positions, "
+             "interpolated "
+             "linearly. A joint with a column starts at its first value; the column is the target of its drive, or prescribes its motion "
+             "if it has none"},
     {BODY(integrator), .type = KEY_ENUM, .choices = integrators, .choice_help = integrator_help, .fallback = "momentum",
      .help = "time integrator"},
     {.name = NULL}};
-const key_table articulated_body_table = {
-    .name = "bodies.articulated",
-    .help = "Rigid links connected by joints, in joint coordinates: arms, grippers, chains.",
-    .size = sizeof(articulated_spec),
-    .keys = body_keys};
+const key_table articulated_body_table = {.name = "bodies.articulated",
+                                          .help = "Rigid links connected by joints, in joint coordinates: arms, grippers, chains.",
+                                          .size = sizeof(articulated_spec),
+                                          .keys = body_keys};
 
 #define MODEL(member) .name = #member, .offset = offsetof(articulated_model_spec, member)
-static const key_spec model_keys[] = {
-  {MODEL(links), .type = KEY_NAMED, .table = &link_table, .is_optional = true, .help = "of a urdf"},
-  {MODEL(joints), .type = KEY_NAMED, .table = &joint_table, .is_optional = true, .help = "of a urdf"},
-  {.name = NULL}};
-const key_table articulated_model_table = {
-    .name = "urdf", .help = "A urdf as job entries.", .size = sizeof(articulated_model_spec), .keys = model_keys};
+static const key_spec model_keys[] = {{MODEL(links), .type = KEY_NAMED, .table = &link_table, .is_optional = true, .help = "of a urdf"},
+                                      {MODEL(joints), .type = KEY_NAMED, .table = &joint_table, .is_optional = true, .help = "of a urdf"},
+                                      {.name = NULL}};
+const key_table       articulated_model_table = {
+          .name = "urdf", .help = "A urdf as job entries.", .size = sizeof(articulated_model_spec), .keys = model_keys};

@@ -5,11 +5,11 @@
 #include "geometry/shape/shape.h"
 
 typedef struct {
-  const shape_spec *shape;                     /* NULL: none */
-  double            surface_spacing;           /* as for kind rigid */
+  const shape_spec *shape;           /* NULL: none */
+  double            surface_spacing; /* as for kind rigid */
   int               contact_surface;
   double            mass, center_of_mass[3], inertia[6]; /* NaN: from shape and density; xx, yy, zz, xy, xz, yz */
-  key_list          force, torque;             /* expressions of t; none: 0 */
+  key_list          force, torque;                       /* expressions of t; none: 0 */
 } articulated_link_spec;
 
 /* A motor with a spring and a damper towards a target. */
@@ -24,14 +24,14 @@ typedef struct {
 } articulated_mimic_spec;
 
 typedef struct {
-  int         type;                    /* joint_type; -1: not given */
-  const char *parent, *child;          /* names of links; parent "world" */
-  double      at[3], axis[3];          /* NaN: not given */
-  double      position, rate;          /* of joints with one rate */
-  double      velocity[3], angular_velocity[3];
-  double      lower, upper, damping, friction, effort, max_rate;
-  const char *motion;                  /* expression of t, NULL: free */
-  const articulated_drive_spec *drive; /* NULL: none */
+  int                           type;           /* joint_type; -1: not given */
+  const char                   *parent, *child; /* names of links; parent "world" */
+  double                        at[3], axis[3]; /* NaN: not given */
+  double                        position, rate; /* of joints with one rate */
+  double                        velocity[3], angular_velocity[3];
+  double                        lower, upper, damping, friction, effort, max_rate;
+  const char                   *motion; /* expression of t, NULL: free */
+  const articulated_drive_spec *drive;  /* NULL: none */
   const articulated_mimic_spec *mimic;
 } articulated_joint_spec;
 
@@ -45,12 +45,12 @@ typedef struct {
 enum { ARTICULATED_MOMENTUM, ARTICULATED_SEMI_IMPLICIT };
 enum { URDF_BASE_FIXED, URDF_BASE_FREE };
 typedef struct {
-  const char *material; /* first, as in every kind */
-  const char *urdf;     /* NULL: links and joints are given in the job */
-  int         base;     /* -1: not given */
+  const char *material;                          /* first, as in every kind */
+  const char *urdf;                              /* NULL: links and joints are given in the job */
+  int         base;                              /* -1: not given */
   double      translate[3], rotate_deg, axis[3]; /* of the URDF; NaN: not given */
-  key_list    links, joints, loops; /* of the structs above */
-  const char *trajectory; /* file of joint positions, NULL: none */
+  key_list    links, joints, loops;              /* of the structs above */
+  const char *trajectory;                        /* file of joint positions, NULL: none */
   int         integrator;
 } articulated_spec;
 

@@ -54,9 +54,8 @@ PetscErrorCode articulated_tree_create(int n, const int *type, articulated_tree 
 
 void articulated_tree_destroy(articulated_tree *t)
 {
-  void *arrays[] = {&t->parent, &t->type,      &t->q_start, &t->rate_start, &t->anchor, &t->axes,
-                    &t->mass,   &t->center,    &t->inertia, &t->dof,        &t->leader, &t->factor,
-                    &t->offset, &t->composite, &t->motion,  &t->force,      &t->full};
+  void *arrays[] = {&t->parent, &t->type,   &t->q_start, &t->rate_start, &t->anchor,    &t->axes,   &t->mass,  &t->center, &t->inertia,
+                    &t->dof,    &t->leader, &t->factor,  &t->offset,     &t->composite, &t->motion, &t->force, &t->full};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -70,7 +69,7 @@ void articulated_tree_number(articulated_tree *t)
 
 void articulated_axes(const double direction[3], double axes[9])
 {
-  double   *n = axes, *e = axes + 3, *f = axes + 6;
+  double *n = axes, *e = axes + 3, *f = axes + 6;
   v3_scale(n, 1.0 / v3_norm(direction), direction);
   const int k = fabs(n[0]) <= fabs(n[1]) ? (fabs(n[0]) <= fabs(n[2]) ? 0 : 2) : (fabs(n[1]) <= fabs(n[2]) ? 1 : 2);
   v3_scale(e, -n[k], n);
@@ -104,7 +103,7 @@ static void articulated_tree_turn(const double q[4], const double w[3], double d
 /* Advance the position of one joint. */
 static void advance_joint(const articulated_tree *t, int i, const double *q, const double *v, double dt, double *q1)
 {
-  const int     k = t->rate_start[i];
+  const int     k   = t->rate_start[i];
   const double *own = q + t->q_start[i];
   double       *to = q1 + t->q_start[i], rate[6] = {0.0};
   for (int j = 0; j < t->rate_start[i + 1] - k; ++j) rate[j] = t->factor[k + j] * v[t->dof[k + j]];
@@ -218,12 +217,11 @@ static void sliding_column(double S[6], const double axis[3])
 }
 
 /* The axes of a joint in its parent's orientation, and the current position of its point a. */
-static void joint_frame(const articulated_tree *t, int i, const double *q, const double *R, const double *p, double axes[9],
-                        double o[3])
+static void joint_frame(const articulated_tree *t, int i, const double *q, const double *R, const double *p, double axes[9], double o[3])
 {
   static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  const int           up = t->parent[i];
-  const double       *drawn = t->type[i] == JOINT_BALL || t->type[i] == JOINT_FREE ? one : t->axes + 9 * i;
+  const int           up     = t->parent[i];
+  const double       *drawn  = t->type[i] == JOINT_BALL || t->type[i] == JOINT_FREE ? one : t->axes + 9 * i;
   double              Q[9], at[3];
   joint_motion(t, i, q, Q, at);
   v3_axpy(at, 1.0, t->anchor + 3 * i);
@@ -251,9 +249,7 @@ void articulated_tree_columns(const articulated_tree *t, const double *q, const 
     case JOINT_FREE:
       for (int k = 0; k < 3; ++k) sliding_column(own + 6 * k, axes + 3 * k), turning_column(own + 18 + 6 * k, axes + 3 * k, o);
       break;
-    case JOINT_PLANAR:
-      sliding_column(own, axes + 3), sliding_column(own + 6, axes + 6), turning_column(own + 12, axes, o);
-      break;
+    case JOINT_PLANAR: sliding_column(own, axes + 3), sliding_column(own + 6, axes + 6), turning_column(own + 12, axes, o); break;
     case JOINT_FIXED: break;
     }
   }
@@ -320,8 +316,7 @@ void articulated_tree_mass_matrix(articulated_tree *t, const double *R, const do
 void articulated_tree_project(const articulated_tree *t, const double *S, double *F, double *tau)
 {
   for (int i = t->n - 1; i >= 0; --i) {
-    for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k)
-      tau[t->dof[k]] += t->factor[k] * spatial_dot(F + 6 * i, S + 6 * k);
+    for (int k = t->rate_start[i]; k < t->rate_start[i + 1]; ++k) tau[t->dof[k]] += t->factor[k] * spatial_dot(F + 6 * i, S + 6 * k);
     if (t->parent[i] >= 0) spatial_axpy(F + 6 * t->parent[i], 1.0, F + 6 * i);
   }
 }
@@ -338,8 +333,8 @@ static void sliding_centre(const articulated_tree *t, int i, const double *S, co
   v3_axpy(A + 3, 1.0, t3);
 }
 
-void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, const double *p, const double *S,
-                                       const double *v, const double *a, const double gravity[3], double *tau)
+void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, const double *p, const double *S, const double *v,
+                                       const double *a, const double gravity[3], double *tau)
 {
   double *const V = t->motion, *const F = t->force;
   memset(tau, 0, (size_t)t->n_v * sizeof *tau);

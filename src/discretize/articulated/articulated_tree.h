@@ -68,8 +68,8 @@ void articulated_tree_velocities(const articulated_tree *t, const double *S, con
 void articulated_tree_mass_matrix(articulated_tree *t, const double *R, const double *p, const double *S, double *M);
 /* tau [n_v]: generalised forces for independent accelerations a (NULL: zero) under gravity, by recursive Newton-Euler: M a +
  * bias. Uses t's work arrays. */
-void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, const double *p, const double *S,
-                                       const double *v, const double *a, const double gravity[3], double *tau);
+void articulated_tree_inverse_dynamics(articulated_tree *t, const double *R, const double *p, const double *S, const double *v,
+                                       const double *a, const double gravity[3], double *tau);
 /* tau [n_v] += sum of J^T F: generalised forces of forces F [n][6] on the links. Overwrites F with the forces that pass through
  * the joints. */
 void articulated_tree_project(const articulated_tree *t, const double *S, double *F, double *tau);

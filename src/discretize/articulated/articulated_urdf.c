@@ -34,11 +34,11 @@ typedef struct {
 
 /* "joints.elbow.limit": path of the element for messages. */
 static void urdf_name_of(const xml_element *e, size_t size, char *text);
-#define COMPLAIN(u, e, ...)                                 \
-  do {                                                      \
-    char name_[400];                                        \
-    urdf_name_of(e, sizeof name_, name_);                   \
-    diagnostics_add((u)->d, (e)->mark, name_, __VA_ARGS__); \
+#define COMPLAIN(u, e, ...)                                                                                                                \
+  do {                                                                                                                                     \
+    char name_[400];                                                                                                                       \
+    urdf_name_of(e, sizeof name_, name_);                                                                                                  \
+    diagnostics_add((u)->d, (e)->mark, name_, __VA_ARGS__);                                                                                \
   } while (0)
 
 /* Read n numbers, 3 at most, of an attribute. Returns false if it is absent, or invalid (reported); then `out` does not change. */
@@ -47,8 +47,10 @@ static bool urdf_numbers(const urdf *u, const xml_element *e, const char *attrib
 static bool urdf_required_numbers(const urdf *u, const xml_element *e, const char *attribute, int n, double *out);
 /* Report all child elements and attributes that are not in these lists, which end with NULL. */
 static void urdf_check_names(const urdf *u, const xml_element *e, const char *const *children, const char *const *attributes);
-#define WORDS(...) (const char *const[]){__VA_ARGS__, NULL}
-#define NO_WORDS   (const char *const[]){NULL}
+#define WORDS(...)                                                                                                                         \
+  (const char *const[]) { __VA_ARGS__, NULL }
+#define NO_WORDS                                                                                                                           \
+  (const char *const[]) { NULL }
 /* Pose of the <origin> of an element, relative to `base`. */
 static urdf_pose urdf_origin_of(const urdf *u, const xml_element *e, const urdf_pose *base);
 
@@ -119,8 +121,7 @@ static void urdf_check_names(const urdf *u, const xml_element *e, const char *co
     while (children[i] && strcmp(children[i], e->child[k]->name) != 0) ++i;
     if (!children[i]) COMPLAIN(u, e->child[k], "<%s> has no effect here: remove it", e->child[k]->name);
     else if (!may_repeat(children[i]) && xml_child(e, children[i]) != e->child[k])
-      COMPLAIN(u, e->child[k], "duplicates the <%s> in line %d: remove one of them", children[i],
-               xml_child(e, children[i])->mark.line);
+      COMPLAIN(u, e->child[k], "duplicates the <%s> in line %d: remove one of them", children[i], xml_child(e, children[i])->mark.line);
   }
   for (int k = 0; k < e->n_attributes; ++k) {
     int i = 0;
@@ -135,21 +136,15 @@ static void urdf_check_names(const urdf *u, const xml_element *e, const char *co
 static void rotation_rpy(const double rpy[3], double R[9])
 {
   const double cr = cos(rpy[0]), sr = sin(rpy[0]), cp = cos(rpy[1]), sp = sin(rpy[1]), cy = cos(rpy[2]), sy = sin(rpy[2]);
-  const double full[9] = {cy * cp,
-                          cy * sp * sr - sy * cr,
-                          cy * sp * cr + sy * sr,
-                          sy * cp,
-                          sy * sp * sr + cy * cr,
-                          sy * sp * cr - cy * sr,
-                          -sp,
-                          cp * sr,
-                          cp * cr};
+  const double full[9] = {
+      cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr, -sp, cp * sr,
+      cp * cr};
   m3_copy(R, full);
 }
 
 static urdf_pose urdf_origin_of(const urdf *u, const xml_element *e, const urdf_pose *base)
 {
-  const xml_element *o = xml_child(e, "origin");
+  const xml_element *o      = xml_child(e, "origin");
   double             xyz[3] = {0, 0, 0}, rpy[3] = {0, 0, 0}, R[9];
   urdf_pose          out = {{0}, {0}};
   if (o) urdf_check_names(u, o, NO_WORDS, WORDS("xyz", "rpy"));
@@ -186,11 +181,7 @@ static PetscErrorCode urdf_put_numbers(const urdf *u, document_node *map, const 
   PetscFunctionBegin;
   for (int k = 0; k < n; ++k) {
     const size_t used = strlen(text);
-    (void)snprintf(text + used, sizeof text - used, "%s%.17g%s",
-                   k > 0   ? ", "
-                   : n > 1 ? "["
-                           : "",
-                   x[k], n > 1 && k + 1 == n ? "]" : "");
+    (void)snprintf(text + used, sizeof text - used, "%s%.17g%s", k > 0 ? ", " : n > 1 ? "[" : "", x[k], n > 1 && k + 1 == n ? "]" : "");
   }
   PetscCall(document_read_flow(u->doc, text, e->mark, &node));
   PetscCall(urdf_put(u, map, e, key, node));
@@ -222,10 +213,10 @@ static PetscErrorCode put_pose(const urdf *u, document_node *map, const xml_elem
  * NAME; other names are relative to the folder. Returns false after an error message. */
 static bool find_mesh(const urdf *u, const xml_element *e, const char *name, size_t size, char *out)
 {
-  const char  *slash  = strrchr(u->file, '/');
-  const int    folder = slash ? (int)(slash - u->file) : 0;
-  const char  *path   = name;
-  static const char *const up[] = {"", "../"};
+  const char              *slash  = strrchr(u->file, '/');
+  const int                folder = slash ? (int)(slash - u->file) : 0;
+  const char              *path   = name;
+  static const char *const up[]   = {"", "../"};
   if (strncmp(name, "file://", 7) == 0) path = name + 7;
   if (strncmp(name, "package://", 10) == 0) {
     const char *whole = name + 10, *rest = strchr(whole, '/');
@@ -245,7 +236,7 @@ static bool find_mesh(const urdf *u, const xml_element *e, const char *name, siz
 
 static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_node *shape)
 {
-  const char    *name = xml_attribute(e, "filename");
+  const char    *name     = xml_attribute(e, "filename");
   double         scale[3] = {1, 1, 1};
   char           path[4096];
   document_node *mesh;
@@ -254,8 +245,7 @@ static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_nod
   if (!name) COMPLAIN(u, e, "has no attribute filename");
   (void)urdf_numbers(u, e, "scale", 3, scale);
   if (scale[0] != scale[1] || scale[0] != scale[2] || !(scale[0] > 0.0))
-    COMPLAIN(u, e, "scale=\"%s\": expected the same factor > 0 in all directions; scale the mesh file instead",
-             xml_attribute(e, "scale"));
+    COMPLAIN(u, e, "scale=\"%s\": expected the same factor > 0 in all directions; scale the mesh file instead", xml_attribute(e, "scale"));
   if (!name || !find_mesh(u, e, name, sizeof path, path)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &mesh));
   PetscCall(urdf_put_text(u, mesh, e, "file", path));
@@ -298,8 +288,8 @@ static PetscErrorCode put_geometry(const urdf *u, const xml_element *e, document
   } else if (strcmp(e->name, "box") == 0) {
     urdf_check_names(u, e, NO_WORDS, WORDS("size"));
     if (!urdf_required_numbers(u, e, "size", 3, x)) PetscFunctionReturn(PETSC_SUCCESS);
-    (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1],
-                   -0.5 * x[2], 0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
+    (void)snprintf(text, sizeof text, "{min: [%.17g, %.17g, %.17g], max: [%.17g, %.17g, %.17g]}", -0.5 * x[0], -0.5 * x[1], -0.5 * x[2],
+                   0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(urdf_put(u, shape, e, "box", node));
   } else COMPLAIN(u, e, "<%s> is not a supported shape: expected box, sphere, cylinder, capsule or mesh", e->name);
@@ -387,7 +377,7 @@ static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const u
 static PetscErrorCode write_link(const urdf *u, const urdf_link *l, document_node *links)
 {
   const xml_element *inertial = xml_child(l->e, "inertial");
-  const double       none = 0.0;
+  const double       none     = 0.0;
   document_node     *map;
   PetscFunctionBegin;
   urdf_check_names(u, l->e, WORDS("inertial", "visual", "collision"), WORDS("name"));
@@ -462,7 +452,7 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   const xml_element *e = l->joint, *axis = xml_child(e, "axis");
   const char        *type = xml_attribute(e, "type");
   double             a[3] = {1, 0, 0}, n[3];
-  size_t             k = 0;
+  size_t             k    = 0;
   document_node     *map;
   PetscFunctionBegin;
   urdf_check_names(u, e, WORDS("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"), WORDS("name", "type"));
@@ -500,7 +490,7 @@ static int find_urdf_link(const urdf *u, const char *name)
 
 static const char *link_named(const urdf *u, const xml_element *joint, const char *which)
 {
-  const xml_element *e = xml_child(joint, which);
+  const xml_element *e    = xml_child(joint, which);
   const char        *name = e ? xml_attribute(e, "link") : NULL;
   if (!e) COMPLAIN(u, joint, "has no <%s>", which);
   else if (!name) COMPLAIN(u, e, "has no attribute link");
@@ -518,9 +508,10 @@ static void urdf_read_joint(urdf *u, const xml_element *e)
   const int   i = find_urdf_link(u, child), up = find_urdf_link(u, parent);
   if (i < 0 || up < 0) return;
   if (u->link[i].joint)
-    COMPLAIN(u, e,
-             "link \"%s\" already has joint \"%s\" (line %d), which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
-             child, xml_attribute(u->link[i].joint, "name"), u->link[i].joint->mark.line);
+    COMPLAIN(
+        u, e,
+        "link \"%s\" already has joint \"%s\" (line %d), which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
+        child, xml_attribute(u->link[i].joint, "name"), u->link[i].joint->mark.line);
   else u->link[i].joint = e, u->link[i].parent = up;
 }
 
@@ -538,7 +529,7 @@ static void check_name(const urdf *u, const xml_element *e, int first)
 /* Read the links and the joints that carry them; *root is -1 after errors. */
 static PetscErrorCode read_links(urdf *u, int *root)
 {
-  const xml_element *robot = u->robot;
+  const xml_element *robot  = u->robot;
   const int          before = diagnostics_count(u->d);
   PetscFunctionBegin;
   *root = -1;
@@ -579,9 +570,10 @@ static void place_links(urdf *u, int root, const urdf_pose *base)
   }
   for (int i = 0; i < u->n; ++i)
     if (!u->link[i].is_placed) {
-      COMPLAIN(u, u->link[i].joint,
-               "link \"%s\" depends on itself through \"%s\", which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
-               u->link[i].name, u->link[u->link[i].parent].name);
+      COMPLAIN(
+          u, u->link[i].joint,
+          "link \"%s\" depends on itself through \"%s\", which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
+          u->link[i].name, u->link[u->link[i].parent].name);
       return;
     }
 }
@@ -592,8 +584,7 @@ static PetscErrorCode write_base(const urdf *u, int root, const char *base, docu
   const urdf_link *l = &u->link[root];
   document_node   *map;
   PetscFunctionBegin;
-  if (document_find(joints, "base"))
-    COMPLAIN(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
+  if (document_find(joints, "base")) COMPLAIN(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &map));
   PetscCall(urdf_put_text(u, map, l->e, "type", base));
   PetscCall(urdf_put_text(u, map, l->e, "parent", "world"));
@@ -632,9 +623,8 @@ static PetscErrorCode translate(urdf *u, const urdf_pose *base, const char *type
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const double R[9], const char *base,
-                                     const document_node *node, const char *path, diagnostics *d, document **doc,
-                                     document_node **out)
+PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const double R[9], const char *base, const document_node *node,
+                                     const char *path, diagnostics *d, document **doc, document_node **out)
 {
   xml_element *root;
   urdf_pose    at;

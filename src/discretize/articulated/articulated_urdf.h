@@ -7,7 +7,6 @@
  * + R x and carried by a joint `base` of type "fixed" or "free". Positions in messages are those in the file. Errors are reported
  * to `d`; then *out is NULL. `node`, `path`: the key that named the file. *doc owns the entries; it is created even after errors.
  */
-PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const double R[9], const char *base,
-                                     const document_node *node, const char *path, diagnostics *d, document **doc,
-                                     document_node **out);
+PetscErrorCode articulated_urdf_read(const char *file, const double c[3], const double R[9], const char *base, const document_node *node,
+                                     const char *path, diagnostics *d, document **doc, document_node **out);
 #endif

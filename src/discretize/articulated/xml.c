@@ -79,8 +79,8 @@ static void on_doctype(void *context, const XML_Char *name, const XML_Char *syst
   (void)XML_StopParser(r->parser, XML_FALSE);
 }
 
-PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key,
-                        diagnostics *d, xml_element **root)
+PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key, diagnostics *d,
+                        xml_element **root)
 {
   char *text;
   int   n = 0;

@@ -16,8 +16,8 @@ struct xml_element {
 };
 
 /* NULL if absent. */
-PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key,
-                        diagnostics *d, xml_element **root);
+PetscErrorCode xml_read(const char *file, document *doc, const document_node *node, const char *path, const char *key, diagnostics *d,
+                        xml_element **root);
 /* the first one */
 const char        *xml_attribute(const xml_element *e, const char *name);
 const xml_element *xml_child(const xml_element *e, const char *name); /* the first */

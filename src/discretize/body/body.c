@@ -11,7 +11,8 @@ static int compare_pairs(const void *a, const void *b)
   return (p > q) - (p < q);
 }
 
-PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, int64_t **row_start, int32_t **col, int32_t **transposed, double **value)
+PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, int64_t **row_start, int32_t **col, int32_t **transposed,
+                                   double **value)
 {
   int64_t m = 0;
   PetscFunctionBegin;

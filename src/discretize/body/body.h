@@ -123,7 +123,8 @@ static inline uint64_t block_pair(int64_t row, int64_t col) { return (uint64_t)r
  *   *row_start  [n + 1]           *col         [blocks] ascending within a row
  *   *transposed [blocks] index of block (col, row)       *value [blocks][9]
  * The caller frees the four arrays with memory_free. */
-PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, int64_t **row_start, int32_t **col, int32_t **transposed, double **value);
+PetscErrorCode block_matrix_create(int64_t n, int64_t n_pairs, uint64_t *pair, int64_t **row_start, int32_t **col, int32_t **transposed,
+                                   double **value);
 
 /* A surface of triangles over nodes with outward orientation, borrowed from the body. Node i is block i of a deformable body. The
  * surface of a body with a `frame` is closed and fixed to that frame. */
@@ -137,9 +138,9 @@ typedef struct {
 /* The mass points of a body, or the points of its curves. Borrowed from the body. */
 typedef struct {
   int64_t       n;
-  const double *x, *v;  /* [n][3] current position and velocity, m and m/s */
-  const double *rest;   /* [n][3] positions given by the job [m] */
-  const double *mass;   /* [n] kg */
+  const double *x, *v; /* [n][3] current position and velocity, m and m/s */
+  const double *rest;  /* [n][3] positions given by the job [m] */
+  const double *mass;  /* [n] kg */
 } body_nodes;
 
 /* Constraints of a body (optim/sap/joint_constraint.h) as sparse rows over the components of its own velocities. Number and pattern
@@ -274,9 +275,9 @@ typedef struct {
   const char *(*name_of)(const body *b, int64_t dof);
 } body_ops;
 
-enum { POINT_MAX_WEIGHTS = 64 };   /* cubic B-splines: 4^3 */
-enum { LOCATION_MAX_BLOCKS = 128 };    /* elements of a reduced curve, each a block */
-enum { BODY_MAX_COUPLINGS = 686 }; /* 7^3, twice where planes are mirrors or periodic */
+enum { POINT_MAX_WEIGHTS = 64 };    /* cubic B-splines: 4^3 */
+enum { LOCATION_MAX_BLOCKS = 128 }; /* elements of a reduced curve, each a block */
+enum { BODY_MAX_COUPLINGS = 686 };  /* 7^3, twice where planes are mirrors or periodic */
 
 struct body {
   const body_ops *ops;

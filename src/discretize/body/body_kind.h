@@ -28,12 +28,12 @@ typedef enum {
 typedef struct {
   const document_node      *job; /* its root: position of error messages that concern no particular entry */
   double                    gravity[3], time_step;
-  bool                      keeps_origins; /* the initial position of every particle is needed, for example by a measure */
+  bool                      keeps_origins;   /* the initial position of every particle is needed, for example by a measure */
   bool                      has_light_nodes; /* the formulation lets light grid nodes of sand depend on others, see mpm_light.h */
-  const struct mac_options *mac_options;   /* `mac:` of the job; NULL: not given */
-  struct mac_world         *mac;           /* owned by the kind; NULL: there is no body of kind mac */
-  const struct mpm_options *mpm_options;   /* `mpm:` of the job */
-  struct mpm_world         *mpm;           /* owned by the kind; NULL: there is no MPM body */
+  const struct mac_options *mac_options;     /* `mac:` of the job; NULL: not given */
+  struct mac_world         *mac;             /* owned by the kind; NULL: there is no body of kind mac */
+  const struct mpm_options *mpm_options;     /* `mpm:` of the job */
+  struct mpm_world         *mpm;             /* owned by the kind; NULL: there is no MPM body */
 } body_world;
 
 /* One entry of `bodies:`. All borrowed; name, material and spec outlive the body. */

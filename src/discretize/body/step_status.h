@@ -4,6 +4,7 @@
 #define SS_DISCRETIZE_BODY_STEP_STATUS_H
 #include <stdint.h>
 
+/* clang-format off */
 #define STEP_STATUS_TABLE(X)                                                                   \
   X(STEP_OK, 0, "accepted")                                                                    \
   X(STEP_NOT_CONVERGED, -1, "Newton did not converge")                                         \
@@ -16,6 +17,7 @@
   X(STEP_ROTATION_TOO_LARGE, -8, "a particle turned too far for its material's law in one step") \
   X(STEP_COLLISION_UNRESOLVED, -9, "surfaces could not be kept apart")                                   \
   X(STEP_BAD_EXPRESSION, -10, "an expression of time became infinite or not a number")
+/* clang-format on */
 typedef enum {
 #define X(name, number, text) name = number,
   STEP_STATUS_TABLE(X)
@@ -33,7 +35,8 @@ typedef struct {
 static inline const char *step_code_text(step_code code)
 {
   switch (code) {
-#define X(name, number, text) case name: return text;
+#define X(name, number, text)                                                                                                              \
+  case name: return text;
     STEP_STATUS_TABLE(X)
 #undef X
   }

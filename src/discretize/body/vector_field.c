@@ -15,8 +15,8 @@ PetscErrorCode vector_field_create(const key_list *texts, const document_node *n
 {
   PetscFunctionBegin;
   vector_field *f;
-  const int       n_before = diagnostics_count(d);
-  *out                     = NULL;
+  const int     n_before = diagnostics_count(d);
+  *out                   = NULL;
   if (texts->n != 3) {
     diagnostics_add(d, node->mark, path, "expected three expressions in X, Y, Z, x, y, z and t, got %d", texts->n);
     PetscFunctionReturn(PETSC_SUCCESS);

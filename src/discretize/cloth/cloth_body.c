@@ -22,6 +22,7 @@ typedef struct {
   nodal_spec        nodal;
 } cloth_body_spec;
 
+/* clang-format off */
 static const key_spec sheet_keys[] = {
     {.name = "corner", .type = KEY_REALS, .count = 3, .offset = offsetof(sheet_spec, corner), .unit = "m", .help = "one corner"},
   {.name = "u", .type = KEY_REALS, .count = 3, .offset = offsetof(sheet_spec, u), .unit = "m",
@@ -31,15 +32,17 @@ static const key_spec sheet_keys[] = {
   {.name = "cells", .type = KEY_REALS, .count = 2, .offset = offsetof(sheet_spec, cells), .min = 1, .max = MAX_CELLS,
    .help = "how many along u and v"},
     {.name = NULL}};
+/* clang-format on */
 static const key_table sheet_table = {.name = "bodies.cloth.sheet",
                                       .help = "A parallelogram of cells, each cut into two triangles with alternating diagonals.",
                                       .size = sizeof(sheet_spec),
                                       .keys = sheet_keys};
 
-#define STIFFNESS(member, key, u, ...)                                                                                             \
-  {                                                                                                                                \
-    .name = key, .type = KEY_REAL, .offset = offsetof(cloth_body_spec, member), .unit = u, .min = 0, .max = INFINITY, __VA_ARGS__  \
+#define STIFFNESS(member, key, u, ...)                                                                                                     \
+  {                                                                                                                                        \
+    .name = key, .type = KEY_REAL, .offset = offsetof(cloth_body_spec, member), .unit = u, .min = 0, .max = INFINITY, __VA_ARGS__          \
   }
+/* clang-format off */
 static const key_spec cloth_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(cloth_body_spec, material), .fallback = "",
    .help = "name of an entry of materials, to be meant in contact.pairs; nothing else of it is used"},
@@ -62,9 +65,9 @@ static const key_spec cloth_keys[] = {
               .help = "flexural rigidity: of hinges that resist a change of the angle between triangles"),
     NODAL_KEYS(cloth_body_spec),
     {.name = NULL}};
+/* clang-format on */
 const key_table cloth_body_table = {.name = "bodies.cloth",
-                                    .help =
-                                        "Cloth: a surface of springs and hinges that are relaxed as drawn. Both its sides touch.",
+                                    .help = "Cloth: a surface of springs and hinges that are relaxed as drawn. Both its sides touch.",
                                     .size = sizeof(cloth_body_spec),
                                     .keys = cloth_keys};
 
@@ -77,12 +80,11 @@ static PetscErrorCode make_sheet(const sheet_spec *spec, const body_request *r, 
   PetscFunctionBegin;
   v3_cross(normal, spec->u, spec->v);
   if ((double)cells[0] != spec->cells[0] || (double)cells[1] != spec->cells[1] || spec->cells[0] * spec->cells[1] > MAX_CELLS)
-    diagnostics_add_under(d, r->node, r->path, "sheet.cells", "expected two whole numbers, at most %g cells in all, got %g and %g", MAX_CELLS, spec->cells[0],
-                          spec->cells[1]);
+    diagnostics_add_under(d, r->node, r->path, "sheet.cells", "expected two whole numbers, at most %g cells in all, got %g and %g",
+                          MAX_CELLS, spec->cells[0], spec->cells[1]);
   else if (!(v3_norm(normal) > 1e-9 * v3_dot(spec->u, spec->u) && v3_norm(normal) > 1e-9 * v3_dot(spec->v, spec->v)))
     diagnostics_add_under(d, r->node, r->path, "sheet.v", "spans no area with u: give two directions that are not parallel");
-  else
-    PetscCall(cloth_sheet(spec->corner, spec->u, spec->v, cells, out));
+  else PetscCall(cloth_sheet(spec->corner, spec->u, spec->v, cells, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,14 +122,12 @@ static PetscErrorCode make_surface(const cloth_body_spec *spec, const body_reque
   if (spec->shape->mesh && spec->shape->mesh->file) {
     if (spec->shape->rotate_deg != 0.0 && !(v3_norm(spec->shape->axis) > 0.0))
       diagnostics_add_under(d, r->node, r->path, "shape.axis", "is the zero vector: there is no direction to turn about");
-    else
-      PetscCall(import_mesh(spec->shape, out));
+    else PetscCall(import_mesh(spec->shape, out));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   snprintf(path, sizeof path, "%s.shape", r->path);
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, spec->spacing, &s));
-  if (s && s->surface)
-    PetscCall(triangle_mesh_copy(s->surface, out));
+  if (s && s->surface) PetscCall(triangle_mesh_copy(s->surface, out));
   else if (s)
     diagnostics_add_under(d, r->node, r->path, "shape", "has no closed surface to make cloth of: give a bounded shape, or a sheet");
   shape_destroy(&s);
@@ -171,11 +171,11 @@ static PetscErrorCode add_forces(nodal_body *b, const cloth_body_spec *spec, dou
 
 static PetscErrorCode make_body(const body_request *r, const body_world *w, const triangle_mesh *m, diagnostics *d, body **out)
 {
-  const cloth_body_spec *spec = r->spec;
-  const int64_t cells[2] = {spec->sheet ? (int64_t)spec->sheet->cells[0] : 0, spec->sheet ? (int64_t)spec->sheet->cells[1] : 0};
-  cloth_links   links;
-  double       *mass;
-  nodal_body   *b;
+  const cloth_body_spec *spec     = r->spec;
+  const int64_t          cells[2] = {spec->sheet ? (int64_t)spec->sheet->cells[0] : 0, spec->sheet ? (int64_t)spec->sheet->cells[1] : 0};
+  cloth_links            links;
+  double                *mass;
+  nodal_body            *b;
   PetscFunctionBegin;
   PetscCall(lump_masses(m, spec->mass_per_area, &mass));
   PetscCall(nodal_body_create(r->name, m->n_vertices, m->x, mass, &b));

@@ -3,8 +3,7 @@
 #include "core/memory.h"
 #include "geometry/triangle_mesh/triangle_topology.h"
 
-PetscErrorCode cloth_sheet(const double corner[3], const double u[3], const double v[3], const int64_t cells[2],
-                           triangle_mesh **out)
+PetscErrorCode cloth_sheet(const double corner[3], const double u[3], const double v[3], const int64_t cells[2], triangle_mesh **out)
 {
   const int64_t n = cells[0], m = cells[1];
   PetscFunctionBegin;

@@ -6,8 +6,7 @@
 
 /* A parallelogram of cells[0] x cells[1] cells from `corner` along u and v; node i + (cells[0] + 1) j is at corner + i u / cells[0] +
  * j v / cells[1]. Each cell is cut along a diagonal, whose direction alternates like the colours of a chessboard. Triangles face u x v. */
-PetscErrorCode cloth_sheet(const double corner[3], const double u[3], const double v[3], const int64_t cells[2],
-                           triangle_mesh **out);
+PetscErrorCode cloth_sheet(const double corner[3], const double u[3], const double v[3], const int64_t cells[2], triangle_mesh **out);
 
 /* Pairs and quadruples of nodes; owned. */
 typedef struct {

@@ -8,7 +8,7 @@
 
 typedef struct {
   double  beta;
-  bool    is_definite; /* omit the stiffness due to the rotation of the gradient */
+  bool    is_definite;      /* omit the stiffness due to the rotation of the gradient */
   double *stiffness, *rest; /* [n] c [J], theta0 */
   double *gradient[9];      /* [n] of theta by nodes 1, 2, 3 at the start of the step, if beta > 0 */
 } hinges;
@@ -78,7 +78,7 @@ static void arms(const element_row *x, int64_t e, double arm[9])
 }
 
 static int64_t hinges_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
-                        element_row *f, element_row *S)
+                               element_row *f, element_row *S)
 {
   const hinges *h = context;
   for (int64_t e = 0; e < n; ++e) {
@@ -146,8 +146,10 @@ static void hinges_destroy(void **context)
   memory_free(context);
 }
 
+/* clang-format off */
 static const element_ops ops = {
     .name = "hinges", .n_nodes = 4, .begin_step = begin_step, .evaluate = hinges_evaluate, .energy = hinges_energy, .destroy = hinges_destroy, .set_definite = set_definite};
+/* clang-format on */
 
 PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n, const int32_t *node)
 {
@@ -165,8 +167,7 @@ PetscErrorCode hinges_add(nodal_body *b, double bending, double beta, int64_t n,
     double arm[9], n1[3], n2[3];
     arms_of(set->node + 4 * e, b->rest, arm);
     PetscCheck(hinge_angle(arm, arm + 3, arm + 6, &h->rest[e], NULL, NULL), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "%s: a triangle at the edge of nodes %d and %d has no area", b->base.name, (int)set->node[4 * e],
-               (int)set->node[4 * e + 1]);
+               "%s: a triangle at the edge of nodes %d and %d has no area", b->base.name, (int)set->node[4 * e], (int)set->node[4 * e + 1]);
     v3_cross(n1, arm, arm + 3);
     v3_cross(n2, arm + 6, arm);
     h->stiffness[e] = bending * v3_dot(arm, arm) / (0.5 * (v3_norm(n1) + v3_norm(n2)));

@@ -9,13 +9,13 @@
 typedef struct {
   element_ops ops; /* with the name of this set */
   double      k, beta;
-  bool        is_definite; /* omit the negative stiffness of compression */
+  bool        is_definite;  /* omit the negative stiffness of compression */
   double     *length;       /* [n] m */
   double     *direction[3]; /* [n] at the start of the step, if beta > 0 */
 } springs;
 
 static int64_t springs_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
-                        element_row *f, element_row *S)
+                                element_row *f, element_row *S)
 {
   const springs *s = context;
   const double   k = s->k, damping = s->beta * s->k;
@@ -42,7 +42,7 @@ static int64_t springs_evaluate(const void *context, int64_t first, int64_t n, d
         for (int64_t e = 0; e < n; ++e) {
           const double along = k / s->length[first + e], pull = k * strain[e] * over_length[e];
           const double across = s->is_definite ? fmax(0.0, pull) : pull;
-          S_11[e] = dt * dt * ((along - across) * u[i][e] * u[j][e] + (i == j ? across : 0.0));
+          S_11[e]             = dt * dt * ((along - across) * u[i][e] * u[j][e] + (i == j ? across : 0.0));
         }
         for (int64_t e = 0; e < n && damping > 0.0; ++e)
           S_11[e] += dt * damping / s->length[first + e] * s->direction[i][first + e] * s->direction[j][first + e];
@@ -92,8 +92,13 @@ PetscErrorCode springs_add(nodal_body *b, const char *name, double k, double bet
   PetscCall(memory_alloc("springs", 1, sizeof *s, &s));
   s->k    = k;
   s->beta = beta;
-  s->ops  = (element_ops){
-       .name = name, .n_nodes = 2, .begin_step = begin_step, .evaluate = springs_evaluate, .energy = springs_stored_energy, .destroy = springs_free, .set_definite = set_definite};
+  s->ops  = (element_ops){.name         = name,
+                          .n_nodes      = 2,
+                          .begin_step   = begin_step,
+                          .evaluate     = springs_evaluate,
+                          .energy       = springs_stored_energy,
+                          .destroy      = springs_free,
+                          .set_definite = set_definite};
   PetscCall(nodal_body_add_set(b, &s->ops, n, node, &set));
   set->context = s;
   PetscCall(memory_alloc("springs", n, sizeof(double), &s->length));
@@ -102,9 +107,8 @@ PetscErrorCode springs_add(nodal_body *b, const char *name, double k, double bet
     double d[3];
     v3_sub(d, b->rest + 3 * (int64_t)set->node[2 * e + 1], b->rest + 3 * (int64_t)set->node[2 * e]);
     s->length[e] = v3_norm(d);
-    PetscCheck(s->length[e] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "one of the %s of %s, between nodes %d and %d, has no length", name, b->base.name, (int)set->node[2 * e],
-               (int)set->node[2 * e + 1]);
+    PetscCheck(s->length[e] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "one of the %s of %s, between nodes %d and %d, has no length",
+               name, b->base.name, (int)set->node[2 * e], (int)set->node[2 * e + 1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -30,6 +30,7 @@ typedef struct {
 enum { MESHER_AUTO, MESHER_STRUCTURED, MESHER_STUFFING };
 
 static const char *const meshers[] = {"auto", "structured", "stuffing", NULL};
+/* clang-format off */
 static const key_spec    file_keys[] = {
   {.name = "path", .type = KEY_PATH, .offset = offsetof(file_spec, path), .help = "Gmsh .msh (2.2, 4.1), TetGen .node or .ele, VTK .vtu"},
   {.name = "scale", .type = KEY_REAL, .offset = offsetof(file_spec, scale), .min = 0, .max = INFINITY, .is_open = true, .fallback = "1",
@@ -59,8 +60,11 @@ static const key_spec  fem_keys[] = {
    .help = "of a sphere with a structured mesh: shorter edges on one side"},
   NODAL_KEYS(fem_body_spec),
   {.name = NULL}};
-const key_table fem_body_table = {.name = "bodies.fem", .help = "A deformable solid of finite elements: linear tetrahedra.",
-                                  .size = sizeof(fem_body_spec), .keys = fem_keys};
+/* clang-format on */
+const key_table fem_body_table = {.name = "bodies.fem",
+                                  .help = "A deformable solid of finite elements: linear tetrahedra.",
+                                  .size = sizeof(fem_body_spec),
+                                  .keys = fem_keys};
 
 /* ---- meshing -------------------------------------------------------------------------------------------------------------- */
 
@@ -95,7 +99,8 @@ static PetscErrorCode mesh_shape(const fem_body_spec *spec, const shape *s, cons
   if (*out) {
     if (shape_pose(spec->shape, c, R)) tet_mesh_transform(*out, c, R);
   } else if (spec->mesher == MESHER_STRUCTURED) {
-    diagnostics_add_under(d, r->node, r->path, "mesher", "there is no structured mesh of this shape: only of box, sphere, cylinder and torus; use mesher: stuffing");
+    diagnostics_add_under(d, r->node, r->path, "mesher",
+                          "there is no structured mesh of this shape: only of box, sphere, cylinder and torus; use mesher: stuffing");
   } else PetscCall(tet_mesh_from_level_set(s->piece[0], s->min, s->max, spec->spacing, NULL, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +135,8 @@ static bool check_keys(const fem_body_spec *spec, const body_request *r, diagnos
     if (spec->mesh->rotate_deg != 0.0 && !(v3_norm(spec->mesh->axis) > 0.0))
       diagnostics_add_under(d, r->node, r->path, "mesh.axis", "is the zero vector: there is no direction to turn about");
   } else if (isnan(spec->spacing))
-    diagnostics_add_under(d, r->node, r->path, NULL, "missing required key \"spacing\" (a number in m): the length of edges of a meshed shape");
+    diagnostics_add_under(d, r->node, r->path, NULL,
+                          "missing required key \"spacing\" (a number in m): the length of edges of a meshed shape");
   if (spec->grading && (!spec->shape || !spec->shape->sphere || spec->mesher == MESHER_STUFFING))
     diagnostics_add_under(d, r->node, r->path, "grading", "is for a `shape` that is a sphere, and not for mesher: stuffing; remove it");
   else if (spec->grading && !(v3_norm(spec->grading->direction) > 0.0))
@@ -165,7 +171,7 @@ static PetscErrorCode make_mesh(const fem_body_spec *spec, const body_request *r
 static PetscErrorCode make_body(const body_request *r, const body_world *w, const tet_mesh *mesh, diagnostics *d, body **out)
 {
   const fem_body_spec *spec = r->spec;
-  const int64_t        n    = mesh->n_vertices, n_triangles = mesh->surface->n_triangles;
+  const int64_t        n = mesh->n_vertices, n_triangles = mesh->surface->n_triangles;
   double              *mass;
   int32_t             *triangles;
   nodal_body          *b;
@@ -195,7 +201,8 @@ static PetscErrorCode fem_create(const body_request *r, body_world *w, diagnosti
   *out = NULL;
   if (!r->material) PetscFunctionReturn(PETSC_SUCCESS);
   if (!material_is_elastic(r->material)) {
-    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) is not elastic; a body of kind fem requires an elastic material", r->material->name, r->material->law->name);
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) is not elastic; a body of kind fem requires an elastic material",
+                          r->material->name, r->material->law->name);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(make_mesh(r->spec, r, d, &mesh));
@@ -207,4 +214,5 @@ static PetscErrorCode fem_create(const body_request *r, body_world *w, diagnosti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const body_kind fem_body_kind = {.name = "fem", .keys = &fem_body_table, .ops = &nodal_body_ops, .material = BODY_MATERIAL_WITH_LAW, .create = fem_create};
+const body_kind fem_body_kind = {
+    .name = "fem", .keys = &fem_body_table, .ops = &nodal_body_ops, .material = BODY_MATERIAL_WITH_LAW, .create = fem_create};

@@ -21,8 +21,7 @@ static void tetrahedra_gradients(double *const *gradient, int64_t first, int64_t
 {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
-      const double *restrict g0 = gradient[j] + first, *restrict g1 = gradient[3 + j] + first,
-                             *restrict g2 = gradient[6 + j] + first;
+      const double *restrict g0 = gradient[j] + first, *restrict g1 = gradient[3 + j] + first, *restrict g2 = gradient[6 + j] + first;
 #pragma omp simd
       for (int64_t e = 0; e < n; ++e)
         G[3 * i + j][e] = (x[3 + i][e] - x[i][e]) * g0[e] + (x[6 + i][e] - x[i][e]) * g1[e] + (x[9 + i][e] - x[i][e]) * g2[e];
@@ -30,8 +29,8 @@ static void tetrahedra_gradients(double *const *gradient, int64_t first, int64_t
 }
 
 /* f of corners 1, 2, 3 -= volume P gradient. */
-static void tetrahedra_corner_forces(int64_t n, const double *restrict volume, double *const *gradient, int64_t first,
-                              const element_row *P, element_row *f)
+static void tetrahedra_corner_forces(int64_t n, const double *restrict volume, double *const *gradient, int64_t first, const element_row *P,
+                                     element_row *f)
 {
   for (int i = 0; i < 3; ++i) {
     for (int a = 0; a < 3; ++a) {
@@ -112,8 +111,7 @@ static void turn_gradients(tetrahedra_damping *d, int64_t first, int64_t n, cons
   for (int64_t e = 0; e < n; ++e)
     for (int i = 0; i < 3; ++i) {
       double R[3];
-      for (int j = 0; j < 3; ++j)
-        R[j] = U[3 * i][e] * V[3 * j][e] + U[3 * i + 1][e] * V[3 * j + 1][e] + U[3 * i + 2][e] * V[3 * j + 2][e];
+      for (int j = 0; j < 3; ++j) R[j] = U[3 * i][e] * V[3 * j][e] + U[3 * i + 1][e] * V[3 * j + 1][e] + U[3 * i + 2][e] * V[3 * j + 2][e];
       for (int a = 0; a < 3; ++a) {
         double sum = 0.0;
         for (int j = 0; j < 3; ++j) sum += R[j] * d->gradient[3 * a + j][first + e];
@@ -132,8 +130,7 @@ static void compute_deformations(tetrahedra_damping *d, const int32_t *node, con
       for (int a = 0; a < 4; ++a)
         for (int k = 0; k < 3; ++k) X[3 * a + k][e] = x[3 * (int64_t)node[4 * (first + e) + a] + k];
     tetrahedra_gradients(d->gradient, first, n, (const element_row *)X, F);
-    if (d->form == NODAL_DAMPING_POLAR)
-      turn_gradients(d, first, n, (const element_row *)F);
+    if (d->form == NODAL_DAMPING_POLAR) turn_gradients(d, first, n, (const element_row *)F);
     else
       for (int k = 0; k < 9; ++k) memcpy(d->start[k] + first, F[k], (size_t)n * sizeof(double));
   }
@@ -143,10 +140,8 @@ static void compute_deformations(tetrahedra_damping *d, const int32_t *node, con
 static void tetrahedra_damping_begin(tetrahedra_damping *d, const int32_t *node, const double *x)
 {
   if (!(d->beta > 0.0)) return;
-  if (d->form == NODAL_DAMPING_SPATIAL)
-    compute_element_shapes(d, node, x);
-  else
-    compute_deformations(d, node, x);
+  if (d->form == NODAL_DAMPING_SPATIAL) compute_element_shapes(d, node, x);
+  else compute_deformations(d, node, x);
 }
 
 /* ---- spatial, polar: an isotropic viscosity, gradients q_a ------------------------------------------------------------------ */
@@ -170,8 +165,7 @@ static void add_dyads(const tetrahedra_damping *d, int a, int b, int64_t n, cons
   const double mu = d->mu, lambda = d->lambda;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
-      const double *restrict ai = q[3 * a + i], *restrict aj = q[3 * a + j], *restrict bi = q[3 * b + i],
-                             *restrict bj = q[3 * b + j];
+      const double *restrict ai = q[3 * a + i], *restrict aj = q[3 * a + j], *restrict bi = q[3 * b + i], *restrict bj = q[3 * b + j];
       double *restrict s = S[9 * (4 * (a + 1) + b + 1) + 3 * i + j];
 #pragma omp simd
       for (int64_t e = 0; e < n; ++e) s[e] += weight[e] * (mu * (bi[e] * aj[e]) + lambda * (ai[e] * bj[e]));
@@ -179,8 +173,7 @@ static void add_dyads(const tetrahedra_damping *d, int a, int b, int64_t n, cons
 }
 
 /* S += dt beta v ( mu (q_a.q_b 1 + q_b q_a^T) + lambda q_a q_b^T ) */
-static void add_viscosity(const tetrahedra_damping *d, const double *restrict volume, int64_t first, int64_t n, double dt,
-                          element_row *S)
+static void add_viscosity(const tetrahedra_damping *d, const double *restrict volume, int64_t first, int64_t n, double dt, element_row *S)
 {
   const double scale = dt * d->beta, mu = d->mu;
   element_row  weight, q[9];
@@ -266,7 +259,7 @@ static void add_green_viscosity(const tetrahedra_damping *d, int64_t first, int6
 
 /* Add to forces and stiffness of a batch, of corners 1, 2, 3 (element_balance does the rest), as in element_ops.evaluate. */
 static void tetrahedra_damping_add(const tetrahedra_damping *d, int64_t first, int64_t n, double dt, const element_row *v, element_row *f,
-                            element_row *S)
+                                   element_row *S)
 {
   element_row rate[9], stress[9];
   if (!(d->beta > 0.0)) return;
@@ -319,8 +312,8 @@ static double gradient_entry(const tetrahedra *t, int64_t e, const double c[12],
 
 /* S_(ai)(bj) += dt^2 V e_i . dP(e_j (x) grad N_b) grad N_a, in principal axes: with h_a = V^T grad N_a and M = U^T dF V,
  * M_rc = U_jr (h_b)_c and e_i . U X V^T grad N_a = sum_r U_ir (X h_a)_r. */
-static void add_stiffness(const tetrahedra *t, int64_t first, int64_t n, double dt, const element_row *U, const element_row *V, const element_row *dp,
-                          const element_row *ta, const element_row *tb, element_row *S)
+static void add_stiffness(const tetrahedra *t, int64_t first, int64_t n, double dt, const element_row *U, const element_row *V,
+                          const element_row *dp, const element_row *ta, const element_row *tb, element_row *S)
 {
 #pragma omp simd
   for (int64_t e = 0; e < n; ++e) {
@@ -350,15 +343,15 @@ static void add_stiffness(const tetrahedra *t, int64_t first, int64_t n, double 
   }
 }
 
-static int64_t tetrahedra_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
-                        element_row *S)
+static int64_t tetrahedra_evaluate(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
+                                   element_row *f, element_row *S)
 {
   const tetrahedra *t = context;
   element_row       F[9], start[9], P[9], U[9], V[9], dp[9], a[3], b[3];
   tetrahedra_gradients(t->gradient, first, n, x, F);
   for (int k = 0; k < 9 && t->start[0]; ++k) memcpy(start[k], t->start[k] + first, (size_t)n * sizeof(double));
-  const int64_t bad = material_stress(t->material, n, ELEMENT_BATCH, t->start[0] ? start[0] : NULL, F[0], NULL, P[0], S ? U[0] : NULL, S ? V[0] : NULL, S ? dp[0] : NULL,
-                                      S ? a[0] : NULL, S ? b[0] : NULL);
+  const int64_t bad = material_stress(t->material, n, ELEMENT_BATCH, t->start[0] ? start[0] : NULL, F[0], NULL, P[0], S ? U[0] : NULL,
+                                      S ? V[0] : NULL, S ? dp[0] : NULL, S ? a[0] : NULL, S ? b[0] : NULL);
   if (bad < n) return bad;
   memset(f, 0, 12 * sizeof *f);
   tetrahedra_corner_forces(n, t->volume, t->gradient, first, (const element_row *)P, f);
@@ -419,12 +412,12 @@ static void tetrahedra_destroy(void **context)
   memory_free(context);
 }
 
-static const element_ops ops = {.name       = "tetrahedra",
-                                .n_nodes    = 4,
-                                .begin_step = begin_step,
-                                .evaluate   = tetrahedra_evaluate,
-                                .energy     = tetrahedra_energy,
-                                .destroy    = tetrahedra_destroy,
+static const element_ops ops = {.name         = "tetrahedra",
+                                .n_nodes      = 4,
+                                .begin_step   = begin_step,
+                                .evaluate     = tetrahedra_evaluate,
+                                .energy       = tetrahedra_energy,
+                                .destroy      = tetrahedra_destroy,
                                 .set_definite = set_definite,
                                 .relinearise  = relinearise};
 

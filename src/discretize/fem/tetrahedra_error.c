@@ -41,8 +41,8 @@ static void edges(const int32_t *node, const double *x, double E[9])
     for (int k = 0; k < 3; ++k) E[3 * k + a] = x[3 * (int64_t)node[a + 1] + k] - x[3 * (int64_t)node[0] + k];
 }
 
-static double square_error(const nodal_body *b, const int32_t *node, const double F[9], const vector_field *f, double t, tetrahedra_quantity of,
-                           const double at[4])
+static double square_error(const nodal_body *b, const int32_t *node, const double F[9], const vector_field *f, double t,
+                           tetrahedra_quantity of, const double at[4])
 {
   double X[3], x[3], e[9], expected[9], square = 0.0;
   tetrahedra_error_interpolate(node, b->rest, at, X);

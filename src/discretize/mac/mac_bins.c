@@ -5,8 +5,7 @@
 
 void mac_bins_destroy(mac_bins *b)
 {
-  memory_free(&b->start), memory_free(&b->key), memory_free(&b->key_scratch), memory_free(&b->order),
-      memory_free(&b->order_scratch);
+  memory_free(&b->start), memory_free(&b->key), memory_free(&b->key_scratch), memory_free(&b->order), memory_free(&b->order_scratch);
   for (int a = 0; a < 3; ++a) memory_free(&b->x[a]);
   *b = (mac_bins){0};
 }
@@ -36,11 +35,11 @@ static void find_cells(mac_bins *b, const mac_grid *g, int n_sets, const int64_t
 {
   int64_t first = 0;
   for (int s = 0; s < n_sets; ++s) {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t p = 0; p < n[s]; ++p) {
       const int64_t slot =
           mac_grid_slot(g, mac_grid_index(g, 0, x[s][0][p]), mac_grid_index(g, 1, x[s][1][p]), mac_grid_index(g, 2, x[s][2][p]));
-      b->key[first + p]  = (uint64_t)slot;
+      b->key[first + p] = (uint64_t)slot;
     }
     first += n[s];
   }
@@ -49,7 +48,7 @@ static void find_cells(mac_bins *b, const mac_grid *g, int n_sets, const int64_t
 static bool is_sorted(const mac_bins *b)
 {
   bool is = true;
-  #pragma omp parallel for schedule(static) reduction(&& : is)
+#pragma omp parallel for schedule(static) reduction(&& : is)
   for (int64_t i = 1; i < b->n; ++i) is = is && b->key[i - 1] <= b->key[i];
   return is;
 }
@@ -57,7 +56,7 @@ static bool is_sorted(const mac_bins *b)
 /* start[slot] = position of the first particle at this or a later slot. */
 static void find_starts(mac_bins *b, int64_t n_slots)
 {
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i <= b->n; ++i) {
     const int64_t from = i ? (int64_t)b->key[i - 1] + 1 : 0, to = i < b->n ? (int64_t)b->key[i] : n_slots;
     for (int64_t slot = from; slot <= to; ++slot) b->start[slot] = (int32_t)i;
@@ -66,21 +65,20 @@ static void find_starts(mac_bins *b, int64_t n_slots)
 
 PetscErrorCode mac_bins_fill(mac_bins *b, const mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3])
 {
-  int     n_bits = 0;
+  int n_bits = 0;
   PetscFunctionBegin;
   b->n = 0;
   for (int s = 0; s < n_sets; ++s) b->n += n[s];
-  PetscCheck(b->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " particles on one grid; expected less than 2^31",
-             b->n);
+  PetscCheck(b->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%" PRId64 " particles on one grid; expected less than 2^31", b->n);
   PetscCall(mac_bins_reserve(b, g->n_slots));
   find_cells(b, g, n_sets, n, x);
   while (g->n_slots >> n_bits) ++n_bits;
   if (is_sorted(b)) {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < b->n; ++i) b->order[i] = (int32_t)i;
   } else sort_keys_with(b->n, n_bits, b->key, b->order, b->key_scratch, b->order_scratch);
   find_starts(b, g->n_slots);
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < b->n; ++i) {
     int32_t p = b->order[i];
     int     s = 0;

@@ -21,12 +21,12 @@ static void check_axis(const mac_options *o, int a, const document_node *node, d
     return;
   }
   if (cells > MOST_CELLS)
-    diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; take a larger one", cells,
-                          axes[a], MOST_CELLS);
+    diagnostics_add_under(d, node, "mac", "spacing", "gives %.3g cells along %c: expected at most %g; take a larger one", cells, axes[a],
+                          MOST_CELLS);
   else if (fabs(cells - nearbyint(cells)) > 1e-6 * cells)
     diagnostics_add_under(d, node, "mac", "spacing",
-                          "%g m does not divide the domain along %c, %g m: it gives %.6g cells; expected a whole number",
-                          o->spacing, axes[a], edge, cells);
+                          "%g m does not divide the domain along %c, %g m: it gives %.6g cells; expected a whole number", o->spacing,
+                          axes[a], edge, cells);
   if ((side[0] == MAC_WALL_PERIODIC) != (side[1] == MAC_WALL_PERIODIC))
     diagnostics_add_under(d, node, "mac", "walls", "is periodic on only one side of %c: make both sides periodic or none", axes[a]);
   else if (side[0] == MAC_WALL_PERIODIC && (long long)nearbyint(cells) % MAC_SIDE != 0)
@@ -79,8 +79,7 @@ static void check_inside(const body_request *r, const mac_grid *g, const particl
       const double x = seed->x[3 * i + a], low = g->min[a], high = g->min[a] + g->h * g->n[a];
       if (x >= low && x <= high) continue;
       diagnostics_add_under(d, r->node, r->path, "shape",
-                            "extends beyond mac.domain: one of its particles is at %c = %g m, outside %g ... %g m", axes[a], x, low,
-                            high);
+                            "extends beyond mac.domain: one of its particles is at %c = %g m, outside %g ... %g m", axes[a], x, low, high);
       return;
     }
 }
@@ -166,16 +165,15 @@ static PetscErrorCode count_overlaps(const mac_domain *d, int pair[2], int64_t *
 static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
 {
   PetscFunctionBegin;
-  mac_world           *w    = world->mac;
-  int                  pair[2];
-  int64_t              n_cells;
+  mac_world *w = world->mac;
+  int        pair[2];
+  int64_t    n_cells;
   if (!w || !w->domain || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(count_overlaps(w->domain, pair, &n_cells));
   if (n_cells > 0)
-    diagnostics_add(
-        d, world->job->mark, "bodies",
-        "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
-        w->domain->bodies.names[pair[0]], w->domain->bodies.names[pair[1]], (long long)n_cells);
+    diagnostics_add(d, world->job->mark, "bodies",
+                    "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
+                    w->domain->bodies.names[pair[0]], w->domain->bodies.names[pair[1]], (long long)n_cells);
   if (world->keeps_origins && mac_domain_has_source(w->domain))
     diagnostics_add(d, document_find(world->job, "mac")->mark, "mac", "initial positions (expected) cannot be used with pour");
   if (world->keeps_origins && !diagnostics_count(d))

@@ -25,10 +25,9 @@ static double beyond(double t, double *slope)
 {
   if (t >= 1.0) return *slope = 0.0;
   if (t <= -1.0) return *slope = 0.0, 1.0;
-  const double t2 = t * t, to_t = t * (1.0 + t2 * (-4.0 / 3.0 + t2 * (6.0 / 5.0 + t2 * (-4.0 / 7.0 + t2 / 9.0)))),
-               one = 128.0 / 315.0;
-  const double a   = 1.0 - t2;
-  *slope           = -0.5 * a * a * a * a / one;
+  const double t2 = t * t, to_t = t * (1.0 + t2 * (-4.0 / 3.0 + t2 * (6.0 / 5.0 + t2 * (-4.0 / 7.0 + t2 / 9.0)))), one = 128.0 / 315.0;
+  const double a = 1.0 - t2;
+  *slope         = -0.5 * a * a * a * a / one;
   return 0.5 * (one - to_t) / one;
 }
 
@@ -82,8 +81,8 @@ typedef struct {
   neighbours all;
 } surroundings;
 
-static void mac_correction_append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end, bool has_multipliers,
-                   neighbours *out)
+static void mac_correction_append(const mac_correction *c, const double from[3], double inverse, int32_t first, int32_t end,
+                                  bool has_multipliers, neighbours *out)
 {
   const double *restrict X = c->bins.x[0] + first, *restrict Y = c->bins.x[1] + first, *restrict Z = c->bins.x[2] + first,
                          *restrict W = c->volume + first;
@@ -124,8 +123,8 @@ static void surroundings_place(const mac_grid *g, int64_t block, int reach, surr
 }
 
 /* Load a row along z; its particles are contiguous in the bins from cell to cell of a block. */
-static void load_row(const mac_correction *c, const mac_grid *g, const double from[3], int32_t k, double inverse,
-                     bool has_multipliers, int t, surroundings *s)
+static void load_row(const mac_correction *c, const mac_grid *g, const double from[3], int32_t k, double inverse, bool has_multipliers,
+                     int t, surroundings *s)
 {
   int32_t run = 0, end = 0;
   double  seen[3] = {from[0], from[1], from[2]};
@@ -143,12 +142,11 @@ static void load_row(const mac_correction *c, const mac_grid *g, const double fr
   if (end > run) mac_correction_append(c, seen, inverse, run, end, has_multipliers, &s->all);
 }
 
-static void surroundings_load(const mac_correction *c, const mac_grid *g, int64_t block, double R, bool has_multipliers,
-                              surroundings *s)
+static void surroundings_load(const mac_correction *c, const mac_grid *g, int64_t block, double R, bool has_multipliers, surroundings *s)
 {
   const int32_t *b = g->block[block];
   int            t = 0;
-  s->all.n = 0;
+  s->all.n         = 0;
   for (int i = 0; i < s->side; ++i)
     for (int j = 0; j < s->side; ++j, t += s->side) {
       const double from[3] = {image_of(g, 0, MAC_SIDE * b[0] + i - s->reach, s->center[0]),
@@ -182,10 +180,10 @@ static inline void copy_floats(const float *restrict from, int64_t n, float *res
 static void gather_neighbours(const surroundings *s, int l, bool has_multipliers, neighbours *out)
 {
   const int width = 2 * s->reach + 1;
-  out->n = 0;
+  out->n          = 0;
   for (int i = 0; i < width; ++i)
     for (int j = 0; j < width; ++j) {
-      const int     row = corner_of(s, l) + (i * s->side + j) * s->side;
+      const int     row   = corner_of(s, l) + (i * s->side + j) * s->side;
       const int64_t first = s->start[row], n = s->start[row + width] - first;
       for (int a = 0; a < 3; ++a) copy_floats(s->all.x[a] + first, n, out->x[a] + out->n);
       copy_floats(s->all.volume + first, n, out->volume + out->n);
@@ -209,8 +207,7 @@ static void add_wall(double distance, double inverse, const double normal[3], do
 }
 
 /* Contribution of walls of the box and solids to the density at x, and its gradient. */
-static double wall_density(const mac_grid *g, const double x[3], double R, int n_near, const mac_placed *const *near,
-                           double gradient[3])
+static double wall_density(const mac_grid *g, const double x[3], double R, int n_near, const mac_placed *const *near, double gradient[3])
 {
   double free = 1.0;
   v3_set(gradient, 0.0, 0.0, 0.0);
@@ -390,14 +387,13 @@ static PetscErrorCode mac_correction_reserve(mac_correction *c, int64_t n, int64
 void mac_correction_free(mac_correction *c)
 {
   mac_bins_destroy(&c->bins);
-  memory_free(&c->volume), memory_free(&c->slack), memory_free(&c->reference), memory_free(&c->multiplier),
-      memory_free(&c->is_pushing);
+  memory_free(&c->volume), memory_free(&c->slack), memory_free(&c->reference), memory_free(&c->multiplier), memory_free(&c->is_pushing);
   for (int a = 0; a < 3; ++a) memory_free(&c->wall[a]), memory_free(&c->move[a]);
 }
 
 PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_sets, const int64_t *n, double *const (*x)[3],
-                                    const mac_packing *packing, double radius, double longest, int n_placed,
-                                    const mac_placed *placed, bool *is_done)
+                                    const mac_packing *packing, double radius, double longest, int n_placed, const mac_placed *placed,
+                                    bool *is_done)
 {
   const int reach = (int)ceil(radius / g->h * (1.0 - 1e-12));
 
@@ -406,14 +402,14 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
   for (int s = 0; s < n_sets; ++s) c->largest = fmax(c->largest, packing[s].volume);
   PetscCall(mac_bins_fill(&c->bins, g, n_sets, n, (const double *const(*)[3])x));
   PetscCall(mac_correction_reserve(c, c->bins.n, g->n_slots));
-#pragma omp parallel for schedule(static)
+#pragma omp          parallel for schedule(static)
   for (int64_t i = 0; i < c->bins.n; ++i) {
-    int32_t p = c->bins.order[i];
-    int     s = 0;
-    while (p >= n[s]) p -= (int32_t)n[s++];
+             int32_t p = c->bins.order[i];
+             int     s = 0;
+             while (p >= n[s]) p -= (int32_t)n[s++];
     c->volume[i]    = packing[s].volume;
-    c->reference[i] = packing[s].volume * packing[s].reference;
-    c->slack[i]     = packing[s].slack;
+             c->reference[i] = packing[s].volume * packing[s].reference;
+             c->slack[i]     = packing[s].slack;
   }
   const mac_placed **solids;
   float             *floats;
@@ -421,16 +417,16 @@ PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_
   SS_ASSERT(reach <= MOST_REACH);
   PetscCall(allocate_surroundings(c, g, reach, room, &floats));
   PetscCall(memory_alloc("solids nearby", (int64_t)team_threads() * n_placed + 1, sizeof *solids, &solids));
-#pragma omp parallel reduction(+ : n_pushing)
+         #pragma omp parallel reduction(+ : n_pushing)
   {
-    float            *mine   = floats + 5 * (room[0] + room[1]) * omp_get_thread_num();
-    surroundings      around = {.reach = reach, .all = room_of(mine, room[0])};
-    neighbours        near   = room_of(mine + 5 * room[0], room[1]);
-    const mac_placed **own   = solids + (int64_t)omp_get_thread_num() * n_placed;
+             float             *mine   = floats + 5 * (room[0] + room[1]) * omp_get_thread_num();
+             surroundings       around = {.reach = reach, .all = room_of(mine, room[0])};
+             neighbours         near   = room_of(mine + 5 * room[0], room[1]);
+             const mac_placed **own    = solids + (int64_t)omp_get_thread_num() * n_placed;
 #pragma omp for schedule(dynamic, 1)
     for (int64_t b = 0; b < g->n_blocks; ++b) {
-      block_multipliers(c, g, b, radius, n_placed, placed, own, &around, &near);
-      for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) n_pushing += c->is_pushing[slot];
+               block_multipliers(c, g, b, radius, n_placed, placed, own, &around, &near);
+               for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) n_pushing += c->is_pushing[slot];
     }
   }
   if (n_pushing > 0)

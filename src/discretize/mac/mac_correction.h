@@ -25,7 +25,7 @@ mac_packing mac_packing_of(double volume, double radius);
 /* One iteration. Moves positions x of sets as in mac_grid_build, on the grid built from them, in place by at most `longest`.
  * `radius` of the kernel [m]. *is_done: no particle was too dense. Same bits on any number of threads. */
 PetscErrorCode mac_correction_round(mac_correction *c, const mac_grid *g, int n_sets, const int64_t *n, double *const (*x)[3],
-                                    const mac_packing *packing, double radius, double longest, int n_placed,
-                                    const mac_placed *placed, bool *is_done);
+                                    const mac_packing *packing, double radius, double longest, int n_placed, const mac_placed *placed,
+                                    bool *is_done);
 void           mac_correction_free(mac_correction *c);
 #endif

@@ -50,23 +50,9 @@ void mac_domain_destroy(mac_domain **out)
     memory_free(&d->tile_of[b]);
   }
   particle_bodies_free(&d->bodies);
-  void *owned[] = {&d->seen,
-                   &d->start,
-                   &d->start_capacity,
-                   &d->tile_of,
-                   &d->tile_of_capacity,
-                   &d->tiles,
-                   &d->n,
-                   &d->x,
-                   &d->key,
-                   &d->key_scratch,
-                   &d->order,
-                   &d->order_scratch,
-                   &s->rho,
-                   &s->rest_density,
-                   &s->friction,
-                   &s->cohesion,
-                   &s->pressure};
+  void *owned[] = {&d->seen,     &d->start,    &d->start_capacity, &d->tile_of, &d->tile_of_capacity, &d->tiles, &d->n,
+                   &d->x,        &d->key,      &d->key_scratch,    &d->order,   &d->order_scratch,    &s->rho,   &s->rest_density,
+                   &s->friction, &s->cohesion, &s->pressure};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) memory_free(owned[i]);
   for (int a = 0; a < 3; ++a) memory_free(&s->mass[a]), memory_free(&s->u[a]), memory_free(&s->old_u[a]);
   for (int c = 0; c < MAC_MU_I_CONSTANTS; ++c) memory_free(&s->mu_i[c]);
@@ -75,8 +61,8 @@ void mac_domain_destroy(mac_domain **out)
   memory_free(out);
 }
 
-body              *mac_domain_adapter(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
-particles         *mac_domain_particles(mac_domain *d, int index) { return d->bodies.particles[index]; }
+body      *mac_domain_adapter(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
+particles *mac_domain_particles(mac_domain *d, int index) { return d->bodies.particles[index]; }
 
 mac_domain *mac_domain_of(body *b)
 {
@@ -221,10 +207,10 @@ static void restore_particles(body *b, int index) { domain_of(b)->seen[index].n 
  * zero and the density that of rest. */
 static PetscErrorCode refresh_fields(body *b, int index)
 {
-  mac_domain     *d    = domain_of(b);
-  particles      *p    = d->bodies.particles[index];
+  mac_domain        *d    = domain_of(b);
+  particles         *p    = d->bodies.particles[index];
   const mac_samples *s    = &d->seen[index];
-  const double    rest = d->bodies.materials[index]->density;
+  const double       rest = d->bodies.materials[index]->density;
 
   PetscFunctionBeginUser;
   PetscCall(particles_room_for_frames(p));
@@ -266,23 +252,23 @@ static PetscErrorCode no_tangent(const body *b, const double *x, double *y, bool
 static double step_length(const body *b) { return domain_of_const(b)->state.grid.h; }
 
 static const body_ops mac_domain_ops = {.kind           = "mac",
-                                 .points         = POINT_NONE,
-                                 .begin_step     = step_begin,
-                                 .velocity       = no_blocks,
-                                 .mass           = no_blocks,
-                                 .residual       = no_residual,
-                                 .tangent        = no_tangent,
-                                 .block_diagonal = no_blocks,
-                                 .end_step       = step_end,
-                                 .totals         = step_totals,
-                                 .fields         = step_fields,
-                                 .length         = step_length};
+                                        .points         = POINT_NONE,
+                                        .begin_step     = step_begin,
+                                        .velocity       = no_blocks,
+                                        .mass           = no_blocks,
+                                        .residual       = no_residual,
+                                        .tangent        = no_tangent,
+                                        .block_diagonal = no_blocks,
+                                        .end_step       = step_end,
+                                        .totals         = step_totals,
+                                        .fields         = step_fields,
+                                        .length         = step_length};
 
 /* --- adapter of one body -------------------------------------------------------------------------------------------------- */
 
 static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
 {
-  const particle_body *own = (const particle_body *)b;
+  const particle_body *own                  = (const particle_body *)b;
   double               sum[PARTICLE_N_SUMS] = {0};
 
   PetscFunctionBeginUser;
@@ -295,17 +281,16 @@ static PetscErrorCode facade_totals(const body *b, const double gravity[3], body
 static void facade_describe(const body *b, FILE *out)
 {
   const mac_grid *g = &domain_of_const(particle_body_carrier(b))->state.grid;
-  fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1],
-          g->n[2]);
+  fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1], g->n[2]);
 }
 
 const body_ops mac_body_ops = {.kind      = "mac",
-                                 .points    = POINT_NONE,
-                                 .totals    = facade_totals,
-                                 .carrier   = particle_body_carrier,
-                                 .particles = particle_body_particles,
-                                 .emit      = particle_body_emit,
-                                 .describe  = facade_describe};
+                               .points    = POINT_NONE,
+                               .totals    = facade_totals,
+                               .carrier   = particle_body_carrier,
+                               .particles = particle_body_particles,
+                               .emit      = particle_body_emit,
+                               .describe  = facade_describe};
 
 /* --- between two steps: particles out of solids, and apart ----------------------------------------------------------------- */
 
@@ -327,7 +312,7 @@ static void solid_velocity(const mac_placed *solid, const double x[3], double v[
 static bool find_entry(const mac_placed *solid, const double from[3], const double x[3], double normal[3], double *distance)
 {
   double     outside = 0.0, inside = 0.0, at[3];
-  const bool is_out  = mac_placed_distance(solid, from) >= 0.0; /* up to round-off, and for solids that rotate much in a step */
+  const bool is_out = mac_placed_distance(solid, from) >= 0.0; /* up to round-off, and for solids that rotate much in a step */
   for (int k = 1; k <= PIECES && is_out && !(inside > 0.0); ++k) {
     const double t = (double)k / PIECES;
     for (int a = 0; a < 3; ++a) at[a] = from[a] + t * (x[a] - from[a]);
@@ -396,10 +381,10 @@ static double bound_chunk(const particles *p, int64_t first, int64_t end, double
  * sparse particles at walls of the box. The solid receives the momentum. */
 static void apply_contact_impulse(const mac_domain *d, int b, int64_t i, const mac_placed *solid, const double normal[3], double impulse[6])
 {
-  particles         *p        = d->bodies.particles[b];
-  const double       friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->bodies.materials[b]->flow->friction,
-               x[3]           = {p->x[0][i], p->x[1][i], p->x[2][i]};
-  double       arm[3], slip[3], change[3], turn[3];
+  particles   *p        = d->bodies.particles[b];
+  const double friction = isfinite(solid->solid->friction) ? solid->solid->friction : d->bodies.materials[b]->flow->friction,
+               x[3]     = {p->x[0][i], p->x[1][i], p->x[2][i]};
+  double arm[3], slip[3], change[3], turn[3];
   mac_placed_arm(solid, x, arm);
   solid_velocity(solid, x, slip);
   for (int a = 0; a < 3; ++a) slip[a] = p->v[a][i] - slip[a];
@@ -492,7 +477,7 @@ static void remove_unsupported_shear(mac_domain *d)
     int64_t at = c->bins.order[i];
     int     b  = 0;
     while (at >= d->n[b]) at -= d->n[b++];
-    particles *p = d->bodies.particles[b];
+    particles      *p = d->bodies.particles[b];
     const material *m = d->bodies.materials[b];
     if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* liquids are treated by is_face_carried */
     if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;

@@ -22,21 +22,22 @@ typedef struct mac_domain mac_domain;
 
 PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], mac_domain **out);
 /* Destroys the adapters of the bodies as well. */
-void           mac_domain_destroy(mac_domain **d);
+void mac_domain_destroy(mac_domain **d);
 /* Add a body; `*index` counts the bodies in the order of the calls. `name` and `m` (a material that flows) are borrowed and must
  * outlive the domain. */
 PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
 /* See particle_source.h. Takes ownership of *spout. */
-PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout);
+PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
+                                     level_set **spout);
 bool           mac_domain_has_source(const mac_domain *d);
 
 extern const body_ops mac_body_ops; /* operations of the adapter of one mac body */
-body       *mac_domain_adapter(mac_domain *d, int index);
-particles  *mac_domain_particles(mac_domain *d, int index);
+body                 *mac_domain_adapter(mac_domain *d, int index);
+particles            *mac_domain_particles(mac_domain *d, int index);
 /* The domain that `b`, a domain or an adapter of one of its bodies, belongs to; NULL for any other body. */
 mac_domain *mac_domain_of(body *b);
 /* Grid data of the current step, or of the last one: its pressure is read between steps. n_blocks is 0 before the first step. */
-mac_state         *mac_domain_state(mac_domain *d);
+mac_state *mac_domain_state(mac_domain *d);
 
 /* Called after end_step. Moves particles inside solids (at their current frames) to the nearest surface. If the solid is thin,
  * they go back through the surface that they crossed in this step. Their velocity into the solid is removed. impulse [n][6],

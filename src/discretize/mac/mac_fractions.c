@@ -13,16 +13,15 @@
 
 /* Source of the values of each cell of a block and one layer around it, mirrored at the sides of the box. */
 typedef struct {
-  int64_t slot[MAC_TILE]; /* -1: not stored */
-  uint8_t flip[MAC_TILE]; /* to be combined by exclusive-or with the half-cell's number */
+  int64_t slot[MAC_TILE];   /* -1: not stored */
+  uint8_t flip[MAC_TILE];   /* to be combined by exclusive-or with the half-cell's number */
   bool    is_air[MAC_TILE]; /* beyond an open side */
 } mac_mirror_tile;
 
 static void load_mirror_tile(const mac_grid *g, int64_t block, mac_mirror_tile *t)
 {
   bool is_inside = true;
-  for (int a = 0; a < 3; ++a)
-    is_inside = is_inside && g->block[block][a] > 0 && MAC_SIDE * (g->block[block][a] + 1) < g->n[a];
+  for (int a = 0; a < 3; ++a) is_inside = is_inside && g->block[block][a] > 0 && MAC_SIDE * (g->block[block][a] + 1) < g->n[a];
   if (is_inside) {
     mac_grid_tile(g, block, t->slot);
     memset(t->flip, 0, sizeof t->flip), memset(t->is_air, 0, sizeof t->is_air);
@@ -34,9 +33,9 @@ static void load_mirror_tile(const mac_grid *g, int64_t block, mac_mirror_tile *
     for (int q = 0; q < MAC_TILE_SIDE; ++q) {
       const int32_t at = MAC_SIDE * g->block[block][a] + q - 1, n = g->n[a];
       const bool    is_beyond = !mac_grid_is_periodic(g, a) && (at < 0 || at >= n);
-      is_flipped[a][q] = is_beyond;
-      is_air[a][q]     = is_beyond && g->wall[a][at >= n] == MAC_WALL_OPEN;
-      cell[a][q]       = !is_beyond ? at : at < 0 ? -1 - at : 2 * n - 1 - at;
+      is_flipped[a][q]        = is_beyond;
+      is_air[a][q]            = is_beyond && g->wall[a][at >= n] == MAC_WALL_OPEN;
+      cell[a][q]              = !is_beyond ? at : at < 0 ? -1 - at : 2 * n - 1 - at;
       if (mac_grid_is_periodic(g, a)) cell[a][q] = (at + n) % n; /* also for cells of the block beyond the box */
       if (cell[a][q] < 0) cell[a][q] = 0;                        /* a box thinner than a block */
     }
@@ -83,17 +82,17 @@ static double tetrahedron(const double *phi, double tie, int i0, int i1, int i2,
     if (p[i] < 0.0) v[below++] = p[i];
     else v[--above] = p[i];
   switch (below) {
-    case 0: return p[0] + p[1] + p[2] + p[3] > 0.0 ? 0.0 : tie;
-    case 1: return corner4(v[0], v[1], v[2], v[3]);
-    case 2: return wedge(v[0], v[1], v[2], v[3]);
-    case 3: return 1.0 - (v[3] > 0.0 ? corner4(v[3], v[0], v[1], v[2]) : 0.0);
-    default: return 1.0;
+  case 0: return p[0] + p[1] + p[2] + p[3] > 0.0 ? 0.0 : tie;
+  case 1: return corner4(v[0], v[1], v[2], v[3]);
+  case 2: return wedge(v[0], v[1], v[2], v[3]);
+  case 3: return 1.0 - (v[3] > 0.0 ? corner4(v[3], v[0], v[1], v[2]) : 0.0);
+  default: return 1.0;
   }
 }
 
 double mac_cube_fraction(const double phi[8])
 {
-  const double tie = share_of_ties(phi, 8);
+  const double tie   = share_of_ties(phi, 8);
   int          below = 0;
   for (int i = 0; i < 8; ++i) below += phi[i] < 0.0;
   if (below == 0) return tie;
@@ -111,8 +110,10 @@ static double triangle(double tie, double a, double b, double c)
   if (below == 0) return a + b + c > 0.0 ? 0.0 : tie;
   if (below == 3) return 1.0;
   const int    lone_sign = below == 1;
-  const double alone = (a < 0.0) == lone_sign ? a : (b < 0.0) == lone_sign ? b : c, one = alone == a ? b : a,
-               other = alone == a || alone == b ? c : b;
+  const double alone     = (a < 0.0) == lone_sign   ? a
+                           : (b < 0.0) == lone_sign ? b
+                                                    : c,
+               one = alone == a ? b : a, other = alone == a || alone == b ? c : b;
   const double cut = alone != 0.0 ? corner3(alone, one, other) : 0.0;
   return below == 1 ? cut : 1.0 - cut;
 }
@@ -120,8 +121,8 @@ static double triangle(double tie, double a, double b, double c)
 double mac_square_fraction(const double phi[4])
 {
   const double tie = share_of_ties(phi, 4);
-  return 0.25 * (triangle(tie, phi[0], phi[1], phi[2]) + triangle(tie, phi[3], phi[1], phi[2]) +
-                 triangle(tie, phi[1], phi[0], phi[3]) + triangle(tie, phi[2], phi[0], phi[3]));
+  return 0.25 * (triangle(tie, phi[0], phi[1], phi[2]) + triangle(tie, phi[3], phi[1], phi[2]) + triangle(tie, phi[1], phi[0], phi[3]) +
+                 triangle(tie, phi[2], phi[0], phi[3]));
 }
 
 /* Computed distances may be bounds with this relative error: cells farther from the surface than this times their radius count as
@@ -162,7 +163,7 @@ static void cut_faces(mac_share *s, int l, const double phi[27])
     const int u = step[(a + 1) % 3], v = step[(a + 2) % 3];
     double    sum = 0.0;
     for (int q = 0; q < 4; ++q) {
-      const int    at     = (q >> 1) * u + (q & 1) * v;
+      const int    at      = (q >> 1) * u + (q & 1) * v;
       const double four[4] = {phi[at], phi[at + v], phi[at + u], phi[at + u + v]};
       sum += mac_square_fraction(four);
     }
@@ -175,7 +176,7 @@ enum { CORNERS = 2 * MAC_SIDE + 1 };
 typedef struct {
   const mac_grid   *g;
   const mac_placed *solid;
-  int32_t           first[3]; /* half-cells from the corner of the box */
+  int32_t           first[3];                         /* half-cells from the corner of the box */
   double            phi[CORNERS * CORNERS * CORNERS]; /* NaN: not computed yet */
 } corner_lattice;
 
@@ -187,9 +188,9 @@ static double corner_distance(corner_lattice *t, int i, int j, int k)
   double *phi = t->phi + (i * CORNERS + j) * CORNERS + k;
   if (isnan(*phi)) {
     const double half = 0.5 * t->g->h, *min = t->g->min;
-    *phi = round_distance(t->g, mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i),
-                                                                            min[1] + half * (t->first[1] + j),
-                                                                            min[2] + half * (t->first[2] + k)}));
+    *phi =
+        round_distance(t->g, mac_placed_distance(t->solid, (double[3]){min[0] + half * (t->first[0] + i), min[1] + half * (t->first[1] + j),
+                                                                       min[2] + half * (t->first[2] + k)}));
   }
   return *phi;
 }
@@ -209,8 +210,7 @@ static bool has_edge(const double phi[8], double side)
 /* Corners of an eighth of a cube, from the 27 of all. */
 static void corners_of_eighth(const double phi[27], int q, double corner[8])
 {
-  for (int c = 0; c < 8; ++c)
-    corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
+  for (int c = 0; c < 8; ++c) corner[c] = phi[((q >> 2) + (c >> 2)) * 9 + (((q >> 1) & 1) + ((c >> 1) & 1)) * 3 + (q & 1) + (c & 1)];
 }
 
 /* Share of a cube, from the distances at its corners; near edges of the solid, from those at the corners of its parts. The rule
@@ -223,8 +223,8 @@ static double share_of_cube(const corner_lattice *t, const double low[3], double
   for (int c = 0; c < 27; ++c) {
     const int i = c / 9, j = c / 3 % 3, k = c % 3;
     fine[c] = i != 1 && j != 1 && k != 1
-                ? phi[2 * i + j + k / 2]
-                : round_distance(t->g, mac_placed_distance(t->solid, (double[3]){low[0] + 0.5 * side * i, low[1] + 0.5 * side * j,
+                  ? phi[2 * i + j + k / 2]
+                  : round_distance(t->g, mac_placed_distance(t->solid, (double[3]){low[0] + 0.5 * side * i, low[1] + 0.5 * side * j,
                                                                                    low[2] + 0.5 * side * k}));
   }
   for (int q = 0; q < 8; ++q) {
@@ -271,8 +271,7 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
   for (int c = 0; c < CORNERS * CORNERS * CORNERS; ++c) t.phi[c] = NAN;
   for (int l = 0; l < MAC_BLOCK; ++l) {
     const int     at[3]  = {l >> 4, (l >> 2) & 3, l & 3};
-    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + at[0], MAC_SIDE * g->block[b][1] + at[1],
-                            MAC_SIDE * g->block[b][2] + at[2]};
+    const int32_t ijk[3] = {MAC_SIDE * g->block[b][0] + at[0], MAC_SIDE * g->block[b][1] + at[1], MAC_SIDE * g->block[b][2] + at[2]};
     double        x[3], phi[27];
     cell_center(g, ijk, x);
     s->center[l] = mac_placed_is_outside(p, x, (0.5 + ROUNDING) * g->h) ? INFINITY : mac_placed_distance(p, x);
@@ -281,8 +280,7 @@ static void fill_share(const mac_grid *g, int64_t b, const mac_placed *p, bool i
       continue;
     }
     for (int c = 0; c < 27; ++c)
-      phi[c] = c == 13 ? round_distance(g, s->center[l])
-                       : corner_distance(&t, 2 * at[0] + c / 9, 2 * at[1] + c / 3 % 3, 2 * at[2] + c % 3);
+      phi[c] = c == 13 ? round_distance(g, s->center[l]) : corner_distance(&t, 2 * at[0] + c / 9, 2 * at[1] + c / 3 % 3, 2 * at[2] + c % 3);
     cut_cell(&t, s, l, x, phi);
     if (is_area) cut_faces(s, l, phi);
   }
@@ -314,7 +312,7 @@ static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g,
   w->n_solids = n_solids;
   for (int r = 0; r < n_solids; ++r) w->placed[r] = mac_solid_placed(solids + r, g);
   w->share_start[0] = 0;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int32_t n = 0;
     for (int r = 0; r < n_solids; ++r) n += is_near(g, b, w->placed + r);
@@ -323,7 +321,7 @@ static PetscErrorCode compute_solid_fractions(mac_weights *w, const mac_grid *g,
   for (int64_t b = 0; b < g->n_blocks; ++b) w->share_start[b + 1] += w->share_start[b];
   w->n_shares = w->share_start[g->n_blocks];
   PetscCall(memory_reserve("shares of solids", w->n_shares, sizeof *w->share, &w->capacity[18], &w->share));
-  #pragma omp parallel for schedule(dynamic, 4)
+#pragma omp parallel for schedule(dynamic, 4)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_share *s = w->share + w->share_start[b];
     for (int r = 0; s < w->share + w->share_start[b + 1]; ++r) {
@@ -369,8 +367,7 @@ static void lower_by_cell(const continuum *c, const int32_t at[3], const double 
   if (slot < 0 || !(c->w->occupied[slot / MAC_BLOCK] >> (slot % MAC_BLOCK) & 1)) return;
   image_offset(c->g, at, offset);
   for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
-    const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1],
-                         c->bins->x[2][p] + offset[2] - x[2]};
+    const double d[3] = {c->bins->x[0][p] + offset[0] - x[0], c->bins->x[1][p] + offset[1] - x[1], c->bins->x[2][p] + offset[2] - x[2]};
     if (v3_dot(d, d) < *least2) *least2 = v3_dot(d, d);
   }
 }
@@ -379,7 +376,7 @@ static void lower_by_cell(const continuum *c, const int32_t at[3], const double 
  * the point first, then the cells that may contain a nearer particle. */
 static double nearest_of_cells(const continuum *c, const double x[3], const int32_t low[3], const int32_t high[3], double reach)
 {
-  const mac_grid *g = c->g;
+  const mac_grid *g      = c->g;
   double          least2 = reach * reach;
   int32_t         own[3], at[3];
   for (int a = 0; a < 3; ++a) own[a] = (int32_t)floor((x[a] - g->min[a]) / g->h);
@@ -405,7 +402,7 @@ static void lower_minima(int n, const double (*restrict arm)[GATHERED], double q
   for (int q = 0; q < MAC_HALVES; ++q) {
     const double x = q >> 2 ? quarter : -quarter, y = (q >> 1) & 1 ? quarter : -quarter, z = q & 1 ? quarter : -quarter;
     double       least = least2[q];
-    #pragma omp simd reduction(min : least)
+#pragma omp simd reduction(min : least)
     for (int i = 0; i < n; ++i) {
       const double dx = arm[0][i] - x, dy = arm[1][i] - y, dz = arm[2][i] - z, d2 = dx * dx + dy * dy + dz * dz;
       least = d2 < least ? d2 : least;
@@ -423,7 +420,7 @@ static void nearest_of_cell(const continuum *c, const int32_t ijk[3], double lea
   cell_center(c->g, ijk, x);
   for (int t = 0; t < 27; ++t) {
     const int32_t at[3] = {ijk[0] + t / 9 - 1, ijk[1] + t / 3 % 3 - 1, ijk[2] + t % 3 - 1};
-    const int64_t slot = mac_grid_slot(c->g, at[0], at[1], at[2]); /* mirrored cells have no particles of their own */
+    const int64_t slot  = mac_grid_slot(c->g, at[0], at[1], at[2]); /* mirrored cells have no particles of their own */
     if (slot < 0) continue;
     image_offset(c->g, at, offset);
     for (int32_t p = c->bins->start[slot]; p < c->bins->start[slot + 1]; ++p) {
@@ -447,12 +444,11 @@ static double nearest_of_point(const continuum *c, const double x[3], double rea
   return nearest_of_cells(c, x, low, high, reach);
 }
 
-static bool find_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3],
-                         double image[3])
+static bool find_image(const mac_weights *w, const mac_grid *g, int64_t block, int l, bool is_center, const double x[3], double image[3])
 {
-  const int32_t      first = w->share_start[block], last = w->share_start[block + 1];
-  double             least = INFINITY, slope[3] = {0.0};
-  const mac_placed  *inside = NULL;
+  const int32_t     first = w->share_start[block], last = w->share_start[block + 1];
+  double            least = INFINITY, slope[3] = {0.0};
+  const mac_placed *inside = NULL;
   for (int32_t q = first; q < last; ++q) {
     const mac_placed *one = w->placed + w->share[q].solid;
     const double      phi = is_center           ? w->share[q].center[l]
@@ -499,7 +495,7 @@ static double solid_half(const mac_weights *w, int64_t block, int l, int q)
 /* Points in solids get the value at their mirror image. */
 static void extend_cell(const continuum *c, int64_t block, int l, const int32_t ijk[3], double least2[MAC_HALVES])
 {
-  const mac_grid *g = c->g;
+  const mac_grid *g         = c->g;
   const bool      is_hidden = is_deep(c, block, l);
   double          x[3], image[3];
   cell_center(g, ijk, x);
@@ -507,9 +503,8 @@ static void extend_cell(const continuum *c, int64_t block, int l, const int32_t 
     if (solid_half(c->w, block, l, q) < 0.5) continue;
     const double step  = 0.25 * g->h;
     const double at[3] = {x[0] + (q >> 2 & 1 ? step : -step), x[1] + (q >> 1 & 1 ? step : -step), x[2] + (q & 1 ? step : -step)};
-    least2[q]          = !is_hidden && find_image(c->w, g, block, l, false, at, image)
-                             ? nearest_of_point(c, image, (c->o->radius + 0.25) * g->h)
-                             : DBL_MAX;
+    least2[q] =
+        !is_hidden && find_image(c->w, g, block, l, false, at, image) ? nearest_of_point(c, image, (c->o->radius + 0.25) * g->h) : DBL_MAX;
   }
 }
 
@@ -528,7 +523,7 @@ static void count_occupied(const mac_weights *w, const mac_mirror_tile *tile, ui
     for (int j = 0; j < 6; ++j)
       for (int k = 0; k < 4; ++k) {
         const uint8_t *at = is_full + (i * 6 + j) * 6 + k;
-        row[i][j][k] = (uint8_t)(at[0] + at[1] + at[2]);
+        row[i][j][k]      = (uint8_t)(at[0] + at[1] + at[2]);
       }
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 4; ++j)
@@ -542,7 +537,7 @@ static void count_occupied(const mac_weights *w, const mac_mirror_tile *tile, ui
 static void compute_cell(const continuum *c, int64_t block, int l, int n_occupied)
 {
   const bool    has_solid = c->w->share_start[block + 1] > c->w->share_start[block];
-  const int64_t own = block * MAC_BLOCK + l;
+  const int64_t own       = block * MAC_BLOCK + l;
   int32_t       ijk[3];
   bool          is_solid = false;
   for (int q = 0; has_solid && q < MAC_HALVES; ++q) is_solid = is_solid || solid_half(c->w, block, l, q) >= 0.5;
@@ -577,14 +572,14 @@ static void compute_continuum_fractions(mac_weights *w, const mac_grid *g, const
 {
   const double    full = o->radius - 0.25 > 0.0 ? (o->radius - 0.25) * g->h : 0.0;
   const continuum c    = {g, particles, o, w, full * full};
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     w->occupied[b] = 0;
     for (int l = 0; l < MAC_BLOCK; ++l)
       w->occupied[b] |= (uint64_t)(particles->start[b * MAC_BLOCK + l + 1] > particles->start[b * MAC_BLOCK + l]) << l;
   }
   if (o->is_bare) return;
-  #pragma omp parallel for schedule(dynamic, 2)
+#pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile tile;
     uint8_t         count[MAC_BLOCK];
@@ -739,15 +734,15 @@ static void compute_theta(mac_weights *w, const mac_grid *g, int64_t b, double l
   mac_mirror_tile  t;
   load_mirror_tile(g, b, &t);
   for (int l = 0; l < MAC_BLOCK; ++l) {
-    const int     place = mac_grid_tile_place(l);
-    const int64_t slot  = b * MAC_BLOCK + l;
-    const double  here = t.slot[place] < 0 || t.is_air[place] ? g->h : w->center[t.slot[place]];
+    const int     place  = mac_grid_tile_place(l);
+    const int64_t slot   = b * MAC_BLOCK + l;
+    const double  here   = t.slot[place] < 0 || t.is_air[place] ? g->h : w->center[t.slot[place]];
     w->cell_liquid[slot] = w->center[slot] < 0.0 ? 1.0 : 0.0;
     for (int a = 0; a < 3; ++a) {
       const int    at    = place - step[a];
       const double there = t.slot[at] < 0 || t.is_air[at] ? g->h : w->center[t.slot[at]];
       const double inner = here < there ? here : there, outer = here < there ? there : here;
-      const double theta = inner >= 0.0 ? 0.0 : outer < 0.0 ? 1.0 : inner / (inner - outer);
+      const double theta      = inner >= 0.0 ? 0.0 : outer < 0.0 ? 1.0 : inner / (inner - outer);
       w->face_liquid[a][slot] = inner < 0.0 && theta < least ? least : theta;
     }
   }
@@ -755,12 +750,12 @@ static void compute_theta(mac_weights *w, const mac_grid *g, int64_t b, double l
 
 static void compute_ghosts(mac_weights *w, const mac_grid *g, const mac_fraction_options *o)
 {
-  #pragma omp parallel for schedule(dynamic, 2)
+#pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) from_density(w, g, o, b);
-  #pragma omp parallel for schedule(dynamic, 2)
+#pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b)
     if (w->share_start[b + 1] > w->share_start[b]) extend_block(w, g, b);
-  #pragma omp parallel for schedule(dynamic, 2)
+#pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) compute_theta(w, g, b, o->least_theta);
 }
 
@@ -771,8 +766,7 @@ void mac_weights_destroy(mac_weights *w)
 {
   memory_free(&w->half), memory_free(&w->center), memory_free(&w->center_open);
   memory_free(&w->cell_liquid), memory_free(&w->cell_fluid);
-  for (int a = 0; a < 3; ++a)
-    memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]);
+  for (int a = 0; a < 3; ++a) memory_free(&w->face_liquid[a]), memory_free(&w->edge_liquid[a]), memory_free(&w->face_fluid[a]);
   memory_free(&w->share_start), memory_free(&w->block_fill), memory_free(&w->share), memory_free(&w->placed);
   memory_free(&w->occupied);
   *w = (mac_weights){0};
@@ -785,9 +779,9 @@ static PetscErrorCode mac_fractions_reserve(mac_weights *w, int64_t n)
   PetscCall(memory_reserve("fractions of half-cells", MAC_HALVES * n, sizeof *w->half, capacity++, &w->half));
   PetscCall(memory_reserve("fill of blocks", n / MAC_BLOCK, sizeof *w->block_fill, &w->capacity[19], &w->block_fill));
   PetscCall(memory_reserve("occupied cells", n / MAC_BLOCK, sizeof *w->occupied, &w->capacity[20], &w->occupied));
-  double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2], &w->edge_liquid[0],
-                             &w->edge_liquid[1], &w->edge_liquid[2], &w->cell_fluid,     &w->face_fluid[0],  &w->face_fluid[1],
-                             &w->face_fluid[2]};
+  double **const sample[] = {&w->cell_liquid,    &w->face_liquid[0], &w->face_liquid[1], &w->face_liquid[2],
+                             &w->edge_liquid[0], &w->edge_liquid[1], &w->edge_liquid[2], &w->cell_fluid,
+                             &w->face_fluid[0],  &w->face_fluid[1],  &w->face_fluid[2]};
   for (size_t s = 0; s < sizeof sample / sizeof *sample; ++s)
     PetscCall(memory_reserve("fractions", n, sizeof(double), capacity++, sample[s]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -797,8 +791,7 @@ static PetscErrorCode mac_fractions_reserve(mac_weights *w, int64_t n)
 static void copy_halves(const double *value, int t, uint8_t flip, double *tile)
 {
   const int i = 2 * (t / 36), j = 2 * (t / 6 % 6), k = 2 * (t % 6);
-  for (int q = 0; q < MAC_HALVES; ++q)
-    tile[((i + (q >> 2)) * HALF_SIDE + j + ((q >> 1) & 1)) * HALF_SIDE + k + (q & 1)] = value[q ^ flip];
+  for (int q = 0; q < MAC_HALVES; ++q) tile[((i + (q >> 2)) * HALF_SIDE + j + ((q >> 1) & 1)) * HALF_SIDE + k + (q & 1)] = value[q ^ flip];
 }
 static void load_continuum(const mac_weights *w, const mac_mirror_tile *t, double *tile)
 {
@@ -809,11 +802,10 @@ static void load_continuum(const mac_weights *w, const mac_mirror_tile *t, doubl
 static void load_solid(const mac_weights *w, const mac_mirror_tile *t, int32_t solid, double *tile)
 {
   static const double none[MAC_HALVES] = {0};
-  int64_t             block = -1;
-  const mac_share    *share = NULL;
+  int64_t             block            = -1;
+  const mac_share    *share            = NULL;
   for (int q = 0; q < MAC_TILE; ++q) {
-    if (t->slot[q] >= 0 && t->slot[q] / MAC_BLOCK != block)
-      block = t->slot[q] / MAC_BLOCK, share = mac_weights_share(w, block, solid);
+    if (t->slot[q] >= 0 && t->slot[q] / MAC_BLOCK != block) block = t->slot[q] / MAC_BLOCK, share = mac_weights_share(w, block, solid);
     copy_halves(t->slot[q] < 0 || !share ? none : share->half[t->slot[q] % MAC_BLOCK], q, t->flip[q], tile);
   }
 }
@@ -847,7 +839,7 @@ static void fill_continuum(mac_weights *w, int64_t b, double value)
 static void average_continuum(mac_weights *w, int64_t b, const double *sum)
 {
   for (int l = 0; l < MAC_BLOCK; ++l) {
-    const int64_t slot = b * MAC_BLOCK + l;
+    const int64_t slot   = b * MAC_BLOCK + l;
     w->cell_liquid[slot] = mean_of_eight(sum, l, 0, 0, 0);
     for (int a = 0; a < 3; ++a) {
       w->face_liquid[a][slot] = mean_of_eight(sum, l, -(a == 0), -(a == 1), -(a == 2));
@@ -860,7 +852,7 @@ static void average_continuum(mac_weights *w, int64_t b, const double *sum)
 static int fill_of_tile(const mac_weights *w, const mac_mirror_tile *t)
 {
   static const int first_of[3] = {0, 1, 5}; /* a cell in each of 27 blocks, or of the block that mirrors it */
-  int              fill = -2;
+  int              fill        = -2;
   for (int q = 0; q < 27; ++q) {
     const int place = first_of[q / 9] * 36 + first_of[q / 3 % 3] * 6 + first_of[q % 3];
     const int here  = t->slot[place] < 0 || t->is_air[place] ? 0 : w->block_fill[t->slot[place] / MAC_BLOCK];
@@ -950,15 +942,15 @@ static void average_solids(mac_weights *w, const mac_grid *g, int64_t b, const m
   if (o->has_ghosts) find_open_shares(w, b, all);
 }
 
-PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids,
-                                   const mac_solid *solids, const mac_fraction_options *o)
+PetscErrorCode mac_weights_compute(mac_weights *w, const mac_grid *g, const mac_bins *particles, int n_solids, const mac_solid *solids,
+                                   const mac_fraction_options *o)
 {
   PetscFunctionBegin;
   PetscCall(mac_fractions_reserve(w, g->n_slots));
   if (o->has_ghosts) PetscCall(reserve_ghosts(w, g->n_slots));
   PetscCall(compute_solid_fractions(w, g, n_solids, solids, o->is_area));
   compute_continuum_fractions(w, g, particles, o);
-  #pragma omp parallel for schedule(dynamic, 2)
+#pragma omp parallel for schedule(dynamic, 2)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     mac_mirror_tile t;
     load_mirror_tile(g, b, &t);

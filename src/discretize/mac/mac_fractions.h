@@ -35,29 +35,29 @@ typedef struct {
 } mac_share;
 
 typedef struct {
-  double *half;           /* [n_slots][8] W_L of half-cells */
-  double *center;         /* [n_slots] distance to the surface of the continuum at centres; has_ghosts only */
-  double *center_open;    /* [n_slots] share of the hat kernel about a centre outside solids, < 0: the centre is in a solid;
+  double     *half;        /* [n_slots][8] W_L of half-cells */
+  double     *center;      /* [n_slots] distance to the surface of the continuum at centres; has_ghosts only */
+  double     *center_open; /* [n_slots] share of the hat kernel about a centre outside solids, < 0: the centre is in a solid;
                              has_ghosts only */
-  double *cell_liquid, *face_liquid[3], *edge_liquid[3]; /* [n_slots] W_L */
-  double *cell_fluid, *face_fluid[3];                    /* [n_slots] W_F = 1 - sum of W_S; faces on walls of the box: 0 */
-  int64_t    n_shares;
-  int32_t   *share_start; /* [n_blocks + 1] */
-  mac_share *share;       /* [n_shares] by block, then by solid */
-  mac_placed *placed;     /* [n_solids] */
-  int8_t     *block_fill; /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
-  uint64_t   *occupied;   /* [n_blocks] a bit for each cell that contains particles */
+  double     *cell_liquid, *face_liquid[3], *edge_liquid[3]; /* [n_slots] W_L */
+  double     *cell_fluid, *face_fluid[3];                    /* [n_slots] W_F = 1 - sum of W_S; faces on walls of the box: 0 */
+  int64_t     n_shares;
+  int32_t    *share_start; /* [n_blocks + 1] */
+  mac_share  *share;       /* [n_shares] by block, then by solid */
+  mac_placed *placed;      /* [n_solids] */
+  int8_t     *block_fill;  /* [n_blocks] all half-cells within the box full 1, empty 0, neither -1 */
+  uint64_t   *occupied;    /* [n_blocks] a bit for each cell that contains particles */
   int64_t     capacity[23], n_solids;
 } mac_weights;
 
 typedef struct {
-  double radius;              /* of particles, in h */
-  bool   is_area, has_ghosts;
-  bool   is_bare;             /* has_ghosts, and half-cells and edges of the continuum are not needed */
-  bool   is_voxel;            /* W_L of a cell is rounded to 0 or 1, and W_L of faces and edges is the largest of the cells
+  double        radius; /* of particles, in h */
+  bool          is_area, has_ghosts;
+  bool          is_bare;     /* has_ghosts, and half-cells and edges of the continuum are not needed */
+  bool          is_voxel;    /* W_L of a cell is rounded to 0 or 1, and W_L of faces and edges is the largest of the cells
                                  around */
-  double least_theta;         /* has_ghosts: smallest W_L of a face at the surface */
-  const double *rho, *rest;   /* has_ghosts: [n_slots] density under the hat kernel, at rest */
+  double        least_theta; /* has_ghosts: smallest W_L of a face at the surface */
+  const double *rho, *rest;  /* has_ghosts: [n_slots] density under the hat kernel, at rest */
 } mac_fraction_options;
 
 /* Compute all weights. Borrows the solids until the next call. *w may be empty or from an earlier step. Same bits on any number

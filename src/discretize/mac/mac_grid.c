@@ -21,7 +21,8 @@ PetscErrorCode mac_grid_create(double h, const double min[3], const int32_t n[3]
     g->n_table[a] = (n[a] + (mac_grid_is_periodic(g, a) ? 0 : 1) + MAC_SIDE - 1) / MAC_SIDE;
     PetscCheck(size <= INT32_MAX / g->n_table[a], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
                "a staggered grid of %" PRId32 " x %" PRId32 " x %" PRId32 " cells is larger than its table of blocks may be; "
-               "choose larger cells or a smaller box", n[0], n[1], n[2]);
+               "choose larger cells or a smaller box",
+               n[0], n[1], n[2]);
     size *= g->n_table[a];
   }
   PetscCall(memory_alloc("blocks of the staggered grid", size, sizeof *g->block_of, &g->block_of));
@@ -39,17 +40,16 @@ void mac_grid_destroy(mac_grid *g)
 static void mark_particles(mac_grid *g, int n_sets, const int64_t *n, const double *const (*x)[3], int n_threads)
 {
   const int64_t size = table_size(g);
-  #pragma omp parallel num_threads(n_threads)
+#pragma omp parallel num_threads(n_threads)
   {
     uint64_t *mine = g->occupied + size * omp_get_thread_num();
     for (int64_t t = 0; t < size; ++t) mine[t] = 0;
     for (int s = 0; s < n_sets; ++s) {
-      #pragma omp for schedule(static) nowait
+#pragma omp for schedule(static) nowait
       for (int64_t p = 0; p < n[s]; ++p) {
-        const int32_t i = mac_grid_index(g, 0, x[s][0][p]), j = mac_grid_index(g, 1, x[s][1][p]),
-                      k = mac_grid_index(g, 2, x[s][2][p]);
-        mine[((int64_t)(i >> 2) * g->n_table[1] + (j >> 2)) * g->n_table[2] + (k >> 2)] |=
-          UINT64_C(1) << (((i & 3) << 4) + ((j & 3) << 2) + (k & 3));
+        const int32_t i = mac_grid_index(g, 0, x[s][0][p]), j = mac_grid_index(g, 1, x[s][1][p]), k = mac_grid_index(g, 2, x[s][2][p]);
+        mine[((int64_t)(i >> 2) * g->n_table[1] + (j >> 2)) * g->n_table[2] + (k >> 2)] |= UINT64_C(1)
+                                                                                           << (((i & 3) << 4) + ((j & 3) << 2) + (k & 3));
       }
     }
   }
@@ -79,7 +79,7 @@ static int reached_blocks(const mac_grid *g, int axis, int32_t low, int32_t high
   }
   const int32_t cells = g->n[axis]; /* wraps by cells: n may not be a multiple of the block's side */
   for (int32_t i = low; i <= high; ++i) {
-    const int32_t b = ((i % cells + cells) % cells) >> 2;
+    const int32_t b      = ((i % cells + cells) % cells) >> 2;
     bool          is_new = true;
     for (int l = 0; l < m; ++l) is_new = is_new && out[l] != b;
     if (is_new) out[m++] = b;
@@ -93,8 +93,7 @@ static void mark_reached(mac_grid *g, const int32_t b[3], uint64_t bits, int rea
   int     low[3], high[3], m[3];
   int32_t at[3][BLOCKS_REACHED];
   occupied_layers(bits, low, high);
-  for (int a = 0; a < 3; ++a)
-    m[a] = reached_blocks(g, a, MAC_SIDE * b[a] + low[a] - reach, MAC_SIDE * b[a] + high[a] + reach, at[a]);
+  for (int a = 0; a < 3; ++a) m[a] = reached_blocks(g, a, MAC_SIDE * b[a] + low[a] - reach, MAC_SIDE * b[a] + high[a] + reach, at[a]);
   for (int i = 0; i < m[0]; ++i)
     for (int j = 0; j < m[1]; ++j)
       for (int k = 0; k < m[2]; ++k) g->block_of[((int64_t)at[0][i] * g->n_table[1] + at[1][j]) * g->n_table[2] + at[2][k]] = 0;
@@ -106,8 +105,8 @@ PetscErrorCode mac_grid_build(mac_grid *g, int n_sets, const int64_t *n, const d
   int64_t       n_blocks = 0;
   PetscFunctionBegin;
   SS_ASSERT(reach >= MAC_REACH && reach <= MAC_SIDE * (BLOCKS_REACHED / 4));
-  PetscCall(memory_reserve("occupied cells of the staggered grid", n_threads * size, sizeof *g->occupied, &g->occupied_capacity,
-                           &g->occupied));
+  PetscCall(
+      memory_reserve("occupied cells of the staggered grid", n_threads * size, sizeof *g->occupied, &g->occupied_capacity, &g->occupied));
   mark_particles(g, n_sets, n, x, (int)n_threads);
   for (int64_t t = 0; t < size; ++t) g->block_of[t] = -1;
   for (int64_t t = 0; t < size; ++t) {
@@ -146,14 +145,14 @@ static void tile_of_blocks(const mac_grid *g, const int32_t b[3], int64_t slot[M
     const int32_t at[3] = {b[0] + q / 9 - 1, b[1] + q / 3 % 3 - 1, b[2] + q % 3 - 1};
     bool          is_in = true;
     for (int a = 0; a < 3; ++a) is_in = is_in && at[a] >= 0 && at[a] < g->n_table[a];
-    const int32_t other = is_in ? g->block_of[((int64_t)at[0] * g->n_table[1] + at[1]) * g->n_table[2] + at[2]] : -1;
+    const int32_t other           = is_in ? g->block_of[((int64_t)at[0] * g->n_table[1] + at[1]) * g->n_table[2] + at[2]] : -1;
     near[q / 9][q / 3 % 3][q % 3] = other < 0 ? -1 : (int64_t)MAC_BLOCK * other;
   }
   for (int i = 0, t = 0; i < MAC_TILE_SIDE; ++i)
     for (int j = 0; j < MAC_TILE_SIDE; ++j)
       for (int k = 0; k < MAC_TILE_SIDE; ++k, ++t) {
         const int64_t first = near[block[i]][block[j]][block[k]];
-        slot[t] = first < 0 ? -1 : first + ((local[i] << 4) + (local[j] << 2) + local[k]);
+        slot[t]             = first < 0 ? -1 : first + ((local[i] << 4) + (local[j] << 2) + local[k]);
       }
 }
 

@@ -20,14 +20,14 @@ enum { MAC_SIDE = 4, MAC_BLOCK = 64, MAC_TILE_SIDE = MAC_SIDE + 2, MAC_TILE = 21
 typedef enum { MAC_WALL_ROUGH, MAC_WALL_SMOOTH, MAC_WALL_OPEN, MAC_WALL_PERIODIC } mac_wall;
 
 typedef struct {
-  double    h, min[3];
-  int32_t   n[3];              /* cells in the box */
-  mac_wall  wall[3][2];        /* axis, lower/upper; both periodic or none */
-  int32_t   n_table[3];        /* blocks that fit, including the layer of cells i = n (not where periodic) */
-  int32_t  *block_of;          /* [n_table[0] n_table[1] n_table[2]] number of a block, -1: it does not exist */
-  int64_t   n_blocks, n_slots; /* n_slots = 64 n_blocks */
-  int32_t (*block)[3];         /* [n_blocks] lowest cell over 4, ascending lexicographically */
-  uint64_t *occupied;          /* [table][threads]: scratch of mac_grid_build */
+  double   h, min[3];
+  int32_t  n[3];              /* cells in the box */
+  mac_wall wall[3][2];        /* axis, lower/upper; both periodic or none */
+  int32_t  n_table[3];        /* blocks that fit, including the layer of cells i = n (not where periodic) */
+  int32_t *block_of;          /* [n_table[0] n_table[1] n_table[2]] number of a block, -1: it does not exist */
+  int64_t  n_blocks, n_slots; /* n_slots = 64 n_blocks */
+  int32_t (*block)[3];        /* [n_blocks] lowest cell over 4, ascending lexicographically */
+  uint64_t *occupied;         /* [table][threads]: scratch of mac_grid_build */
   int64_t   blocks_capacity, occupied_capacity;
 } mac_grid;
 
@@ -98,7 +98,7 @@ static inline bool mac_grid_is_closed(const mac_grid *g, int axis, int64_t slot)
 
 /* Slots of a block and of one layer of cells around it, [6][6][6] from (-1,-1,-1), as mac_grid_slot gives them: where the box is
  * periodic, cells of the block beyond the box have the slots that they wrap to. */
-void mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
+void             mac_grid_tile(const mac_grid *g, int64_t block, int64_t slot[MAC_TILE]);
 static const int mac_tile_stride[3] = {36, 6, 1}; /* strides along the axes in a tile */
 /* Position in its tile of cell `local` (0 ... 63) of a block. */
 static inline int mac_grid_tile_place(int local) { return ((local >> 4) + 1) * 36 + (((local >> 2) & 3) + 1) * 6 + (local & 3) + 1; }
@@ -112,19 +112,19 @@ enum { MAC_MU_I_CONSTANTS = 4 }; /* friction_2 - friction, I_0, grain diameter [
 typedef struct mac_state {
   mac_grid grid;
   /* particles: n[s] at x[s][axis] of set s */
-  int                   n_sets;
-  const int64_t        *n;
+  int            n_sets;
+  const int64_t *n;
   const double *const (*x)[3];
   /* lower faces */
-  double *mass[3];     /* kg */
-  double *u[3];        /* m/s: u* before, u^{n+1} after the solution; faces without mass: 0, then extrapolated */
-  double *old_u[3];    /* m/s: from the particles, for FLIP; NULL: not needed */
+  double *mass[3];  /* kg */
+  double *u[3];     /* m/s: u* before, u^{n+1} after the solution; faces without mass: 0, then extrapolated */
+  double *old_u[3]; /* m/s: from the particles, for FLIP; NULL: not needed */
   /* cells: mass in a hat kernel over h^3, and means of the particles' constants with the same weights; 0 without mass */
-  double *rho;          /* kg/m^3 */
-  double *rest_density; /* kg/m^3 */
-  double *friction;     /* M = |s|_F / (sqrt(2) p) at yield; 0: a liquid */
-  double *cohesion;     /* Pa: p >= -cohesion */
+  double *rho;                      /* kg/m^3 */
+  double *rest_density;             /* kg/m^3 */
+  double *friction;                 /* M = |s|_F / (sqrt(2) p) at yield; 0: a liquid */
+  double *cohesion;                 /* Pa: p >= -cohesion */
   double *mu_i[MAC_MU_I_CONSTANTS]; /* NULL: M does not depend on the rate */
-  double *pressure;     /* Pa, for frames: 0 until the formulation writes the solution */
+  double *pressure;                 /* Pa, for frames: 0 until the formulation writes the solution */
 } mac_state;
 #endif

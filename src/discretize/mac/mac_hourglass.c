@@ -16,7 +16,7 @@ typedef struct {
  * b on either side along a, with their signs in the shear rate. Returns whether all are unknown and not cut by solids. */
 static bool find_faces(const mac_system *y, const edge_place *e, int32_t face[4])
 {
-  const double  full = y->h * y->h * y->h * (1.0 - 1e-12);
+  const double  full    = y->h * y->h * y->h * (1.0 - 1e-12);
   const int64_t below_b = e->tile[e->place - mac_tile_stride[e->b]], below_a = e->tile[e->place - mac_tile_stride[e->a]];
   if (below_a < 0 || below_b < 0) return false;
   face[0] = y->face_of[e->a][e->slot], face[1] = y->face_of[e->a][below_b];
@@ -47,7 +47,7 @@ static double deviation_from_mean(const edge_place *e, const double *x)
   for (int q = 0; q < 4; ++q) {
     const int cell = e->place - (q & 1) * mac_tile_stride[e->a] - (q >> 1) * mac_tile_stride[e->b];
     double    mean = 0.0;
-    int       n = 0;
+    int       n    = 0;
     for (int k = 0; k < 4; ++k) {
       const int64_t slot = e->tile[cell + (k & 1) * mac_tile_stride[e->a] + (k >> 1) * mac_tile_stride[e->b]];
       if (slot >= 0 && !isnan(x[slot])) mean += x[slot], ++n;
@@ -67,7 +67,7 @@ static void pass_over_edge(pass now, const mac_system *y, const edge_place *e, d
   int32_t face[4];
   if (now == RATE) {
     const bool is_in = e->tile[e->place] == e->slot && least_bound(y, e, p) > 0.0 && find_faces(y, e, face);
-    rate[e->slot] = is_in ? (y->u[face[0]] - y->u[face[1]] + y->u[face[2]] - y->u[face[3]]) / y->h : NAN;
+    rate[e->slot]    = is_in ? (y->u[face[0]] - y->u[face[1]] + y->u[face[2]] - y->u[face[3]]) / y->h : NAN;
   } else if (now == STRESS) {
     rate[e->slot] = isnan(bounded[e->slot]) ? 0.0 : deviation_from_mean(e, bounded);
   } else if (isnan(rate[e->slot]) || !find_faces(y, e, face)) {
@@ -82,7 +82,7 @@ static void pass_over_edge(pass now, const mac_system *y, const edge_place *e, d
 
 static void pass_over_edges(pass now, const mac_grid *g, const mac_system *y, double share, const double *p)
 {
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t block = 0; block < g->n_blocks; ++block) {
     int64_t tile[MAC_TILE];
     mac_grid_tile(g, block, tile);
@@ -97,10 +97,10 @@ static void pass_over_edges(pass now, const mac_grid *g, const mac_system *y, do
 /* Apply the stresses on the four edges of every face to its velocity. */
 static void apply_stress(const mac_grid *g, mac_system *y)
 {
-  #pragma omp parallel
+#pragma omp parallel
   {
     int64_t tile[MAC_TILE], block = -1;
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (int64_t f = 0; f < y->n_faces; ++f) {
       const int a = y->face_axis[f], place = mac_grid_tile_place((int)(y->face_slot[f] % MAC_BLOCK));
       double    sum = 0.0;
@@ -122,8 +122,8 @@ PetscErrorCode mac_hourglass_apply(const mac_grid *g, mac_system *y, double shar
   timer_begin(TIMER_GRID);
   for (int k = 0; k < 2; ++k)
     for (int o = 0; o < 3; ++o)
-      PetscCall(memory_reserve("alternating shear", g->n_slots, sizeof *y->hourglass[k][o], &y->hourglass_capacity[k][o],
-                               &y->hourglass[k][o]));
+      PetscCall(
+          memory_reserve("alternating shear", g->n_slots, sizeof *y->hourglass[k][o], &y->hourglass_capacity[k][o], &y->hourglass[k][o]));
   for (int now = RATE; now < N_PASSES; ++now) pass_over_edges((pass)now, g, y, share, p);
   apply_stress(g, y);
   timer_end(TIMER_GRID);

@@ -10,29 +10,30 @@ static const char *const bases[]        = {"orthonormal", "components", NULL};
 static const char *const edge_weights[] = {"normalized", "plain", NULL};
 
 static const key_spec box_keys[] = {
-  {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, min), .unit = "m", .help = "lowest corner"},
-  {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, max), .unit = "m", .help = "highest corner"},
-  {.name = NULL}};
+    {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, min), .unit = "m", .help = "lowest corner"},
+    {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, max), .unit = "m", .help = "highest corner"},
+    {.name = NULL}};
 static const key_table box_table = {.name = "mac.domain",
                                     .help = "The box of the grid: a whole number of cells along each axis.",
                                     .size = sizeof(mac_box),
                                     .keys = box_keys};
 
-#define WALL(text, axis, upper)                                                                                                    \
-  {                                                                                                                                \
-    .name = text, .type = KEY_ENUM, .offset = offsetof(mac_walls, side[axis][upper]), .choices = walls, .fallback = "rough",       \
-   .help = "the side "text                                                                                                       \
+#define WALL(text, axis, upper)                                                                                                            \
+  {                                                                                                                                        \
+    .name = text, .type = KEY_ENUM, .offset = offsetof(mac_walls, side[axis][upper]), .choices = walls, .fallback = "rough",               \
+    .help = "the side " text                                                                                                               \
   }
-static const key_spec wall_keys[] = {WALL("lower_x", 0, 0), WALL("upper_x", 0, 1), WALL("lower_y", 1, 0), WALL("upper_y", 1, 1),
-                                     WALL("lower_z", 2, 0), WALL("upper_z", 2, 1), {.name = NULL}};
+static const key_spec  wall_keys[] = {WALL("lower_x", 0, 0), WALL("upper_x", 0, 1), WALL("lower_y", 1, 0), WALL("upper_y", 1, 1),
+                                      WALL("lower_z", 2, 0), WALL("upper_z", 2, 1), {.name = NULL}};
 static const key_table wall_table  = {.name = "mac.walls",
-   .help = "Boundary conditions of the domain. rough: a wall with friction, see wall_friction; smooth: a "
+                                      .help = "Boundary conditions of the domain. rough: a wall with friction, see wall_friction; smooth: a "
                                                "wall without friction; open: air at zero pressure, particles that leave are removed; "
                                                "periodic: continued at the opposite side, which must be periodic too. "
                                                "Rough and smooth walls are obstacles for rigid bodies.",
                                       .size = sizeof(mac_walls),
                                       .keys = wall_keys};
 
+/* clang-format off */
 static const key_spec  correction_keys[] = {
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(mac_position_correction, iterations), .fallback = "3", .min = 0,
    .max = 100, .help = "iterations per frame; 0: no correction"},
@@ -101,6 +102,7 @@ static const key_spec mac_keys[] = {
    .fallback = "colocated", .help = "position of shear stresses: at cell centres (exact friction cone), or on edges"},
   {.name = "expert", .type = KEY_PART, .table = &mac_expert_table, .fallback = "{}", .help = "keys for experts"},
     {.name = NULL}};
+/* clang-format on */
 const key_table mac_options_table = {
     .name = "mac", .help = "The staggered grid shared by all bodies of kind mac.", .size = sizeof(mac_options), .keys = mac_keys};
 

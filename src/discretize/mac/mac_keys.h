@@ -39,20 +39,20 @@ typedef struct mac_options {
   const mac_box   *domain;
   double           spacing;
   const mac_walls *walls;
-  double           wall_friction;    /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
-  double           cfl;              /* domain: cells a particle may cross in a step */
-  int              transfer;         /* domain: mac_transfer */
-  double           flip;             /* domain: share of FLIP */
-  int              wall_mass;        /* domain: mac_wall_mass; kernels cut by walls of the box are mirrored, or lose the part
+  double           wall_friction;     /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
+  double           cfl;               /* domain: cells a particle may cross in a step */
+  int              transfer;          /* domain: mac_transfer */
+  double           flip;              /* domain: share of FLIP */
+  int              wall_mass;         /* domain: mac_wall_mass; kernels cut by walls of the box are mirrored, or lose the part
                                         beyond */
-  int              fractions;        /* system: mac_fractions; auto: volume for granular, area for liquid */
-  int              arrangement;      /* system: mac_arrangement */
-  int              basis;            /* system: mac_basis */
-  int              edge_weights;     /* system: mac_edge_weights of the transfer T of shear to edges; normalized: also additional
+  int              fractions;         /* system: mac_fractions; auto: volume for granular, area for liquid */
+  int              arrangement;       /* system: mac_arrangement */
+  int              basis;             /* system: mac_basis */
+  int              edge_weights;      /* system: mac_edge_weights of the transfer T of shear to edges; normalized: also additional
                                         wall friction */
-  double           hourglass;        /* formulation: see mac_hourglass.h */
-  double           density_threshold;/* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
-  double           cell_fill;        /* system: cells with W_L below are not active */
+  double           hourglass;         /* formulation: see mac_hourglass.h */
+  double           density_threshold; /* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
+  double           cell_fill;         /* system: cells with W_L below are not active */
   const mac_position_correction *position_correction; /* domain */
 } mac_options;
 extern const key_table mac_options_table;

@@ -19,7 +19,7 @@ void mac_memory_destroy(mac_memory **m)
 /* Ascends with the slot on any grid of one box; a table has less than 2^31 blocks. */
 static uint64_t key_of_slot(const mac_grid *g, int64_t slot)
 {
-  const int32_t *b = g->block[slot / MAC_BLOCK];
+  const int32_t *b     = g->block[slot / MAC_BLOCK];
   const uint64_t block = ((uint64_t)b[0] * (uint64_t)g->n_table[1] + (uint64_t)b[1]) * (uint64_t)g->n_table[2] + (uint64_t)b[2];
   return block * MAC_BLOCK + (uint64_t)(slot % MAC_BLOCK);
 }
@@ -53,7 +53,7 @@ void mac_memory_initial_guess(const mac_memory *m, const mac_grid *g, const mac_
 }
 
 PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s,
-                                   const double *multiplier)
+                                const double *multiplier)
 {
   int64_t n = 0, cell = 0, sample = 0;
   PetscFunctionBegin;
@@ -61,14 +61,13 @@ PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_syst
   while (cell < y->n_cells || sample < y->n_stress) {
     const int64_t at_cell   = cell < y->n_cells ? y->cell_slot[cell] : INT64_MAX,
                   at_sample = sample < y->n_stress ? y->stress_slot[sample] : INT64_MAX;
-    const int64_t slot = at_cell < at_sample ? at_cell : at_sample;
-    m->key[n]        = key_of_slot(g, slot);
-    m->pressure[n]   = at_cell == slot ? p[cell] : 0.0;
-    m->multiplier[n] = at_cell == slot && multiplier ? multiplier[cell] : 0.0;
+    const int64_t slot      = at_cell < at_sample ? at_cell : at_sample;
+    m->key[n]               = key_of_slot(g, slot);
+    m->pressure[n]          = at_cell == slot ? p[cell] : 0.0;
+    m->multiplier[n]        = at_cell == slot && multiplier ? multiplier[cell] : 0.0;
     cell += at_cell == slot;
     for (int k = 0; k < MAC_STRESSES; ++k) m->stress[MAC_STRESSES * n + k] = 0.0;
-    for (; sample < y->n_stress && y->stress_slot[sample] == slot; ++sample)
-      m->stress[MAC_STRESSES * n + y->component[sample]] = s[sample];
+    for (; sample < y->n_stress && y->stress_slot[sample] == slot; ++sample) m->stress[MAC_STRESSES * n + y->component[sample]] = s[sample];
     ++n;
   }
   m->n = n;
@@ -101,12 +100,10 @@ PetscErrorCode mac_memory_fields(mac_memory *m, field_table *table)
   PetscCall(field_table_add_group(table, "mac/memory", FIELD_GROUP_PLAIN, &m->n, m, &group));
   group->resize   = mac_memory_resize;
   group->restored = mac_memory_restored;
-  PetscCall(
-      field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "which cell: 64 block + place in it"));
+  PetscCall(field_table_add(table, group, "cell", "1", FIELD_U64, 1, &m->key, FIELD_CHECKPOINT, "which cell: 64 block + place in it"));
   PetscCall(field_table_add(table, group, "pressure", "Pa", FIELD_F64, 1, &m->pressure, FIELD_CHECKPOINT, "of the last step"));
   PetscCall(field_table_add(table, group, "stress", "Pa", FIELD_F64, MAC_STRESSES, &m->stress, FIELD_CHECKPOINT,
                             "deviatoric, in the basis of `mac`"));
-  PetscCall(
-      field_table_add(table, group, "multiplier", "W", FIELD_F64, 1, &m->multiplier, FIELD_CHECKPOINT, "of the cone of friction"));
+  PetscCall(field_table_add(table, group, "multiplier", "W", FIELD_F64, 1, &m->multiplier, FIELD_CHECKPOINT, "of the cone of friction"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,9 +18,10 @@ PetscErrorCode mac_memory_create(mac_memory **out);
 void           mac_memory_destroy(mac_memory **m);
 /* Initial guess p [n_cells], s [n_stress], multiplier [n_cells] of a system on grid g: the stored values of the same cell, 0
  * where there are none. Pointers may be NULL. */
-void           mac_memory_initial_guess(const mac_memory *m, const mac_grid *g, const mac_system *y, double *p, double *s, double *multiplier);
+void mac_memory_initial_guess(const mac_memory *m, const mac_grid *g, const mac_system *y, double *p, double *s, double *multiplier);
 /* Replace the stored values. s may be NULL if there are no samples; multiplier may always be NULL. */
-PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s, const double *multiplier);
+PetscErrorCode mac_memory_store(mac_memory *m, const mac_grid *g, const mac_system *y, const double *p, const double *s,
+                                const double *multiplier);
 /* Group "mac/memory" of the checkpoint. */
 PetscErrorCode mac_memory_fields(mac_memory *m, field_table *table);
 #endif

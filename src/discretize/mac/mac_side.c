@@ -55,15 +55,15 @@ static void side_destroy(body **b)
   memory_free(b);
 }
 
-static const body_ops side_ops = {.kind       = "wall",
-                                  .points     = POINT_NONE,
-                                  .totals     = side_totals,
-                                  .level_sets = side_sets,
-                                  .solids     = side_solids,
-                                  .frame      = side_frame,
-                                  .describe   = side_describe,
-                                  .destroy    = side_destroy};
-const body_kind mac_side_kind = {.name = "wall", .ops = &side_ops};
+static const body_ops side_ops      = {.kind       = "wall",
+                                       .points     = POINT_NONE,
+                                       .totals     = side_totals,
+                                       .level_sets = side_sets,
+                                       .solids     = side_solids,
+                                       .frame      = side_frame,
+                                       .describe   = side_describe,
+                                       .destroy    = side_destroy};
+const body_kind       mac_side_kind = {.name = "wall", .ops = &side_ops};
 
 PetscErrorCode mac_side_create(const mac_options *o, int axis, int upper, body **out)
 {

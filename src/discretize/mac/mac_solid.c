@@ -44,8 +44,7 @@ bool mac_placed_is_outside(const mac_placed *p, const double x[3], double half)
 {
   for (int a = 0; a < 3; ++a) {
     const double at = x[a] - image_shift(p, a, x[a]);
-    if (at + half < p->low[a] || at - half > p->high[a])
-      return !(p->period[a] > 0.0) || p->high[a] - p->low[a] + 2.0 * half < p->period[a];
+    if (at + half < p->low[a] || at - half > p->high[a]) return !(p->period[a] > 0.0) || p->high[a] - p->low[a] + 2.0 * half < p->period[a];
   }
   return false;
 }
@@ -71,9 +70,9 @@ double mac_placed_distance(const mac_placed *p, const double x[3])
 
 double mac_placed_gradient(const mac_placed *p, const double x[3], double gradient[3])
 {
-  double    local[3], slope[3] = {0};
-  int       which = -1;
-  double    least;
+  double local[3], slope[3] = {0};
+  int    which = -1;
+  double least;
   if (p->solid->n == 1) {
     double arm[3];
     mac_placed_arm(p, x, arm);

@@ -6,12 +6,12 @@
 #include "discretize/body/body.h"
 
 typedef struct {
-  int               body;       /* number in the scene */
-  int               n;          /* level sets, fixed to the frame; the solid is their union */
+  int               body; /* number in the scene */
+  int               n;    /* level sets, fixed to the frame; the solid is their union */
   level_set *const *sets;
   rigid_frame       frame;      /* at the start of the step; v, w: its velocity, if prescribed */
   bool              is_unknown; /* dynamic: its velocity is solved for */
-  double            friction;   /* between it and the continuum: shear stress at its surface is at most friction * p; INFINITY: the material's own */
+  double friction; /* between it and the continuum: shear stress at its surface is at most friction * p; INFINITY: the material's own */
 } mac_solid;
 
 /* A solid with its bounds in the world. Where the grid is periodic, the image nearest to a point counts; not of solids longer

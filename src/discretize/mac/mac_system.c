@@ -14,7 +14,7 @@
 /* DENSITY_FLOOR times FACE_FILL is the smallest mass of a face that pressure accelerates, relative to a full face; with fractions: area, FACE_FILL is
  * the smallest share of a face's volume that counts as filled. Lower values make the pressure system ill-conditioned. */
 #define DENSITY_FLOOR 0.4
-#define FACE_FILL     0.05
+#define FACE_FILL 0.05
 /* Smallest distance of the surface from a cell's centre, in grid spacings: the ghost fluid coefficients grow with its inverse. */
 #define GHOST_FRACTION 0.05
 /* Radius, in grid spacings, of the spheres whose union is the continuum, for particles_per_cell: 8; not used for the surface with ghost values. */
@@ -82,7 +82,7 @@ static int64_t prefix_sum(int64_t n, int64_t *count)
   int64_t sum = 0;
   for (int64_t b = 0; b <= n; ++b) {
     const int64_t here = b < n ? count[b] : 0;
-    count[b] = sum, sum += here;
+    count[b]           = sum, sum += here;
   }
   return sum;
 }
@@ -90,16 +90,15 @@ static int64_t prefix_sum(int64_t n, int64_t *count)
 /* Material constants of an active cell. A cell in a solid has those of the material around it, but no cohesion. */
 static void set_material_constants(const mac_assembly *c, int64_t slot, int64_t i)
 {
-  const mac_state *s = c->s;
-  mac_system      *y = c->y;
+  const mac_state *s        = c->s;
+  mac_system      *y        = c->y;
   const bool       is_solid = !(y->weights.cell_fluid[slot] > 0.0);
   double           friction = 0.0, density = 0.0;
   int              n = 0;
-  y->friction[i] = s->friction[slot], y->rest_density[i] = s->rest_density[slot],
-  y->cohesion[i] = is_solid ? 0.0 : s->cohesion[slot];
+  y->friction[i] = s->friction[slot], y->rest_density[i] = s->rest_density[slot], y->cohesion[i] = is_solid ? 0.0 : s->cohesion[slot];
   if (!is_solid) return;
   for (int q = 0; q < 27 && !(s->rest_density[slot] > 0.0); ++q) {
-    const int32_t *at = y->ijk[i];
+    const int32_t *at    = y->ijk[i];
     const int64_t  other = mac_grid_slot(c->g, at[0] + q / 9 - 1, at[1] + q / 3 % 3 - 1, at[2] + q % 3 - 1);
     if (other >= 0 && s->rest_density[other] > 0.0) friction += s->friction[other], density += s->rest_density[other], ++n;
   }
@@ -109,11 +108,11 @@ static void set_material_constants(const mac_assembly *c, int64_t slot, int64_t 
 
 static PetscErrorCode number_cells(mac_assembly *c)
 {
-  const mac_grid *g = c->g;
-  mac_system     *y = c->y;
+  const mac_grid *g     = c->g;
+  mac_system     *y     = c->y;
   int64_t        *count = y->block_count[0];
   PetscFunctionBegin;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int64_t tile[MAC_TILE];
     mac_grid_tile(g, b, tile);
@@ -122,7 +121,7 @@ static PetscErrorCode number_cells(mac_assembly *c)
       const int64_t slot = b * MAC_BLOCK + l;
       int32_t       ijk[3];
       mac_grid_cell(g, slot, ijk);
-      const bool on   = mac_grid_is_inside(g, ijk) && is_active(c, slot, tile, mac_grid_tile_place(l));
+      const bool on    = mac_grid_is_inside(g, ijk) && is_active(c, slot, tile, mac_grid_tile_place(l));
       y->cell_of[slot] = on ? 0 : -1;
       count[b] += on;
     }
@@ -135,7 +134,7 @@ static PetscErrorCode number_cells(mac_assembly *c)
   PetscCall(memory_reserve("friction of cells", y->n_cells, sizeof *y->friction, &y->capacity[2], &y->friction));
   PetscCall(memory_reserve("cohesion of cells", y->n_cells, sizeof *y->cohesion, &y->capacity[3], &y->cohesion));
   PetscCall(memory_reserve("density of cells", y->n_cells, sizeof *y->rest_density, &y->capacity[4], &y->rest_density));
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int64_t i = count[b];
     for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot) {
@@ -160,13 +159,13 @@ static double share_of_face(const mac_assembly *c, int32_t solid, int64_t slot, 
 /* Factor on the stress at an edge between axes a and b from solids with friction below M. */
 static double scale_of_solids(const mac_assembly *c, int64_t block, const int64_t *tile, int place, int a, int b, double friction)
 {
-  const mac_weights *w = &c->y->weights;
+  const mac_weights *w     = &c->y->weights;
   double             scale = 1.0;
   for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
     const int32_t r = w->share[q].solid;
     if (!(c->solids[r].friction < friction)) continue;
-    const double da = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_tile_stride[b]], a)),
-                 db = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_tile_stride[a]], b));
+    const double da         = fabs(share_of_face(c, r, tile[place], a) - share_of_face(c, r, tile[place - mac_tile_stride[b]], a)),
+                 db         = fabs(share_of_face(c, r, tile[place], b) - share_of_face(c, r, tile[place - mac_tile_stride[a]], b));
     const double difference = (da > db ? da : db) / SCALED_FROM, least = shear_factor(c->solids[r].friction, friction);
     const double here = difference < 1.0 ? 1.0 - difference * (1.0 - least) : least;
     if (here < scale) scale = here;
@@ -181,10 +180,10 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
   const mac_system *y = c->y;
   const int         a = (axis + 1) % 3, b = (axis + 2) % 3,
             at[4] = {place, place - mac_tile_stride[a], place - mac_tile_stride[b], place - mac_tile_stride[a] - mac_tile_stride[b]};
-  int32_t           ijk[3];
-  double            sum = 0.0, friction = 0.0, scale = 1.0;
-  int               n = 0, air = 0; /* one bit per cell that is neither solid nor continuum */
-  bool              is_rough = false;
+  int32_t ijk[3];
+  double  sum = 0.0, friction = 0.0, scale = 1.0;
+  int     n = 0, air = 0; /* one bit per cell that is neither solid nor continuum */
+  bool    is_rough = false;
   mac_grid_cell(g, slot, ijk);
   for (int q = 0; q < 4; ++q) {
     mac_wall beyond = MAC_WALL_PERIODIC; /* no wall */
@@ -216,9 +215,9 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
 /* Weight of normal stresses: W_L times the factor from the friction of solids with an oblique surface. */
 static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
-  const mac_weights *w = &c->y->weights;
+  const mac_weights *w     = &c->y->weights;
   const int64_t      block = slot / MAC_BLOCK;
-  const double       own = c->y->friction[c->y->cell_of[slot]];
+  const double       own   = c->y->friction[c->y->cell_of[slot]];
   double             scale = 1.0;
   for (int32_t q = w->share_start[block]; q < w->share_start[block + 1]; ++q) {
     const int32_t r = w->share[q].solid;
@@ -230,7 +229,7 @@ static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64
       if (fabs(d[a]) > most) most = fabs(d[a]);
     }
     if (!(sum > 0.0)) continue;
-    const double oblique = (square[0] * square[1] + square[1] * square[2] + square[2] * square[0]) / (sum * sum) / OBLIQUE_FROM,
+    const double oblique    = (square[0] * square[1] + square[1] * square[2] + square[2] * square[0]) / (sum * sum) / OBLIQUE_FROM,
                  difference = most / SCALED_FROM, least = shear_factor(c->solids[r].friction, own);
     const double here = 1.0 - (difference < 1.0 ? difference : 1.0) * (oblique < 1.0 ? oblique : 1.0) * (1.0 - least);
     if (here < scale) scale = here;
@@ -241,7 +240,7 @@ static double weight_of_normals(const mac_assembly *c, int64_t slot, const int64
 static void compute_weights(mac_assembly *c)
 {
   mac_system *y = c->y;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < c->g->n_blocks; ++b) {
     int64_t tile[MAC_TILE];
     mac_grid_tile(c->g, b, tile);
@@ -249,9 +248,8 @@ static void compute_weights(mac_assembly *c)
       const int64_t slot  = b * MAC_BLOCK + l;
       const int     place = mac_grid_tile_place(l);
       for (int o = 0; o < 3; ++o)
-        y->edge_weight[o][slot] = y->weights.edge_liquid[o][slot] > c->o->cell_fill && tile[place] == slot
-                                      ? weight_of_edge(c, slot, tile, place, o)
-                                      : 0.0;
+        y->edge_weight[o][slot] =
+            y->weights.edge_liquid[o][slot] > c->o->cell_fill && tile[place] == slot ? weight_of_edge(c, slot, tile, place, o) : 0.0;
       y->normal_weight[slot] = y->cell_of[slot] < 0 ? 0.0 : weight_of_normals(c, slot, tile, place);
     }
   }
@@ -260,7 +258,7 @@ static void compute_weights(mac_assembly *c)
 /* Whether pressure or stress acts on the lower face of a cell. */
 static bool has_force(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int axis)
 {
-  const mac_system *y = c->y;
+  const mac_system *y     = c->y;
   const int64_t     lower = tile[place - mac_tile_stride[axis]];
   if (y->cell_of[slot] >= 0 || (lower >= 0 && y->cell_of[lower] >= 0)) return true;
   for (int e = 1; e < 3 && y->n_stress; ++e) {
@@ -273,11 +271,11 @@ static bool has_force(const mac_assembly *c, int64_t slot, const int64_t *tile, 
 
 static PetscErrorCode number_faces(mac_assembly *c)
 {
-  const mac_grid *g = c->g;
-  mac_system     *y = c->y;
+  const mac_grid *g     = c->g;
+  mac_system     *y     = c->y;
   int64_t        *count = y->block_count[0];
   PetscFunctionBegin;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int64_t tile[MAC_TILE];
     mac_grid_tile(g, b, tile);
@@ -295,7 +293,7 @@ static PetscErrorCode number_faces(mac_assembly *c)
   y->n_faces = prefix_sum(g->n_blocks, count);
   PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_slot, &y->capacity[5], &y->face_slot));
   PetscCall(memory_reserve("unknown faces", y->n_faces, sizeof *y->face_axis, &y->capacity[6], &y->face_axis));
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < g->n_blocks; ++b) {
     int64_t f = count[b];
     for (int64_t slot = b * MAC_BLOCK; slot < (b + 1) * MAC_BLOCK; ++slot)
@@ -311,7 +309,7 @@ static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *t
   if (!(c->y->edge_weight[axis][slot] > 0.0)) return false;
   const int a = mac_tile_stride[(axis + 1) % 3], b = mac_tile_stride[(axis + 2) % 3], at[4] = {place, place - a, place - b, place - a - b};
   double    dense = 0.0;
-  int       n = 0;
+  int       n     = 0;
   for (int q = 0; q < 4; ++q) {
     const int64_t cell = tile[at[q]];
     if (cell < 0) continue;
@@ -335,10 +333,10 @@ static PetscErrorCode number_colocated(mac_system *y)
   PetscFunctionBegin;
   y->n_stress = MAC_STRESSES * y->n_cells;
   PetscCall(reserve_stresses(y));
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < y->n_stress; ++i) {
-    y->component[i]   = (uint8_t)(i % MAC_STRESSES);
-    y->stress_slot[i] = y->cell_slot[i / MAC_STRESSES];
+    y->component[i]       = (uint8_t)(i % MAC_STRESSES);
+    y->stress_slot[i]     = y->cell_slot[i / MAC_STRESSES];
     y->sample_cells[i][0] = (int32_t)(i / MAC_STRESSES);
     for (int q = 1; q < 4; ++q) y->sample_cells[i][q] = -1;
   }
@@ -347,8 +345,8 @@ static PetscErrorCode number_colocated(mac_system *y)
 
 static void put_sample(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int component, int64_t i)
 {
-  mac_system *y = c->y;
-  int         n = 0;
+  mac_system *y   = c->y;
+  int         n   = 0;
   y->component[i] = (uint8_t)component, y->stress_slot[i] = slot;
   for (int q = 0; q < 4; ++q) y->sample_cells[i][q] = -1;
   if (component < 2) {
@@ -366,12 +364,12 @@ static void put_sample(const mac_assembly *c, int64_t slot, const int64_t *tile,
 /* Number the normal components at active cells and the shear components at edges: by slot, then component. */
 static PetscErrorCode number_staggered(mac_assembly *c)
 {
-  const mac_grid *g = c->g;
-  mac_system     *y = c->y;
+  const mac_grid *g     = c->g;
+  mac_system     *y     = c->y;
   int64_t        *count = y->block_count[0];
   PetscFunctionBegin;
   for (int pass = 0; pass < 2; ++pass) {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < g->n_blocks; ++b) {
       int64_t tile[MAC_TILE], i = pass ? count[b] : 0;
       mac_grid_tile(g, b, tile);
@@ -402,8 +400,7 @@ static PetscErrorCode reserve_active(mac_assembly *c)
   for (int a = 0; a < 3; ++a) {
     PetscCall(memory_reserve("faces of slots", n, sizeof *y->face_of[a], &y->capacity[9 + a], &y->face_of[a]));
     PetscCall(memory_reserve("weights of edges", n, sizeof *y->edge_weight[a], &y->capacity[12 + a], &y->edge_weight[a]));
-    PetscCall(memory_reserve("counts of blocks", c->g->n_blocks + 1, sizeof *y->block_count[a], &y->capacity[15 + a],
-                             &y->block_count[a]));
+    PetscCall(memory_reserve("counts of blocks", c->g->n_blocks + 1, sizeof *y->block_count[a], &y->capacity[15 + a], &y->block_count[a]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -411,7 +408,7 @@ static PetscErrorCode reserve_active(mac_assembly *c)
 /* Find and number active cells, edge weights and unknown faces. Sets n_cells, n_faces and their arrays. */
 static PetscErrorCode find_active(mac_assembly *c)
 {
-  mac_system *y = c->y;
+  mac_system *y        = c->y;
   double      friction = 0.0;
   PetscFunctionBegin;
   PetscCall(number_cells(c));
@@ -441,7 +438,7 @@ static PetscErrorCode find_active(mac_assembly *c)
  *     face's velocity. If no neighbour is heavy enough, the face still counts with this minimum mass. The error in momentum is at
  *     most its missing mass times its change of velocity. */
 
-static const double LIGHT = 0.23;  /* relative to the mass of a full face; not a share that occurs in a lattice of 2x2x2
+static const double LIGHT  = 0.23; /* relative to the mass of a full face; not a share that occurs in a lattice of 2x2x2
                                       particles per cell */
 static const double LENDER = 8.0;  /* in units of the minimum mass: a lender may have six borrowers */
 
@@ -478,7 +475,7 @@ static bool is_face_carried(const mac_system *y, const mac_state *s, int axis, i
 static bool is_extrapolated_surface(const mac_assembly *c, int axis, int64_t slot, const int64_t *tile, int place)
 {
   const int64_t lower = tile[place - mac_tile_stride[axis]];
-  const double  rest = fmax(c->s->rest_density[slot], lower >= 0 ? c->s->rest_density[lower] : 0.0);
+  const double  rest  = fmax(c->s->rest_density[slot], lower >= 0 ? c->s->rest_density[lower] : 0.0);
   if (c->s->mass[axis][slot] > LIGHT * rest * c->g->h * c->g->h * c->g->h) return false;
   for (int q = 0; q < 6; ++q) {
     const int64_t other = tile[place + (q % 2 ? 1 : -1) * mac_tile_stride[q / 2]];
@@ -512,9 +509,9 @@ static PetscErrorCode extrapolate_empty_faces(mac_assembly *c)
   mac_system      *y = c->y;
   PetscFunctionBegin;
   PetscCall(mac_system_reserve(y, c->g->n_slots));
-  #pragma omp parallel
+#pragma omp parallel
   for (int a = 0; a < 3; ++a) {
-    #pragma omp for schedule(static) nowait
+#pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < c->g->n_slots; ++slot) {
       y->layer[a][slot] = !(s->mass[a][slot] > 0.0);
       if (y->layer[a][slot]) s->u[a][slot] = 0.0;
@@ -530,7 +527,7 @@ static PetscErrorCode find_masses(mac_assembly *c)
 {
   mac_system *y = c->y;
   PetscFunctionBegin;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t b = 0; b < c->g->n_blocks; ++b) {
     int64_t tile[MAC_TILE];
     mac_grid_tile(c->g, b, tile);
@@ -590,12 +587,12 @@ static PetscErrorCode lend_masses(mac_assembly *c)
   if (c->has_ghosts) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(find_loans(c));
   for (int64_t q = 0; q < y->n_loans; ++q) {
-    mac_loan *const l = y->loan + q;
+    mac_loan *const l    = y->loan + q;
     const int       axis = y->face_axis[l->face];
-    double *const   to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + y->face_slot[l->lender];
-    const double    lent = l->share;
-    y->u[l->face] = (*to * y->u[l->face] + lent * y->u[l->lender]) / (*to + lent);
-    l->share = lent / *from;
+    double *const to = y->mass[axis] + y->face_slot[l->face], *const from = y->mass[axis] + y->face_slot[l->lender];
+    const double lent = l->share;
+    y->u[l->face]     = (*to * y->u[l->face] + lent * y->u[l->lender]) / (*to + lent);
+    l->share          = lent / *from;
     *to += lent, *from -= lent;
     y->mobility[l->lender] = y->dt * y->weight[l->lender] / *from;
   }
@@ -644,8 +641,8 @@ static double tangential_speed(const mac_assembly *c, const int64_t *tile, int p
 /* Factor on the velocity of a cell's lower face along a from friction of walls across the other axes; 1 if it touches none. */
 static double velocity_factor(const mac_assembly *c, int64_t slot, const int64_t *tile, int place, int a)
 {
-  const mac_grid *g = c->g;
-  const int64_t   before = tile[place - mac_tile_stride[a]];
+  const mac_grid *g        = c->g;
+  const int64_t   before   = tile[place - mac_tile_stride[a]];
   double          friction = 0.0, lost = 0.0, fastest = 0.0;
   int32_t         ijk[3];
   int             n = 0;
@@ -662,7 +659,8 @@ static double velocity_factor(const mac_assembly *c, int64_t slot, const int64_t
     const int axis = (a + e) % 3, b = 3 - a - axis;
     for (int side = 0; side < 2; ++side) {
       if (g->wall[axis][side] != MAC_WALL_ROUGH || ijk[axis] != (side ? g->n[axis] - 1 : 0)) continue;
-      lost += 0.5 * friction * (momentum_into_wall(c, tile, place, axis, side) + momentum_into_wall(c, tile, place - mac_tile_stride[a], axis, side)) /
+      lost += 0.5 * friction *
+              (momentum_into_wall(c, tile, place, axis, side) + momentum_into_wall(c, tile, place - mac_tile_stride[a], axis, side)) /
               c->y->mass[a][slot];
       fastest = fmax(fastest, tangential_speed(c, tile, place, a, b));
     }
@@ -687,9 +685,9 @@ static PetscErrorCode apply_wall_friction(mac_assembly *c)
   for (int a = 0; a < 3; ++a)
     PetscCall(memory_reserve("friction of walls", c->g->n_slots, sizeof *y->left[a], &y->capacity[31 + a], &y->left[a]));
   double *const *left = y->left;
-  #pragma omp parallel
+#pragma omp parallel
   for (int pass = 0; pass < 2; ++pass) { /* first all factors, from the unchanged velocities */
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (int64_t block = 0; block < c->g->n_blocks; ++block) {
       int64_t tile[MAC_TILE];
       if (!touches_rough_wall(c->g, c->g->block[block])) continue;
@@ -728,7 +726,7 @@ static inline void add_entry(mac_row *row, int64_t slot, int axis, double value)
 static void row_of_pressure(const mac_assembly *c, const mac_place *at, mac_row *row)
 {
   const double value = c->y->weights.cell_liquid[at->slot] / c->g->h;
-  row->n = 0;
+  row->n             = 0;
   for (int a = 0; a < 3; ++a) add_entry(row, at->slot, a, value);
   for (int a = 0; a < 3; ++a) add_entry(row, at->tile[at->place + mac_tile_stride[a]], a, -value);
 }
@@ -759,7 +757,7 @@ static void row_of_shear(const mac_place *at, int a, int b, const double *edge, 
   double e[2][2]; /* indices 0, 1 along a and b */
   for (int q = 0; q < 4; ++q) {
     const int64_t slot = at->tile[at->place + (q >> 1) * mac_tile_stride[a] + (q & 1) * mac_tile_stride[b]];
-    e[q >> 1][q & 1] = slot >= 0 ? edge[slot] : 0.0;
+    e[q >> 1][q & 1]   = slot >= 0 ? edge[slot] : 0.0;
   }
   for (int i = 0; i < 2; ++i) { /* lower and upper face along the normal; cells before, here and after across it */
     const int on_a = at->place + i * mac_tile_stride[a], on_b = at->place + i * mac_tile_stride[b];
@@ -827,9 +825,9 @@ static int write_stress(const mac_assembly *c, const mac_place *at, int64_t i, i
  * transposes. */
 static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
-  const mac_system *y = c->y;
+  const mac_system *y       = c->y;
   const int64_t     side[2] = {at->tile[at->place - mac_tile_stride[y->face_axis[f]]], at->slot};
-  int               n = 0;
+  int               n       = 0;
   for (int q = 0; q < 2; ++q) {
     if (side[q] < 0 || y->cell_of[side[q]] < 0) continue;
     const double weight = y->weights.cell_liquid[side[q]] / c->g->h;
@@ -839,16 +837,16 @@ static int write_face_pressure(const mac_assembly *c, const mac_place *at, int64
 }
 /* Entry of one cell in a face's row of stresses. r = -1, 0 or 1 is the row along b of the face relative to the cell; the edges on
  * either side of it lie along o. */
-static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h,
-                           int32_t *col, double *value, int n)
+static int put_cell_stress(const mac_assembly *c, int64_t cell, int component, int r, const double edge[2], double per_h, int32_t *col,
+                           double *value, int n)
 {
   const double here = per_h * (r < 0 ? edge[0] : r > 0 ? -edge[1] : edge[0] - edge[1]);
   return here != 0.0 ? insert_entry(col, value, n, MAC_STRESSES * c->y->cell_of[cell] + component, here) : n;
 }
 static int write_face_stress(const mac_assembly *c, const mac_place *at, int64_t f, int32_t *col, double *value)
 {
-  const mac_system *y = c->y;
-  const int         a = y->face_axis[f];
+  const mac_system *y     = c->y;
+  const int         a     = y->face_axis[f];
   const double      per_h = shear_part(c->o->basis) / c->g->h;
   double            edge[3][2]; /* by axis of the edge: at the face's position, and on its other side */
   int               n = 0;
@@ -953,7 +951,7 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row
   PetscCall(memory_reserve("operator's scratch rows", room, sizeof *y->row_col, &y->capacity[34], &y->row_col));
   PetscCall(memory_reserve("operator's scratch rows", room, sizeof *y->row_value, &y->capacity[35], &y->row_value));
   PetscCall(memory_alloc("entries of threads", MAX_JOBS * threads, sizeof *n_entries, &n_entries));
-  #pragma omp parallel
+#pragma omp parallel
   {
     const int     t = omp_get_thread_num(), n = omp_get_num_threads();
     const int64_t part = most_of_thread(n_jobs, jobs, n);
@@ -963,7 +961,7 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row
       int32_t       *col   = t ? y->row_col + (t - 1) * part : j->to->col;
       double        *value = t ? y->row_value + (t - 1) * part : j->to->value;
       n_entries[q * n + t] = write_rows(c, j, first, last, col, value);
-      #pragma omp barrier
+#pragma omp barrier
       place_rows(j, t, first, last, n_entries + q * n, col, value);
     }
   }
@@ -975,7 +973,7 @@ static PetscErrorCode assemble_rows(const mac_assembly *c, int n_jobs, const row
 static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, int place, int axis, double otherwise)
 {
   double sum = 0.0;
-  int    n = 0;
+  int    n   = 0;
   for (int q = 0; q < 2; ++q) {
     const int64_t cell = tile[place - q * mac_tile_stride[axis]];
     if (cell >= 0 && c->s->rest_density[cell] > 0.0) sum += c->s->rest_density[cell], ++n;
@@ -989,20 +987,19 @@ static double rest_density_of_face(const mac_assembly *c, const int64_t *tile, i
 
 static void set_face(const mac_assembly *c, int64_t f, const int64_t *tile, double otherwise)
 {
-  mac_system   *y = c->y;
+  mac_system   *y    = c->y;
   const int64_t slot = y->face_slot[f];
   const int     axis = y->face_axis[f], place = mac_grid_tile_place((int)(slot % MAC_BLOCK));
   const double  h3 = c->g->h * c->g->h * c->g->h, rest = rest_density_of_face(c, tile, place, axis, otherwise),
                filled = fmax(y->weights.face_liquid[axis][slot], FACE_FILL);
-  y->u[f]      = c->s->u[axis][slot];
-  y->weight[f] = h3 * y->weights.face_fluid[axis][slot];
-  y->mobility[f] =
-      y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], DENSITY_FLOOR * FACE_FILL * rest));
+  y->u[f]             = c->s->u[axis][slot];
+  y->weight[f]        = h3 * y->weights.face_fluid[axis][slot];
+  y->mobility[f] = y->dt / (c->has_ghosts ? rest * filled : fmax(y->mass[axis][slot] / y->weight[f], DENSITY_FLOOR * FACE_FILL * rest));
 }
 
 static PetscErrorCode set_faces(mac_assembly *c)
 {
-  mac_system *y = c->y;
+  mac_system *y         = c->y;
   double      otherwise = 0.0;
   PetscFunctionBegin;
   PetscCall(memory_reserve("face velocities", y->n_faces, sizeof *y->u, &y->capacity[21], &y->u));
@@ -1010,10 +1007,10 @@ static PetscErrorCode set_faces(mac_assembly *c)
   PetscCall(memory_reserve("face weights", y->n_faces, sizeof *y->weight, &y->capacity[23], &y->weight));
   for (int64_t i = 0; i < y->n_cells; ++i)
     if (y->rest_density[i] > otherwise) otherwise = y->rest_density[i];
-  #pragma omp parallel
+#pragma omp parallel
   {
     int64_t tile[MAC_TILE], block = -1;
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (int64_t f = 0; f < y->n_faces; ++f) {
       if (y->face_slot[f] / MAC_BLOCK != block) block = y->face_slot[f] / MAC_BLOCK, mac_grid_tile(c->g, block, tile);
       set_face(c, f, tile, otherwise);
@@ -1026,8 +1023,8 @@ static PetscErrorCode set_faces(mac_assembly *c)
 /* Assemble G, D and their transposes, mobility, weight and u. */
 static PetscErrorCode assemble_operators(mac_assembly *c)
 {
-  mac_system   *y         = c->y;
-  const bool    is_direct = c->o->arrangement == MAC_COLOCATED && y->n_stress;
+  mac_system   *y              = c->y;
+  const bool    is_direct      = c->o->arrangement == MAC_COLOCATED && y->n_stress;
   const row_job jobs[MAX_JOBS] = {{y->n_cells, y->n_faces, y->cell_slot, 6, write_pressure, &y->G},
                                   {y->n_faces, y->n_cells, y->face_slot, 2, write_face_pressure, &y->GT},
                                   {y->n_stress, y->n_faces, y->stress_slot, 12, write_stress, &y->D},
@@ -1048,9 +1045,9 @@ static PetscErrorCode assemble_operators(mac_assembly *c)
 /* -h^3 J^T W_S of one solid applied to a row; returns false if the row does not touch the solid. */
 static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t solid, double wrench[6])
 {
-  const mac_grid    *g = c->g;
-  const mac_weights *w = &c->y->weights;
-  const double       h3 = g->h * g->h * g->h;
+  const mac_grid    *g          = c->g;
+  const mac_weights *w          = &c->y->weights;
+  const double       h3         = g->h * g->h * g->h;
   bool               is_reached = false;
   for (int d = 0; d < 6; ++d) wrench[d] = 0.0;
   for (int q = 0; q < row->n; ++q) {
@@ -1075,7 +1072,7 @@ static bool wrench_of_row(const mac_assembly *c, const mac_row *row, int32_t sol
 /* Cells of a tile with a solid in a lower face. */
 static void find_solid_faces(const mac_assembly *c, const int64_t *tile, bool *has)
 {
-  const mac_weights *w = &c->y->weights;
+  const mac_weights *w     = &c->y->weights;
   int64_t            block = -1;
   for (int t = 0; t < MAC_TILE; ++t) {
     if (tile[t] >= 0) block = tile[t] / MAC_BLOCK;
@@ -1125,23 +1122,23 @@ enum { SAMPLES = 512 }; /* per chunk: the boundaries depend only on the number o
 static PetscErrorCode assemble_coupling(const mac_assembly *c, int64_t n, const int64_t *slots, const uint8_t *component, mac_coupling *out)
 {
   const int64_t n_chunks = (n + SAMPLES - 1) / SAMPLES;
-  int64_t      *count = NULL;
+  int64_t      *count    = NULL;
   PetscFunctionBegin;
   out->n = 0;
   if (c->y->weights.n_shares == 0 || n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("counts of couplings", n_chunks, sizeof *count, &count));
-  #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
   for (int64_t q = 0; q < n_chunks; ++q)
     count[q] = couple_samples(c, q * SAMPLES, (q + 1) * SAMPLES < n ? (q + 1) * SAMPLES : n, slots, component, NULL, 0);
   for (int64_t q = 0; q < n_chunks; ++q) {
     const int64_t here = count[q];
-    count[q] = out->n, out->n += here;
+    count[q]           = out->n, out->n += here;
   }
   PetscErrorCode code = memory_reserve("couplings", out->n, sizeof *out->sample, &out->capacity[0], &out->sample);
   if (!code) code = memory_reserve("couplings", out->n, sizeof *out->solid, &out->capacity[1], &out->solid);
   if (!code) code = memory_reserve("couplings", out->n, sizeof *out->wrench, &out->capacity[2], &out->wrench);
   if (!code) {
-    #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
     for (int64_t q = 0; q < n_chunks; ++q)
       couple_samples(c, q * SAMPLES, (q + 1) * SAMPLES < n ? (q + 1) * SAMPLES : n, slots, component, out, count[q]);
   }
@@ -1160,10 +1157,7 @@ static PetscErrorCode assemble_couplings(mac_assembly *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void destroy_coupling(mac_coupling *f)
-{
-  memory_free(&f->sample), memory_free(&f->solid), memory_free(&f->wrench);
-}
+static void destroy_coupling(mac_coupling *f) { memory_free(&f->sample), memory_free(&f->solid), memory_free(&f->wrench); }
 
 void mac_system_destroy(mac_system *y)
 {
@@ -1193,20 +1187,19 @@ static bool is_granular(const mac_state *s)
   return false;
 }
 
-PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt,
-                                   mac_system *out)
+PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_solids, const mac_solid *solids, double dt, mac_system *out)
 {
-  const bool           has_stress = is_granular(s), is_area = o->fractions == MAC_FRACTIONS_AREA,
-             has_ghosts = o->fractions == MAC_FRACTIONS_AUTO ? !has_stress : is_area || o->fractions == MAC_FRACTIONS_GHOST;
+  const bool has_stress = is_granular(s), is_area = o->fractions == MAC_FRACTIONS_AREA,
+             has_ghosts  = o->fractions == MAC_FRACTIONS_AUTO ? !has_stress : is_area || o->fractions == MAC_FRACTIONS_GHOST;
   mac_assembly         c = {&s->grid, s, o, solids, n_solids, has_ghosts, out};
-  mac_fraction_options f = {.radius              = PARTICLE_RADIUS,
-                            .is_area             = is_area,
-                            .has_ghosts          = has_ghosts,
-                            .is_bare             = has_ghosts && !has_stress,
-                            .rho                 = s->rho,
-                            .rest                = s->rest_density,
-                            .is_voxel            = o->fractions == MAC_FRACTIONS_VOXEL,
-                            .least_theta         = GHOST_FRACTION};
+  mac_fraction_options f = {.radius      = PARTICLE_RADIUS,
+                            .is_area     = is_area,
+                            .has_ghosts  = has_ghosts,
+                            .is_bare     = has_ghosts && !has_stress,
+                            .rho         = s->rho,
+                            .rest        = s->rest_density,
+                            .is_voxel    = o->fractions == MAC_FRACTIONS_VOXEL,
+                            .least_theta = GHOST_FRACTION};
   PetscFunctionBegin;
   out->h = s->grid.h, out->dt = dt, out->arrangement = o->arrangement, out->basis = o->basis;
   out->has_ghosts = has_ghosts;
@@ -1226,9 +1219,9 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
 
 void mac_state_accelerate(mac_state *s, const double dt_g[3])
 {
-  #pragma omp parallel
+#pragma omp parallel
   for (int a = 0; a < 3; ++a) {
-    #pragma omp for schedule(static) nowait
+#pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < s->grid.n_slots; ++slot)
       if (s->mass[a][slot] > 0.0) s->u[a][slot] += dt_g[a];
   }
@@ -1237,9 +1230,9 @@ void mac_state_accelerate(mac_state *s, const double dt_g[3])
 void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s)
 {
   const mac_grid *g = &s->grid;
-  #pragma omp parallel
+#pragma omp parallel
   for (int a = 0; a < 3; ++a) {
-    #pragma omp for schedule(static) nowait
+#pragma omp for schedule(static) nowait
     for (int64_t slot = 0; slot < g->n_slots; ++slot) {
       const int32_t face = y->face_of[a][slot];
       double        change;

@@ -38,7 +38,7 @@ typedef struct {
   int64_t  n;
   int32_t *sample, *solid;
   double (*wrench)[6];
-  int64_t  capacity[3];
+  int64_t capacity[3];
 } mac_coupling;
 
 /* Loan of mass from a heavy face to a light neighbour, as a share of the lender's mass before this loan; both are numbers of
@@ -53,24 +53,24 @@ typedef struct {
   int64_t  n_faces, n_cells, n_stress; /* colocated: n_stress = 5 n_cells, sample 5 cell + component. Liquids (M = 0 everywhere): 0 */
   int64_t *face_slot;                  /* [n_faces] */
   uint8_t *face_axis;
-  int64_t *cell_slot;                  /* [n_cells] */
+  int64_t *cell_slot; /* [n_cells] */
   int32_t (*ijk)[3];
-  double  *u, *mobility, *weight;      /* [n_faces] u* m/s; dt/(rho W_L) m^3 s/kg; h^3 W_F m^3 */
-  sparse_rows  G, GT, D, DT;           /* G: cells x faces, D: stress samples x faces */
+  double      *u, *mobility, *weight; /* [n_faces] u* m/s; dt/(rho W_L) m^3 s/kg; h^3 W_F m^3 */
+  sparse_rows  G, GT, D, DT;          /* G: cells x faces, D: stress samples x faces */
   mac_coupling F_p, F_s;
-  double  *friction, *cohesion, *rest_density; /* [n_cells] M = |s|_F / (sqrt(2) p), Pa, kg/m^3 */
-  int      arrangement, basis;         /* mac_arrangement, mac_basis */
-  bool     has_ghosts;                 /* a liquid's surface, see mac_fractions.h */
-  int64_t *stress_slot;                /* [n_stress] slot of the cell, or of the cell whose lower edge has the sample */
-  uint8_t *component;                  /* [n_stress] 0 ... 4: two normal ones, then xy, xz, yz. MAC_COMPONENTS: sxx, szz (syy is minus their sum);
+  double      *friction, *cohesion, *rest_density; /* [n_cells] M = |s|_F / (sqrt(2) p), Pa, kg/m^3 */
+  int          arrangement, basis;                 /* mac_arrangement, mac_basis */
+  bool         has_ghosts;                         /* a liquid's surface, see mac_fractions.h */
+  int64_t     *stress_slot;                        /* [n_stress] slot of the cell, or of the cell whose lower edge has the sample */
+  uint8_t     *component;     /* [n_stress] 0 ... 4: two normal ones, then xy, xz, yz. MAC_COMPONENTS: sxx, szz (syy is minus their sum);
                                           MAC_ORTHONORMAL: |s|_F is the Euclidean norm of the five, see mac_stress_tensor */
-  int32_t (*sample_cells)[4];          /* [n_stress] cells whose mean p bounds the sample, -1: none */
+  int32_t (*sample_cells)[4]; /* [n_stress] cells whose mean p bounds the sample, -1: none */
   /* by slot of the grid; -1: not numbered */
-  int32_t *cell_of, *face_of[3];
-  uint8_t *layer[3];                   /* 0: faces that are unknown, at rest or in free fall; others: see mac_velocity.h */
-  double  *mass[3];                    /* kg, of faces of layer 0, including extrapolated faces and loans */
-  int64_t   n_loans;
-  mac_loan *loan;
+  int32_t    *cell_of, *face_of[3];
+  uint8_t    *layer[3]; /* 0: faces that are unknown, at rest or in free fall; others: see mac_velocity.h */
+  double     *mass[3];  /* kg, of faces of layer 0, including extrapolated faces and loans */
+  int64_t     n_loans;
+  mac_loan   *loan;
   mac_weights weights;
   mac_bins    bins;
   /* scratch of mac_system_assemble */
@@ -80,8 +80,8 @@ typedef struct {
   double  *row_value;
   int64_t  capacity[36], rows_capacity[4][3];
   /* scratch of mac_hourglass_apply: [2] by the axis of edges */
-  double  *hourglass[2][3];
-  int64_t  hourglass_capacity[2][3];
+  double *hourglass[2][3];
+  int64_t hourglass_capacity[2][3];
 } mac_system;
 
 /* Assemble the system of a step. *out is empty or from an earlier step, whose memory is reused. s->u of faces without mass is
@@ -92,7 +92,7 @@ void           mac_system_destroy(mac_system *y);
 
 /* Write u [n_faces] to the grid; 0 on closed walls. Two layers around all known faces (unknown ones of the system, or with mass
  * and not in a solid) are extrapolated. */
-void           mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s);
+void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s);
 /* u += dt g on all faces that have mass. */
 void mac_state_accelerate(mac_state *s, const double dt_g[3]);
 /* Components xx, yy, zz, xy, xz, yz of a stress given by five numbers in a basis. Reference for tests of the operators. */

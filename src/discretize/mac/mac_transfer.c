@@ -45,11 +45,11 @@ static PetscErrorCode reserve_slots(mac_domain *d)
   PetscFunctionBeginUser;
   if (n <= d->slots_capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t capacity = n + n / 4;
-  double **arrays[] = {&s->mass[0], &s->mass[1], &s->mass[2], &s->u[0], &s->u[1], &s->u[2], &s->rho, &s->rest_density, &s->friction,
-                       &s->cohesion, &s->pressure,
-                       /* only where needed */
-                       &s->old_u[0], &s->old_u[1], &s->old_u[2], &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
-  const bool has_flip = d->options->transfer == MAC_PIC_FLIP, has_mu_i = is_inertial(d);
+  double      **arrays[] = {&s->mass[0], &s->mass[1], &s->mass[2], &s->u[0], &s->u[1], &s->u[2], &s->rho, &s->rest_density, &s->friction,
+                            &s->cohesion, &s->pressure,
+                            /* only where needed */
+                            &s->old_u[0], &s->old_u[1], &s->old_u[2], &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
+  const bool    has_flip = d->options->transfer == MAC_PIC_FLIP, has_mu_i = is_inertial(d);
   d->slots_capacity = 0;
   for (int a = 0; a < 18; ++a)
     if (a < 11 || (a < 14 ? has_flip : has_mu_i)) PetscCall(reallocate("mac grid", capacity, sizeof(double), arrays[a]));
@@ -69,15 +69,14 @@ static PetscErrorCode sort_body(mac_domain *d, int b)
   PetscCall(memory_reserve("mac blocks", g->n_blocks, sizeof(int32_t), &d->tile_of_capacity[b], &d->tile_of[b]));
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; ++i)
-    d->key[i] = (uint64_t)mac_grid_slot(g, mac_grid_index(g, 0, p->x[0][i]), mac_grid_index(g, 1, p->x[1][i]),
-                                        mac_grid_index(g, 2, p->x[2][i]));
+    d->key[i] =
+        (uint64_t)mac_grid_slot(g, mac_grid_index(g, 0, p->x[0][i]), mac_grid_index(g, 1, p->x[1][i]), mac_grid_index(g, 2, p->x[2][i]));
   sort_keys_with(n, 40, d->key, d->order, d->key_scratch, d->order_scratch);
   (void)particles_permute(p, d->order);
   int32_t *start = d->start[b];
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i <= n; ++i) {
-    const int64_t from = i > 0 ? (int64_t)(d->key[i - 1] / MAC_BLOCK) + 1 : 0,
-                  to   = i < n ? (int64_t)(d->key[i] / MAC_BLOCK) : g->n_blocks;
+    const int64_t from = i > 0 ? (int64_t)(d->key[i - 1] / MAC_BLOCK) + 1 : 0, to = i < n ? (int64_t)(d->key[i] / MAC_BLOCK) : g->n_blocks;
     for (int64_t k = from; k <= to; ++k) start[k] = (int32_t)i;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,8 +163,7 @@ typedef struct {
   double f_on[3], f_off[3];
 } place;
 
-static inline __attribute__((always_inline)) place place_of(const mac_grid *g, const int32_t block[3], const particles *p,
-                                                            int64_t i)
+static inline __attribute__((always_inline)) place place_of(const mac_grid *g, const int32_t block[3], const particles *p, int64_t i)
 {
   place l;
   for (int a = 0; a < 3; ++a) {
@@ -179,8 +177,8 @@ static inline __attribute__((always_inline)) place place_of(const mac_grid *g, c
   return l;
 }
 
-static inline __attribute__((always_inline)) void add_axis(int axis, bool is_affine, double h, const place *l, double mass,
-                                                           double v, const double C[3], double *restrict tile)
+static inline __attribute__((always_inline)) void add_axis(int axis, bool is_affine, double h, const place *l, double mass, double v,
+                                                           const double C[3], double *restrict tile)
 {
   int    n[3];
   double f[3];
@@ -219,8 +217,7 @@ static inline __attribute__((always_inline)) void fill_tile(const bool is_affine
     const place  l    = place_of(g, block, p, i);
     const double mass = p->mass[i];
     for (int a = 0; a < 3; ++a) {
-      const double C[3] = {is_affine ? p->C[3 * a][i] : 0.0, is_affine ? p->C[3 * a + 1][i] : 0.0,
-                           is_affine ? p->C[3 * a + 2][i] : 0.0};
+      const double C[3] = {is_affine ? p->C[3 * a][i] : 0.0, is_affine ? p->C[3 * a + 1][i] : 0.0, is_affine ? p->C[3 * a + 2][i] : 0.0};
       add_axis(a, is_affine, h, &l, mass, p->v[a][i], C, tile + 2 * a * MAC_TILE);
     }
     add_centre(&l, mass, tile + 6 * MAC_TILE);
@@ -342,10 +339,8 @@ PetscErrorCode mac_to_grid(mac_domain *d)
     for (int64_t k = 0; k < g->n_blocks; ++k) {
       if (d->tile_of[b][k] < 0) continue;
       double *tile = d->tiles + (int64_t)d->tile_of[b][k] * MAC_TILE_DOUBLES;
-      if (is_affine)
-        fill_tile(true, g, g->block[k], p, start[k], start[k + 1], tile);
-      else
-        fill_tile(false, g, g->block[k], p, start[k], start[k + 1], tile);
+      if (is_affine) fill_tile(true, g, g->block[k], p, start[k], start[k + 1], tile);
+      else fill_tile(false, g, g->block[k], p, start[k], start[k + 1], tile);
       fold_tile(g, g->block[k], is_mirror, tile);
     }
   }
@@ -374,10 +369,8 @@ static int64_t node_slot(const mac_grid *g, int axis, const int32_t c[3])
   for (int a = 0; a < 3; ++a) {
     const int32_t n = g->n[a];
     at[a]           = c[a];
-    if (mac_grid_is_periodic(g, a))
-      at[a] = ((c[a] % n) + n) % n;
-    else if (a == axis)
-      at[a] = c[a] < 0 ? 0 : c[a] > n ? n : c[a];
+    if (mac_grid_is_periodic(g, a)) at[a] = ((c[a] % n) + n) % n;
+    else if (a == axis) at[a] = c[a] < 0 ? 0 : c[a] > n ? n : c[a];
     else {
       if (at[a] < 0) at[a] = -1 - at[a];
       if (at[a] >= n) at[a] = 2 * n - 1 - at[a];
@@ -410,8 +403,8 @@ static void load_by_block(const mac_grid *g, const int32_t block[3], double *con
       const double *from = beside >= 0 ? u[a] + (int64_t)MAC_BLOCK * beside : NULL;
       for (int i = lo[0]; i < hi[0]; ++i)
         for (int j = lo[1]; j < hi[1]; ++j) {
-          double *to = t->u[a] + (i + MAC_SIDE * o[0] + AROUND) * WIDE_X + (j + MAC_SIDE * o[1] + AROUND) * WIDE_Y +
-                       MAC_SIDE * o[2] + AROUND;
+          double *to =
+              t->u[a] + (i + MAC_SIDE * o[0] + AROUND) * WIDE_X + (j + MAC_SIDE * o[1] + AROUND) * WIDE_Y + MAC_SIDE * o[2] + AROUND;
           for (int k = lo[2]; k < hi[2]; ++k) to[k] = from ? from[(i * MAC_SIDE + j) * MAC_SIDE + k] : 0.0;
         }
     }
@@ -421,12 +414,9 @@ static void load_by_block(const mac_grid *g, const int32_t block[3], double *con
 static void load_tile(const mac_grid *g, const int32_t block[3], double *const u[3], wide_tile *t)
 {
   bool is_inside = true;
-  for (int a = 0; a < 3; ++a)
-    is_inside = is_inside && MAC_SIDE * block[a] >= AROUND && MAC_SIDE * (block[a] + 1) + AROUND <= g->n[a];
-  if (is_inside)
-    load_by_block(g, block, u, t);
-  else
-    load_by_node(g, block, u, t);
+  for (int a = 0; a < 3; ++a) is_inside = is_inside && MAC_SIDE * block[a] >= AROUND && MAC_SIDE * (block[a] + 1) + AROUND <= g->n[a];
+  if (is_inside) load_by_block(g, block, u, t);
+  else load_by_node(g, block, u, t);
 }
 
 /* Velocity along `axis` at s (in cells from the corner of the block) from eight nodes u[.]; and its gradient times h, unless
@@ -437,11 +427,10 @@ static inline __attribute__((always_inline)) double interpolate_velocity(const d
                z11 = u[6] + f[2] * (u[7] - u[6]);
   const double y0 = z00 + f[1] * (z01 - z00), y1 = z10 + f[1] * (z11 - z10);
   if (gradient) {
-    const double d0 = (u[1] - u[0]) + f[1] * ((u[3] - u[2]) - (u[1] - u[0])),
-                 d1 = (u[5] - u[4]) + f[1] * ((u[7] - u[6]) - (u[5] - u[4]));
-    gradient[0]     = y1 - y0;
-    gradient[1]     = (z01 - z00) + f[0] * ((z11 - z10) - (z01 - z00));
-    gradient[2]     = d0 + f[0] * (d1 - d0);
+    const double d0 = (u[1] - u[0]) + f[1] * ((u[3] - u[2]) - (u[1] - u[0])), d1 = (u[5] - u[4]) + f[1] * ((u[7] - u[6]) - (u[5] - u[4]));
+    gradient[0] = y1 - y0;
+    gradient[1] = (z01 - z00) + f[0] * ((z11 - z10) - (z01 - z00));
+    gradient[2] = d0 + f[0] * (d1 - d0);
   }
   return y0 + f[0] * (y1 - y0);
 }
@@ -477,8 +466,8 @@ static double grid_velocity(const mac_grid *g, const double *u_axis, int axis, c
   return interpolate_velocity(u, f, NULL);
 }
 
-static inline __attribute__((always_inline)) void local_place(const mac_grid *g, const int32_t block[3], const particles *p,
-                                                              int64_t i, double s[3])
+static inline __attribute__((always_inline)) void local_place(const mac_grid *g, const int32_t block[3], const particles *p, int64_t i,
+                                                              double s[3])
 {
   for (int a = 0; a < 3; ++a) s[a] = fmin(fmax((p->x[a][i] - g->min[a]) / g->h - MAC_SIDE * block[a], 0.0), MAC_SIDE);
 }
@@ -525,7 +514,8 @@ static bool find_walls(const mac_grid *g, const int32_t block[3], wall_side *w)
   return has;
 }
 
-static void apply_wall_friction(const mac_domain *d, const wall_side *w, const int cell[3], double friction, double v[3], double gradient[9])
+static void apply_wall_friction(const mac_domain *d, const wall_side *w, const int cell[3], double friction, double v[3],
+                                double gradient[9])
 {
   for (int a = 0; a < 3; ++a)
     for (int side = 0; side < 2; ++side) {
@@ -563,8 +553,7 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
     seen->density[i]    = state->rho[cell];
     midpoint(g, b, s, v, half, mid);
     const bool is_near = is_in_tile(mid);
-    for (int a = 0; a < 3; ++a)
-      half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
+    for (int a = 0; a < 3; ++a) half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
     for (int a = 0; a < 3; ++a) {
       if (!is_apic) v[a] += flip * (p->v[a][i] - tile_velocity(before.u[a], a, s, NULL));
       seen->move[a][i] = d->dt * half_on[a];
@@ -589,10 +578,8 @@ void mac_to_particles(mac_domain *d)
 #pragma omp parallel for schedule(dynamic, 4)
     for (int64_t k = 0; k < g->n_blocks; ++k) {
       if (start[k] == start[k + 1]) continue;
-      if (d->options->transfer == MAC_APIC)
-        move_block(true, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
-      else
-        move_block(false, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
+      if (d->options->transfer == MAC_APIC) move_block(true, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
+      else move_block(false, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
     }
   }
   timer_work(TIMER_G2P, n * 200.0, n * 8.0 * (d->options->transfer == MAC_APIC ? 20 : 11));
@@ -635,9 +622,9 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_status *status)
   double       fastest2 = 0.0;
   /* Interpolated velocities are averages: if no face exceeds the limit, no particle does. */
   if (!is_own) {
-    const double *const *u = (const double *const *)d->state.u;
+    const double *const *u       = (const double *const *)d->state.u;
     double               most[3] = {0.0, 0.0, 0.0};
-#pragma omp parallel for schedule(static) reduction(max : most[ : 3])
+#pragma omp parallel for schedule(static) reduction(max : most[:3])
     for (int64_t i = 0; i < d->state.grid.n_slots; ++i)
       for (int a = 0; a < 3; ++a) most[a] = fmax(most[a], isfinite(u[a][i]) ? fabs(u[a][i]) : INFINITY);
     fastest2 = v3_dot(most, most);
@@ -646,8 +633,9 @@ void mac_check_cfl(const mac_domain *d, bool is_own, step_status *status)
   for (int b = 0; b < d->bodies.n; ++b) {
     const int64_t bad = first_too_fast(d, b, is_own, limit2);
     if (bad == d->bodies.particles[b]->n) continue;
-    *status = (step_status){isfinite(is_own ? particles_speed2(d->bodies.particles[b], bad) : fastest2) ? STEP_CFL_VIOLATED : STEP_NOT_FINITE,
-                              d->bodies.names[b], bad};
+    *status =
+        (step_status){isfinite(is_own ? particles_speed2(d->bodies.particles[b], bad) : fastest2) ? STEP_CFL_VIOLATED : STEP_NOT_FINITE,
+                      d->bodies.names[b], bad};
     return;
   }
 }
@@ -728,7 +716,7 @@ PetscErrorCode mac_reserve_samples(mac_domain *d)
 {
   PetscFunctionBeginUser;
   for (int b = 0; b < d->bodies.n; ++b) {
-    mac_samples     *s = &d->seen[b];
+    mac_samples  *s = &d->seen[b];
     const int64_t n = d->bodies.particles[b]->n;
     s->n            = n;
     if (n <= s->capacity) continue;

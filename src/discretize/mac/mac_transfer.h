@@ -23,8 +23,8 @@ struct mac_domain {
   mac_state          state;
   int64_t           *n; /* [n_bodies] numbers of particles, and */
   double *(*x)[3];      /* positions, as `state` refers to them */
-  particle_bodies    bodies;
-  mac_samples          *seen; /* [n_bodies] */
+  particle_bodies bodies;
+  mac_samples    *seen; /* [n_bodies] */
   /* Data of the current step. */
   double         dt;
   bool           is_laid_out;

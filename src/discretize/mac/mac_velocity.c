@@ -29,9 +29,9 @@ PetscErrorCode mac_velocity_layers(const mac_grid *g, uint8_t *const layer[3])
   uint8_t *next = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("layers of faces", 3 * g->n_slots, sizeof *next, &next));
-  #pragma omp parallel
+#pragma omp parallel
   for (int here = 0; here < MAC_LAYERS; ++here) {
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (int64_t b = 0; b < g->n_blocks; ++b)
       for (int a = 0; a < 3; ++a) {
         uint8_t *const other = next + a * g->n_slots;
@@ -69,9 +69,9 @@ static void extrapolate_block(const mac_grid *g, int64_t b, int which, const uin
 
 void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double *const u[3])
 {
-  #pragma omp parallel
+#pragma omp parallel
   for (int which = 1; which <= MAC_LAYERS; ++which) {
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (int64_t b = 0; b < g->n_blocks; ++b)
       for (int a = 0; a < 3; ++a) extrapolate_block(g, b, which, layer[a], u[a]);
   }
@@ -97,8 +97,7 @@ static bool share_block(const mac_grid *g, int64_t b, uint8_t which, const uint8
   return has;
 }
 
-static void average_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *share, double *mass,
-                       double *u)
+static void average_block(const mac_grid *g, int64_t b, uint8_t which, const uint8_t *layer, const double *share, double *mass, double *u)
 {
   int64_t tile[MAC_TILE];
   mac_grid_tile(g, b, tile);
@@ -137,13 +136,12 @@ PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const laye
   PetscFunctionBegin;
   PetscCall(memory_alloc("shares of mass", 3 * g->n_slots, sizeof *share, &share));
   const PetscErrorCode code = memory_alloc("blocks that give mass", 3 * g->n_blocks, sizeof *gives, &gives);
-  #pragma omp parallel
+#pragma omp parallel
   for (uint8_t which = code ? 0 : MAC_LAYERS; which > 0; --which) {
-    #pragma omp for schedule(static)
+#pragma omp for schedule(static)
     for (int64_t b = 0; b < g->n_blocks; ++b)
-      for (int a = 0; a < 3; ++a)
-        gives[a * g->n_blocks + b] = share_block(g, b, which, layer[a], mass[a], share + a * g->n_slots);
-    #pragma omp for schedule(static)
+      for (int a = 0; a < 3; ++a) gives[a * g->n_blocks + b] = share_block(g, b, which, layer[a], mass[a], share + a * g->n_slots);
+#pragma omp for schedule(static)
     for (int64_t b = 0; b < g->n_blocks; ++b)
       for (int a = 0; a < 3; ++a)
         if (is_given(g, b, gives + a * g->n_blocks)) average_block(g, b, which, layer[a], share + a * g->n_slots, mass[a], u[a]);

@@ -50,6 +50,7 @@ typedef struct {
 
 enum { STATE_HARDENING, STATE_VOLUME };
 
+/* clang-format off */
 static const key_spec keys[] = {
     ELASTIC_KEYS,
   {.name = "friction_angle_deg", .type = KEY_REAL, .offset = offsetof(parameters, friction_angle_deg), .unit = "degrees",
@@ -67,6 +68,7 @@ static const key_spec keys[] = {
   {.name = "volume_correction", .type = KEY_BOOL, .offset = offsetof(parameters, volume_correction), .fallback = "true",
    .help = "grains that came apart must close by the volume they gained before they press again"},
     {0}};
+/* clang-format on */
 
 const key_table material_keys_drucker_prager = {
     .name = "materials.drucker_prager",
@@ -76,10 +78,7 @@ const key_table material_keys_drucker_prager = {
     .size = sizeof(parameters),
     .keys = keys};
 
-LANE double alpha_of_sine(double s)
-{
-  return 1.6329931618554521 /* 2 sqrt(2/3) */ * s / (3.0 - s);
-}
+LANE double alpha_of_sine(double s) { return 1.6329931618554521 /* 2 sqrt(2/3) */ * s / (3.0 - s); }
 
 /* The angle's largest value over q >= 0 (its least is at q = 0): where the derivative of (h1 q - h3) exp(-h2 q) vanishes. */
 static double largest_angle_deg(const double h[4])
@@ -142,8 +141,8 @@ static void sand_alpha(const constants_sand *c, int64_t n, const material_row *r
   }
 }
 
-static void sand_return(const constants_sand *constants, int64_t n, const material_row *restrict sigma,
-                        const material_row *restrict state, returned *restrict out)
+static void sand_return(const constants_sand *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+                        returned *restrict out)
 {
   const double stiff = (3.0 * constants->elastic.lambda + 2.0 * constants->elastic.mu), mu2 = 2.0 * constants->elastic.mu;
   const double cohesion = constants->cohesion * M_SQRT2 / stiff; /* e_c = cohesion/alpha */
@@ -189,8 +188,7 @@ LANE double return_slope(double is_diagonal, double r, double r_cone, double ni,
 /* p_i = tau_i/sigma_i. Differences: (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu r log_slope, so that
  * a = 2 mu r log_slope/sigma_i - tau_j/(sigma_i sigma_j): no limit to take. */
 static void stress_push_trial(const elastic_constants c, int64_t n, const material_row *restrict sigma, const returned *restrict x,
-                              material_row *restrict p, material_row *restrict dp, material_row *restrict a,
-                              material_row *restrict b)
+                              material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
 #pragma omp simd
@@ -232,9 +230,8 @@ LANE double exp_slope(double x, double y, double exp_x, double exp_y)
 
 /* p_i = tau_i exp(-H_i). With H_i - H_j = r (log sigma_i - log sigma_j):
  *   a = r log_slope (2 mu exp(-H_i) - tau_j exp_slope(H_i, H_j)). */
-static void stress_push_returned(const elastic_constants c, int64_t n, const material_row *restrict sigma,
-                                 const returned *restrict x, material_row *restrict p, material_row *restrict dp,
-                                 material_row *restrict a, material_row *restrict b)
+static void stress_push_returned(const elastic_constants c, int64_t n, const material_row *restrict sigma, const returned *restrict x,
+                                 material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
 #pragma omp simd
@@ -242,8 +239,7 @@ static void stress_push_returned(const elastic_constants c, int64_t n, const mat
     const double r = x->r[i], pressure = bulk3 * x->w[i];
     const double h0 = x->w[i] + r * x->dev[0][i], h1 = x->w[i] + r * x->dev[1][i], h2 = x->w[i] + r * x->dev[2][i];
     const double e0 = lane_exp(-h0), e1 = lane_exp(-h1), e2 = lane_exp(-h2);
-    const double t0 = pressure + mu2 * r * x->dev[0][i], t1 = pressure + mu2 * r * x->dev[1][i],
-                 t2 = pressure + mu2 * r * x->dev[2][i];
+    const double t0 = pressure + mu2 * r * x->dev[0][i], t1 = pressure + mu2 * r * x->dev[1][i], t2 = pressure + mu2 * r * x->dev[2][i];
     p[0][i] = t0 * e0, p[1][i] = t1 * e1, p[2][i] = t2 * e2;
     if (dp) {
       const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], i0 = 1.0 / s0, i1 = 1.0 / s1, i2 = 1.0 / s2;
@@ -271,19 +267,18 @@ static void stress_push_returned(const elastic_constants c, int64_t n, const mat
 }
 
 static void drucker_prager_stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
-                   material_row *dp, material_row *a, material_row *b)
+                                  material_row *dp, material_row *a, material_row *b)
 {
   const constants_sand *c = constants;
   returned              x;
   sand_return(c, n, sigma, state, &x);
-  if (c->push == PUSH_TRIAL)
-    stress_push_trial(c->elastic, n, sigma, &x, p, dp, a, b);
-  else
-    stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
+  if (c->push == PUSH_TRIAL) stress_push_trial(c->elastic, n, sigma, &x, p, dp, a, b);
+  else stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
 }
 
 /* Energy of the returned state: elastic energy that is released on unloading. */
-static void drucker_prager_energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *restrict psi)
+static void drucker_prager_energy(const void *constants, int64_t n, const material_row *sigma, const material_row *state,
+                                  double *restrict psi)
 {
   const constants_sand *c  = constants;
   const double          mu = c->elastic.mu, lambda = c->elastic.lambda;

@@ -3,16 +3,16 @@
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
 
-const key_table material_keys_fixed_corotated = {
-    .name = "materials.fixed_corotated",
-    .help = "Elastic solid for large rotations and moderate stretches; recovers from inversion.",
-    .size = sizeof(elastic_parameters),
-    .keys = elastic_keys};
+const key_table material_keys_fixed_corotated = {.name = "materials.fixed_corotated",
+                                                 .help =
+                                                     "Elastic solid for large rotations and moderate stretches; recovers from inversion.",
+                                                 .size = sizeof(elastic_parameters),
+                                                 .keys = elastic_keys};
 
 /* p_i = 2 mu (sigma_i - 1) + lambda (J - 1) g_i, g_i = J/sigma_i. The differences of p factor, so that a and b need no limit:
  *   a = 2 mu - lambda (J - 1) sigma_k,   b = 2 mu + lambda (J - 1) sigma_k - 4 mu/(sigma_i + sigma_j).              */
 static void fixed_corotated_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
+                                   material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const elastic_constants c = *(const elastic_constants *)constants;
   (void)state;
@@ -44,7 +44,7 @@ static void fixed_corotated_stress(const void *constants, int64_t n, const mater
 }
 
 static void fixed_corotated_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   double *restrict psi)
+                                   double *restrict psi)
 {
   const elastic_constants c = *(const elastic_constants *)constants;
   (void)state;
@@ -59,7 +59,7 @@ static void fixed_corotated_energy(const void *constants, int64_t n, const mater
 const material_law material_law_fixed_corotated = {.name             = "fixed_corotated",
                                                    .keys             = &material_keys_fixed_corotated,
                                                    .accepts_inverted = true,
-                                                   .prepare = elastic_prepare,
+                                                   .prepare          = elastic_prepare,
                                                    .stress           = fixed_corotated_stress,
                                                    .energy           = fixed_corotated_energy,
                                                    .wave_speed       = elastic_wave_speed};

@@ -15,6 +15,7 @@ typedef struct {
 } liquid_parameters;
 
 #define POSITIVE .max = INFINITY, .is_open = true
+/* clang-format off */
 static const key_spec inertial_keys[] = {
   {.name = "mu_2", .type = KEY_REAL, .offset = offsetof(inertial_parameters, mu_2), .unit = "1", POSITIVE,
    .help = "shear over pressure in fast flow, more than in slow flow"},
@@ -44,8 +45,11 @@ const key_table material_keys_granular = {.name = "materials.granular",
 
 static const key_spec liquid_keys[] = {
   {.name = "density", .type = KEY_REAL, .offset = offsetof(liquid_parameters, density), .unit = "kg/m^3", POSITIVE, .help = "mass per volume"}, {.name = NULL}};
+/* clang-format on */
 const key_table material_keys_liquid = {.name = "materials.liquid",
-  .help = "Resists compression alone, and comes off walls freely: for bodies of kind mac.", .size = sizeof(liquid_parameters), .keys = liquid_keys};
+                                        .help = "Resists compression alone, and comes off walls freely: for bodies of kind mac.",
+                                        .size = sizeof(liquid_parameters),
+                                        .keys = liquid_keys};
 
 PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, material_flow *out)
 {
@@ -60,8 +64,9 @@ PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, mate
   PetscCheck(g->cohesion == 0.0 || out->friction > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "cohesion requires friction, which is 0");
   out->tension = g->cohesion > 0.0 ? g->cohesion / out->friction : 0.0;
   if (!g->inertial) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(g->inertial->mu_2 >= out->friction, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "inertial.mu_2 is less than the friction of slow flow");
-  out->is_inertial = true;
+  PetscCheck(g->inertial->mu_2 >= out->friction, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "inertial.mu_2 is less than the friction of slow flow");
+  out->is_inertial                   = true;
   out->inertial[FLOW_FAST]           = g->inertial->mu_2 - out->friction;
   out->inertial[FLOW_INERTIAL]       = g->inertial->i_0;
   out->inertial[FLOW_GRAIN_DIAMETER] = g->inertial->grain_diameter;

@@ -20,10 +20,12 @@ typedef struct {
   int                rotation;
 } parameters;
 
+/* clang-format off */
 static const key_spec keys[] = {ELASTIC_KEYS,
   {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(parameters, rotation), .choices = rotations,
    .choice_help = rotation_help, .fallback = "current", .help = "about which the law is linear"},
                                 {0}};
+/* clang-format on */
 
 const key_table material_keys_linear_corotated = {
     .name = "materials.linear_corotated",
@@ -33,8 +35,9 @@ const key_table material_keys_linear_corotated = {
     .keys = keys};
 
 /* p_i = 2 mu (sigma_i - 1) + t, t = lambda sum (sigma - 1). Then a = 2 mu, b = 2 mu + (2 t - 4 mu)/(sigma_i + sigma_j). */
-static void linear_corotated_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
+static void linear_corotated_stress(const void *constants, int64_t n, const material_row *restrict sigma,
+                                    const material_row *restrict state, material_row *restrict p, material_row *restrict dp,
+                                    material_row *restrict a, material_row *restrict b)
 {
   const elastic_constants c   = *(const elastic_constants *)constants;
   const double            mu2 = 2.0 * c.mu;
@@ -60,8 +63,8 @@ static void linear_corotated_stress(const void *constants, int64_t n, const mate
   }
 }
 
-void linear_corotated_energy(const void *constants, int64_t n, const material_row *restrict sigma,
-                             const material_row *restrict state, double *restrict psi)
+void linear_corotated_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
+                             double *restrict psi)
 {
   const elastic_constants c = *(const elastic_constants *)constants;
   (void)state;
@@ -96,7 +99,7 @@ void lagged_chord(int64_t n, const material_row *R, const material_row *R0, doub
 }
 
 static void lagged_stress_rows(elastic_constants c, int64_t n, const material_row *restrict R, const material_row *restrict F,
-                   material_row *restrict P)
+                               material_row *restrict P)
 {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
@@ -132,7 +135,7 @@ void lagged_stress(const void *constants, int64_t n, const material_row *start, 
 
 /* No return: only how far the step has turned. */
 static void linear_corotated_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
-                   double *overshoot, double *chord)
+                                    double *overshoot, double *chord)
 {
   material_row R[9], R0[9];
   (void)constants, (void)state;
@@ -141,14 +144,15 @@ static void linear_corotated_accept(const void *constants, int64_t n, const mate
   for (int64_t i = 0; i < n; ++i) overshoot[i] = 0.0;
 }
 
-static const material_step step = {.has_rotation = true, .is_convex = true, .largest_turn = INFINITY, .stress = lagged_stress, .accept = linear_corotated_accept};
-static const material_law  lagged = {.name             = "linear_corotated",
-                                     .keys             = &material_keys_linear_corotated,
-                                     .accepts_inverted = true,
-                                     .prepare          = elastic_prepare,
-                                     .step             = &step,
-                                     .energy           = linear_corotated_energy,
-                                     .wave_speed       = elastic_wave_speed};
+static const material_step step = {
+    .has_rotation = true, .is_convex = true, .largest_turn = INFINITY, .stress = lagged_stress, .accept = linear_corotated_accept};
+static const material_law lagged = {.name             = "linear_corotated",
+                                    .keys             = &material_keys_linear_corotated,
+                                    .accepts_inverted = true,
+                                    .prepare          = elastic_prepare,
+                                    .step             = &step,
+                                    .energy           = linear_corotated_energy,
+                                    .wave_speed       = elastic_wave_speed};
 
 static const material_law *linear_corotated_choose(const void *p)
 {

@@ -74,15 +74,9 @@ static void batch_load(batch *x, const material_law *law, int64_t n, int64_t ld,
 }
 
 /* Comparisons are false for not-a-number. */
-LANE int is_bad(double least, double smallest, double largest)
-{
-  return !(smallest > least && largest < INFINITY);
-}
+LANE int is_bad(double least, double smallest, double largest) { return !(smallest > least && largest < INFINITY); }
 
-static double least_stretch(const material_law *law)
-{
-  return law->accepts_inverted ? -INFINITY : 0.0;
-}
+static double least_stretch(const material_law *law) { return law->accepts_inverted ? -INFINITY : 0.0; }
 
 static int64_t batch_first_bad(const batch *x, const material_law *law)
 {
@@ -151,8 +145,8 @@ static int64_t stress_of_step(const material *m, int64_t n, int64_t ld, const do
   return first_not_finite(9, n, rows_P);
 }
 
-int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state,
-                        double *P, double *U, double *V, double *dp, double *a, double *b)
+int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state, double *P,
+                        double *U, double *V, double *dp, double *a, double *b)
 {
   batch        x;
   material_row p[3], rows_P[9], rows_dp[9], rows_a[3], rows_b[3];
@@ -198,7 +192,7 @@ static void project_plainly(int64_t n, int64_t ld, double *dp, double *a, double
                  xz = 0.5 * (dp[2 * ld + i] + dp[6 * ld + i]), yz = 0.5 * (dp[5 * ld + i] + dp[7 * ld + i]);
     dp[ld + i] = dp[3 * ld + i] = xy, dp[2 * ld + i] = dp[6 * ld + i] = xz, dp[5 * ld + i] = dp[7 * ld + i] = yz;
     const double minor = xx * yy - xy * xy, det = zz * minor - xx * yz * yz - yy * xz * xz + 2.0 * xy * yz * xz;
-    is_open[i]         = !((xx > 0.0) & (minor > ROUNDING * xx * yy) & (det > ROUNDING * xx * yy * zz));
+    is_open[i] = !((xx > 0.0) & (minor > ROUNDING * xx * yy) & (det > ROUNDING * xx * yy * zz));
   }
 }
 
@@ -241,9 +235,9 @@ static int64_t accept_step(const material *m, int64_t n, int64_t ld, const doubl
   batch_load_rows(&x, m->law, n, ld, F, state);
   load_start(&x, ld, start, from);
   step->accept(m->constants, x.n_padded, from, x.F, x.state, overshoot, chord);
-  const int64_t bad  = first_not_finite(9, n, x.F);
-  const double  most = 2.0 * M_SQRT2 * sin(0.5 * fmin(step->largest_turn, M_PI));
-  material_step_maxima now = {0.0, 0.0};
+  const int64_t        bad  = first_not_finite(9, n, x.F);
+  const double         most = 2.0 * M_SQRT2 * sin(0.5 * fmin(step->largest_turn, M_PI));
+  material_step_maxima now  = {0.0, 0.0};
   for (int64_t i = 0; i < n; ++i) {
     if (i == bad || (step->largest_turn < M_PI && !(chord[i] <= most))) return i;
     now.overshoot = fmax(now.overshoot, overshoot[i]);

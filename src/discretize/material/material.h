@@ -39,8 +39,8 @@ typedef struct {
   void (*stress)(const void *constants, int64_t n, const material_row *start, const material_row *F, const material_row *state,
                  material_row *P, material_row *U, material_row *dp, material_row *a, material_row *b);
   /* After the step: F and history in place. overshoot as in material_step_maxima; chord = |R - R_start|_F = 2 sqrt 2 sin(turn/2). */
-  void (*accept)(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
-                 double *overshoot, double *chord);
+  void (*accept)(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state, double *overshoot,
+                 double *chord);
 } material_step;
 
 /* The functions of a law work on rows, x[component][point], of n points, n a multiple of MATERIAL_LANES up to MATERIAL_BATCH (the
@@ -60,15 +60,15 @@ typedef struct material_law {
   /* One value of `model:` may represent several laws: returns the law selected by the parameters of the job. NULL: the law
    * itself. */
   const struct material_law *(*choose)(const void *parameters);
-  const material_step       *step; /* instead of stress and plastic_return; or NULL */
-  bool                       is_liquid; /* stores no shear deformation */
-  bool                       is_granular; /* loose grains: no tension, and friction that weight alone may overcome */
+  const material_step *step;        /* instead of stress and plastic_return; or NULL */
+  bool                 is_liquid;   /* stores no shear deformation */
+  bool                 is_granular; /* loose grains: no tension, and friction that weight alone may overcome */
   /* Principal stress p at trial stretches sigma with the history frozen and, where dp != NULL, the spectral tangent:
    * dp[3*r + c] = dp_r/dsigma_c, and for the pair (r, c) without k
    *   a[k] = (p_r - p_c)/(sigma_r - sigma_c),   b[k] = (p_r + p_c)/(sigma_r + sigma_c) ,
    * in a form that does not divide by a quantity that may vanish. */
-  void (*stress)(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
-                 material_row *dp, material_row *a, material_row *b);
+  void (*stress)(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p, material_row *dp,
+                 material_row *a, material_row *b);
   /* Energy density psi[i] [J/m^3 of undeformed volume] stored at these stretches, after their return. */
   void (*energy)(const void *constants, int64_t n, const material_row *sigma, const material_row *state, double *psi);
   /* After the accepted step: trial stretches and history -> returned elastic stretches and updated history, in place.
@@ -99,8 +99,8 @@ void           material_destroy(material **m);
  *   (U^T dP V)_ii = sum_j dp_ij M_jj, (U^T dP V)_ij = a_k (M_ij + M_ji)/2 + b_k (M_ij - M_ji)/2, M = U^T dF V, k = 3-i-j.
  * n is at most MATERIAL_BATCH. Returns the smallest index for which the law is undefined (inverted, not finite), or n. Results for
  * such an index are undefined. */
-int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state,
-                        double *P, double *U, double *V, double *dp, double *a, double *b);
+int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *start, const double *F, const double *state, double *P,
+                        double *U, double *V, double *dp, double *a, double *b);
 /* The nearest spectral tangent that is symmetric and positive semi-definite: dp is the projection of its symmetric part, a and b
  * are not negative. n points from the outputs of material_stress with this law, in place. */
 void material_tangent_project(const material *m, int64_t n, int64_t ld, double *dp, double *a, double *b);
@@ -116,10 +116,7 @@ int64_t material_accept(const material *m, int64_t n, int64_t ld, const double *
 static inline bool material_has_return(const material *m) { return m->law->plastic_return || m->law->step; }
 static inline bool material_may_reject(const material *m) { return m->law->step && m->law->step->largest_turn < INFINITY; }
 /* True for purely elastic solids: after unloading the body returns to its initial shape. */
-static inline bool material_is_elastic(const material *m)
-{
-  return m->law->n_state == 0 && !m->law->plastic_return && !m->law->is_liquid;
-}
+static inline bool material_is_elastic(const material *m) { return m->law->n_state == 0 && !m->law->plastic_return && !m->law->is_liquid; }
 /* Lame's parameters at small strains [Pa]; m must have a law. */
 void material_small_strain(const material *m, double *mu, double *lambda);
 /* Energy density psi[i] [J/m^3 of undeformed volume]; not a number where the law is undefined for F. */

@@ -10,14 +10,16 @@ typedef struct {
   double density;
 } rigid_parameters;
 
+/* clang-format off */
 static const key_spec  rigid_keys[] = {
   {.name = "density", .type = KEY_REAL, .offset = offsetof(rigid_parameters, density), .unit = "kg/m^3", .max = INFINITY,
    .is_open = true, .help = "mass per volume"},
                                        {0}};
-static const key_table rigid_table  = {.name = "materials.rigid",
-                                       .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",
-                                       .size = sizeof(rigid_parameters),
-                                       .keys = rigid_keys};
+/* clang-format on */
+static const key_table rigid_table = {.name = "materials.rigid",
+                                      .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",
+                                      .size = sizeof(rigid_parameters),
+                                      .keys = rigid_keys};
 
 #define X(law) {.name = #law, .table = &material_keys_##law},
 static const key_variant variants[] = {MATERIAL_LAW_TABLE(X){.name = "rigid", .table = &rigid_table},

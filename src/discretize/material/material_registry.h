@@ -5,11 +5,13 @@
 #include "discretize/material/material.h"
 
 /* All laws, by the name of their file. */
+/* clang-format off */
 #define MATERIAL_LAW_TABLE(X)                                                                                                      \
   X(fixed_corotated) X(linear_corotated) X(neo_hookean) X(snow) X(drucker_prager) X(von_mises) X(tait_liquid)
 #define X(name)                                                                                                                    \
   extern const material_law material_law_##name;                                                                                   \
   extern const key_table    material_keys_##name;
+/* clang-format on */
 MATERIAL_LAW_TABLE(X)
 #undef X
 

@@ -12,7 +12,7 @@ const key_table material_keys_neo_hookean = {
 
 /* p_i = mu sigma_i - m/sigma_i with m = mu - lambda log J; a = mu + m/(sigma_i sigma_j), b = mu - m/(sigma_i sigma_j). */
 static void neo_hookean_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
+                               material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const elastic_constants c = *(const elastic_constants *)constants;
   (void)state;
@@ -38,7 +38,7 @@ static void neo_hookean_stress(const void *constants, int64_t n, const material_
 }
 
 static void neo_hookean_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   double *restrict psi)
+                               double *restrict psi)
 {
   const elastic_constants c = *(const elastic_constants *)constants;
   (void)state;
@@ -54,7 +54,7 @@ static void neo_hookean_energy(const void *constants, int64_t n, const material_
 
 const material_law material_law_neo_hookean = {.name       = "neo_hookean",
                                                .keys       = &material_keys_neo_hookean,
-                                               .prepare = elastic_prepare,
+                                               .prepare    = elastic_prepare,
                                                .stress     = neo_hookean_stress,
                                                .energy     = neo_hookean_energy,
                                                .wave_speed = elastic_wave_speed};

@@ -28,6 +28,7 @@ typedef struct {
   plasticity        plasticity;
 } constants_snow;
 
+/* clang-format off */
 static const key_spec keys[] = {ELASTIC_KEYS,
   {.name = "critical_compression", .type = KEY_REAL, .offset = offsetof(parameters, critical_compression), .unit = "1",
    .fallback = "2.5e-2", .min = 0.0, .max = 0.9, .help = "theta_c: elastic stretches stay above 1 - theta_c"},
@@ -38,13 +39,14 @@ static const key_spec keys[] = {ELASTIC_KEYS,
   {.name = "plasticity", .type = KEY_ENUM, .offset = offsetof(parameters, plasticity), .choices = plasticity_names,
    .fallback = "implicit", .help = "limit the stretches within the implicit step, or only after it as published"},
                                 {0}};
+/* clang-format on */
 
-const key_table material_keys_snow = {
-    .name = "materials.snow",
-    .help = "Elastic up to a critical compression and stretch, then plastic; hardens when packed, softens "
-            "and breaks apart when stretched.",
-    .size = sizeof(parameters),
-    .keys = keys};
+const key_table material_keys_snow = {.name = "materials.snow",
+                                      .help =
+                                          "Elastic up to a critical compression and stretch, then plastic; hardens when packed, softens "
+                                          "and breaks apart when stretched.",
+                                      .size = sizeof(parameters),
+                                      .keys = keys};
 
 static PetscErrorCode snow_prepare(const void *from, void **out)
 {
@@ -79,7 +81,7 @@ LANE double clamp_slope(double si, double sj, double ti, double tj)
  * reach this is the elastic law, so that one loop serves both moments of plasticity. Differences of tau factor:
  *   (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu (s_i + s_j - 1) clamp_slope,  a = that/sigma_i - tau_j/(sigma_i sigma_j). */
 static void snow_stress(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
+                        material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const constants_snow c     = *(const constants_snow *)constants;
   const double         least = c.plasticity == PLASTICITY_IMPLICIT ? c.least : 0.0;
@@ -112,7 +114,7 @@ static void snow_stress(const void *constants, int64_t n, const material_row *re
 }
 
 static void snow_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   double *restrict psi)
+                        double *restrict psi)
 {
   const constants_snow c     = *(const constants_snow *)constants;
   const double         least = c.plasticity == PLASTICITY_IMPLICIT ? c.least : 0.0;

@@ -22,6 +22,7 @@ typedef struct {
   double            kappa, gamma;
 } constants_liquid;
 
+/* clang-format off */
 static const key_spec keys[] = {
   {.name = "density", .type = KEY_REAL, .offset = offsetof(parameters, density), .unit = "kg/m^3", .max = INFINITY,
    .is_open = true, .help = "mass per volume without pressure"},
@@ -31,6 +32,7 @@ static const key_spec keys[] = {
   {.name = "gamma", .type = KEY_REAL, .offset = offsetof(parameters, gamma), .unit = "1", .fallback = "7", .min = 1.0,
    .max = 100.0, .is_open = true, .help = "see kappa; it resists the more the more it is compressed"},
                                 {0}};
+/* clang-format on */
 
 const key_table material_keys_tait_liquid = {
     .name = "materials.tait_liquid",
@@ -51,16 +53,15 @@ static PetscErrorCode tait_liquid_prepare(const void *from, void **out)
 
 /* Lanes of logarithm and exponential: not a number for J <= 0. */
 static void tait_liquid_stress(const void *constants, int64_t n, const material_row *restrict start, const material_row *restrict F,
-                   const material_row *restrict state, material_row *restrict P, material_row *restrict U,
-                   material_row *restrict dp, material_row *restrict a, material_row *restrict b)
+                               const material_row *restrict state, material_row *restrict P, material_row *restrict U,
+                               material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const constants_liquid c = *(const constants_liquid *)constants;
   material_row           slope;
   (void)state;
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
-    const double s = start[0][i], s2 = s * s, J = s2 * (F[0][i] + F[4][i] + F[8][i] - 2.0 * s),
-                 power = lane_exp(-c.gamma * lane_log(J));
+    const double s = start[0][i], s2 = s * s, J = s2 * (F[0][i] + F[4][i] + F[8][i] - 2.0 * s), power = lane_exp(-c.gamma * lane_log(J));
     P[0][i] = P[4][i] = P[8][i] = -c.kappa * (power - 1.0) * s2;
     P[1][i] = P[2][i] = P[3][i] = P[5][i] = P[6][i] = P[7][i] = 0.0;
     slope[i]                                                  = c.kappa * c.gamma * power / J * s2 * s2;
@@ -73,7 +74,7 @@ static void tait_liquid_stress(const void *constants, int64_t n, const material_
 
 /* Zero at rest. */
 static void tait_liquid_energy(const void *constants, int64_t n, const material_row *restrict sigma, const material_row *restrict state,
-                   double *restrict psi)
+                               double *restrict psi)
 {
   const constants_liquid c = *(const constants_liquid *)constants;
   (void)state;
@@ -86,7 +87,7 @@ static void tait_liquid_energy(const void *constants, int64_t n, const material_
 
 /* s <- s (1 + dt div v)^(1/3); without divergence not a bit of it changes. */
 static void tait_liquid_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
-                   double *overshoot, double *chord)
+                               double *overshoot, double *chord)
 {
   (void)constants, (void)state;
 #pragma omp simd

@@ -33,6 +33,7 @@ typedef struct {
 
 enum { STATE_STRAIN };
 
+/* clang-format off */
 static const key_spec keys[] = {
     ELASTIC_KEYS,
   {.name = "yield_stress", .type = KEY_REAL, .offset = offsetof(parameters, yield_stress), .unit = "Pa", .is_optional = true,
@@ -42,14 +43,14 @@ static const key_spec keys[] = {
    .is_optional = true, .max = INFINITY, .is_open = true,
    .help = "instead: the stress at which a bar yields in tension, sqrt(3/2) of yield_stress"},
     {0}};
+/* clang-format on */
 
 const key_table material_keys_von_mises = {
     .name = "materials.von_mises",
-    .help =
-        "Elastic as linear_corotated with rotation: lagged, up to a yield stress, then flowing without change of volume; keeps the "
-        "shape it is given. Give one of yield_stress and yield_stress_uniaxial. Stress is returned to the yield surface "
-        "once a step is accepted: history has `overshoot`, by how much it had left it (1: not at all), and `turn`, the "
-        "largest angle that a particle turned by in the step.",
+    .help = "Elastic as linear_corotated with rotation: lagged, up to a yield stress, then flowing without change of volume; keeps the "
+            "shape it is given. Give one of yield_stress and yield_stress_uniaxial. Stress is returned to the yield surface "
+            "once a step is accepted: history has `overshoot`, by how much it had left it (1: not at all), and `turn`, the "
+            "largest angle that a particle turned by in the step.",
     .size = sizeof(parameters),
     .keys = keys};
 
@@ -86,8 +87,7 @@ static void symmetric_part(int64_t n, const material_row *restrict F, const mate
 }
 
 /* Onto the cylinder, in place. excess = |dev B| - r where that is positive, 0 elsewhere. */
-static void return_symmetric(double radius, int64_t n, material_row *restrict B, double *restrict overshoot,
-                             double *restrict excess)
+static void return_symmetric(double radius, int64_t n, material_row *restrict B, double *restrict overshoot, double *restrict excess)
 {
 #pragma omp simd
   for (int64_t i = 0; i < n; ++i) {
@@ -140,7 +140,7 @@ static void solve_symmetric(int64_t n, const material_row *restrict W, const mat
 }
 
 static void von_mises_accept(const void *constants, int64_t n, const material_row *start, material_row *F, material_row *state,
-                   double *overshoot, double *chord)
+                             double *overshoot, double *chord)
 {
   const constants_von_mises *c = constants;
   material_row               R0[9], R[9], W[9], B[N_SYMMETRIC], S[N_SYMMETRIC], full[9], T[9], Y[9], excess;
@@ -157,9 +157,8 @@ static void von_mises_accept(const void *constants, int64_t n, const material_ro
     for (int k = 0; k < 3; ++k)
 #pragma omp simd
       for (int64_t i = 0; i < n; ++i) {
-        const double returned =
-            R[3 * r][i] * S[place[k]][i] + R[3 * r + 1][i] * S[place[3 + k]][i] + R[3 * r + 2][i] * S[place[6 + k]][i];
-        F[3 * r + k][i] = excess[i] > 0.0 ? returned : F[3 * r + k][i];
+        const double returned = R[3 * r][i] * S[place[k]][i] + R[3 * r + 1][i] * S[place[3 + k]][i] + R[3 * r + 2][i] * S[place[6 + k]][i];
+        F[3 * r + k][i]       = excess[i] > 0.0 ? returned : F[3 * r + k][i];
       }
   for (int64_t i = 0; i < n; ++i) state[STATE_STRAIN][i] += sqrt(2.0 / 3.0) * excess[i];
 }

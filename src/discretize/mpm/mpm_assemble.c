@@ -16,9 +16,9 @@
 #include <string.h>
 
 #define STENCIL(K) ((K) * (K) * (K))
-#define STRIDE(K) ((K) == 3 ? 28 : 64)   /* nodes of a stencil, rounded up to vectors of four */
+#define STRIDE(K) ((K) == 3 ? 28 : 64)    /* nodes of a stencil, rounded up to vectors of four */
 #define COLUMNS(K) ((K) == 3 ? 256 : 576) /* 9 STRIDE, rounded up to three or four vectors of eight */
-#define SPAN(K) (2 * (K)-1)              /* coupled nodes along an axis */
+#define SPAN(K) (2 * (K)-1)               /* coupled nodes along an axis */
 #define CODES(K) (SPAN(K) * SPAN(K) * SPAN(K))
 #define TILE_CUBE(K) (TILE_SIDE(K) * TILE_SIDE(K) * TILE_SIDE(K))
 
@@ -68,13 +68,16 @@ static int32_t image_of(const mpm_walls *w, int32_t dof)
 static int64_t period_of(const mpm_walls *w, double h, int axis)
 {
   double plane[2] = {0.0, 0.0};
-  int    n = 0;
+  int    n        = 0;
   for (int q = 0; q < w->n_walls; ++q)
     if (w->wall[q].kind == MPM_WALL_PERIODIC && w->wall[q].axis == axis) plane[w->wall[q].side > 0] = w->wall[q].coordinate, ++n;
   return n == 2 ? llrint((plane[1] - plane[0]) / h) : 0;
 }
 
-static int mpm_assemble_compare(const void *a, const void *b) { return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b); }
+static int mpm_assemble_compare(const void *a, const void *b)
+{
+  return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
 
 int mpm_couplings(const mpm_grid *g, const mpm_walls *walls, int64_t dof, int32_t *other)
 {
@@ -206,8 +209,8 @@ LANES_INLINE void map_tile(const int K, const target *to, const mpm_cluster *c, 
   for (int x = 0; x < TILE_SIDE(K); ++x)
     for (int y = 0; y < TILE_SIDE(K); ++y)
       for (int z = 0; z < TILE_SIDE(K); ++z) {
-        const int     o   = ((x >> 2) * 2 + (y >> 2)) * 2 + (z >> 2);
-        const int32_t dof = g->node_dof[(int64_t)c->block[o] * BLOCK_NODES + ((x & 3) * 4 + (y & 3)) * 4 + (z & 3)];
+        const int     o                   = ((x >> 2) * 2 + (y >> 2)) * 2 + (z >> 2);
+        const int32_t dof                 = g->node_dof[(int64_t)c->block[o] * BLOCK_NODES + ((x & 3) * 4 + (y & 3)) * 4 + (z & 3)];
         s->dof_at[tile_index(K, x, y, z)] = dof;
         if (dof >= 0) s->tile_of[dof] = tile_index(K, x, y, z);
       }
@@ -220,8 +223,8 @@ LANES_INLINE void map_tile(const int K, const target *to, const mpm_cluster *c, 
     for (int64_t e = start; e < to->H->row_start[row + 1]; ++e) {
       const int64_t local = to->H->col[e] - to->first_block;
       if (local < 0 || local >= g->n_dofs || s->tile_of[local] < 0) continue;
-      const int p = s->tile_of[local], dx = p / (TILE_SIDE(K) * TILE_SIDE(K)) - x + K - 1,
-                dy = p / TILE_SIDE(K) % TILE_SIDE(K) - y + K - 1, dz = p % TILE_SIDE(K) - z + K - 1;
+      const int p = s->tile_of[local], dx = p / (TILE_SIDE(K) * TILE_SIDE(K)) - x + K - 1, dy = p / TILE_SIDE(K) % TILE_SIDE(K) - y + K - 1,
+                dz                                               = p % TILE_SIDE(K) - z + K - 1;
       s->slot[q * CODES(K) + (dx * SPAN(K) + dy) * SPAN(K) + dz] = (int32_t)(e - start);
     }
   }
@@ -275,15 +278,15 @@ LANES_INLINE void assemble_cluster(const int K, const target *to, const mpm_clus
                                    scratch *s)
 {
   const double  inverse_h = 1.0 / to->g->h, scale_e = mpm_grid_gradient_scale(to->g);
-  const int32_t end       = p->batches[c->end_batch].group;
+  const int32_t end = p->batches[c->end_batch].group;
   map_tile(K, to, c, s);
   memset(s->sum, 0, STENCIL(K) * COLUMNS(K) * sizeof *s->sum);
   for (int32_t q = p->batches[c->first_batch].group; q < end; ++q) {
     const particle_group group = p->groups[q];
-    const double   *from  = tangent + MPM_TANGENT * (int64_t)group.first;
-    double          t[MPM_TANGENT * LANES], C[3][3][9][LANES], base[3];
-    lanes           x[3];
-    kernel_lanes    w;
+    const double        *from  = tangent + MPM_TANGENT * (int64_t)group.first;
+    double               t[MPM_TANGENT * LANES], C[3][3][9][LANES], base[3];
+    lanes                x[3];
+    kernel_lanes         w;
     for (int k = 0; k < MPM_TANGENT; ++k) lanes_store(t + k * LANES, lanes_load(from + k * group.n));
     (void)mpm_grid_cell(K, c, group.cell, base);
     mpm_grid_local(p, group.first, base, inverse_h, x);
@@ -357,7 +360,7 @@ static void sort_rounds(const mpm_grid *g, int n_bodies, int32_t *order, int64_t
   for (int round = 0; round < 8 * n_bodies; ++round) {
     start[round] = n;
     for (int64_t q = 0; q < g->n_clusters; ++q) {
-      const mpm_cluster *c = &g->cluster[q];
+      const mpm_cluster *c      = &g->cluster[q];
       int                parity = 0;
       for (int d = 0; d < 3; ++d) parity = 2 * parity + (int)(((int64_t)c->base[d] >> 2) & 1);
       if (c->body == round / 8 && parity == round % 8) order[n++] = (int32_t)q;
@@ -366,8 +369,8 @@ static void sort_rounds(const mpm_grid *g, int n_bodies, int32_t *order, int64_t
   start[8 * n_bodies] = n;
 }
 
-PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *bodies, const mpm_tangent *tangent,
-                            const mpm_walls *walls, int64_t first_block, const block_rows *H)
+PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *bodies, const mpm_tangent *tangent, const mpm_walls *walls,
+                            int64_t first_block, const block_rows *H)
 {
   target     to = {g, H, first_block, walls, NULL};
   scratch   *own;

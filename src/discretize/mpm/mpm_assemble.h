@@ -11,6 +11,6 @@
 int mpm_couplings(const mpm_grid *g, const mpm_walls *walls, int64_t dof, int32_t *other);
 /* H += M + R^T K R (R: mirrors, see mpm_wall.h) in the rows and columns from first_block on. The pattern contains all couplings,
  * or only the required ones; a row with only its diagonal may then be incomplete. Same bits on any number of threads. */
-PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *bodies, const mpm_tangent *tangent,
-                            const mpm_walls *walls, int64_t first_block, const block_rows *H);
+PetscErrorCode mpm_assemble(const mpm_grid *g, int n_bodies, particles *const *bodies, const mpm_tangent *tangent, const mpm_walls *walls,
+                            int64_t first_block, const block_rows *H);
 #endif

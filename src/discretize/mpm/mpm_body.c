@@ -13,6 +13,7 @@ static const char *const axes[]      = {"x", "y", "z", NULL};
 static const char *const sides[]     = {"lower", "upper", NULL};
 static const char *const walls[]     = {"stick", "slip", "periodic", NULL};
 
+/* clang-format off */
 static const key_spec wall_keys[] = {
   {.name = "axis", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, axis), .choices = axes, .help = "the wall is normal to this axis"},
   {.name = "side", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, side), .choices = sides,
@@ -59,8 +60,11 @@ static const key_spec mpm_body_keys[] = {
    .help = "grid spacing; the same for all MPM bodies of a job"},
   PARTICLE_BODY_KEYS("blue_noise", "0"),
   {.name = NULL}};
-const key_table mpm_body_table = {.name = "bodies.mpm", .help = "A deformable body of material points on the shared grid.",
-                                         .size = sizeof(mpm_body_spec), .keys = mpm_body_keys};
+/* clang-format on */
+const key_table mpm_body_table = {.name = "bodies.mpm",
+                                  .help = "A deformable body of material points on the shared grid.",
+                                  .size = sizeof(mpm_body_spec),
+                                  .keys = mpm_body_keys};
 
 /* --- the shared grid --- */
 
@@ -90,7 +94,8 @@ static PetscErrorCode ensure_domain(const body_request *r, body_world *world, di
   if (world->mpm) {
     const double before = world->mpm->domain->grid->h;
     if (fabs(before / spacing - 1) > 1e-12)
-      diagnostics_add_under(d, r->node, r->path, "spacing", "all MPM bodies share one grid: expected %g m as before, got %g m", before, spacing);
+      diagnostics_add_under(d, r->node, r->path, "spacing", "all MPM bodies share one grid: expected %g m as before, got %g m", before,
+                            spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const mpm_transfer transfer = {.is_apic = o->transfer == 0, .flip = o->flip};
@@ -124,7 +129,11 @@ static void set_light_nodes(const body_world *world)
   mpm_domain        *d       = world->mpm->domain;
   bool               is_sand = false;
   for (int i = 0; i < d->bodies.n; ++i) is_sand |= d->bodies.materials[i]->law->is_granular;
-  mpm_domain_set_light_nodes(d, !isnan(o->light_node_mass_fraction) ? o->light_node_mass_fraction : is_sand && world->has_light_nodes ? 0.1 : 0.0, o->light_node_rest_speed);
+  mpm_domain_set_light_nodes(d,
+                             !isnan(o->light_node_mass_fraction) ? o->light_node_mass_fraction
+                             : is_sand && world->has_light_nodes ? 0.1
+                                                                 : 0.0,
+                             o->light_node_rest_speed);
 }
 
 /* Initial positions of particles are stored only if something uses them. */

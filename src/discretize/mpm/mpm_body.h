@@ -15,8 +15,9 @@ typedef struct {
 
 /* `mpm:` of the job */
 typedef struct mpm_options {
-  int      kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
-  double   flip, light_node_mass_fraction, light_node_rest_speed; /* light_node_mass_fraction NaN: chosen from the materials and the formulation */
+  int    kernel, transfer, gradient; /* 0: quadratic, 1: cubic; 0: APIC, 1: PIC/FLIP; 0: spline, 1: affine */
+  double flip, light_node_mass_fraction,
+      light_node_rest_speed;  /* light_node_mass_fraction NaN: chosen from the materials and the formulation */
   key_list walls, body_force; /* of mpm_wall_spec; of const char * */
 } mpm_options;
 typedef struct {
@@ -28,7 +29,7 @@ extern const key_table mpm_options_table;
 /* Shared by all mpm bodies of a scene. */
 typedef struct mpm_world {
   mpm_domain      *domain;
-  vector_field  *body_force; /* NULL: none */
+  vector_field    *body_force; /* NULL: none */
   particle_origins origins;    /* stored if body_force or the world uses them */
 } mpm_world;
 #endif

@@ -128,7 +128,8 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout)
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
+                                     level_set **spout)
 {
   PetscFunctionBeginUser;
   PetscCall(particle_bodies_set_source(&d->bodies, index, seed, schedule, spout));
@@ -140,7 +141,8 @@ bool mpm_domain_has_source(const mpm_domain *d) { return particle_bodies_has_sou
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind)
 {
   PetscFunctionBeginUser;
-  PetscCheck(axis >= 0 && axis < 3 && (side == -1 || side == 1), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MPM wall: axis 0 to 2, side -1 or 1");
+  PetscCheck(axis >= 0 && axis < 3 && (side == -1 || side == 1), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "MPM wall: axis 0 to 2, side -1 or 1");
   PetscCall(memory_resize("mpm walls", d->walls.n_walls + 1, sizeof *d->walls.wall, &d->walls.wall));
   d->walls.wall[d->walls.n_walls++] = (mpm_wall){axis, side, coordinate, kind};
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,8 +168,8 @@ void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
     if (b < d->tangent.n_bodies) solver += 8.0 * MPM_TANGENT * (double)d->tangent.capacity[b];
   }
   bytes += 8.0 * (double)g->keys_capacity + 4.0 * (double)(g->orders_capacity + g->order_scratch_capacity);
-  solver += 8.0 * (double)g->tiles_capacity + (double)g->blocks_capacity * (4.0 * BLOCK_NODES + 12.0) +
-            (double)g->dofs_capacity * 36.0 + (double)g->clusters_capacity * sizeof(mpm_cluster) + 8.0 * 12.0 * (double)d->work_capacity;
+  solver += 8.0 * (double)g->tiles_capacity + (double)g->blocks_capacity * (4.0 * BLOCK_NODES + 12.0) + (double)g->dofs_capacity * 36.0 +
+            (double)g->clusters_capacity * sizeof(mpm_cluster) + 8.0 * 12.0 * (double)d->work_capacity;
   *state = n > 0.0 ? bytes / n : 0.0;
   *work  = n > 0.0 ? solver / n : 0.0;
 }
@@ -198,10 +200,10 @@ static void sum_batch(const summing *s, const particles *p, int64_t first, int64
   for (int k = 0; k < p->n_state; ++k) memcpy(state + k * MATERIAL_BATCH, p->state[k] + first, (size_t)n * sizeof(double));
   material_energy(s->material, n, MATERIAL_BATCH, F, state, psi);
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t at = first + i;
+    const int64_t at      = first + i;
     const double  spin[3] = {s->inertia * (p->C[7][at] - p->C[5][at]), s->inertia * (p->C[2][at] - p->C[6][at]),
                              s->inertia * (p->C[3][at] - p->C[1][at])};
-    double        c2 = 0.0;
+    double        c2      = 0.0;
     for (int k = 0; k < 9; ++k) c2 += p->C[k][at] * p->C[k][at];
     particle_sum_one(p, at, spin, s->inertia * c2, sum);
     sum[MPM_SUM_ELASTIC] += p->volume[at] * psi[i];
@@ -210,8 +212,7 @@ static void sum_batch(const summing *s, const particles *p, int64_t first, int64
 
 static void sum_chunk(const void *context, const particles *p, int64_t first, int64_t n, double *sum)
 {
-  for (int64_t i = 0; i < n; i += MATERIAL_BATCH)
-    sum_batch(context, p, first + i, n - i < MATERIAL_BATCH ? n - i : MATERIAL_BATCH, sum);
+  for (int64_t i = 0; i < n; i += MATERIAL_BATCH) sum_batch(context, p, first + i, n - i < MATERIAL_BATCH ? n - i : MATERIAL_BATCH, sum);
 }
 
 /* sum [MPM_N_SUMS] += the sums over body b. */
@@ -254,7 +255,7 @@ static void own_clusters(const particle_body *f, int64_t *first, int64_t *end)
 static int64_t adapter_n_clusters(const body *b)
 {
   const particle_body *f = adapter_of(b);
-  int64_t           first, end;
+  int64_t              first, end;
   own_clusters(f, &first, &end);
   return end - first;
 }
@@ -262,7 +263,7 @@ static int64_t adapter_n_clusters(const body *b)
 static void adapter_cluster(const body *b, int64_t i, double center[3], double *radius, int64_t *first_point, int64_t *end_point)
 {
   const particle_body *f = adapter_of(b);
-  int64_t           first, end;
+  int64_t              first, end;
   SS_ASSERT(domain_of_adapter(f)->is_laid_out);
   own_clusters(f, &first, &end);
   const mpm_cluster *c = &domain_of_adapter(f)->grid->cluster[first + i];
@@ -283,9 +284,9 @@ static int64_t adapter_point(const body *b, int64_t i, double x[3])
 
 static int adapter_point_row_beside(const body *b, int64_t i, const double *beside, int32_t *block, double *weight)
 {
-  const particle_body *f = adapter_of(b);
+  const particle_body *f    = adapter_of(b);
   const particles     *p    = f->set->particles[f->index];
-  const mpm_grid      *g = domain_of_adapter(f)->grid;
+  const mpm_grid      *g    = domain_of_adapter(f)->grid;
   const double         x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]};
   int64_t              lo, hi;
   SS_ASSERT(domain_of_adapter(f)->is_laid_out);
@@ -308,8 +309,8 @@ static double adapter_point_radius(const body *b, int64_t i) { return 0.5 * cbrt
 
 static PetscErrorCode adapter_totals(const body *b, const double gravity[3], body_totals *out)
 {
-  const particle_body *f = adapter_of(b);
-  double            sum[MPM_N_SUMS] = {0};
+  const particle_body *f               = adapter_of(b);
+  double               sum[MPM_N_SUMS] = {0};
 
   PetscFunctionBeginUser;
   *out = (body_totals){.overshoot = domain_of_adapter(f)->marks[f->index].overshoot, .turn = domain_of_adapter(f)->marks[f->index].turn};
@@ -320,19 +321,19 @@ static PetscErrorCode adapter_totals(const body *b, const double gravity[3], bod
 
 static void adapter_describe(const body *b, FILE *out) { fprintf(out, "%lld particles", (long long)particles_of(b)->n); }
 
-const body_ops mpm_adapter_ops = {.kind       = "mpm points",
-                                 .points     = POINT_WEIGHTED,
-                                 .n_clusters = adapter_n_clusters,
-                                 .cluster    = adapter_cluster,
-                                 .point      = adapter_point,
-                                 .point_row  = adapter_point_row,
-                                 .point_radius     = adapter_point_radius,
-                                 .point_row_beside = adapter_point_row_beside,
-                                 .totals     = adapter_totals,
-                                 .carrier    = particle_body_carrier,
-                                 .emit       = particle_body_emit,
-                                 .particles  = particle_body_particles,
-                                 .describe   = adapter_describe};
+const body_ops mpm_adapter_ops = {.kind             = "mpm points",
+                                  .points           = POINT_WEIGHTED,
+                                  .n_clusters       = adapter_n_clusters,
+                                  .cluster          = adapter_cluster,
+                                  .point            = adapter_point,
+                                  .point_row        = adapter_point_row,
+                                  .point_radius     = adapter_point_radius,
+                                  .point_row_beside = adapter_point_row_beside,
+                                  .totals           = adapter_totals,
+                                  .carrier          = particle_body_carrier,
+                                  .emit             = particle_body_emit,
+                                  .particles        = particle_body_particles,
+                                  .describe         = adapter_describe};
 
 /* --- the step ------------------------------------------------------------------------------------------------------ */
 
@@ -342,7 +343,7 @@ static PetscErrorCode reserve_work(mpm_domain *d, int64_t n)
   if (n <= d->work_capacity) PetscFunctionReturn(PETSC_SUCCESS);
   const int64_t capacity = n + n / 4;
   double      **arrays[] = {&d->external, &d->masked, &d->internal, &d->last_v, &d->leading};
-  d->work_capacity = 0;
+  d->work_capacity       = 0;
   for (int a = 0; a < 5; ++a) {
     memory_free(arrays[a]);
     PetscCall(memory_alloc("mpm work", 3 * capacity, sizeof(double), arrays[a]));
@@ -358,9 +359,8 @@ static PetscErrorCode find_external(mpm_domain *d, double t)
 
   PetscFunctionBeginUser;
   const bool has_force = d->body_force != NULL;
-  d->has_external = has_force || d->walls.n_walls > 0;
-  if (has_force)
-    PetscCall(mpm_transfer_body_force(d->grid, d->bodies.particles, d->body_force, d->body_force_context, t, d->external));
+  d->has_external      = has_force || d->walls.n_walls > 0;
+  if (has_force) PetscCall(mpm_transfer_body_force(d->grid, d->bodies.particles, d->body_force, d->body_force_context, t, d->external));
   if (d->walls.n_walls == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* gravity pulls on the mirror images too, so it must be folded with the rest */
   for (int64_t q = 0; q < 3 * g->n_dofs; ++q) d->external[q] = (has_force ? d->external[q] : 0.0) + g->mass[q / 3] * d->gravity[q % 3];
@@ -369,7 +369,7 @@ static PetscErrorCode find_external(mpm_domain *d, double t)
 
 static PetscErrorCode find_followers(mpm_domain *d)
 {
-  const double   g    = v3_norm(d->gravity), rest = isinf(d->rest_speed) ? INFINITY : d->rest_speed * sqrt(g * d->grid->h);
+  const double   g = v3_norm(d->gravity), rest = isinf(d->rest_speed) ? INFINITY : d->rest_speed * sqrt(g * d->grid->h);
   mpm_light_rule rule = {d->light_share, rest, rest + 2.0 * g * d->dt};
 
   PetscFunctionBeginUser;
@@ -384,8 +384,8 @@ static PetscErrorCode step_begin(body *b, double t, double dt, int64_t *n_blocks
   PetscFunctionBeginUser;
   d->dt          = dt;
   d->is_laid_out = d->has_tangent = d->has_last_v = d->has_external = false;
-  *n_blocks      = b->n_blocks = 0;
-  d->grid->leading = NULL;
+  *n_blocks = b->n_blocks = 0;
+  d->grid->leading        = NULL;
   for (int i = 0; i < d->bodies.n; ++i) mpm_walls_wrap(&d->walls, d->bodies.particles[i]);
   PetscCall(mpm_grid_build(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -437,8 +437,8 @@ static PetscErrorCode step_residual(body *b, const double *v, double *g, bool wi
   SS_ASSERT(d->is_laid_out);
   d->has_last_v = false;
   if (with_tangent) d->has_tangent = false;
-  PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, on_all_nodes(d, v), d->internal,
-                               with_tangent ? &d->tangent : NULL, status));
+  PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, on_all_nodes(d, v),
+                               d->internal, with_tangent ? &d->tangent : NULL, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (d->has_external)
 #pragma omp parallel for schedule(static)
@@ -501,13 +501,15 @@ static PetscErrorCode step_block_diagonal(const body *b, double *out)
   PetscCall(mpm_force_block_diagonal(d->grid, d->bodies.particles, &d->tangent, sum));
   for (int64_t q = 0; q < d->walls.n_ghosts; ++q) {
     const mpm_ghost *ghost = &d->walls.ghost[q];
-    for (int k = 0; k < 9; ++k) sum[9 * (int64_t)ghost->image + k] += ghost->sign[k / 3] * ghost->sign[k % 3] * sum[9 * (int64_t)ghost->dof + k];
+    for (int k = 0; k < 9; ++k)
+      sum[9 * (int64_t)ghost->image + k] += ghost->sign[k / 3] * ghost->sign[k % 3] * sum[9 * (int64_t)ghost->dof + k];
   }
 #pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < g->n_dofs; ++i)
     for (int r = 0; r < 3; ++r)
       for (int c = 0; c < 3; ++c)
-        out[9 * i + 3 * r + c] += (mpm_walls_held(&d->walls, i, r) || mpm_walls_held(&d->walls, i, c) ? 0.0 : sum[9 * i + 3 * r + c]) + (r == c ? g->mass[i] : 0.0);
+        out[9 * i + 3 * r + c] += (mpm_walls_held(&d->walls, i, r) || mpm_walls_held(&d->walls, i, c) ? 0.0 : sum[9 * i + 3 * r + c]) +
+                                  (r == c ? g->mass[i] : 0.0);
   memory_free(&sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -540,7 +542,8 @@ static bool step_relinearise(body *b, const double *v)
 {
   mpm_domain *d            = domain_of(b);
   bool        has_rotation = false;
-  for (int i = 0; i < d->bodies.n; ++i) has_rotation |= d->bodies.materials[i]->law->step && d->bodies.materials[i]->law->step->has_rotation;
+  for (int i = 0; i < d->bodies.n; ++i)
+    has_rotation |= d->bodies.materials[i]->law->step && d->bodies.materials[i]->law->step->has_rotation;
   if (!has_rotation) return false;
   memcpy(d->leading, on_all_nodes(d, v), (size_t)(3 * d->grid->n_dofs) * sizeof *v);
   d->grid->leading = d->leading;
@@ -559,7 +562,8 @@ static PetscErrorCode step_end(body *b, const double *v, step_status *status)
   mpm_transfer_check_cfl(d->grid, d->bodies.n, d->bodies.particles, d->bodies.names, u, d->dt, status);
   /* Particles are only ever changed if all of them can be: a residual at this very v has shown that, or one does now. */
   if (status->code == STEP_OK && !(d->has_last_v && memcmp(v, d->last_v, (size_t)n_bytes) == 0))
-    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal, NULL, status));
+    PetscCall(mpm_force_residual(d->grid, d->bodies.n, d->bodies.particles, d->bodies.materials, d->bodies.names, d->dt, u, d->internal,
+                                 NULL, status));
   bool may_refuse = false;
   for (int i = 0; i < d->bodies.n; ++i) may_refuse |= material_may_reject(d->bodies.materials[i]);
   if (may_refuse && status->code == STEP_OK)
@@ -574,7 +578,7 @@ static PetscErrorCode step_end(body *b, const double *v, step_status *status)
 
 static PetscErrorCode step_totals(const body *b, const double gravity[3], body_totals *out)
 {
-  const mpm_domain *d = domain_of_const(b);
+  const mpm_domain *d               = domain_of_const(b);
   double            sum[MPM_N_SUMS] = {0};
 
   PetscFunctionBeginUser;
@@ -594,34 +598,31 @@ static PetscErrorCode step_fields(body *b, field_table *table)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void step_destroy(body **b)
-{
-  mpm_domain_destroy((mpm_domain **)b);
-}
+static void step_destroy(body **b) { mpm_domain_destroy((mpm_domain **)b); }
 
 static double step_length(const body *b) { return domain_of_const(b)->grid->h; }
 
-static const body_ops mpm_domain_ops = {.kind = "mpm",
-                                 .begin_step     = step_begin,
-                                 .velocity       = step_velocity,
-                                 .mass           = step_mass,
-                                 .residual       = step_residual,
-                                 .tangent        = step_tangent,
-                                 .want_single    = step_want_single,
-                                 .tangent_single = step_tangent_single,
-                                 .block_diagonal = step_block_diagonal,
-                                 .followers      = step_followers,
-                                 .couplings      = step_couplings,
-                                 .assembles_part = true,
-                                 .assemble       = step_assemble,
-                                 .set_definite   = step_set_definite,
-                                 .relinearise    = step_relinearise,
-                                 .end_step       = step_end,
-                                 .totals         = step_totals,
-                                 .fields         = step_fields,
-                                 .length         = step_length,
-                                 .points         = POINT_NONE,
-                                 .destroy        = step_destroy};
+static const body_ops mpm_domain_ops = {.kind           = "mpm",
+                                        .begin_step     = step_begin,
+                                        .velocity       = step_velocity,
+                                        .mass           = step_mass,
+                                        .residual       = step_residual,
+                                        .tangent        = step_tangent,
+                                        .want_single    = step_want_single,
+                                        .tangent_single = step_tangent_single,
+                                        .block_diagonal = step_block_diagonal,
+                                        .followers      = step_followers,
+                                        .couplings      = step_couplings,
+                                        .assembles_part = true,
+                                        .assemble       = step_assemble,
+                                        .set_definite   = step_set_definite,
+                                        .relinearise    = step_relinearise,
+                                        .end_step       = step_end,
+                                        .totals         = step_totals,
+                                        .fields         = step_fields,
+                                        .length         = step_length,
+                                        .points         = POINT_NONE,
+                                        .destroy        = step_destroy};
 
 /* --- nodes for other solvers on the same grid ---------------------------------------------------------------------- */
 

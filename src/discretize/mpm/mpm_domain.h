@@ -20,27 +20,27 @@
 
 typedef struct mpm_domain mpm_domain;
 struct mpm_domain {
-  body             base;
-  mpm_grid        *grid;
-  mpm_transfer     transfer;
-  double           gravity[3];
-  particle_bodies  bodies;
-  material_step_maxima  *marks; /* [n_bodies] of the last step */
-  mpm_walls        walls;
-  double           light_share, rest_speed; /* of sqrt(g h), see mpm_light.h */
-  mpm_body_force   body_force;
-  void            *body_force_context;
+  body                  base;
+  mpm_grid             *grid;
+  mpm_transfer          transfer;
+  double                gravity[3];
+  particle_bodies       bodies;
+  material_step_maxima *marks; /* [n_bodies] of the last step */
+  mpm_walls             walls;
+  double                light_share, rest_speed; /* of sqrt(g h), see mpm_light.h */
+  mpm_body_force        body_force;
+  void                 *body_force_context;
   /* Of the current step. */
-  double      dt;
-  bool        is_laid_out, has_tangent, has_external, has_last_v;
-  mpm_tangent tangent;
-  int64_t     work_capacity;
-  double     *external; /* [n_dofs][3] N, body forces; with walls gravity too, not yet folded */
-  double     *masked;   /* [n_dofs][3] v or x on all nodes, if there are walls */
-  double     *internal; /* [n_dofs][3] */
-  double     *leading;  /* [n_dofs][3], see mpm_grid.leading */
-  double     *last_v;   /* [n_dofs][3]: where the last residual was good */
-  int64_t        n_followers, followers_capacity;
+  double                dt;
+  bool                  is_laid_out, has_tangent, has_external, has_last_v;
+  mpm_tangent           tangent;
+  int64_t               work_capacity;
+  double               *external; /* [n_dofs][3] N, body forces; with walls gravity too, not yet folded */
+  double               *masked;   /* [n_dofs][3] v or x on all nodes, if there are walls */
+  double               *internal; /* [n_dofs][3] */
+  double               *leading;  /* [n_dofs][3], see mpm_grid.leading */
+  double               *last_v;   /* [n_dofs][3]: where the last residual was good */
+  int64_t               n_followers, followers_capacity;
   body_dependent_block *follower; /* light nodes of this step */
 };
 
@@ -48,13 +48,14 @@ extern const body_ops mpm_adapter_ops; /* of each MPM body */
 
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
 /* Destroys the adapters too. */
-void           mpm_domain_destroy(mpm_domain **d);
-body          *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the domain */
+void  mpm_domain_destroy(mpm_domain **d);
+body *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the domain */
 
 /* Add an MPM body; *index in order of adding. `name` and `m` are borrowed and must outlive the domain. */
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
 /* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; see particle_source.h. At most one per body. Takes *spout. */
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule, level_set **spout);
+PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
+                                     level_set **spout);
 bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
@@ -69,9 +70,9 @@ void mpm_domain_set_affine_gradient(mpm_domain *d, bool is_affine);
 void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *context);
 
 /* Is b a domain with a material whose tangent body_ops.set_definite changes? */
-bool           mpm_domain_has_projected_tangent(const body *b);
+bool mpm_domain_has_projected_tangent(const body *b);
 
-body          *mpm_domain_adapter(mpm_domain *d, int index);
+body           *mpm_domain_adapter(mpm_domain *d, int index);
 particles      *mpm_domain_particles(mpm_domain *d, int index);
 const mpm_grid *mpm_domain_grid(const mpm_domain *d);
 /* Between begin_step and end_step, by block of the domain's body: node [n][3], at h (i, j, k), mass [n] kg; and outward [n][3] =

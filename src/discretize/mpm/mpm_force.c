@@ -52,11 +52,11 @@ LANES_INLINE void lead_batch(const int K, const mpm_grid *g, const mpm_cluster *
   const int64_t first = p->batches[batch].particle;
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
     const particle_group group = p->groups[q];
-    const int64_t   to    = group.first - first;
-    double          base[3];
-    const int       cell = mpm_grid_cell(K, c, group.cell, base);
-    lanes           x[3], G[9], F0[9], dF[9];
-    kernel_lanes    w;
+    const int64_t        to    = group.first - first;
+    double               base[3];
+    const int            cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes                x[3], G[9], F0[9], dF[9];
+    kernel_lanes         w;
     for (int k = 0; k < 3; ++k) MPM_PREFETCH(p->x[k], group.first);
     for (int k = 0; k < 9; ++k) MPM_PREFETCH(p->F[k], group.first);
     MPM_PREFETCH(p->volume, group.first);
@@ -118,8 +118,8 @@ LANES_INLINE void keep_single(const int K, const mpm_grid *g, const mpm_cluster 
 {
   typedef float narrow __attribute__((vector_size(4 * LANES)));
   typedef float narrow_unaligned __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-  double base[3];
-  lanes  s[3];
+  double        base[3];
+  lanes         s[3];
   (void)mpm_grid_cell(K, c, group.cell, base);
   mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
   for (int k = 0; k < MPM_TANGENT_SINGLE; ++k) {
@@ -135,8 +135,8 @@ LANES_INLINE void keep_tangent(const int K, const mpm_grid *g, const mpm_cluster
 {
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
     const particle_group group = p->groups[q];
-    lanes           t[MPM_TANGENT];
-    double         *to = tangent + MPM_TANGENT * (int64_t)group.first;
+    lanes                t[MPM_TANGENT];
+    double              *to = tangent + MPM_TANGENT * (int64_t)group.first;
     tangent_of_group(p, group.first, group.first - p->batches[batch].particle, dt, s, t);
     if (single) keep_single(K, g, c, p, group, t, single + MPM_TANGENT_SINGLE * (int64_t)group.first);
     if (group.n == LANES) {
@@ -152,7 +152,8 @@ LANES_INLINE void keep_tangent(const int K, const mpm_grid *g, const mpm_cluster
 LANES_INLINE const double *group_tangent(const double *tangent, particle_group group, double room[MPM_TANGENT * LANES])
 {
   const double *from = tangent + MPM_TANGENT * (int64_t)group.first;
-  for (int k = 0; k < MPM_TANGENT; ++k) __builtin_prefetch(from + (3 * MPM_TANGENT + k) * LANES); /* 39 -> 25 ns a product, Zen 5, 2026-11 */
+  for (int k = 0; k < MPM_TANGENT; ++k)
+    __builtin_prefetch(from + (3 * MPM_TANGENT + k) * LANES); /* 39 -> 25 ns a product, Zen 5, 2026-11 */
   if (group.n == LANES) return from;
   for (int k = 0; k < MPM_TANGENT; ++k) lanes_store(room + k * LANES, lanes_load(from + k * group.n));
   return room;
@@ -163,15 +164,15 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
                                 const stress_batch *s, double *tile)
 {
   const double  inverse_h = 1.0 / g->h, scale_e = mpm_grid_gradient_scale(g);
-  const int64_t first     = p->batches[batch].particle;
+  const int64_t first = p->batches[batch].particle;
   for (int32_t q = p->batches[batch].group; q < p->batches[batch + 1].group; ++q) {
     const particle_group group = p->groups[q];
-    double          base[3];
-    double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
-    lanes           x[3], P[9], F0[9], Q[9];
-    kernel_lanes    w;
-    scatter_rows    rows;
-    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
+    double               base[3];
+    double              *t = tile + mpm_grid_cell(K, c, group.cell, base);
+    lanes                x[3], P[9], F0[9], Q[9];
+    kernel_lanes         w;
+    scatter_rows         rows;
+    rowz                 nz[GROUP_ROWS], ez[GROUP_ROWS];
     mpm_grid_local(p, group.first, base, inverse_h, x);
     kernel_at(K, g->gradient, x, scale_e, &w);
     for (int k = 0; k < 9; ++k) F0[k] = lanes_load(p->F[k] + group.first), P[k] = lanes_load(&s->P[k][group.first - first]);
@@ -186,9 +187,10 @@ LANES_INLINE void scatter_batch(const int K, const mpm_grid *g, const mpm_cluste
 
 /* Forces of one cluster; returns the smallest bad particle or c->end. */
 LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, const material *m,
-                                      double dt, const double *v, double *tangent, float *single, bool is_definite, double *tile, step_code *code)
+                                      double dt, const double *v, double *tangent, float *single, bool is_definite, double *tile,
+                                      step_code *code)
 {
-  stress_batch s;
+  stress_batch  s;
   double        nodes[3 * TILE_NODES(K)] __attribute__((aligned(64))), room[3 * TILE_NODES(K)] __attribute__((aligned(64)));
   const double *leading = load_leading(K, g, c, m, room);
   mpm_grid_load(K, g, c, v, nodes);
@@ -196,9 +198,9 @@ LANES_INLINE int64_t residual_cluster(const int K, const mpm_grid *g, const mpm_
   for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
     const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
     trial_batch(K, g, c, p, b, dt, nodes, leading, &s);
-    const int64_t bad = material_stress(m, n, BUFFER, s.start[0], s.F[0], s.state[0], s.P[0], tangent ? s.U[0] : NULL,
-                                        tangent ? s.V[0] : NULL, tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL,
-                                        tangent ? s.b[0] : NULL);
+    const int64_t bad =
+        material_stress(m, n, BUFFER, s.start[0], s.F[0], s.state[0], s.P[0], tangent ? s.U[0] : NULL, tangent ? s.V[0] : NULL,
+                        tangent ? s.dp[0] : NULL, tangent ? s.a[0] : NULL, tangent ? s.b[0] : NULL);
     if (bad < n) {
       *code = rejection_code(&s, bad);
       return first + bad;
@@ -214,7 +216,7 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
                                   const char *const *names, double dt, const double *v, double *r, mpm_tangent *tangent,
                                   step_status *status)
 {
-  int64_t   stride, *bad;
+  int64_t    stride, *bad;
   step_code *code;
 
   PetscFunctionBeginUser;
@@ -229,7 +231,8 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
     const mpm_cluster *c    = &g->cluster[q];
     double            *tile = g->tiles + q * stride, *t = tangent ? tangent->of[c->body] : NULL;
     float             *single = tangent && tangent->wants_single ? tangent->single[c->body] : NULL;
-    if (g->kernel == MPM_QUADRATIC) bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
+    if (g->kernel == MPM_QUADRATIC)
+      bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
     else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
   }
   /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
@@ -251,14 +254,14 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
     const particle_group group = p->groups[q];
-    double          room[MPM_TANGENT * LANES];
-    const double   *t = group_tangent(tangent, group, room);
-    double          base[3];
-    const int       cell = mpm_grid_cell(K, c, group.cell, base);
-    lanes           s[3], A[9], B[9], U[9], W[9], law[15];
-    kernel_lanes    w;
-    scatter_rows    rows;
-    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
+    double               room[MPM_TANGENT * LANES];
+    const double        *t = group_tangent(tangent, group, room);
+    double               base[3];
+    const int            cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes                s[3], A[9], B[9], U[9], W[9], law[15];
+    kernel_lanes         w;
+    scatter_rows         rows;
+    rowz                 nz[GROUP_ROWS], ez[GROUP_ROWS];
     for (int k = 0; k < 3; ++k) MPM_PREFETCH(p->x[k], group.first);
     mpm_grid_local(p, group.first, base, inverse_h, s);
     kernel_rows(K, g->gradient, s[2], scale_e, nz, ez);
@@ -277,8 +280,8 @@ LANES_INLINE void product_cluster(const int K, const bool is_transposed, const m
   }
 }
 
-PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, bool is_transposed,
-                                 const double *x, double *y)
+PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mpm_tangent *tangent, bool is_transposed, const double *x,
+                                 double *y)
 {
   int64_t stride;
   double  n = 0.0;
@@ -288,10 +291,10 @@ PetscErrorCode mpm_force_product(mpm_grid *g, particles *const *bodies, const mp
   PetscCall(mpm_grid_tiles(g, 3, &stride));
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
-    const mpm_cluster   *c = &g->cluster[q];
-    const particles *p = bodies[c->body];
-    const double        *t = tangent->of[c->body];
-    double              *tile = g->tiles + q * stride;
+    const mpm_cluster *c    = &g->cluster[q];
+    const particles   *p    = bodies[c->body];
+    const double      *t    = tangent->of[c->body];
+    double            *tile = g->tiles + q * stride;
     if (g->kernel == MPM_QUADRATIC && !is_transposed) product_cluster(3, false, g, c, p, t, x, tile);
     else if (g->kernel == MPM_QUADRATIC) product_cluster(3, true, g, c, p, t, x, tile);
     else if (!is_transposed) product_cluster(4, false, g, c, p, t, x, tile);
@@ -323,12 +326,13 @@ LANES_INLINE void diagonal_map(const double *t, lanes T[9][6])
       lanes *o = T[3 * a + b];
       for (int j = 0; j < 3; ++j) {
         o[j] = (lanes){0};
-        for (int i = 0; i < 3; ++i) o[j] += U[3 * a + i] * U[3 * b + i] * (i == j ? p[4 * i] : lanes_load(t + (27 + (3 - i - j) % 3) * LANES));
+        for (int i = 0; i < 3; ++i)
+          o[j] += U[3 * a + i] * U[3 * b + i] * (i == j ? p[4 * i] : lanes_load(t + (27 + (3 - i - j) % 3) * LANES));
       }
       for (int k = 0; k < 3; ++k) {
         const int   i = k == 0 ? 1 : 0, j = k == 2 ? 1 : 2;
         const lanes minus = lanes_load(t + (30 + k) * LANES);
-        o[3 + k] = U[3 * a + i] * U[3 * b + j] * (p[3 * i + j] + minus) + U[3 * a + j] * U[3 * b + i] * (p[3 * j + i] + minus);
+        o[3 + k]          = U[3 * a + i] * U[3 * b + j] * (p[3 * i + j] + minus) + U[3 * a + j] * U[3 * b + i] * (p[3 * j + i] + minus);
       }
     }
 }
@@ -352,14 +356,14 @@ LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_clu
   for (int q = 0; q < 9 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
     const particle_group group = p->groups[q];
-    double          room[MPM_TANGENT * LANES], base[3];
-    const double   *t  = group_tangent(tangent, group, room);
-    double         *to = tile + mpm_grid_cell(K, c, group.cell, base);
-    lanes           s[3], W[9], T[9][6];
-    double          map[9][6][LANES];
-    kernel_lanes    w;
-    scatter_rows    rows;
-    rowz            nz[GROUP_ROWS], ez[GROUP_ROWS], rr[GROUP_ROWS][STENCIL_MAX * STENCIL_MAX][6];
+    double               room[MPM_TANGENT * LANES], base[3];
+    const double        *t  = group_tangent(tangent, group, room);
+    double              *to = tile + mpm_grid_cell(K, c, group.cell, base);
+    lanes                s[3], W[9], T[9][6];
+    double               map[9][6][LANES];
+    kernel_lanes         w;
+    scatter_rows         rows;
+    rowz                 nz[GROUP_ROWS], ez[GROUP_ROWS], rr[GROUP_ROWS][STENCIL_MAX * STENCIL_MAX][6];
     mpm_grid_local(p, group.first, base, inverse_h, s);
     kernel_at(K, g->gradient, s, scale_e, &w);
     kernel_rows(K, g->gradient, s[2], scale_e, nz, ez);
@@ -367,7 +371,8 @@ LANES_INLINE void diagonal_cluster(const int K, const mpm_grid *g, const mpm_clu
     scatter_rows_set(K, &w, NULL, W, &rows);
     diagonal_map(t, T);
     for (int k = 0; k < 54; ++k) lanes_store(map[k / 6][k % 6], lanes_first(T[k / 6][k % 6], group.n));
-    for (int l = 0; l < group.n; l += ROW_PARTICLES) diagonal_rows(K, &rows, l, nz[l / ROW_PARTICLES], ez[l / ROW_PARTICLES], rr[l / ROW_PARTICLES]);
+    for (int l = 0; l < group.n; l += ROW_PARTICLES)
+      diagonal_rows(K, &rows, l, nz[l / ROW_PARTICLES], ez[l / ROW_PARTICLES], rr[l / ROW_PARTICLES]);
     for (int k = 0; k < 9; ++k) {
       rowz sum[STENCIL_MAX * STENCIL_MAX];
 #pragma GCC unroll 16
@@ -439,14 +444,14 @@ LANES_INLINE int64_t refused_in_cluster(const int K, const mpm_grid *g, const mp
   mpm_grid_load(K, g, c, v, nodes);
   for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
     const int64_t first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    const int64_t bad   = accept_batch(K, g, c, p, m, b, dt, nodes, leading, &s, NULL);
+    const int64_t bad = accept_batch(K, g, c, p, m, b, dt, nodes, leading, &s, NULL);
     if (bad < n) return first + bad;
   }
   return c->end;
 }
 
-PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials,
-                               const char *const *names, double dt, const double *v, step_status *status)
+PetscErrorCode mpm_force_check(const mpm_grid *g, particles *const *bodies, const material *const *materials, const char *const *names,
+                               double dt, const double *v, step_status *status)
 {
   int64_t *bad;
 
@@ -475,8 +480,8 @@ void mpm_force_advance(const mpm_grid *g, particles *const *bodies, const materi
   timer_begin(TIMER_STRESS);
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
-    const mpm_cluster *c   = &g->cluster[q];
-    material_step_maxima     own = {0.0, 0.0};
+    const mpm_cluster   *c   = &g->cluster[q];
+    material_step_maxima own = {0.0, 0.0};
     if (g->kernel == MPM_QUADRATIC) advance_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, &own);
     else advance_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, &own);
     if (own.overshoot > 0.0 || own.turn > 0.0) {

@@ -98,7 +98,7 @@ static void make_keys(const mpm_grid *g, const particles *p)
     const uint64_t x = (uint64_t)((int64_t)kernel_base(kernel, p->x[0][i] * inverse_h) - lx),
                    y = (uint64_t)((int64_t)kernel_base(kernel, p->x[1][i] * inverse_h) - ly),
                    z = (uint64_t)((int64_t)kernel_base(kernel, p->x[2][i] * inverse_h) - lz);
-    key[i] = ((((x >> 2) * (uint64_t)ny + (y >> 2)) * (uint64_t)nz + (z >> 2)) << 6) | (x & 3) << 4 | (y & 3) << 2 | (z & 3);
+    key[i]           = ((((x >> 2) * (uint64_t)ny + (y >> 2)) * (uint64_t)nz + (z >> 2)) << 6) | (x & 3) << 4 | (y & 3) << 2 | (z & 3);
   }
 }
 
@@ -247,7 +247,7 @@ static PetscErrorCode make_blocks(mpm_grid *g)
   PetscCall(sort_keys(n_parts, bits_for(n_all), g->key, g->part));
   PetscCall(find_starts(g, n_parts, 0, &g->n_blocks));
   if (g->n_blocks > g->blocks_capacity) {
-    const int64_t n = g->n_blocks + g->n_blocks / 4;
+    const int64_t n       = g->n_blocks + g->n_blocks / 4;
     int64_t       zero[3] = {0, 0, 0};
     PetscCall(mpm_grid_reserve("mpm part starts", n + 1, sizeof *g->part_start, &g->part_start, &zero[0]));
     PetscCall(mpm_grid_reserve("mpm nodes", n * BLOCK_NODES, sizeof *g->node_dof, &g->node_dof, &zero[1]));
@@ -264,8 +264,7 @@ static PetscErrorCode make_blocks(mpm_grid *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_status *status)
+PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *status)
 {
   int64_t n_max = 0;
 
@@ -336,7 +335,7 @@ PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold)
   for (int64_t b = 0; b < g->n_blocks; ++b) count[b + 1] += count[b];
   g->n_dofs = count[g->n_blocks];
   if (g->n_dofs > g->dofs_capacity) {
-    const int64_t n = g->n_dofs + g->n_dofs / 4;
+    const int64_t n       = g->n_dofs + g->n_dofs / 4;
     int64_t       zero[3] = {0, 0, 0};
     PetscCall(mpm_grid_reserve("mpm dofs", n, sizeof *g->dof_node, &g->dof_node, &zero[0]));
     PetscCall(mpm_grid_reserve("mpm node mass", n, sizeof *g->mass, &g->mass, &zero[1]));
@@ -348,7 +347,7 @@ PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold)
     const double *own = node + b * 4 * BLOCK_NODES;
     int32_t       dof = count[b];
     for (int q = 0; q < BLOCK_NODES; ++q) {
-      const double m                     = own[3 * BLOCK_NODES + q];
+      const double m                   = own[3 * BLOCK_NODES + q];
       g->node_dof[b * BLOCK_NODES + q] = m > threshold ? dof : -1;
       if (!(m > threshold)) continue;
       g->dof_node[dof] = (int32_t)(b * BLOCK_NODES + q);
@@ -415,7 +414,7 @@ int mpm_grid_stencil(const mpm_grid *g, const mpm_cluster *c, const double x[3],
 {
   const int K = g->kernel;
   double    w[3][STENCIL_MAX], arm[3][STENCIL_MAX] = {{0.0}}; /* (x_i - x) . offset / D, per axis */
-  int       corner[3], n = 0;
+  int       corner[3], n                           = 0;
   for (int d = 0; d < 3; ++d) {
     const double base = kernel_base(g->kernel, x[d] * (1.0 / g->h)), s = x[d] * (1.0 / g->h) - base;
     KERNEL_WEIGHTS(K, s, w[d]);

@@ -25,25 +25,25 @@ typedef struct {
 typedef struct {
   mpm_kernel    kernel;
   kernel_factor gradient; /* gradient of a weight for particles: that of the spline, or of the affine transfer, w (x_i - x_p)/D */
-  double       h;
-  int64_t      low[3], side[3];    /* box of blocks: first one and number, this step */
-  int64_t      n_clusters;
-  mpm_cluster *cluster;            /* by body, then by block */
-  int64_t      n_blocks;
-  int32_t     *part_start, *part;  /* [n_blocks + 1], [8 n_clusters]: tiles over block b: 8 cluster + offset, ascending */
-  int32_t     *node_dof;           /* [n_blocks][64]: -1 where there is no mass */
-  int64_t      n_dofs;
-  int32_t     *dof_node;           /* [n_dofs]: 64 block + node */
-  double      *mass;               /* [n_dofs] kg */
-  double      *velocity;           /* [n_dofs][3] at the start of the step */
-  const double *leading;           /* [n_dofs][3] borrowed: laws use the rotations at these velocities; NULL: those at the start
+  double        h;
+  int64_t       low[3], side[3]; /* box of blocks: first one and number, this step */
+  int64_t       n_clusters;
+  mpm_cluster  *cluster; /* by body, then by block */
+  int64_t       n_blocks;
+  int32_t      *part_start, *part; /* [n_blocks + 1], [8 n_clusters]: tiles over block b: 8 cluster + offset, ascending */
+  int32_t      *node_dof;          /* [n_blocks][64]: -1 where there is no mass */
+  int64_t       n_dofs;
+  int32_t      *dof_node;  /* [n_dofs]: 64 block + node */
+  double       *mass;      /* [n_dofs] kg */
+  double       *velocity;  /* [n_dofs][3] at the start of the step */
+  const double *leading;   /* [n_dofs][3] borrowed: laws use the rotations at these velocities; NULL: those at the start
                                     * of the step */
-  double      *tiles;              /* [n_clusters][components][TILE_NODES] */
-  uint64_t    *block_key;          /* [n_blocks] */
-  uint64_t    *key;                /* sorting */
-  int32_t     *order, *order_scratch, *start;
-  int64_t      clusters_capacity, parts_capacity, blocks_capacity, starts_capacity, nodes_capacity, dofs_capacity, tiles_capacity,
-               keys_capacity, orders_capacity, order_scratch_capacity;
+  double       *tiles;     /* [n_clusters][components][TILE_NODES] */
+  uint64_t     *block_key; /* [n_blocks] */
+  uint64_t     *key;       /* sorting */
+  int32_t      *order, *order_scratch, *start;
+  int64_t clusters_capacity, parts_capacity, blocks_capacity, starts_capacity, nodes_capacity, dofs_capacity, tiles_capacity, keys_capacity,
+      orders_capacity, order_scratch_capacity;
 } mpm_grid;
 
 PetscErrorCode mpm_grid_create(double h, mpm_kernel kernel, mpm_grid **out);
@@ -57,8 +57,7 @@ static inline double mpm_grid_gradient_scale(const mpm_grid *g)
 
 /* Sort the particles of all bodies by block and cell; make clusters, groups, batches and blocks. A particle farther than
  * 2^20 cells from the origin or not finite: *status, with where = its index, body = names[its body]. */
-PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names,
-                              step_status *status);
+PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *status);
 /* Room for tiles of n components, for every cluster; *stride is the doubles per cluster. Contents undefined. */
 PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride);
 /* Tiles of momentum (3) and mass (1) -> dofs, mass, velocity. Nodes lighter than `threshold` [kg] are left out. */

@@ -31,31 +31,31 @@ static inline double kernel_base(mpm_kernel kernel, double x_over_h)
 static inline double kernel_inertia(mpm_kernel kernel, double h) { return h * h / (kernel == MPM_QUADRATIC ? 4.0 : 3.0); }
 
 /* Weights n[k], and their derivatives g[k] in units of 1/h, at s = x/h - base, for anything with + - *: lanes or double. */
-#define KERNEL_WEIGHTS(K, s, n)                                                 \
-  do {                                                                          \
-    if ((K) == 3) {                                                             \
-      (n)[0] = 0.5 * (1.5 - (s)) * (1.5 - (s));                                 \
-      (n)[1] = 0.75 - ((s)-1.0) * ((s)-1.0);                                    \
-      (n)[2] = 0.5 * ((s)-0.5) * ((s)-0.5);                                     \
-    } else {                                                                    \
-      (n)[0] = (2.0 - (s)) * (2.0 - (s)) * (2.0 - (s)) * (lanes_real)(1.0 / 6.0);           \
-      (n)[3] = ((s)-1.0) * ((s)-1.0) * ((s)-1.0) * (lanes_real)(1.0 / 6.0);                 \
-      (n)[1] = (lanes_real)(2.0 / 3.0) - ((s)-1.0) * ((s)-1.0) * (1.5 - 0.5 * (s));         \
-      (n)[2] = (lanes_real)(2.0 / 3.0) - (2.0 - (s)) * (2.0 - (s)) * (0.5 * (s));           \
-    }                                                                           \
+#define KERNEL_WEIGHTS(K, s, n)                                                                                                            \
+  do {                                                                                                                                     \
+    if ((K) == 3) {                                                                                                                        \
+      (n)[0] = 0.5 * (1.5 - (s)) * (1.5 - (s));                                                                                            \
+      (n)[1] = 0.75 - ((s)-1.0) * ((s)-1.0);                                                                                               \
+      (n)[2] = 0.5 * ((s)-0.5) * ((s)-0.5);                                                                                                \
+    } else {                                                                                                                               \
+      (n)[0] = (2.0 - (s)) * (2.0 - (s)) * (2.0 - (s)) * (lanes_real)(1.0 / 6.0);                                                          \
+      (n)[3] = ((s)-1.0) * ((s)-1.0) * ((s)-1.0) * (lanes_real)(1.0 / 6.0);                                                                \
+      (n)[1] = (lanes_real)(2.0 / 3.0) - ((s)-1.0) * ((s)-1.0) * (1.5 - 0.5 * (s));                                                        \
+      (n)[2] = (lanes_real)(2.0 / 3.0) - (2.0 - (s)) * (2.0 - (s)) * (0.5 * (s));                                                          \
+    }                                                                                                                                      \
   } while (0)
-#define KERNEL_DERIVATIVES(K, s, g)                                             \
-  do {                                                                          \
-    if ((K) == 3) {                                                             \
-      (g)[0] = (s)-1.5;                                                         \
-      (g)[1] = 2.0 - 2.0 * (s);                                                 \
-      (g)[2] = (s)-0.5;                                                         \
-    } else {                                                                    \
-      (g)[0] = (lanes_real)-0.5 * (2.0 - (s)) * (2.0 - (s));                                \
-      (g)[3] = 0.5 * ((s)-1.0) * ((s)-1.0);                                     \
-      (g)[1] = ((s)-1.0) * (1.5 * (s)-3.5);                                     \
-      (g)[2] = (2.0 - (s)) * (1.5 * (s)-1.0);                                   \
-    }                                                                           \
+#define KERNEL_DERIVATIVES(K, s, g)                                                                                                        \
+  do {                                                                                                                                     \
+    if ((K) == 3) {                                                                                                                        \
+      (g)[0] = (s)-1.5;                                                                                                                    \
+      (g)[1] = 2.0 - 2.0 * (s);                                                                                                            \
+      (g)[2] = (s)-0.5;                                                                                                                    \
+    } else {                                                                                                                               \
+      (g)[0] = (lanes_real)-0.5 * (2.0 - (s)) * (2.0 - (s));                                                                               \
+      (g)[3] = 0.5 * ((s)-1.0) * ((s)-1.0);                                                                                                \
+      (g)[1] = ((s)-1.0) * (1.5 * (s)-3.5);                                                                                                \
+      (g)[2] = (2.0 - (s)) * (1.5 * (s)-1.0);                                                                                              \
+    }                                                                                                                                      \
   } while (0)
 
 /* Factors of the tensor product along an axis: the weight n, and a second factor e that is either the derivative (for gradients
@@ -85,14 +85,14 @@ LANES_INLINE void tile_gather(const int K, const int n_components, const lanes_r
 #pragma GCC unroll 3
   for (int c = 0; c < n_components; ++c) {
     const lanes_real *tc = t + c * TILE_NODES(K);
-    lanes         v = {0}, dx = {0}, dy = {0}, dz = {0};
+    lanes             v = {0}, dx = {0}, dy = {0}, dz = {0};
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) {
       lanes a = {0}, ay = {0}, az = {0};
 #pragma GCC unroll 4
       for (int j = 0; j < K; ++j) {
         const lanes_real *row = tc + (i * TILE_SIDE(K) + j) * TILE_Z;
-        lanes         s = row[0] * w->n[2][0], sz = row[0] * w->e[2][0];
+        lanes             s = row[0] * w->n[2][0], sz = row[0] * w->e[2][0];
 #pragma GCC unroll 4
         for (int k = 1; k < K; ++k) {
           s += row[k] * w->n[2][k];
@@ -119,8 +119,7 @@ typedef struct {
   lanes_real s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
 } scatter_rows;
 
-LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lanes *value, const lanes *derivative,
-                                   scatter_rows *r)
+LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lanes *value, const lanes *derivative, scatter_rows *r)
 {
 #pragma GCC unroll 4
   for (int i = 0; i < K; ++i)
@@ -189,8 +188,8 @@ LANES_INLINE void scatter_component(const int K, const int n, const lanes_real (
   }
 }
 /* n particles; tile: component 0 at the cell's base node. */
-LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const scatter_rows *r, const rowz *nz,
-                               const rowz *ez, lanes_real *tile)
+LANES_INLINE void tile_scatter(const int K, const int n, const bool has_derivative, const scatter_rows *r, const rowz *nz, const rowz *ez,
+                               lanes_real *tile)
 {
   for (int c = 0; c < 3; ++c) scatter_component(K, n, r->s[c], has_derivative ? r->t[c] : NULL, nz, ez, tile + c * TILE_NODES(K));
 }

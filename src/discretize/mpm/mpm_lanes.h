@@ -61,7 +61,7 @@ LANES_INLINE row4 rowz_fold(rowz x)
 }
 #else
 enum { ROW_PARTICLES = 1 };
-typedef row4 rowz;
+typedef row4      rowz;
 #define ROWZ(a, b, c, d) ((rowz){a, b, c, d})
 LANES_INLINE rowz rowz_spread(const lanes_real *p) { return (rowz){*p, *p, *p, *p}; }
 LANES_INLINE row4 rowz_fold(rowz x) { return x; }
@@ -110,8 +110,7 @@ LANES_INLINE void lanes_mul_tn(lanes *o, const lanes *a, const lanes *b)
 LANES_INLINE void lanes_mul_nt(lanes *o, const lanes *a, const lanes *b)
 {
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      o[3 * i + j] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
+    for (int j = 0; j < 3; ++j) o[3 * i + j] = a[3 * i] * b[3 * j] + a[3 * i + 1] * b[3 * j + 1] + a[3 * i + 2] * b[3 * j + 2];
 }
 /* S(M) or its transpose; t [15]: p' by rows, then the pairs plus and minus of 12, 02, 01 (mpm_force.h). */
 LANES_INLINE void spectral(const lanes t[15], const bool is_transposed, const lanes M[9], lanes S[9])

@@ -82,7 +82,8 @@ static line slow_line(const light_nodes *l, int64_t dof, double speed)
   return is_rest ? f : (line){-1, -1, 0};
 }
 
-PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity, body_dependent_block **follower)
+PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity,
+                              body_dependent_block **follower)
 {
   const int64_t n_dofs = g->n_dofs;
   light_nodes   l      = {g, walls, NULL, NULL};
@@ -98,7 +99,8 @@ PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const m
 #pragma omp parallel for schedule(dynamic, 256)
   for (int64_t i = 0; i < n_dofs; ++i) l.light[i] = is_light(&l, rule->share, i);
 #pragma omp parallel for schedule(dynamic, 256)
-  for (int64_t i = 0; i < n_dofs; ++i) found[i] = l.light[i] && is_slow(g, i, rule->speed) ? slow_line(&l, i, rule->lead_speed) : (line){-1, -1, 0};
+  for (int64_t i = 0; i < n_dofs; ++i)
+    found[i] = l.light[i] && is_slow(g, i, rule->speed) ? slow_line(&l, i, rule->lead_speed) : (line){-1, -1, 0};
   for (int64_t i = 0; i < n_dofs; ++i) {
     const line *f = &found[i];
     if (f->near < 0) continue;

@@ -26,5 +26,6 @@ typedef struct {
 
 /* List the dependent nodes with their leaders, ordered by dof: *follower [*capacity] is enlarged as necessary, *n entries. The
  * result is independent of the number of threads. */
-PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity, body_dependent_block **follower);
+PetscErrorCode mpm_light_find(const mpm_grid *g, const mpm_walls *walls, const mpm_light_rule *rule, int64_t *n, int64_t *capacity,
+                              body_dependent_block **follower);
 #endif

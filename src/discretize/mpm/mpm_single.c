@@ -45,8 +45,8 @@ LANES_INLINE void product_cluster(const int K, const mpm_grid *g, const mpm_clus
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) sum[q] = 0.0F;
   for (int32_t q = p->batches[c->first_batch].group; q < end;) {
     const group_pair pair = next_groups(p, q, end, tangent);
-    const int        n    = pair.n_low + pair.n_high, cell = p->groups[q].cell;
-    const int        at   = ((cell >> 4) * TILE_SIDE(K) + (cell >> 2 & 3)) * TILE_Z + (cell & 3);
+    const int        n = pair.n_low + pair.n_high, cell = p->groups[q].cell;
+    const int        at = ((cell >> 4) * TILE_SIDE(K) + (cell >> 2 & 3)) * TILE_Z + (cell & 3);
     lanes            s[3], A[9], B[9], U[9], W[9], t[15];
     kernel_lanes     w;
     scatter_rows     rows;

@@ -25,7 +25,7 @@ LANES_INLINE plane plane_rows(double a, double b) { return _mm512_mask_blend_pd(
 LANES_INLINE row4  plane_row(plane x, int row) { return row ? _mm512_extractf64x4_pd(x, 1) : _mm512_castpd512_pd256(x); }
 #else
 enum { PLANE_ROWS = 1, PLANE_COMPONENTS = 2 };
-typedef row4 plane;
+typedef row4       plane;
 #define PLANE_Z(a, b, c, d) ((plane){a, b, c, d})
 #define PLANE_Y(a, b) ((plane){a, a, a, a})
 LANES_INLINE plane plane_rows(double a, double b) { return (void)b, (plane){a, a, a, a}; }
@@ -35,10 +35,10 @@ LANES_INLINE row4  plane_row(plane x, int row) { return (void)row, x; }
 /* The particles of a group, as they act on nodes (i, j, k) of their stencil: weight x_i y_j z_k, velocity
  * value + i slope[3c] + j slope[3c + 1] + k slope[3c + 2]. */
 typedef struct {
-  double x[STENCIL_MAX][LANES];                    /* with the mass in it; lanes without a particle are never read */
+  double x[STENCIL_MAX][LANES];                  /* with the mass in it; lanes without a particle are never read */
   double y[STENCIL_MAX + PLANE_ROWS - 1][LANES]; /* 0 beyond the stencil */
   plane  z[LANES];
-  double value[3][LANES], slope[9][LANES];         /* m/s */
+  double value[3][LANES], slope[9][LANES]; /* m/s */
 } affine_points;
 
 /* Weights in z at s, as in kernel_row: those that vanish do so exactly. */
@@ -50,13 +50,11 @@ LANES_INLINE plane plane_weights(const int K, double s)
     return PLANE_Z(0.0, 0.75, 0.0, 0.0) + PLANE_Z(0.5, -1.0, 0.5, 0.0) * p * p;
   }
   p = PLANE_Z(2.0, -1.0, 2.0, -1.0) + s * PLANE_Z(-1.0, 1.0, -1.0, 1.0);
-  return PLANE_Z(0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0) +
-         p * p * (PLANE_Z(0.0, -1.0, -1.0, 0.0) + PLANE_Z(1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0) * p);
+  return PLANE_Z(0.0, 2.0 / 3.0, 2.0 / 3.0, 0.0) + p * p * (PLANE_Z(0.0, -1.0, -1.0, 0.0) + PLANE_Z(1.0 / 6.0, 0.5, 0.5, 1.0 / 6.0) * p);
 }
 
 /* At s from their base node; C [9] is the affine velocity [1/s], NULL: none (constant). */
-LANES_INLINE void affine_points_set(const int K, const lanes s[3], lanes mass, const lanes v[3], const lanes *C, double h,
-                                    affine_points *a)
+LANES_INLINE void affine_points_set(const int K, const lanes s[3], lanes mass, const lanes v[3], const lanes *C, double h, affine_points *a)
 {
   lanes  n[STENCIL_MAX];
   double at[LANES];
@@ -97,8 +95,7 @@ LANES_INLINE void affine_add_rows(const int K, const bool is_affine, const int f
 #pragma GCC unroll 4
     for (int c = first; c < end; ++c) {
       plane v = {0};
-      if (c < 3 && is_affine)
-        v = a->slope[3 * c + 2][l] * z + (a->slope[3 * c + 1][l] * y + a->value[c][l]);
+      if (c < 3 && is_affine) v = a->slope[3 * c + 2][l] * z + (a->slope[3 * c + 1][l] * y + a->value[c][l]);
 #pragma GCC unroll 4
       for (int i = 0; i < K; ++i) {
         if (c == 3) sum[c - first][i] += w[i];
@@ -137,18 +134,18 @@ LANES_INLINE void affine_scatter(const int K, const bool is_affine, const int n,
 #endif
 
 /* *sum = sum p_k n_k, *moment = sum (k - 1) p_k n_k over K values; p: lanes or double [K]. */
-#define AFFINE_MOMENT(K, p, n, sum, moment)                                     \
-  do {                                                                          \
-    const lanes first = AFFINE_ONCE((p)[0] * (n)[0]);                           \
-    if ((K) == 3) {                                                             \
-      const lanes last = (p)[2] * (n)[2];                                       \
-      *(sum)    = first + ((p)[1] * (n)[1] + last);                             \
-      *(moment) = last - first;                                                 \
-    } else {                                                                    \
-      const lanes last = (p)[(K)-1] * (n)[(K)-1], upper = (p)[2] * (n)[2] + last; \
-      *(sum)    = first + ((p)[1] * (n)[1] + upper);                            \
-      *(moment) = (upper + last) - first;                                       \
-    }                                                                           \
+#define AFFINE_MOMENT(K, p, n, sum, moment)                                                                                                \
+  do {                                                                                                                                     \
+    const lanes first = AFFINE_ONCE((p)[0] * (n)[0]);                                                                                      \
+    if ((K) == 3) {                                                                                                                        \
+      const lanes last = (p)[2] * (n)[2];                                                                                                  \
+      *(sum)           = first + ((p)[1] * (n)[1] + last);                                                                                 \
+      *(moment)        = last - first;                                                                                                     \
+    } else {                                                                                                                               \
+      const lanes last = (p)[(K)-1] * (n)[(K)-1], upper = (p)[2] * (n)[2] + last;                                                          \
+      *(sum)    = first + ((p)[1] * (n)[1] + upper);                                                                                       \
+      *(moment) = (upper + last) - first;                                                                                                  \
+    }                                                                                                                                      \
   } while (0)
 
 LANES_INLINE lanes affine_sum(const int K, const lanes *p, const lanes *n)
@@ -168,7 +165,7 @@ LANES_INLINE void affine_gather(const int K, const double *t, const lanes s[3], 
   for (int d = 0; d < 3; ++d) KERNEL_WEIGHTS(K, s[d], n[d]);
 #pragma GCC unroll 3
   for (int c = 0; c < 3; ++c) {
-    const double *tc = t + c * TILE_NODES(K);
+    const double *tc             = t + c * TILE_NODES(K);
     lanes         a[STENCIL_MAX] = {{0}}, ay[STENCIL_MAX] = {{0}}, az[STENCIL_MAX] = {{0}}, v = {0}, m = {0};
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) {
@@ -199,18 +196,18 @@ static double particles_total(const mpm_grid *g)
   return n;
 }
 
-LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c,
-                                  const particles *p, double *restrict tile)
+LANES_INLINE void to_grid_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c, const particles *p,
+                                  double *restrict tile)
 {
   const double h = g->h, inverse_h = 1.0 / h;
   for (int q = 0; q < 4 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
     const particle_group group = p->groups[q];
-    const int64_t   at    = group.first;
-    double          base[3];
-    double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
-    lanes           s[3], v[3], C[9];
-    affine_points   points;
+    const int64_t        at    = group.first;
+    double               base[3];
+    double              *t = tile + mpm_grid_cell(K, c, group.cell, base);
+    lanes                s[3], v[3], C[9];
+    affine_points        points;
     for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], at), MPM_PREFETCH(p->v[a], at);
     for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], at);
     MPM_PREFETCH(p->mass, at);
@@ -232,9 +229,9 @@ PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, particles *const *bodies, mpm_t
   PetscCall(mpm_grid_tiles(g, 4, &stride));
 #pragma omp parallel for schedule(dynamic, 2) reduction(max : heaviest)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
-    const mpm_cluster   *c = &g->cluster[q];
-    const particles *p = bodies[c->body];
-    double              *tile = g->tiles + q * stride;
+    const mpm_cluster *c    = &g->cluster[q];
+    const particles   *p    = bodies[c->body];
+    double            *tile = g->tiles + q * stride;
     if (g->kernel == MPM_QUADRATIC && transfer.is_apic) to_grid_cluster(3, true, g, c, p, tile);
     else if (g->kernel == MPM_QUADRATIC) to_grid_cluster(3, false, g, c, p, tile);
     else if (transfer.is_apic) to_grid_cluster(4, true, g, c, p, tile);
@@ -250,8 +247,8 @@ PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, particles *const *bodies, mpm_t
 
 enum { BUFFER = MATERIAL_BATCH + 8 };
 
-LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c, particles *p,
-                                       double flip, const double *v, double dt)
+LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mpm_grid *g, const mpm_cluster *c, particles *p, double flip,
+                                       const double *v, double dt)
 {
   const double h = g->h, inverse_h = 1.0 / h, affine_scale = h / kernel_inertia(g->kernel, h);
   double       tile[3 * TILE_NODES(K)] __attribute__((aligned(64))), tile0[is_apic ? 1 : 3 * TILE_NODES(K)] __attribute__((aligned(64)));
@@ -259,10 +256,10 @@ LANES_INLINE void to_particles_cluster(const int K, const bool is_apic, const mp
   if (!is_apic) mpm_grid_load(K, g, c, g->velocity, tile0);
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
     const particle_group group = p->groups[q];
-    const int64_t at = group.first;
-    double        base[3];
-    const int     cell = mpm_grid_cell(K, c, group.cell, base);
-    lanes         s[3], value[3], old[3], affine[9];
+    const int64_t        at    = group.first;
+    double               base[3];
+    const int            cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes                s[3], value[3], old[3], affine[9];
     for (int a = 0; a < 3; ++a) MPM_PREFETCH(p->x[a], at), MPM_PREFETCH(p->v[a], at);
     for (int a = 0; a < 9 && is_apic; ++a) MPM_PREFETCH(p->C[a], at);
     mpm_grid_local(p, at, base, inverse_h, s);
@@ -288,7 +285,7 @@ void mpm_transfer_to_particles(const mpm_grid *g, particles *const *bodies, mpm_
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
     const mpm_cluster *c = &g->cluster[q];
-    particles     *p = bodies[c->body];
+    particles         *p = bodies[c->body];
     if (g->kernel == MPM_QUADRATIC && transfer.is_apic) to_particles_cluster(3, true, g, c, p, 0.0, v, dt);
     else if (g->kernel == MPM_QUADRATIC) to_particles_cluster(3, false, g, c, p, transfer.flip, v, dt);
     else if (transfer.is_apic) to_particles_cluster(4, true, g, c, p, 0.0, v, dt);
@@ -305,10 +302,10 @@ LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_c
   mpm_grid_load(K, g, c, v, tile);
   for (int32_t q = p->batches[c->first_batch].group; q < p->batches[c->end_batch].group; ++q) {
     const particle_group group = p->groups[q];
-    double          base[3];
-    const int       cell = mpm_grid_cell(K, c, group.cell, base);
-    lanes           s[3], value[3];
-    kernel_lanes    w;
+    double               base[3];
+    const int            cell = mpm_grid_cell(K, c, group.cell, base);
+    lanes                s[3], value[3];
+    kernel_lanes         w;
     mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
     kernel_at(K, KERNEL_AFFINE, s, 1.0, &w);
     tile_gather(K, 3, tile + cell, &w, value, NULL);
@@ -319,11 +316,11 @@ LANES_INLINE int64_t fastest_cluster(const int K, const mpm_grid *g, const mpm_c
   return c->end;
 }
 
-void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
-                            double dt, step_status *status)
+void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v, double dt,
+                            step_status *status)
 {
   /* Interpolation averages: if no node is too fast, no particle is. */
-  const double limit2 = g->h * g->h / (dt * dt);
+  const double limit2  = g->h * g->h / (dt * dt);
   int          is_fast = 0;
 #pragma omp parallel for schedule(static) reduction(| : is_fast)
   for (int64_t i = 0; i < g->n_dofs; ++i) is_fast |= !(v3_dot(v + 3 * i, v + 3 * i) <= limit2 * (1.0 - 1e-12));
@@ -334,7 +331,8 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *b
     for (int64_t q = 0; q < g->n_clusters; ++q) {
       const mpm_cluster *c = &g->cluster[q];
       if (c->body != b) continue;
-      const int64_t i = g->kernel == MPM_QUADRATIC ? fastest_cluster(3, g, c, bodies[b], v, dt) : fastest_cluster(4, g, c, bodies[b], v, dt);
+      const int64_t i =
+          g->kernel == MPM_QUADRATIC ? fastest_cluster(3, g, c, bodies[b], v, dt) : fastest_cluster(4, g, c, bodies[b], v, dt);
       if (i < c->end && i < bad) bad = i;
     }
     if (bad == bodies[b]->n) continue;
@@ -343,25 +341,25 @@ void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *b
   }
 }
 
-LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p,
-                                     mpm_body_force force, void *context, double time, double *restrict tile)
+LANES_INLINE void body_force_cluster(const int K, const mpm_grid *g, const mpm_cluster *c, const particles *p, mpm_body_force force,
+                                     void *context, double time, double *restrict tile)
 {
   double acceleration[3][BUFFER] = {{0}};
   for (int q = 0; q < 3 * TILE_NODES(K); ++q) tile[q] = 0.0;
   for (int32_t b = c->first_batch; b < c->end_batch; ++b) {
     const int64_t       first = p->batches[b].particle, n = p->batches[b + 1].particle - first;
-    const double *const x[3]  = {p->x[0] + first, p->x[1] + first, p->x[2] + first};
-    double *const       a[3]  = {acceleration[0], acceleration[1], acceleration[2]};
+    const double *const x[3] = {p->x[0] + first, p->x[1] + first, p->x[2] + first};
+    double *const       a[3] = {acceleration[0], acceleration[1], acceleration[2]};
     for (int d = 0; d < 3; ++d) memset(a[d], 0, sizeof acceleration[d]);
     force(context, time, n, x, p->id + first, a);
     for (int32_t q = p->batches[b].group; q < p->batches[b + 1].group; ++q) {
       const particle_group group = p->groups[q];
-      double          base[3];
-      double         *t = tile + mpm_grid_cell(K, c, group.cell, base);
-      lanes           s[3], value[3];
-      kernel_lanes    w;
-      scatter_rows    rows;
-      rowz            nz[GROUP_ROWS], ez[GROUP_ROWS];
+      double               base[3];
+      double              *t = tile + mpm_grid_cell(K, c, group.cell, base);
+      lanes                s[3], value[3];
+      kernel_lanes         w;
+      scatter_rows         rows;
+      rowz                 nz[GROUP_ROWS], ez[GROUP_ROWS];
       mpm_grid_local(p, group.first, base, 1.0 / g->h, s);
       kernel_at(K, KERNEL_AFFINE, s, g->h, &w);
       const lanes mass = lanes_first(lanes_load(p->mass + group.first), group.n);
@@ -381,7 +379,7 @@ PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, mp
   PetscCall(mpm_grid_tiles(g, 3, &stride));
 #pragma omp parallel for schedule(dynamic, 2)
   for (int64_t q = 0; q < g->n_clusters; ++q) {
-    const mpm_cluster *c = &g->cluster[q];
+    const mpm_cluster *c    = &g->cluster[q];
     double            *tile = g->tiles + q * stride;
     if (g->kernel == MPM_QUADRATIC) body_force_cluster(3, g, c, bodies[c->body], force, context, t, tile);
     else body_force_cluster(4, g, c, bodies[c->body], force, context, t, tile);

@@ -19,8 +19,8 @@ PetscErrorCode mpm_transfer_to_grid(mpm_grid *g, particles *const *bodies, mpm_t
 /* v [n_dofs][3] -> velocity, affine velocity and position of every particle. */
 void mpm_transfer_to_particles(const mpm_grid *g, particles *const *bodies, mpm_transfer transfer, const double *v, double dt);
 /* Would a particle move farther than h? Then *status = STEP_CFL_VIOLATED with the smallest index of the first such body. */
-void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v,
-                            double dt, step_status *status);
+void mpm_transfer_check_cfl(const mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, const double *v, double dt,
+                            step_status *status);
 /* f [n_dofs][3] = sum_p w_ip m_p a_p, with a = force(x, t). */
 PetscErrorCode mpm_transfer_body_force(mpm_grid *g, particles *const *bodies, mpm_body_force force, void *context, double t, double *f);
 /* gradient [n_dofs][3] = sum_p m_p grad w_i(x_p) [kg/m], with the gradients of the splines. Uses the grid's tiles. */

@@ -13,7 +13,7 @@ void mpm_walls_free(mpm_walls *w)
 static int64_t depth_of(const mpm_wall *wall, double h, const int64_t node[3], bool *on_nodes)
 {
   const double twice = 2.0 * wall->coordinate / h;
-  *on_nodes = fabs(twice - rint(twice)) < 1e-6;
+  *on_nodes          = fabs(twice - rint(twice)) < 1e-6;
   return (int64_t)(*on_nodes ? rint(twice) - 2.0 * (double)node[wall->axis] : floor(twice) - 2.0 * (double)node[wall->axis]) * -wall->side;
 }
 
@@ -22,7 +22,8 @@ static double period_of(const mpm_walls *w, const mpm_wall *wall)
 {
   for (int q = 0; q < w->n_walls; ++q) {
     const mpm_wall *other = &w->wall[q];
-    if (other->kind == MPM_WALL_PERIODIC && other->axis == wall->axis && other->side == -wall->side) return other->coordinate - wall->coordinate;
+    if (other->kind == MPM_WALL_PERIODIC && other->axis == wall->axis && other->side == -wall->side)
+      return other->coordinate - wall->coordinate;
   }
   return 0.0;
 }
@@ -94,7 +95,7 @@ void mpm_walls_wrap(const mpm_walls *w, particles *p)
     const mpm_wall *wall = &w->wall[q];
     if (wall->kind != MPM_WALL_PERIODIC) continue;
     const double period = period_of(w, wall), plane = wall->coordinate;
-    double      *x      = p->x[wall->axis];
+    double      *x = p->x[wall->axis];
     for (int64_t i = 0; i < p->n; ++i)
       if (wall->side < 0 ? x[i] < plane : x[i] >= plane) x[i] += period;
   }

@@ -22,7 +22,8 @@ typedef struct {
 static range group_range(int64_t k, int64_t size, int64_t n) { return (range){k * size, (k + 1) * size < n ? (k + 1) * size : n}; }
 
 /* Greedy colouring: the first colour that none of the group's nodes has yet. used [n_all]: one bit per colour. */
-static PetscErrorCode color_greedily(int64_t n, int64_t size, int n_nodes, const int32_t *node, int64_t n_all, int32_t *color, int *n_colors)
+static PetscErrorCode color_greedily(int64_t n, int64_t size, int n_nodes, const int32_t *node, int64_t n_all, int32_t *color,
+                                     int *n_colors)
 {
   const int64_t n_groups = (n + size - 1) / size;
   uint64_t     *used;
@@ -35,7 +36,7 @@ static PetscErrorCode color_greedily(int64_t n, int64_t size, int n_nodes, const
   for (int base = 0; n_left > 0; base += 64) {
     memset(used, 0, (size_t)n_all * sizeof *used);
     for (int64_t k = 0; k < n_groups; ++k) {
-      const range e = group_range(k, size, n);
+      const range e     = group_range(k, size, n);
       uint64_t    taken = 0;
       if (color[k] >= 0) continue;
       for (int64_t a = n_nodes * e.first; a < n_nodes * e.end; ++a) taken |= used[node[a]];
@@ -113,7 +114,7 @@ PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, co
   for (int64_t e = 0; e < set->n; ++e)
     for (int a = 0; a < n_nodes; ++a)
       for (int b = 0; b < n_nodes; ++b) {
-        const int32_t *node = set->node + n_nodes * e;
+        const int32_t *node                        = set->node + n_nodes * e;
         set->slot[(e * n_nodes + a) * n_nodes + b] = (int32_t)find_block(row_start, col, node[a], node[b]);
       }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -132,8 +133,8 @@ static void element_set_gather(const element_set *set, int64_t first, int64_t n,
 static int64_t add_batch(const element_set *set, int64_t first, int64_t n, double dt, const double *x, const double *v, double *g,
                          double *value)
 {
-  element_row   X[3 * ELEMENT_MAX_NODES], V[3 * ELEMENT_MAX_NODES], F[3 * ELEMENT_MAX_NODES], S[9 * ELEMENT_MAX_NODES * ELEMENT_MAX_NODES];
-  const int     n_nodes = set->ops->n_nodes;
+  element_row X[3 * ELEMENT_MAX_NODES], V[3 * ELEMENT_MAX_NODES], F[3 * ELEMENT_MAX_NODES], S[9 * ELEMENT_MAX_NODES * ELEMENT_MAX_NODES];
+  const int   n_nodes = set->ops->n_nodes;
   element_set_gather(set, first, n, x, X);
   element_set_gather(set, first, n, v, V);
   const int64_t bad = set->ops->evaluate(set->context, first, n, dt, (const element_row *)X, (const element_row *)V, F, value ? S : NULL);
@@ -160,7 +161,7 @@ int64_t element_set_add(const element_set *set, double dt, const double *x, cons
 #pragma omp for schedule(static)
     for (int64_t k = set->color_start[c]; k < set->color_start[c + 1]; ++k)
       for (int64_t first = set->group_start[k]; first < set->group_start[k + 1]; first += ELEMENT_BATCH) {
-        const int64_t left = set->group_start[k + 1] - first;
+        const int64_t left  = set->group_start[k + 1] - first;
         const int64_t worst = add_batch(set, first, left < ELEMENT_BATCH ? left : ELEMENT_BATCH, dt, x, v, g, value);
         if (worst < bad) bad = worst;
       }
@@ -210,7 +211,7 @@ static double group_energy(const element_set *set, int64_t k, const double *x)
 double element_set_energy(const element_set *set, const double *x)
 {
   const int64_t n_groups = set->color_start[set->n_colors];
-  double        sum = 0.0;
+  double        sum      = 0.0;
   if (!set->ops->energy) return 0.0;
 #pragma omp parallel for schedule(static) if (set->n > SERIAL_ELEMENTS)
   for (int64_t k = 0; k < n_groups; ++k) set->energy[k] = group_energy(set, k, x);

@@ -37,8 +37,8 @@ typedef struct {
   const element_ops *ops;
   void              *context; /* owned */
   int64_t            n;
-  int32_t           *node;        /* [n][n_nodes] */
-  int32_t           *original;    /* [n] number in the caller's list */
+  int32_t           *node;     /* [n][n_nodes] */
+  int32_t           *original; /* [n] number in the caller's list */
   int                n_colors;
   int64_t           *color_start; /* [n_colors + 1] groups of each */
   int64_t           *group_start; /* [color_start[n_colors] + 1] first element of each group */
@@ -57,6 +57,6 @@ PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, co
 int64_t element_set_add(const element_set *set, double dt, const double *x, const double *v, double *g, double *value);
 /* For translation-invariant elements: compute the force on node 0 and all blocks of node 0 from those of the other nodes, so that
  * forces, rows and columns sum to zero. S may be NULL. */
-void    element_balance(int n_nodes, int64_t n, element_row *f, element_row *S);
-double  element_set_energy(const element_set *set, const double *x);
+void   element_balance(int n_nodes, int64_t n, element_row *f, element_row *S);
+double element_set_energy(const element_set *set, const double *x);
 #endif

@@ -18,10 +18,10 @@ PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, c
   PetscFunctionBegin;
   PetscCheck(n > 0 && n <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld nodes: expected 1 to 715 million", (long long)n);
   PetscCall(memory_alloc("nodal body", 1, sizeof *b, out));
-  b           = *out;
-  b->base.ops  = &nodal_body_ops;
-  b->base.name = name;
-  b->n_nodes   = n;
+  b                 = *out;
+  b->base.ops       = &nodal_body_ops;
+  b->base.name      = name;
+  b->n_nodes        = n;
   double **arrays[] = {&b->x, &b->v, &b->rest, &b->trial};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) PetscCall(memory_alloc("node state", 3 * n, sizeof(double), arrays[k]));
   PetscCall(memory_alloc("node masses", n, sizeof *b->mass, &b->mass));
@@ -34,8 +34,8 @@ PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, c
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set)
 {
   PetscFunctionBegin;
-  PetscCheck(b->n_sets < NODAL_MAX_SETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: more than %d kinds of forces, each pressure being one", b->base.name,
-             NODAL_MAX_SETS);
+  PetscCheck(b->n_sets < NODAL_MAX_SETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: more than %d kinds of forces, each pressure being one",
+             b->base.name, NODAL_MAX_SETS);
   *set = &b->sets[b->n_sets];
   PetscCall(element_set_create(ops, n, node, b->n_nodes, *set));
   ++b->n_sets;
@@ -82,8 +82,7 @@ static PetscErrorCode sort_surface(nodal_body *b)
   PetscCall(memory_alloc("surface order", b->n_surface, sizeof *key, &key));
   PetscCall(memory_alloc("surface order", b->n_surface, sizeof *perm, &perm));
   PetscCall(memory_alloc("surface order", b->n_surface, sizeof *old, &old));
-  for (int64_t i = 0; i < b->n_surface; ++i)
-    key[i] = size > 0.0 ? curve_key(b->rest + 3 * (int64_t)b->surface[i], min, 65535.0 / size) : 0;
+  for (int64_t i = 0; i < b->n_surface; ++i) key[i] = size > 0.0 ? curve_key(b->rest + 3 * (int64_t)b->surface[i], min, 65535.0 / size) : 0;
   PetscCall(sort_keys(b->n_surface, 48, key, perm));
   memcpy(old, b->surface, (size_t)b->n_surface * sizeof *old);
   for (int64_t i = 0; i < b->n_surface; ++i) b->surface[i] = old[perm[i]];
@@ -181,8 +180,23 @@ static void nodal_destroy(body **out)
   for (int s = 0; s < b->n_sets; ++s) element_set_destroy(&b->sets[s]);
   for (int h = 0; h < b->n_holds; ++h) nodal_constraint_destroy(&b->holds[h]);
   vector_field_destroy(&b->load);
-  void *arrays[] = {&b->loaded, &b->x, &b->v, &b->rest, &b->mass, &b->holds, &b->surface, &b->triangles, &b->row_start, &b->col, &b->transposed,
-                    &b->value, &b->prescribed, &b->prescribed_velocity, &b->trial, &b->cluster_center, &b->cluster_radius};
+  void *arrays[] = {&b->loaded,
+                    &b->x,
+                    &b->v,
+                    &b->rest,
+                    &b->mass,
+                    &b->holds,
+                    &b->surface,
+                    &b->triangles,
+                    &b->row_start,
+                    &b->col,
+                    &b->transposed,
+                    &b->value,
+                    &b->prescribed,
+                    &b->prescribed_velocity,
+                    &b->trial,
+                    &b->cluster_center,
+                    &b->cluster_radius};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -268,36 +282,36 @@ static int64_t nodal_prescribed(const body *base, const int64_t **dof, const dou
 
 static PetscErrorCode nodal_residual(body *base, const double *v, double *g, bool with_tangent, step_status *status)
 {
-  nodal_body   *b = (nodal_body *)base;
-  const int64_t n = b->n_nodes;
+  nodal_body   *b  = (nodal_body *)base;
+  const int64_t n  = b->n_nodes;
   const double  dt = b->dt, damping = 1.0 + dt * b->mass_damping;
   int64_t       bad = n;
   PetscFunctionBegin;
-#pragma omp parallel for schedule(static) reduction(min : bad) if (n > SERIAL_NODES)
+#pragma omp                   parallel for schedule(static) reduction(min : bad) if (n > SERIAL_NODES)
   for (int64_t i = 0; i < n; ++i) {
-    double sum = 0.0;
-    for (int k = 0; k < 3; ++k) {
-      const int64_t j = 3 * i + k;
-      b->trial[j]     = b->x[j] + dt * v[j];
-      g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * (b->gravity[k] + (b->loaded ? b->loaded[j] : 0.0)));
-      sum += 0.0 * b->trial[j];
+                      double sum = 0.0;
+                      for (int k = 0; k < 3; ++k) {
+                        const int64_t j = 3 * i + k;
+                        b->trial[j]     = b->x[j] + dt * v[j];
+                        g[j] += b->mass[i] * (damping * v[j] - b->v[j] - dt * (b->gravity[k] + (b->loaded ? b->loaded[j] : 0.0)));
+                        sum += 0.0 * b->trial[j];
     }
-    if (sum != 0.0 && i < bad) bad = i;
+                      if (sum != 0.0 && i < bad) bad = i;
   }
-  if (bad < n) {
-    *status = (step_status){STEP_NOT_FINITE, base->name, bad};
-    PetscFunctionReturn(PETSC_SUCCESS);
+                    if (bad < n) {
+                      *status = (step_status){STEP_NOT_FINITE, base->name, bad};
+                      PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (with_tangent) {
-    const int64_t m = 9 * b->row_start[n];
+                      const int64_t m = 9 * b->row_start[n];
 #pragma omp parallel for simd schedule(static) if (n > SERIAL_NODES)
     for (int64_t i = 0; i < m; ++i) b->value[i] = 0.0;
   }
   for (int s = 0; s < b->n_sets; ++s) {
-    const int64_t failed = element_set_add(&b->sets[s], dt, b->trial, v, g, with_tangent ? b->value : NULL);
-    if (failed < 0) continue;
+                      const int64_t failed = element_set_add(&b->sets[s], dt, b->trial, v, g, with_tangent ? b->value : NULL);
+                      if (failed < 0) continue;
     *status = (step_status){STEP_INVERTED, base->name, failed};
-    PetscFunctionReturn(PETSC_SUCCESS);
+                      PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

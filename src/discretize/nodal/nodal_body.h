@@ -16,17 +16,17 @@ enum { NODAL_CLUSTER = 128, NODAL_MAX_SETS = 16 };
 
 typedef struct nodal_body nodal_body;
 struct nodal_body {
-  body     base;   /* first: a nodal_body is a body */
-  int64_t  n_nodes;
-  double  *x, *v;  /* [n_nodes][3] state, m and m/s */
-  double  *rest;   /* [n_nodes][3] positions given by the job */
-  double  *mass;   /* [n_nodes] kg, > 0 */
-  double   length; /* shortest edge of the surface at rest; infinite without a surface [m] */
-  double   gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
-  vector_field *load; /* m/s^2, not part of the potential energy; owned; NULL: none */
-  int      n_sets;
-  element_set sets[NODAL_MAX_SETS];
-  int      n_holds;
+  body              base; /* first: a nodal_body is a body */
+  int64_t           n_nodes;
+  double           *x, *v;                    /* [n_nodes][3] state, m and m/s */
+  double           *rest;                     /* [n_nodes][3] positions given by the job */
+  double           *mass;                     /* [n_nodes] kg, > 0 */
+  double            length;                   /* shortest edge of the surface at rest; infinite without a surface [m] */
+  double            gravity[3], mass_damping; /* m/s^2; alpha, 1/s */
+  vector_field     *load;                     /* m/s^2, not part of the potential energy; owned; NULL: none */
+  int               n_sets;
+  element_set       sets[NODAL_MAX_SETS];
+  int               n_holds;
   nodal_constraint *holds;
   /* The contact surface and its contact points. Triangles refer to nodes of this body. */
   int64_t  n_surface, n_triangles;
@@ -40,10 +40,10 @@ struct nodal_body {
   /* The current step. */
   double   dt;
   int64_t  n_prescribed;
-  int64_t *prescribed;          /* component 3 node + axis, ascending */
+  int64_t *prescribed; /* component 3 node + axis, ascending */
   double  *prescribed_velocity;
-  double  *trial;               /* [n_nodes][3] */
-  double  *loaded;              /* [n_nodes][3] the load at the end of the step; NULL without one */
+  double  *trial;  /* [n_nodes][3] */
+  double  *loaded; /* [n_nodes][3] the load at the end of the step; NULL without one */
   double  *cluster_center, *cluster_radius;
 };
 
@@ -58,8 +58,8 @@ PetscErrorCode nodal_body_add_constraint(nodal_body *b, const nodal_constraint *
 /* Takes ownership of f. */
 PetscErrorCode nodal_body_set_load(nodal_body *b, vector_field *f);
 /* Triangles over nodes, copied; contact points are their corners. */
-PetscErrorCode nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
-PetscErrorCode nodal_body_finish(nodal_body *b);
+PetscErrorCode        nodal_body_set_surface(nodal_body *b, int64_t n_triangles, const int32_t *triangles);
+PetscErrorCode        nodal_body_finish(nodal_body *b);
 extern const body_ops nodal_body_ops;
 /* NULL if b is of another kind. */
 static inline const nodal_body *nodal_body_of(const body *b) { return b->ops == &nodal_body_ops ? (const nodal_body *)b : NULL; }

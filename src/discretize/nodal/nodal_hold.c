@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 static const char *const axes[] = {"x", "y", "z", NULL};
+/* clang-format off */
 static const key_spec    hold_keys[] = {
   {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_constraint_spec, inside), .table = &shape_table,
    .help = "nodes that are in this shape, or on it, at the start"},
@@ -14,7 +15,9 @@ static const key_spec    hold_keys[] = {
    .help = "instead of a motion: how far each is moved from where it was drawn: three expressions in X, Y, Z (initial position), "
            "x, y, z (position at the start of a step) and t (its end)"},
   {.name = NULL}};
-const key_table nodal_constraint_table = {.name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_constraint_spec), .keys = hold_keys};
+/* clang-format on */
+const key_table nodal_constraint_table = {
+    .name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_constraint_spec), .keys = hold_keys};
 
 /* Distance outside of a shape up to which a node counts as on it, relative to the body's size. */
 #define ON_SURFACE 1e-6
@@ -30,8 +33,8 @@ static double size_of(int64_t n_nodes, const double *rest)
   return size;
 }
 
-PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
-                                 uint8_t *is_in, bool *done)
+PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shape_spec *spec, const document_node *node, const char *path,
+                                 diagnostics *d, uint8_t *is_in, bool *done)
 {
   shape *s;
   PetscFunctionBegin;
@@ -52,10 +55,11 @@ PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shap
 static PetscErrorCode read_hold(const key_item *item, const char *path, diagnostics *d, nodal_constraint *h)
 {
   const nodal_constraint_spec *spec        = item->value;
-  const document_node   *expressions = document_find(item->node, "displacement");
-  char                   at[400];
+  const document_node         *expressions = document_find(item->node, "displacement");
+  char                         at[400];
   PetscFunctionBegin;
-  if (spec->axes.n == 0) diagnostics_add_under(d, item->node, path, "axes", "is empty: no component would be constrained; give some of x, y and z");
+  if (spec->axes.n == 0)
+    diagnostics_add_under(d, item->node, path, "axes", "is empty: no component would be constrained; give some of x, y and z");
   for (int i = 0; i < spec->axes.n; ++i) h->axis[*(const char *)spec->axes.item[i].value - 'x'] = true;
   if (spec->motion) {
     snprintf(at, sizeof at, "%s.motion", path);
@@ -68,19 +72,21 @@ static PetscErrorCode read_hold(const key_item *item, const char *path, diagnost
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d, nodal_constraint *out)
+PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d,
+                                       nodal_constraint *out)
 {
   const nodal_constraint_spec *spec = item->value;
-  uint8_t               *is_in;
-  char                   at[400];
-  bool                   done;
+  uint8_t                     *is_in;
+  char                         at[400];
+  bool                         done;
   PetscFunctionBegin;
   *out = (nodal_constraint){0};
   snprintf(at, sizeof at, "%s.inside", path);
   PetscCall(memory_alloc("held nodes", n_nodes, 1, &is_in));
   PetscCall(nodal_mark_inside(n_nodes, rest, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
   for (int64_t i = 0; i < n_nodes && done; ++i) out->n += is_in[i];
-  if (done && out->n == 0) diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: no node would be constrained");
+  if (done && out->n == 0)
+    diagnostics_add_under(d, item->node, path, "inside", "no node of the body is in this shape: no node would be constrained");
   if (out->n > 0) {
     PetscCall(read_hold(item, path, d, out));
     PetscCall(memory_alloc("held nodes", out->n, sizeof *out->node, &out->node));
@@ -109,7 +115,7 @@ void nodal_constraints_place(int n, const nodal_constraint *holds, const double 
 {
   for (int h = 0; h < n; ++h) {
     const nodal_constraint *hold = &holds[h];
-    rigid_frame       frame;
+    rigid_frame             frame;
     if (hold->motion) motion_frame(hold->motion, t, &frame);
     for (int64_t i = 0; i < hold->n; ++i) {
       const int64_t at = 3 * (int64_t)hold->node[i];

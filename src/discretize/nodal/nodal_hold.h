@@ -25,7 +25,8 @@ typedef struct {
 
 /* Create a hold from an entry of `hold:`, path "bodies.NAME.hold[i]", for n_nodes at rest [n_nodes][3]. Errors are added to `d`; n
  * is then 0. */
-PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d, nodal_constraint *out);
+PetscErrorCode nodal_constraint_create(const key_item *item, const char *path, int64_t n_nodes, const double *rest, diagnostics *d,
+                                       nodal_constraint *out);
 void           nodal_constraint_destroy(nodal_constraint *hold);
 /* Set is_held [n_nodes][3] = 1 for every constrained component. */
 void nodal_constraints_mark(int n, const nodal_constraint *hold, uint8_t *is_held);
@@ -34,6 +35,6 @@ void nodal_constraints_mark(int n, const nodal_constraint *hold, uint8_t *is_hel
 void nodal_constraints_place(int n, const nodal_constraint *hold, const double *rest, const double *x, double t, double *to);
 /* Set is_in [n_nodes] = 1 for nodes inside a shape or on it. *done is false if an error was added to `d`. path: of the shape's
  * key. */
-PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
-                                 uint8_t *is_in, bool *done);
+PetscErrorCode nodal_mark_inside(int64_t n_nodes, const double *rest, const shape_spec *spec, const document_node *node, const char *path,
+                                 diagnostics *d, uint8_t *is_in, bool *done);
 #endif

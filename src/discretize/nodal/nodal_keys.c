@@ -11,6 +11,7 @@ static const char *const form_help[] = {
     "a viscous stress in the shape at the start of the step; keeps both momenta, grows without bound as an element is flattened",
     "K at the polar rotation of each element at the start of the step; has a net torque on what is deformed",
     "resists the rate of Green's strain, at the start of the step; keeps both momenta", NULL};
+/* clang-format off */
 static const key_spec damping_keys[] = {
   {.name = "mass", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, mass), .unit = "1/s", .fallback = "0", .min = 0,
    .max = INFINITY, .help = "alpha: resists every motion, as a thick fluid around the body would"},
@@ -26,14 +27,14 @@ static const key_spec damping_keys[] = {
   {.name = "form", .type = KEY_ENUM, .offset = offsetof(nodal_damping_spec, form), .choices = forms, .choice_help = form_help,
    .is_optional = true, .help = "of stiffness damping, kind fem alone: spatial if not given. The same at small strains"},
     {.name = NULL}};
+/* clang-format on */
 const key_table nodal_damping_table = {
     .name = "bodies.damping",
     .help = "Damping forces -alpha M v - beta K v; turning the body costs nothing of the second, unless its form is polar.",
     .size = sizeof(nodal_damping_spec),
     .keys = damping_keys};
 
-double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, const document_node *node, const char *path,
-                          diagnostics *d)
+double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, const document_node *node, const char *path, diagnostics *d)
 {
   const bool has_stiffness = !isnan(spec->stiffness), has_ratio = !isnan(spec->ratio), has_frequency = !isnan(spec->frequency);
   if (spec->form >= 0 && formless)
@@ -49,8 +50,7 @@ double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, 
   else if (has_frequency && !has_ratio)
     diagnostics_add_under(d, node, path, "damping.frequency",
                           "needs `ratio`: the part of critical damping that a mode of this frequency gets");
-  else
-    return has_stiffness ? spec->stiffness : has_ratio ? spec->ratio / (M_PI * spec->frequency) : 0.0;
+  else return has_stiffness ? spec->stiffness : has_ratio ? spec->ratio / (M_PI * spec->frequency) : 0.0;
   return 0.0;
 }
 
@@ -64,8 +64,8 @@ typedef struct {
 } pressure;
 
 /* A n = (x1 x x2 + x2 x x0 + x0 x x1) / 2: its derivative along x_b is [x_c - x_a] / 2, with (a, b, c) a turn of (0, 1, 2). */
-static int64_t evaluate_pressure(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v, element_row *f,
-                        element_row *S)
+static int64_t evaluate_pressure(const void *context, int64_t first, int64_t n, double dt, const element_row *x, const element_row *v,
+                                 element_row *f, element_row *S)
 {
   const double p = ((const pressure *)context)->p, stiffness = ((const pressure *)context)->is_definite ? 0.0 : p;
   (void)first, (void)v;
@@ -94,7 +94,8 @@ static void set_pressure_definite(void *context, bool is_wanted) { ((pressure *)
 
 static void destroy_pressure(void **context) { memory_free(context); }
 
-static const element_ops pressure_ops = {.name = "pressure", .n_nodes = 3, .evaluate = evaluate_pressure, .destroy = destroy_pressure, .set_definite = set_pressure_definite};
+static const element_ops pressure_ops = {
+    .name = "pressure", .n_nodes = 3, .evaluate = evaluate_pressure, .destroy = destroy_pressure, .set_definite = set_pressure_definite};
 
 /* Add p [Pa], positive inwards, on triangles [n][3] of nodes, outward, to an unfinished body. */
 static PetscErrorCode add_pressure_set(nodal_body *b, double p, int64_t n, const int32_t *triangles)
@@ -111,6 +112,7 @@ static PetscErrorCode add_pressure_set(nodal_body *b, double p, int64_t n, const
 
 /* --- keys --- */
 
+/* clang-format off */
 static const key_spec pressure_keys[] = {
   {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_pressure_spec, inside), .table = &shape_table,
    .is_optional = true,
@@ -118,7 +120,9 @@ static const key_spec pressure_keys[] = {
   {.name = "value", .type = KEY_REAL, .offset = offsetof(nodal_pressure_spec, value), .unit = "Pa",
    .help = "pushes inwards where positive"},
   {.name = NULL}};
-const key_table nodal_pressure_table = {.name = "bodies.pressure", .help = "Pressure on the surface.", .size = sizeof(nodal_pressure_spec), .keys = pressure_keys};
+/* clang-format on */
+const key_table nodal_pressure_table = {
+    .name = "bodies.pressure", .help = "Pressure on the surface.", .size = sizeof(nodal_pressure_spec), .keys = pressure_keys};
 
 static PetscErrorCode add_pressure(nodal_body *b, const key_item *item, const char *path, diagnostics *d, uint8_t *is_in, int32_t *chosen)
 {
@@ -129,7 +133,8 @@ static PetscErrorCode add_pressure(nodal_body *b, const key_item *item, const ch
   PetscFunctionBegin;
   snprintf(at, sizeof at, "%s.inside", path);
   for (int64_t i = 0; i < b->n_nodes; ++i) is_in[i] = 1;
-  if (spec->inside) PetscCall(nodal_mark_inside(b->n_nodes, b->rest, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
+  if (spec->inside)
+    PetscCall(nodal_mark_inside(b->n_nodes, b->rest, spec->inside, document_find(item->node, "inside"), at, d, is_in, &done));
   if (!done) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t t = 0; t < b->n_triangles; ++t) {
     const int32_t *c = b->triangles + 3 * t;
@@ -138,7 +143,9 @@ static PetscErrorCode add_pressure(nodal_body *b, const key_item *item, const ch
       ++n;
     }
   }
-  if (n == 0) diagnostics_add_under(d, item->node, path, "inside", "no triangle of the body's surface is in this shape: the pressure would act on nothing");
+  if (n == 0)
+    diagnostics_add_under(d, item->node, path, "inside",
+                          "no triangle of the body's surface is in this shape: the pressure would act on nothing");
   else PetscCall(add_pressure_set(b, spec->value, n, chosen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,7 +173,7 @@ PetscErrorCode nodal_body_configure(nodal_body *b, const nodal_spec *spec, const
   char     at[300];
   PetscFunctionBegin;
   set_start(b, spec);
-  b->mass_damping = spec->damping->mass;
+  b->mass_damping                  = spec->damping->mass;
   const document_node *expressions = document_find(node, "load");
   if (expressions) {
     vector_field *load;

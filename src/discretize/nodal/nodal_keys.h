@@ -32,10 +32,10 @@ typedef struct {
 /* Part of every kind's spec. */
 typedef struct {
   double                    velocity[3], angular_velocity[3];
-  const nodal_damping_spec *damping; /* never NULL */
-  key_list                  hold;    /* of nodal_constraint_spec */
+  const nodal_damping_spec *damping;  /* never NULL */
+  key_list                  hold;     /* of nodal_constraint_spec */
   key_list                  pressure; /* of nodal_pressure_spec */
-  key_list                  load; /* N/kg besides gravity: three texts */
+  key_list                  load;     /* N/kg besides gravity: three texts */
 } nodal_spec;
 
 extern const key_table nodal_pressure_table;

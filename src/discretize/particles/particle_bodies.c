@@ -18,8 +18,8 @@ void particle_bodies_free(particle_bodies *s)
   s->n = 0;
 }
 
-PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, const char *name, const material *m,
-                                   const material_law *law, int *index)
+PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, const char *name, const material *m, const material_law *law,
+                                   int *index)
 {
   const int n = s->n;
   PetscFunctionBegin;
@@ -41,14 +41,13 @@ PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, cons
 PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particle_seed *seed)
 {
   PetscFunctionBegin;
-  PetscCall(particle_seed_add(seed, s->names[index], s->materials[index]->density, s->with_affine, &s->next_id,
-                              s->particles[index]));
+  PetscCall(particle_seed_add(seed, s->names[index], s->materials[index]->density, s->with_affine, &s->next_id, s->particles[index]));
   s->ops->forget(s->carrier);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_release_schedule *schedule,
-                                          level_set **spout)
+PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed,
+                                          const particle_release_schedule *schedule, level_set **spout)
 {
   PetscFunctionBegin;
   SS_ASSERT(!s->source[index]);
@@ -139,7 +138,7 @@ PetscErrorCode particle_sums_add(const particles *p, int n_sums, particle_summan
   double       *part;
   PetscFunctionBegin;
   PetscCall(memory_alloc("sums of particles", n_chunks * n_sums, sizeof *part, &part));
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t c = 0; c < n_chunks; ++c) {
     const int64_t end = (c + 1) * TEAM_CHUNK < p->n ? (c + 1) * TEAM_CHUNK : p->n;
     add(context, p, c * TEAM_CHUNK, end - c * TEAM_CHUNK, part + c * n_sums);
@@ -153,9 +152,9 @@ PetscErrorCode particle_sums_add(const particles *p, int n_sums, particle_summan
 void particle_totals_from(const double *sum, const double gravity[3], body_totals *out)
 {
   const double mass = sum[PARTICLE_SUM_MASS];
-  out->mass      = mass;
-  out->kinetic   = sum[PARTICLE_SUM_KINETIC];
-  out->potential = -v3_dot(gravity, sum + PARTICLE_SUM_X);
+  out->mass         = mass;
+  out->kinetic      = sum[PARTICLE_SUM_KINETIC];
+  out->potential    = -v3_dot(gravity, sum + PARTICLE_SUM_X);
   v3_copy(out->momentum, sum + PARTICLE_SUM_V);
   v3_copy(out->angular_momentum, sum + PARTICLE_SUM_L);
   v3_scale(out->center, mass > 0.0 ? 1.0 / mass : 0.0, sum + PARTICLE_SUM_X);

@@ -12,9 +12,9 @@ typedef struct particle_bodies particle_bodies;
 
 /* Functions that the domain supplies; `carrier` is the domain's body. */
 typedef struct {
-  void (*forget)(body *carrier);                         /* particles were added, removed or restored: the layout is invalid */
-  PetscErrorCode (*refresh)(body *carrier, int index);   /* compute the fields of a body's particles for frames */
-  void (*restored)(body *carrier, int index);            /* after a restore; NULL: nothing to do */
+  void (*forget)(body *carrier);                       /* particles were added, removed or restored: the layout is invalid */
+  PetscErrorCode (*refresh)(body *carrier, int index); /* compute the fields of a body's particles for frames */
+  void (*restored)(body *carrier, int index);          /* after a restore; NULL: nothing to do */
 } particle_carrier_ops;
 
 /* One of the bodies: `base` is the first member, so that a body with the ops given to add() can be cast to this. */
@@ -39,16 +39,16 @@ struct particle_bodies {
 
 void particle_bodies_free(particle_bodies *s);
 /* A body without particles; `law` NULL: its particles remember no shape. `name`, `m` are borrowed. *index is its number. */
-PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, const char *name, const material *m,
-                                   const material_law *law, int *index);
+PetscErrorCode particle_bodies_add(particle_bodies *s, const body_ops *ops, const char *name, const material *m, const material_law *law,
+                                   int *index);
 /* More particles for a body, between steps: undeformed, without history. */
 PetscErrorCode particle_bodies_emit(particle_bodies *s, int index, const particle_seed *seed);
 /* From now on particle_body_emit adds `seed` (copied, with its x) by this schedule. At most one per body. Takes *spout. */
-PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed, const particle_release_schedule *schedule,
-                                          level_set **spout);
+PetscErrorCode particle_bodies_set_source(particle_bodies *s, int index, const particle_seed *seed,
+                                          const particle_release_schedule *schedule, level_set **spout);
 /* Copy first_block and n_blocks of the carrier to every body of the set; the carrier calls this at the end of its begin_step. */
-void           particle_bodies_set_blocks(particle_bodies *s);
-bool           particle_bodies_has_source(const particle_bodies *s);
+void particle_bodies_set_blocks(particle_bodies *s);
+bool particle_bodies_has_source(const particle_bodies *s);
 /* All state of all bodies, a group each. */
 PetscErrorCode particle_bodies_fields(particle_bodies *s, field_table *table);
 
@@ -63,7 +63,7 @@ enum { PARTICLE_SUM_MASS, PARTICLE_SUM_X, PARTICLE_SUM_V = 4, PARTICLE_SUM_L = 7
 typedef void (*particle_summand)(const void *context, const particles *p, int64_t first, int64_t n, double *sum);
 PetscErrorCode particle_sums_add(const particles *p, int n_sums, particle_summand add, const void *context, double *sum);
 /* All of a body's totals but what only materials and domains know: those stay. */
-void           particle_totals_from(const double *sum, const double gravity[3], body_totals *out);
+void particle_totals_from(const double *sum, const double gravity[3], body_totals *out);
 
 /* Particle i, with what its affine velocity adds as the grid will see it: per mass, spin [m^2/s] and the square c2 [m^2/s^2]. */
 static inline void particle_sum_one(const particles *p, int64_t i, const double spin[3], double c2, double *sum)

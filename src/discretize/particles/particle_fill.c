@@ -6,6 +6,7 @@
 
 /* --- job keys --- */
 
+/* clang-format off */
 static const key_spec pour_keys[]         = {
   {.name = "start", .type = KEY_REAL, .offset = offsetof(particle_release_schedule, start), .unit = "s", .fallback = "0",
    .min = 0, .max = INFINITY, .help = "first release"},
@@ -17,35 +18,33 @@ static const key_spec pour_keys[]         = {
            "stream; a release that would come while the shape still holds more than a twentieth of its particles is refused, "
            "or, during the run, left out with a warning"},
                                              {.name = NULL}};
-const key_table       particle_pour_table = {.name = "bodies.mpm.pour",
-                                             .help = "Fill the shape again and again, as a spout does.",
-                                             .size = sizeof(particle_release_schedule),
-                                             .keys = pour_keys};
+/* clang-format on */
+const key_table particle_pour_table = {.name = "bodies.mpm.pour",
+                                       .help = "Fill the shape again and again, as a spout does.",
+                                       .size = sizeof(particle_release_schedule),
+                                       .keys = pour_keys};
 
 /* --- particles of a shape --- */
 
 /* Reject releases that would overlap: the displacement between two releases is known, at least in free fall. */
-static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed,
-                       diagnostics *d)
+static void check_pour(const body_request *r, const body_world *world, const level_set *spout, const particle_seed *seed, diagnostics *d)
 {
-  const particle_body_spec *spec   = r->spec;
-  const particle_release_schedule      *pour   = spec->pour;
-  const int64_t             n      = seed->n;
-  int64_t                   n_left = 0;
+  const particle_body_spec        *spec   = r->spec;
+  const particle_release_schedule *pour   = spec->pour;
+  const int64_t                    n      = seed->n;
+  int64_t                          n_left = 0;
   if (!(pour->end > pour->start))
     diagnostics_add_under(d, r->node, r->path, "pour.end", "%g s is not after the start, %g s: nothing would be poured", pour->end,
                           pour->start);
   if (pour->every < (1.0 - 1e-9) * world->time_step)
-    diagnostics_add_under(
-        d, r->node, r->path, "pour.every",
-        "%g s is less than time.step, %g s, and there is one release a step at most; pour a higher shape less often", pour->every,
-        world->time_step);
+    diagnostics_add_under(d, r->node, r->path, "pour.every",
+                          "%g s is less than time.step, %g s, and there is one release a step at most; pour a higher shape less often",
+                          pour->every, world->time_step);
   if (pour->start + pour->every >= pour->end) return;
   for (int64_t i = 0; i < n; ++i) {
     double moved[3];
     for (int k = 0; k < 3; ++k)
-      moved[k] =
-          seed->x[3 * i + k] + pour->every * (spec->velocity[k] + 0.5 * (pour->every + world->time_step) * world->gravity[k]);
+      moved[k] = seed->x[3 * i + k] + pour->every * (spec->velocity[k] + 0.5 * (pour->every + world->time_step) * world->gravity[k]);
     n_left += level_set_value(spout, moved) < 0.0;
   }
   if ((double)n_left > PARTICLE_RELEASE_MAX_OVERLAP * (double)n)
@@ -56,16 +55,16 @@ static void check_pour(const body_request *r, const body_world *world, const lev
                           pour->every, (long long)n_left, (long long)n);
 }
 
-static PetscErrorCode fill_shape(const body_request *r, const body_world *world, double spacing, const double origin[3],
-                                 diagnostics *d, particle_fill *out)
+static PetscErrorCode fill_shape(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d,
+                                 particle_fill *out)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec   = r->spec;
   const shape              *filled = out->filled;
   const double              wanted = filled->mass.volume / pow(spacing, 3) * spec->particles_per_cell;
   if (wanted < 1 || wanted > 2e9) {
-    diagnostics_add_under(d, r->node, r->path, "spacing",
-                          "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9", wanted, spacing);
+    diagnostics_add_under(d, r->node, r->path, "spacing", "the shape would hold %.3g particles at a spacing of %g m: expected 1 to 2e9",
+                          wanted, spacing);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (spec->seeding == SAMPLING_CELLS && !sampling_cube(spec->particles_per_cell)) {
@@ -99,8 +98,8 @@ static PetscErrorCode fill_shape(const body_request *r, const body_world *world,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3],
-                                    diagnostics *d, particle_fill *out)
+PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d,
+                                    particle_fill *out)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec = r->spec;
@@ -109,10 +108,8 @@ PetscErrorCode particle_fill_create(const body_request *r, const body_world *wor
   snprintf(path, sizeof path, "%s.shape", r->path);
   PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &out->filled));
   if (!out->filled) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!out->filled->is_bounded)
-    diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
-  else
-    PetscCall(fill_shape(r, world, spacing, origin, d, out));
+  if (!out->filled->is_bounded) diagnostics_add_under(d, r->node, r->path, "shape", "has no volume to fill with particles");
+  else PetscCall(fill_shape(r, world, spacing, origin, d, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -10,14 +10,14 @@
 
 /* First in the struct of every such kind. */
 typedef struct {
-  const char          *material; /* first, as in every kind */
-  const shape_spec    *shape;
-  double               particles_per_cell;
-  int                  seeding;
-  double               jitter;
-  int64_t              seed;
-  double               velocity[3], angular_velocity[3];
-  key_list             velocity_field; /* of const char *: expressions, see vector_field.h; empty: none */
+  const char                      *material; /* first, as in every kind */
+  const shape_spec                *shape;
+  double                           particles_per_cell;
+  int                              seeding;
+  double                           jitter;
+  int64_t                          seed;
+  double                           velocity[3], angular_velocity[3];
+  key_list                         velocity_field; /* of const char *: expressions, see vector_field.h; empty: none */
   const particle_release_schedule *pour;           /* NULL: all particles are there from the start */
 } particle_body_spec;
 extern const key_table particle_pour_table;
@@ -52,8 +52,8 @@ typedef struct {
 } particle_fill;
 
 /* On a grid of spacing `spacing` [m] with a node at `origin`. Nothing is added to any set yet. */
-PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3],
-                                    diagnostics *d, particle_fill *out);
+PetscErrorCode particle_fill_create(const body_request *r, const body_world *world, double spacing, const double origin[3], diagnostics *d,
+                                    particle_fill *out);
 void           particle_fill_free(particle_fill *f);
 /* Particles at the start: all, or none if they are poured later. */
 particle_seed particle_fill_at_start(const particle_fill *f, const particle_body_spec *spec);

@@ -15,8 +15,8 @@ PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, do
   PetscCall(particles_resize(p, first + seed->n));
   for (int64_t i = 0; i < seed->n; ++i) {
     const double volume = seed->volume ? seed->volume[i] : seed->volume_each;
-    PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: particle %lld has no volume",
-               name, (long long)i);
+    PetscCheck(volume > 0.0 && isfinite(volume), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "body %s: particle %lld has no volume", name,
+               (long long)i);
     v3_axpy(center, volume, seed->x + 3 * i);
     total += volume;
   }
@@ -39,8 +39,7 @@ PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, do
     for (int k = 0; p->law && k < p->n_state; ++k) p->state[k][at] = p->law->state_initial[k];
     p->id[at] = seed->id ? seed->id[i] : *next_id + i;
   }
-  if (!seed->id)
-    *next_id += seed->n;
+  if (!seed->id) *next_id += seed->n;
   else
     for (int64_t i = 0; i < seed->n; ++i) *next_id = seed->id[i] >= *next_id ? seed->id[i] + 1 : *next_id;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -108,9 +107,8 @@ bool particle_source_is_due(particle_source *s, const char *name, double t, doub
   const int64_t n_inside = count_inside(n_sets, sets, s->spout);
   if ((double)n_inside <= PARTICLE_RELEASE_MAX_OVERLAP * (double)s->seed.n) return true;
   if (!s->has_warned)
-    log_warn(
-        "%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)",
-        name, t, (long long)n_inside, (long long)s->seed.n);
+    log_warn("%s: nothing is poured at t = %g s: %lld particles are still where %lld more would go (pour waits for room; said once)", name,
+             t, (long long)n_inside, (long long)s->seed.n);
   s->has_warned = true;
   return false;
 }

@@ -16,7 +16,8 @@ typedef struct {
 
 /* Append them to set `p` of body `name`, undeformed and without history, at this density [kg/m^3]; with_affine: those that spin
  * carry the gradient of that. *next_id: of the grid, moved on. */
-PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id, particles *p);
+PetscErrorCode particle_seed_add(const particle_seed *seed, const char *name, double density, bool with_affine, int64_t *next_id,
+                                 particles *p);
 
 /* At start, start + every, ... before end [s]. */
 typedef struct {
@@ -26,9 +27,9 @@ typedef struct {
 typedef struct particle_source particle_source;
 struct particle_source {
   particle_release_schedule schedule;
-  particle_seed seed;  /* owns x */
-  level_set    *spout; /* owned: the shape that is filled */
-  bool          has_warned;
+  particle_seed             seed;  /* owns x */
+  level_set                *spout; /* owned: the shape that is filled */
+  bool                      has_warned;
 };
 
 #define PARTICLE_RELEASE_MAX_OVERLAP 0.05

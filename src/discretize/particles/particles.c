@@ -52,8 +52,7 @@ PetscErrorCode particles_resize(particles *p, int64_t n)
   const int n_arrays = particles_arrays(p, arrays);
   if (n > p->capacity) {
     const int64_t capacity = p->capacity == 0 ? n : n + n / 8; /* a body that has grown once (emitter) will grow again */
-    for (int a = 0; a < n_arrays; ++a)
-      PetscCall(memory_resize("particles", capacity + PARTICLES_PADDING, sizeof(double), arrays[a]));
+    for (int a = 0; a < n_arrays; ++a) PetscCall(memory_resize("particles", capacity + PARTICLES_PADDING, sizeof(double), arrays[a]));
     memory_free(&p->scratch);
     PetscCall(memory_alloc("particle sort scratch", capacity + PARTICLES_PADDING, sizeof(double), &p->scratch));
     p->capacity = capacity;
@@ -118,14 +117,13 @@ PetscErrorCode particles_fields(particles *p, field_table *table, const char *na
   PetscCall(field_table_add_soa(table, g, "affine_velocity", "1/s", FIELD_F64, 9, p->C, STATE,
                                 "velocity gradient carried by the affine transfer"));
   if (law)
-    PetscCall(field_table_add_soa(table, g, "deformation_gradient", "1", FIELD_F64, 9, p->F, STATE,
-                                "elastic deformation gradient, row-major"));
+    PetscCall(
+        field_table_add_soa(table, g, "deformation_gradient", "1", FIELD_F64, 9, p->F, STATE, "elastic deformation gradient, row-major"));
   PetscCall(field_table_add(table, g, "mass", "kg", FIELD_F64, 1, &p->mass, STATE, "mass"));
   if (law) PetscCall(field_table_add(table, g, "volume", "m^3", FIELD_F64, 1, &p->volume, BOTH, "undeformed volume"));
   PetscCall(field_table_add(table, g, "id", "1", FIELD_I64, 1, &p->id, BOTH, "persistent identity"));
   for (int k = 0; law && k < p->n_state; ++k)
-    PetscCall(
-        field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));
+    PetscCall(field_table_add(table, g, law->state_name[k], law->state_unit[k], FIELD_F64, 1, &p->state[k], BOTH, law->state_help[k]));
   PetscCall(field_table_add(table, g, "pressure", "Pa", FIELD_F64, 1, &p->pressure, DERIVED, "minus a third of the Cauchy trace"));
   if (law) PetscCall(field_table_add(table, g, "shear_stress", "Pa", FIELD_F64, 1, &p->shear, DERIVED, "von Mises stress"));
   PetscCall(field_table_add(table, g, "density", "kg/m^3", FIELD_F64, 1, &p->density, DERIVED, "mass over deformed volume"));

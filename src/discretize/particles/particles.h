@@ -24,18 +24,18 @@ typedef struct {
 } particle_batch;
 
 typedef struct particles {
-  int64_t             n, capacity;
-  const material_law *law;              /* borrowed; NULL: neither F, volume, state nor shear */
-  int                 n_state;          /* of the law */
-  double  *x[3], *v[3];                 /* m, m/s */
-  double  *C[9];                        /* affine velocity [row][column], 1/s: v(y) = v + C (y - x) */
-  double  *F[9];                        /* elastic deformation gradient */
-  double  *mass, *volume;               /* kg; undeformed m^3 */
-  double  *state[MATERIAL_MAX_STATE];   /* plastic history */
-  int64_t *id;                          /* persistent, unique over all sets on one grid */
-  double  *scratch;                     /* the array that takes the next permuted component */
-  double  *pressure, *shear, *density;  /* for frames: allocated on first use by particles_room_for_frames */
-  double  *speed;
+  int64_t                        n, capacity;
+  const material_law            *law;                        /* borrowed; NULL: neither F, volume, state nor shear */
+  int                            n_state;                    /* of the law */
+  double                        *x[3], *v[3];                /* m, m/s */
+  double                        *C[9];                       /* affine velocity [row][column], 1/s: v(y) = v + C (y - x) */
+  double                        *F[9];                       /* elastic deformation gradient */
+  double                        *mass, *volume;              /* kg; undeformed m^3 */
+  double                        *state[MATERIAL_MAX_STATE];  /* plastic history */
+  int64_t                       *id;                         /* persistent, unique over all sets on one grid */
+  double                        *scratch;                    /* the array that takes the next permuted component */
+  double                        *pressure, *shear, *density; /* for frames: allocated on first use by particles_room_for_frames */
+  double                        *speed;
   const struct particle_origins *origins; /* borrowed; NULL: not stored */
   /* Layout of the sorted particles for vectorised loops; invalid when particles are added or removed. */
   int64_t         n_groups, n_batches, groups_capacity, batches_capacity;
@@ -60,7 +60,10 @@ PetscErrorCode particles_fields(particles *p, field_table *table, const char *na
 /* Room for pressure, shear (with a law), density and speed of all particles: zero. */
 PetscErrorCode particles_room_for_frames(particles *p);
 /* v . v of particle i */
-static inline double particles_speed2(const particles *p, int64_t i) { return p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i]; }
+static inline double particles_speed2(const particles *p, int64_t i)
+{
+  return p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i];
+}
 
 /* Above all identities of the set, and at least `least`. */
 int64_t particles_next_id(const particles *p, int64_t least);

@@ -26,8 +26,7 @@ static void points_free(point_list *p)
 static PetscErrorCode points_reserve(point_list *p, int64_t room)
 {
   PetscFunctionBegin;
-  PetscCheck(room <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "more than 2^31 points in one body: choose a larger spacing");
+  PetscCheck(room <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "more than 2^31 points in one body: choose a larger spacing");
   if (room > p->room) {
     for (int k = 0; k < 3; ++k) PetscCall(memory_resize("points", room, sizeof(double), &p->x[k]));
     p->room = room;
@@ -47,8 +46,7 @@ static PetscErrorCode points_add(point_list *p, const double *x)
 /* ---- lattice ---- */
 
 /* Layers along each axis: the shape's extent over the lattice constant, at least one. */
-static PetscErrorCode lattice_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o,
-                                   point_list *p)
+static PetscErrorCode lattice_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o, point_list *p)
 {
   const double wanted = o->spacing / cbrt(o->particles_per_cell);
   double       layers[3], d[3], total = 1.0;
@@ -58,16 +56,15 @@ static PetscErrorCode lattice_fill(const level_set *phi, const double *min, cons
     d[k]      = (max[k] - min[k]) / layers[k];
     total *= layers[k];
   }
-  PetscCheck(total < 4.0 * INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "about %.2g points in one body: choose a larger spacing", total);
+  PetscCheck(total < 4.0 * INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "about %.2g points in one body: choose a larger spacing",
+             total);
   const int64_t n[3] = {(int64_t)layers[0], (int64_t)layers[1], (int64_t)layers[2]};
   for (int64_t i = 0; i < n[0]; ++i)
     for (int64_t j = 0; j < n[1]; ++j)
       for (int64_t k = 0; k < n[2]; ++k) {
         const uint64_t site = (uint64_t)((i * n[1] + j) * n[2] + k);
-        double x[3] = {min[0] + ((double)i + 0.5) * d[0], min[1] + ((double)j + 0.5) * d[1], min[2] + ((double)k + 0.5) * d[2]};
-        for (int q = 0; q < 3 && o->jitter > 0.0; ++q)
-          x[q] += 0.5 * o->jitter * d[q] * random_range(o->seed, site, (uint64_t)q, -1.0, 1.0);
+        double         x[3] = {min[0] + ((double)i + 0.5) * d[0], min[1] + ((double)j + 0.5) * d[1], min[2] + ((double)k + 0.5) * d[2]};
+        for (int q = 0; q < 3 && o->jitter > 0.0; ++q) x[q] += 0.5 * o->jitter * d[q] * random_range(o->seed, site, (uint64_t)q, -1.0, 1.0);
         if (level_set_value(phi, x) < 0.0) PetscCall(points_add(p, x));
       }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -99,16 +96,14 @@ static PetscErrorCode fill_cell(const double low[3], const int64_t cell[3], cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode cells_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o,
-                                 point_list *p)
+static PetscErrorCode cells_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o, point_list *p)
 {
   const double h    = o->spacing;
   const int    side = sampling_cube(o->particles_per_cell);
   int64_t      lo[3], hi[3], c[3];
   PetscFunctionBegin;
   PetscCheck(side, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "particles per cell must be the cube of a number");
-  for (int k = 0; k < 3; ++k)
-    lo[k] = (int64_t)floor((min[k] - o->origin[k]) / h), hi[k] = (int64_t)ceil((max[k] - o->origin[k]) / h);
+  for (int k = 0; k < 3; ++k) lo[k] = (int64_t)floor((min[k] - o->origin[k]) / h), hi[k] = (int64_t)ceil((max[k] - o->origin[k]) / h);
   for (c[0] = lo[0]; c[0] < hi[0]; ++c[0])
     for (c[1] = lo[1]; c[1] < hi[1]; ++c[1])
       for (c[2] = lo[2]; c[2] < hi[2]; ++c[2]) {
@@ -192,8 +187,7 @@ static PetscErrorCode fill_with_disks(disk_grid *g, const double *min, const dou
     const int64_t c[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
     double        x[3];
     for (int k = 0; k < 3; ++k)
-      x[k] = min[k] +
-             ((double)c[k] + random_u01(g->seed ^ 0x5eedULL << 32, (uint64_t)i, (uint64_t)k)) * (max[k] - min[k]) / (double)n[k];
+      x[k] = min[k] + ((double)c[k] + random_u01(g->seed ^ 0x5eedULL << 32, (uint64_t)i, (uint64_t)k)) * (max[k] - min[k]) / (double)n[k];
     PetscCall(try_point(g, p, x));
   }
   for (int64_t parent = 0; parent < p->n; ++parent)
@@ -205,8 +199,7 @@ static PetscErrorCode fill_with_disks(disk_grid *g, const double *min, const dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode blue_noise_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o,
-                                      point_list *p)
+static PetscErrorCode blue_noise_fill(const level_set *phi, const double *min, const double *max, const sampling_options *o, point_list *p)
 {
   disk_grid g     = {.phi = phi, .seed = o->seed};
   double    total = 1.0, lo[3], hi[3];
@@ -218,8 +211,8 @@ static PetscErrorCode blue_noise_fill(const level_set *phi, const double *min, c
     g.origin[k] = lo[k];
     total *= ceil((hi[k] - lo[k]) / g.cell) + 1.0;
   }
-  PetscCheck(total < 4e9, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "about %.2g points in one body: choose a larger spacing, or a lattice", total / 8.0);
+  PetscCheck(total < 4e9, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "about %.2g points in one body: choose a larger spacing, or a lattice",
+             total / 8.0);
   for (int k = 0; k < 3; ++k) g.n[k] = (int64_t)ceil((hi[k] - lo[k]) / g.cell) + 1;
   PetscCall(memory_alloc("blue noise cells", g.n[0] * g.n[1] * g.n[2], sizeof *g.point, &g.point));
   const PetscErrorCode code = fill_with_disks(&g, lo, hi, p);
@@ -236,8 +229,8 @@ static PetscErrorCode blue_noise_fill(const level_set *phi, const double *min, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const double max[3], double volume,
-                             const sampling_options *options, int64_t *n, double *x[3], double *each)
+PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const double max[3], double volume, const sampling_options *options,
+                             int64_t *n, double *x[3], double *each)
 {
   point_list p = {0};
   PetscFunctionBegin;
@@ -250,16 +243,16 @@ PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const do
              "spacing and particles per cell must be positive");
   PetscErrorCode (*const fill[])(const level_set *, const double *, const double *, const sampling_options *,
                                  point_list *) = {blue_noise_fill, lattice_fill, cells_fill};
-  const PetscErrorCode code = fill[options->kind](phi, min, max, options, &p);
-  const bool is_empty = !code && p.n == 0 && options->kind == SAMPLING_CELLS;
+  const PetscErrorCode code                    = fill[options->kind](phi, min, max, options, &p);
+  const bool           is_empty                = !code && p.n == 0 && options->kind == SAMPLING_CELLS;
   if (code || p.n == 0) points_free(&p);
   if (is_empty) {
     *n = 0, *each = 0.0;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(code);
-  PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "not one point lies inside the shape: it is too small for spacing %g m", options->spacing);
+  PetscCheck(p.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "not one point lies inside the shape: it is too small for spacing %g m",
+             options->spacing);
   for (int k = 0; k < 3; ++k) {
     PetscCall(memory_resize("points", p.n, sizeof(double), &p.x[k]));
     x[k] = p.x[k];

@@ -14,9 +14,9 @@ typedef struct {
   sampling_kind kind;
   double        spacing;            /* of the grid [m] */
   double        particles_per_cell; /* requested mean number per spacing^3 */
-  double        jitter;             /* lattice, cells: shift by a random share of the lattice constant, up to half of this (0 to 1) both ways */
+  double        jitter; /* lattice, cells: shift by a random share of the lattice constant, up to half of this (0 to 1) both ways */
   uint64_t      seed;
-  double        origin[3];          /* cells: a corner of one [m] */
+  double        origin[3]; /* cells: a corner of one [m] */
 } sampling_options;
 
 /* Points strictly inside {phi < 0} within the bounds, which must hold all of it.
@@ -27,8 +27,8 @@ typedef struct {
  * The same options give the same points on any number of threads. Blue noise has uniform density up to the surface: it is what
  * a pattern that fills all space leaves inside. Cells: particles_per_cell must be sampling_cube(particles_per_cell)^3,
  * and no point is no error. PETSC_ERR_USER_INPUT if not one point lies inside, or more than 2^31 would. */
-PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const double max[3], double volume,
-                             const sampling_options *options, int64_t *n, double *x[3], double *each);
+PetscErrorCode sampling_fill(const level_set *phi, const double min[3], const double max[3], double volume, const sampling_options *options,
+                             int64_t *n, double *x[3], double *each);
 /* The integer k with k^3 == n; 0: there is none. */
 int sampling_cube(double n);
 #endif

@@ -87,11 +87,12 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
   m->n_keys = spec->keyframes.n;
   PetscCall(memory_alloc("keyframes", m->n_keys, sizeof(pose_key), &m->keys));
   for (int i = 0; i < m->n_keys; ++i) {
-    const key_item        *item    = &spec->keyframes.item[i];
-    const motion_key_spec *k       = item->value;
+    const key_item        *item = &spec->keyframes.item[i];
+    const motion_key_spec *k    = item->value;
     double                *axis = m->keys[i].axis, theta[3];
     v3_set(axis, 0.0, 0.0, 1.0);
-    if (i > 0 && !(k->time > m->keys[i - 1].t)) report_keyframe_error(item, i, path, "time", "times must ascend: expected a time later than that of the keyframe before", d);
+    if (i > 0 && !(k->time > m->keys[i - 1].t))
+      report_keyframe_error(item, i, path, "time", "times must ascend: expected a time later than that of the keyframe before", d);
     if (!unit_axis(k->axis, axis)) report_keyframe_error(item, i, path, "axis", "must not be the zero vector", d);
     m->keys[i].angle = k->rotate_deg * DEGREE;
     v3_scale(theta, m->keys[i].angle, axis);
@@ -103,13 +104,11 @@ static PetscErrorCode read_keyframes(motion *m, const motion_spec *spec, documen
   m->is_smooth = spec->interpolation == MOTION_SMOOTH;
   if (m->is_smooth && m->n_keys == 0)
     diagnostics_add(d, mark, path, "interpolation: smooth needs keyframes, but none are given; remove it or give keyframes");
-  else if (m->is_smooth)
-    smooth_keyframes(m);
+  else if (m->is_smooth) smooth_keyframes(m);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode read_expression(const char *text, const document_node *node, const char *path, diagnostics *d,
-                                      expression **out)
+static PetscErrorCode read_expression(const char *text, const document_node *node, const char *path, diagnostics *d, expression **out)
 {
   PetscFunctionBegin;
   static const char *const names[] = {"t"};
@@ -117,8 +116,7 @@ static PetscErrorCode read_expression(const char *text, const document_node *nod
   char                     message[256] = "";
   PetscCall(expression_compile(text, 1, names, out, &place, message, sizeof message));
   if (!*out)
-    diagnostics_add(d, node ? node->mark : (document_mark){NULL, 0, 0}, path, "\"%s\": %s at character %d", text, message,
-                    place + 1);
+    diagnostics_add(d, node ? node->mark : (document_mark){NULL, 0, 0}, path, "\"%s\": %s at character %d", text, message, place + 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,6 +229,7 @@ void motion_frame(const motion *m, double t, rigid_frame *f)
 /* --- job keys -------------------------------------------------------------------------------------------------------- */
 
 static const char *const interpolations[] = {"linear", "smooth", NULL};
+/* clang-format off */
 static const key_spec key_keys[] = {
   {.name = "time", .type = KEY_REAL, .offset = offsetof(motion_key_spec, time), .unit = "s", .help = "time of the keyframe; times must ascend"},
   {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, translate), .unit = "m", .fallback = "[0, 0, 0]",
@@ -262,5 +261,8 @@ static const key_spec motion_keys[] = {
            "overshoot, at rest at the first and last keyframe"},
   {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
   {.name = NULL}};
-const key_table motion_table = {.name = "motion", .help = "Motion of a kinematic body: constant velocities, keyframes or expressions; only one of the three.",
-                                .size = sizeof(motion_spec), .keys = motion_keys};
+/* clang-format on */
+const key_table motion_table = {.name = "motion",
+                                .help = "Motion of a kinematic body: constant velocities, keyframes or expressions; only one of the three.",
+                                .size = sizeof(motion_spec),
+                                .keys = motion_keys};

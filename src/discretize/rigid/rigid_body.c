@@ -38,7 +38,9 @@ static void set_mass(rigid_body *b, const rigid_body_spec *spec, double density,
   if (isfinite(spec->inertia[0])) {
     const double *moment = spec->inertia;
     if (moment[0] > moment[1] + moment[2] || moment[1] > moment[0] + moment[2] || moment[2] > moment[0] + moment[1])
-      diagnostics_add_under(d, node, path, "inertia", "no body has these moments (%g, %g, %g): each must be at most the sum of the other two", moment[0], moment[1], moment[2]);
+      diagnostics_add_under(d, node, path, "inertia",
+                            "no body has these moments (%g, %g, %g): each must be at most the sum of the other two", moment[0], moment[1],
+                            moment[2]);
     m3_zero(b->inertia);
     for (int i = 0; i < 3; ++i) b->inertia[4 * i] = moment[i];
   }
@@ -81,7 +83,8 @@ static PetscErrorCode read_anchors(rigid_body *b, const rigid_body_spec *spec)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path, diagnostics *d)
+static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, double density, const document_node *node, const char *path,
+                                  diagnostics *d)
 {
   PetscFunctionBegin;
   shape *s;
@@ -96,8 +99,9 @@ static PetscErrorCode build_parts(rigid_body *b, const rigid_body_spec *spec, do
   if (b->kind == RIGID_DYNAMIC && !s->is_bounded) {
     diagnostics_add_under(d, node, path, "shape", "has no volume, which kind: rigid requires; use kind: static or a shape with a volume");
   } else if (is_mesh && !s->surface) {
-    diagnostics_add_under(d, node, path, "contact_surface",
-                          "mesh: this shape is unbounded and has no triangles; give a box instead of a plane, or contact_surface: level_set");
+    diagnostics_add_under(
+        d, node, path, "contact_surface",
+        "mesh: this shape is unbounded and has no triangles; give a box instead of a plane, or contact_surface: level_set");
   } else {
     if (b->kind == RIGID_DYNAMIC) {
       set_mass(b, spec, density, &s->mass, node, path, d);
@@ -122,13 +126,13 @@ PetscErrorCode rigid_body_create(const char *name, rigid_kind kind, const rigid_
   rigid_body *b;
   const int   before = diagnostics_count(d);
   PetscCall(memory_alloc("rigid body", 1, sizeof *b, &b));
-  *out            = b;
-  b->base.ops     = kind == RIGID_DYNAMIC ? &rigid_body_ops : &rigid_obstacle_ops;
-  b->base.name    = name;
-  b->kind         = kind;
-  b->rotation     = spec->rotation;
+  *out               = b;
+  b->base.ops        = kind == RIGID_DYNAMIC ? &rigid_body_ops : &rigid_obstacle_ops;
+  b->base.name       = name;
+  b->kind            = kind;
+  b->rotation        = spec->rotation;
   b->contact_surface = (rigid_contact)spec->contact_surface;
-  b->one          = 1;
+  b->one             = 1;
   PetscCall(memory_alloc("rigid state", 3, sizeof(double), &b->c));
   PetscCall(memory_alloc("rigid state", 4, sizeof(double), &b->q));
   PetscCall(memory_alloc("rigid state", 3, sizeof(double), &b->v));
@@ -381,7 +385,7 @@ static void angular_tangent(const rigid_body *b, const rigid_frame *f, const dou
 static void definite_inertia(const rigid_body *b, const rigid_frame *f, double A[9])
 {
   const bool    is_midpoint = b->rotation == RIGID_MIDPOINT;
-  const double *R = is_midpoint ? b->R0 : f->R; /* w = R (2 R0^T u - ...), hence approximately 2 R0 I R0^T u */
+  const double *R           = is_midpoint ? b->R0 : f->R; /* w = R (2 R0^T u - ...), hence approximately 2 R0 I R0^T u */
   double        RI[9];
   m3_mul(RI, R, b->inertia);
   m3_mul_nt(A, RI, R);
@@ -581,30 +585,30 @@ static void rigid_step_frame(const body *base, double t, double dt, const double
 static double rigid_length(const body *base) { return 0.25 * ((const rigid_body *)base)->radius; }
 
 const body_ops rigid_body_ops = {
-  .kind           = "rigid",
-  .begin_step     = rigid_begin_step,
-  .velocity       = rigid_velocity,
-  .mass           = rigid_mass,
-  .residual       = rigid_residual,
-  .tangent        = rigid_tangent,
-  .block_diagonal = rigid_block_diagonal,
-  .end_step       = rigid_end_step,
-  .totals         = rigid_totals,
-  .fields         = rigid_body_fields,
-  .points         = POINT_RIGID,
-  .n_clusters     = rigid_body_n_clusters,
-  .cluster        = rigid_body_cluster,
-  .point          = rigid_body_point,
-  .couplings      = rigid_couplings,
-  .assemble       = rigid_assemble,
-  .set_definite   = rigid_set_definite,
-  .destroy        = rigid_body_destroy_base,
-  .level_sets     = rigid_body_level_sets,
-  .surface        = rigid_body_surface,
-  .solids         = rigid_body_solids,
-  .frame          = rigid_step_frame,
-  .length         = rigid_length,
-  .describe       = rigid_body_describe,
+    .kind           = "rigid",
+    .begin_step     = rigid_begin_step,
+    .velocity       = rigid_velocity,
+    .mass           = rigid_mass,
+    .residual       = rigid_residual,
+    .tangent        = rigid_tangent,
+    .block_diagonal = rigid_block_diagonal,
+    .end_step       = rigid_end_step,
+    .totals         = rigid_totals,
+    .fields         = rigid_body_fields,
+    .points         = POINT_RIGID,
+    .n_clusters     = rigid_body_n_clusters,
+    .cluster        = rigid_body_cluster,
+    .point          = rigid_body_point,
+    .couplings      = rigid_couplings,
+    .assemble       = rigid_assemble,
+    .set_definite   = rigid_set_definite,
+    .destroy        = rigid_body_destroy_base,
+    .level_sets     = rigid_body_level_sets,
+    .surface        = rigid_body_surface,
+    .solids         = rigid_body_solids,
+    .frame          = rigid_step_frame,
+    .length         = rigid_length,
+    .describe       = rigid_body_describe,
 };
 
 /* --- functions that dynamic bodies, obstacles and links share ------------------------------------------------------- */
@@ -620,7 +624,8 @@ level_set *const *rigid_body_level_sets(const body *base, int *n)
 void rigid_body_surface(const body *base, body_surface *out)
 {
   const rigid_body *b = (const rigid_body *)base;
-  if (b->contact_surface == RIGID_CONTACT_MESH) *out = (body_surface){b->surface->n_vertices, b->surface->n_triangles, b->surface->tri, b->surface->x, b->surface->x};
+  if (b->contact_surface == RIGID_CONTACT_MESH)
+    *out = (body_surface){b->surface->n_vertices, b->surface->n_triangles, b->surface->tri, b->surface->x, b->surface->x};
   else *out = (body_surface){0, 0, NULL, NULL, NULL};
 }
 

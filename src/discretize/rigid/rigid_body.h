@@ -27,8 +27,8 @@ enum { RIGID_CLUSTER = 128 }; /* number of surface vertices that contact search 
 
 /* A spring between a point of the body and a point of the world. */
 typedef struct {
-  double point[3]; /* position on the body at the start of the run, job coordinates [m] */
-  double to[3];    /* position in the world [m]; NaN: the same point */
+  double point[3];           /* position on the body at the start of the run, job coordinates [m] */
+  double to[3];              /* position in the world [m]; NaN: the same point */
   double stiffness, damping; /* N/m, N s/m */
 } rigid_anchor_spec;
 
@@ -36,10 +36,10 @@ typedef struct {
 typedef struct {
   const char        *material; /* first, as in every kind */
   const shape_spec  *shape;
-  double             surface_spacing; /* m; NaN: chosen from the shape */
-  int                contact_surface; /* rigid_contact */
-  double             mass;            /* kg; NaN: from the material's density */
-  double             inertia[3];      /* kg m^2 about the axes of the job; NaN: from the shape */
+  double             surface_spacing;   /* m; NaN: chosen from the shape */
+  int                contact_surface;   /* rigid_contact */
+  double             mass;              /* kg; NaN: from the material's density */
+  double             inertia[3];        /* kg m^2 about the axes of the job; NaN: from the shape */
   double             center_of_mass[3]; /* m; NaN: centre of the shape */
   double             velocity[3], angular_velocity[3], force[3], torque[3];
   int                rotation;
@@ -55,35 +55,35 @@ typedef struct {
 
 typedef struct rigid_body rigid_body;
 struct rigid_body {
-  body       base; /* first: a rigid_body is a body */
-  rigid_kind kind;
-  rigid_contact contact_surface;
-  int        rotation;
-  double     origin[3];              /* origin of the body frame at the start of the run, in job coordinates */
-  double     mass, inertia[9];       /* body frame, about the centre of mass */
-  double    *c, *q, *v, *w;          /* state in world axes: centre [3], quaternion [4], velocity [3], angular velocity [3];
+  body           base; /* first: a rigid_body is a body */
+  rigid_kind     kind;
+  rigid_contact  contact_surface;
+  int            rotation;
+  double         origin[3];        /* origin of the body frame at the start of the run, in job coordinates */
+  double         mass, inertia[9]; /* body frame, about the centre of mass */
+  double        *c, *q, *v, *w;    /* state in world axes: centre [3], quaternion [4], velocity [3], angular velocity [3];
                                         allocated for the field table */
-  double     gravity[3], force[3], torque[3];
-  motion    *motion;                 /* NULL for dynamic bodies */
-  int        n_level_sets;
-  level_set **level_sets;            /* in the body frame; none if contact_surface is mesh */
-  int        n_solids;
-  convex_solid *solids;              /* convex parts in the body frame; none if the shape is not a union of convex parts, or
+  double         gravity[3], force[3], torque[3];
+  motion        *motion; /* NULL for dynamic bodies */
+  int            n_level_sets;
+  level_set    **level_sets; /* in the body frame; none if contact_surface is mesh */
+  int            n_solids;
+  convex_solid  *solids;  /* convex parts in the body frame; none if the shape is not a union of convex parts, or
                                         contact_surface is mesh */
-  triangle_mesh *surface;            /* vertices in the body frame, the contact points of dynamic bodies; NULL: none */
-  double     radius;                 /* of the bounding sphere of the surface about the origin of the body frame */
-  int        n_clusters;
-  double    *cluster_center, *cluster_radius; /* bounding spheres: centres [n_clusters][3] in the body frame, radii [n_clusters] */
-  int        n_anchors;
-  rigid_anchor *anchors;
+  triangle_mesh *surface; /* vertices in the body frame, the contact points of dynamic bodies; NULL: none */
+  double         radius;  /* of the bounding sphere of the surface about the origin of the body frame */
+  int            n_clusters;
+  double        *cluster_center, *cluster_radius; /* bounding spheres: centres [n_clusters][3] in the body frame, radii [n_clusters] */
+  int            n_anchors;
+  rigid_anchor  *anchors;
   /* Data of the current step. */
-  double dt, R0[9], W0[3], L0[3];    /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
+  double dt, R0[9], W0[3], L0[3]; /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
                                         momentum */
-  double H[36];                      /* 6x6 tangent at the last residual, row-major over (v, u) */
-  bool   is_definite;                /* leave out the asymmetric and indefinite terms of the tangent */
+  double H[36];                   /* 6x6 tangent at the last residual, row-major over (v, u) */
+  bool   is_definite;             /* leave out the asymmetric and indefinite terms of the tangent */
   /* For frames. */
   int64_t n_vertices, one;
-  double *position;                  /* [n_vertices][3] vertices in world coordinates */
+  double *position; /* [n_vertices][3] vertices in world coordinates */
 };
 
 /* Create a body from its job entry. `density` [kg/m^3] is used for dynamic bodies. `node` and `path` belong to bodies.NAME. User
@@ -103,19 +103,19 @@ void rigid_body_displace(rigid_body *b, const double move[6]);
 /* Between steps: apply impulse [0..2] [N s] at the centre of a dynamic body, and angular impulse [3..5] [N m s]. */
 void rigid_body_apply_impulse(rigid_body *b, const double impulse[6]);
 /* Current position x of the material point that was at x0 (job coordinates) at the start of the run. */
-void           rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3]);
+void rigid_body_current_point(const rigid_body *b, const double x0[3], double x[3]);
 /* The rigid body of `b`: a dynamic body, an obstacle, or a link of an articulated body. NULL for other kinds. */
 rigid_body *rigid_body_of(body *b);
 
 extern const body_ops rigid_body_ops, rigid_obstacle_ops;
 /* Functions of the body_ops that dynamic bodies, obstacles and links share. */
-PetscErrorCode    rigid_body_fields(body *b, field_table *table);
-level_set *const *rigid_body_level_sets(const body *b, int *n);
-void              rigid_body_surface(const body *b, body_surface *out);
-int64_t           rigid_body_n_clusters(const body *b);
-void              rigid_body_cluster(const body *b, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end);
-int64_t           rigid_body_point(const body *b, int64_t i, double x[3]);
+PetscErrorCode      rigid_body_fields(body *b, field_table *table);
+level_set *const   *rigid_body_level_sets(const body *b, int *n);
+void                rigid_body_surface(const body *b, body_surface *out);
+int64_t             rigid_body_n_clusters(const body *b);
+void                rigid_body_cluster(const body *b, int64_t i, double center[3], double *radius, int64_t *first, int64_t *end);
+int64_t             rigid_body_point(const body *b, int64_t i, double x[3]);
 const convex_solid *rigid_body_solids(const body *b, int *n);
-void              rigid_body_describe(const body *b, FILE *out);
-void              rigid_body_destroy_base(body **b);
+void                rigid_body_describe(const body *b, FILE *out);
+void                rigid_body_destroy_base(body **b);
 #endif

@@ -4,6 +4,7 @@
 
 static const char *const rotations[] = {"backward_euler", "midpoint", NULL};
 
+/* clang-format off */
 static const key_spec anchor_keys[] = {
   {.name = "point", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, point), .unit = "m", .help = "point of the body at the start of the run"},
   {.name = "to", .type = KEY_REALS, .count = 3, .offset = offsetof(rigid_anchor_spec, to), .unit = "m", .is_optional = true,
@@ -64,7 +65,9 @@ static const key_spec static_keys[] = {
   SPACING_KEY,
   CONTACT_SURFACE_KEY,
   {.name = NULL}};
-const key_table static_body_table = {.name = "bodies.static", .help = "An obstacle that never moves.", .size = sizeof(rigid_body_spec), .keys = static_keys};
+/* clang-format on */
+const key_table static_body_table = {
+    .name = "bodies.static", .help = "An obstacle that never moves.", .size = sizeof(rigid_body_spec), .keys = static_keys};
 
 /* --- creation -------------------------------------------------------------------------------------------------------- */
 
@@ -98,5 +101,4 @@ const body_kind rigid_body_kind = {
     .name = "rigid", .keys = &rigid_body_table, .ops = &rigid_body_ops, .material = BODY_MATERIAL_ANY, .create = create_rigid};
 const body_kind kinematic_body_kind = {
     .name = "kinematic", .keys = &kinematic_body_table, .ops = &rigid_obstacle_ops, .create = create_kinematic};
-const body_kind static_body_kind = {
-    .name = "static", .keys = &static_body_table, .ops = &rigid_obstacle_ops, .create = create_static};
+const body_kind static_body_kind = {.name = "static", .keys = &static_body_table, .ops = &rigid_obstacle_ops, .create = create_static};

@@ -23,7 +23,8 @@ double corde_stretch(const double e[3], double length, double stiffness, bool is
 
 /* The relative_quaternion quaternion P = conj((1, a) q0) (1, b) q1 with a, b = theta / 2: P = T (1 + a.b, b - a - a x b), bilinear. T [4][4] by its columns
  * conj(q0) (1 or e_k) q1. value [4], first [4][6] by (a, b), cross [4][9]: by a_i and b_j. */
-static void relative_quaternion(const double q0[4], const double a[3], const double q1[4], const double b[3], double value[4], double first[4][6], double cross[4][9])
+static void relative_quaternion(const double q0[4], const double a[3], const double q1[4], const double b[3], double value[4],
+                                double first[4][6], double cross[4][9])
 {
   double inverse[4], T[4][4], s = 1.0 + v3_dot(a, b), w[3], axb[3], skew_a[9], skew_b[9];
   quaternion_conjugate(inverse, q0);
@@ -80,7 +81,7 @@ static void strain_at(strain *s, const double q0[4], const double theta0[3], con
 /* H [36] += sum_k f_k d^2 u_k, symmetric part. */
 static void strain_second(const strain *s, const double f[3], double H[36])
 {
-  double N[36], fu = 0.0, g[6] = {0.0};
+  double       N[36], fu = 0.0, g[6] = {0.0};
   const double ra = s->nb / s->na, rb = s->na / s->nb, raa = s->nb / (s->na * s->na * s->na), rbb = s->na / (s->nb * s->nb * s->nb);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) { /* second derivative of the denominator */
@@ -95,8 +96,10 @@ static void strain_second(const strain *s, const double f[3], double H[36])
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j) {
       double P = 0.0;
-      for (int k = 0; k < 3 && i / 3 != j / 3; ++k) P += f[k] * (i < 3 ? s->P_cross[1 + k][3 * i + j - 3] : s->P_cross[1 + k][3 * j + i - 3]);
-      H[6 * i + j] += (s->factor * P - g[i] * s->denominator_first[j] - g[j] * s->denominator_first[i] - fu * N[6 * i + j]) / s->denominator;
+      for (int k = 0; k < 3 && i / 3 != j / 3; ++k)
+        P += f[k] * (i < 3 ? s->P_cross[1 + k][3 * i + j - 3] : s->P_cross[1 + k][3 * j + i - 3]);
+      H[6 * i + j] +=
+          (s->factor * P - g[i] * s->denominator_first[j] - g[j] * s->denominator_first[i] - fu * N[6 * i + j]) / s->denominator;
     }
 }
 
@@ -107,8 +110,8 @@ void corde_curvature(const double q0[4], const double theta0[3], const double q1
   v3_copy(u, s.u);
 }
 
-double corde_bend(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length, const double stiffness[3],
-                  const double rest[3], bool is_definite, double *gradient, double *hessian)
+double corde_bend(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length,
+                  const double stiffness[3], const double rest[3], bool is_definite, double *gradient, double *hessian)
 {
   strain s;
   double energy = 0.0, moment[3];
@@ -143,12 +146,12 @@ static void turn_director(const double d0[3], const double a[3], double d[3], do
   m3_skew(D, d0);
   for (int i = 0; i < 3; ++i) d[i] = n * ((1.0 - aa) * d0[i] + 2.0 * (a[i] * ad + c[i]));
   for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j)
-      first[3 * i + j] = 2.0 * n * (-a[j] * d0[i] + (i == j) * ad + a[i] * d0[j] - D[3 * i + j] - a[j] * d[i]);
+    for (int j = 0; j < 3; ++j) first[3 * i + j] = 2.0 * n * (-a[j] * d0[i] + (i == j) * ad + a[i] * d0[j] - D[3 * i + j] - a[j] * d[i]);
 }
 
 /* H [9] = f . d^2 d / da_i da_j, from d and its first derivative. */
-static void turn_director_second(const double d0[3], const double a[3], const double d[3], const double first[9], const double f[3], double H[9])
+static void turn_director_second(const double d0[3], const double a[3], const double d[3], const double first[9], const double f[3],
+                                 double H[9])
 {
   const double n = 2.0 / (1.0 + v3_dot(a, a)), fd0 = v3_dot(f, d0), fd = v3_dot(f, d);
   double       g[3];
@@ -157,8 +160,8 @@ static void turn_director_second(const double d0[3], const double a[3], const do
     for (int j = 0; j < 3; ++j) H[3 * i + j] = n * (-(i == j) * (fd0 + fd) + f[j] * d0[i] + f[i] * d0[j] - a[j] * g[i] - a[i] * g[j]);
 }
 
-double corde_parallel(const double e[3], const double d0[3], const double theta[3], double stiffness_length, bool is_definite, double *gradient,
-                      double *hessian)
+double corde_parallel(const double e[3], const double d0[3], const double theta[3], double stiffness_length, bool is_definite,
+                      double *gradient, double *hessian)
 {
   const double length = v3_norm(e), K = stiffness_length;
   double       t[3], a[3], d[3], D[9], off[3], by_a[3];
@@ -184,13 +187,14 @@ double corde_parallel(const double e[3], const double d0[3], const double theta[
       hessian[6 * i + j]           = K * ee / (length * length);
       hessian[6 * (3 + i) + 3 + j] = 0.25 * K * aa;
       /* (1 - t t^T) dd/da: valid for both forms, since |t| is constant */
-      const double mixed = -0.5 * K * (D[3 * i + j] - t[i] * by_a[j]) / length;
+      const double mixed     = -0.5 * K * (D[3 * i + j] - t[i] * by_a[j]) / length;
       hessian[6 * i + 3 + j] = hessian[6 * (3 + j) + i] = mixed;
     }
   return energy;
 }
 
-double corde_director(const double d0[3], const double target[3], const double theta[3], double c, bool is_definite, double *gradient, double *hessian)
+double corde_director(const double d0[3], const double target[3], const double theta[3], double c, bool is_definite, double *gradient,
+                      double *hessian)
 {
   double a[3], d[3], D[9], off[3], second[9];
   v3_scale(a, 0.5, theta);

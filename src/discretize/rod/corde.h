@@ -25,12 +25,13 @@ double corde_stretch(const double e[3], double length, double stiffness, bool is
  * degrees. */
 void corde_curvature(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length, double u[3]);
 /* Unknowns: theta0, theta1. gradient [6], hessian [36]. */
-double corde_bend(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length, const double stiffness[3],
-                  const double rest[3], bool is_definite, double *gradient, double *hessian);
+double corde_bend(const double q0[4], const double theta0[3], const double q1[4], const double theta1[3], double length,
+                  const double stiffness[3], const double rest[3], bool is_definite, double *gradient, double *hessian);
 /* Unknowns: e, theta. d0 [3]: the director at the start of the step. gradient [6], hessian [36]. */
-double corde_parallel(const double e[3], const double d0[3], const double theta[3], double stiffness_length, bool is_definite, double *gradient,
-                      double *hessian);
+double corde_parallel(const double e[3], const double d0[3], const double theta[3], double stiffness_length, bool is_definite,
+                      double *gradient, double *hessian);
 /* c |d - target|^2 / 2 of the director d, which was d0 [3] at the start of the step: models rotational inertia. Unknown: theta.
  * gradient [3], hessian [9]. */
-double corde_director(const double d0[3], const double target[3], const double theta[3], double c, bool is_definite, double *gradient, double *hessian);
+double corde_director(const double d0[3], const double target[3], const double theta[3], double c, bool is_definite, double *gradient,
+                      double *hessian);
 #endif

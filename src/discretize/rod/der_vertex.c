@@ -96,8 +96,8 @@ static void add_curvature(const der_vertex *v, double w, double sign, double kap
   add_outer(H, 1, 1, 0.25 * w * sign / (l1 * l1), v->kb, n[1]);
   add_outer(H, 1, 1, 0.25 * w * sign / (l1 * l1), n[1], v->kb);
   /* With respect to both edges. */
-  double M[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
-  const double s = w / (l0 * l1);
+  double       M[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
+  const double s                               = w / (l0 * l1);
   for (int i = 0; i < 3; ++i) M[i][3 + i] = -s * kappa / chi;
   add_outer(M, 0, 1, -s * kappa / chi, t0, t1);
   add_outer(M, 0, 1, 2.0 * s * kappa, tt, tt);
@@ -124,8 +124,8 @@ static void add_curvature(const der_vertex *v, double w, double sign, double kap
 void der_vertex_hessian(const der_vertex *v, const double weight[DER_STRAINS], double H[DER_VARIABLES][DER_VARIABLES])
 {
   const double *const m1[2] = {v->e[0].m1, v->e[1].m1}, *const m2[2] = {v->e[0].m2, v->e[1].m2};
-  const double        l0 = v->e[0].length, l1 = v->e[1].length, w = weight[2];
-  double              sum[3];
+  const double l0 = v->e[0].length, l1 = v->e[1].length, w = weight[2];
+  double       sum[3];
   add_curvature(v, weight[0], 1.0, v->kappa[0], m2, m1, H);
   add_curvature(v, weight[1], -1.0, v->kappa[1], m1, m2, H);
   v3_add(sum, v->e[0].t, v->tt);
@@ -147,7 +147,8 @@ void der_bend_angle(const double kappa[2], double s[2], double J[2][2], const do
 {
   const double rr = kappa[0] * kappa[0] + kappa[1] * kappa[1], r = sqrt(rr), q = 1.0 / (1.0 + 0.25 * rr);
   const bool   is_small = r < 0.1;
-  const double h = is_small ? 1.0 - rr / 12.0 * (1.0 - 3.0 * rr / 20.0 * (1.0 - 5.0 * rr / 28.0 * (1.0 - 7.0 * rr / 36.0))) : 2.0 * atan(0.5 * r) / r;
+  const double h =
+      is_small ? 1.0 - rr / 12.0 * (1.0 - 3.0 * rr / 20.0 * (1.0 - 5.0 * rr / 28.0 * (1.0 - 7.0 * rr / 36.0))) : 2.0 * atan(0.5 * r) / r;
   const double p = is_small ? -1.0 / 6.0 + rr * (1.0 / 20.0 - rr * (3.0 / 224.0 - rr / 288.0)) : (q - h) / rr;
   const double t = is_small ? 1.0 / 10.0 - rr * (3.0 / 56.0 - rr / 48.0) : -(0.5 * q * q + 3.0 * p) / rr;
   for (int k = 0; k < 2; ++k) {
@@ -157,5 +158,6 @@ void der_bend_angle(const double kappa[2], double s[2], double J[2][2], const do
   if (!moment) return;
   const double along = moment[0] * kappa[0] + moment[1] * kappa[1];
   for (int l = 0; l < 2; ++l)
-    for (int m = 0; m < 2; ++m) D[l][m] = p * (moment[l] * kappa[m] + moment[m] * kappa[l] + (l == m ? along : 0.0)) + t * along * kappa[l] * kappa[m];
+    for (int m = 0; m < 2; ++m)
+      D[l][m] = p * (moment[l] * kappa[m] + moment[m] * kappa[l] + (l == m ? along : 0.0)) + t * along * kappa[l] * kappa[m];
 }

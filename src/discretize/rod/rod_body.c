@@ -14,11 +14,12 @@ static const rod_body *const_rod(const body *b) { return (const rod_body *)b; }
 PetscErrorCode rod_body_set_blocks(rod_body *b, int64_t n_blocks)
 {
   PetscFunctionBegin;
-  PetscCheck(n_blocks <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %lld blocks of unknowns: expected at most 715 million", b->base.name,
-             (long long)n_blocks);
+  PetscCheck(n_blocks <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %lld blocks of unknowns: expected at most 715 million",
+             b->base.name, (long long)n_blocks);
   b->n_blocks       = n_blocks;
   double **arrays[] = {&b->q, &b->u, &b->inertia, &b->trial, &b->wanted};
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) PetscCall(memory_alloc("rod unknowns", 3 * n_blocks, sizeof(double), arrays[k]));
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
+    PetscCall(memory_alloc("rod unknowns", 3 * n_blocks, sizeof(double), arrays[k]));
   PetscCall(memory_alloc("rod unknowns", 3 * n_blocks, 1, &b->is_prescribed));
   PetscCall(memory_alloc("rod unknowns", b->strands.n_strands + 1, sizeof *b->block_start, &b->block_start));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -47,9 +48,31 @@ static void rod_destroy(body **out)
   for (int h = 0; h < b->n_holds; ++h) nodal_constraint_destroy(&b->holds[h]);
   for (int k = 0; k < 2; ++k) motion_destroy(&b->end[k].motion);
   rod_strands_destroy(&b->strands);
-  void *arrays[] = {&b->x, &b->v, &b->mass, &b->radius, &b->node_radius, &b->node_block, &b->block_start, &b->q, &b->u, &b->inertia, &b->pair,
-                    &b->row_start, &b->col, &b->transposed, &b->value, &b->holds, &b->is_prescribed, &b->wanted, &b->prescribed,
-                    &b->prescribed_velocity, &b->trial, &b->place, &b->clamp, &b->cluster_center, &b->cluster_radius};
+  void *arrays[] = {&b->x,
+                    &b->v,
+                    &b->mass,
+                    &b->radius,
+                    &b->node_radius,
+                    &b->node_block,
+                    &b->block_start,
+                    &b->q,
+                    &b->u,
+                    &b->inertia,
+                    &b->pair,
+                    &b->row_start,
+                    &b->col,
+                    &b->transposed,
+                    &b->value,
+                    &b->holds,
+                    &b->is_prescribed,
+                    &b->wanted,
+                    &b->prescribed,
+                    &b->prescribed_velocity,
+                    &b->trial,
+                    &b->place,
+                    &b->clamp,
+                    &b->cluster_center,
+                    &b->cluster_radius};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }
@@ -152,13 +175,13 @@ static PetscErrorCode rod_residual(body *base, const double *u, double *g, bool 
       b->trial[i] = b->q[i] + b->dt * u[i];
       sum += 0.0 * b->trial[i];
     }
-    if (with_tangent && !b->model->fill) memset(b->value + 9 * b->row_start[first], 0, (size_t)(9 * (b->row_start[end] - b->row_start[first])) * sizeof *b->value);
+    if (with_tangent && !b->model->fill)
+      memset(b->value + 9 * b->row_start[first], 0, (size_t)(9 * (b->row_start[end] - b->row_start[first])) * sizeof *b->value);
     if (sum == 0.0 && b->model->residual(b, s, u, g, with_tangent)) {
       /* Finite unknowns may be so large that forces or the tangent overflow. */
       for (int64_t i = 3 * first; i < 3 * end; ++i) sum += 0.0 * g[i];
       for (int64_t i = 9 * b->row_start[first]; with_tangent && i < 9 * b->row_start[end]; ++i) sum += 0.0 * b->value[i];
-    } else
-      sum = NAN;
+    } else sum = NAN;
     if (sum != 0.0) bad = s < bad ? s : bad;
   }
   if (with_tangent) b->is_filled = false;
@@ -263,13 +286,13 @@ static double rod_length(const body *base)
 
 static void rod_describe(const body *base, FILE *out)
 {
-  const rod_body    *b = const_rod(base);
-  const rod_strands *s = &b->strands;
+  const rod_body    *b      = const_rod(base);
+  const rod_strands *s      = &b->strands;
   double             length = 0.0;
   for (int64_t j = 0; j < s->n_segments; ++j) length += s->length[j];
   fprintf(out, "%s, %lld %s%s of %lld nodes, %.4g m in all, stretch %.4g N, bending %.4g and %.4g N m^2, twist %.4g N m^2", b->model->name,
-          (long long)s->n_strands, s->is_closed ? "loop" : "strand", s->n_strands == 1 ? "" : "s", (long long)s->n_nodes, length, b->section.stretch,
-          b->section.bending[0], b->section.bending[1], b->section.twist);
+          (long long)s->n_strands, s->is_closed ? "loop" : "strand", s->n_strands == 1 ? "" : "s", (long long)s->n_nodes, length,
+          b->section.stretch, b->section.bending[0], b->section.bending[1], b->section.twist);
   if (b->n_prescribed) fprintf(out, ", %lld prescribed components", (long long)b->n_prescribed);
 }
 
@@ -301,11 +324,13 @@ static PetscErrorCode rod_fields(body *base, field_table *table)
   group->n_segments = b->strands.n_segments;
   PetscCall(field_table_add(table, group, "position", "m", FIELD_F64, 3, &b->x, FIELD_FRAME | FIELD_DERIVED, "position of the nodes"));
   PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &b->v, FIELD_FRAME | FIELD_DERIVED, "velocity of the nodes"));
-  PetscCall(field_table_add(table, group, "radius", "m", FIELD_F64, 1, &b->node_radius, FIELD_FRAME | FIELD_DERIVED, "radius of the strand"));
+  PetscCall(
+      field_table_add(table, group, "radius", "m", FIELD_F64, 1, &b->node_radius, FIELD_FRAME | FIELD_DERIVED, "radius of the strand"));
   if (b->model->fields) PetscCall(b->model->fields(b, table));
   /* Last group: rod_restored computes the nodes from it after all fields have been read. */
   PetscCall(rod_body_add_group(b, "unknowns", &b->n_blocks, table, &group));
-  PetscCall(field_table_add(table, group, "coordinate", "", FIELD_F64, 3, &b->q, FIELD_CHECKPOINT, "coordinates of the strands, defined by the model"));
+  PetscCall(field_table_add(table, group, "coordinate", "", FIELD_F64, 3, &b->q, FIELD_CHECKPOINT,
+                            "coordinates of the strands, defined by the model"));
   PetscCall(field_table_add(table, group, "rate", "", FIELD_F64, 3, &b->u, FIELD_CHECKPOINT, "their rates"));
   group->restored = rod_restored;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -320,7 +345,7 @@ static void rod_nodes(const body *base, body_nodes *out)
 static void rod_segments(const body *base, body_segments *out)
 {
   const rod_body *b = const_rod(base);
-  *out = (body_segments){b->strands.n_nodes, b->strands.n_segments, b->strands.segment, b->strands.strand, b->x, b->radius};
+  *out              = (body_segments){b->strands.n_nodes, b->strands.n_segments, b->strands.segment, b->strands.strand, b->x, b->radius};
 }
 
 /* ---- contact ------------------------------------------------------------------------------------------------------------ */
@@ -372,28 +397,28 @@ static int rod_spot_jacobian(const body *base, const body_contact_location *spot
   return 2;
 }
 
-const body_ops rod_body_ops = {.kind           = "rod",
-                               .begin_step     = rod_begin_step,
-                               .velocity       = rod_velocity,
-                               .mass           = rod_mass,
-                               .residual       = rod_residual,
-                               .tangent        = rod_tangent,
-                               .block_diagonal = rod_block_diagonal,
-                               .end_step       = rod_end_step,
-                               .totals         = rod_totals,
-                               .fields         = rod_fields,
-                               .points         = POINT_WEIGHTED,
-                               .n_clusters     = rod_n_clusters,
-                               .cluster        = rod_cluster,
-                               .point          = rod_point,
-                               .point_row      = rod_point_row,
-                               .destroy        = rod_destroy,
-                               .length         = rod_length,
-                               .describe       = rod_describe,
-                               .nodes          = rod_nodes,
-                               .segments       = rod_segments,
-                               .location_jacobian  = rod_spot_jacobian,
-                               .prescribed     = rod_prescribed,
-                               .couplings      = rod_couplings,
-                               .assemble       = rod_assemble,
-                               .set_definite   = rod_set_definite};
+const body_ops rod_body_ops = {.kind              = "rod",
+                               .begin_step        = rod_begin_step,
+                               .velocity          = rod_velocity,
+                               .mass              = rod_mass,
+                               .residual          = rod_residual,
+                               .tangent           = rod_tangent,
+                               .block_diagonal    = rod_block_diagonal,
+                               .end_step          = rod_end_step,
+                               .totals            = rod_totals,
+                               .fields            = rod_fields,
+                               .points            = POINT_WEIGHTED,
+                               .n_clusters        = rod_n_clusters,
+                               .cluster           = rod_cluster,
+                               .point             = rod_point,
+                               .point_row         = rod_point_row,
+                               .destroy           = rod_destroy,
+                               .length            = rod_length,
+                               .describe          = rod_describe,
+                               .nodes             = rod_nodes,
+                               .segments          = rod_segments,
+                               .location_jacobian = rod_spot_jacobian,
+                               .prescribed        = rod_prescribed,
+                               .couplings         = rod_couplings,
+                               .assemble          = rod_assemble,
+                               .set_definite      = rod_set_definite};

@@ -19,8 +19,8 @@ typedef struct rod_body rod_body;
 
 /* Constraint and loads of one end, the same for all strands. Owned by the body. */
 typedef struct {
-  int     held;    /* ROD_END_... */
-  motion *motion;  /* or NULL */
+  int     held;   /* ROD_END_... */
+  motion *motion; /* or NULL */
   double  force[3], moment[3];
 } rod_end;
 
@@ -84,30 +84,30 @@ struct rod_body {
   double  *node_radius; /* [n_nodes] for pictures */
   int32_t *node_block;  /* [n_nodes] block of each node; NULL: nodes are not unknowns */
   /* Unknowns. */
-  int64_t  n_blocks;
-  int64_t *block_start;  /* [n_strands + 1] first block of each strand */
-  double  *q, *u;        /* [n_blocks][3] coordinates, rates */
-  double  *inertia;      /* [n_blocks][3] > 0, diagonal inertia of each unknown */
-  int64_t  n_pairs, pair_capacity;
-  uint64_t *pair;        /* coupled pairs, until the matrix is created */
-  int64_t *row_start;    /* [n_blocks + 1] */
-  int32_t *col, *transposed;
-  double  *value;        /* [matrix blocks][9] tangent at the last residual; all of it is used */
-  bool     is_filled;    /* `value` is up to date; see rod_model.fill */
-  bool     is_definite;  /* see body_ops.set_definite */
+  int64_t   n_blocks;
+  int64_t  *block_start; /* [n_strands + 1] first block of each strand */
+  double   *q, *u;       /* [n_blocks][3] coordinates, rates */
+  double   *inertia;     /* [n_blocks][3] > 0, diagonal inertia of each unknown */
+  int64_t   n_pairs, pair_capacity;
+  uint64_t *pair;      /* coupled pairs, until the matrix is created */
+  int64_t  *row_start; /* [n_blocks + 1] */
+  int32_t  *col, *transposed;
+  double   *value;       /* [matrix blocks][9] tangent at the last residual; all of it is used */
+  bool      is_filled;   /* `value` is up to date; see rod_model.fill */
+  bool      is_definite; /* see body_ops.set_definite */
   /* Constraints. */
-  int         n_holds;
+  int               n_holds;
   nodal_constraint *holds;
-  uint8_t    *is_prescribed; /* [n_blocks][3] */
-  double     *wanted;        /* [n_blocks][3] prescribed rates at the end of the step */
-  int64_t     n_prescribed;
-  int64_t    *prescribed;    /* [n_prescribed] prescribed components, ascending */
-  double     *prescribed_velocity;
+  uint8_t          *is_prescribed; /* [n_blocks][3] */
+  double           *wanted;        /* [n_blocks][3] prescribed rates at the end of the step */
+  int64_t           n_prescribed;
+  int64_t          *prescribed; /* [n_prescribed] prescribed components, ascending */
+  double           *prescribed_velocity;
   /* Data of the current step. */
   double     t, dt;
-  double    *trial;  /* [n_blocks][3] q0 + dt u */
-  double    *place;  /* [n_nodes][3] prescribed positions of constrained nodes at the end of the step */
-  rod_clamp *clamp;  /* [n_strands][2] at the end of the step */
+  double    *trial; /* [n_blocks][3] q0 + dt u */
+  double    *place; /* [n_nodes][3] prescribed positions of constrained nodes at the end of the step */
+  rod_clamp *clamp; /* [n_strands][2] at the end of the step */
   double    *cluster_center, *cluster_radius;
 };
 

@@ -7,20 +7,25 @@
 
 /* ---- curve -------------------------------------------------------------------------------------------------------------- */
 
-static const key_spec line_keys[] = {{.name = "from", VECTOR(rod_line_spec, from), .unit = "m", .help = "its start"},
-                                     {.name = "to", VECTOR(rod_line_spec, to), .unit = "m", .help = "its end"},
-                                     {.name = NULL}};
-static const key_table line_table = {.name = "bodies.rod.curve.line", .help = "A straight line.", .size = sizeof(rod_line_spec), .keys = line_keys};
+static const key_spec  line_keys[] = {{.name = "from", VECTOR(rod_line_spec, from), .unit = "m", .help = "its start"},
+                                      {.name = "to", VECTOR(rod_line_spec, to), .unit = "m", .help = "its end"},
+                                      {.name = NULL}};
+static const key_table line_table  = {
+     .name = "bodies.rod.curve.line", .help = "A straight line.", .size = sizeof(rod_line_spec), .keys = line_keys};
 
 static const key_spec arc_keys[] = {
     {.name = "from", VECTOR(rod_arc_spec, from), .unit = "m", .help = "its start"},
     {.name = "tangent", VECTOR(rod_arc_spec, tangent), .help = "direction of the curve at its start"},
-    {.name = "towards", VECTOR(rod_arc_spec, towards), .help = "direction from the start to the centre of the circle; made normal to the tangent"},
+    {.name = "towards",
+     VECTOR(rod_arc_spec, towards),
+     .help = "direction from the start to the centre of the circle; made normal to the tangent"},
     {.name = "radius", REAL(rod_arc_spec, radius), .unit = "m", POSITIVE, .help = "radius of the circle"},
     {.name = "angle_deg", REAL(rod_arc_spec, angle_deg), .unit = "deg", POSITIVE, .help = "angle of the arc; may exceed 360"},
     {.name = NULL}};
-static const key_table arc_table = {.name = "bodies.rod.curve.arc", .help = "Part of a circle.", .size = sizeof(rod_arc_spec), .keys = arc_keys};
+static const key_table arc_table = {
+    .name = "bodies.rod.curve.arc", .help = "Part of a circle.", .size = sizeof(rod_arc_spec), .keys = arc_keys};
 
+/* clang-format off */
 static const key_spec helix_keys[] = {
     {.name = "from", VECTOR(rod_helix_spec, from), .unit = "m", .help = "its start"},
     {.name = "axis", VECTOR(rod_helix_spec, axis), .help = "direction of the helix axis, along which it rises"},
@@ -51,38 +56,42 @@ static const key_spec curve_keys[] = {
      .help = "polyline through these points, which are the nodes unless segments or segment_length is given"},
     {.name = "file", .type = KEY_TABLE, .offset = offsetof(rod_curve_spec, file), .table = &file_table, .help = "strands from a file"},
     {.name = NULL}};
-static const key_table curve_table = {.name = "bodies.rod.curve",
-                                      .help = "The centreline at the start of the run.",
-                                      .size = sizeof(rod_curve_spec),
-                                      .keys = curve_keys,
+/* clang-format on */
+static const key_table curve_table = {.name      = "bodies.rod.curve",
+                                      .help      = "The centreline at the start of the run.",
+                                      .size      = sizeof(rod_curve_spec),
+                                      .keys      = curve_keys,
                                       .is_one_of = true};
 
 /* ---- section and stiffness ---------------------------------------------------------------------------------------------- */
 
-static const key_spec circle_keys[] = {
-    {.name = "radius", REAL(rod_circle_spec, radius), .unit = "m", POSITIVE, .help = "its radius"}, {.name = NULL}};
+static const key_spec circle_keys[] = {{.name = "radius", REAL(rod_circle_spec, radius), .unit = "m", POSITIVE, .help = "its radius"},
+                                       {.name = NULL}};
+/* clang-format off */
 static const key_table circle_table = {
     .name = "bodies.rod.section.circle", .help = "A round rod.", .size = sizeof(rod_circle_spec), .keys = circle_keys, .shorthand = "radius"};
-static const key_spec ellipse_keys[] = {{.name   = "radii",
-                                         .type   = KEY_REALS,
-                                         .count  = 2,
-                                         .offset = offsetof(rod_ellipse_spec, radii),
-                                         .unit   = "m",
-                                         POSITIVE,
-                                         .help = "semi-axes, along the director and across it"},
-                                        {.name = NULL}};
-static const key_table ellipse_table = {
-    .name = "bodies.rod.section.ellipse", .help = "An elliptic rod.", .size = sizeof(rod_ellipse_spec), .keys = ellipse_keys};
-static const key_spec rectangle_keys[] = {{.name   = "sides",
-                                           .type   = KEY_REALS,
-                                           .count  = 2,
-                                           .offset = offsetof(rod_rectangle_spec, sides),
-                                           .unit   = "m",
-                                           POSITIVE,
-                                           .help = "lengths of its sides, along the director and across it"},
-                                          {.name = NULL}};
-static const key_table rectangle_table = {
-    .name = "bodies.rod.section.rectangle", .help = "A strip.", .size = sizeof(rod_rectangle_spec), .keys = rectangle_keys};
+/* clang-format on */
+static const key_spec  ellipse_keys[] = {{.name   = "radii",
+                                          .type   = KEY_REALS,
+                                          .count  = 2,
+                                          .offset = offsetof(rod_ellipse_spec, radii),
+                                          .unit   = "m",
+                                          POSITIVE,
+                                          .help = "semi-axes, along the director and across it"},
+                                         {.name = NULL}};
+static const key_table ellipse_table  = {
+     .name = "bodies.rod.section.ellipse", .help = "An elliptic rod.", .size = sizeof(rod_ellipse_spec), .keys = ellipse_keys};
+static const key_spec  rectangle_keys[] = {{.name   = "sides",
+                                            .type   = KEY_REALS,
+                                            .count  = 2,
+                                            .offset = offsetof(rod_rectangle_spec, sides),
+                                            .unit   = "m",
+                                            POSITIVE,
+                                            .help = "lengths of its sides, along the director and across it"},
+                                           {.name = NULL}};
+static const key_table rectangle_table  = {
+     .name = "bodies.rod.section.rectangle", .help = "A strip.", .size = sizeof(rod_rectangle_spec), .keys = rectangle_keys};
+/* clang-format off */
 static const key_spec section_keys[] = {
     {.name = "circle", .type = KEY_TABLE, .offset = offsetof(rod_section_spec, circle), .table = &circle_table, .help = "round"},
     {.name = "ellipse", .type = KEY_TABLE, .offset = offsetof(rod_section_spec, ellipse), .table = &ellipse_table, .help = "elliptic"},
@@ -133,15 +142,17 @@ static const key_spec    natural_keys[]   = {
      .help = "constant natural curvature towards the director and across it; replaces that of the shape"},
     {.name = "twist", REAL(rod_natural_spec, twist), .unit = "rad/m", .is_optional = true, .help = "constant natural twist; replaces that of the shape"},
     {.name = NULL}};
-static const key_table natural_table = {.name = "bodies.rod.natural",
-                                        .help = "Shape of the rod without load. The natural lengths are those of the initial curve.",
-                                        .size = sizeof(rod_natural_spec),
-                                        .keys = natural_keys,
+/* clang-format on */
+static const key_table natural_table = {.name      = "bodies.rod.natural",
+                                        .help      = "Shape of the rod without load. The natural lengths are those of the initial curve.",
+                                        .size      = sizeof(rod_natural_spec),
+                                        .keys      = natural_keys,
                                         .shorthand = "shape"};
 
 /* ---- ends, copies ----------------------------------------------------------------------------------------------------------- */
 
-static const char *const helds[]    = {[ROD_END_FREE] = "free", [ROD_END_PINNED] = "pinned", [ROD_END_CLAMPED] = "clamped", NULL};
+static const char *const helds[] = {[ROD_END_FREE] = "free", [ROD_END_PINNED] = "pinned", [ROD_END_CLAMPED] = "clamped", NULL};
+/* clang-format off */
 static const key_spec    end_keys[] = {
     {.name = "support", .type = KEY_ENUM, .offset = offsetof(rod_end_spec, held), .choices = helds, .fallback = "free",
      .help = "constraint of the end; free: none; pinned: position; clamped: position, direction and director"},
@@ -167,6 +178,7 @@ static const key_spec copies_keys[] = {
     {.name = "normal", VECTOR(rod_copies_spec, normal), .is_optional = true, .help = "normal of the circle; default: the direction of the strand at its start"},
     {.name = "seed", .type = KEY_INT, .offset = offsetof(rod_copies_spec, seed), .min = 0, .max = 1e15, .fallback = "1", .only_if = {"pattern", "random"}, .help = "seed of the random positions"},
     {.name = NULL}};
+/* clang-format on */
 static const key_table copies_table = {
     .name = "bodies.rod.copies", .help = "Many translated copies of the strand.", .size = sizeof(rod_copies_spec), .keys = copies_keys};
 
@@ -180,6 +192,7 @@ static const char *const rod_model_names[] = {ROD_MODEL_TABLE(X) NULL};
 static const char *const rod_model_help[] = {ROD_MODEL_TABLE(X) NULL};
 #undef X
 #define OF(member) .offset = offsetof(rod_body_spec, member)
+/* clang-format off */
 static const key_spec rod_keys[] = {
     {.name = "material", .type = KEY_STRING, OF(material), .help = "name of an elastic entry of materials; its density and small-strain stiffness are used"},
     {.name = "model", .type = KEY_ENUM, OF(model), .choices = rod_model_names, .choice_help = rod_model_help, .fallback = "discrete_elastic_rod",
@@ -209,7 +222,9 @@ static const key_spec rod_keys[] = {
      .help = "initial rotation about the centre of mass"},
     {.name = "damping", .type = KEY_TABLE, OF(damping), .table = &nodal_damping_table, .fallback = "{}", .help = "Rayleigh damping"},
     {.name = NULL}};
+/* clang-format on */
 const key_table rod_body_table = {.name = "bodies.rod",
-                                  .help = "Rods, fibres, hair: strands that stretch, bend and twist. All strands of a body have the same section and the same constraints at their ends.",
+                                  .help = "Rods, fibres, hair: strands that stretch, bend and twist. All strands of a body have the same "
+                                          "section and the same constraints at their ends.",
                                   .size = sizeof(rod_body_spec),
                                   .keys = rod_keys};

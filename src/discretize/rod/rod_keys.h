@@ -8,11 +8,13 @@
 /* ---- models: how a strand is discretised. A new model has a file rod_model_NAME.c that defines its rod_model, and one entry
  * here ---- */
 /* name, help */
+/* clang-format off */
 #define ROD_MODEL_TABLE(X)                                                                                                                    \
   X(discrete_elastic_rod, "nodes, and per segment the angle of the section against a twist-free frame [Bergou2008], [Bergou2010]") \
   X(mass_spring, "nodes only, with springs along segments and second differences for bending: round rods without twist")                      \
   X(corde, "nodes, and a quaternion per segment, aligned with the segment by a penalty [SpillmannTeschner2007]")                                         \
   X(super_helix, "inextensible elements of constant curvature and twist; the start is clamped or free [BertailsEtAl2006]")
+/* clang-format on */
 
 /* ---- curve ---- */
 typedef struct {

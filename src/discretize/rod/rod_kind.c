@@ -62,9 +62,12 @@ static PetscErrorCode read_end(rod_body *b, int k, const rod_end_spec *spec, con
   v3_copy(b->end[k].moment, spec->moment);
   const bool is_given = spec->held != ROD_END_FREE || spec->motion || v3_norm(spec->force) > 0.0 || v3_norm(spec->moment) > 0.0;
   if (b->strands.is_closed && is_given) diagnostics_add_under(d, r->node, r->path, key, "a loop has no ends; remove it");
-  if (spec->held == ROD_END_FREE && spec->motion) diagnostics_add_under(d, node, path, "motion", "has no effect on an end which is free; remove it or give support: pinned or clamped");
-  if (spec->held != ROD_END_FREE && v3_norm(spec->force) > 0.0) diagnostics_add_under(d, node, path, "force", "has no effect on an end with a prescribed position; remove it");
-  if (spec->held == ROD_END_CLAMPED && v3_norm(spec->moment) > 0.0) diagnostics_add_under(d, node, path, "moment", "has no effect on an end with a prescribed direction; remove it");
+  if (spec->held == ROD_END_FREE && spec->motion)
+    diagnostics_add_under(d, node, path, "motion", "has no effect on an end which is free; remove it or give support: pinned or clamped");
+  if (spec->held != ROD_END_FREE && v3_norm(spec->force) > 0.0)
+    diagnostics_add_under(d, node, path, "force", "has no effect on an end with a prescribed position; remove it");
+  if (spec->held == ROD_END_CLAMPED && v3_norm(spec->moment) > 0.0)
+    diagnostics_add_under(d, node, path, "moment", "has no effect on an end with a prescribed direction; remove it");
   snprintf(at, sizeof at, "%s.motion", path);
   PetscCall(motion_create(spec->motion, spec->motion ? document_find(node, "motion") : NULL, at, d, &b->end[k].motion));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,7 +113,8 @@ static void check_keys(const rod_body_spec *spec, const body_request *r, diagnos
 {
   const rod_model *model = rod_models[spec->model];
   if ((!isnan(spec->stiffness->bend_springs) || !isnan(spec->stiffness->twist_springs)) && model != &rod_model_mass_spring)
-    diagnostics_add_under(d, r->node, r->path, isnan(spec->stiffness->bend_springs) ? "stiffness.twist_springs" : "stiffness.bend_springs", "is a key of model mass_spring; remove it");
+    diagnostics_add_under(d, r->node, r->path, isnan(spec->stiffness->bend_springs) ? "stiffness.twist_springs" : "stiffness.bend_springs",
+                          "is a key of model mass_spring; remove it");
   if (!isnan(spec->stiffness->shear) && model != &rod_model_corde)
     diagnostics_add_under(d, r->node, r->path, "stiffness.shear", "is a key of model corde: model %s has no shear; remove it", model->name);
   if (!isnan(spec->stiffness->stretch) && model == &rod_model_super_helix)
@@ -147,14 +151,15 @@ static PetscErrorCode build_body(rod_body *b, const body_request *r, const body_
 
 static PetscErrorCode rod_create(const body_request *r, body_world *w, diagnostics *d, body **out)
 {
-  const rod_body_spec *spec = r->spec;
+  const rod_body_spec *spec   = r->spec;
   const int            before = diagnostics_count(d);
   bool                 is_made;
   rod_body            *b;
   PetscFunctionBegin;
   *out = NULL;
   if (r->material && !material_is_elastic(r->material))
-    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; kind: rod needs an elastic one", r->material->name, r->material->law->name);
+    diagnostics_add_under(d, r->node, r->path, "material", "\"%s\" (%s) yields or flows; kind: rod needs an elastic one", r->material->name,
+                          r->material->law->name);
   PetscCall(memory_alloc("rod", 1, sizeof *b, &b));
   b->base.ops = &rod_body_ops;
   PetscCall(rod_strands_create(spec, r->node, r->path, d, &b->strands, &is_made));

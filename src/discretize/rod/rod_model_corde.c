@@ -17,8 +17,8 @@
 
 typedef struct {
   int64_t n_segments, n_joints;
-  double *orientation;    /* [n_segments][4] quaternion; columns of its matrix: tangent, director, and their cross product */
-  double *strain, *rest;  /* [n_joints][3] at the start of the step, and natural [1/m] */
+  double *orientation;   /* [n_segments][4] quaternion; columns of its matrix: tangent, director, and their cross product */
+  double *strain, *rest; /* [n_joints][3] at the start of the step, and natural [1/m] */
 } corde_state;
 
 /* ---- joints -------------------------------------------------------------------------------------------------------------- */
@@ -33,7 +33,7 @@ static bool joint_at(const rod_body *b, int64_t strand, int64_t k, joint *j)
 {
   const rod_strands *s     = &b->strands;
   const int64_t      first = s->segment_start[strand], m = s->segment_start[strand + 1] - first;
-  *j                       = (joint){first + strand + k, {first + k - 1, first + k}, 0.0};
+  *j = (joint){first + strand + k, {first + k - 1, first + k}, 0.0};
   if (s->is_closed) {
     if (k == m) return false;
     if (k == 0) j->side[0] = first + m - 1;
@@ -93,7 +93,7 @@ static void set_rest(rod_body *b, int64_t strand)
   measure_strains(b, strand, c->rest);
   for (int64_t k = 0; k <= m; ++k) {
     if (!joint_at(b, strand, k, &j)) continue;
-    double *rest = c->rest + 3 * j.index;
+    double      *rest  = c->rest + 3 * j.index;
     const double drawn = 0.25 * j.length * v3_norm(rest);
     if (drawn > 0.0) v3_scale(rest, atan(drawn) / drawn, rest); /* curvature */
     rod_frame_natural(rest, &b->natural);
@@ -110,7 +110,7 @@ static void spread_of(const rod_body *b, int64_t segment, double c[2])
 
 static void set_inertia(rod_body *b, int64_t segment)
 {
-  const corde_state *s = b->state;
+  const corde_state *s  = b->state;
   double            *to = b->inertia + 3 * block_of_segment(b, segment), R[9], c[2];
   quaternion_to_matrix(R, s->orientation + 4 * segment);
   spread_of(b, segment, c);
@@ -119,13 +119,14 @@ static void set_inertia(rod_body *b, int64_t segment)
 
 static PetscErrorCode corde_lay_out(rod_body *b, int64_t strand)
 {
-  const rod_strands *s = &b->strands;
-  const int64_t      first = s->node_start[strand], n = s->node_start[strand + 1] - first, m = s->segment_start[strand + 1] - s->segment_start[strand];
-  joint              j;
+  const rod_strands *s     = &b->strands;
+  const int64_t      first = s->node_start[strand], n = s->node_start[strand + 1] - first,
+                m = s->segment_start[strand + 1] - s->segment_start[strand];
+  joint j;
   PetscFunctionBegin;
   b->block_start[strand + 1] = b->block_start[strand] + n + m;
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t block = b->block_start[strand] + 2 * i;
+    const int64_t block      = b->block_start[strand] + 2 * i;
     b->node_block[first + i] = (int32_t)block;
     v3_copy(b->q + 3 * block, b->x + 3 * (first + i));
     v3_copy(b->u + 3 * block, b->v + 3 * (first + i));
@@ -216,8 +217,8 @@ static void add_energy(rod_body *b, int n, const int64_t *block, const double *g
 /* Stretch energy, and the energy that aligns frame and edge. */
 static void add_segment(rod_body *b, int64_t k, double *g, bool with_tangent)
 {
-  const corde_state *c       = b->state;
-  const double       length  = b->strands.length[k], more = b->stiffness_damping / b->dt;
+  const corde_state *c      = b->state;
+  const double       length = b->strands.length[k], more = b->stiffness_damping / b->dt;
   const int64_t      own     = block_of_segment(b, k);
   const int64_t      block[] = {b->node_block[b->strands.segment[2 * k]], b->node_block[b->strands.segment[2 * k + 1]], own};
   double             e[3], e0[3], d0[3], stretch[3], S[9], tie[6], T[36], sum[9], H[81];
@@ -245,9 +246,9 @@ static void add_segment(rod_body *b, int64_t k, double *g, bool with_tangent)
 
 static void add_spread(rod_body *b, int64_t k, double *g, bool with_tangent)
 {
-  const corde_state *s     = b->state;
-  const double       drag  = 1.0 + b->dt * b->mass_damping;
-  const int64_t      own   = block_of_segment(b, k);
+  const corde_state *s    = b->state;
+  const double       drag = 1.0 + b->dt * b->mass_damping;
+  const int64_t      own  = block_of_segment(b, k);
   double             R[9], c[2], d0[3], was[3], target[3], gradient[3], H[9];
   quaternion_to_matrix(R, s->orientation + 4 * k);
   spread_of(b, k, c);
@@ -295,7 +296,7 @@ static void add_loads(rod_body *b, int64_t strand, double *g, bool with_tangent)
 {
   const rod_strands *s = &b->strands;
   for (int k = 0; k < 2 && !s->is_closed; ++k) {
-    const int64_t node = k == 0 ? s->node_start[strand] : s->node_start[strand + 1] - 1;
+    const int64_t node    = k == 0 ? s->node_start[strand] : s->node_start[strand + 1] - 1;
     const int64_t segment = k == 0 ? s->segment_start[strand] : s->segment_start[strand + 1] - 1, own = block_of_segment(b, segment);
     const double *moment = b->end[k].moment;
     double        J[9], H[9], load[3];
@@ -374,7 +375,7 @@ static double corde_energy(const rod_body *b, int64_t strand)
   const rod_strands *s       = &b->strands;
   const corde_state *c       = b->state;
   const double       axis[3] = {1.0, 0.0, 0.0}, none[3] = {0.0};
-  const int64_t      m       = s->segment_start[strand + 1] - s->segment_start[strand];
+  const int64_t      m   = s->segment_start[strand + 1] - s->segment_start[strand];
   double             sum = 0.0, e[3], d0[3], K[3];
   joint              j;
   for (int64_t k = s->segment_start[strand]; k < s->segment_start[strand + 1]; ++k) {
@@ -418,9 +419,11 @@ static PetscErrorCode corde_fields(rod_body *b, field_table *table)
   field_group *group;
   PetscFunctionBegin;
   PetscCall(rod_body_add_group(b, "segments", &c->n_segments, table, &group));
-  PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &c->orientation, FIELD_CHECKPOINT, "quaternions of the segments' frames"));
+  PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &c->orientation, FIELD_CHECKPOINT,
+                            "quaternions of the segments' frames"));
   PetscCall(rod_body_add_group(b, "joints", &c->n_joints, table, &group));
-  PetscCall(field_table_add(table, group, "strain", "1/m", FIELD_F64, 3, &c->strain, FIELD_CHECKPOINT, "twist and curvatures between frames"));
+  PetscCall(
+      field_table_add(table, group, "strain", "1/m", FIELD_F64, 3, &c->strain, FIELD_CHECKPOINT, "twist and curvatures between frames"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -448,13 +451,13 @@ static int corde_spot_jacobian(const rod_body *b, const body_contact_location *s
   return 3;
 }
 
-const rod_model rod_model_corde = {.name          = "corde",
-                                   .create        = corde_create,
-                                   .residual      = corde_residual,
-                                   .end_step      = corde_end_step,
-                                   .restored      = corde_restored,
-                                   .energy        = corde_energy,
-                                   .spin          = corde_spin,
-                                   .fields        = corde_fields,
+const rod_model rod_model_corde = {.name              = "corde",
+                                   .create            = corde_create,
+                                   .residual          = corde_residual,
+                                   .end_step          = corde_end_step,
+                                   .restored          = corde_restored,
+                                   .energy            = corde_energy,
+                                   .spin              = corde_spin,
+                                   .fields            = corde_fields,
                                    .location_jacobian = corde_spot_jacobian,
-                                   .destroy       = corde_destroy};
+                                   .destroy           = corde_destroy};

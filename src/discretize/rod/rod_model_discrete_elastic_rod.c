@@ -76,10 +76,13 @@ static inline der_strand der_strand_of(const rod_body *b, int64_t s)
   return (der_strand){b, der_of(b), s, n, r->is_closed ? n : n - 1, r->node_start[s], r->segment_start[s], b->block_start[s], r->is_closed};
 }
 /* Component of theta_j among the unknowns. */
-static inline int64_t der_angle_at(const der_strand *w, int64_t j) { return 3 * (w->first_block + der_angle_block(j, w->n, w->is_closed)) + j % 3; }
-static inline int64_t der_block_of(const der_strand *w, int64_t i) { return w->first_block + der_node_block(i, w->n, w->is_closed); }
+static inline int64_t der_angle_at(const der_strand *w, int64_t j)
+{
+  return 3 * (w->first_block + der_angle_block(j, w->n, w->is_closed)) + j % 3;
+}
+static inline int64_t       der_block_of(const der_strand *w, int64_t i) { return w->first_block + der_node_block(i, w->n, w->is_closed); }
 static inline const double *der_node_at(const der_strand *w, const double *q, int64_t i) { return q + 3 * der_block_of(w, i); }
-static inline bool der_is_vertex(const der_strand *w, int64_t i) { return w->d->stiffness[3 * (w->first_node + i)] >= 0.0; }
+static inline bool          der_is_vertex(const der_strand *w, int64_t i) { return w->d->stiffness[3 * (w->first_node + i)] >= 0.0; }
 /* Edges before and after node i; -1: the clamp. */
 static inline void der_edges_at(const der_strand *w, int64_t i, int64_t edge[2])
 {
@@ -138,7 +141,7 @@ static double reference_twist(const der_posed e[2], double near)
  * or the curve reverses its direction. */
 static bool der_pose_vertex(const der_strand *w, const double *q, int64_t i, der_vertex *v, double strain[DER_STRAINS], double *twist)
 {
-  int64_t    edge[2];
+  int64_t   edge[2];
   der_posed e[2];
   der_edges_at(w, i, edge);
   for (int k = 0; k < 2; ++k) {
@@ -160,10 +163,7 @@ static bool der_pose_vertex(const der_strand *w, const double *q, int64_t i, der
 /* ---- forces and tangents --------------------------------------------------------------------------------------------------- */
 
 /* Block (p, q) of the tangent += s M. */
-static void add_block(const rod_body *b, int64_t p, int64_t q, double s, const double M[9])
-{
-  m3_axpy(rod_body_block(b, p, q), s, M);
-}
+static void add_block(const rod_body *b, int64_t p, int64_t q, double s, const double M[9]) { m3_axpy(rod_body_block(b, p, q), s, M); }
 
 static void add_inertia(const rod_body *b, const der_strand *w, const double *u, double *g, bool with_tangent)
 {
@@ -211,8 +211,8 @@ static void transport_correction(const der_strand *w, int64_t j, const der_edge 
 
 /* Chain rule from kappa to bending angles: gradients, and the moments of kappa_1 and kappa_2 that correspond to `moment`; H +=
  * the second derivative of the map, unless H is NULL. */
-static void convert_to_angles(const der_vertex *v, const double moment[DER_STRAINS], double g[DER_STRAINS][DER_VARIABLES], double weight[DER_STRAINS],
-                             double (*H)[DER_VARIABLES])
+static void convert_to_angles(const der_vertex *v, const double moment[DER_STRAINS], double g[DER_STRAINS][DER_VARIABLES],
+                              double weight[DER_STRAINS], double (*H)[DER_VARIABLES])
 {
   double s[2], J[2][2], D[2][2];
   der_bend_angle(v->kappa, s, J, moment, D);
@@ -266,7 +266,8 @@ static void add_vertex_tangent(const rod_body *b, const int32_t *slot, const int
     const int c = (int)(edge[j] % 3);
     for (int p = 0; p < 3; ++p) {
       if (slot[DER_VERTEX_BLOCKS * p + 3 + j] < 0) continue;
-      double *column = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * p + 3 + j], *row = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * (3 + j) + p];
+      double *column = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * p + 3 + j],
+             *row    = b->value + 9 * (int64_t)slot[DER_VERTEX_BLOCKS * (3 + j) + p];
       for (int a = 0; a < 2; ++a)
         for (int i = 0; i < 3 && edge[a] >= 0; ++i) {
           column[3 * i + c] += s * edge_sign[p][a] * H[3 * a + i][6 + j];
@@ -285,14 +286,16 @@ static bool add_vertices(const rod_body *b, const der_strand *w, double *g, bool
     const int64_t at = w->first_node + i;
     der_vertex    v;
     int64_t       edge[2];
-    double        strain[DER_STRAINS], twist, gradient[DER_STRAINS][DER_VARIABLES], moment[DER_STRAINS], weight[DER_STRAINS], f[DER_VARIABLES] = {0.0};
-    double        H[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
+    double        strain[DER_STRAINS], twist, gradient[DER_STRAINS][DER_VARIABLES], moment[DER_STRAINS], weight[DER_STRAINS],
+        f[DER_VARIABLES]                   = {0.0};
+    double H[DER_VARIABLES][DER_VARIABLES] = {{0.0}};
     if (!der_is_vertex(w, i)) continue;
     if (!der_pose_vertex(w, b->trial, i, &v, strain, &twist)) return false;
     der_vertex_gradient(&v, gradient);
     der_edges_at(w, i, edge);
     for (int k = 0; k < DER_STRAINS; ++k)
-      weight[k] = moment[k] = factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
+      weight[k] = moment[k] =
+          factor * w->d->stiffness[3 * at + k] * (strain[k] - rod_damped_rest(share, w->d->natural[3 * at + k], w->d->start[3 * at + k]));
     if (w->d->by_angle) convert_to_angles(&v, moment, gradient, weight, with_tangent && !b->is_definite ? H : NULL);
     for (int k = 0; k < DER_STRAINS; ++k)
       for (int p = 0; p < DER_VARIABLES; ++p) f[p] += moment[k] * gradient[k][p];
@@ -318,7 +321,8 @@ static bool add_end_loads(const rod_body *b, const der_strand *w, double *g, boo
 {
   for (int k = 0; k < 2; ++k) {
     const double *M = b->end[k].moment, dt = b->dt;
-    const int64_t j = k == 0 ? 0 : w->n_edges - 1, p = der_block_of(w, j), q = der_block_of(w, j + 1), c = der_angle_at(w, j), block = c / 3;
+    const int64_t j = k == 0 ? 0 : w->n_edges - 1, p = der_block_of(w, j), q = der_block_of(w, j + 1), c = der_angle_at(w, j),
+                  block = c / 3;
     v3_axpy(g + 3 * (k == 0 ? p : q), -dt, b->end[k].force);
     if (!(v3_norm(M) > 0.0)) continue;
     double e[3], f[3], K[9];
@@ -348,7 +352,8 @@ static bool der_residual(rod_body *b, int64_t s, const double *u, double *g, boo
 {
   const der_strand w = der_strand_of(b, s);
   add_inertia(b, &w, u, g, with_tangent);
-  return add_stretch(b, &w, g, with_tangent) && add_vertices(b, &w, g, with_tangent) && (w.is_closed || add_end_loads(b, &w, g, with_tangent));
+  return add_stretch(b, &w, g, with_tangent) && add_vertices(b, &w, g, with_tangent) &&
+         (w.is_closed || add_end_loads(b, &w, g, with_tangent));
 }
 
 /* ---- creation -------------------------------------------------------------------------------------------------------------- */
@@ -358,8 +363,8 @@ static PetscErrorCode allocate_state(rod_body *b, const rod_body_spec *spec)
   der *d;
   PetscFunctionBegin;
   PetscCall(memory_alloc("discrete elastic rods", 1, sizeof *d, &d));
-  d->by_angle = spec->bends == ROD_BENDS_ANGLE;
-  b->state = d;
+  d->by_angle     = spec->bends == ROD_BENDS_ANGLE;
+  b->state        = d;
   const int64_t n = b->strands.n_nodes, m = b->strands.n_segments;
   PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->frame));
   PetscCall(memory_alloc("rod frames", 3 * m, sizeof(double), &d->t));
@@ -386,7 +391,7 @@ static void set_strand(rod_body *b, const der_strand *w, const double spin[3])
 {
   const rod_strands *r = &b->strands;
   for (int64_t i = 0; i < w->n; ++i) {
-    const int64_t at = der_block_of(w, i);
+    const int64_t at                 = der_block_of(w, i);
     b->node_block[w->first_node + i] = (int32_t)at;
     v3_copy(b->q + 3 * at, b->x + 3 * (w->first_node + i));
     v3_copy(b->u + 3 * at, b->v + 3 * (w->first_node + i));
@@ -415,11 +420,12 @@ static bool set_vertices(rod_body *b, const der_strand *w)
     double        strain[DER_STRAINS], *rest = w->d->natural + 3 * at;
     der_vertex    v;
     der_edges_at(w, i, edge);
-    const double l[2] = {edge[0] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[0]], edge[1] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[1]]};
+    const double l[2] = {edge[0] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[0]],
+                         edge[1] < 0 ? 0.0 : b->strands.length[w->first_edge + edge[1]]};
     const double L = 0.5 * (l[0] + l[1]), whole = hypot(natural->curvature[0], natural->curvature[1]);
-    const double phi   = whole > 0.0 ? rod_chord_angle(whole, l[0], l[1]) : 0.0; /* bending strain of a circular arc, per curvature: */
-    const double share = whole > 0.0 ? (w->d->by_angle ? phi : 2.0 * tan(0.5 * phi)) / whole : L;
-    const bool is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
+    const double phi     = whole > 0.0 ? rod_chord_angle(whole, l[0], l[1]) : 0.0; /* bending strain of a circular arc, per curvature: */
+    const double share   = whole > 0.0 ? (w->d->by_angle ? phi : 2.0 * tan(0.5 * phi)) / whole : L;
+    const bool   is_free = (edge[0] < 0 && b->end[0].held != ROD_END_CLAMPED) || (edge[1] < 0 && b->end[1].held != ROD_END_CLAMPED);
     for (int k = 0; k < 3; ++k) w->d->stiffness[3 * at + k] = is_free ? -1.0 : (k < 2 ? b->section.bending[k] : b->section.twist) / L;
     if (is_free) continue;
     if (!der_pose_vertex(w, b->q, i, &v, strain, &w->d->twist[at])) return false;
@@ -462,11 +468,13 @@ static PetscErrorCode der_create(rod_body *b, const body_request *r, diagnostics
   int64_t              n_blocks = 0;
   PetscFunctionBegin;
   PetscCall(allocate_state(b, spec));
-  for (int64_t s = 0; s < b->strands.n_strands; ++s) n_blocks += der_count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
+  for (int64_t s = 0; s < b->strands.n_strands; ++s)
+    n_blocks += der_count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
   PetscCall(rod_body_set_blocks(b, n_blocks));
   for (int64_t s = 0; s < b->strands.n_strands; ++s) {
-    b->block_start[s + 1] = b->block_start[s] + der_count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
-    const der_strand w   = der_strand_of(b, s);
+    b->block_start[s + 1] =
+        b->block_start[s] + der_count_blocks(b->strands.node_start[s + 1] - b->strands.node_start[s], b->strands.is_closed);
+    const der_strand w = der_strand_of(b, s);
     set_strand(b, &w, spec->angular_velocity);
     if (!set_vertices(b, &w)) {
       diagnostics_add_under(d, r->node, r->path, "curve", "strand %lld reverses its direction: move its points apart", (long long)s + 1);
@@ -520,8 +528,8 @@ static void der_end_step(rod_body *b, int64_t s, const double *u)
 {
   const der_strand w = der_strand_of(b, s);
   der_posed        e;
-  der_vertex        v;
-  double            strain[DER_STRAINS];
+  der_vertex       v;
+  double           strain[DER_STRAINS];
   for (int64_t c = 3 * w.first_block; c < 3 * b->block_start[s + 1]; ++c) {
     b->q[c] += b->dt * u[c];
     b->u[c] = u[c];
@@ -552,7 +560,7 @@ static void der_restored(rod_body *b, int64_t s)
 static double der_energy(const rod_body *b, int64_t s)
 {
   const der_strand w   = der_strand_of(b, s);
-  double            sum = 0.0;
+  double           sum = 0.0;
   for (int64_t j = w.first_edge; j < w.first_edge + w.n_edges; ++j)
     sum += 0.5 * b->section.stretch * b->strands.length[j] * w.d->stretched[j] * w.d->stretched[j];
   for (int64_t i = 0; i < w.n; ++i)
@@ -597,12 +605,15 @@ static PetscErrorCode der_fields(rod_body *b, field_table *table)
   group = field_table_find_group(table, name);
   PetscCall(field_table_add(table, group, "strain", "1", FIELD_F64, 3, &d->start, FIELD_CHECKPOINT | FIELD_FRAME,
                             "bends towards the director and across it, twist [rad], each over the length that the node represents"));
-  PetscCall(field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
+  PetscCall(
+      field_table_add(table, group, "director", "1", FIELD_F64, 3, &d->director, FIELD_FRAME | FIELD_DERIVED, "first axis of the section"));
   group->refresh = refresh_directors;
-  PetscCall(field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "twist of the reference frames"));
+  PetscCall(
+      field_table_add(table, group, "reference_twist", "rad", FIELD_F64, 1, &d->twist, FIELD_CHECKPOINT, "twist of the reference frames"));
   PetscCall(rod_body_add_group(b, "segments", &b->strands.n_segments, table, &group));
   PetscCall(field_table_add(table, group, "direction", "1", FIELD_F64, 3, &d->t, FIELD_CHECKPOINT, "direction of the segment"));
-  PetscCall(field_table_add(table, group, "reference", "1", FIELD_F64, 3, &d->frame, FIELD_CHECKPOINT, "first director of the reference frame"));
+  PetscCall(
+      field_table_add(table, group, "reference", "1", FIELD_F64, 3, &d->frame, FIELD_CHECKPOINT, "first director of the reference frame"));
   PetscCall(field_table_add(table, group, "stretch", "1", FIELD_F64, 1, &d->stretched, FIELD_CHECKPOINT, "strain along the segment"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -619,11 +630,11 @@ static int der_spot_jacobian(const rod_body *b, const body_contact_location *spo
     m3_identity(J[0]);
     return 1;
   }
-  const der_strand w    = der_strand_of(b, b->strands.strand[spot->index]);
-  const int32_t    *node = b->strands.segment + 2 * spot->index;
-  const double      at[2] = {1.0 - spot->w[0], spot->w[0]}, *t = w.d->t + 3 * spot->index;
-  const int64_t     angle = der_angle_at(&w, spot->index - w.first_edge);
-  double            arm[3], e[3], turn[9], spin[3];
+  const der_strand w     = der_strand_of(b, b->strands.strand[spot->index]);
+  const int32_t   *node  = b->strands.segment + 2 * spot->index;
+  const double     at[2] = {1.0 - spot->w[0], spot->w[0]}, *t = w.d->t + 3 * spot->index;
+  const int64_t    angle = der_angle_at(&w, spot->index - w.first_edge);
+  double           arm[3], e[3], turn[9], spin[3];
   v3_copy(arm, spot->x);
   for (int k = 0; k < 2; ++k) v3_axpy(arm, -at[k], b->x + 3 * (int64_t)node[k]);
   v3_sub(e, b->x + 3 * (int64_t)node[1], b->x + 3 * (int64_t)node[0]);
@@ -640,14 +651,14 @@ static int der_spot_jacobian(const rod_body *b, const body_contact_location *spo
   return 3;
 }
 
-const rod_model rod_model_discrete_elastic_rod = {.name      = "discrete_elastic_rod",
-                                                  .create    = der_create,
-                                                  .finish    = der_finish,
-                                                  .residual  = der_residual,
-                                                  .end_step  = der_end_step,
-                                                  .restored  = der_restored,
-                                                  .energy    = der_energy,
-                                                  .spin      = der_spin,
-                                                  .fields    = der_fields,
+const rod_model rod_model_discrete_elastic_rod = {.name              = "discrete_elastic_rod",
+                                                  .create            = der_create,
+                                                  .finish            = der_finish,
+                                                  .residual          = der_residual,
+                                                  .end_step          = der_end_step,
+                                                  .restored          = der_restored,
+                                                  .energy            = der_energy,
+                                                  .spin              = der_spin,
+                                                  .fields            = der_fields,
                                                   .location_jacobian = der_spot_jacobian,
-                                                  .destroy   = der_destroy};
+                                                  .destroy           = der_destroy};

@@ -77,14 +77,16 @@ static PetscErrorCode add_straight(rod_body *b, int64_t p, int64_t q, double for
 /* The bending spring at node i of a strand. Edges are numbered from the strand's first; -1: the clamp, or none. */
 static PetscErrorCode add_bend(rod_body *b, int64_t strand, int64_t i)
 {
-  const rod_strands *r = &b->strands;
-  const int64_t      first = r->node_start[strand], n = r->node_start[strand + 1] - first, edges = r->segment_start[strand + 1] - r->segment_start[strand];
-  const int64_t      before = i > 0 ? i - 1 : r->is_closed ? n - 1 : -1, after = i < edges ? i : -1;
-  strand_spring      s = {.node = {(int32_t)(first + i), -1, -1}, .clamp = -1};
-  double             l[2] = {0.0, 0.0}, d[3];
-  int                m = 1;
+  const rod_strands *r     = &b->strands;
+  const int64_t      first = r->node_start[strand], n = r->node_start[strand + 1] - first,
+                edges  = r->segment_start[strand + 1] - r->segment_start[strand];
+  const int64_t before = i > 0 ? i - 1 : r->is_closed ? n - 1 : -1, after = i < edges ? i : -1;
+  strand_spring s    = {.node = {(int32_t)(first + i), -1, -1}, .clamp = -1};
+  double        l[2] = {0.0, 0.0}, d[3];
+  int           m    = 1;
   PetscFunctionBegin;
-  if ((before < 0 && b->end[0].held != ROD_END_CLAMPED) || (after < 0 && b->end[1].held != ROD_END_CLAMPED)) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((before < 0 && b->end[0].held != ROD_END_CLAMPED) || (after < 0 && b->end[1].held != ROD_END_CLAMPED))
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (before < 0) s.clamp = (int32_t)(2 * strand), s.clamp_sign = -1.0;
   if (after < 0) s.clamp = (int32_t)(2 * strand + 1), s.clamp_sign = 1.0;
   for (int side = 0; side < 2; ++side) {
@@ -98,7 +100,9 @@ static PetscErrorCode add_bend(rod_body *b, int64_t strand, int64_t i)
   s.c = 2.0 * b->section.bending[0] / (l[0] + l[1]);
   spring_vector(b, &s, r->x, d);
   const double given = hypot(b->natural.curvature[0], b->natural.curvature[1]);
-  s.rest             = !isnan(given) ? 2.0 * sin(0.5 * rod_chord_angle(given, l[0], l[1])) : b->natural.shape == ROD_NATURAL_AS_DRAWN ? v3_norm(d) : 0.0;
+  s.rest             = !isnan(given)                              ? 2.0 * sin(0.5 * rod_chord_angle(given, l[0], l[1]))
+                       : b->natural.shape == ROD_NATURAL_AS_DRAWN ? v3_norm(d)
+                                                                  : 0.0;
   if (s.rest < 1e-12) s.rest = 0.0; /* straight up to round-off */
   if (s.c > 0.0) PetscCall(add_spring(b, &s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -109,7 +113,8 @@ static void check_options(const rod_body *b, const body_request *r, diagnostics 
 {
   const rod_body_spec *spec = r->spec;
   if (b->section.bending[0] != b->section.bending[1])
-    diagnostics_add_under(d, r->node, r->path, "section", "has bending stiffnesses %g and %g N m^2: mass_spring needs equal ones; give a circle, or stiffness.bending",
+    diagnostics_add_under(d, r->node, r->path, "section",
+                          "has bending stiffnesses %g and %g N m^2: mass_spring needs equal ones; give a circle, or stiffness.bending",
                           b->section.bending[0], b->section.bending[1]);
   if (!isnan(spec->stiffness->twist)) diagnostics_add_under(d, r->node, r->path, "stiffness.twist", "mass_spring has no twist; remove it");
   if (!isnan(spec->natural->twist)) diagnostics_add_under(d, r->node, r->path, "natural.twist", "mass_spring has no twist; remove it");
@@ -180,7 +185,7 @@ static bool springs_residual(rod_body *b, int64_t strand, const double *u, doubl
   const springs *s       = of(b);
   const double   damping = 1.0 + b->dt * b->mass_damping, share = b->stiffness_damping / b->dt, dt = b->dt;
   for (int64_t i = b->block_start[strand]; i < b->block_start[strand + 1]; ++i) {
-    const double m = b->mass[i];
+    const double m        = b->mass[i];
     double      *diagonal = with_tangent ? rod_body_block(b, i, i) : NULL;
     for (int k = 0; k < 3; ++k) {
       g[3 * i + k] += m * (damping * u[3 * i + k] - b->u[3 * i + k] - dt * b->gravity[k]);
@@ -241,7 +246,8 @@ static PetscErrorCode springs_fields(rod_body *b, field_table *table)
   field_group *group;
   PetscFunctionBegin;
   PetscCall(rod_body_add_group(b, "springs", &s->n, table, &group));
-  PetscCall(field_table_add(table, group, "length", "", FIELD_F64, 1, &s->length, FIELD_CHECKPOINT, "length of the spring at the end of the last step"));
+  PetscCall(field_table_add(table, group, "length", "", FIELD_F64, 1, &s->length, FIELD_CHECKPOINT,
+                            "length of the spring at the end of the last step"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -22,11 +22,11 @@ typedef struct {
   int64_t      n_strands, n_points;
   super_helix *start, *trial, *tangent; /* [n_strands] shapes at the start of the step, at the last evaluation, at the last
                                            evaluation with tangent */
-  double      *root;             /* [n_strands][4] quaternion of the root's frame: tangent, director, and their cross product */
-  double      *point_velocity;   /* [n_points][3] w_p */
-  double      *force, *change;   /* [n_points][3], [n_strands][n + 2][3] work arrays */
-  double      *natural;          /* [n_strands][n][3] 1/m */
-  int32_t     *node_element;     /* [n_nodes] positions of the nodes: element, and arc length from its start */
+  double      *root;                    /* [n_strands][4] quaternion of the root's frame: tangent, director, and their cross product */
+  double      *point_velocity;          /* [n_points][3] w_p */
+  double      *force, *change;          /* [n_points][3], [n_strands][n + 2][3] work arrays */
+  double      *natural;                 /* [n_strands][n][3] 1/m */
+  int32_t     *node_element;            /* [n_nodes] positions of the nodes: element, and arc length from its start */
   double      *node_arc;
 } helix_state;
 
@@ -59,8 +59,7 @@ static void measure_along(rod_strands *s, int64_t strand)
       v3_sub(after, s->x + 3 * (int64_t)s->segment[2 * next + 1], s->x + 3 * (int64_t)s->segment[2 * next]);
       v3_scale(after, 1.0 / v3_norm(after), after);
       half = 0.5 * angle_between(here, after);
-    } else
-      half = angle_between(here, s->end_tangent + 6 * strand + 3);
+    } else half = angle_between(here, s->end_tangent + 6 * strand + 3);
     const double x = 0.5 * (turned + half);
     if (x > 0.0) s->length[k] *= x / sin(x);
     turned = half;
@@ -118,8 +117,8 @@ static void set_curvatures(rod_body *b, int64_t strand)
 /* Elements of equal length, positions of the nodes along the strand, masses by length. */
 static PetscErrorCode create_elements(rod_body *b, int64_t strand, double *length)
 {
-  helix_state  *h = b->state;
-  rod_strands  *s = &b->strands;
+  helix_state  *h     = b->state;
+  rod_strands  *s     = &b->strands;
   const int64_t first = s->node_start[strand], last = s->node_start[strand + 1] - 1;
   double        total = 0.0, passed = 0.0;
   PetscFunctionBegin;
@@ -131,14 +130,15 @@ static PetscErrorCode create_elements(rod_body *b, int64_t strand, double *lengt
   }
   for (int32_t e = 0; e < h->n; ++e) length[e] = total / h->n;
   for (int64_t i = first; i <= last; ++i) {
-    const double at = i == last ? h->n : passed / length[0];
-    int32_t      e  = (int32_t)fmin(floor(at + 1e-9), h->n - 1.0);
+    const double at    = i == last ? h->n : passed / length[0];
+    int32_t      e     = (int32_t)fmin(floor(at + 1e-9), h->n - 1.0);
     h->node_element[i] = e;
     h->node_arc[i]     = fmax((at - e) * length[0], 0.0);
     if (i < last) passed += s->length[s->segment_start[strand] + i - first];
   }
   super_helix *each[] = {&h->start[strand], &h->trial[strand], &h->tangent[strand]};
-  for (int i = 0; i < 3; ++i) PetscCall(super_helix_create(h->n, length, b->section.mass_per_length, b->section.inertia_per_length, each[i]));
+  for (int i = 0; i < 3; ++i)
+    PetscCall(super_helix_create(h->n, length, b->section.mass_per_length, b->section.inertia_per_length, each[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,16 +155,16 @@ static void sample_nodes(rod_body *b, int64_t strand)
 {
   helix_state  *h     = b->state;
   const int64_t first = b->strands.node_start[strand], n = b->strands.node_start[strand + 1] - first;
-  super_helix_sample(&h->start[strand], kappa_of(b, strand, b->q), b->u + unknowns_of(b, strand), n, h->node_element + first, h->node_arc + first,
-                     b->x + 3 * first, b->v + 3 * first);
+  super_helix_sample(&h->start[strand], kappa_of(b, strand, b->q), b->u + unknowns_of(b, strand), n, h->node_element + first,
+                     h->node_arc + first, b->x + 3 * first, b->v + 3 * first);
 }
 
 /* Diagonal of the mass matrix for the initial shape. */
 static void set_inertia(rod_body *b, int64_t strand)
 {
-  helix_state           *h    = b->state;
-  super_helix           *now  = &h->start[strand];
-  double                *to   = b->inertia + unknowns_of(b, strand), *none = h->force + 3 * POINTS * h->n * strand;
+  helix_state           *h   = b->state;
+  super_helix           *now = &h->start[strand];
+  double                *to = b->inertia + unknowns_of(b, strand), *none = h->force + 3 * POINTS * h->n * strand;
   const super_helix_load load = {.f = none};
   memset(none, 0, (size_t)(3 * POINTS * h->n) * sizeof *none);
   super_helix_prepare(now, kappa_of(b, strand, b->q), 1.0, 0.0, &load);
@@ -185,13 +185,19 @@ static void set_rates(rod_body *b, int64_t strand, const double spin[3])
 static bool check_job(const rod_body *b, int64_t n, const body_request *r, diagnostics *d)
 {
   const int before = diagnostics_count(d);
-  if (b->strands.is_closed) diagnostics_add_under(d, r->node, r->path, "closed", "is not supported by model super_helix, whose tip is free; remove it or use another model");
+  if (b->strands.is_closed)
+    diagnostics_add_under(d, r->node, r->path, "closed",
+                          "is not supported by model super_helix, whose tip is free; remove it or use another model");
   if (b->end[1].held != ROD_END_FREE)
-    diagnostics_add_under(d, r->node, r->path, "end", "model super_helix supports constraints at its start only; swap the ends or use another model");
-  if (b->n_holds > 0) diagnostics_add_under(d, r->node, r->path, "hold", "model super_helix supports constraints at its start only; use start or another model");
+    diagnostics_add_under(d, r->node, r->path, "end",
+                          "model super_helix supports constraints at its start only; swap the ends or use another model");
+  if (b->n_holds > 0)
+    diagnostics_add_under(d, r->node, r->path, "hold",
+                          "model super_helix supports constraints at its start only; use start or another model");
   if (n > MAX_ELEMENTS)
-    diagnostics_add_under(d, r->node, r->path, "elements", "%lld elements: expected at most %d, because the cost of a super_helix grows with their square",
-                          (long long)n, MAX_ELEMENTS);
+    diagnostics_add_under(d, r->node, r->path, "elements",
+                          "%lld elements: expected at most %d, because the cost of a super_helix grows with their square", (long long)n,
+                          MAX_ELEMENTS);
   return diagnostics_count(d) == before;
 }
 
@@ -238,7 +244,7 @@ static PetscErrorCode helix_create(rod_body *b, const body_request *r, diagnosti
   PetscCall(rod_model_super_helix_allocate(b, n));
   PetscCall(memory_alloc("super-helix elements", n, sizeof *length, &length));
   for (int64_t i = 0; i < s->n_strands; ++i) {
-    helix_state *h = b->state;
+    helix_state *h        = b->state;
     b->block_start[i + 1] = b->block_start[i] + n + ROOT;
     PetscCall(create_elements(b, i, length));
     v3_copy(b->q + unknowns_of(b, i), b->x + 3 * s->node_start[i]);
@@ -248,7 +254,8 @@ static PetscErrorCode helix_create(rod_body *b, const body_request *r, diagnosti
     sample_nodes(b, i);
     set_inertia(b, i);
     PetscCall(rod_model_super_helix_couple(b, i));
-    for (int k = 0; k < 6; ++k) b->is_prescribed[unknowns_of(b, i) + k] = b->end[0].held == ROD_END_CLAMPED || (b->end[0].held == ROD_END_PINNED && k < 3);
+    for (int k = 0; k < 6; ++k)
+      b->is_prescribed[unknowns_of(b, i) + k] = b->end[0].held == ROD_END_CLAMPED || (b->end[0].held == ROD_END_PINNED && k < 3);
   }
   memory_free(&length);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -262,7 +269,8 @@ static void helix_destroy(rod_body *b)
     if (h->trial) super_helix_destroy(&h->trial[i]);
     if (h->tangent) super_helix_destroy(&h->tangent[i]);
   }
-  void *arrays[] = {&h->start, &h->trial, &h->tangent, &h->root, &h->point_velocity, &h->force, &h->change, &h->natural, &h->node_element, &h->node_arc};
+  void *arrays[] = {&h->start, &h->trial,  &h->tangent, &h->root,         &h->point_velocity,
+                    &h->force, &h->change, &h->natural, &h->node_element, &h->node_arc};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(&b->state);
 }
@@ -297,7 +305,8 @@ static void add_elastic(const rod_body *b, int64_t strand, const double *u, doub
   double             K[3];
   rod_frame_stiffness(K, &b->section);
   for (int64_t i = 0; i < 3 * h->n; ++i)
-    g[first + i] += h->start[strand].length[i / 3] * K[i % 3] * b->dt * (b->trial[first + i] - natural[i] + b->stiffness_damping * u[first + i]);
+    g[first + i] +=
+        h->start[strand].length[i / 3] * K[i % 3] * b->dt * (b->trial[first + i] - natural[i] + b->stiffness_damping * u[first + i]);
 }
 
 /* Force and moment on the root. Those on the tip are part of super_helix_load. */
@@ -378,10 +387,11 @@ static void helix_end_step(rod_body *b, int64_t strand, const double *u)
 {
   helix_state  *h    = b->state;
   const int64_t base = unknowns_of(b, strand), first = 3 * POINTS * h->n * strand, n = 3 * (h->n + ROOT);
-  double       *q    = b->q + base, turn[4], root[4];
+  double       *q = b->q + base, turn[4], root[4];
   for (int64_t i = 0; i < n; ++i) b->trial[base + i] = q[i] + b->dt * u[base + i];
   set_strand_shape(b, &h->trial[strand], strand, b->trial);
-  for (int64_t i = 0; i < 3 * POINTS * h->n; ++i) h->point_velocity[first + i] = (h->trial[strand].point[i] - h->start[strand].point[i]) / b->dt;
+  for (int64_t i = 0; i < 3 * POINTS * h->n; ++i)
+    h->point_velocity[first + i] = (h->trial[strand].point[i] - h->start[strand].point[i]) / b->dt;
   cayley_quaternion(turn, b->trial + base + 3);
   quaternion_multiply(root, turn, h->root + 4 * strand);
   quaternion_normalise(root);
@@ -404,11 +414,12 @@ static void helix_restored(rod_body *b, int64_t strand)
 
 static double helix_energy(const rod_body *b, int64_t strand)
 {
-  const helix_state *h       = b->state;
-  const double      *kappa   = kappa_of(b, strand, b->q), *natural = h->natural + 3 * h->n * strand;
-  double             K[3], sum = 0.0;
+  const helix_state *h     = b->state;
+  const double      *kappa = kappa_of(b, strand, b->q), *natural = h->natural + 3 * h->n * strand;
+  double             K[3], sum                                   = 0.0;
   rod_frame_stiffness(K, &b->section);
-  for (int64_t i = 0; i < 3 * h->n; ++i) sum += 0.5 * h->start[strand].length[i / 3] * K[i % 3] * (kappa[i] - natural[i]) * (kappa[i] - natural[i]);
+  for (int64_t i = 0; i < 3 * h->n; ++i)
+    sum += 0.5 * h->start[strand].length[i / 3] * K[i % 3] * (kappa[i] - natural[i]) * (kappa[i] - natural[i]);
   return sum;
 }
 
@@ -418,8 +429,7 @@ static void helix_totals(const rod_body *b, int64_t strand, const double gravity
   const helix_state *h = b->state;
   const super_helix *s = &h->start[strand];
   const double      *w = h->point_velocity + 3 * POINTS * h->n * strand;
-  for (int64_t i = 0; i < POINTS * (int64_t)h->n; ++i)
-    body_totals_add(out, s->point_mass[i], s->point + 3 * i, w + 3 * i, gravity);
+  for (int64_t i = 0; i < POINTS * (int64_t)h->n; ++i) body_totals_add(out, s->point_mass[i], s->point + 3 * i, w + 3 * i, gravity);
   out->kinetic += super_helix_spin(s, 0.0, b->u + unknowns_of(b, strand), NULL);
 }
 
@@ -431,15 +441,16 @@ static PetscErrorCode helix_fields(rod_body *b, field_table *table)
   PetscCall(rod_body_add_group(b, "roots", &h->n_strands, table, &group));
   PetscCall(field_table_add(table, group, "orientation", "", FIELD_F64, 4, &h->root, FIELD_CHECKPOINT, "quaternions of the roots' frames"));
   PetscCall(rod_body_add_group(b, "points", &h->n_points, table, &group));
-  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT, "velocity of the Gauss points of elements"));
+  PetscCall(field_table_add(table, group, "velocity", "m/s", FIELD_F64, 3, &h->point_velocity, FIELD_CHECKPOINT,
+                            "velocity of the Gauss points of elements"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static int helix_spot_jacobian(const rod_body *b, const body_contact_location *spot, int32_t *block, double (*J)[9])
 {
-  const helix_state *h    = b->state;
+  const helix_state *h       = b->state;
   const bool         is_node = spot->kind == FEATURE_POINT;
-  const int32_t     *node = is_node ? NULL : b->strands.segment + 2 * spot->index;
+  const int32_t     *node    = is_node ? NULL : b->strands.segment + 2 * spot->index;
   const int64_t      from = is_node ? spot->index : node[0], to = is_node ? spot->index : node[1];
   int64_t            strand = 0;
   if (is_node)
@@ -454,16 +465,16 @@ static int helix_spot_jacobian(const rod_body *b, const body_contact_location *s
   return e + ROOT + 1;
 }
 
-const rod_model rod_model_super_helix = {.name          = "super_helix",
-                                         .create        = helix_create,
-                                         .begin_step    = helix_begin_step,
-                                         .residual      = helix_residual,
-                                         .product       = helix_product,
-                                         .fill          = helix_fill,
-                                         .end_step      = helix_end_step,
-                                         .restored      = helix_restored,
-                                         .energy        = helix_energy,
-                                         .totals        = helix_totals,
-                                         .fields        = helix_fields,
+const rod_model rod_model_super_helix = {.name              = "super_helix",
+                                         .create            = helix_create,
+                                         .begin_step        = helix_begin_step,
+                                         .residual          = helix_residual,
+                                         .product           = helix_product,
+                                         .fill              = helix_fill,
+                                         .end_step          = helix_end_step,
+                                         .restored          = helix_restored,
+                                         .energy            = helix_energy,
+                                         .totals            = helix_totals,
+                                         .fields            = helix_fields,
                                          .location_jacobian = helix_spot_jacobian,
-                                         .destroy       = helix_destroy};
+                                         .destroy           = helix_destroy};

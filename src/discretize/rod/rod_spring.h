@@ -11,13 +11,17 @@ static inline void rod_spring(const double d[3], double c, double rest, bool is_
   const double length = v3_norm(d), over = rest == 0.0 ? 0.0 : length > 1e-12 * rest ? rest / length : 1.0;
   v3_scale(f, c * (1.0 - over), d);
   if (!K) return;
-  const double across = c * (is_definite ? fmax(0.0, 1.0 - over) : 1.0 - over), along = length > 0.0 ? (c - across) / (length * length) : 0.0;
+  const double across = c * (is_definite ? fmax(0.0, 1.0 - over) : 1.0 - over),
+               along  = length > 0.0 ? (c - across) / (length * length) : 0.0;
   for (int i = 0; i < 9; ++i) K[i] = along * d[i / 3] * d[i % 3] + (i % 4 == 0 ? across : 0.0);
 }
 
 /* Rest length of a spring that includes stiffness damping beta on the rate of |d|. The damped spring equals an undamped one with
  * stiffness c (1 + share) and this rest length. share is beta / dt; `start` is |d| at the start of the step. */
-static inline double rod_damped_rest(double share, double rest, double start) { return share > 0.0 ? (rest + share * start) / (1.0 + share) : rest; }
+static inline double rod_damped_rest(double share, double rest, double start)
+{
+  return share > 0.0 ? (rest + share * start) / (1.0 + share) : rest;
+}
 
 /* A moment M, without its component along the edge e, as forces f on the end of e and -f on its start; K [9] = df/de, unless
  * NULL. */

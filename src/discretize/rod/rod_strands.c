@@ -69,7 +69,8 @@ static bool first_director(const curve_request *w, const double tangent[3], cons
   v3_copy(director, is_given ? w->spec->director : inside ? inside : up);
   if (make_normal(tangent, director)) return true;
   if (is_given) {
-    diagnostics_add_under(w->d, w->node, w->path, "director", "is parallel to the start of the curve: give a direction that is not parallel");
+    diagnostics_add_under(w->d, w->node, w->path, "director",
+                          "is parallel to the start of the curve: give a direction that is not parallel");
     return false;
   }
   v3_copy(director, x);
@@ -81,13 +82,15 @@ static int64_t count_segments(const curve_request *w, double length)
 {
   const rod_body_spec *s = w->spec;
   if (s->segments == KEY_INT_ABSENT && isnan(s->segment_length)) {
-    diagnostics_add_under(w->d, w->node, w->path, NULL, "expected one of `segments` and `segment_length`, which set the resolution of the curve");
+    diagnostics_add_under(w->d, w->node, w->path, NULL,
+                          "expected one of `segments` and `segment_length`, which set the resolution of the curve");
     return 0;
   }
   if (s->segments != KEY_INT_ABSENT) return s->segments;
   const double n = ceil(length / s->segment_length * (1.0 - 1e-12));
   if (n > MAX_SEGMENTS) {
-    diagnostics_add_under(w->d, w->node, w->path, "segment_length", "a curve of %g m would have %g segments: expected at most %d", length, n, MAX_SEGMENTS);
+    diagnostics_add_under(w->d, w->node, w->path, "segment_length", "a curve of %g m would have %g segments: expected at most %d", length,
+                          n, MAX_SEGMENTS);
     return 0;
   }
   return n < 2.0 ? 2 : (int64_t)n;
@@ -97,11 +100,11 @@ static int64_t count_segments(const curve_request *w, double length)
 
 /* Points of a helix about the axis through from + radius * towards, with total angle `angle` and total rise `climb`. An arc is a
  * helix without rise. */
-static PetscErrorCode create_helix(const curve_request *w, const double from[3], const double axis[3], const double towards[3], double radius, double angle, double climb,
-                           bool is_left, rod_curve *c)
+static PetscErrorCode create_helix(const curve_request *w, const double from[3], const double axis[3], const double towards[3],
+                                   double radius, double angle, double climb, bool is_left, rod_curve *c)
 {
   const double  length = hypot(radius * angle, climb), sign = is_left ? -1.0 : 1.0;
-  const int64_t n      = count_segments(w, length);
+  const int64_t n = count_segments(w, length);
   double        side[3];
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,7 +137,8 @@ static PetscErrorCode draw_arc(const curve_request *w, const rod_arc_spec *a, ro
   v3_copy(tangent, a->tangent);
   v3_copy(towards, a->towards);
   if (!make_unit(tangent) || !make_normal(tangent, towards)) {
-    diagnostics_add_under(w->d, w->node, w->path, "curve.arc.towards", "tangent and towards must be two directions that are not parallel, neither of them zero");
+    diagnostics_add_under(w->d, w->node, w->path, "curve.arc.towards",
+                          "tangent and towards must be two directions that are not parallel, neither of them zero");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (w->spec->closed && fabs(a->angle_deg - 360.0) > 1e-9) {
@@ -153,11 +157,11 @@ static PetscErrorCode draw_helix(const curve_request *w, const rod_helix_spec *h
   v3_copy(axis, h->axis);
   v3_copy(towards, h->towards);
   if (!make_unit(axis) || !make_normal(axis, towards))
-    diagnostics_add_under(w->d, w->node, w->path, "curve.helix.towards", "axis and towards must be two directions that are not parallel, neither of them zero");
+    diagnostics_add_under(w->d, w->node, w->path, "curve.helix.towards",
+                          "axis and towards must be two directions that are not parallel, neither of them zero");
   else if (w->spec->closed)
     diagnostics_add_under(w->d, w->node, w->path, "closed", "has no effect on a helix, whose ends are apart; remove it");
-  else
-    PetscCall(create_helix(w, h->from, axis, towards, h->radius, 2.0 * M_PI * h->turns, fabs(h->pitch) * h->turns, h->pitch < 0.0, c));
+  else PetscCall(create_helix(w, h->from, axis, towards, h->radius, 2.0 * M_PI * h->turns, fabs(h->pitch) * h->turns, h->pitch < 0.0, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,7 +247,10 @@ static PetscErrorCode draw_file(const curve_request *w, const rod_file_spec *spe
   mesh_lines lines = {0};
   PetscFunctionBegin;
   if (w->spec->segments != KEY_INT_ABSENT || !isnan(w->spec->segment_length) || w->spec->closed) {
-    diagnostics_add_under(w->d, w->node, w->path, w->spec->closed ? "closed" : w->spec->segments != KEY_INT_ABSENT ? "segments" : "segment_length",
+    diagnostics_add_under(w->d, w->node, w->path,
+                          w->spec->closed                       ? "closed"
+                          : w->spec->segments != KEY_INT_ABSENT ? "segments"
+                                                                : "segment_length",
                           "has no effect on strands from a file, which are open and keep their nodes; remove it");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -258,8 +265,9 @@ static PetscErrorCode draw_file(const curve_request *w, const rod_file_spec *spe
   bool is_sound = true;
   for (int64_t i = 0; i < c->n_curves && is_sound; ++i) {
     is_sound = c->start[i + 1] - c->start[i] >= 3;
-    if (!is_sound) diagnostics_add_under(w->d, w->node, w->path, "curve.file.path", "line %lld of the file has %lld vertices: a strand needs at least 3",
-                                         (long long)i + 1, (long long)(c->start[i + 1] - c->start[i]));
+    if (!is_sound)
+      diagnostics_add_under(w->d, w->node, w->path, "curve.file.path", "line %lld of the file has %lld vertices: a strand needs at least 3",
+                            (long long)i + 1, (long long)(c->start[i + 1] - c->start[i]));
     is_sound = is_sound && set_ends(w, i, c);
   }
   if (!is_sound) rod_curve_destroy(c);
@@ -268,10 +276,11 @@ static PetscErrorCode draw_file(const curve_request *w, const rod_file_spec *spe
 
 /* Create the curve of the job. User errors are reported to `d`; then *out is empty. The first point of a closed curve is not
  * repeated. */
-static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document_node *node, const char *path, diagnostics *d, rod_curve *out)
+static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                       rod_curve *out)
 {
   const rod_curve_spec *c = spec->curve;
-  const curve_request         w = {spec, node, path, d};
+  const curve_request   w = {spec, node, path, d};
   PetscFunctionBegin;
   *out = (rod_curve){0};
   if (spec->segments != KEY_INT_ABSENT && !isnan(spec->segment_length)) {
@@ -286,7 +295,8 @@ static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document
     double ends[6];
     v3_copy(ends, c->line->from);
     v3_copy(ends + 3, c->line->to);
-    if (spec->closed) diagnostics_add_under(d, node, path, "closed", "has no effect on a straight line, which does not end where it begins; remove it");
+    if (spec->closed)
+      diagnostics_add_under(d, node, path, "closed", "has no effect on a straight line, which does not end where it begins; remove it");
     else if (count_segments(&w, 1.0) > 0) PetscCall(draw_polyline(&w, 2, ends, out));
   } else if (c->arc) PetscCall(draw_arc(&w, c->arc, out));
   else if (c->helix) PetscCall(draw_helix(&w, c->helix, out));
@@ -297,7 +307,8 @@ static PetscErrorCode rod_curve_create(const rod_body_spec *spec, const document
 
 void rod_strands_destroy(rod_strands *s)
 {
-  void *arrays[] = {&s->node_start, &s->segment_start, &s->x, &s->length, &s->director, &s->end_tangent, &s->end_director, &s->segment, &s->strand};
+  void *arrays[] = {&s->node_start,  &s->segment_start, &s->x,       &s->length, &s->director,
+                    &s->end_tangent, &s->end_director,  &s->segment, &s->strand};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   *s = (rod_strands){0};
 }
@@ -355,7 +366,8 @@ static void set_place(const rod_copies_spec *c, double p, double q, int64_t numb
 static void select_nearest(const rod_copies_spec *c, bool may_stay, int64_t n, strand_place *place, double *at)
 {
   qsort(place, (size_t)n, sizeof *place, compare_places);
-  const double outermost = sqrt(place[c->count - 1].key), scale = outermost > 0.0 && !(may_stay && outermost <= 1.0) ? 1.0 / outermost : 1.0;
+  const double outermost = sqrt(place[c->count - 1].key),
+               scale     = outermost > 0.0 && !(may_stay && outermost <= 1.0) ? 1.0 / outermost : 1.0;
   for (int64_t k = 0; k < c->count; ++k)
     for (int i = 0; i < 2; ++i) at[2 * k + i] = scale * place[k].at[i];
 }
@@ -363,7 +375,8 @@ static void select_nearest(const rod_copies_spec *c, bool may_stay, int64_t n, s
 static PetscErrorCode place_on_grid(const rod_copies_spec *c, double *at)
 {
   const int64_t reach_q = (int64_t)ceil(sqrt((double)c->count / (M_PI * c->aspect))) + 2;
-  const int64_t reach_p = (int64_t)ceil(sqrt((double)c->count * c->aspect / M_PI)) + 2, side = 2 * reach_q + 1, n = side * (2 * reach_p + 1);
+  const int64_t reach_p = (int64_t)ceil(sqrt((double)c->count * c->aspect / M_PI)) + 2, side = 2 * reach_q + 1,
+                n = side * (2 * reach_p + 1);
   strand_place *place;
   PetscFunctionBegin;
   PetscCall(memory_alloc("grid of strands", n, sizeof *place, &place));
@@ -388,7 +401,8 @@ static PetscErrorCode place_in_disc(const rod_copies_spec *c, double *at)
   PetscFunctionBegin;
   PetscCall(memory_alloc("disc of strands", n, sizeof *place, &place));
   for (int64_t k = 0; k < n; ++k) {
-    const double phi = (double)k * M_PI * (3.0 - sqrt(5.0)), r = c->count == 1 ? 0.0 : sqrt(c->aspect * ((double)k + 0.5) / (double)c->count);
+    const double phi = (double)k * M_PI * (3.0 - sqrt(5.0)),
+                 r   = c->count == 1 ? 0.0 : sqrt(c->aspect * ((double)k + 0.5) / (double)c->count);
     set_place(c, r * cos(phi), r * sin(phi), k, place + k);
   }
   select_nearest(c, true, n, place, at);
@@ -468,7 +482,8 @@ static PetscErrorCode allocate_strands(const rod_curve *c, bool is_closed, rod_s
   s->n_strands  = c->n_curves;
   s->n_nodes    = c->start[c->n_curves];
   s->n_segments = is_closed ? s->n_nodes : s->n_nodes - s->n_strands;
-  PetscCheck(s->n_nodes <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%lld nodes: expected at most 715 million", (long long)s->n_nodes);
+  PetscCheck(s->n_nodes <= INT32_MAX / 3, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%lld nodes: expected at most 715 million",
+             (long long)s->n_nodes);
   PetscCall(memory_alloc("strands", s->n_strands + 1, sizeof(int64_t), &s->node_start));
   PetscCall(memory_alloc("strands", s->n_strands + 1, sizeof(int64_t), &s->segment_start));
   PetscCall(memory_alloc("strands", 3 * s->n_nodes, sizeof(double), &s->x));
@@ -529,7 +544,8 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
   else if (spec->copies && isfinite(spec->copies->normal[0]) && !(v3_norm(spec->copies->normal) > 0.0))
     diagnostics_add_under(d, node, path, "copies.normal", "is the zero vector: expected the normal of the plane of the strands' starts");
   else if (spec->copies && !frame_of_places(spec->copies, &curve, e1, e2))
-    diagnostics_add_under(d, node, path, "copies.along", "is zero or normal to the plane of the strands' starts: give a direction in this plane");
+    diagnostics_add_under(d, node, path, "copies.along",
+                          "is zero or normal to the plane of the strands' starts: give a direction in this plane");
   else {
     if (spec->copies) PetscCall(copy_curve(spec->copies, e1, e2, &curve));
     PetscCall(allocate_strands(&curve, spec->closed, out));
@@ -537,8 +553,10 @@ PetscErrorCode rod_strands_create(const rod_body_spec *spec, const document_node
     for (; s < out->n_strands && bad < 0; ++s) bad = set_segments(out, s, curve.director + 3 * s);
     *is_made = bad < 0;
     if (bad >= 0)
-      diagnostics_add_under(d, node, path, "curve", "segment %lld of strand %lld has zero length or reverses the direction of the segment before: move its points apart",
-                            (long long)bad + 1, (long long)s);
+      diagnostics_add_under(
+          d, node, path, "curve",
+          "segment %lld of strand %lld has zero length or reverses the direction of the segment before: move its points apart",
+          (long long)bad + 1, (long long)s);
   }
   rod_curve_destroy(&curve);
   if (!*is_made) rod_strands_destroy(out);

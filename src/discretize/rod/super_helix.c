@@ -11,14 +11,14 @@ PetscErrorCode super_helix_create(int32_t n, const double *length, double mass_p
 {
   PetscFunctionBegin;
   PetscCheck(n >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a strand of %d elements", (int)n);
-  *out = (super_helix){.n = n, .mass_per_length = mass_per_length, .spin_inertia = spin_inertia};
+  *out                = (super_helix){.n = n, .mass_per_length = mass_per_length, .spin_inertia = spin_inertia};
   const int64_t links = n + ROOT, points = (int64_t)POINTS * n;
   const struct {
     double **array;
     int64_t  size;
-  } parts[] = {{&out->length, n},          {&out->frame, 9 * (n + 1)},    {&out->end, 3 * links},      {&out->turn, 9 * links},  {&out->shift, 9 * links},
-               {&out->point, 3 * points},  {&out->arm, 9 * points},       {&out->point_mass, points}, {&out->momentum, 9 * links}, {&out->moment, 9 * links},
-               {&out->diagonal, 9 * links}, {&out->spin_after, links}};
+  } parts[]    = {{&out->length, n},           {&out->frame, 9 * (n + 1)}, {&out->end, 3 * links},      {&out->turn, 9 * links},
+                  {&out->shift, 9 * links},    {&out->point, 3 * points},  {&out->arm, 9 * points},     {&out->point_mass, points},
+                  {&out->momentum, 9 * links}, {&out->moment, 9 * links},  {&out->diagonal, 9 * links}, {&out->spin_after, links}};
   int64_t size = 0;
   for (size_t k = 0; k < sizeof parts / sizeof *parts; ++k) size += parts[k].size;
   PetscCall(memory_alloc("super-helix", size, sizeof(double), &out->slab));
@@ -29,7 +29,7 @@ PetscErrorCode super_helix_create(int32_t n, const double *length, double mass_p
   double after = 0.0;
   memcpy(out->length, length, (size_t)n * sizeof *length);
   for (int32_t e = n - 1; e >= 0; --e) {
-    const double own = spin_inertia * length[e];
+    const double own          = spin_inertia * length[e];
     out->spin_after[ROOT + e] = after + 0.5 * own;
     after += own;
     for (int k = 0; k < POINTS; ++k) out->point_mass[POINTS * e + k] = helix_gauss_weight[k] * mass_per_length * length[e];
@@ -147,7 +147,8 @@ void super_helix_rates(const super_helix *h, const double *u, double *v)
   }
 }
 
-void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x, double *v)
+void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x,
+                        double *v)
 {
   double  linear[3] = {0.0}, angular[3] = {0.0};
   int32_t next = 0; /* link */
@@ -308,7 +309,8 @@ static void carried_diagonal(const super_helix *h, int32_t link, const composite
     v3_sub(L, L, about);
     m3_mulv(Yw, c->virial, w[j]);
     for (int i = 0; i < 3; ++i)
-      D[3 * i + j] += a * (v3_dot(v[i], Pc[j]) + v3_dot(w[i], L)) + b * (second[3 * i + j] + v3_dot(w[i], Yw) - v3_dot(w[i], w[j]) * m3_trace(c->virial));
+      D[3 * i + j] += a * (v3_dot(v[i], Pc[j]) + v3_dot(w[i], L)) +
+                      b * (second[3 * i + j] + v3_dot(w[i], Yw) - v3_dot(w[i], w[j]) * m3_trace(c->virial));
   }
 }
 
@@ -431,7 +433,7 @@ void super_helix_prepare(super_helix *h, const double *kappa, double a, double b
 
 void super_helix_product(const super_helix *h, const double *u, double *out, bool is_transposed)
 {
-  const int32_t links = h->n + ROOT;
+  const int32_t links     = h->n + ROOT;
   double        linear[3] = {0.0}, angular[3] = {0.0}, spin = 0.0, term[3], s[3];
   /* From root to tip: effect of the links before this one, and its own block. */
   for (int32_t j = 0; j < links; ++j) {

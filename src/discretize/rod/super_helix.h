@@ -27,21 +27,21 @@ typedef struct {
   double  mass_per_length; /* kg/m */
   double  spin_inertia;    /* about the tangent, per length [kg m] */
   /* Shape, set by super_helix_shape. */
-  double *frame;           /* [n + 1][9] frames at the starts of the elements and at the tip: rotation matrices with columns d_0,
+  double *frame;        /* [n + 1][9] frames at the starts of the elements and at the tip: rotation matrices with columns d_0,
                               d_1, d_2 */
-  double *end;             /* [n + 2][3] point where the carried piece is attached to each link: the root twice, then the ends of
+  double *end;          /* [n + 2][3] point where the carried piece is attached to each link: the root twice, then the ends of
                               the elements */
-  double *turn, *shift;    /* [n + 2][9] rotation of the carried piece; translation of `end` */
-  double  theta[3];        /* of the root */
-  double  axis[3];         /* d_0 of R0, the spin axis of the root */
-  double *point, *arm;     /* [4 n][3] Gauss points, [4 n][9] their motion with their own element */
-  double *point_mass;      /* [4 n] kg */
+  double *turn, *shift; /* [n + 2][9] rotation of the carried piece; translation of `end` */
+  double  theta[3];     /* of the root */
+  double  axis[3];      /* d_0 of R0, the spin axis of the root */
+  double *point, *arm;  /* [4 n][3] Gauss points, [4 n][9] their motion with their own element */
+  double *point_mass;   /* [4 n] kg */
   /* Tangent, set by super_helix_prepare. */
   double *momentum, *moment, *diagonal; /* [n + 2][9] */
-  double *spin_after;      /* [n + 2] spin inertia of the carried piece, including half of the link's own element [kg m^2] */
+  double *spin_after;                   /* [n + 2] spin inertia of the carried piece, including half of the link's own element [kg m^2] */
   double  mass_factor;
-  double  couple[3];       /* b times the moment at the tip */
-  double *slab;            /* storage of all arrays above */
+  double  couple[3]; /* b times the moment at the tip */
+  double *slab;      /* storage of all arrays above */
 } super_helix;
 
 PetscErrorCode super_helix_create(int32_t n, const double *length, double mass_per_length, double spin_inertia, super_helix *out);
@@ -60,7 +60,8 @@ void super_helix_point_jacobian(const super_helix *h, const double *kappa, int32
 /* v [4 n][3] = J u: velocities of the Gauss points for rates u [n + 2][3]. */
 void super_helix_rates(const super_helix *h, const double *u, double *v);
 /* Sample n points in ascending order, at arc lengths s [n] of elements e [n]: positions x [n][3] and velocities J u, v [n][3]. */
-void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x, double *v);
+void super_helix_sample(const super_helix *h, const double *kappa, const double *u, int64_t n, const int32_t *e, const double *s, double *x,
+                        double *v);
 /* Loads: forces f [4 n][3] at the Gauss points, a force and a moment at the tip. */
 typedef struct {
   const double *f;

@@ -36,8 +36,10 @@ static inline void stumpff(double y, double C[STUMPFF_COUNT])
 }
 
 /* Gauss points and weights on [0, 1]. */
-static const double helix_gauss_place[4]  = {0.069431844202973712388, 0.33000947820757186760, 0.66999052179242813240, 0.93056815579702628761};
-static const double helix_gauss_weight[4] = {0.17392742256872692869, 0.32607257743127307131, 0.32607257743127307131, 0.17392742256872692869};
+static const double helix_gauss_place[4]  = {0.069431844202973712388, 0.33000947820757186760, 0.66999052179242813240,
+                                             0.93056815579702628761};
+static const double helix_gauss_weight[4] = {0.17392742256872692869, 0.32607257743127307131, 0.32607257743127307131,
+                                             0.17392742256872692869};
 
 typedef struct {
   double s, k[3], C[STUMPFF_COUNT];
@@ -103,8 +105,9 @@ static inline void helix_element_second(const helix_element *h, const double f[3
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       const double same = i == j;
-      H[3 * i + j] += 2.0 * s * s3 * d2 * (same * f1 + k[j] * wxf[i] + k[i] * wxf[j]) + s3 * C[3] * (f[j] * w[i] + f[i] * w[j] - 2.0 * fw * same) +
-                      2.0 * s5 * d3 * (k[i] * g[j] + k[j] * g[i] + same * f2) + 4.0 * k[i] * k[j] * (s3 * s3 * dd2 * f1 + s5 * s * s * dd3 * f2);
+      H[3 * i + j] += 2.0 * s * s3 * d2 * (same * f1 + k[j] * wxf[i] + k[i] * wxf[j]) +
+                      s3 * C[3] * (f[j] * w[i] + f[i] * w[j] - 2.0 * fw * same) + 2.0 * s5 * d3 * (k[i] * g[j] + k[j] * g[i] + same * f2) +
+                      4.0 * k[i] * k[j] * (s3 * s3 * dd2 * f1 + s5 * s * s * dd3 * f2);
     }
 }
 #endif

@@ -18,12 +18,12 @@ typedef struct {
 } query_storage;
 
 struct broad_phase {
-  int64_t    n_vertices, n_points, n_edges, n_triangles;
-  int32_t    n_bodies, *point, *edge, *triangle, *body;
-  bool      *meets;
-  double    *point_box[6], *edge_box[6], *triangle_box[6]; /* lower and upper bounds by axis, without margin */
-  double     margin;
-  box_tree   edges, triangles;
+  int64_t       n_vertices, n_points, n_edges, n_triangles;
+  int32_t       n_bodies, *point, *edge, *triangle, *body;
+  bool         *meets;
+  double       *point_box[6], *edge_box[6], *triangle_box[6]; /* lower and upper bounds by axis, without margin */
+  double        margin;
+  box_tree      edges, triangles;
   query_storage point_triangle, edge_edge;
 };
 
@@ -69,15 +69,14 @@ static PetscErrorCode copy_primitives(const broad_phase_surfaces *s, const char 
                                       int32_t **to, double **box)
 {
   PetscFunctionBegin;
-  PetscCheck(n >= 0 && n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %ss are too many to search", (long long)n,
-             what);
+  PetscCheck(n >= 0 && n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %ss are too many to search", (long long)n, what);
   PetscCall(memory_alloc("broad phase", n * arity, sizeof **to, to));
   for (int64_t i = 0; i < n * arity; ++i) {
     const int32_t v = from ? from[i] : (int32_t)i;
     PetscCheck(v >= 0 && v < s->n_vertices, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s %lld: no vertex %d among %lld", what,
                (long long)(i / arity), (int)v, (long long)s->n_vertices);
-    PetscCheck(s->n_bodies == 0 || s->body[v] == s->body[(*to)[i - i % arity]] || i % arity == 0, PETSC_COMM_SELF,
-               PETSC_ERR_ARG_OUTOFRANGE, "%s %lld: vertices of different bodies", what, (long long)(i / arity));
+    PetscCheck(s->n_bodies == 0 || s->body[v] == s->body[(*to)[i - i % arity]] || i % arity == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "%s %lld: vertices of different bodies", what, (long long)(i / arity));
     (*to)[i] = v;
   }
   for (int k = 0; k < 6; ++k) PetscCall(memory_alloc("broad phase", n, sizeof **box, &box[k]));
@@ -135,7 +134,7 @@ int64_t broad_phase_rebuilds(const broad_phase *b) { return b->edges.n_rebuilds 
 /* ---- boxes ---- */
 
 static inline __attribute__((always_inline)) void fit_swept_boxes(int64_t n, int arity, const int32_t *vertex, const double *x0,
-                                                        const double *x1, double *const box[6])
+                                                                  const double *x1, double *const box[6])
 {
 #pragma omp parallel for schedule(static) if (n > SERIAL_LIMIT)
   for (int64_t i = 0; i < n; ++i)
@@ -181,7 +180,7 @@ static inline bool is_pair(const broad_phase *b, query_kind kind, int32_t i, int
 
 /* Number of partners of primitive i. At most `capacity` of them are written to out, `stride` apart. */
 static inline __attribute__((always_inline)) int32_t find_partners(const broad_phase *b, query_kind kind, int32_t i, int32_t capacity,
-                                                              int stride, int32_t *out)
+                                                                   int stride, int32_t *out)
 {
   double *const *box = kind == EDGE_EDGE ? b->edge_box : b->point_box;
   double         min[3], max[3];
@@ -231,8 +230,7 @@ static inline __attribute__((always_inline)) void write_pairs(const broad_phase 
     const int32_t     n    = r->count[i];
     broad_phase_pair *pair = r->pair + r->start[i];
     if (n > SLOTS) find_partners(b, kind, (int32_t)i, n, 2, &pair->second);
-    for (int32_t k = 0; k < n; ++k)
-      pair[k].first = (int32_t)i, pair[k].second = n > SLOTS ? pair[k].second : r->slot[SLOTS * i + k];
+    for (int32_t k = 0; k < n; ++k) pair[k].first = (int32_t)i, pair[k].second = n > SLOTS ? pair[k].second : r->slot[SLOTS * i + k];
     sort_partners(n, pair);
   }
 }

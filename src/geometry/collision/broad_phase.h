@@ -17,7 +17,7 @@ typedef struct {
   int32_t        n_bodies; /* 0: a single body, which is tested against itself */
   const int32_t *body;     /* [n_vertices] body of each vertex, equal for all vertices of a primitive; NULL if n_bodies = 0 */
   /* [n_bodies][n_bodies] symmetric: pairs of bodies that are tested; diagonal: bodies tested against themselves */
-  const bool    *meets;
+  const bool *meets;
 } broad_phase_surfaces;
 
 /* first: index into point[], or edge; second: triangle, or edge > first. */

@@ -70,8 +70,9 @@ static bool is_usable(const double *x0, const double *x1, const ccd_limits *limi
 }
 
 /* Continue the search at t_begin in quadruple precision. */
-static __attribute__((noinline)) bool search_in_quad_precision(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale,
-                                                    const ccd_limits *limits, double t_begin, int pieces, ccd_hit *hit)
+static __attribute__((noinline)) bool search_in_quad_precision(const double *x0, const double *x1, const ccd_layout *l,
+                                                               const ccd_scale *scale, const ccd_limits *limits, double t_begin, int pieces,
+                                                               ccd_hit *hit)
 {
   problem_quad p;
   nearest_quad near;
@@ -103,8 +104,9 @@ static int side_of_edge(const double *n, const shape_double *a, const shape_doub
   cross_double(c[1], xa, yb);
   cross_double(c[2], xb, ya);
   cross_double(c[3], xb, yb);
-  mixed            = 0.5 * (dot_double(n, c[1]) + dot_double(n, c[2]));
-  const double low = fmin(mixed, fmin(dot_double(n, c[0]), dot_double(n, c[3]))), high = fmax(mixed, fmax(dot_double(n, c[0]), dot_double(n, c[3])));
+  mixed             = 0.5 * (dot_double(n, c[1]) + dot_double(n, c[2]));
+  const double low  = fmin(mixed, fmin(dot_double(n, c[0]), dot_double(n, c[3]))),
+               high = fmax(mixed, fmax(dot_double(n, c[0]), dot_double(n, c[3])));
   return low > PROOF_ERROR ? 1 : high < -PROOF_ERROR ? -1 : 0;
 }
 
@@ -149,7 +151,7 @@ static bool will_collide_soon(const problem_double *p, double t, const nearest_d
 
 /* For primitives within the tolerance at t: true if they come within the separation itself. */
 static bool collides_exactly(const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale, const ccd_limits *limits,
-                  const problem_double *near_problem, double t, const nearest_double *near_point, int pieces)
+                             const problem_double *near_problem, double t, const nearest_double *near_point, int pieces)
 {
   const ccd_limits exact = {limits->separation, 0.0};
   problem_double   p;

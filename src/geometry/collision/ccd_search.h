@@ -58,7 +58,7 @@ static inline void CCD(cross)(CCD_REAL *o, const CCD_REAL *a, const CCD_REAL *b)
   o[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-static void CCD(shape_at)(const CCD(problem) *p, CCD_REAL t, CCD(shape) *out)
+static void CCD(shape_at)(const CCD(problem) * p, CCD_REAL t, CCD(shape) * out)
 {
   const CCD_REAL w = 1 - t;
   for (int k = 0; k < 3; ++k)
@@ -70,8 +70,7 @@ static void CCD(shape_at)(const CCD(problem) *p, CCD_REAL t, CCD(shape) *out)
 /* ---- the closest point at one time: chooses the separating plane; the proofs do not depend on its accuracy ---- */
 
 /* Closest point of the segment o + s e to the origin; stored in `best` if it is closer. */
-static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, CCD_REAL v0, CCD_REAL du, CCD_REAL dv,
-                             CCD(nearest) *best)
+static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, CCD_REAL v0, CCD_REAL du, CCD_REAL dv, CCD(nearest) * best)
 {
   const CCD_REAL ee = CCD(dot)(e, e), oe = -CCD(dot)(o, e);
   const CCD_REAL s    = oe > 0 ? (oe < ee ? oe / ee : 1) : 0;
@@ -85,7 +84,7 @@ static void CCD(try_segment)(const CCD_REAL *o, const CCD_REAL *e, CCD_REAL u0, 
   for (int k = 0; k < 3; ++k) best->n[k] = x[k];
 }
 
-static void CCD(nearest_on_rim)(const CCD_REAL *q, const CCD_REAL *e1, const CCD_REAL *e2, bool is_square, CCD(nearest) *out)
+static void CCD(nearest_on_rim)(const CCD_REAL *q, const CCD_REAL *e1, const CCD_REAL *e2, bool is_square, CCD(nearest) * out)
 {
   const CCD_REAL a[3] = {q[0] + e1[0], q[1] + e1[1], q[2] + e1[2]}, b[3] = {q[0] + e2[0], q[1] + e2[1], q[2] + e2[2]};
   *out = (CCD(nearest)){.distance = INFINITY};
@@ -113,10 +112,10 @@ static void CCD(foot)(const CCD_REAL *x, const CCD_REAL *e1, const CCD_REAL *e2,
   *v = CCD(dot)(x1, N) / NN;
 }
 
-static void CCD(nearest_point)(const CCD(shape) *s, bool is_square, CCD(nearest) *out)
+static void CCD(nearest_point)(const CCD(shape) * s, bool is_square, CCD(nearest) * out)
 {
-  const CCD_REAL  q[3] = {s->corner[0][0], s->corner[1][0], s->corner[2][0]}, *e1 = s->edge[0], *e2 = s->edge[1];
-  CCD_REAL        N[3], u = 0, v = 0;
+  const CCD_REAL q[3] = {s->corner[0][0], s->corner[1][0], s->corner[2][0]}, *e1 = s->edge[0], *e2 = s->edge[1];
+  CCD_REAL       N[3], u = 0, v = 0;
   CCD(cross)(N, e1, e2);
   const CCD_REAL NN = CCD(dot)(N, N), squares = CCD(dot)(e1, e1) * CCD(dot)(e2, e2);
   bool           is_inside = NN > FLAT * squares;
@@ -147,7 +146,7 @@ static void CCD(nearest_point)(const CCD(shape) *s, bool is_square, CCD(nearest)
  * it is free ---- */
 
 /* Separating plane with unit normal n at distance `separation`: the heights of the corners above it are linear in t. */
-static void CCD(clip_by_plane)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo,
+static void CCD(clip_by_plane)(const CCD(problem) * p, const CCD_REAL *n, const CCD(shape) * a, const CCD(shape) * b, CCD_REAL *lo,
                                CCD_REAL *hi)
 {
   const CCD_REAL height = DIRECTION_ERROR * (CCD(abs)(n[0]) + CCD(abs)(n[1]) + CCD(abs)(n[2])) + p->separation;
@@ -184,7 +183,7 @@ static CCD_REAL CCD(cubic_keeps_sign)(const CCD_REAL c[4], CCD_REAL error)
 
 /* Coplanarity cubic det(e1, e2, q), the distance of the planes or lines times |e1 x e2|, by its Bernstein coefficients on [a,
  * b]. */
-static void CCD(clip_by_cubic)(const CCD(problem) *p, const CCD(shape) *a, const CCD(shape) *b, CCD_REAL *lo, CCD_REAL *hi)
+static void CCD(clip_by_cubic)(const CCD(problem) * p, const CCD(shape) * a, const CCD(shape) * b, CCD_REAL *lo, CCD_REAL *hi)
 {
   const CCD_REAL qa[3] = {a->corner[0][0], a->corner[1][0], a->corner[2][0]};
   const CCD_REAL qb[3] = {b->corner[0][0], b->corner[1][0], b->corner[2][0]};
@@ -203,15 +202,14 @@ static void CCD(clip_by_cubic)(const CCD(problem) *p, const CCD(shape) *a, const
     error += p->separation * (CCD_SQRT(NN) * (1 + UNIT_ERROR) + p->normal_error);
   }
   const CCD_REAL back[4] = {c[3], c[2], c[1], c[0]};
-  *lo = CCD(max)(*lo, CCD(cubic_keeps_sign)(c, error));
-  *hi = CCD(min)(*hi, 1 - CCD(cubic_keeps_sign)(back, error));
+  *lo                    = CCD(max)(*lo, CCD(cubic_keeps_sign)(c, error));
+  *hi                    = CCD(min)(*hi, 1 - CCD(cubic_keeps_sign)(back, error));
 }
 
 /* Narrow [lo, hi] by both proofs. n is the direction to the closest point at time ta. */
-static void CCD(clip)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape) *a, CCD_REAL ta, CCD_REAL tb, CCD_REAL *lo,
-                      CCD_REAL *hi)
+static void CCD(clip)(const CCD(problem) * p, const CCD_REAL *n, const CCD(shape) * a, CCD_REAL ta, CCD_REAL tb, CCD_REAL *lo, CCD_REAL *hi)
 {
-  CCD(shape)   b, middle;
+  CCD(shape) b, middle;
   CCD(nearest) near;
   CCD(shape_at)(p, tb, &b);
   *lo = 0, *hi = 1;
@@ -231,13 +229,13 @@ static void CCD(clip)(const CCD(problem) *p, const CCD_REAL *n, const CCD(shape)
 /* Examine time intervals from the left, starting at *t. The remaining part of [a, b] is examined next; it is bisected if it did not
  * shrink by half. False if all intervals are proved free. Otherwise *t is the end of the time proved free, and *near the closest
  * point there. A NaN would count as near. */
-static bool CCD(search)(const CCD(problem) *p, CCD_REAL *t, CCD(nearest) *near, int *pieces)
+static bool CCD(search)(const CCD(problem) * p, CCD_REAL *t, CCD(nearest) * near, int *pieces)
 {
   CCD_REAL a = *t, b = 1, rest[STACK][2];
   int      n_rest = 0;
   for (int piece = 1;; ++piece) {
     CCD(shape) shape;
-    CCD_REAL   lo, hi;
+    CCD_REAL lo, hi;
     *t = a;
     ++*pieces;
     CCD(shape_at)(p, a, &shape);
@@ -262,7 +260,7 @@ static bool CCD(search)(const CCD(problem) *p, CCD_REAL *t, CCD(nearest) *near, 
   }
 }
 
-static void CCD(shape_fill)(CCD(shape) *s, const double *x, const ccd_layout *l, const ccd_scale *scale)
+static void CCD(shape_fill)(CCD(shape) * s, const double *x, const ccd_layout *l, const ccd_scale *scale)
 {
   /* the scaled difference is exact where the unscaled one would underflow */
   const CCD_REAL before = scale->before, after = scale->after;
@@ -272,7 +270,7 @@ static void CCD(shape_fill)(CCD(shape) *s, const double *x, const ccd_layout *l,
     for (int k = 0; k < 3; ++k) s->edge[i][k] = (before * x[3 * l->to[i] + k] - before * x[3 * l->from[i] + k]) * after;
 }
 
-static void CCD(problem_fill)(CCD(problem) *p, const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale,
+static void CCD(problem_fill)(CCD(problem) * p, const double *x0, const double *x1, const ccd_layout *l, const ccd_scale *scale,
                               const ccd_limits *limits)
 {
   const CCD_REAL separation = (CCD_REAL)limits->separation * scale->before * scale->after;
@@ -298,8 +296,7 @@ static void CCD(problem_fill)(CCD(problem) *p, const double *x0, const double *x
 }
 
 /* Fill `hit`; the time is rounded down. */
-static bool CCD(report)(const CCD(problem) *p, CCD_REAL t, const CCD(nearest) *near, const ccd_scale *scale, int pieces,
-                        ccd_hit *hit)
+static bool CCD(report)(const CCD(problem) * p, CCD_REAL t, const CCD(nearest) * near, const ccd_scale *scale, int pieces, ccd_hit *hit)
 {
   const double rounded = (double)t;
   *hit = (ccd_hit){.t = rounded > t ? nextafter(rounded, 0.0) : rounded, .u = (double)near->u, .v = (double)near->v, .pieces = pieces};

@@ -36,8 +36,8 @@ static PetscErrorCode check_surfaces(const broad_phase_surfaces *s)
     PetscCheck(s->triangle[i] >= 0 && s->triangle[i] < s->n_vertices, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "triangle %lld has vertex %d, which does not exist", (long long)(i / 3), s->triangle[i]);
   for (int64_t i = 0; i < s->n_vertices && s->n_bodies > 0; ++i)
-    PetscCheck(s->body[i] >= 0 && s->body[i] < s->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "vertex %lld has body %d, which does not exist",
-               (long long)i, s->body[i]);
+    PetscCheck(s->body[i] >= 0 && s->body[i] < s->n_bodies, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "vertex %lld has body %d, which does not exist", (long long)i, s->body[i]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -192,7 +192,7 @@ static double probe_directions(const convex_pose *a, const convex_pose *b, doubl
  * initial n. */
 static double climb_separation(const convex_pose *a, const convex_pose *b, double n[3], double separation)
 {
-  const double size = fmin(a->solid->bound, b->solid->bound);
+  const double size   = fmin(a->solid->bound, b->solid->bound);
   double       offset = size;
   for (int i = 0; i < N_OFFSETS; ++i, offset *= 0.1) separation = improve_axis(a, b, n, separation, offset);
   return separation < 0.0 ? probe_directions(a, b, n, separation) : separation;
@@ -200,7 +200,7 @@ static double climb_separation(const convex_pose *a, const convex_pose *b, doubl
 
 /* ==== separating axes ==== */
 
-static const double PARALLEL = 1e-4; /* sine of the angle below which two edges count as parallel */
+static const double PARALLEL  = 1e-4; /* sine of the angle below which two edges count as parallel */
 static const double ROUND_OFF = 1e-9; /* relative to the size: margin by which an edge pair must exceed a face */
 
 /* ---- polyhedra ---- */
@@ -210,7 +210,7 @@ static double face_axis(const convex_pose *of, const convex_pose *other, double 
 {
   const convex_polyhedron *h = of->solid->polyhedron, *g = other->solid->polyhedron;
   for (int f = 0; f < h->n_faces && most <= cutoff; ++f) {
-    const double *n    = of->face_normal + 3 * f;
+    const double *n     = of->face_normal + 3 * f;
     double        least = INFINITY;
     for (int c = 0; c < g->n_corners; ++c) least = fmin(least, v3_dot(n, other->x + 3 * c));
     least -= of->face_offset[f];

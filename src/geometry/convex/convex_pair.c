@@ -5,31 +5,21 @@
 
 /* Feature number of a touch: the kinds below, and the numbers of the features of a and b. Different kinds give different
  * numbers. */
-static inline uint64_t convex_feature_name(unsigned kind, unsigned a, unsigned b)
-{
-  return (uint64_t)kind << 24 | (uint64_t)a << 12 | b;
-}
-enum {
-  CONVEX_TOUCH_CORNER_A,
-  CONVEX_TOUCH_CORNER_B,
-  CONVEX_TOUCH_CROSSING,
-  CONVEX_TOUCH_CLOSEST,
-  CONVEX_TOUCH_END_A,
-  CONVEX_TOUCH_END_B
-};
+static inline uint64_t convex_feature_name(unsigned kind, unsigned a, unsigned b) { return (uint64_t)kind << 24 | (uint64_t)a << 12 | b; }
+enum { CONVEX_TOUCH_CORNER_A, CONVEX_TOUCH_CORNER_B, CONVEX_TOUCH_CROSSING, CONVEX_TOUCH_CLOSEST, CONVEX_TOUCH_END_A, CONVEX_TOUCH_END_B };
 
 /* ==== clipping ==== */
 
 enum { MAX_CORNERS = CONVEX_MAX_SIDES, MAX_FOUND = 4 * MAX_CORNERS, RIM_POINTS = 16 };
 static const double INSIDE = 1e-9, MERGE = 1e-5, LINE = 1e-6; /* relative to the size of the smaller solid */
-static const double RIM_FLAT = 0.02; /* sine of the tilt above which a cylinder stands on one point of its rim */
+static const double RIM_FLAT = 0.02;                          /* sine of the tilt above which a cylinder stands on one point of its rim */
 
 /* The supporting feature of a solid that faces the other one: coordinates (u, v) perpendicular to n, and the height h along n. */
 typedef struct {
-  int    n; /* 0: an unbounded plane; 1: a point; 2: an edge; more: a polygon */
+  int    n;                                                        /* 0: an unbounded plane; 1: a point; 2: an edge; more: a polygon */
   double u[MAX_CORNERS], v[MAX_CORNERS], height, slope_u, slope_v; /* h = height + slope_u u + slope_v v */
   int    name[MAX_CORNERS];
-  int    single;  /* rim of a tilted cylinder: name of the only corner that is used, else -1 */
+  int    single; /* rim of a tilted cylinder: name of the only corner that is used, else -1 */
 } support_region;
 
 typedef struct {
@@ -114,7 +104,7 @@ static int support_face(const convex_pose *p, const double *d)
 /* The flat end of a cylinder: RIM_POINTS points fixed to its rim while it stands on the end, and the support point. */
 static void set_cap_region(support_region *o, const view *w, const convex_pose *p, const double *d)
 {
-  const double  along  = v3_dot(d, p->axis), side = along > 0.0 ? 1.0 : -1.0;
+  const double  along = v3_dot(d, p->axis), side = along > 0.0 ? 1.0 : -1.0;
   const double *center = along > 0.0 ? p->to : p->from;
   double        low[3], e[3], f[3], x[3], normal[3];
   v3_copy(low, d);
@@ -159,7 +149,7 @@ static void find_support_region(support_region *o, const view *w, const convex_p
     for (int k = h->loop_start[face]; k < h->loop_start[face + 1]; ++k) add_corner(o, w, p->x + 3 * h->loop[k], h->loop[k]);
     set_plane(o, w, p->x + 3 * h->loop[h->loop_start[face]], p->face_normal + 3 * face);
   } else {
-    const double along = v3_dot(d, p->axis);
+    const double along       = v3_dot(d, p->axis);
     const bool   is_cylinder = p->kind == CONVEX_CYLINDER;
     v3_copy(low, d);
     v3_axpy(low, -along, p->axis);
@@ -215,7 +205,8 @@ static double gap_at(const support_region *a, const support_region *b, double u,
 }
 
 /* Append a point unless the list has one at the same position, which then keeps its feature number. */
-static void add_unique_point(const view *w, const support_region *a, const support_region *b, double u, double v, uint64_t name, int *n, clip_point *list)
+static void add_unique_point(const view *w, const support_region *a, const support_region *b, double u, double v, uint64_t name, int *n,
+                             clip_point *list)
 {
   for (int i = 0; i < *n; ++i)
     if (hypot(u - list[i].u, v - list[i].v) <= MERGE * w->size) return;
@@ -233,7 +224,7 @@ static void add_edge_crossings(const view *w, const support_region *a, const sup
       if (!(s0 * s1 < 0.0 && t0 * t1 < 0.0)) continue;
       const double s = s0 / (s0 - s1);
       add_unique_point(w, a, b, a->u[i] + s * (a->u[i1] - a->u[i]), a->v[i] + s * (a->v[i1] - a->v[i]),
-           convex_feature_name(CONVEX_TOUCH_CROSSING, (unsigned)a->name[i], (unsigned)b->name[j]), n, list);
+                       convex_feature_name(CONVEX_TOUCH_CROSSING, (unsigned)a->name[i], (unsigned)b->name[j]), n, list);
     }
 }
 
@@ -267,8 +258,8 @@ static void select_spread_points(int *n, clip_point *list)
       if (value > most) most = value, best = i;
     }
     const clip_point t = list[taken];
-    list[taken]   = list[best];
-    list[best]    = t;
+    list[taken]        = list[best];
+    list[best]         = t;
   }
   *n = CONVEX_MAX_CLIPPED;
 }
@@ -278,11 +269,11 @@ static void select_spread_points(int *n, clip_point *list)
  * faces have at most a line in common. */
 static bool convex_clip(const convex_pose *a, const convex_pose *b, const double n[3], double margin, convex_touches *out)
 {
-  view   w;
+  view           w;
   support_region fa, fb;
-  clip_point  list[MAX_FOUND];
-  int    m = 0;
-  double back[3];
+  clip_point     list[MAX_FOUND];
+  int            m = 0;
+  double         back[3];
   v3_scale(back, -1.0, n);
   set_view(&w, a, b, n);
   find_support_region(&fa, &w, a, back);
@@ -301,7 +292,7 @@ static bool convex_clip(const convex_pose *a, const convex_pose *b, const double
     list[i].gap -= rounding;
     const bool is_rim_a = list[i].name >> 24 == CONVEX_TOUCH_CORNER_A && fa.single >= 0,
                is_rim_b = list[i].name >> 24 == CONVEX_TOUCH_CORNER_B && fb.single >= 0;
-    const int  of_a = (int)(list[i].name >> 12 & 0xfff), of_b = (int)(list[i].name & 0xfff);
+    const int of_a = (int)(list[i].name >> 12 & 0xfff), of_b = (int)(list[i].name & 0xfff);
     if (list[i].gap > margin || (is_rim_a && of_a != fa.single) || (is_rim_b && of_b != fb.single)) continue;
     list[kept++] = list[i];
   }
@@ -319,7 +310,7 @@ static bool convex_clip(const convex_pose *a, const convex_pose *b, const double
 
 /* Sine of the angle between two axes below which they touch in two points instead of one. */
 static const double SIDE_BY_SIDE = 0.1;
-static const double FLUSH = 1e-6; /* relative to the length: tolerance for an end that projects onto the end of the other segment */
+static const double FLUSH        = 1e-6; /* relative to the length: tolerance for an end that projects onto the end of the other segment */
 
 /* ---- points ---- */
 
@@ -354,9 +345,9 @@ static double cylinder_point(const convex_pose *p, const double *x, double *norm
 /* The point of face f closest to x, which is `height` above it. */
 static void face_closest(const convex_pose *p, int f, const double *x, double height, double *q)
 {
-  const convex_polyhedron *h = p->solid->polyhedron;
-  const double            *n = p->face_normal + 3 * f;
-  double                   least = INFINITY;
+  const convex_polyhedron *h       = p->solid->polyhedron;
+  const double            *n       = p->face_normal + 3 * f;
+  double                   least   = INFINITY;
   bool                     is_over = true;
   v3_copy(q, x);
   for (int k = h->loop_start[f]; k < h->loop_start[f + 1]; ++k) {
@@ -383,7 +374,7 @@ static double polyhedron_point(const convex_pose *p, const double *x, double *no
 {
   const int n       = p->solid->polyhedron->n_faces;
   double    highest = -INFINITY, least = INFINITY;
-  int       best    = 0;
+  int       best = 0;
   v3_copy(q, x);
   for (int f = 0; f < n; ++f) {
     const double height = v3_dot(p->face_normal + 3 * f, x) - p->face_offset[f];
@@ -426,8 +417,7 @@ static void convex_segments_closest(const double x[3], const double d[3], const 
     return;
   }
   if (det > 1e-14 * dd * ee) *s = clamp01((de * er - ee * dr) / det);
-  else { /* parallel: the middle of the overlap */
-    const double s0 = clamp01(-dr / dd), s1 = clamp01((de - dr) / dd);
+  else { /* parallel: the middle of the overlap */ const double s0 = clamp01(-dr / dd), s1 = clamp01((de - dr) / dd);
     *s = 0.5 * (s0 + s1);
   }
   *t = clamp01((er + *s * de) / ee);
@@ -440,7 +430,7 @@ static void convex_segments_closest(const double x[3], const double d[3], const 
 static void add_balls(const double *x, double rx, const double *y, double ry, const double *fallback, double margin, uint64_t name,
                       convex_touches *out)
 {
-  double       n[3], q[3];
+  double n[3], q[3];
   v3_sub(n, x, y);
   const double distance = v3_norm(n);
   if (distance > 0.0) v3_scale(n, 1.0 / distance, n);
@@ -465,8 +455,7 @@ static void add_ends(const convex_pose *a, const convex_pose *b, const double *f
     if (t < -FLUSH || t > 1.0 + FLUSH) continue;
     v3_copy(y, b->from);
     v3_axpy(y, t, e);
-    if (is_swapped)
-      add_balls(y, b->radius, x, a->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_B, 0, (unsigned)end), out);
+    if (is_swapped) add_balls(y, b->radius, x, a->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_B, 0, (unsigned)end), out);
     else add_balls(x, a->radius, y, b->radius, fallback, margin, convex_feature_name(CONVEX_TOUCH_END_A, (unsigned)end, 0), out);
   }
 }
@@ -498,7 +487,7 @@ static void any_normal(const convex_pose *p, double *n)
  * axes. */
 static void convex_barrel_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
-  double d[3], e[3], m[3], x[3], y[3], s, t, fallback[3];
+  double    d[3], e[3], m[3], x[3], y[3], s, t, fallback[3];
   const int first = out->n;
   any_normal(a->kind == CONVEX_SPHERE ? b : a, fallback);
   v3_sub(d, a->to, a->from);
@@ -548,12 +537,11 @@ static void add_edges(const convex_pose *round, const convex_pose *p, double mar
     if (distance > round->radius + margin || !(distance > 0.0)) continue;
     v3_cross(fe, e, f); /* e has the direction f x g, so normals between f and g have these signs */
     v3_cross(ge, e, g);
-    double sign = v3_dot(n, f) + v3_dot(n, g) > 0.0 ? 1.0 : -1.0;
+    double       sign      = v3_dot(n, f) + v3_dot(n, g) > 0.0 ? 1.0 : -1.0;
     const double tolerance = 1e-9 * v3_norm(e) * distance; /* tolerance: at the border of a face the normal is that of the face */
     if (sign * v3_dot(n, fe) < -tolerance || sign * v3_dot(n, ge) > tolerance || (sign < 0.0 && distance > round->radius)) continue;
     v3_scale(n, sign / distance, n);
-    convex_touches_add(out, margin, q, n, sign * distance - round->radius,
-                       convex_feature_name(CONVEX_TOUCH_CROSSING, 0, (unsigned)i));
+    convex_touches_add(out, margin, q, n, sign * distance - round->radius, convex_feature_name(CONVEX_TOUCH_CROSSING, 0, (unsigned)i));
   }
 }
 
@@ -576,8 +564,7 @@ static void reverse_normals(convex_touches *out)
 /* Touches if at least one solid is a sphere or capsule, and the other one is not a half-space. */
 static void convex_round_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out)
 {
-  const bool is_a = a->kind == CONVEX_SPHERE || a->kind == CONVEX_CAPSULE,
-             is_b = b->kind == CONVEX_SPHERE || b->kind == CONVEX_CAPSULE;
+  const bool is_a = a->kind == CONVEX_SPHERE || a->kind == CONVEX_CAPSULE, is_b = b->kind == CONVEX_SPHERE || b->kind == CONVEX_CAPSULE;
   if (is_a && is_b) {
     convex_barrel_touches(a, b, margin, out);
     return;
@@ -623,8 +610,7 @@ static void touch_half_space(const convex_pose *a, const convex_pose *b, double 
       double        q[3];
       v3_copy(q, x);
       v3_axpy(q, -distance, b->normal);
-      convex_touches_add(out, margin, q, b->normal, distance - a->radius,
-                         convex_feature_name(CONVEX_TOUCH_END_A, (unsigned)end, 0));
+      convex_touches_add(out, margin, q, b->normal, distance - a->radius, convex_feature_name(CONVEX_TOUCH_END_A, (unsigned)end, 0));
     }
   }
 }
@@ -634,7 +620,7 @@ static void touch_half_space(const convex_pose *a, const convex_pose *b, double 
 /* Append the closest points of two disjoint solids, for touches at corners or between parallel edges. is_line: the projections of
  * the supporting faces along `axis` have at most a line in common. */
 static void add_closest_points(const convex_pose *a, const convex_pose *b, const double *axis, bool is_line, double margin,
-                    convex_touches *out)
+                               convex_touches *out)
 {
   const double stay[3] = {0.0, 0.0, 0.0};
   double       p[3], q[3], n[3], sine[3];
@@ -648,7 +634,7 @@ static void add_closest_points(const convex_pose *a, const convex_pose *b, const
 /* Append the deepest point of two overlapping solids with curved sides: the support point of one of them that lies closer to the
  * surface of the other. A flat side has many support points; the support point of the curved side then determines the position. */
 static void add_deepest_point(const convex_pose *a, const convex_pose *b, const double *n, double separation, double margin,
-                    convex_touches *out)
+                              convex_touches *out)
 {
   double p[3], q[3], back[3], normal[3], at[3];
   v3_scale(back, -1.0, n);
@@ -664,7 +650,7 @@ static void add_deepest_point(const convex_pose *a, const convex_pose *b, const 
 
 /* Append the closest or deepest points along the axis n if no touch so far has the gap `separation`. */
 static void add_missing_closest(const convex_pose *a, const convex_pose *b, const double *n, double separation, bool is_line, double margin,
-                     convex_touches *out)
+                                convex_touches *out)
 {
   const bool   is_round = a->kind == CONVEX_CYLINDER || b->kind == CONVEX_CYLINDER;
   const double slack    = (is_round ? 1e-7 : 1e-9) * fmin(a->solid->bound, b->solid->bound);

@@ -11,11 +11,11 @@
 typedef struct {
   const convex_solid *solid;
   convex_kind         kind;
-  double              radius;                 /* around the core; for a cylinder its radius */
-  double              from[3], to[3];         /* ends of the axis */
-  double              axis[3], across[3];     /* unit vectors along and perpendicular to the axis; `across` is fixed to the solid */
-  double              normal[3], offset;      /* half-space */
-  double              center[3];              /* centre of the bounding sphere, whose radius is solid->bound */
+  double              radius;                        /* around the core; for a cylinder its radius */
+  double              from[3], to[3];                /* ends of the axis */
+  double              axis[3], across[3];            /* unit vectors along and perpendicular to the axis; `across` is fixed to the solid */
+  double              normal[3], offset;             /* half-space */
+  double              center[3];                     /* centre of the bounding sphere, whose radius is solid->bound */
   const double       *x, *face_normal, *face_offset; /* polyhedron: [n_corners][3], [n_faces][3], [n_faces] */
 } convex_pose;
 

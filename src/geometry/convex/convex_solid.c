@@ -39,7 +39,7 @@ static bool collect_planes(const triangle_mesh *m, double tolerance, plane_list 
   for (int64_t t = 0; t < m->n_triangles; ++t) {
     const double *a = m->x + 3 * (int64_t)m->tri[3 * t], *b = m->x + 3 * (int64_t)m->tri[3 * t + 1],
                  *c = m->x + 3 * (int64_t)m->tri[3 * t + 2];
-    double        ab[3], ac[3], n[3];
+    double ab[3], ac[3], n[3];
     v3_sub(ab, b, a);
     v3_sub(ac, c, a);
     v3_cross(n, ab, ac);
@@ -151,11 +151,11 @@ static bool chain_loops(convex_polyhedron *p, int32_t *next)
 }
 
 static PetscErrorCode fill_polyhedron(const plane_list *l, int n_corners, const double *x, const face_set *faces, int n_edges,
-                           convex_polyhedron *p, bool *is_sound)
+                                      convex_polyhedron *p, bool *is_sound)
 {
   int32_t *next = NULL;
   PetscFunctionBegin;
-  *p = (convex_polyhedron){.n_corners = n_corners, .n_faces = l->n, .n_edges = n_edges};
+  *p        = (convex_polyhedron){.n_corners = n_corners, .n_faces = l->n, .n_edges = n_edges};
   int n_fan = 0;
   for (int c = 0; c < n_corners; ++c)
     for (int f = 0; f < l->n; ++f) n_fan += set_has(&faces[c], f);
@@ -279,10 +279,7 @@ PetscErrorCode convex_solid_polyhedron(const triangle_mesh *m, convex_solid *out
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void convex_solid_clear(convex_solid *s)
-{
-  convex_polyhedron_destroy(&s->polyhedron);
-}
+void convex_solid_clear(convex_solid *s) { convex_polyhedron_destroy(&s->polyhedron); }
 
 void convex_solid_turn(convex_solid *s, const double c[3], const double R[9])
 {

@@ -219,7 +219,7 @@ PetscErrorCode mesh_read_integer(mesh_reader *r, const char *what, int64_t lo, i
   PetscFunctionBegin;
   snprintf(text, sizeof text, "%s is missing", what);
   if (!w) PetscCall(mesh_bad_line(r, text, NULL));
-  errno = 0;
+  errno             = 0;
   const long long i = strtoll(w, &end, 10); /* cppcheck-suppress nullPointerRedundantCheck; mesh_bad_line returned */
   snprintf(text, sizeof text, "%s must be a whole number from %lld to %lld, not", what, (long long)lo, (long long)hi);
   if (end == w || *end != '\0' || errno || i < lo || i > hi) PetscCall(mesh_bad_line(r, text, w));

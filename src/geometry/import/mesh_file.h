@@ -13,18 +13,18 @@ enum { MESH_MAX_TRIANGLES = 50000000, MESH_MAX_TETS = 50000000, MESH_MAX_VERTICE
 /* Vertices, triangles and tetrahedra read so far. The arrays grow with the data read. Initialise with zeros, and with is_named =
  * true if the file numbers its vertices and tetrahedra. Free with mesh_cells_free. */
 typedef struct {
-  bool     is_named;
-  int64_t  n_vertices, vertex_capacity, n_triangles, triangle_capacity, n_tets, tet_capacity;
-  double  *x;           /* [n_vertices][3] */
-  int64_t *vertex_name; /* [n_vertices] number in the file, if is_named */
-  int32_t *tri;         /* [n_triangles][3] */
-  int32_t *tet;         /* [n_tets][4] */
-  int64_t *tet_name;    /* [n_tets] number in the file, if is_named */
+  bool      is_named;
+  int64_t   n_vertices, vertex_capacity, n_triangles, triangle_capacity, n_tets, tet_capacity;
+  double   *x;           /* [n_vertices][3] */
+  int64_t  *vertex_name; /* [n_vertices] number in the file, if is_named */
+  int32_t  *tri;         /* [n_triangles][3] */
+  int32_t  *tet;         /* [n_tets][4] */
+  int64_t  *tet_name;    /* [n_tets] number in the file, if is_named */
   uint64_t *sorted_name; /* [n_vertices] sorted numbers after mesh_cells_index, and their vertices */
   int32_t  *sorted_vertex;
 } mesh_cells;
 
-void           mesh_cells_free(mesh_cells *c);
+void mesh_cells_free(mesh_cells *c);
 /* Append a vertex, triangle or tetrahedron. `name`: its number in the file, ignored unless is_named. */
 PetscErrorCode mesh_cells_vertex(mesh_cells *c, int64_t name, const double x[3]);
 PetscErrorCode mesh_cells_triangle(mesh_cells *c, int32_t v0, int32_t v1, int32_t v2);
@@ -44,16 +44,16 @@ typedef struct {
   char       *at, *end; /* remaining text, a copy that ends with '\0' */
   char       *word;     /* next word of this line */
   int64_t     line;
-  char       *text;     /* start of the copy, owned */
+  char       *text; /* start of the copy, owned */
 } mesh_reader;
 
 /* Copy the text and start before its first line. `name`: file name for messages. */
 PetscErrorCode mesh_reader_open(const char *name, size_t size, const char *bytes, mesh_reader *r);
 void           mesh_reader_close(mesh_reader *r);
 /* Advance to the next line that is neither empty nor a comment (#); false at the end of the text. */
-bool           mesh_next_line(mesh_reader *r);
+bool mesh_next_line(mesh_reader *r);
 /* The next word of this line; NULL at its end. */
-char          *mesh_next_word(mesh_reader *r);
+char *mesh_next_word(mesh_reader *r);
 /* Fails with "name:line: what "word"". */
 PetscErrorCode mesh_bad_line(const mesh_reader *r, const char *what, const char *word);
 /* Three finite numbers; a whole number in [lo, hi]. `what` names the value in messages. */
@@ -65,5 +65,5 @@ PetscErrorCode mesh_read_integer(mesh_reader *r, const char *what, int64_t lo, i
 /* Read a whole file of at most 4 GiB; *bytes is owned by the caller. */
 PetscErrorCode mesh_read_file(const char *path, char **bytes, size_t *size);
 /* True if the path ends with `ending`, for example ".obj"; the case of letters is ignored. */
-bool           mesh_path_ends(const char *path, const char *ending);
+bool mesh_path_ends(const char *path, const char *ending);
 #endif

@@ -18,7 +18,7 @@ static PetscErrorCode read_corner(mesh_reader *r, char *w, int64_t n_vertices, i
 {
   char *end = NULL;
   PetscFunctionBegin;
-  errno         = 0;
+  errno             = 0;
   const long long i = strtoll(w, &end, 10);
   if (end == w || (*end != '\0' && *end != '/') || errno) PetscCall(mesh_bad_line(r, "not a vertex index:", w));
   const long long v = i > 0 ? i - 1 : i < 0 && i >= -n_vertices ? n_vertices + i : -1;
@@ -45,7 +45,8 @@ static PetscErrorCode obj_face(mesh_reader *r, mesh_cells *b)
 static PetscErrorCode obj_lines(mesh_reader *r, mesh_cells *b)
 {
   /* ignored statements: texture, normals, grouping, rendering, points and lines */
-  static const char *const skipped[] = {"vt", "vn", "vp", "o", "g", "s", "mg", "usemtl", "mtllib", "l", "p", "lod", "shadow_obj", "trace_obj", "d_interp", "c_interp", "bevel", NULL};
+  static const char *const skipped[] = {"vt", "vn", "vp",  "o",          "g",         "s",        "mg",       "usemtl", "mtllib",
+                                        "l",  "p",  "lod", "shadow_obj", "trace_obj", "d_interp", "c_interp", "bevel",  NULL};
   PetscFunctionBegin;
   while (mesh_next_line(r)) {
     char *w = mesh_next_word(r);
@@ -139,7 +140,8 @@ static PetscErrorCode read_polylines(mesh_reader *r, line_list *l)
       PetscCall(add_polyline(r, l));
     }
   }
-  PetscCheck(l->n_lines > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no line (a statement `l` with the numbers of its vertices)", r->name);
+  PetscCheck(l->n_lines > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no line (a statement `l` with the numbers of its vertices)",
+             r->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -166,7 +168,8 @@ PetscErrorCode mesh_import_lines(const char *path, mesh_lines *out)
   size_t size  = 0;
   PetscFunctionBegin;
   *out = (mesh_lines){0};
-  PetscCheck(mesh_path_ends(path, ".obj"), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: lines can be read from a Wavefront .obj file only", path);
+  PetscCheck(mesh_path_ends(path, ".obj"), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: lines can be read from a Wavefront .obj file only",
+             path);
   PetscCall(mesh_read_file(path, &bytes, &size));
   const PetscErrorCode code = mesh_parse_obj_lines(path, size, bytes, out);
   memory_free(&bytes);
@@ -240,7 +243,7 @@ static PetscErrorCode stl_binary(const char *name, const unsigned char *p, int64
 static PetscErrorCode stl_text(mesh_reader *r, mesh_cells *b)
 {
   static const char *const sequence[] = {"facet", "outer", "vertex", "vertex", "vertex", "endloop", "endfacet"};
-  int                      step = -1; /* -1: outside a solid */
+  int                      step       = -1; /* -1: outside a solid */
   PetscFunctionBegin;
   while (mesh_next_line(r)) {
     char *w = mesh_next_word(r);
@@ -367,7 +370,7 @@ static PetscErrorCode read_cells(mesh_reader *r, bool has_tets, mesh_cells *c)
 
 /* A .node file, and the corresponding .ele (has_tets) or .face file. */
 static PetscErrorCode mesh_read_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
-                                const char *cell, bool has_tets, mesh_cells *c)
+                                       const char *cell, bool has_tets, mesh_cells *c)
 {
   mesh_reader r = {0};
   PetscFunctionBegin;
@@ -385,7 +388,8 @@ static PetscErrorCode mesh_read_tetgen(const char *node_name, size_t node_size, 
 /* ==== all formats ==== */
 
 /* Convert the cells to the requested mesh unless `code` reports an error; one of the two outputs is NULL. Frees the cells. */
-static PetscErrorCode convert_cells(const char *name, PetscErrorCode code, mesh_cells *c, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
+static PetscErrorCode convert_cells(const char *name, PetscErrorCode code, mesh_cells *c, bool allow_parts, triangle_mesh **surface,
+                                    tet_mesh **solid)
 {
   PetscFunctionBegin;
   if (!code && surface) code = mesh_cells_surface(name, c, surface);
@@ -426,10 +430,10 @@ PetscErrorCode mesh_parse_tetgen(const char *node_name, size_t node_size, const 
 /* `path` is one of a pair of files; the other one differs in the extension only. */
 static PetscErrorCode import_tetgen(const char *path, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
 {
-  char        *name[2] = {NULL, NULL}, *bytes[2] = {NULL, NULL};
-  size_t       size[2] = {0, 0};
-  const size_t stem    = (size_t)(strrchr(path, '.') - path);
-  PetscErrorCode code  = PETSC_SUCCESS;
+  char          *name[2] = {NULL, NULL}, *bytes[2] = {NULL, NULL};
+  size_t         size[2] = {0, 0};
+  const size_t   stem    = (size_t)(strrchr(path, '.') - path);
+  PetscErrorCode code    = PETSC_SUCCESS;
   PetscFunctionBegin;
   for (int i = 0; i < 2 && !code; ++i) {
     code = memory_alloc("mesh path", (int64_t)stem + 8, 1, &name[i]);
@@ -484,7 +488,8 @@ PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **ou
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(mesh_read_file(path, &bytes, &size));
-  const PetscErrorCode code = is_msh ? mesh_parse_msh(path, size, bytes, allow_parts, NULL, out) : mesh_parse_vtu(path, size, bytes, allow_parts, NULL, out);
+  const PetscErrorCode code =
+      is_msh ? mesh_parse_msh(path, size, bytes, allow_parts, NULL, out) : mesh_parse_vtu(path, size, bytes, allow_parts, NULL, out);
   memory_free(&bytes);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -34,8 +34,10 @@ void           mesh_lines_free(mesh_lines *l);
 PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, triangle_mesh **out);
 PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, triangle_mesh **out);
 /* Formats with triangles and tetrahedra: exactly one of `surface` and `solid` is not NULL and selects the output. */
-PetscErrorCode mesh_parse_msh(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface, tet_mesh **solid);
-PetscErrorCode mesh_parse_vtu(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface, tet_mesh **solid);
+PetscErrorCode mesh_parse_msh(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface,
+                              tet_mesh **solid);
+PetscErrorCode mesh_parse_vtu(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface,
+                              tet_mesh **solid);
 /* cell: the .face file for a surface, the .ele file for a solid. */
 PetscErrorCode mesh_parse_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
                                  const char *cell, bool allow_parts, triangle_mesh **surface, tet_mesh **solid);

@@ -143,9 +143,18 @@ static PetscErrorCode count_corners(const msh_file *f, int64_t type, int *n)
   case 15: *n = 1; break;
   case 1: *n = 2; break;
   case 2: *n = 3; break;
-  case 3: case 4: *n = 4; break;
-  case 5: case 6: case 7: PetscCall(report_bad_value(f, "hexahedra, prisms and pyramids cannot be read, only tetrahedra: element type", type)); break;
-  case 8: case 9: case 10: case 11: case 16: PetscCall(report_bad_value(f, "second-order elements cannot be read, mesh with Mesh.ElementOrder = 1: element type", type)); break;
+  case 3:
+  case 4: *n = 4; break;
+  case 5:
+  case 6:
+  case 7: PetscCall(report_bad_value(f, "hexahedra, prisms and pyramids cannot be read, only tetrahedra: element type", type)); break;
+  case 8:
+  case 9:
+  case 10:
+  case 11:
+  case 16:
+    PetscCall(report_bad_value(f, "second-order elements cannot be read, mesh with Mesh.ElementOrder = 1: element type", type));
+    break;
   default: PetscCall(report_bad_value(f, "only points, lines, triangles, quadrilaterals and tetrahedra can be read: element type", type));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -232,7 +241,8 @@ static PetscErrorCode read_format(msh_file *f)
   if (!mesh_next_line(&f->r)) PetscCall(mesh_bad_line(&f->r, "the file ends early:", "the version"));
   const char *version = mesh_next_word(&f->r);
   f->is_4             = version && strcmp(version, "4.1") == 0;
-  if (!f->is_4 && (!version || strcmp(version, "2.2") != 0)) PetscCall(mesh_bad_line(&f->r, "only versions 2.2 and 4.1 can be read (Mesh.MshFileVersion in Gmsh), not", version));
+  if (!f->is_4 && (!version || strcmp(version, "2.2") != 0))
+    PetscCall(mesh_bad_line(&f->r, "only versions 2.2 and 4.1 can be read (Mesh.MshFileVersion in Gmsh), not", version));
   int64_t is_binary, size;
   PetscCall(mesh_read_integer(&f->r, "the file type", 0, 1, &is_binary));
   PetscCall(mesh_read_integer(&f->r, "the data size", 8, 8, &size));
@@ -286,7 +296,8 @@ static PetscErrorCode read_sections(msh_file *f)
     if (!w) continue;
     if (w[0] != '$' || strlen(w) > sizeof section) PetscCall(mesh_bad_line(&f->r, "expected the start of a section, $..., but found", w));
     snprintf(section, sizeof section, "%s", w + 1);
-    const bool is_format = strcmp(section, "MeshFormat") == 0, is_nodes = strcmp(section, "Nodes") == 0, is_elements = strcmp(section, "Elements") == 0;
+    const bool is_format = strcmp(section, "MeshFormat") == 0, is_nodes = strcmp(section, "Nodes") == 0,
+               is_elements = strcmp(section, "Elements") == 0;
     if (!is_format && !has_format) PetscCall(mesh_bad_line(&f->r, "a Gmsh file starts with $MeshFormat, not with", w));
     if (is_format && has_format) PetscCall(mesh_bad_line(&f->r, "a second section", w));
     if (is_elements && !f->has_nodes) PetscCall(mesh_bad_line(&f->r, "elements before the nodes they need", NULL));

@@ -13,11 +13,11 @@
 typedef enum { VTK_ASCII, VTK_BASE64, VTK_RAW } vtk_encoding;
 
 typedef struct {
-  const char  *name;          /* file name */
-  const char  *text;          /* the whole file, for line numbers in messages */
-  const char  *begin, *end;   /* range of the data; raw and appended data extend to the end of the section */
+  const char  *name;        /* file name */
+  const char  *text;        /* the whole file, for line numbers in messages */
+  const char  *begin, *end; /* range of the data; raw and appended data extend to the end of the section */
   vtk_encoding encoding;
-  bool         is_float;      /* Float32 or Float64; false: Int.. or UInt.. */
+  bool         is_float; /* Float32 or Float64; false: Int.. or UInt.. */
   bool         is_unsigned;
   int          size;          /* bytes per number: 1, 2, 4, 8 */
   int          header_size;   /* bytes per count in the header of binary data: 4 or 8 */
@@ -32,7 +32,8 @@ static PetscErrorCode report_bad_place(const char *name, const char *text, const
   long long line = 1;
   PetscFunctionBegin;
   for (const char *c = text; c < at; ++c) line += *c == '\n';
-  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s:%lld: %s%s%.40s%s", name, line, what, word ? " \"" : "", word ? word : "", word ? "\"" : "");
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s:%lld: %s%s%.40s%s", name, line, what, word ? " \"" : "", word ? word : "",
+          word ? "\"" : "");
 }
 
 static PetscErrorCode report_bad_array(const vtk_array *a, const char *what, const char *word)
@@ -58,7 +59,7 @@ static PetscErrorCode reserve_one_more(int64_t n, int64_t *capacity, void *array
 static PetscErrorCode read_text(const vtk_array *a, int64_t *n, double **real, int64_t **whole)
 {
   int64_t     capacity = 0;
-  const char *at   = a->begin;
+  const char *at       = a->begin;
   PetscFunctionBegin;
   for (*n = 0;; ++*n) {
     char   word[64], *end = NULL;
@@ -71,11 +72,13 @@ static PetscErrorCode read_text(const vtk_array *a, int64_t *n, double **real, i
     PetscCall(reserve_one_more(*n, &capacity, real ? (void *)real : (void *)whole));
     if (real) {
       const double x = strtod(word, &end);
-      if (length > 63 || end == word || *end || !(fabs(x) <= 1e30)) PetscCall(report_bad_place(a->name, a->text, at, "not a finite number below 1e30:", word));
+      if (length > 63 || end == word || *end || !(fabs(x) <= 1e30))
+        PetscCall(report_bad_place(a->name, a->text, at, "not a finite number below 1e30:", word));
       (*real)[*n] = x;
     } else {
       const long long x = strtoll(word, &end, 10);
-      if (length > 63 || end == word || *end || errno || x > LARGEST_WHOLE || x < -LARGEST_WHOLE) PetscCall(report_bad_place(a->name, a->text, at, "not a whole number:", word));
+      if (length > 63 || end == word || *end || errno || x > LARGEST_WHOLE || x < -LARGEST_WHOLE)
+        PetscCall(report_bad_place(a->name, a->text, at, "not a whole number:", word));
       (*whole)[*n] = x;
     }
     at += length;
@@ -94,7 +97,12 @@ typedef struct {
 
 static int base64_value(char c)
 {
-  return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52 : c == '+' ? 62 : c == '/' ? 63 : -1;
+  return c >= 'A' && c <= 'Z'   ? c - 'A'
+         : c >= 'a' && c <= 'z' ? c - 'a' + 26
+         : c >= '0' && c <= '9' ? c - '0' + 52
+         : c == '+'             ? 62
+         : c == '/'             ? 63
+                                : -1;
 }
 
 /* Decode the next group of four letters. Header and data may be encoded separately, so a group that ends with '=' need not be the
@@ -111,8 +119,9 @@ static bool next_group(byte_source *s)
     n_pad += c == '=';
     ++n;
   }
-  const uint8_t bytes[3] = {(uint8_t)(value[0] << 2 | value[1] >> 4), (uint8_t)(value[1] << 4 | value[2] >> 2), (uint8_t)(value[2] << 6 | value[3])};
-  s->n_left = 3 - n_pad;
+  const uint8_t bytes[3] = {(uint8_t)(value[0] << 2 | value[1] >> 4), (uint8_t)(value[1] << 4 | value[2] >> 2),
+                            (uint8_t)(value[2] << 6 | value[3])};
+  s->n_left              = 3 - n_pad;
   for (int i = 0; i < s->n_left; ++i) s->left[i] = bytes[s->n_left - 1 - i]; /* used from the end */
   return true;
 }
@@ -161,7 +170,7 @@ static PetscErrorCode read_plain(byte_source *s, int64_t *n, uint8_t **bytes)
  * of each block. */
 static PetscErrorCode read_blocks(byte_source *s, int64_t *n, uint8_t **bytes, int64_t **packed, uint8_t **scratch)
 {
-  const int64_t available     = s->a->end - s->a->begin;
+  const int64_t available = s->a->end - s->a->begin;
   int64_t       n_blocks, block, last, most = 0, sum = 0, at = 0;
   PetscFunctionBegin;
   PetscCall(read_count(s, available, &n_blocks));
@@ -176,7 +185,8 @@ static PetscErrorCode read_blocks(byte_source *s, int64_t *n, uint8_t **bytes, i
   s->n_left = 0; /* the header is encoded separately */
   /* the compression ratio of zlib is at most 1032 */
   const double total = n_blocks ? ((double)n_blocks - 1.0) * (double)block + (double)(last ? last : block) : 0.0;
-  if (sum > available || total > 1040.0 * (double)(available + 1) || total > (double)MAX_BYTES) PetscCall(report_bad_array(s->a, "the header of this array states more data than the file can contain", NULL));
+  if (sum > available || total > 1040.0 * (double)(available + 1) || total > (double)MAX_BYTES)
+    PetscCall(report_bad_array(s->a, "the header of this array states more data than the file can contain", NULL));
   *n = (int64_t)total;
   PetscCall(memory_alloc("mesh array", *n, 1, bytes));
   PetscCall(memory_alloc("mesh array", most, 1, scratch));
@@ -185,7 +195,8 @@ static PetscErrorCode read_blocks(byte_source *s, int64_t *n, uint8_t **bytes, i
     uLongf        length   = (uLongf)expected;
     PetscCall(read_bytes(s, (*packed)[i], *scratch));
     const int status = expected ? uncompress(*bytes + at, &length, *scratch, (uLong)(*packed)[i]) : Z_OK;
-    if (status != Z_OK || (int64_t)length != expected) PetscCall(report_bad_array(s->a, "a compressed block of this array is damaged", NULL));
+    if (status != Z_OK || (int64_t)length != expected)
+      PetscCall(report_bad_array(s->a, "a compressed block of this array is damaged", NULL));
     at += expected;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -226,7 +237,8 @@ static PetscErrorCode convert_bytes(const vtk_array *a, int64_t n_bytes, const u
       if (!(fabs((*real)[i]) <= 1e30)) PetscCall(report_bad_array(a, "a number in this array is not finite, or beyond 1e30", NULL));
     } else {
       (*whole)[i] = whole_of(a, p);
-      if ((*whole)[i] > LARGEST_WHOLE || (*whole)[i] < -LARGEST_WHOLE) PetscCall(report_bad_array(a, "a whole number in this array is beyond 2^53", NULL));
+      if ((*whole)[i] > LARGEST_WHOLE || (*whole)[i] < -LARGEST_WHOLE)
+        PetscCall(report_bad_array(a, "a whole number in this array is beyond 2^53", NULL));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,9 +246,9 @@ static PetscErrorCode convert_bytes(const vtk_array *a, int64_t n_bytes, const u
 
 static PetscErrorCode read_binary(const vtk_array *a, int64_t *n, double **real, int64_t **whole)
 {
-  byte_source s       = {.a = a, .at = a->begin};
-  uint8_t    *bytes   = NULL, *scratch = NULL;
-  int64_t    *packed  = NULL, n_bytes = 0;
+  byte_source s     = {.a = a, .at = a->begin};
+  uint8_t    *bytes = NULL, *scratch = NULL;
+  int64_t    *packed = NULL, n_bytes = 0;
   PetscFunctionBegin;
   PetscErrorCode code = a->is_compressed ? read_blocks(&s, &n_bytes, &bytes, &packed, &scratch) : read_plain(&s, &n_bytes, &bytes);
   if (!code) code = convert_bytes(a, n_bytes, bytes, n, real, whole);
@@ -277,14 +289,14 @@ typedef struct {
 
 typedef struct {
   const char *name, *text, *at, *end;
-  char        tag[48];                   /* tag of the current element, with '/' in front for a closing tag */
+  char        tag[48]; /* tag of the current element, with '/' in front for a closing tag */
   const char *attributes, *attributes_end;
-  bool        is_empty;                  /* <.../> */
+  bool        is_empty; /* <.../> */
   bool        is_little, is_compressed, in_points, in_cells;
   int         header_size;
   int64_t     n_pieces, piece_capacity;
   vtu_piece  *piece;
-  const char *appended;                  /* first byte after the underscore */
+  const char *appended; /* first byte after the underscore */
   const char *appended_end;
   bool        appended_is_raw;
 } vtu_file;
@@ -314,7 +326,8 @@ static PetscErrorCode next_tag(vtu_file *f, bool *is_there)
 {
   PetscFunctionBegin;
   for (*is_there = false;;) {
-    const char *open = f->at < f->end ? memchr(f->at, '<', (size_t)(f->end - f->at)) : NULL, *close; /* NOLINT(clang-analyzer-core.NonNullParamChecker): checked below */
+    const char *open = f->at < f->end ? memchr(f->at, '<', (size_t)(f->end - f->at)) : NULL,
+               *close; /* NOLINT(clang-analyzer-core.NonNullParamChecker): checked below */
     if (!open) PetscFunctionReturn(PETSC_SUCCESS);
     const bool is_comment = f->end - open >= 4 && memcmp(open, "<!--", 4) == 0;
     close                 = find_text(f, open, is_comment ? "-->" : ">");
@@ -327,8 +340,8 @@ static PetscErrorCode next_tag(vtu_file *f, bool *is_there)
     snprintf(f->tag, sizeof f->tag, "%.*s", (int)(name_end - open - 1), open + 1);
     f->attributes = name_end, f->attributes_end = close;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an end of the tag, report_bad_element returned */
-    f->is_empty   = close[-1] == '/' && close - 1 > open;
-    *is_there     = true;
+    f->is_empty = close[-1] == '/' && close - 1 > open;
+    *is_there   = true;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 }
@@ -347,7 +360,7 @@ static bool attribute(const vtu_file *f, const char *key, size_t size, char *val
     while (name_end > name && strchr(" \t\r\n", name_end[-1])) --name_end;
     while (p < f->attributes_end && *p != '"' && *p != '\'') ++p;
     if (p >= f->attributes_end) return false;
-    const char  quote = *p++, *from = p;
+    const char quote = *p++, *from = p;
     while (p < f->attributes_end && *p != quote) ++p;
     if (p >= f->attributes_end) return false;
     if ((size_t)(name_end - name) == n && memcmp(name, key, n) == 0) {
@@ -383,16 +396,19 @@ static PetscErrorCode read_header(vtu_file *f)
 {
   char value[64];
   PetscFunctionBegin;
-  if (!attribute(f, "type", sizeof value, value) || strcmp(value, "UnstructuredGrid") != 0) PetscCall(report_bad_element(f, f->attributes, "only a VTKFile of type UnstructuredGrid can be read, not", value));
+  if (!attribute(f, "type", sizeof value, value) || strcmp(value, "UnstructuredGrid") != 0)
+    PetscCall(report_bad_element(f, f->attributes, "only a VTKFile of type UnstructuredGrid can be read, not", value));
   f->is_little = !attribute(f, "byte_order", sizeof value, value) || strcmp(value, "LittleEndian") == 0;
   if (attribute(f, "compressor", sizeof value, value) && value[0]) {
-    if (strcmp(value, "vtkZLibDataCompressor") != 0) PetscCall(report_bad_element(f, f->attributes, "only vtkZLibDataCompressor is supported, not", value));
+    if (strcmp(value, "vtkZLibDataCompressor") != 0)
+      PetscCall(report_bad_element(f, f->attributes, "only vtkZLibDataCompressor is supported, not", value));
     f->is_compressed = true;
   }
   f->header_size = 4;
   if (attribute(f, "header_type", sizeof value, value)) {
     if (strcmp(value, "UInt64") == 0) f->header_size = 8;
-    else if (strcmp(value, "UInt32") != 0) PetscCall(report_bad_element(f, f->attributes, "header_type must be UInt32 or UInt64, not", value));
+    else if (strcmp(value, "UInt32") != 0)
+      PetscCall(report_bad_element(f, f->attributes, "header_type must be UInt32 or UInt64, not", value));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,9 +465,9 @@ static int array_kind(const vtu_file *f)
 
 static PetscErrorCode read_array(vtu_file *f)
 {
-  char       format[32];
-  vtk_array  a    = {.name = f->name, .text = f->text, .begin = f->at, .header_size = f->header_size, .is_compressed = f->is_compressed};
-  const int  kind = array_kind(f);
+  char      format[32];
+  vtk_array a    = {.name = f->name, .text = f->text, .begin = f->at, .header_size = f->header_size, .is_compressed = f->is_compressed};
+  const int kind = array_kind(f);
   PetscFunctionBegin;
   if (kind == N_ARRAYS) PetscFunctionReturn(PETSC_SUCCESS);
   vtu_piece *p = &f->piece[f->n_pieces - 1];
@@ -464,7 +480,8 @@ static PetscErrorCode read_array(vtu_file *f)
   else if (strcmp(format, "ascii") == 0) a.encoding = VTK_ASCII;
   else if (strcmp(format, "binary") == 0) a.encoding = VTK_BASE64;
   else PetscCall(report_bad_element(f, f->attributes, "the format of a DataArray is ascii, binary or appended, not", format));
-  if (strcmp(format, "ascii") != 0 && !f->is_little) PetscCall(report_bad_element(f, f->attributes, "byte_order BigEndian cannot be read: save as text", NULL));
+  if (strcmp(format, "ascii") != 0 && !f->is_little)
+    PetscCall(report_bad_element(f, f->attributes, "byte_order BigEndian cannot be read: save as text", NULL));
   a.end = f->is_empty ? a.begin : memchr(a.begin, '<', (size_t)(f->end - a.begin));
   if (!a.end) PetscCall(report_bad_element(f, f->attributes, "this DataArray does not end", NULL));
   p->array[kind] = a;
@@ -478,7 +495,8 @@ static PetscErrorCode read_appended(vtu_file *f)
   PetscFunctionBegin;
   (void)attribute(f, "encoding", sizeof value, value);
   f->appended_is_raw = strcmp(value, "raw") == 0;
-  if (!f->appended_is_raw && strcmp(value, "base64") != 0) PetscCall(report_bad_element(f, f->attributes, "the encoding of AppendedData is raw or base64, not", value));
+  if (!f->appended_is_raw && strcmp(value, "base64") != 0)
+    PetscCall(report_bad_element(f, f->attributes, "the encoding of AppendedData is raw or base64, not", value));
   while (f->at < f->end && strchr(" \t\r\n", *f->at)) ++f->at;
   if (f->at >= f->end || *f->at != '_') PetscCall(report_bad_element(f, f->attributes, "AppendedData must start with an underscore", NULL));
   f->appended = f->at + 1;
@@ -531,7 +549,8 @@ static PetscErrorCode read_numbers(const vtu_file *f, const vtu_piece *p, piece_
     vtk_array a = p->array[k];
     if (p->offset[k] >= 0) {
       a.encoding = f->appended_is_raw ? VTK_RAW : VTK_BASE64;
-      if (!f->appended || p->offset[k] >= f->appended_end - f->appended) PetscCall(report_bad_element(f, a.begin, "the offset of this array lies beyond the AppendedData", NULL));
+      if (!f->appended || p->offset[k] >= f->appended_end - f->appended)
+        PetscCall(report_bad_element(f, a.begin, "the offset of this array lies beyond the AppendedData", NULL));
       a.begin = f->appended + p->offset[k], a.end = f->appended_end;
     }
     PetscCall(vtk_array_read(&a, &d->n[k], k == POINTS ? &d->x : NULL, k == POINTS ? NULL : &d->whole[k]));
@@ -544,8 +563,9 @@ static PetscErrorCode check_numbers(const vtu_file *f, const vtu_piece *p, const
   char text[120];
   PetscFunctionBegin;
   if (p->n_components != 3) PetscCall(report_bad_element(f, p->array[POINTS].begin, "Points need NumberOfComponents=\"3\"", NULL));
-  const int64_t *offset = d->whole[OFFSETS];
-  const int64_t  expected[N_ARRAYS] = {3 * p->n_points, p->n_cells && d->n[OFFSETS] == p->n_cells ? offset[p->n_cells - 1] : 0, p->n_cells, p->n_cells};
+  const int64_t *offset             = d->whole[OFFSETS];
+  const int64_t  expected[N_ARRAYS] = {3 * p->n_points, p->n_cells && d->n[OFFSETS] == p->n_cells ? offset[p->n_cells - 1] : 0, p->n_cells,
+                                       p->n_cells};
   for (int k = N_ARRAYS - 1; k >= 0; --k) {
     snprintf(text, sizeof text, "this array must have %lld numbers, but has %lld", (long long)expected[k], (long long)d->n[k]);
     if (d->n[k] != expected[k]) PetscCall(report_bad_element(f, p->array[k].begin, text, NULL));
@@ -558,30 +578,35 @@ static PetscErrorCode check_numbers(const vtu_file *f, const vtu_piece *p, const
   for (int64_t i = 0; i < d->n[CONNECTIVITY]; ++i) {
     const int64_t v = d->whole[CONNECTIVITY][i];
     if (v >= 0 && v < p->n_points) continue;
-    snprintf(text, sizeof text, "there are points 0 to %lld, but number %lld of the connectivity names point %lld", (long long)p->n_points - 1, (long long)i, (long long)v);
+    snprintf(text, sizeof text, "there are points 0 to %lld, but number %lld of the connectivity names point %lld",
+             (long long)p->n_points - 1, (long long)i, (long long)v);
     PetscCall(report_bad_element(f, p->array[CONNECTIVITY].begin, text, NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode add_cell(const vtu_file *f, const vtu_piece *p, const piece_data *d, int64_t i, int64_t first_point, int64_t first_cell, mesh_cells *c)
+static PetscErrorCode add_cell(const vtu_file *f, const vtu_piece *p, const piece_data *d, int64_t i, int64_t first_point,
+                               int64_t first_cell, mesh_cells *c)
 {
   const int64_t  from = i ? d->whole[OFFSETS][i - 1] : 0, n = d->whole[OFFSETS][i] - from, type = d->whole[TYPES][i];
-  const int64_t *v    = &d->whole[CONNECTIVITY][from];
+  const int64_t *v          = &d->whole[CONNECTIVITY][from];
   const bool     is_skipped = type >= 1 && type <= 4, is_polygon = type == 5 || type == 7 || type == 9, is_tet = type == 10;
   const bool     is_good = is_skipped || (is_tet && n == 4) || (type == 5 && n == 3) || (type == 9 && n == 4) || (type == 7 && n >= 3);
   char           text[160];
   PetscFunctionBegin;
   if (!is_skipped && !is_polygon && !is_tet) {
-    snprintf(text, sizeof text, "cell %lld is of type %lld; only vertices, lines, polygons and linear tetrahedra can be read", (long long)(first_cell + i), (long long)type);
+    snprintf(text, sizeof text, "cell %lld is of type %lld; only vertices, lines, polygons and linear tetrahedra can be read",
+             (long long)(first_cell + i), (long long)type);
     PetscCall(report_bad_element(f, p->array[TYPES].begin, text, NULL));
   }
   if (!is_good) {
-    snprintf(text, sizeof text, "cell %lld of type %lld cannot have %lld points", (long long)(first_cell + i), (long long)type, (long long)n);
+    snprintf(text, sizeof text, "cell %lld of type %lld cannot have %lld points", (long long)(first_cell + i), (long long)type,
+             (long long)n);
     PetscCall(report_bad_element(f, p->array[OFFSETS].begin, text, NULL));
   }
   if (is_tet) {
-    const int32_t tet[4] = {(int32_t)(first_point + v[0]), (int32_t)(first_point + v[1]), (int32_t)(first_point + v[2]), (int32_t)(first_point + v[3])};
+    const int32_t tet[4] = {(int32_t)(first_point + v[0]), (int32_t)(first_point + v[1]), (int32_t)(first_point + v[2]),
+                            (int32_t)(first_point + v[3])};
     PetscCall(mesh_cells_tet(c, first_cell + i, tet));
   }
   for (int64_t k = 2; is_polygon && k < n; ++k)

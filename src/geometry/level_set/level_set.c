@@ -178,8 +178,8 @@ PetscErrorCode level_set_box(const double min[3], const double max[3], level_set
 {
   level_set_box_data *p = NULL;
   PetscFunctionBegin;
-  PetscCheck(are_finite(3, min) && are_finite(3, max) && min[0] < max[0] && min[1] < max[1] && min[2] < max[2],
-             PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "a box needs finite corners with min < max in every direction");
+  PetscCheck(are_finite(3, min) && are_finite(3, max) && min[0] < max[0] && min[1] < max[1] && min[2] < max[2], PETSC_COMM_SELF,
+             PETSC_ERR_ARG_OUTOFRANGE, "a box needs finite corners with min < max in every direction");
   PetscCall(memory_alloc("level set", 1, sizeof *p, &p));
   p->base.kind = &kind_box;
   for (int k = 0; k < 3; ++k) p->c[k] = 0.5 * (min[k] + max[k]), p->h[k] = 0.5 * (max[k] - min[k]);
@@ -209,8 +209,7 @@ static axial_point axial_locate(const double c[3], const double a[3], const doub
   v3_axpy(d, -o.z, a);
   o.rho = v3_norm(d);
   if (o.rho > 0.0) v3_scale(o.e, 1.0 / o.rho, d);
-  else { /* on the axis the direction is arbitrary: use the coordinate axis that is closest to perpendicular */
-    int k = 0;
+  else { /* on the axis the direction is arbitrary: use the coordinate axis that is closest to perpendicular */ int k = 0;
     for (int i = 1; i < 3; ++i)
       if (fabs(a[i]) < fabs(a[k])) k = i;
     for (int i = 0; i < 3; ++i) o.e[i] = (i == k) - a[k] * a[i];
@@ -221,7 +220,7 @@ static axial_point axial_locate(const double c[3], const double a[3], const doub
 }
 
 static void axial_derivatives(const double a[3], const axial_point *o, double f_r, double f_z, double f_rr, double f_rz, double f_zz,
-                       double *gradient, double *hessian)
+                              double *gradient, double *hessian)
 {
   if (gradient)
     for (int i = 0; i < 3; ++i) gradient[i] = f_r * o->e[i] + f_z * a[i];
@@ -229,15 +228,15 @@ static void axial_derivatives(const double a[3], const axial_point *o, double f_
   const double hoop = o->rho > 0.0 ? f_r / o->rho : 0.0;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
-      hessian[3 * i + j] = f_rr * o->e[i] * o->e[j] + f_rz * (o->e[i] * a[j] + a[i] * o->e[j]) +
-                           f_zz * a[i] * a[j] + hoop * o->t[i] * o->t[j];
+      hessian[3 * i + j] =
+          f_rr * o->e[i] * o->e[j] + f_rz * (o->e[i] * a[j] + a[i] * o->e[j]) + f_zz * a[i] * a[j] + hoop * o->t[i] * o->t[j];
 }
 
 static double cylinder_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
-  const level_set_axial *p    = (const level_set_axial *)s;
-  const axial_point      o    = axial_locate(p->c, p->a, x);
-  const double           q_r  = o.rho - p->radius, q_z = fabs(o.z) - p->half, side = o.z < 0.0 ? -1.0 : 1.0;
+  const level_set_axial *p   = (const level_set_axial *)s;
+  const axial_point      o   = axial_locate(p->c, p->a, x);
+  const double           q_r = o.rho - p->radius, q_z = fabs(o.z) - p->half, side = o.z < 0.0 ? -1.0 : 1.0;
   if (q_r > 0.0 && q_z > 0.0) { /* closest to the circular edge */
     const double l = hypot(q_r, q_z), n_r = q_r / l, n_z = q_z / l;
     axial_derivatives(p->a, &o, n_r, side * n_z, n_z * n_z / l, -side * n_r * n_z / l, n_r * n_r / l, gradient, hessian);
@@ -303,8 +302,8 @@ static const level_set_kind kind_cylinder = {cylinder_eval, cylinder_bounds, NUL
 static const level_set_kind kind_capsule  = {capsule_eval, capsule_bounds, NULL};
 static const level_set_kind kind_torus    = {torus_eval, torus_bounds, NULL};
 
-static PetscErrorCode axial_create(const level_set_kind *kind, const double center[3], const double axis[3], double half,
-                                   double radius, level_set **out)
+static PetscErrorCode axial_create(const level_set_kind *kind, const double center[3], const double axis[3], double half, double radius,
+                                   level_set **out)
 {
   level_set_axial *p      = NULL;
   const double     length = v3_norm(axis);
@@ -321,8 +320,7 @@ static PetscErrorCode axial_create(const level_set_kind *kind, const double cent
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode segment_create(const level_set_kind *kind, const double a[3], const double b[3], double radius,
-                                     level_set **out)
+static PetscErrorCode segment_create(const level_set_kind *kind, const double a[3], const double b[3], double radius, level_set **out)
 {
   double axis[3], center[3];
   PetscFunctionBegin;
@@ -375,12 +373,13 @@ static bool is_inside_profile(const level_set_revolution_data *p, double rho, do
 
 static double revolution_eval(const level_set *s, const double x[3], double *gradient, double *hessian)
 {
-  const level_set_revolution_data *p = (const level_set_revolution_data *)s;
-  const axial_point                o = axial_locate(p->c, p->a, x);
-  double best = INFINITY, gap_r = 0.0, gap_z = 0.0, normal_r = 0.0, normal_z = 0.0;
-  bool   is_corner = false;
+  const level_set_revolution_data *p    = (const level_set_revolution_data *)s;
+  const axial_point                o    = axial_locate(p->c, p->a, x);
+  double                           best = INFINITY, gap_r = 0.0, gap_z = 0.0, normal_r = 0.0, normal_z = 0.0;
+  bool                             is_corner = false;
   for (int i = 0; i + 1 < p->n; ++i) {
-    const double er = p->r[i + 1] - p->r[i], ez = p->z[i + 1] - p->z[i], dr = o.rho - p->r[i], dz = o.z - p->z[i], square = er * er + ez * ez;
+    const double er = p->r[i + 1] - p->r[i], ez = p->z[i + 1] - p->z[i], dr = o.rho - p->r[i], dz = o.z - p->z[i],
+                 square = er * er + ez * ez;
     if (square == 0.0) continue; /* this end is a tip without a flat face */
     const double t = fmin(fmax((dr * er + dz * ez) / square, 0.0), 1.0), qr = dr - t * er, qz = dz - t * ez, distance = hypot(qr, qz);
     if (distance >= best) continue;
@@ -420,11 +419,13 @@ PetscErrorCode level_set_revolution(const double center[3], const double axis[3]
   double                    *zr     = NULL;
   const double               length = v3_norm(axis);
   PetscFunctionBegin;
-  PetscCheck(n >= 2 && isfinite(center[0] + center[1] + center[2]) && isfinite(length) && length > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck(n >= 2 && isfinite(center[0] + center[1] + center[2]) && isfinite(length) && length > 0.0, PETSC_COMM_SELF,
+             PETSC_ERR_ARG_OUTOFRANGE,
              "a solid of revolution needs a finite centre, an axis that is not zero and a profile of two points or more");
   for (int i = 0; i < n; ++i) {
     const bool may_be_tip = n > 2 ? i == 0 || i == n - 1 : radius[1 - i] > 0.0;
-    PetscCheck(isfinite(along[i]) && isfinite(radius[i]) && (radius[i] > 0.0 || (radius[i] == 0.0 && may_be_tip)) && (i == 0 || along[i] > along[i - 1]),
+    PetscCheck(isfinite(along[i]) && isfinite(radius[i]) && (radius[i] > 0.0 || (radius[i] == 0.0 && may_be_tip)) &&
+                   (i == 0 || along[i] > along[i - 1]),
                PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "the profile of a solid of revolution needs ascending positions and radii that are positive, at its ends not negative");
   }
@@ -461,7 +462,7 @@ typedef struct {
 /* Returns sum (w_i / (k_i + s))^2 and half its derivative with respect to s. Terms with w_i = 0 are skipped. */
 static double squared_length(const double w[3], const double k[3], double s, double *half_slope)
 {
-  double sum = 0.0;
+  double sum  = 0.0;
   *half_slope = 0.0;
   for (int i = 0; i < 3; ++i) {
     if (w[i] == 0.0) continue;
@@ -492,11 +493,11 @@ static double largest_root(const double w[3], const double k[3])
 /* Closest point of the surface, relative to the centre, and the outward normal there (not normalised). */
 static void nearest_point(const level_set_ellipsoid_data *p, const double y[3], double x[3], double n[3])
 {
-  const int    m = p->shortest;
+  const int    m     = p->shortest;
   const double least = p->r[m] * p->r[m];
   double       w[3], k[3];
   for (int i = 0; i < 3; ++i) w[i] = p->r[i] * fabs(y[i]), k[i] = p->r[i] * p->r[i] - least;
-  const double s = largest_root(w, k);
+  const double s    = largest_root(w, k);
   double       rest = 1.0;
   for (int i = 0; i < 3; ++i) {
     x[i] = y[i] == 0.0 ? 0.0 : copysign(p->r[i] * w[i] / (k[i] + s), y[i]);
@@ -618,7 +619,7 @@ typedef struct {
   double      sign;
   int         n;
   level_set **child;
-  double    (*box)[2][3]; /* [n] of a union: bounds of the children; else NULL */
+  double (*box)[2][3]; /* [n] of a union: bounds of the children; else NULL */
 } level_set_boolean;
 
 /* Squared distance to a box; 0 inside. A lower bound of the squared distance to anything in the box. */
@@ -634,7 +635,7 @@ static double square_to_box(const double box[2][3], const double x[3])
 
 static int nearest_box(const level_set_boolean *b, const double x[3])
 {
-  double least = INFINITY;
+  double least   = INFINITY;
   int    nearest = 0;
   for (int i = 0; i < b->n; ++i) {
     const double square = square_to_box((const double(*)[3])b->box[i], x);

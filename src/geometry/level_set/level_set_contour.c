@@ -37,8 +37,9 @@ static int corner_at(int a, int at_a, int b, int at_b, int at_third) { return at
 static void unite_edges_of_face(int signs, int axis, int side, int8_t *sheet)
 {
   const int u = (axis + 1) % 3, v = (axis + 2) % 3;
-  const int edge[4] = {edge_of(u, v, 0, side), edge_of(v, u, 1, side), edge_of(u, v, 1, side), edge_of(v, u, 0, side)};
-  const int corner[4] = {corner_at(u, 0, v, 0, side), corner_at(u, 1, v, 0, side), corner_at(u, 1, v, 1, side), corner_at(u, 0, v, 1, side)};
+  const int edge[4]   = {edge_of(u, v, 0, side), edge_of(v, u, 1, side), edge_of(u, v, 1, side), edge_of(v, u, 0, side)};
+  const int corner[4] = {corner_at(u, 0, v, 0, side), corner_at(u, 1, v, 0, side), corner_at(u, 1, v, 1, side),
+                         corner_at(u, 0, v, 1, side)};
   int       n = 0, first = -1;
   for (int i = 0; i < 4; ++i) n += sheet[edge[i]] >= 0;
   for (int i = 0; i < 4; ++i) {
@@ -159,9 +160,7 @@ static void sheet_vertex(const contour *c, int64_t i, int64_t j, int64_t k, cons
       for (int d = 0; d < 3; ++d) xa[d] = c->origin[d] + c->h * (double)a[d], xb[d] = c->origin[d] + c->h * (double)b[d];
       find_crossing(c, xa, fa, xb, p[n++]);
     }
-  for (int d = 0; d < 3; ++d) {
-    lo[d] = c->origin[d] + c->h * ((double)at[d] + 1e-3), hi[d] = lo[d] + c->h * (1.0 - 2e-3);
-  }
+  for (int d = 0; d < 3; ++d) { lo[d] = c->origin[d] + c->h * ((double)at[d] + 1e-3), hi[d] = lo[d] + c->h * (1.0 - 2e-3); }
   fit_points(c, n, p, lo, hi, x);
   /* repeat with tangent planes at a tenth of the distance: higher order of accuracy at curved edges */
   for (int pass = 0; pass < 2; ++pass) {
@@ -213,7 +212,7 @@ static int64_t add_quads(const contour *c, const double *x, int32_t *tri)
           if (tri) {
             int32_t q[4];
             for (int s = 0; s < 4; ++s) { /* counter-clockwise around +axis */
-              int64_t cell[3] = {at[0], at[1], at[2]};
+              int64_t   cell[3] = {at[0], at[1], at[2]};
               const int at_u = s == 0 || s == 3, at_v = s < 2; /* position of the edge in that cell */
               cell[u] -= at_u, cell[v] -= at_v;
               q[is_in ? s : 3 - s] = c->vertex[cell_at(c, cell[0], cell[1], cell[2])] +
@@ -244,11 +243,11 @@ static PetscErrorCode extract_surface(contour *c, triangle_mesh **out)
   PetscFunctionBegin;
   PetscCall(memory_alloc("surface extraction", (c->n[0] + 1) * (c->n[1] + 1) * (c->n[2] + 1), sizeof *c->value, &c->value));
   PetscCall(memory_alloc("surface extraction", c->n[0] * c->n[1] * c->n[2], sizeof *c->vertex, &c->vertex));
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i <= c->n[0]; ++i)
     for (int64_t j = 0; j <= c->n[1]; ++j)
       for (int64_t k = 0; k <= c->n[2]; ++k) {
-        const double x[3] = {c->origin[0] + c->h * (double)i, c->origin[1] + c->h * (double)j, c->origin[2] + c->h * (double)k};
+        const double x[3]             = {c->origin[0] + c->h * (double)i, c->origin[1] + c->h * (double)j, c->origin[2] + c->h * (double)k};
         c->value[node_at(c, i, j, k)] = level_set_value(c->phi, x);
       }
   for (int64_t i = 0; i < c->n[0]; ++i)

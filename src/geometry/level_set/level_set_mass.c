@@ -17,10 +17,11 @@ typedef struct {
   int    n_gauss, n_pieces;
   double point[MAX_GAUSS], weight[MAX_GAUSS];
 } cell_rule;
-static const cell_rule RULE_SMOOTH = {
-  4, 4, {0.06943184420297371, 0.33000947820757187, 0.66999052179242813, 0.93056815579702629},
-  {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}};
-static const cell_rule RULE_EDGE = {2, 2, {0.21132486540518712, 0.78867513459481288}, {0.5, 0.5}};
+static const cell_rule RULE_SMOOTH = {4,
+                                      4,
+                                      {0.06943184420297371, 0.33000947820757187, 0.66999052179242813, 0.93056815579702629},
+                                      {0.17392742256872693, 0.32607257743127307, 0.32607257743127307, 0.17392742256872693}};
+static const cell_rule RULE_EDGE   = {2, 2, {0.21132486540518712, 0.78867513459481288}, {0.5, 0.5}};
 
 /* Integrals of 1, x_k and x_i x_j (xx yy zz yz xz xy); positions relative to the centre of the bounds. */
 typedef struct {
@@ -81,12 +82,12 @@ static double root_along(const integrand *f, double *x, int axis, double a, doub
 
 static void add_line(moments *q, const integrand *f, int n_pieces, double *x, int axis, double from, double h, double area)
 {
-  double a = from;
-  x[axis]  = a;
+  double a  = from;
+  x[axis]   = a;
   double fa = value_at(f, x);
   for (int i = 1; i <= n_pieces; ++i) {
-    const double b = from + h * (double)i / n_pieces;
-    x[axis]        = b;
+    const double b  = from + h * (double)i / n_pieces;
+    x[axis]         = b;
     const double fb = value_at(f, x);
     if (fa < 0.0 && fb < 0.0) add_segment(q, x, axis, a, b, area);
     else if ((fa < 0.0) != (fb < 0.0)) {
@@ -138,14 +139,14 @@ static void add_cut_cell(moments *q, const integrand *f, const cell_rule *rule, 
   outer[0] = corner[u], outer[1] = corner[u] + h;
   for (int i = 0; i < 4; ++i) {
     x[v] = corner[v] + h * (i & 1), x[w] = corner[w] + h * (i >> 1);
-    n    = add_breaks(f, rule->n_pieces, x, u, corner[u], corner[u] + h, n, outer);
+    n = add_breaks(f, rule->n_pieces, x, u, corner[u], corner[u] + h, n, outer);
   }
   sort_breaks(n, outer);
   for (int a = 0; a + 1 < n; ++a)
     for (int i = 0; i < rule->n_gauss && outer[a + 1] > outer[a]; ++i) {
       const double width = (outer[a + 1] - outer[a]) * rule->weight[i];
       int          m     = 2;
-      x[u]     = outer[a] + (outer[a + 1] - outer[a]) * rule->point[i];
+      x[u]               = outer[a] + (outer[a + 1] - outer[a]) * rule->point[i];
       inner[0] = corner[v], inner[1] = corner[v] + h;
       for (int s = 0; s < 2; ++s) {
         x[w] = corner[w] + h * s;
@@ -197,19 +198,19 @@ static void add_block(moments *q, const integrand *f, const double *corner, doub
 mass_properties level_set_mass(const level_set *phi, const double min[3], const double max[3], int cells_along_longest)
 {
   enum { BLOCK = 8, MAX_BLOCKS = 64 };
-  const integrand f = {phi, {0.5 * (min[0] + max[0]), 0.5 * (min[1] + max[1]), 0.5 * (min[2] + max[2])}};
+  const integrand f    = {phi, {0.5 * (min[0] + max[0]), 0.5 * (min[1] + max[1]), 0.5 * (min[2] + max[2])}};
   double          size = 0.0;
   int             n[3];
   moments         part[MAX_BLOCKS], sum = {{0}};
   for (int k = 0; k < 3; ++k) size = fmax(size, max[k] - min[k]);
-  int along = (cells_along_longest + BLOCK - 1) / BLOCK;
-  along     = along < 1 ? 1 : along > MAX_BLOCKS ? MAX_BLOCKS : along;
+  int along      = (cells_along_longest + BLOCK - 1) / BLOCK;
+  along          = along < 1 ? 1 : along > MAX_BLOCKS ? MAX_BLOCKS : along;
   const double h = 1.001 * size / (double)(along * BLOCK); /* so that faces of boxes do not coincide with faces of cells */
   for (int k = 0; k < 3; ++k) {
     n[k] = (int)ceil((max[k] - min[k]) / (h * BLOCK));
     n[k] = n[k] < 1 ? 1 : n[k];
   }
-  #pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic)
   for (int i = 0; i < n[0]; ++i) { /* slabs are summed in order below */
     part[i] = (moments){{0}};
     for (int j = 0; j < n[1]; ++j)
@@ -222,8 +223,8 @@ mass_properties level_set_mass(const level_set *phi, const double min[3], const 
     for (int k = 0; k < 10; ++k) sum.m[k] += part[i].m[k];
   mass_properties p = {.volume = sum.m[0]};
   if (!(p.volume > 0.0)) return p;
-  double       c[3], s[9];
-  const int    at[9] = {4, 9, 8, 9, 5, 7, 8, 7, 6};
+  double    c[3], s[9];
+  const int at[9] = {4, 9, 8, 9, 5, 7, 8, 7, 6};
   for (int k = 0; k < 3; ++k) c[k] = sum.m[1 + k] / p.volume, p.center[k] = f.origin[k] + c[k];
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) s[3 * i + j] = sum.m[at[3 * i + j]] - p.volume * c[i] * c[j];

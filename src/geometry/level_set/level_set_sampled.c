@@ -32,7 +32,7 @@ static void cubic_weights(double t, double *w, double *d, double *dd)
 static double grid_inside(const level_set_grid *s, const double *x, double *gradient, double *hessian)
 {
   double        w[3][4], d[3][4], dd[3][4], v = 0.0, g[3] = {0}, h[6] = {0}; /* h: xx yy zz yz xz xy */
-  int64_t       base = 0;
+  int64_t       base      = 0;
   const int64_t stride[3] = {s->padded[1] * s->padded[2], s->padded[2], 1};
   for (int k = 0; k < 3; ++k) {
     const double  r = (x[k] - s->origin[k]) / s->spacing;
@@ -106,7 +106,7 @@ static const level_set_kind kind_grid = {grid_eval, grid_bounds, grid_destroy};
  * c[0] and c[n+1] are padding; on entry c[1..n] contains f. `work` [n]. */
 static void prefilter_line(int64_t n, int64_t stride, double *c, double *work)
 {
-#define C(i) c[(i) * stride]
+#define C(i) c[(i)*stride]
   double carry = 0.0;
   for (int64_t i = 2; i < n; ++i) { /* Thomas algorithm: diagonal 4, off-diagonals 1 */
     const double right = 6.0 * C(i) - (i == 2 ? C(1) : 0.0) - (i == n - 1 ? C(n) : 0.0);
@@ -132,7 +132,7 @@ static PetscErrorCode prefilter(level_set_grid *s)
   for (int axis = 2; axis >= 0; --axis) { /* lines along this axis; later axes include the padding of earlier ones */
     const int     a = axis == 0 ? 1 : 0, b = axis == 2 ? 1 : 2;
     const int64_t a0 = a > axis ? 0 : 1, a1 = a > axis ? p[a] : p[a] - 1, b0 = b > axis ? 0 : 1, b1 = b > axis ? p[b] : p[b] - 1;
-    #pragma omp parallel for schedule(static) num_threads(n_team)
+#pragma omp parallel for schedule(static) num_threads(n_team)
     for (int part = 0; part < n_team; ++part)
       for (int64_t i = a0 + (a1 - a0) * part / n_team; i < a0 + (a1 - a0) * (part + 1) / n_team; ++i)
         for (int64_t j = b0; j < b1; ++j)
@@ -220,7 +220,7 @@ PetscErrorCode level_set_sampled(const int64_t n[3], const double origin[3], dou
 static void sample_distance(level_set_grid *s, const triangle_bvh *tree)
 {
   const int64_t n_rows = s->n[0] * s->n[1];
-  #pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel for schedule(dynamic, 16)
   /* the hint is reset in every row, so that the bits do not depend on the number of threads */
   for (int64_t row = 0; row < n_rows; ++row) {
     int32_t hint = -1;
@@ -244,12 +244,14 @@ PetscErrorCode level_set_from_mesh(const triangle_mesh *mesh, double spacing, le
   PetscFunctionBegin;
   PetscCall(triangle_mesh_check(mesh, &defects));
   triangle_mesh_defects_text(mesh, &defects, sizeof text, text);
-  PetscCheck(triangle_mesh_is_sound(&defects), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no distance can be sampled from this mesh: %s", text);
+  PetscCheck(triangle_mesh_is_sound(&defects), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no distance can be sampled from this mesh: %s",
+             text);
   PetscCheck(isfinite(spacing) && spacing > 0.0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "the spacing must be positive");
   triangle_mesh_bounds(mesh, lo, hi);
   for (int k = 0; k < 3; ++k) total *= ceil((hi[k] - lo[k]) / spacing) + 1.0 + 2.0 * LEVEL_SET_MARGIN;
   PetscCheck(total <= MAX_NODES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "the level set of this mesh would need %.3g nodes at spacing %g m (at most %d): choose a larger spacing", total, spacing, MAX_NODES);
+             "the level set of this mesh would need %.3g nodes at spacing %g m (at most %d): choose a larger spacing", total, spacing,
+             MAX_NODES);
   for (int k = 0; k < 3; ++k) { /* the grid is centred on the mesh, so that a symmetric mesh gives a symmetric level set */
     n[k]      = (int64_t)ceil((hi[k] - lo[k]) / spacing) + 1 + 2 * LEVEL_SET_MARGIN;
     origin[k] = 0.5 * (lo[k] + hi[k]) - 0.5 * spacing * (double)(n[k] - 1);

@@ -20,8 +20,8 @@ PetscErrorCode level_set_from_mesh(const triangle_mesh *mesh, double spacing, le
 /* Deviation of a level set from a distance: | |grad phi| - 1 | at points `step` apart with |phi| < band, within the given bounds.
  * Exact level sets deviate only near the medial axis. */
 typedef struct {
-  int64_t n, n_bad;    /* sampled points, and those with | |grad phi| - 1 | > 1e-2 */
-  double  rms, worst;  /* of |grad phi| - 1 */
+  int64_t n, n_bad;   /* sampled points, and those with | |grad phi| - 1 | > 1e-2 */
+  double  rms, worst; /* of |grad phi| - 1 */
 } level_set_quality;
 level_set_quality level_set_measure(const level_set *s, const double min[3], const double max[3], double step, double band);
 #endif

@@ -20,7 +20,7 @@ typedef struct {
   uint64_t *key, *key_scratch; /* [n] work space */
   int32_t  *order_scratch;     /* [n] work space */
   double    tightest;          /* smallest total surface area of all nodes since the last sort; INFINITY: not sorted yet */
-  int64_t   n_rebuilds; /* number of sorts since creation */
+  int64_t   n_rebuilds;        /* number of sorts since creation */
 } box_tree;
 
 /* Allocates a tree of n boxes. t must be zeroed; the first call of box_tree_fit sets the boxes. */

@@ -21,7 +21,7 @@ void mass_sum_add(mass_sum *s, double volume, int n_corners, const double (*corn
 
 mass_properties mass_sum_properties(const mass_sum *s, const double origin[3])
 {
-  mass_properties p = {.volume = s->volume};
+  mass_properties p         = {.volume = s->volume};
   double          center[3] = {s->first[0], s->first[1], s->first[2]}, second[9];
   if (p.volume != 0.0) v3_scale(center, 1.0 / p.volume, center);
   for (int i = 0; i < 3; ++i)

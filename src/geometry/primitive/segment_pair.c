@@ -70,7 +70,7 @@ void segment_pair_nearest(const double a[6], const double b[6], segment_nearest 
 }
 
 bool segment_pair_overlaps_lengthwise(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],
-                           double limit)
+                                      double limit)
 {
   double ea[3], eb[3];
   bool   before = false, behind = false;

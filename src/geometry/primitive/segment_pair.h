@@ -22,5 +22,5 @@ void segment_pair_nearest(const double a[6], const double b[6], segment_nearest 
 /* True if the segments are nearly parallel and overlap lengthwise around `nearest`: on both sides of it a point of rim has a
  * distance below `limit`. The ends of the overlap then describe the contact better than the closest point. rim: as above. */
 bool segment_pair_overlaps_lengthwise(const double a[6], const double b[6], const segment_nearest *nearest, const segment_nearest rim[4],
-                           double limit);
+                                      double limit);
 #endif

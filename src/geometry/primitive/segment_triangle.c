@@ -58,7 +58,7 @@ static bool line_intersects(const double *p, const double *q, const double *a, c
 }
 
 segment_intersection segment_intersects_triangle(const double p[3], const double q[3], const double a[3], const double b[3],
-                                       const double c[3])
+                                                 const double c[3])
 {
   const int side_p = orient3d(a, b, c, p), side_q = orient3d(a, b, c, q);
   if (side_p * side_q > 0) return SEGMENT_APART;
@@ -88,9 +88,8 @@ segment_intersection segment_intersects_adjacent_triangle(const double a[3], con
   const int k = projection_axis(a, b, c);
   if (k >= 0) {
     const int s = orient3d_projected(a, b, c, k);
-    is_inwards =
-        s * orient3d_projected(a, b, q, k) >= 0 && s * orient3d_projected(a, q, c, k) >= 0 && (q[0] != a[0] || q[1] != a[1] || q[2] != a[2]);
-  } else
-    is_inwards = (projection_axis(a, b, q) < 0 && is_on_ray(a, b, q)) || (projection_axis(a, c, q) < 0 && is_on_ray(a, c, q));
+    is_inwards  = s * orient3d_projected(a, b, q, k) >= 0 && s * orient3d_projected(a, q, c, k) >= 0 &&
+                 (q[0] != a[0] || q[1] != a[1] || q[2] != a[2]);
+  } else is_inwards = (projection_axis(a, b, q) < 0 && is_on_ray(a, b, q)) || (projection_axis(a, c, q) < 0 && is_on_ray(a, c, q));
   return is_inwards ? SEGMENT_TOUCHES : SEGMENT_APART;
 }

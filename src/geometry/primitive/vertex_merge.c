@@ -35,7 +35,8 @@ static int32_t find_near(const merge_hash *h, const double *x)
       for (c[2] = lo[2]; c[2] <= hi[2]; ++c[2])
         for (int32_t j = h->head[cell_hash(c) & h->mask]; j >= 0; j = h->next[j]) {
           const double *y = &h->x[3 * (int64_t)h->which[j]];
-          if (fabs(x[0] - y[0]) <= h->tolerance && fabs(x[1] - y[1]) <= h->tolerance && fabs(x[2] - y[2]) <= h->tolerance && (found < 0 || j < found))
+          if (fabs(x[0] - y[0]) <= h->tolerance && fabs(x[1] - y[1]) <= h->tolerance && fabs(x[2] - y[2]) <= h->tolerance &&
+              (found < 0 || j < found))
             found = j;
         }
   return found;

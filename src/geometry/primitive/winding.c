@@ -43,7 +43,7 @@ bool winding_number(int64_t n, const int32_t *triangle, const double *x, const d
     for (int64_t t = 0; t < n && is_clear; ++t) {
       const int32_t *c    = triangle + 3 * t;
       int            sign = 0;
-      is_clear            = cross_triangle(p, q, x + 3 * (int64_t)c[0], x + 3 * (int64_t)c[1], x + 3 * (int64_t)c[2], &sign) != RAY_TOUCHES_BORDER;
+      is_clear = cross_triangle(p, q, x + 3 * (int64_t)c[0], x + 3 * (int64_t)c[1], x + 3 * (int64_t)c[2], &sign) != RAY_TOUCHES_BORDER;
       *winding += sign;
     }
     if (is_clear) return true;

@@ -97,9 +97,9 @@ static int64_t find_corners(const half_spaces *h, double tolerance, double *x)
 /* Corners of face i, counter-clockwise seen from outside; fan: their numbers. Returns how many, 0 if the plane is not a face. */
 static int face_corners(const half_spaces *h, int i, int64_t n_corners, const double *x, double tolerance, int32_t *fan, double *angle)
 {
-  const double *n = h->normal[i];
+  const double *n         = h->normal[i];
   double        center[3] = {0.0, 0.0, 0.0}, u[3], v[3];
-  int           m = 0;
+  int           m         = 0;
   for (int64_t q = 0; q < n_corners; ++q)
     if (fabs(v3_dot(n, x + 3 * q) - h->offset[i]) < 4.0 * tolerance) fan[m++] = (int32_t)q;
   if (m < 3) return 0; /* this plane does not bound the solid */
@@ -123,9 +123,9 @@ static int face_corners(const half_spaces *h, int i, int64_t n_corners, const do
 
 PetscErrorCode shape_polyhedron(const shape_spec *s, const double min[3], const double max[3], triangle_mesh **out)
 {
-  half_spaces h     = {0};
-  double     *x     = NULL, *angle = NULL, size[3], origin[3] = {0.0, 0.0, 0.0};
-  int32_t    *fan   = NULL;
+  half_spaces  h = {0};
+  double      *x = NULL, *angle = NULL, size[3], origin[3] = {0.0, 0.0, 0.0};
+  int32_t     *fan         = NULL;
   const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   PetscFunctionBegin;
   *out = NULL;
@@ -182,7 +182,7 @@ static PetscErrorCode add_polyhedron(solid_list *o, const triangle_mesh *m, cons
 /* Add a part that is not a union. The pose (c, R) includes its own rigid motion. */
 static PetscErrorCode add_part(solid_list *o, const shape_spec *s, const double *c, const double *R)
 {
-  triangle_mesh *m = NULL;
+  triangle_mesh *m     = NULL;
   convex_solid   solid = {0};
   PetscFunctionBegin;
   if (s->sphere) convex_solid_sphere(s->sphere->center, s->sphere->radius, &solid);
@@ -190,8 +190,8 @@ static PetscErrorCode add_part(solid_list *o, const shape_spec *s, const double 
   else if (s->cylinder) convex_solid_segment(CONVEX_CYLINDER, s->cylinder->from, s->cylinder->to, s->cylinder->radius, &solid);
   else if (s->plane) convex_solid_half_space(s->plane->normal, shape_plane_offset(s->plane), &solid);
   else if (s->box || s->intersect.n > 0) {
-    shape_spec plain = *s; /* its rigid motion is part of (c, R) */
-    plain.rotate_deg = 0.0;
+    shape_spec plain   = *s; /* its rigid motion is part of (c, R) */
+    plain.rotate_deg   = 0.0;
     plain.translate[0] = plain.translate[1] = plain.translate[2] = 0.0;
     PetscCall(shape_polyhedron(&plain, o->whole->min, o->whole->max, &m));
     o->is_convex = m && m->n_triangles >= 4;
@@ -301,7 +301,7 @@ static void shape_clear_solids(shape *s)
 static PetscErrorCode shape_convex_solids(const shape_spec *spec, shape *s)
 {
   const double origin[3] = {0.0, 0.0, 0.0}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  solid_list   o         = {.whole = s, .is_convex = true};
+  solid_list   o = {.whole = s, .is_convex = true};
   PetscFunctionBegin;
   PetscCall(memory_alloc("convex solids", count_parts(spec), sizeof *o.solid, &o.solid));
   if (spec->mesh) { /* its surface is already in its pose */
@@ -355,17 +355,20 @@ static void report_error(const place *p, const char *key, const char *text)
 
 /* ---- kinds of shapes and checks of their values ---- */
 
-static const char *const kind_names[] = {"sphere", "box", "cylinder", "capsule", "torus", "ellipsoid", "revolution",
-                                         "plane", "container", "mesh", "rabbit", "difference", "union", "intersection"};
+static const char *const kind_names[] = {"sphere", "box",       "cylinder", "capsule", "torus",      "ellipsoid", "revolution",
+                                         "plane",  "container", "mesh",     "rabbit",  "difference", "union",     "intersection"};
+/* clang-format off */
 enum { KIND_SPHERE, KIND_BOX, KIND_CYLINDER, KIND_CAPSULE, KIND_TORUS, KIND_ELLIPSOID, KIND_REVOLUTION,
        KIND_PLANE, KIND_CONTAINER, KIND_MESH, KIND_RABBIT, KIND_DIFFERENCE, KIND_UNION, KIND_INTERSECTION, N_KINDS };
+/* clang-format on */
 
 /* The specified kind; -1 after an error. */
 static int shape_kind(const shape_spec *s, const place *p)
 {
-  const bool is_given[N_KINDS] = {s->sphere, s->box, s->cylinder, s->capsule, s->torus, s->ellipsoid, s->revolution,
-                                   s->plane, s->container, s->mesh, s->rabbit, s->difference, s->unite.item != NULL, s->intersect.item != NULL};
-  int        kind = -1;
+  const bool is_given[N_KINDS] = {
+      s->sphere, s->box,       s->cylinder, s->capsule, s->torus,      s->ellipsoid,          s->revolution,
+      s->plane,  s->container, s->mesh,     s->rabbit,  s->difference, s->unite.item != NULL, s->intersect.item != NULL};
+  int kind = -1;
   for (int i = 0; i < N_KINDS; ++i) {
     if (!is_given[i]) continue;
     if (kind >= 0) {
@@ -377,7 +380,9 @@ static int shape_kind(const shape_spec *s, const place *p)
     kind = i;
   }
   if (kind < 0)
-    report_error(p, NULL, "needs one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, union, intersection");
+    report_error(p, NULL,
+                 "needs one of sphere, box, cylinder, capsule, torus, ellipsoid, revolution, plane, container, mesh, rabbit, difference, "
+                 "union, intersection");
   return kind;
 }
 
@@ -414,7 +419,7 @@ static bool check_ellipsoid(const shape_ellipsoid_spec *s, const place *p)
   for (int k = 0; k < 3; ++k)
     if (!(s->radii[k] > 0.0)) {
       char text[96];
-      (void)snprintf(text, sizeof text, "must be positive, but the one along %c is %g", "xyz"[k], s->radii[k]);
+      (void)snprintf(text, sizeof text, "must be positive, but the one along %c is %g", "xyz"[k], s -> radii[k]);
       report_error(p, "radii", text);
       return false;
     }
@@ -423,7 +428,7 @@ static bool check_ellipsoid(const shape_ellipsoid_spec *s, const place *p)
 
 static bool check_profile(const shape_revolution_spec *s, const place *p)
 {
-  const int n = s->profile.n;
+  const int n      = s->profile.n;
   double    widest = 0.0, before = -INFINITY;
   char      text[160];
   for (int i = 0; i < n; ++i) {
@@ -523,7 +528,10 @@ static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_me
    * resolves the shape. */
   const level_set_quality q = level_set_measure(*out, lo, hi, fmax(spacing, size / 128.0), 0.75 * spacing);
   if (q.n == 0 || 2 * q.n_bad > q.n) {
-    (void)snprintf(text, sizeof text, "the distance sampled at %g m is inaccurate near the surface (at %lld of %lld samples the gradient is wrong by more than 1 %%): the grid is too coarse for this mesh, choose a smaller spacing", spacing, (long long)q.n_bad, (long long)q.n);
+    (void)snprintf(text, sizeof text,
+                   "the distance sampled at %g m is inaccurate near the surface (at %lld of %lld samples the gradient is wrong by more "
+                   "than 1 %%): the grid is too coarse for this mesh, choose a smaller spacing",
+                   spacing, (long long)q.n_bad, (long long)q.n);
     report_error(p, "spacing", text);
     level_set_destroy(out);
   }
@@ -533,7 +541,8 @@ static PetscErrorCode mesh_level_set(const shape_mesh_spec *s, const triangle_me
 static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int depth, level_set **out);
 
 /* Level sets of all shapes of a list; if one fails, all are destroyed and *is_complete is false. */
-static PetscErrorCode list_level_sets(const key_list *list, const place *p, const char *key, int depth, level_set **child, bool *is_complete)
+static PetscErrorCode list_level_sets(const key_list *list, const place *p, const char *key, int depth, level_set **child,
+                                      bool *is_complete)
 {
   PetscErrorCode code = PETSC_SUCCESS;
   PetscFunctionBegin;
@@ -584,7 +593,9 @@ static PetscErrorCode node_level_set(const shape_spec *s, const place *p, int de
   const place own = place_child(p, kind_names[kind], -1);
   level_set  *l   = NULL;
   switch (kind) {
-  case KIND_CONTAINER: report_error(p, "container", "cannot be part of another shape: a container consists of several walls, not of one solid"); break;
+  case KIND_CONTAINER:
+    report_error(p, "container", "cannot be part of another shape: a container consists of several walls, not of one solid");
+    break;
   case KIND_MESH:
     PetscCall(load_mesh(s->mesh, &own, &m));
     if (m) PetscCall(mesh_level_set(s->mesh, m, &own, &l));
@@ -686,7 +697,7 @@ static PetscErrorCode plane_outline(const shape_spec *spec, triangle_mesh **out)
   v3_cross(v, n, u);
   for (int i = 0; i < 4; ++i)
     for (int q = 0; q < 3; ++q) {
-      const double base = isnan(spec->plane->point[0]) ? shape_plane_offset(spec->plane) * n[q] : spec->plane->point[q];
+      const double base    = isnan(spec->plane->point[0]) ? shape_plane_offset(spec->plane) * n[q] : spec->plane->point[q];
       (*out)->x[3 * i + q] = base + spec->plane->extent * ((i == 1 || i == 2 ? 1.0 : -1.0) * u[q] + (i >= 2 ? 1.0 : -1.0) * v[q]);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -739,8 +750,8 @@ static PetscErrorCode build_container(const shape_spec *spec, const place *p, sh
     const int    axis = w / 2, is_upper = w % 2, u = 1 << (axis + 1) % 3, v = 1 << (axis + 2) % 3, base = is_upper << axis;
     const double normal[3] = {axis == 0 ? 1.0 - 2.0 * is_upper : 0.0, axis == 1 ? 1.0 - 2.0 * is_upper : 0.0,
                               axis == 2 ? 1.0 - 2.0 * is_upper : 0.0}; /* out of the wall, into the container */
-    int32_t     *t         = &s->outline->tri[6 * s->n_pieces];
-    const int    quad[4] = {base, is_upper ? base + v : base + u, base + u + v, is_upper ? base + u : base + v};
+    int32_t  *t       = &s->outline->tri[6 * s->n_pieces];
+    const int quad[4] = {base, is_upper ? base + v : base + u, base + u + v, is_upper ? base + u : base + v};
     for (int q = 0; q < 3; ++q) t[q] = quad[q], t[3 + q] = quad[q == 0 ? 0 : q + 1];
     PetscCall(level_set_plane(normal, is_upper ? -b->max[axis] : b->min[axis], &s->piece[s->n_pieces]));
     if (is_moved) PetscCall(level_set_transform(s->piece[s->n_pieces], c, R, &s->piece[s->n_pieces]));
@@ -802,8 +813,8 @@ static PetscErrorCode shape_build(const shape_spec *spec, const place *p, double
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_shape(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
-                             bool is_surface_only, shape **out)
+static PetscErrorCode create_shape(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
+                                   double surface_spacing, bool is_surface_only, shape **out)
 {
   shape *s = NULL;
   place  p = {.node = node, .d = d};
@@ -813,7 +824,7 @@ static PetscErrorCode create_shape(const shape_spec *spec, const document_node *
   (void)snprintf(p.path, sizeof p.path, "%.200s", path ? path : "shape");
   const int before = diagnostics_count(d);
   PetscCall(memory_alloc("shape", 1, sizeof *s, &s));
-  PetscErrorCode code = shape_build(spec, &p, surface_spacing, is_surface_only, s);
+  PetscErrorCode code     = shape_build(spec, &p, surface_spacing, is_surface_only, s);
   const bool     is_whole = diagnostics_count(d) == before && !is_surface_only && !spec->container && (s->surface || s->outline);
   if (!code && is_whole) code = shape_convex_solids(spec, s);
   if (code || diagnostics_count(d) > before) shape_destroy(&s);
@@ -822,8 +833,8 @@ static PetscErrorCode create_shape(const shape_spec *spec, const document_node *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
-                            double surface_spacing, shape **out)
+PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
+                            shape **out)
 {
   return create_shape(spec, node, path, d, surface_spacing, false, out);
 }

@@ -17,11 +17,11 @@ typedef struct {
   level_set     **piece;      /* [n_pieces] level sets; the solid is their union */
   bool            is_bounded; /* then n_pieces is 1 (0 for a mesh after shape_create_surface), and the next four members are set */
   double          min[3], max[3];
-  mass_properties mass;       /* for unit density, in the coordinates of the job */
-  triangle_mesh  *surface;    /* closed, sorted; NULL if not bounded */
-  triangle_mesh  *outline;    /* not bounded: an open surface for pictures; else NULL */
-  int             n_solids;   /* 0: not a union of convex solids, or from shape_create_surface */
-  convex_solid   *solid;      /* [n_solids] convex solids; the solid is also their union */
+  mass_properties mass;     /* for unit density, in the coordinates of the job */
+  triangle_mesh  *surface;  /* closed, sorted; NULL if not bounded */
+  triangle_mesh  *outline;  /* not bounded: an open surface for pictures; else NULL */
+  int             n_solids; /* 0: not a union of convex solids, or from shape_create_surface */
+  convex_solid   *solid;    /* [n_solids] convex solids; the solid is also their union */
 } shape;
 
 /* Create the shape of `spec`; free it with shape_destroy.
@@ -31,8 +31,8 @@ typedef struct {
  *   surface_spacing  edge length of the surface mesh [m]; NaN: a default for the shape (a box has its 8 corners)
  * Mass properties are closed forms for primitives, exact integrals over the triangles for meshes and convex polyhedra, and
  * quadrature for other boolean combinations (relative error below 1e-6, level_set_mass.h). */
-PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,
-                            double surface_spacing, shape **out);
+PetscErrorCode shape_create(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d, double surface_spacing,
+                            shape **out);
 /* The same if only the surface is needed. Meshes from files are not sampled to a level set, which would fail for thin or sharp
  * ones; n_pieces is 0 then. Other shapes, and shapes that are not bounded, are as in shape_create, but without convex solids. */
 PetscErrorCode shape_create_surface(const shape_spec *spec, const document_node *node, const char *path, diagnostics *d,

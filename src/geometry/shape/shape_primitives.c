@@ -34,10 +34,11 @@ static void axial_inertia(double along, double across, const double *a, double *
 /* Integral over discs of radius r at z. The integrands have degree 4, for which three Gauss points are exact. */
 static mass_properties revolution_mass(const shape_revolution_spec *s)
 {
-  static const double point[3] = {0.5 - 0.38729833462074170, 0.5, 0.5 + 0.38729833462074170}, weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
-  mass_properties     m = {0};
-  double              a[3], first = 0.0, second = 0.0, disc = 0.0; /* int z, z^2 and r^2 / 4 over the volume */
-  const double        origin = ((const shape_profile_spec *)s->profile.item[0].value)->at;
+  static const double point[3]  = {0.5 - 0.38729833462074170, 0.5, 0.5 + 0.38729833462074170},
+                      weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
+  mass_properties m             = {0};
+  double          a[3], first = 0.0, second = 0.0, disc = 0.0; /* int z, z^2 and r^2 / 4 over the volume */
+  const double    origin = ((const shape_profile_spec *)s->profile.item[0].value)->at;
   for (int i = 0; i + 1 < s->profile.n; ++i) {
     const shape_profile_spec *p = s->profile.item[i].value, *q = s->profile.item[i + 1].value;
     for (int g = 0; g < 3; ++g) {
@@ -58,10 +59,13 @@ static mass_properties revolution_mass(const shape_revolution_spec *s)
 
 static PetscErrorCode rabbit_level_set(const shape_rabbit_spec *s, level_set **out)
 {
-  static const double part[5][2][3] = {{{0, 0.32, 0}, {0.33, 0.32, 0.28}}, {{0.22, 0.66, 0}, {0.19, 0.18, 0.17}}, {{0.12, 0.86, 0.09}, {0.07, 0.16, 0.05}},
-                                       {{0.12, 0.86, -0.09}, {0.07, 0.16, 0.05}}, {{-0.34, 0.22, 0}, {0.09, 0.09, 0.09}}};
-  level_set          *child[5] = {NULL};
-  PetscErrorCode      code     = PETSC_SUCCESS;
+  static const double part[5][2][3] = {{{0, 0.32, 0}, {0.33, 0.32, 0.28}},
+                                       {{0.22, 0.66, 0}, {0.19, 0.18, 0.17}},
+                                       {{0.12, 0.86, 0.09}, {0.07, 0.16, 0.05}},
+                                       {{0.12, 0.86, -0.09}, {0.07, 0.16, 0.05}},
+                                       {{-0.34, 0.22, 0}, {0.09, 0.09, 0.09}}};
+  level_set          *child[5]      = {NULL};
+  PetscErrorCode      code          = PETSC_SUCCESS;
   PetscFunctionBegin;
   for (int i = 0; i < 5 && !code; ++i) {
     double center[3], radii[3];
@@ -112,7 +116,8 @@ static PetscErrorCode revolution_surface(const shape_revolution_spec *s, double 
   PetscFunctionBegin;
   PetscCall(profile_create(s, &p));
   for (int i = 0; i < p.n; ++i) widest = fmax(widest, p.radius[i]);
-  const PetscErrorCode code = triangle_mesh_revolution(s->center, s->axis, p.n, p.along, p.radius, spacing_or_default(spacing, 0.25 * widest), out);
+  const PetscErrorCode code =
+      triangle_mesh_revolution(s->center, s->axis, p.n, p.along, p.radius, spacing_or_default(spacing, 0.25 * widest), out);
   memory_free(&p.along);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,15 +126,22 @@ static PetscErrorCode revolution_surface(const shape_revolution_spec *s, double 
 PetscErrorCode shape_primitive_surface(const shape_spec *s, double spacing, triangle_mesh **out)
 {
   PetscFunctionBegin;
-  if (s->sphere) PetscCall(triangle_mesh_sphere(s->sphere->center, s->sphere->radius, spacing_or_default(spacing, 0.25 * s->sphere->radius), out));
+  if (s->sphere)
+    PetscCall(triangle_mesh_sphere(s->sphere->center, s->sphere->radius, spacing_or_default(spacing, 0.25 * s->sphere->radius), out));
   else if (s->box) PetscCall(triangle_mesh_box(s->box->min, s->box->max, spacing_or_default(spacing, 0.0), out));
-  else if (s->cylinder) PetscCall(triangle_mesh_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius, spacing_or_default(spacing, 0.25 * s->cylinder->radius), out));
-  else if (s->capsule) PetscCall(triangle_mesh_capsule(s->capsule->from, s->capsule->to, s->capsule->radius, spacing_or_default(spacing, 0.25 * s->capsule->radius), out));
+  else if (s->cylinder)
+    PetscCall(triangle_mesh_cylinder(s->cylinder->from, s->cylinder->to, s->cylinder->radius,
+                                     spacing_or_default(spacing, 0.25 * s->cylinder->radius), out));
+  else if (s->capsule)
+    PetscCall(triangle_mesh_capsule(s->capsule->from, s->capsule->to, s->capsule->radius,
+                                    spacing_or_default(spacing, 0.25 * s->capsule->radius), out));
   else if (s->ellipsoid) {
     const double *r = s->ellipsoid->radii;
     PetscCall(triangle_mesh_ellipsoid(s->ellipsoid->center, r, spacing_or_default(spacing, 0.25 * cbrt(r[0] * r[1] * r[2])), out));
   } else if (s->revolution) PetscCall(revolution_surface(s->revolution, spacing, out));
-  else PetscCall(triangle_mesh_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius, spacing_or_default(spacing, 0.4 * s->torus->minor_radius), out));
+  else
+    PetscCall(triangle_mesh_torus(s->torus->center, s->torus->axis, s->torus->major_radius, s->torus->minor_radius,
+                                  spacing_or_default(spacing, 0.4 * s->torus->minor_radius), out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

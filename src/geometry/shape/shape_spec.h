@@ -5,19 +5,47 @@
 #include "core/key_table.h"
 #include <stdbool.h>
 
-typedef struct { double center[3], radius; } shape_sphere_spec;
-typedef struct { double min[3], max[3]; } shape_box_spec;
-typedef struct { double from[3], to[3], radius; } shape_segment_spec; /* cylinder, capsule */
-typedef struct { double center[3], axis[3], major_radius, minor_radius; } shape_torus_spec;
-typedef struct { double center[3], radii[3]; } shape_ellipsoid_spec;
-typedef struct { double at, radius; } shape_profile_spec;
-typedef struct { double center[3], axis[3]; key_list profile; /* of shape_profile_spec */ } shape_revolution_spec;
-typedef struct { double base[3], size; } shape_rabbit_spec;
-typedef struct { double normal[3], point[3], offset, extent; } shape_plane_spec; /* NaN: not specified */
-typedef struct { double min[3], max[3]; key_list open; } shape_container_spec;
-typedef struct { const char *file; double scale, spacing; } shape_mesh_spec;
+typedef struct {
+  double center[3], radius;
+} shape_sphere_spec;
+typedef struct {
+  double min[3], max[3];
+} shape_box_spec;
+typedef struct {
+  double from[3], to[3], radius;
+} shape_segment_spec; /* cylinder, capsule */
+typedef struct {
+  double center[3], axis[3], major_radius, minor_radius;
+} shape_torus_spec;
+typedef struct {
+  double center[3], radii[3];
+} shape_ellipsoid_spec;
+typedef struct {
+  double at, radius;
+} shape_profile_spec;
+typedef struct {
+  double   center[3], axis[3];
+  key_list profile; /* of shape_profile_spec */
+} shape_revolution_spec;
+typedef struct {
+  double base[3], size;
+} shape_rabbit_spec;
+typedef struct {
+  double normal[3], point[3], offset, extent;
+} shape_plane_spec; /* NaN: not specified */
+typedef struct {
+  double   min[3], max[3];
+  key_list open;
+} shape_container_spec;
+typedef struct {
+  const char *file;
+  double      scale, spacing;
+} shape_mesh_spec;
 typedef struct shape_spec shape_spec;
-typedef struct { const shape_spec *from; key_list minus; } shape_difference_spec;
+typedef struct {
+  const shape_spec *from;
+  key_list          minus;
+} shape_difference_spec;
 struct shape_spec { /* exactly one of the first fourteen members, then an optional rigid motion */
   const shape_sphere_spec     *sphere;
   const shape_box_spec        *box;

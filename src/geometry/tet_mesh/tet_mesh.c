@@ -27,8 +27,8 @@ static inline bool tet_face_sorted(const tet_mesh *m, int32_t face, int32_t v[3]
  * numbers of 31 bits do not fit into one key, so the faces are sorted by the last vertex first, then stably by the first two. */
 static PetscErrorCode tet_faces_sort(const tet_mesh *m, int32_t **face)
 {
-  const int64_t n   = 4 * m->n_tets;
-  uint64_t     *key = NULL;
+  const int64_t n    = 4 * m->n_tets;
+  uint64_t     *key  = NULL;
   int32_t      *perm = NULL, *first = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("mesh faces", n, sizeof *key, &key));
@@ -70,9 +70,9 @@ static int64_t tet_faces_run(const tet_mesh *m, const int32_t *face, int64_t at)
 /* Faces with a single tetrahedron, ascending: tri [n][3] oriented outwards, tet [n]. Allocates both. */
 static PetscErrorCode tet_faces_boundary(const tet_mesh *m, int64_t *n_out, int32_t **tri, int32_t **tet)
 {
-  int32_t *face = NULL;
+  int32_t *face        = NULL;
   bool    *is_boundary = NULL;
-  int64_t  n = 0;
+  int64_t  n           = 0;
   PetscFunctionBegin;
   PetscCall(tet_faces_sort(m, &face));
   PetscCall(memory_alloc("mesh faces", 4 * m->n_tets, sizeof *is_boundary, &is_boundary));
@@ -168,7 +168,7 @@ double tet_mesh_signed_volume(const double *x, const int32_t tet[4])
 
 static void fill_volumes(tet_mesh *m)
 {
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t t = 0; t < m->n_tets; ++t) m->volume[t] = tet_mesh_signed_volume(m->x, &m->tet[4 * t]);
   for (int64_t i = 0; i < m->n_vertices; ++i) m->vertex_volume[i] = 0.0;
   for (int64_t t = 0; t < m->n_tets; ++t) /* serial, in order; runs once per mesh */
@@ -247,7 +247,8 @@ static bool count_defect(int64_t *n, int64_t *first, int64_t which)
 static void check_vertices_and_indices(const tet_mesh *m, tet_mesh_defects *d)
 {
   for (int64_t i = 0; i < m->n_vertices; ++i)
-    if (!isfinite(m->x[3 * i]) || !isfinite(m->x[3 * i + 1]) || !isfinite(m->x[3 * i + 2])) (void)count_defect(&d->n_not_finite, &d->first_not_finite, i);
+    if (!isfinite(m->x[3 * i]) || !isfinite(m->x[3 * i + 1]) || !isfinite(m->x[3 * i + 2]))
+      (void)count_defect(&d->n_not_finite, &d->first_not_finite, i);
   for (int64_t t = 0; t < m->n_tets; ++t) {
     bool is_bad = false;
     for (int i = 0; i < 4; ++i) is_bad = is_bad || m->tet[4 * t + i] < 0 || m->tet[4 * t + i] >= m->n_vertices;
@@ -417,8 +418,9 @@ PetscErrorCode tet_mesh_check(const tet_mesh *m, tet_mesh_defects *d)
 {
   uint8_t *turn = NULL;
   PetscFunctionBegin;
-  *d = (tet_mesh_defects){0};
-  d->first_not_finite = d->first_bad_index = d->first_degenerate = d->first_flipped = d->first_inverted = d->first_unused = d->first_other_part = -1;
+  *d                  = (tet_mesh_defects){0};
+  d->first_not_finite = d->first_bad_index = d->first_degenerate = d->first_flipped = d->first_inverted = d->first_unused =
+      d->first_other_part                                                                               = -1;
   for (int k = 0; k < 3; ++k) d->first_nonmanifold[k] = -1;
   for (int k = 0; k < 2; ++k) d->first_twisted[k] = d->first_duplicate[k] = d->first_touching[k] = -1;
   check_vertices_and_indices(m, d);
@@ -471,18 +473,43 @@ static void tet_mesh_defects_text(const tet_mesh_defects *d, bool allow_parts, c
 #define N(n) ((long long)d->n)
   if (size) text[0] = '\0';
   if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", N(n_not_finite), VERTEX(d->first_not_finite));
-  else if (d->n_bad_index) SAY("%lld tetrahedra refer to vertices that do not exist, the first is tetrahedron %lld", N(n_bad_index), TET(d->first_bad_index));
+  else if (d->n_bad_index)
+    SAY("%lld tetrahedra refer to vertices that do not exist, the first is tetrahedron %lld", N(n_bad_index), TET(d->first_bad_index));
   else if (d->n_parts == 0) SAY("there are no tetrahedra");
-  else if (d->n_degenerate) SAY("%lld tetrahedra have no volume, the first is tetrahedron %lld; remesh, or optimise the mesh against slivers", N(n_degenerate), TET(d->first_degenerate));
-  else if (d->n_duplicate) SAY("%lld vertices coincide with another vertex, the first is vertex %lld with vertex %lld; merge duplicate vertices", N(n_duplicate), VERTEX(d->first_duplicate[1]), VERTEX(d->first_duplicate[0]));
-  else if (d->n_nonmanifold) SAY("%lld faces belong to more than two tetrahedra, the first has the vertices %lld, %lld and %lld; remove tetrahedra that overlap or are listed twice", N(n_nonmanifold), VERTEX(d->first_nonmanifold[0]), VERTEX(d->first_nonmanifold[1]), VERTEX(d->first_nonmanifold[2]));
-  else if (d->n_twisted) SAY("tetrahedra %lld and %lld cannot be oriented consistently: the mesh is not orientable (%lld such pairs)", TET(d->first_twisted[0]), TET(d->first_twisted[1]), N(n_twisted));
-  else if (d->n_inverted) SAY("%lld tetrahedra are inverted: they lie on the wrong side of a face, the first is tetrahedron %lld; untangle the mesh, remesh, or remove duplicate tetrahedra", N(n_inverted), TET(d->first_inverted));
-  else if (d->n_flipped) SAY("%lld tetrahedra list their vertices in mirrored order, the first is tetrahedron %lld; swap two of its vertices", N(n_flipped), TET(d->first_flipped));
-  else if (d->n_unused) SAY("%lld vertices belong to no tetrahedron and would have no mass, the first is vertex %lld; remove them", N(n_unused), VERTEX(d->first_unused));
-  else if (d->n_touching && d->first_touching[1] >= 0) SAY("the boundary touches itself at %lld places, the first is the edge between vertices %lld and %lld; separate the parts, or connect them through faces", N(n_touching), VERTEX(d->first_touching[0]), VERTEX(d->first_touching[1]));
-  else if (d->n_touching) SAY("the boundary touches itself at %lld vertices, the first is vertex %lld; separate the parts, or connect them through faces", N(n_touching), VERTEX(d->first_touching[0]));
-  else if (d->n_parts > 1 && !allow_parts) SAY("%lld separate parts, tetrahedron %lld is not in the first; define each part as a separate body, or merge the vertices of their common faces", N(n_parts), TET(d->first_other_part));
+  else if (d->n_degenerate)
+    SAY("%lld tetrahedra have no volume, the first is tetrahedron %lld; remesh, or optimise the mesh against slivers", N(n_degenerate),
+        TET(d->first_degenerate));
+  else if (d->n_duplicate)
+    SAY("%lld vertices coincide with another vertex, the first is vertex %lld with vertex %lld; merge duplicate vertices", N(n_duplicate),
+        VERTEX(d->first_duplicate[1]), VERTEX(d->first_duplicate[0]));
+  else if (d->n_nonmanifold)
+    SAY("%lld faces belong to more than two tetrahedra, the first has the vertices %lld, %lld and %lld; remove tetrahedra that overlap or "
+        "are listed twice",
+        N(n_nonmanifold), VERTEX(d->first_nonmanifold[0]), VERTEX(d->first_nonmanifold[1]), VERTEX(d->first_nonmanifold[2]));
+  else if (d->n_twisted)
+    SAY("tetrahedra %lld and %lld cannot be oriented consistently: the mesh is not orientable (%lld such pairs)", TET(d->first_twisted[0]),
+        TET(d->first_twisted[1]), N(n_twisted));
+  else if (d->n_inverted)
+    SAY("%lld tetrahedra are inverted: they lie on the wrong side of a face, the first is tetrahedron %lld; untangle the mesh, remesh, or "
+        "remove duplicate tetrahedra",
+        N(n_inverted), TET(d->first_inverted));
+  else if (d->n_flipped)
+    SAY("%lld tetrahedra list their vertices in mirrored order, the first is tetrahedron %lld; swap two of its vertices", N(n_flipped),
+        TET(d->first_flipped));
+  else if (d->n_unused)
+    SAY("%lld vertices belong to no tetrahedron and would have no mass, the first is vertex %lld; remove them", N(n_unused),
+        VERTEX(d->first_unused));
+  else if (d->n_touching && d->first_touching[1] >= 0)
+    SAY("the boundary touches itself at %lld places, the first is the edge between vertices %lld and %lld; separate the parts, or connect "
+        "them through faces",
+        N(n_touching), VERTEX(d->first_touching[0]), VERTEX(d->first_touching[1]));
+  else if (d->n_touching)
+    SAY("the boundary touches itself at %lld vertices, the first is vertex %lld; separate the parts, or connect them through faces",
+        N(n_touching), VERTEX(d->first_touching[0]));
+  else if (d->n_parts > 1 && !allow_parts)
+    SAY("%lld separate parts, tetrahedron %lld is not in the first; define each part as a separate body, or merge the vertices of their "
+        "common faces",
+        N(n_parts), TET(d->first_other_part));
 #undef SAY
 #undef VERTEX
 #undef TET

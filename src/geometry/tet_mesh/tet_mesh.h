@@ -9,11 +9,11 @@
 #include "geometry/triangle_mesh/triangle_mesh.h"
 
 typedef struct {
-  int64_t        n_vertices, n_tets;
-  double        *x;              /* [n_vertices][3] m */
-  int32_t       *tet;            /* [n_tets][4] */
+  int64_t  n_vertices, n_tets;
+  double  *x;   /* [n_vertices][3] m */
+  int32_t *tet; /* [n_tets][4] */
   /* derived by tet_mesh_finish, NULL before */
-  double        *volume;         /* [n_tets] m^3 */
+  double *volume; /* [n_tets] m^3 */
   /* [n_vertices] a quarter of the volumes of adjacent tetrahedra; times density: the lumped mass [m^3] */
   double        *vertex_volume;
   triangle_mesh *surface;        /* the boundary, oriented outwards; triangles in the order of their tetrahedra */
@@ -27,13 +27,13 @@ void           tet_mesh_destroy(tet_mesh **m);
 /* Compute volumes and surface from x and tet, which must be sound (tet_mesh_check). Call it again after either has changed. */
 PetscErrorCode tet_mesh_finish(tet_mesh *m);
 /* x <- c + R x and x <- factor x (factor > 0), including the surface; volumes are updated. */
-void           tet_mesh_transform(tet_mesh *m, const double c[3], const double R[9]);
-void           tet_mesh_scale(tet_mesh *m, double factor);
+void tet_mesh_transform(tet_mesh *m, const double c[3], const double R[9]);
+void tet_mesh_scale(tet_mesh *m, double factor);
 /* Remove vertices that no tetrahedron uses; the others keep their order. new_index [n_vertices before], may be NULL: the new number
  * of each vertex, -1: removed. Derived data are freed. */
 PetscErrorCode tet_mesh_compact(tet_mesh *m, int32_t *new_index);
 /* (b - a) x (c - a) . (d - a) / 6 of one tetrahedron [m^3]. */
-double         tet_mesh_signed_volume(const double *x, const int32_t tet[4]);
+double tet_mesh_signed_volume(const double *x, const int32_t tet[4]);
 
 /* ---- defects ---- */
 
@@ -42,23 +42,23 @@ double         tet_mesh_signed_volume(const double *x, const int32_t tet[4]);
  * only listed wrongly (flipped; tet_mesh_orient repairs it). If the sign of the volume contradicts the vertex order, the tetrahedron
  * lies on the wrong side of a common face (inverted), and the mesh is folded. */
 typedef struct {
-  int64_t n_not_finite, first_not_finite;       /* vertices */
-  int64_t n_bad_index, first_bad_index;         /* tetrahedra with vertex numbers out of range; further checks are skipped */
-  int64_t n_degenerate, first_degenerate;       /* |volume| at most 1e-9 of the longest edge cubed, or a repeated vertex */
-  int64_t n_nonmanifold, first_nonmanifold[3];  /* faces with more than two tetrahedra */
+  int64_t n_not_finite, first_not_finite;      /* vertices */
+  int64_t n_bad_index, first_bad_index;        /* tetrahedra with vertex numbers out of range; further checks are skipped */
+  int64_t n_degenerate, first_degenerate;      /* |volume| at most 1e-9 of the longest edge cubed, or a repeated vertex */
+  int64_t n_nonmanifold, first_nonmanifold[3]; /* faces with more than two tetrahedra */
   /* pairs of neighbours that no choice of orientation makes consistent: the mesh is not orientable */
   int64_t n_twisted, first_twisted[2];
-  int64_t n_flipped, first_flipped;             /* negative because the vertices are listed in the mirrored order */
-  int64_t n_inverted, first_inverted;           /* on the wrong side of a common face */
-  int64_t n_duplicate, first_duplicate[2];      /* vertices within 1e-9 of the mesh size of an earlier vertex */
-  int64_t n_unused, first_unused;               /* vertices without a tetrahedron; they would have no mass */
-  int64_t n_parts, first_other_part;            /* components connected through faces; a tetrahedron outside the first component */
+  int64_t n_flipped, first_flipped;        /* negative because the vertices are listed in the mirrored order */
+  int64_t n_inverted, first_inverted;      /* on the wrong side of a common face */
+  int64_t n_duplicate, first_duplicate[2]; /* vertices within 1e-9 of the mesh size of an earlier vertex */
+  int64_t n_unused, first_unused;          /* vertices without a tetrahedron; they would have no mass */
+  int64_t n_parts, first_other_part;       /* components connected through faces; a tetrahedron outside the first component */
   /* edges (two vertices) or vertices (the second -1) where the boundary touches itself */
   int64_t n_touching, first_touching[2];
 } tet_mesh_defects;
 PetscErrorCode tet_mesh_check(const tet_mesh *m, tet_mesh_defects *out);
 /* allow_parts: accept several components. */
-bool           tet_mesh_is_sound(const tet_mesh_defects *d, bool allow_parts);
+bool tet_mesh_is_sound(const tet_mesh_defects *d, bool allow_parts);
 
 /* Numbers of vertices and tetrahedra in the file, for messages. NULL, or a NULL member: numbers from 0. */
 typedef struct {

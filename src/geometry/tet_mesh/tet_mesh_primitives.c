@@ -21,7 +21,8 @@ static PetscErrorCode check_sizes(const char *what, int n, const double *length,
   bool is_good = isfinite(spacing) && spacing > 0.0;
   PetscFunctionBegin;
   for (int i = 0; i < n; ++i) is_good = is_good && isfinite(length[i]) && length[i] > 0.0;
-  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "a tetrahedral mesh of a %s needs finite, positive sizes and a positive spacing", what);
+  PetscCheck(is_good, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "a tetrahedral mesh of a %s needs finite, positive sizes and a positive spacing", what);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -29,7 +30,8 @@ static PetscErrorCode check_bricks(double n_bricks, double spacing)
 {
   PetscFunctionBegin;
   PetscCheck(5.0 * n_bricks <= MAX_TETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "the mesh would need %.0f tetrahedra at spacing %g m (at most %d): choose a larger spacing", 5.0 * n_bricks, spacing, MAX_TETS);
+             "the mesh would need %.0f tetrahedra at spacing %g m (at most %d): choose a larger spacing", 5.0 * n_bricks, spacing,
+             MAX_TETS);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,7 +159,7 @@ static void disc_fill(disc *d, int64_t n, int64_t layers)
       const int32_t quad[4] = {(int32_t)p, (int32_t)(p + n + 1), (int32_t)(p + n + 2), (int32_t)(p + 1)};
       memcpy(&d->quad[4 * at++], quad, sizeof quad);
     }
-#define RING(l, q) ((l) == 0 ? border[(q) % (4 * n) == (q0) % (4 * n) ? 0 : 1] : square + ((l) - 1) * 4 * n + (q) % (4 * n))
+#define RING(l, q) ((l) == 0 ? border[(q) % (4 * n) == (q0) % (4 * n) ? 0 : 1] : square + ((l)-1) * 4 * n + (q) % (4 * n))
   for (int64_t q0 = 0; q0 < 4 * n; ++q0) {
     int64_t i, j, border[2];
     for (int k = 1; k >= 0; --k) square_border(n, (q0 + k) % (4 * n), &i, &j), border[k] = i * (n + 1) + j;
@@ -194,8 +196,8 @@ static void stack_discs(const disc *d, int64_t n, bool is_ring, tet_mesh *m)
   int64_t at = 0;
   for (int64_t l = 0; l + !is_ring < n; ++l)
     for (int64_t q = 0; q < d->n_quads; ++q) {
-      const int32_t *p    = &d->quad[4 * q];
-      const int64_t  low  = l * d->n_points, high = (l + 1) % n * d->n_points;
+      const int32_t *p   = &d->quad[4 * q];
+      const int64_t  low = l * d->n_points, high = (l + 1) % n * d->n_points;
       const int64_t  v[8] = {low + p[0], low + p[1], low + p[3], low + p[2], high + p[0], high + p[1], high + p[3], high + p[2]};
       add_brick(m, &at, v, d->is_odd[p[0]] ^ (l & 1));
     }

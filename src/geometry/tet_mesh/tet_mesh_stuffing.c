@@ -20,14 +20,14 @@ typedef struct {
   const level_set *phi;
   double           origin[3], h; /* position of even point (0, 0, 0); edge of a cube */
   /* even points per direction; their total number. There are as many odd points, half a cube higher */
-  int64_t          n[3], n_grid;
-  int8_t          *side;         /* [2 n_grid] -1 inside, 0 on the surface, 1 outside */
-  double          *value;        /* [2 n_grid] values of phi */
-  int32_t         *first_cut;    /* [2 n_grid + 1] first cut point of the edges that start at each point */
-  uint8_t         *direction;    /* [cuts] direction of the edge */
-  double          *cut;          /* [cuts] position on the edge, 0 ... 1 from its start */
-  double          *warp;         /* [2 n_grid][3] positions after warping; NULL before */
-  int32_t         *number;       /* [2 n_grid + cuts] vertex number in the mesh, -1: not used */
+  int64_t  n[3], n_grid;
+  int8_t  *side;      /* [2 n_grid] -1 inside, 0 on the surface, 1 outside */
+  double  *value;     /* [2 n_grid] values of phi */
+  int32_t *first_cut; /* [2 n_grid + 1] first cut point of the edges that start at each point */
+  uint8_t *direction; /* [cuts] direction of the edge */
+  double  *cut;       /* [cuts] position on the edge, 0 ... 1 from its start */
+  double  *warp;      /* [2 n_grid][3] positions after warping; NULL before */
+  int32_t *number;    /* [2 n_grid + cuts] vertex number in the mesh, -1: not used */
 } lattice;
 
 static void lattice_free(lattice *l)
@@ -83,8 +83,8 @@ static int n_directions(const lattice *l, int64_t p) { return p < l->n_grid ? N_
 static int64_t cut_between(const lattice *l, int64_t a, int64_t b, double *from_a)
 {
   int64_t    ca[3], cb[3];
-  const bool is_long = (a < l->n_grid) == (b < l->n_grid);
-  const bool a_first = is_long ? a < b : a < l->n_grid;
+  const bool is_long   = (a < l->n_grid) == (b < l->n_grid);
+  const bool a_first   = is_long ? a < b : a < l->n_grid;
   int        direction = 0;
   point_coordinates(l, a_first ? a : b, ca);
   point_coordinates(l, a_first ? b : a, cb);
@@ -109,7 +109,7 @@ static PetscErrorCode find_sides(lattice *l)
   PetscFunctionBegin;
   PetscCall(memory_alloc("mesh lattice", n, sizeof *l->value, &l->value));
   PetscCall(memory_alloc("mesh lattice", n, sizeof *l->side, &l->side));
-  #pragma omp parallel for schedule(static) reduction(min : bad)
+#pragma omp parallel for schedule(static) reduction(min : bad)
   for (int64_t p = 0; p < n; ++p) {
     double x[3];
     point_position(l, p, x);
@@ -165,14 +165,15 @@ static PetscErrorCode find_cuts(lattice *l)
         const int64_t q = edge_end(l, p, d);
         if (q < 0 || l->side[p] * l->side[q] >= 0) continue;
         if (pass) l->direction[n_cut] = (uint8_t)d;
-        PetscCheck(++n_cut < INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the surface is too rough for the spacing of %g m", l->h);
+        PetscCheck(++n_cut < INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the surface is too rough for the spacing of %g m",
+                   l->h);
       }
     }
     l->first_cut[n] = (int32_t)n_cut;
     if (!pass) PetscCall(memory_alloc("mesh lattice", n_cut, sizeof *l->direction, &l->direction));
   }
   PetscCall(memory_alloc("mesh lattice", n_cut, sizeof *l->cut, &l->cut));
-  #pragma omp parallel for schedule(dynamic, 4096)
+#pragma omp parallel for schedule(dynamic, 4096)
   for (int64_t p = 0; p < n; ++p)
     for (int32_t i = l->first_cut[p]; i < l->first_cut[p + 1]; ++i) {
       const int64_t q = edge_end(l, p, l->direction[i]);
@@ -220,7 +221,7 @@ static PetscErrorCode warp_points(lattice *l)
   const int64_t n = 2 * l->n_grid;
   PetscFunctionBegin;
   PetscCall(memory_alloc("mesh lattice", 3 * n, sizeof *l->warp, &l->warp));
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t p = 0; p < n; ++p) point_position(l, p, &l->warp[3 * p]);
   for (int64_t p = 0; p < n; ++p) warp_point(l, p);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -358,7 +359,8 @@ static PetscErrorCode build_mesh(lattice *l, tet_mesh **out)
   int64_t  *start = NULL, n_vertices = 0;
   PetscFunctionBegin;
   add_stencils(l, &list);
-  PetscCheck(list.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "no tetrahedron lies inside at spacing %g m: the shape is empty or thinner than the spacing", l->h);
+  PetscCheck(list.n > 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "no tetrahedron lies inside at spacing %g m: the shape is empty or thinner than the spacing", l->h);
   const int64_t n = 2 * l->n_grid, n_cut = l->first_cut[n];
   PetscCall(memory_alloc("mesh stencils", 4 * list.n, sizeof *list.corner, &list.corner));
   list.n = 0;
@@ -393,8 +395,8 @@ static PetscErrorCode stuff_lattice(lattice *l, tet_mesh **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode tet_mesh_from_level_set(const level_set *phi, const double min[3], const double max[3], double spacing,
-                                       const double *shift, tet_mesh **out)
+PetscErrorCode tet_mesh_from_level_set(const level_set *phi, const double min[3], const double max[3], double spacing, const double *shift,
+                                       tet_mesh **out)
 {
   lattice l     = {.phi = phi, .h = spacing, .n_grid = 1};
   double  total = 2.0;

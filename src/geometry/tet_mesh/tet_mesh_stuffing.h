@@ -14,6 +14,6 @@
  * All dihedral angles lie between 10.7 and 164.8 degrees for any phi. Boundary vertices lie on {phi = 0}; sharp edges are cut off
  * by up to the spacing. Parts thinner than the spacing may vanish or touch each other. PETSC_ERR_USER_INPUT if the mesh is not
  * sound (one component, a surface that does not touch itself), or beyond 40 million lattice points. *out is owned by the caller. */
-PetscErrorCode tet_mesh_from_level_set(const level_set *phi, const double min[3], const double max[3], double spacing,
-                                       const double *shift, tet_mesh **out);
+PetscErrorCode tet_mesh_from_level_set(const level_set *phi, const double min[3], const double max[3], double spacing, const double *shift,
+                                       tet_mesh **out);
 #endif

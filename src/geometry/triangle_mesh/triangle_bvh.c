@@ -128,8 +128,8 @@ static void build_tree(triangle_bvh *b, const double *center, double *key)
   struct {
     int32_t node, first, count;
   } stack[2 * MAX_DEPTH];
-  int top      = 0;
-  b->n_nodes   = 1;
+  int top         = 0;
+  b->n_nodes      = 1;
   stack[top].node = 0, stack[top].first = 0, stack[top++].count = (int32_t)b->m->n_triangles;
   while (top > 0) {
     --top;
@@ -235,8 +235,8 @@ static void try_triangle(const triangle_bvh *b, int32_t t, const double *x, bvh_
   const int32_t *v = &b->m->tri[3 * (int64_t)t];
   double         q[3];
   int            feature;
-  const double   d2 = nearest_on_triangle(&b->m->x[3 * (int64_t)v[0]], &b->m->x[3 * (int64_t)v[1]],
-                                          &b->m->x[3 * (int64_t)v[2]], x, q, &feature);
+  const double   d2 =
+      nearest_on_triangle(&b->m->x[3 * (int64_t)v[0]], &b->m->x[3 * (int64_t)v[1]], &b->m->x[3 * (int64_t)v[2]], x, q, &feature);
   if (d2 < best->distance2) {
     best->distance2 = d2, best->triangle = t, best->feature = feature;
     v3_copy(best->q, q);

@@ -59,7 +59,7 @@ void triangle_mesh_scale(triangle_mesh *m, double factor)
 void triangle_mesh_flip(triangle_mesh *m)
 {
   for (int64_t t = 0; t < m->n_triangles; ++t) {
-    const int32_t b    = m->tri[3 * t + 1];
+    const int32_t b   = m->tri[3 * t + 1];
     m->tri[3 * t + 1] = m->tri[3 * t + 2];
     m->tri[3 * t + 2] = b;
   }
@@ -118,7 +118,7 @@ static int compare_items(const void *a, const void *b)
 static void sort_by_bisection(const double *x, sort_item *item, int64_t n)
 {
   double lo[3] = {INFINITY, INFINITY, INFINITY}, hi[3] = {-INFINITY, -INFINITY, -INFINITY};
-  int    axis  = 0;
+  int    axis = 0;
   if (n <= 4) return;
   for (int64_t i = 0; i < n; ++i)
     for (int k = 0; k < 3; ++k) {
@@ -180,7 +180,7 @@ mass_properties triangle_mesh_mass(const triangle_mesh *m)
     double v[3][3], n[3];
     for (int i = 0; i < 3; ++i) v3_sub(v[i], &m->x[3 * (int64_t)m->tri[3 * t + i]], o);
     v3_cross(n, v[1], v[2]);
-    mass_sum_add(&sum, v3_dot(v[0], n) / 6.0, 3, (const double (*)[3])v);
+    mass_sum_add(&sum, v3_dot(v[0], n) / 6.0, 3, (const double(*)[3])v);
   }
   return mass_sum_properties(&sum, o);
 }
@@ -314,8 +314,8 @@ PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects
 
 bool triangle_mesh_is_sound(const triangle_mesh_defects *d)
 {
-  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_open && !d->n_nonmanifold && !d->n_misoriented &&
-         !d->n_pinched && d->volume > 0.0;
+  return !d->n_not_finite && !d->n_bad_index && !d->n_degenerate && !d->n_open && !d->n_nonmanifold && !d->n_misoriented && !d->n_pinched &&
+         d->volume > 0.0;
 }
 
 /* Position "(0.1, 0, 2)" for messages. A vertex number would not help: files count from 0, from 1 or not at all, and unused
@@ -337,12 +337,23 @@ void triangle_mesh_defects_text(const triangle_mesh *m, const triangle_mesh_defe
 #define N(n) ((long long)d->n)
   if (size) text[0] = '\0';
   if (d->n_not_finite) SAY("%lld vertices are not finite numbers, the first is vertex %lld", N(n_not_finite), N(first_not_finite));
-  else if (d->n_bad_index) SAY("%lld triangles refer to vertices that do not exist, the first is triangle %lld", N(n_bad_index), N(first_bad_index));
-  else if (d->n_degenerate) SAY("%lld triangles have no area, the first has a corner at %s; remove them or merge their vertices", N(n_degenerate), AT(m->tri[3 * d->first_degenerate]));
-  else if (d->n_nonmanifold) SAY("%lld edges have more than two triangles, the first is from %s to %s: this is not the surface of one solid; remove duplicate and interior triangles", N(n_nonmanifold), AT(d->first_nonmanifold[0]), AT(d->first_nonmanifold[1]));
-  else if (d->n_open) SAY("the surface is open: %lld edges have only one triangle, the first is from %s to %s; close the holes", N(n_open), AT(d->first_open[0]), AT(d->first_open[1]));
-  else if (d->n_misoriented) SAY("neighbouring triangles have opposite orientations at %lld edges, the first is from %s to %s; make the orientation consistent", N(n_misoriented), AT(d->first_misoriented[0]), AT(d->first_misoriented[1]));
-  else if (d->n_pinched) SAY("the surface touches itself at %lld vertices, the first is at %s; separate the parts", N(n_pinched), AT(d->first_pinched));
+  else if (d->n_bad_index)
+    SAY("%lld triangles refer to vertices that do not exist, the first is triangle %lld", N(n_bad_index), N(first_bad_index));
+  else if (d->n_degenerate)
+    SAY("%lld triangles have no area, the first has a corner at %s; remove them or merge their vertices", N(n_degenerate),
+        AT(m->tri[3 * d->first_degenerate]));
+  else if (d->n_nonmanifold)
+    SAY("%lld edges have more than two triangles, the first is from %s to %s: this is not the surface of one solid; remove duplicate and "
+        "interior triangles",
+        N(n_nonmanifold), AT(d->first_nonmanifold[0]), AT(d->first_nonmanifold[1]));
+  else if (d->n_open)
+    SAY("the surface is open: %lld edges have only one triangle, the first is from %s to %s; close the holes", N(n_open),
+        AT(d->first_open[0]), AT(d->first_open[1]));
+  else if (d->n_misoriented)
+    SAY("neighbouring triangles have opposite orientations at %lld edges, the first is from %s to %s; make the orientation consistent",
+        N(n_misoriented), AT(d->first_misoriented[0]), AT(d->first_misoriented[1]));
+  else if (d->n_pinched)
+    SAY("the surface touches itself at %lld vertices, the first is at %s; separate the parts", N(n_pinched), AT(d->first_pinched));
   else if (d->volume < 0.0) SAY("the surface is inside out (volume %g m^3): reverse the orientation of its triangles", d->volume);
   else if (!(d->volume > 0.0)) SAY("the surface encloses no volume");
 #undef N
@@ -403,8 +414,8 @@ static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 {
   const double *x[2][3];
   triangle_corners(m, s, x[0]), triangle_corners(m, t, x[1]);
-  const double slack = rounding_slack((const double *const(*)[3])x);
-  double       depth = -1.0;
+  const double   slack  = rounding_slack((const double *const(*)[3])x);
+  double         depth  = -1.0;
   const int32_t *tri[2] = {m->tri + 3 * s, m->tri + 3 * t};
   for (int k = 0; k < 2; ++k)
     for (int i = 0; i < 3; ++i) {
@@ -417,7 +428,8 @@ static double crossing_depth(const triangle_mesh *m, int64_t s, int64_t t)
 }
 
 /* Number of triangles after t that cross t, the first of them, and the largest penetration depth. */
-static int64_t count_partners(const triangle_mesh *m, const box_tree *tree, double *const box[6], int64_t t, int32_t *partner, double *deepest)
+static int64_t count_partners(const triangle_mesh *m, const box_tree *tree, double *const box[6], int64_t t, int32_t *partner,
+                              double *deepest)
 {
   const double min[3] = {box[0][t], box[1][t], box[2][t]}, max[3] = {box[3][t], box[4][t], box[5][t]};
   int32_t      near[BOX_TREE_WIDTH];
@@ -485,8 +497,11 @@ PetscErrorCode triangle_mesh_crossings_text(const triangle_mesh *m, size_t size,
   PetscCall(triangle_mesh_crossings(m, &n, pair, NULL));
   if (n > 0) {
     const double *x = m->x + 3 * (int64_t)m->tri[3 * (int64_t)pair[0]];
-    (void)snprintf(text, size, "the surface passes through itself: %lld pairs of triangles cross, the first near (%.7g, %.7g, %.7g); remove the intersections, or define the overlapping "
-                   "parts as separate shapes or bodies", (long long)n, x[0], x[1], x[2]);
+    (void)snprintf(text, size,
+                   "the surface passes through itself: %lld pairs of triangles cross, the first near (%.7g, %.7g, %.7g); remove the "
+                   "intersections, or define the overlapping "
+                   "parts as separate shapes or bodies",
+                   (long long)n, x[0], x[1], x[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -545,7 +560,8 @@ static PetscErrorCode refine_once(triangle_mesh *m, double spacing, long_edge *e
   for (int64_t i = 0; i < 3 * m->n_triangles; ++i) {
     const int32_t a = m->tri[i], b = m->tri[i - i % 3 + (i + 1) % 3];
     middle[i] = -1;
-    if (triangle_mesh_distance(&m->x[3 * (int64_t)a], &m->x[3 * (int64_t)b]) > spacing) edge[n++] = (long_edge){a < b ? a : b, a < b ? b : a, (int32_t)i};
+    if (triangle_mesh_distance(&m->x[3 * (int64_t)a], &m->x[3 * (int64_t)b]) > spacing)
+      edge[n++] = (long_edge){a < b ? a : b, a < b ? b : a, (int32_t)i};
   }
   *is_done = n == 0;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -556,7 +572,8 @@ static PetscErrorCode refine_once(triangle_mesh *m, double spacing, long_edge *e
   PetscCall(memory_resize("mesh vertices", 3 * (m->n_vertices + n_new), sizeof *m->x, &m->x));
   for (int64_t i = 0; i < n; ++i) {
     if (i == 0 || edge[i].low != edge[i - 1].low || edge[i].high != edge[i - 1].high) {
-      for (int k = 0; k < 3; ++k) m->x[3 * m->n_vertices + k] = 0.5 * (m->x[3 * (int64_t)edge[i].low + k] + m->x[3 * (int64_t)edge[i].high + k]);
+      for (int k = 0; k < 3; ++k)
+        m->x[3 * m->n_vertices + k] = 0.5 * (m->x[3 * (int64_t)edge[i].low + k] + m->x[3 * (int64_t)edge[i].high + k]);
       ++m->n_vertices;
     }
     middle[edge[i].side] = (int32_t)(m->n_vertices - 1);

@@ -33,16 +33,16 @@ PetscErrorCode triangle_mesh_sort(triangle_mesh *m);
 /* Defects of a mesh. A sound mesh has volume > 0, and all counts are 0 except n_unused and n_parts. `first_*` is an example; -1:
  * none. */
 typedef struct {
-  int64_t n_not_finite, first_not_finite;         /* vertices */
-  int64_t n_bad_index, first_bad_index;           /* triangles with vertex numbers out of range; further checks are skipped */
-  int64_t n_degenerate, first_degenerate;         /* triangles of zero area (below 1e-12 of the longest edge squared) */
-  int64_t n_open, first_open[2];                  /* edges with one triangle */
-  int64_t n_nonmanifold, first_nonmanifold[2];    /* edges with more than two triangles */
-  int64_t n_misoriented, first_misoriented[2];    /* edges whose two triangles have opposite orientations */
-  int64_t n_pinched, first_pinched;               /* vertices shared by separate fans of triangles */
-  int64_t n_unused;                               /* vertices without a triangle: no defect, see triangle_mesh_compact */
-  int64_t n_parts;                                /* connected components */
-  double  volume;                                 /* signed; negative: inside out */
+  int64_t n_not_finite, first_not_finite;      /* vertices */
+  int64_t n_bad_index, first_bad_index;        /* triangles with vertex numbers out of range; further checks are skipped */
+  int64_t n_degenerate, first_degenerate;      /* triangles of zero area (below 1e-12 of the longest edge squared) */
+  int64_t n_open, first_open[2];               /* edges with one triangle */
+  int64_t n_nonmanifold, first_nonmanifold[2]; /* edges with more than two triangles */
+  int64_t n_misoriented, first_misoriented[2]; /* edges whose two triangles have opposite orientations */
+  int64_t n_pinched, first_pinched;            /* vertices shared by separate fans of triangles */
+  int64_t n_unused;                            /* vertices without a triangle: no defect, see triangle_mesh_compact */
+  int64_t n_parts;                             /* connected components */
+  double  volume;                              /* signed; negative: inside out */
 } triangle_mesh_defects;
 PetscErrorCode triangle_mesh_check(const triangle_mesh *m, triangle_mesh_defects *out);
 bool           triangle_mesh_is_sound(const triangle_mesh_defects *d);

@@ -92,12 +92,12 @@ PetscErrorCode triangle_mesh_box(const double min[3], const double max[3], doubl
 
 static void icosahedron(double x[12][3], int face[20][3])
 {
-  static const int f[20][3] = {{0, 11, 5}, {0, 5, 1},  {0, 1, 7},   {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
-                               {11, 10, 2}, {10, 7, 6}, {7, 1, 8},   {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
-                               {3, 8, 9},   {4, 9, 5},  {2, 4, 11},  {6, 2, 10}, {8, 6, 7},   {9, 8, 1}};
+  static const int f[20][3] = {{0, 11, 5},  {0, 5, 1},  {0, 1, 7},  {0, 7, 10}, {0, 10, 11}, {1, 5, 9}, {5, 11, 4},
+                               {11, 10, 2}, {10, 7, 6}, {7, 1, 8},  {3, 9, 4},  {3, 4, 2},   {3, 2, 6}, {3, 6, 8},
+                               {3, 8, 9},   {4, 9, 5},  {2, 4, 11}, {6, 2, 10}, {8, 6, 7},   {9, 8, 1}};
   const double     g        = 0.5 * (1.0 + sqrt(5.0));
-  const double     v[12][3] = {{-1, g, 0}, {1, g, 0}, {-1, -g, 0}, {1, -g, 0}, {0, -1, g}, {0, 1, g},
-                               {0, -1, -g}, {0, 1, -g}, {g, 0, -1}, {g, 0, 1}, {-g, 0, -1}, {-g, 0, 1}};
+  const double     v[12][3] = {{-1, g, 0},  {1, g, 0},  {-1, -g, 0}, {1, -g, 0}, {0, -1, g},  {0, 1, g},
+                               {0, -1, -g}, {0, 1, -g}, {g, 0, -1},  {g, 0, 1},  {-g, 0, -1}, {-g, 0, 1}};
   for (int i = 0; i < 12; ++i) v3_scale(x[i], 1.0 / v3_norm(v[i]), v[i]);
   memcpy(face, f, sizeof f);
 }
@@ -105,7 +105,7 @@ static void icosahedron(double x[12][3], int face[20][3])
 /* Great-circle interpolation gives edges of similar length; flat subdivision makes them shorter near the corners. */
 static void slerp(double *o, const double *a, const double *b, double t)
 {
-  double       c[3];
+  double c[3];
   v3_cross(c, a, b);
   const double angle = atan2(v3_norm(c), v3_dot(a, b));
   const double wa = angle > 0.0 ? sin((1.0 - t) * angle) / sin(angle) : 1.0 - t, wb = angle > 0.0 ? sin(t * angle) / sin(angle) : t;
@@ -152,7 +152,8 @@ PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, doubl
       const int a = face[f][q], b = face[f][(q + 1) % 3];
       if (a > b) continue;
       edge[a][b] = edge[b][a] = n_edges++;
-      for (int64_t i = 1; i < n; ++i) slerp(&m->x[3 * (12 + (int64_t)edge[a][b] * n_edge + i - 1)], corner[a], corner[b], (double)i / (double)n);
+      for (int64_t i = 1; i < n; ++i)
+        slerp(&m->x[3 * (12 + (int64_t)edge[a][b] * n_edge + i - 1)], corner[a], corner[b], (double)i / (double)n);
     }
   for (int f = 0; f < 20; ++f) {
     const int    *c    = face[f];
@@ -160,12 +161,16 @@ PetscErrorCode triangle_mesh_sphere(const double center[3], double radius, doubl
     int64_t       k    = base;
     for (int64_t i = 1; i < n; ++i)
       for (int64_t j = 1; i + j < n; ++j) face_point(&m->x[3 * k++], corner[c[0]], corner[c[1]], corner[c[2]], i, j, n);
-    /* index of point (i, j) of this face */
+        /* index of point (i, j) of this face */
 #define ON_EDGE(a, b, t) (12 + (int64_t)edge[a][b] * n_edge + ((a) < (b) ? (t) : n - (t)) - 1)
-#define POINT(i, j)                                                                                                     \
-  ((i) == n ? c[1] : (j) == n ? c[2] : (i) + (j) == 0 ? c[0] : (j) == 0 ? ON_EDGE(c[0], c[1], i) : (i) == 0             \
-     ? ON_EDGE(c[0], c[2], j) : (i) + (j) == n ? ON_EDGE(c[1], c[2], j)                                                 \
-     : base + ((i) - 1) * (n - 1) - (i) * ((i) - 1) / 2 + (j) - 1)
+#define POINT(i, j)                                                                                                                        \
+  ((i) == n         ? c[1]                                                                                                                 \
+   : (j) == n       ? c[2]                                                                                                                 \
+   : (i) + (j) == 0 ? c[0]                                                                                                                 \
+   : (j) == 0       ? ON_EDGE(c[0], c[1], i)                                                                                               \
+   : (i) == 0       ? ON_EDGE(c[0], c[2], j)                                                                                               \
+   : (i) + (j) == n ? ON_EDGE(c[1], c[2], j)                                                                                               \
+                    : base + ((i)-1) * (n - 1) - (i) * ((i)-1) / 2 + (j)-1)
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; i + j < n; ++j) {
         add_triangle(m, &at, POINT(i, j), POINT(i + 1, j), POINT(i, j + 1));
@@ -208,8 +213,7 @@ static PetscErrorCode revolve(const double center[3], const double axis[3], int6
     for (int64_t s = 0; s < n_around; ++s) { /* every other ring is rotated by half a step, which gives better shaped triangles */
       const double angle = 2.0 * M_PI * ((double)s + 0.5 * (double)(r % 2)) / (double)n_around;
       double      *x     = &m->x[3 * (r * n_around + s)];
-      for (int k = 0; k < 3; ++k)
-        x[k] = center[k] + rho[r] * (cos(angle) * e1[k] + sin(angle) * e2[k]) + z[r] * axis[k];
+      for (int k = 0; k < 3; ++k) x[k] = center[k] + rho[r] * (cos(angle) * e1[k] + sin(angle) * e2[k]) + z[r] * axis[k];
     }
   const int64_t low = n_rings * n_around, high = low + 1;
   for (int k = 0; k < 3; ++k) {
@@ -247,7 +251,7 @@ PetscErrorCode triangle_mesh_cylinder(const double a[3], const double b[3], doub
   PetscFunctionBegin;
   const double length = axis_of(a, b, center, axis);
   const double around = segment_count(2.0 * M_PI * radius, spacing, 12.0), up = segment_count(length, spacing, 1.0);
-  const double in     = segment_count(radius, spacing, 1.0);
+  const double in = segment_count(radius, spacing, 1.0);
   PetscCall(check_size(around * (up + 1.0 + 2.0 * (in - 1.0)) + 2.0));
   const int64_t n_in = (int64_t)in, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_in - 1);
   PetscCall(memory_alloc("profile", n, sizeof *rho, &rho));
@@ -271,7 +275,7 @@ PetscErrorCode triangle_mesh_capsule(const double a[3], const double b[3], doubl
   PetscFunctionBegin;
   const double length = axis_of(a, b, center, axis);
   const double around = segment_count(2.0 * M_PI * radius, spacing, 12.0), up = segment_count(length, spacing, 1.0);
-  const double cap    = segment_count(0.5 * M_PI * radius, spacing, 3.0);
+  const double cap = segment_count(0.5 * M_PI * radius, spacing, 3.0);
   PetscCall(check_size(around * (up + 2.0 * cap - 1.0) + 2.0));
   const int64_t n_cap = (int64_t)cap, n_up = (int64_t)up, n = n_up + 1 + 2 * (n_cap - 1);
   PetscCall(memory_alloc("profile", n, sizeof *rho, &rho));
@@ -297,7 +301,8 @@ PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3],
   double         a[3], e1[3], e2[3];
   int64_t        at = 0;
   PetscFunctionBegin;
-  const double long_way = segment_count(2.0 * M_PI * (major + minor), spacing, 16.0), short_way = segment_count(2.0 * M_PI * minor, spacing, 8.0);
+  const double long_way  = segment_count(2.0 * M_PI * (major + minor), spacing, 16.0),
+               short_way = segment_count(2.0 * M_PI * minor, spacing, 8.0);
   PetscCall(check_size(long_way * short_way));
   const int64_t n = (int64_t)long_way, k_n = (int64_t)short_way;
   PetscCall(triangle_mesh_create(n * k_n, 2 * n * k_n, &m));
@@ -306,8 +311,7 @@ PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3],
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < k_n; ++j) {
       const double u = 2.0 * M_PI * (double)i / long_way, v = 2.0 * M_PI * (double)j / short_way, rho = major + minor * cos(v);
-      for (int k = 0; k < 3; ++k)
-        m->x[3 * (i * k_n + j) + k] = center[k] + rho * (cos(u) * e1[k] + sin(u) * e2[k]) + minor * sin(v) * a[k];
+      for (int k = 0; k < 3; ++k) m->x[3 * (i * k_n + j) + k] = center[k] + rho * (cos(u) * e1[k] + sin(u) * e2[k]) + minor * sin(v) * a[k];
       const int64_t p = i * k_n + j, q = i * k_n + (j + 1) % k_n, r = ((i + 1) % n) * k_n + j, s = ((i + 1) % n) * k_n + (j + 1) % k_n;
       add_triangle(m, &at, p, r, s);
       add_triangle(m, &at, p, s, q);
@@ -347,13 +351,14 @@ static int64_t profile_rings(int n, const double *along, const double *radius, d
   return radius[n - 1] > 0.0 ? add_rings(radius[n - 1], along[n - 1], 0.0, along[n - 1], spacing, m, rho, z) : m;
 }
 
-PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius, double spacing,
-                                        triangle_mesh **out)
+PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius,
+                                        double spacing, triangle_mesh **out)
 {
   double        *rho = NULL, *z = NULL, a[3], widest = 0.0, length = 0.0;
   PetscErrorCode code;
   PetscFunctionBegin;
-  for (int i = 0; i < n; ++i) widest = fmax(widest, radius[i]), length += i ? hypot(radius[i] - radius[i - 1], along[i] - along[i - 1]) : 0.0;
+  for (int i = 0; i < n; ++i)
+    widest = fmax(widest, radius[i]), length += i ? hypot(radius[i] - radius[i - 1], along[i] - along[i - 1]) : 0.0;
   const double around = segment_count(2.0 * M_PI * widest, spacing, 12.0);
   PetscCall(check_size(around * (segment_count(length + radius[0] + radius[n - 1], spacing, 1.0) + n + 2)));
   const int64_t m = profile_rings(n, along, radius, spacing, NULL, NULL);

@@ -14,6 +14,6 @@ PetscErrorCode triangle_mesh_torus(const double center[3], const double axis[3],
 /* A scaled sphere: no edge is longer than `spacing`; edges across the longest axis are shorter. */
 PetscErrorCode triangle_mesh_ellipsoid(const double center[3], const double radii[3], double spacing, triangle_mesh **out);
 /* Profile as in level_set_revolution. */
-PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius, double spacing,
-                                        triangle_mesh **out);
+PetscErrorCode triangle_mesh_revolution(const double center[3], const double axis[3], int n, const double *along, const double *radius,
+                                        double spacing, triangle_mesh **out);
 #endif

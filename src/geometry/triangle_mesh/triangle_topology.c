@@ -25,8 +25,7 @@ static PetscErrorCode link_neighbors(triangle_topology *t, int32_t p, int32_t q)
   const int32_t a = t->tri[p - p % 3 + (p + 1) % 3], b = t->tri[q - q % 3 + (q + 1) % 3];
   PetscFunctionBegin;
   PetscCheck(a != b, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "triangles %d and %d are neighbours with opposite orientations; make the orientation consistent", (int)(p / 3),
-             (int)(q / 3));
+             "triangles %d and %d are neighbours with opposite orientations; make the orientation consistent", (int)(p / 3), (int)(q / 3));
   t->neighbor[p]      = q / 3;
   t->neighbor_side[p] = q % 3;
   t->neighbor[q]      = p / 3;
@@ -42,8 +41,9 @@ static PetscErrorCode fill_edges(triangle_topology *t, const uint64_t *key, cons
   PetscFunctionBegin;
   for (int64_t i = 0, end; i < n; i = end, ++e) {
     for (end = i + 1; end < n && key[end] == key[i];) ++end;
-    PetscCheck(end - i <= 2, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%lld triangles share the edge between vertices %d and %d: this is not a surface",
-               (long long)(end - i), (int)(key[i] >> 32), (int)(key[i] & UINT32_MAX));
+    PetscCheck(end - i <= 2, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+               "%lld triangles share the edge between vertices %d and %d: this is not a surface", (long long)(end - i), (int)(key[i] >> 32),
+               (int)(key[i] & UINT32_MAX));
     t->edge[2 * e]              = (int32_t)(key[i] >> 32);
     t->edge[2 * e + 1]          = (int32_t)(key[i] & UINT32_MAX);
     t->edge_triangle[2 * e]     = side[i] / 3;
@@ -93,8 +93,8 @@ PetscErrorCode triangle_topology_create(int64_t n_vertices, int64_t n_triangles,
   PetscCheck(n_triangles <= INT32_MAX / 3 && n_vertices < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "a mesh of %lld triangles is too large (at most 715 million)", (long long)n_triangles);
   PetscCall(memory_alloc("surface topology", 1, sizeof **out, out));
-  (*out)->n_vertices  = n_vertices;
-  (*out)->n_triangles = n_triangles;
+  (*out)->n_vertices          = n_vertices;
+  (*out)->n_triangles         = n_triangles;
   const PetscErrorCode failed = triangle_topology_fill(*out, tri, &key, &side);
   memory_free(&key);
   memory_free(&side);
@@ -106,9 +106,8 @@ PetscErrorCode triangle_topology_create(int64_t n_vertices, int64_t n_triangles,
 void triangle_topology_destroy(triangle_topology **out)
 {
   if (!out || !*out) return;
-  triangle_topology *t        = *out;
-  void              *arrays[] = {&t->tri,       &t->neighbor, &t->neighbor_side, &t->edge, &t->edge_triangle,
-                                 &t->side_edge, &t->fan,      &t->fan_start};
+  triangle_topology *t = *out;
+  void *arrays[]       = {&t->tri, &t->neighbor, &t->neighbor_side, &t->edge, &t->edge_triangle, &t->side_edge, &t->fan, &t->fan_start};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) memory_free(arrays[i]);
   memory_free(out);
 }

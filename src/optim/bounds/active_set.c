@@ -10,13 +10,13 @@ static const double INNER = 0.1, MARGIN = 0.5; /* relative tolerance of each con
                                                 * share of the target */
 
 typedef struct {
-  const bounds_qp *q;
-  int64_t       n, n_chunks;
-  double       *x, *g, *best;
-  uint8_t      *is_free;
-  bounds_partial_sums     *part;
-  bounds_face     *face;
-  bounds_cg_space  space;
+  const bounds_qp     *q;
+  int64_t              n, n_chunks;
+  double              *x, *g, *best;
+  uint8_t             *is_free;
+  bounds_partial_sums *part;
+  bounds_face         *face;
+  bounds_cg_space      space;
 } active_set;
 
 static void active_set_free(active_set *a)
@@ -43,18 +43,18 @@ static PetscErrorCode active_set_create(active_set *a, const bounds_options *o)
  * one layer of cells per iteration. Returns |nu|_D. */
 static double choose_sets(active_set *a, double target)
 {
-  const double  slight = 1e-6 * target * target / (double)a->n;
-  const int64_t n = a->n;
-  const double *restrict lo = a->q->lo, *restrict hi = a->q->hi, *restrict d = a->q->diagonal, *restrict g = a->g,
-                         *restrict x = a->x;
-  BOUNDS_CHUNKS(n) {
+  const double  slight      = 1e-6 * target * target / (double)a->n;
+  const int64_t n           = a->n;
+  const double *restrict lo = a->q->lo, *restrict hi = a->q->hi, *restrict d = a->q->diagonal, *restrict g = a->g, *restrict x = a->x;
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double sum = 0.0;
     for (int64_t i = first; i < last; ++i) {
       const double force = g[i] * fabs(g[i]) / d[i];
       const bool   at_lo = lo && x[i] <= lo[i], at_hi = hi && x[i] >= hi[i],
                  is_held = (at_lo && (at_hi || force > slight)) || (at_hi && force < -slight);
-      a->is_free[i] = !is_held;
+      a->is_free[i]      = !is_held;
       if (!is_held) sum += g[i] * g[i] / d[i];
     }
     a->part[c][0] = sum;
@@ -65,10 +65,11 @@ static double choose_sets(active_set *a, double target)
 /* Project x onto the bounds; true if an unknown was outside. */
 static bool project_onto_bounds(active_set *a)
 {
-  const int64_t n = a->n;
+  const int64_t n           = a->n;
   const double *restrict lo = a->q->lo, *restrict hi = a->q->hi;
   double *restrict x = a->x;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double moved = 0.0;
     for (int64_t i = first; i < last; ++i) {
@@ -84,9 +85,9 @@ static bool project_onto_bounds(active_set *a)
 /* *is_done: true if converged or at the iteration limit; false if mprgp must continue from the best iterate. */
 static PetscErrorCode run_active_set_iterations(active_set *a, const bounds_options *o, bounds_result *r, bool *is_done)
 {
-  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
-  double        best = INFINITY, last[PATIENCE]; /* the first residual is ignored: it is not representative for an initial guess on bounds */
-  int64_t       n_steps = 0;
+  const int64_t max = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
+  double  best      = INFINITY, last[PATIENCE]; /* the first residual is ignored: it is not representative for an initial guess on bounds */
+  int64_t n_steps   = 0;
   bounds_cg_status v;
   PetscFunctionBegin;
   bounds_gradient(a->q, a->x, a->g, r);

@@ -7,7 +7,7 @@ PetscErrorCode bounds_cg_space_create(int64_t n, bounds_cg_space *out)
 {
   double **const vectors[] = {&out->p, &out->Ap, &out->z, &out->phi, &out->weight, &out->step};
   PetscFunctionBegin;
-  *out = (bounds_cg_space){.n = n, .n_chunks = bounds_chunks(n)};
+  *out                = (bounds_cg_space){.n = n, .n_chunks = bounds_chunks(n)};
   PetscErrorCode code = memory_alloc("partial sums of conjugate gradients", out->n_chunks, sizeof *out->part, &out->part);
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors && !code; ++k)
     code = memory_alloc("vector of conjugate gradients", n, sizeof(double), vectors[k]);
@@ -28,10 +28,11 @@ static double free_gradient(const bounds_qp *q, const uint8_t *restrict is_free,
   const int64_t n          = s->n;
   const double *restrict d = q->diagonal;
   double *restrict phi     = s->phi;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double sum = 0.0;
-    #pragma omp simd reduction(+ : sum)
+#pragma omp simd reduction(+ : sum)
     for (int64_t i = first; i < last; ++i) {
       phi[i] = is_free[i] ? g[i] : 0.0;
       sum += phi[i] * phi[i] / d[i];
@@ -44,12 +45,13 @@ static double free_gradient(const bounds_qp *q, const uint8_t *restrict is_free,
 /* *uw = u . w and *pAp = p . Ap, in one pass. */
 static void compute_dot_products(bounds_cg_space *s, const double *restrict u, const double *restrict w, double *uw, double *pAp)
 {
-  const int64_t n = s->n;
+  const int64_t n          = s->n;
   const double *restrict p = s->p, *restrict Ap = s->Ap;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double a = 0.0, b = 0.0;
-    #pragma omp simd reduction(+ : a, b)
+#pragma omp simd reduction(+ : a, b)
     for (int64_t i = first; i < last; ++i) a += u[i] * w[i], b += p[i] * Ap[i];
     s->part[c][0] = a, s->part[c][1] = b;
   }
@@ -59,9 +61,10 @@ static void compute_dot_products(bounds_cg_space *s, const double *restrict u, c
 
 static void apply_step(bounds_cg_space *s, double step, double *restrict x, double *restrict g)
 {
-  const int64_t n = s->n;
+  const int64_t n          = s->n;
   const double *restrict p = s->p, *restrict Ap = s->Ap;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) {
       x[i] -= step * p[i];
@@ -89,11 +92,12 @@ static bounds_cg_status take_step(const face_system *f, int64_t k)
   if (k == 0) memcpy(s->p, s->z, (size_t)s->n * sizeof *s->p);
   else {
     compute_dot_products(s, s->z, s->Ap, &zAp, &pAp);
-    const double beta = zAp / pAp;
-    double *restrict p = s->p;
+    const double beta        = zAp / pAp;
+    double *restrict p       = s->p;
     const double *restrict z = s->z;
-    const int64_t n = s->n;
-    BOUNDS_CHUNKS(n) {
+    const int64_t n          = s->n;
+    BOUNDS_CHUNKS(n)
+    {
       BOUNDS_RANGE(n);
       for (int64_t i = first; i < last; ++i) p[i] = z[i] - beta * p[i];
     }
@@ -107,7 +111,7 @@ static bounds_cg_status take_step(const face_system *f, int64_t k)
 }
 
 bounds_cg_status bounds_cg(const bounds_qp *q, bounds_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g,
-                      bounds_cg_space *s, bounds_result *r)
+                           bounds_cg_space *s, bounds_result *r)
 {
   const face_system f = {q, face, is_free, x, g, s, r};
   for (int64_t k = 0;; ++k) {
@@ -130,7 +134,8 @@ static PetscErrorCode KSPSetUp_FaceCG(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCFACE, &is_ours));
-  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP, "KSP type " KSPFACECG " needs PC type " PCFACE "; choose ksp_type cg for other preconditioners");
+  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "KSP type " KSPFACECG " needs PC type " PCFACE "; choose ksp_type cg for other preconditioners");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,8 +204,8 @@ static void add_correction(const face_system *f, const double *d)
   for (int64_t i = 0; i < f->s->n; ++i) f->x[i] += d[i], f->g[i] += f->s->Ap[i];
 }
 
-PetscErrorCode bounds_cg_solve(const bounds_qp *q, bounds_face *face, const uint8_t *is_free, double target, int64_t max, double *x, double *g,
-                               bounds_cg_space *s, bounds_result *r, bounds_cg_status *status)
+PetscErrorCode bounds_cg_solve(const bounds_qp *q, bounds_face *face, const uint8_t *is_free, double target, int64_t max, double *x,
+                               double *g, bounds_cg_space *s, bounds_result *r, bounds_cg_status *status)
 {
   face_system f = {q, face, is_free, x, g, s, r};
   int64_t     iterations;
@@ -210,8 +215,15 @@ PetscErrorCode bounds_cg_solve(const bounds_qp *q, bounds_face *face, const uint
     *status = bounds_cg(q, face, is_free, target, max, x, g, s, r);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  const linear_system l = {.ksp = KSPFACECG, .pc = PCFACE, .n = q->n, .context = &f, .product = multiply_free, .precondition = apply_face,
-                           .weight = s->weight, .weighted = KSPFACECG, .diagonal = q->diagonal};
+  const linear_system l = {.ksp          = KSPFACECG,
+                           .pc           = PCFACE,
+                           .n            = q->n,
+                           .context      = &f,
+                           .product      = multiply_free,
+                           .precondition = apply_face,
+                           .weight       = s->weight,
+                           .weighted     = KSPFACECG,
+                           .diagonal     = q->diagonal};
   PetscCall(linear_solver_is(q->solver, KSPFACECG, &is_ours)); /* false before the first solve */
   for (int64_t i = 0; i < q->n && !is_ours; ++i) s->weight[i] = 1.0 / q->diagonal[i], s->step[i] = is_free[i] ? -g[i] : 0.0;
   PetscCall(linear_solver_set(q->solver, &l));
@@ -223,7 +235,10 @@ PetscErrorCode bounds_cg_solve(const bounds_qp *q, bounds_face *face, const uint
     add_correction(&f, s->step);
   }
   const KSPConvergedReason reason = linear_solver_reason(q->solver);
-  *status = reason > 0 ? BOUNDS_CG_OK : reason == KSP_DIVERGED_INDEFINITE_MAT ? BOUNDS_CG_NO_CURVATURE : reason == KSP_DIVERGED_NANORINF ? BOUNDS_CG_NOT_FINITE : BOUNDS_CG_ITERATIONS;
+  *status                         = reason > 0                              ? BOUNDS_CG_OK
+                                    : reason == KSP_DIVERGED_INDEFINITE_MAT ? BOUNDS_CG_NO_CURVATURE
+                                    : reason == KSP_DIVERGED_NANORINF       ? BOUNDS_CG_NOT_FINITE
+                                                                            : BOUNDS_CG_ITERATIONS;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -233,12 +248,12 @@ enum { ITERATIONS = 5000 };
 
 PetscErrorCode bounds_solve_cg(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
-  const bounds_qp free_qp = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b, .grid = q->grid};
-  bounds_cg_space s       = {0};
-  bounds_face    *face    = NULL;
-  uint8_t     *is_free = NULL;
-  double      *g       = NULL;
-  bounds_cg_status status = BOUNDS_CG_OK;
+  const bounds_qp  free_qp = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b, .grid = q->grid};
+  bounds_cg_space  s       = {0};
+  bounds_face     *face    = NULL;
+  uint8_t         *is_free = NULL;
+  double          *g       = NULL;
+  bounds_cg_status status  = BOUNDS_CG_OK;
   PetscFunctionBegin;
   PetscErrorCode code = bounds_cg_space_create(q->n, &s);
   if (!code) code = memory_alloc("free set", q->n, 1, &is_free);

@@ -9,12 +9,12 @@
 enum { BOUNDS_SHIFT_OUTER = 100, BOUNDS_SHIFT_INNER = 5000 }; /* limits of the published comparison */
 typedef struct {
   const bounds_qp *q;
-  double       *shift;                /* [n] >= 0; written by the caller before bounds_shift_solve */
-  double       *diagonal, *lo, *hi;   /* [n] diagonal of A + shift; bounds, infinite where there are none */
-  double       *g, *rest, *y, *step;  /* [n] A x - b; negative right-hand side of bounds_shift_solve; candidate solution; computed
+  double          *shift;               /* [n] >= 0; written by the caller before bounds_shift_solve */
+  double          *diagonal, *lo, *hi;  /* [n] diagonal of A + shift; bounds, infinite where there are none */
+  double          *g, *rest, *y, *step; /* [n] A x - b; negative right-hand side of bounds_shift_solve; candidate solution; computed
                                        * direction */
-  uint8_t      *is_free;              /* [n] 0 where lo = hi */
-  grid_matrix   grid;                 /* borrows all arrays of q->grid except diagonal and levels */
+  uint8_t         *is_free;             /* [n] 0 where lo = hi */
+  grid_matrix      grid;                /* borrows all arrays of q->grid except diagonal and levels */
   bounds_qp        shifted;
   bounds_face     *face;
   bounds_cg_space  space;
@@ -23,9 +23,10 @@ typedef struct {
 static void apply_shifted_operator(void *context, const double *restrict x, double *restrict y)
 {
   const bounds_shift *s = context;
-  const int64_t    n = s->q->n;
+  const int64_t       n = s->q->n;
   s->q->apply(s->q->context, x, y);
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) y[i] += s->shift[i] * x[i];
   }
@@ -88,7 +89,7 @@ static double bounds_shift_project(bounds_shift *s, const double *x, const doubl
   const bounds_qp *q = s->q;
   for (int64_t i = 0; i < q->n; ++i) {
     const double to = x[i] - g[i] / q->diagonal[i];
-    s->y[i] = to <= s->lo[i] ? s->lo[i] : to >= s->hi[i] ? s->hi[i] : bounds_clamp(x[i], s->lo[i], s->hi[i]);
+    s->y[i]         = to <= s->lo[i] ? s->lo[i] : to >= s->hi[i] ? s->hi[i] : bounds_clamp(x[i], s->lo[i], s->hi[i]);
   }
   ++r->products;
   return bounds_residual(q, s->y, s->rest, NULL);
@@ -101,8 +102,8 @@ static const double ADMM_RHO = 0.1, ADMM_INNER = 0.1;
 
 typedef struct {
   bounds_shift s;
-  double   *w, *z; /* [n] scaled multiplier; projected point */
-  double    rho;
+  double      *w, *z; /* [n] scaled multiplier; projected point */
+  double       rho;
 } admm;
 
 /* One ADMM iteration from the gradient s.g at x. *primal, *dual: residuals in |.|_D. */
@@ -138,7 +139,7 @@ static void adapt_admm_penalty(admm *a, double primal, double dual)
 
 static void admm_iterate(admm *a, const bounds_options *o, double *x, bounds_result *r)
 {
-  const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER, n = a->s.q->n;
+  const int64_t max = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER, n = a->s.q->n;
   double        norm = INFINITY, primal, dual;
   int64_t       next = 5;
   memcpy(a->z, x, (size_t)n * sizeof *x);
@@ -146,8 +147,14 @@ static void admm_iterate(admm *a, const bounds_options *o, double *x, bounds_res
     bounds_gradient(a->s.q, x, a->s.g, r);
     norm = bounds_shift_project(&a->s, x, a->s.g, r);
     if (norm <= r->target || !isfinite(norm)) break;
-    if (r->outer >= max) { r->verdict = BOUNDS_ITERATIONS; break; }
-    if (!admm_step(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) { r->verdict = BOUNDS_UNBOUNDED; break; }
+    if (r->outer >= max) {
+      r->verdict = BOUNDS_ITERATIONS;
+      break;
+    }
+    if (!admm_step(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) {
+      r->verdict = BOUNDS_UNBOUNDED;
+      break;
+    }
     if (r->outer == next) adapt_admm_penalty(a, primal, dual), next += next / 4 + 5;
   }
   memcpy(x, a->s.y, (size_t)n * sizeof *x);
@@ -186,7 +193,7 @@ static void move_inside(const bounds_shift *s, double size, double *x)
   for (int64_t i = 0; i < s->q->n; ++i) {
     if (!s->is_free[i]) continue;
     const double room = fmin(size / sqrt(s->q->diagonal[i]), 0.5 * (s->hi[i] - s->lo[i]));
-    x[i] = fmin(fmax(x[i], s->lo[i] + room), s->hi[i] - room);
+    x[i]              = fmin(fmax(x[i], s->lo[i] + room), s->hi[i] - room);
   }
 }
 
@@ -220,7 +227,7 @@ static double apply_limited_step(const bounds_shift *s, int64_t trials, double *
     if (!s->is_free[i]) continue;
     const double to = x[i] + alpha * s->step[i], low = s->lo[i] + INTERIOR_REDUCTION * (x[i] - s->lo[i]),
                  high = s->hi[i] - INTERIOR_REDUCTION * (s->hi[i] - x[i]);
-    x[i] = to < low ? low : to > high ? high : to;
+    x[i]              = to < low ? low : to > high ? high : to;
   }
   return alpha;
 }
@@ -229,16 +236,22 @@ static void interior_iterate(bounds_shift *s, const bounds_options *o, double *x
 {
   const int64_t max  = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER;
   const double  size = norm_of_b(s->q) / sqrt((double)s->q->n), smallest = 1e-30 * size * size;
-  double        mu   = size * size;
+  double        mu = size * size;
   move_inside(s, size, x);
   for (r->outer = 0;; ++r->outer) {
     bounds_gradient(s->q, x, s->g, r);
     const double norm = bounds_shift_project(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
-    if (r->outer >= max) { r->verdict = BOUNDS_ITERATIONS; break; }
-    const double         slope = evaluate_barrier(s, mu, x);
+    if (r->outer >= max) {
+      r->verdict = BOUNDS_ITERATIONS;
+      break;
+    }
+    const double           slope = evaluate_barrier(s, mu, x);
     const bounds_cg_status v     = bounds_shift_solve(s, INTERIOR_INNER * fmin(slope, fmax(norm, r->target)), r);
-    if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) { r->verdict = BOUNDS_UNBOUNDED; break; }
+    if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) {
+      r->verdict = BOUNDS_UNBOUNDED;
+      break;
+    }
     mu = fmax(mu * (1.0 - (1.0 - INTERIOR_REDUCTION) * apply_limited_step(s, o->trials, x)), smallest);
   }
   memcpy(x, s->y, (size_t)s->q->n * sizeof *x);
@@ -248,8 +261,7 @@ PetscErrorCode bounds_solve_interior_point(const bounds_qp *q, const bounds_opti
 {
   bounds_shift s;
   PetscFunctionBegin;
-  if (r->target == 0.0 && norm_of_b(q) == 0.0)
-    PetscFunctionReturn(bounds_solve_mprgp(q, o, x, r)); /* no scale for an initial mu */
+  if (r->target == 0.0 && norm_of_b(q) == 0.0) PetscFunctionReturn(bounds_solve_mprgp(q, o, x, r)); /* no scale for an initial mu */
   const PetscErrorCode code = bounds_shift_create(q, o->preconditioner, &s);
   if (!code) interior_iterate(&s, o, x, r);
   bounds_shift_destroy(&s);
@@ -266,20 +278,20 @@ static const double LAGRANGIAN_RHO = 10.0, LAGRANGIAN_INNER = 0.1, LAGRANGIAN_UP
 
 typedef struct {
   bounds_shift s;
-  double   *low, *high; /* [n] multipliers >= 0 */
+  double      *low, *high; /* [n] multipliers >= 0 */
 } lagrangian;
 
 /* Gradient of L to s.rest, curvature of the penalties to s.shift. Returns |gradient|_D. */
 static double evaluate_penalties(lagrangian *a, const double *x)
 {
-  bounds_shift *s = &a->s;
-  double     sum = 0.0;
+  bounds_shift *s   = &a->s;
+  double        sum = 0.0;
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double rho = LAGRANGIAN_RHO * s->q->diagonal[i];
-    const double l = s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (x[i] - s->lo[i])) : 0.0;
-    const double h = s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - x[i])) : 0.0;
-    s->shift[i] = s->is_free[i] ? rho * ((l > 0.0) + (h > 0.0)) : 0.0;
-    s->rest[i]  = s->is_free[i] ? s->g[i] - l + h : 0.0;
+    const double l   = s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (x[i] - s->lo[i])) : 0.0;
+    const double h   = s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - x[i])) : 0.0;
+    s->shift[i]      = s->is_free[i] ? rho * ((l > 0.0) + (h > 0.0)) : 0.0;
+    s->rest[i]       = s->is_free[i] ? s->g[i] - l + h : 0.0;
     sum += s->rest[i] * s->rest[i] / s->q->diagonal[i];
   }
   return sqrt(sum);
@@ -289,7 +301,7 @@ static double evaluate_penalties(lagrangian *a, const double *x)
 static double evaluate_lagrangian(const lagrangian *a, const double *x, double alpha, double slope, double curvature)
 {
   const bounds_shift *s   = &a->s;
-  double           sum = alpha * slope + 0.5 * alpha * alpha * curvature;
+  double              sum = alpha * slope + 0.5 * alpha * alpha * curvature;
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double rho = LAGRANGIAN_RHO * s->q->diagonal[i], to = x[i] + alpha * s->step[i];
     const double l = s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (to - s->lo[i])) : 0.0;
@@ -314,11 +326,11 @@ static double choose_step_length(lagrangian *a, int64_t trials, const double *x,
 static double update_multipliers(lagrangian *a, const double *x, bool is_real)
 {
   const bounds_shift *s   = &a->s;
-  double           sum = 0.0;
+  double              sum = 0.0;
   for (int64_t i = 0; i < s->q->n; ++i) {
     const double rho = LAGRANGIAN_RHO * s->q->diagonal[i];
-    const double l = s->is_free[i] && s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (x[i] - s->lo[i])) : 0.0;
-    const double h = s->is_free[i] && s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - x[i])) : 0.0;
+    const double l   = s->is_free[i] && s->lo[i] > -INFINITY ? fmax(0.0, a->low[i] - rho * (x[i] - s->lo[i])) : 0.0;
+    const double h   = s->is_free[i] && s->hi[i] < INFINITY ? fmax(0.0, a->high[i] - rho * (s->hi[i] - x[i])) : 0.0;
     sum += ((l - a->low[i]) * (l - a->low[i]) + (h - a->high[i]) * (h - a->high[i])) / s->q->diagonal[i];
     if (is_real) a->low[i] = l, a->high[i] = h;
   }
@@ -327,7 +339,7 @@ static double update_multipliers(lagrangian *a, const double *x, bool is_real)
 
 static void lagrangian_iterate(lagrangian *a, const bounds_options *o, double *x, bounds_result *r)
 {
-  bounds_shift    *s      = &a->s;
+  bounds_shift *s      = &a->s;
   const int64_t max    = o->max_iterations > 0 ? o->max_iterations : BOUNDS_SHIFT_OUTER;
   double        lowest = INFINITY, length = 1.0;
   int           waited = 0;
@@ -335,7 +347,10 @@ static void lagrangian_iterate(lagrangian *a, const bounds_options *o, double *x
     bounds_gradient(s->q, x, s->g, r);
     const double norm = bounds_shift_project(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
-    if (r->outer >= max) { r->verdict = BOUNDS_ITERATIONS; break; }
+    if (r->outer >= max) {
+      r->verdict = BOUNDS_ITERATIONS;
+      break;
+    }
     double slope = evaluate_penalties(a, x);
     if (slope <= LAGRANGIAN_UPDATE * update_multipliers(a, x, false)) {
       update_multipliers(a, x, true);
@@ -344,9 +359,12 @@ static void lagrangian_iterate(lagrangian *a, const bounds_options *o, double *x
     }
     if (slope < 0.9 * lowest) waited = 0;
     else if (++waited == 3) length *= 0.5, waited = 0;
-    lowest = fmin(lowest, slope);
+    lowest                   = fmin(lowest, slope);
     const bounds_cg_status v = bounds_shift_solve(s, LAGRANGIAN_INNER * fmin(slope, fmax(norm, r->target)), r);
-    if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) { r->verdict = BOUNDS_UNBOUNDED; break; }
+    if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) {
+      r->verdict = BOUNDS_UNBOUNDED;
+      break;
+    }
     const double alpha = o->trials > 1 ? choose_step_length(a, o->trials, x, r) : length;
     for (int64_t i = 0; i < s->q->n; ++i) x[i] += alpha * s->step[i];
   }

@@ -7,10 +7,10 @@
 
 struct bounds_face {
   const bounds_qp *q;
-  int           kind;
-  int64_t       n_grid;  /* unknowns handled by the preconditioner of the grid; the others are scaled by the diagonal */
-  bool          is_set;
-  uint8_t      *is_free; /* [n] */
+  int              kind;
+  int64_t          n_grid; /* unknowns handled by the preconditioner of the grid; the others are scaled by the diagonal */
+  bool             is_set;
+  uint8_t         *is_free; /* [n] */
   bounds_sweeps   *sweeps;  /* of ssor and mic; else NULL */
 };
 
@@ -21,8 +21,7 @@ static PetscErrorCode allocate_preconditioner(bounds_face *f)
   PetscCall(memory_alloc("face preconditioner's free set", f->q->n, 1, &f->is_free));
   if (f->kind == BOUNDS_PRECONDITIONER_NONE || f->kind == BOUNDS_PRECONDITIONER_JACOBI || !grid) PetscFunctionReturn(PETSC_SUCCESS);
   f->n_grid = grid->n;
-  if (f->kind != BOUNDS_PRECONDITIONER_MULTIGRID)
-    PetscCall(bounds_sweeps_create(grid, &f->sweeps));
+  if (f->kind != BOUNDS_PRECONDITIONER_MULTIGRID) PetscCall(bounds_sweeps_create(grid, &f->sweeps));
   else PetscCall(bounds_levels_require(grid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -32,9 +31,9 @@ PetscErrorCode bounds_face_create(const bounds_qp *q, int preconditioner, bounds
   bounds_face *f = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("face preconditioner", 1, sizeof *f, &f));
-  *out    = f;
-  f->q    = q;
-  f->kind = preconditioner;
+  *out                      = f;
+  f->q                      = q;
+  f->kind                   = preconditioner;
   const PetscErrorCode code = allocate_preconditioner(f);
   if (code) bounds_face_destroy(out);
   PetscCall(code);
@@ -70,11 +69,12 @@ void bounds_face_reset(bounds_face *f)
 
 static void scale_by_diagonal(const bounds_face *f, int64_t begin, const double *restrict r, double *restrict z)
 {
-  const int64_t  n                = f->q->n;
-  const bool     is_scaled        = f->kind != BOUNDS_PRECONDITIONER_NONE;
+  const int64_t n                 = f->q->n;
+  const bool    is_scaled         = f->kind != BOUNDS_PRECONDITIONER_NONE;
   const double *restrict d        = f->q->diagonal;
   const uint8_t *restrict is_free = f->is_free;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first > begin ? first : begin; i < last; ++i) z[i] = is_free[i] ? (is_scaled ? r[i] / d[i] : r[i]) : 0.0;
   }

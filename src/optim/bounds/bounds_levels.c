@@ -96,7 +96,7 @@ static PetscErrorCode level_allocate(int64_t n, grid_level *l)
 /* Number the cells by colour: order[new] = old, number[old] = new. Cells of one colour keep their order. */
 static PetscErrorCode number_by_color(const grid_cells *c, int32_t *order, int32_t *number, grid_level *out)
 {
-  uint8_t *color = NULL;
+  uint8_t *color                   = NULL;
   int32_t  count[LEVEL_COLORS + 1] = {0};
   PetscFunctionBegin;
   PetscCall(memory_alloc("colours", c->n, 1, &color));
@@ -129,7 +129,7 @@ static PetscErrorCode level_create(const grid_cells *c, int32_t *order, int32_t 
   PetscCall(number_by_color(c, order, number, l));
   for (int32_t i = 0; i < c->n; ++i)
     for (int k = 0; k < 6; ++k) {
-      const int32_t j = c->neighbor[order[i]][k];
+      const int32_t j   = c->neighbor[order[i]][k];
       l->neighbor[i][k] = j < 0 ? i : number[j];
     }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -144,7 +144,7 @@ static PetscErrorCode renumber_aggregates(grid_level *fine, const int32_t *numbe
     for (int k = 0; k < LEVEL_CHILDREN; ++k) fine->child[c][k] = fine->n;
   for (int32_t i = 0; i < fine->n; ++i) {
     const int32_t c = fine->aggregate[i] = number[fine->aggregate[i]];
-    int           k = 0;
+    int           k                      = 0;
     while (k < LEVEL_CHILDREN && fine->child[c][k] != fine->n) ++k;
     PetscCheck(k < LEVEL_CHILDREN, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "two cells of a grid matrix stand at the same place");
     fine->child[c][k] = i;
@@ -159,7 +159,7 @@ void bounds_levels_fill(grid_levels *l, const grid_matrix *a)
   l->is_summed    = false;
   l->unit         = 0.0;
   for (int64_t i = 0; i < a->n; ++i) l->unit = a->diagonal[i] > l->unit ? a->diagonal[i] : l->unit;
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int32_t i = 0; i < top->n; ++i) {
     const int32_t from = l->cell[i];
     top->diagonal[i]   = (float)(a->diagonal[from] / l->unit);
@@ -179,8 +179,8 @@ static PetscErrorCode fill_finest(const grid_matrix *a, const int32_t *number, g
 /* Append the level of the cells c. On return c contains the cells of the next level, if there is one. */
 static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels *l, bool *is_last)
 {
-  const int32_t n = c->n;
-  grid_level   *mine = &l->level[l->n_levels++];
+  const int32_t n     = c->n;
+  grid_level   *mine  = &l->level[l->n_levels++];
   int32_t      *order = NULL, *number = NULL, *of = NULL;
   grid_cells    coarse = {0};
   PetscFunctionBegin;
@@ -204,9 +204,9 @@ static PetscErrorCode add_level(const grid_matrix *a, grid_cells *c, grid_levels
 
 static PetscErrorCode bounds_levels_create(const grid_matrix *a, grid_levels **out)
 {
-  grid_levels *l      = NULL;
+  grid_levels *l       = NULL;
   bool         is_last = a->n == 0;
-  grid_cells   c      = {.n = (int32_t)a->n, .ijk = a->ijk, .neighbor = a->neighbor};
+  grid_cells   c       = {.n = (int32_t)a->n, .ijk = a->ijk, .neighbor = a->neighbor};
   PetscFunctionBegin;
   PetscCall(memory_alloc("coarse levels", 1, sizeof *l, &l));
   *out                = l;
@@ -232,12 +232,12 @@ PetscErrorCode bounds_levels_require(grid_matrix *a)
  * coarse levels takes longer than the sweeps. */
 enum { PARALLEL_CELLS = 1024, COARSEST_SWEEPS = 8 };
 #define LEVEL_PRAGMA(text) _Pragma(#text)
-#define LEVEL_FOR(i, first, end, statement)                                              \
-  if ((end) - (first) < PARALLEL_CELLS) {                                                \
-    for (int32_t i = (first); i < (end); ++i) statement;                                 \
-  } else {                                                                               \
-    LEVEL_PRAGMA(omp parallel for schedule(static))                                      \
-    for (int32_t i = (first); i < (end); ++i) statement;                                 \
+#define LEVEL_FOR(i, first, end, statement)                                                                                                \
+  if ((end) - (first) < PARALLEL_CELLS) {                                                                                                  \
+    for (int32_t i = (first); i < (end); ++i) statement;                                                                                   \
+  } else {                                                                                                                                 \
+    LEVEL_PRAGMA(omp parallel for schedule(static))                                                                                        \
+    for (int32_t i = (first); i < (end); ++i) statement;                                                                                   \
   }
 /* Piecewise constant aggregates overestimate the stiffness; the coarse correction is enlarged by this factor. Chosen by
  * measurement: see bench_box. */
@@ -255,7 +255,7 @@ static inline float subtract_neighbors(const grid_level *l, int32_t i, float sta
 static void sweep_one_color(const grid_level *l, int c)
 {
   const int32_t first = l->color[c], last = l->color[c + 1];
-  float *x = l->x;
+  float        *x = l->x;
   LEVEL_FOR(i, first, last, x[i] = subtract_neighbors(l, i, l->b[i]) * l->inverse[i])
 }
 
@@ -311,7 +311,7 @@ void bounds_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, do
 {
   const double largest = team_max_abs(n, r); /* scaled to 1: single precision covers 38 decades */
   if (l->n_levels == 0) return;
-  const grid_level *top = &l->level[0];
+  const grid_level *top  = &l->level[0];
   const double      unit = largest > 0.0 ? 1.0 / largest : 0.0, back = largest / l->unit;
   const int32_t *restrict cell = l->cell;
   LEVEL_FOR(i, 0, (int32_t)n, top->b[i] = (float)(r[cell[i]] * unit))
@@ -366,13 +366,13 @@ static void mark_stale_aggregates(const grid_level *l, const grid_level *coarse)
 void bounds_levels_restrict(grid_levels *l, const uint8_t *is_free)
 {
   if (l->n_levels == 0) return;
-  const grid_level *top     = &l->level[0];
+  const grid_level *top           = &l->level[0];
   const bool        is_recomputed = !l->is_summed;
   LEVEL_FOR(i, 0, top->n, update_inverse(l, top, i, is_free))
   for (int k = 1; k < l->n_levels; ++k) {
     const grid_level *coarse = &l->level[k];
     if (!is_recomputed) mark_stale_aggregates(&l->level[k - 1], coarse);
-    #pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS / 8)
+#pragma omp parallel for schedule(static) if (coarse->n >= PARALLEL_CELLS / 8)
     for (int32_t c = 0; c < coarse->n; ++c)
       if (is_recomputed || coarse->is_stale[c]) sum_children(&l->level[k - 1], coarse, c);
   }
@@ -383,38 +383,38 @@ void bounds_levels_restrict(grid_levels *l, const uint8_t *is_free)
 static void sweep_projected(const grid_level *l, int c, const float *restrict lo, const float *restrict hi)
 {
   const int32_t first = l->color[c], last = l->color[c + 1];
-  float *x = l->x;
-  #pragma omp parallel for schedule(static) if (last - first >= PARALLEL_CELLS)
+  float        *x = l->x;
+#pragma omp parallel for schedule(static) if (last - first >= PARALLEL_CELLS)
   for (int32_t i = first; i < last; ++i) {
     float sum = l->b[i];
     for (int k = 0; k < 6; ++k) sum -= l->off[i][k] * x[l->neighbor[i][k]];
     const float to = sum / l->diagonal[i];
-    x[i] = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
+    x[i]           = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
   }
 }
 
 PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps,
-                                  double *x)
+                                     double *x)
 {
   float *low = NULL, *high = NULL;
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   const grid_level *top     = &l->level[0];
   const double      largest = fmax(team_max_abs(n, x), team_max_abs(n, b) / l->unit), scale = largest > 0.0 ? 1.0 / largest : 1.0;
-  PetscErrorCode    code    = memory_alloc("lower bounds of a level", n, sizeof *low, &low);
+  PetscErrorCode    code = memory_alloc("lower bounds of a level", n, sizeof *low, &low);
   if (!code) code = memory_alloc("upper bounds of a level", n, sizeof *high, &high);
   if (!code) {
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
     for (int64_t i = 0; i < n; ++i) {
       const int32_t from = l->cell[i];
-      low[i]    = lo ? (float)(lo[from] * scale) : -INFINITY;
-      high[i]   = hi ? (float)(hi[from] * scale) : INFINITY;
-      top->b[i] = (float)(b[from] / l->unit * scale);
-      top->x[i] = (float)(x[from] * scale);
+      low[i]             = lo ? (float)(lo[from] * scale) : -INFINITY;
+      high[i]            = hi ? (float)(hi[from] * scale) : INFINITY;
+      top->b[i]          = (float)(b[from] / l->unit * scale);
+      top->x[i]          = (float)(x[from] * scale);
     }
     for (int k = 0; k < n_sweeps; ++k)
       for (int c = 0; c < top->n_colors; ++c) sweep_projected(top, c, low, high);
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_CELLS)
     for (int64_t i = 0; i < n; ++i) {
       const int32_t to = l->cell[i];
       if (lo && top->x[i] == low[i]) x[to] = lo[to]; /* the bound itself, not its rounded value */

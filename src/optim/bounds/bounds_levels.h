@@ -11,21 +11,21 @@
 
 enum { LEVEL_COLORS = 8, LEVEL_CHILDREN = 8, LEVEL_COARSEST = 24 };
 typedef struct {
-  int32_t  n, n_colors, color[LEVEL_COLORS + 1]; /* cells of colour c: color[c] ... color[c + 1] - 1 */
-  int32_t (*neighbor)[6];                        /* [n] the cell itself where there is no neighbour */
-  float   (*off)[6];                             /* [n] 0 where there is no neighbour */
-  float    *diagonal, *inverse;                  /* [n]; [n] 1/diagonal, 0 at cells that are not free */
-  int32_t  *aggregate;                           /* [n] its cell on the next level */
-  int32_t (*child)[LEVEL_CHILDREN];              /* [children of the cells of the next level]; n of this level: unused entry.
+  int32_t n, n_colors, color[LEVEL_COLORS + 1]; /* cells of colour c: color[c] ... color[c + 1] - 1 */
+  int32_t (*neighbor)[6];                       /* [n] the cell itself where there is no neighbour */
+  float (*off)[6];                              /* [n] 0 where there is no neighbour */
+  float   *diagonal, *inverse;                  /* [n]; [n] 1/diagonal, 0 at cells that are not free */
+  int32_t *aggregate;                           /* [n] its cell on the next level */
+  int32_t (*child)[LEVEL_CHILDREN];             /* [children of the cells of the next level]; n of this level: unused entry.
                                                   * NULL on the coarsest level */
-  float    *x, *b, *r;                           /* [n + 1] vectors of the V-cycle; r[n] = 0 */
-  uint8_t  *is_stale;                            /* [n] coefficients must be summed again */
+  float   *x, *b, *r;                           /* [n + 1] vectors of the V-cycle; r[n] = 0 */
+  uint8_t *is_stale;                            /* [n] coefficients must be summed again */
 } grid_level;
 typedef struct grid_levels {
   int         n_levels;
   bool        is_summed; /* the coarse coefficients agree with the inverse diagonal of the finest level */
-  double      unit;     /* divisor of the coefficients */
-  int32_t    *cell;     /* [n] cell of the matrix with this number on the finest level */
+  double      unit;      /* divisor of the coefficients */
+  int32_t    *cell;      /* [n] cell of the matrix with this number on the finest level */
   grid_level *level;
 } grid_levels;
 
@@ -39,14 +39,15 @@ void bounds_levels_fill(grid_levels *l, const grid_matrix *a);
 void bounds_levels_restrict(grid_levels *l, const uint8_t *is_free);
 /* Projected Gauss-Seidel sweeps for A x = b, lo <= x <= hi, from x [n], in single precision, over all cells. lo, hi NULL: no
  * bounds. Fails when memory does. */
-PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps, double *x);
+PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps,
+                                     double *x);
 /* z = M^-1 r: one symmetric V-cycle with 2 + 2 sweeps. r must be zero at cells that are not free; z is zero there. The same bits
  * on any number of threads. */
 void bounds_levels_cycle(grid_levels *l, int64_t n, const double *restrict r, double *restrict z);
 
 /* Aggregates of 2 x 2 x 2 cells of a regular grid. */
 typedef struct {
-  int32_t  n;
+  int32_t n;
   int32_t (*ijk)[3];      /* [n] */
   int32_t (*neighbor)[6]; /* [n] -x +x -y +y -z +z; -1: none */
 } grid_cells;

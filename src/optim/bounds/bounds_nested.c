@@ -11,7 +11,7 @@ static const double STIFFNESS = 0.5, ROUGH = 1e-2, FAR = 1.0 / 3.0;
 
 typedef struct {
   grid_matrix a;
-  int32_t    *of;          /* aggregate of each fine cell */
+  int32_t    *of; /* aggregate of each fine cell */
   double     *b, *lo, *hi, *x;
 } coarse_qp;
 
@@ -50,8 +50,8 @@ static PetscErrorCode coarsen(const grid_matrix *a, coarse_qp *c)
  * the feasible value nearest to 0. */
 static PetscErrorCode fill_coarse_program(const bounds_qp *q, const double *b, coarse_qp *c)
 {
-  const int64_t n = c->a.n;
-  double      **const vectors[] = {&c->b, &c->lo, &c->hi, &c->x};
+  const int64_t  n         = c->a.n;
+  double **const vectors[] = {&c->b, &c->lo, &c->hi, &c->x};
   PetscFunctionBegin;
   for (int k = 0; k < 4; ++k) PetscCall(memory_alloc("coarse program", n, sizeof(double), vectors[k]));
   for (int64_t i = 0; i < n; ++i) c->lo[i] = -INFINITY, c->hi[i] = INFINITY;
@@ -80,15 +80,9 @@ static PetscErrorCode solve_coarse_program(const bounds_qp *q, const bounds_opti
     bounds_options own    = *o;
     bounds_result  inside = {0};
     own.tolerance = ROUGH, own.absolute = 0.0, own.max_iterations = 0;
-    code = fill_coarse_program(q, b, &c);
-    const bounds_qp qc = {.n        = c.a.n,
-                       .apply    = grid_matrix_apply,
-                       .context  = &c.a,
-                       .diagonal = c.a.diagonal,
-                       .b        = c.b,
-                       .lo       = c.lo,
-                       .hi       = c.hi,
-                       .grid     = &c.a};
+    code               = fill_coarse_program(q, b, &c);
+    const bounds_qp qc = {
+        .n = c.a.n, .apply = grid_matrix_apply, .context = &c.a, .diagonal = c.a.diagonal, .b = c.b, .lo = c.lo, .hi = c.hi, .grid = &c.a};
     if (!code) code = bounds_solve_with(bounds_nested_start, bounds_solve_active_set, false, &qc, &own, c.x, &inside);
     r->coarse_products += inside.products + inside.coarse_products;
     if (!code && (inside.verdict == BOUNDS_OK || inside.verdict == BOUNDS_STALLED)) {
@@ -104,7 +98,8 @@ static PetscErrorCode solve_coarse_program(const bounds_qp *q, const bounds_opti
 static bool is_far_from_solution(const bounds_qp *q, const double *x, const double *g, bounds_partial_sums *part)
 {
   const int64_t n = q->n;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double far = 0.0, size = 0.0;
     for (int64_t i = first; i < last; ++i) {
@@ -119,7 +114,7 @@ static bool is_far_from_solution(const bounds_qp *q, const double *x, const doub
 
 PetscErrorCode bounds_nested_start(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
-  double   *g = NULL, *b = NULL;
+  double              *g = NULL, *b = NULL;
   bounds_partial_sums *part = NULL;
   PetscFunctionBegin;
   if (!q->grid || q->grid->n < SMALLEST) PetscFunctionReturn(PETSC_SUCCESS);

@@ -10,9 +10,9 @@ typedef struct {
   const bounds_qp      *q;
   const bounds_options *o;
   bounds_result        *r;
-  double            *work;
-  Mat                shell, A;     /* the operator; the assembled matrix or NULL */
-  Vec                x, g, lo, hi;
+  double               *work;
+  Mat                   shell, A; /* the operator; the assembled matrix or NULL */
+  Vec                   x, g, lo, hi;
 } petsc_qp;
 
 static PetscErrorCode mult_shell(Mat M, Vec x, Vec y)
@@ -101,9 +101,9 @@ static PetscErrorCode assemble_from_products(petsc_qp *s, Mat *out)
 static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
 {
   const bounds_qp *q = s->q;
-  bool          is_all;
-  double       *lo, *hi;
-  PetscInt      n;
+  bool             is_all;
+  double          *lo, *hi;
+  PetscInt         n;
   PetscFunctionBegin;
   PetscCall(PetscIntCast(q->n, &n));
   PetscCall(memory_alloc("gradient", q->n, sizeof *s->work, &s->work));
@@ -138,8 +138,7 @@ static PetscErrorCode open_qp(petsc_qp *s, double *x, bool wants_rows)
 static PetscErrorCode close_qp(petsc_qp *s, double *x)
 {
   PetscFunctionBegin;
-  for (int64_t i = 0; i < s->q->n; ++i)
-    x[i] = bounds_clamp(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
+  for (int64_t i = 0; i < s->q->n; ++i) x[i] = bounds_clamp(x[i], s->q->lo ? s->q->lo[i] : -INFINITY, s->q->hi ? s->q->hi[i] : INFINITY);
   memory_free(&s->work);
   PetscCall(MatDestroy(&s->shell));
   PetscCall(MatDestroy(&s->A));
@@ -169,8 +168,8 @@ static PetscErrorCode evaluate_gradient(petsc_qp *s, Vec x, Vec g, double *f)
 static PetscErrorCode evaluate_residual(const petsc_qp *s, Vec x, Vec g, double *out)
 {
   const bounds_qp *q = s->q;
-  const double *a, *b;
-  double        sum = 0.0;
+  const double    *a, *b;
+  double           sum = 0.0;
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(x, &a));
   PetscCall(VecGetArrayRead(g, &b));

@@ -8,7 +8,8 @@ enum { ROUNDS = 3 };
 const char *bounds_status_text(bounds_status v)
 {
   switch (v) {
-#define X(name, text) case name: return text;
+#define X(name, text)                                                                                                                      \
+  case name: return text;
     BOUNDS_STATUS_TABLE(X)
 #undef X
   }
@@ -28,7 +29,7 @@ static const char *find_input_error(const bounds_qp *q, const double *x, int64_t
 
 double bounds_residual(const bounds_qp *q, const double *x, double *scratch, int64_t *n_bound)
 {
-  double  sum = 0.0;
+  double  sum   = 0.0;
   int64_t count = 0;
   q->apply(q->context, x, scratch);
   for (int64_t c = 0; c < bounds_chunks(q->n); ++c) {
@@ -37,8 +38,11 @@ double bounds_residual(const bounds_qp *q, const double *x, double *scratch, int
     for (int64_t i = first; i < last; ++i) {
       const bool   at_lo = q->lo && x[i] <= q->lo[i], at_hi = q->hi && x[i] >= q->hi[i];
       const double g = scratch[i] - q->b[i], up = g > 0.0 ? g : 0.0, down = g < 0.0 ? g : 0.0,
-                   nu = at_lo && at_hi ? 0.0 : at_lo ? down : at_hi ? up : g;
-      scratch[i]     = g;
+                   nu = at_lo && at_hi ? 0.0
+                        : at_lo        ? down
+                        : at_hi        ? up
+                                       : g;
+      scratch[i]      = g;
       count += at_lo || at_hi;
       part += isnan(g) ? NAN : nu * nu / q->diagonal[i];
     }
@@ -53,7 +57,8 @@ double bounds_residual(const bounds_qp *q, const double *x, double *scratch, int
 static double project_start_and_norm_b(const bounds_qp *q, double *restrict x, bounds_partial_sums *part, int64_t *bad)
 {
   const int64_t n = q->n, n_chunks = bounds_chunks(n);
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double  sum   = 0.0;
     int64_t wrong = n;
@@ -77,19 +82,20 @@ void bounds_gradient(const bounds_qp *q, const double *restrict x, double *restr
   const double *restrict b = q->b;
   q->apply(q->context, x, g);
   ++r->products;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) g[i] -= b[i];
   }
 }
 
-PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_function solver, bool is_unbounded, const bounds_qp *q, const bounds_options *o,
-                              double *x, bounds_result *r)
+PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_function solver, bool is_unbounded, const bounds_qp *q,
+                                 const bounds_options *o, double *x, bounds_result *r)
 {
-  const bounds_qp unbounded = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b};
-  double      *scratch   = NULL;
-  bounds_partial_sums    *part      = NULL;
-  int64_t      bad;
+  const bounds_qp      unbounded = {.n = q->n, .apply = q->apply, .context = q->context, .diagonal = q->diagonal, .b = q->b};
+  double              *scratch   = NULL;
+  bounds_partial_sums *part      = NULL;
+  int64_t              bad;
   PetscFunctionBegin;
   PetscCall(memory_alloc("partial sums of a quadratic program", bounds_chunks(q->n), sizeof *part, &part));
   const double size = project_start_and_norm_b(q, x, part, &bad);

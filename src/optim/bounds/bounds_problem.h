@@ -15,23 +15,25 @@
 
 typedef struct bounds_qp {
   int64_t n;
-  void  (*apply)(void *context, const double *restrict x, double *restrict y); /* y = A x; the same bits on any number of threads */
-  void   *context;
-  const double *diagonal;      /* [n] of A, > 0 */
-  const double *b, *lo, *hi;   /* [n]; lo <= hi; infinite or the array NULL: no bound */
-  grid_matrix  *grid;          /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
+  void (*apply)(void *context, const double *restrict x, double *restrict y); /* y = A x; the same bits on any number of threads */
+  void          *context;
+  const double  *diagonal;    /* [n] of A, > 0 */
+  const double  *b, *lo, *hi; /* [n]; lo <= hi; infinite or the array NULL: no bound */
+  grid_matrix   *grid;        /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
                                 * built from it, and the other unknowns are scaled by their diagonal. NULL: ssor, mic and
                                 * multigrid are replaced by jacobi. Stores the coarse levels between solves */
-  linear_solver *solver;       /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
+  linear_solver *solver;      /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
 } bounds_qp;
 
 /* Outcome of a solve. These are not errors: x contains the best iterate in every case. */
+/* clang-format off */
 #define BOUNDS_STATUS_TABLE(X)                                                                   \
   X(BOUNDS_OK, "solved")                                                                          \
   X(BOUNDS_ITERATIONS, "too many iterations")                                                     \
   X(BOUNDS_STALLED, "no further progress")                                                        \
   X(BOUNDS_UNBOUNDED, "a direction without curvature and without a bound goes downhill for ever") \
   X(BOUNDS_NOT_FINITE, "a value became infinite or not a number")
+/* clang-format on */
 typedef enum {
 #define X(name, text) name,
   BOUNDS_STATUS_TABLE(X)
@@ -39,12 +41,14 @@ typedef enum {
 } bounds_status;
 const char *bounds_status_text(bounds_status v);
 
+/* clang-format off */
 #define BOUNDS_PRECONDITIONER_TABLE(X)                                                                                                   \
   X(NONE, "none", "none")                                                                                                             \
   X(JACOBI, "jacobi", "the diagonal") \
   X(SSOR, "ssor", "symmetric successive over-relaxation of the grid's part; serial")                                                   \
   X(MIC, "mic", "modified incomplete Cholesky factor of the grid's part, made anew for each face; serial")                             \
   X(MULTIGRID, "multigrid", "one V-cycle on aggregates of cells of the grid's part, made anew for each face; runs on all threads")
+/* clang-format on */
 
 typedef struct bounds_options {
   int         method;         /* BOUNDS_METHOD_..., index into bounds_solvers */
@@ -62,27 +66,26 @@ enum {
 #define X(symbol, name, help) BOUNDS_PRECONDITIONER_##symbol,
   BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
-  BOUNDS_N_PRECONDITIONERS
+      BOUNDS_N_PRECONDITIONERS
 };
 
 typedef struct {
   bounds_status verdict;
-  int64_t     iterations; /* iterations of the linear solver or of MPRGP; each costs one product or one application of the
+  int64_t       iterations;      /* iterations of the linear solver or of MPRGP; each costs one product or one application of the
                            * preconditioner */
-  int64_t     products;   /* number of products with A */
-  int64_t     coarse_products; /* number of products with coarser matrices during a nested start */
-  int64_t     outer;      /* outer iterations; mprgp: changes of the active set */
-  int64_t     n_bound;    /* number of unknowns at a bound */
-  double      residual;   /* |nu|_D of the solution, from a separate product */
-  double      target;     /* tolerance on |nu|_D */
-  double      alpha_bar;  /* in/out: fixed step 1.9/|A|_D of MPRGP; pass it from one solve to the next to save its estimate. 0:
+  int64_t       products;        /* number of products with A */
+  int64_t       coarse_products; /* number of products with coarser matrices during a nested start */
+  int64_t       outer;           /* outer iterations; mprgp: changes of the active set */
+  int64_t       n_bound;         /* number of unknowns at a bound */
+  double        residual;        /* |nu|_D of the solution, from a separate product */
+  double        target;          /* tolerance on |nu|_D */
+  double        alpha_bar;       /* in/out: fixed step 1.9/|A|_D of MPRGP; pass it from one solve to the next to save its estimate. 0:
                            * estimate it */
 } bounds_result;
 
 /* Returns |nu|_D of a feasible x, from one product. *n_bound (may be NULL): number of unknowns at bounds. scratch [n] receives g
  * = A x - b. */
 double bounds_residual(const bounds_qp *q, const double *x, double *scratch, int64_t *n_bound);
-
 
 /* Interface of a solver: reduce |nu|_D of the feasible x to r->target and keep x feasible. bounds_solve_with checks input and
  * result. */
@@ -91,8 +94,8 @@ typedef PetscErrorCode (*bounds_solve_function)(const bounds_qp *q, const bounds
  * improve the initial guess) and the solver, at most three times, until the recomputed residual is within the target.
  * is_unbounded: the solver ignores the bounds; its residual is the gradient. Called by bounds_solve, by the nested start and by the
  * Tao types. Errors as bounds_solve. */
-PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_function solver, bool is_unbounded, const bounds_qp *q, const bounds_options *o,
-                              double *x, bounds_result *r);
+PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_function solver, bool is_unbounded, const bounds_qp *q,
+                                 const bounds_options *o, double *x, bounds_result *r);
 /* g = A x - b; increments r->products. */
 void bounds_gradient(const bounds_qp *q, const double *restrict x, double *restrict g, bounds_result *r);
 
@@ -116,8 +119,8 @@ static inline double bounds_clamp(double x, double lo, double hi) { return x < l
 /* Loop over all chunks in parallel; the body handles one chunk:
  *   BOUNDS_CHUNKS(n) { BOUNDS_RANGE(n); for (int64_t i = first; i < last; ++i) ... }   */
 #define BOUNDS_PRAGMA(text) _Pragma(#text)
-#define BOUNDS_CHUNKS(n)                                                                          \
-  BOUNDS_PRAGMA(omp parallel for schedule(static) if ((n) >= BOUNDS_PARALLEL))                       \
+#define BOUNDS_CHUNKS(n)                                                                                                                   \
+  BOUNDS_PRAGMA(omp parallel for schedule(static) if ((n) >= BOUNDS_PARALLEL))                                                             \
   for (int64_t c = 0; c < bounds_chunks(n); ++c)
 #define BOUNDS_RANGE(n) const int64_t first = c * BOUNDS_CHUNK, last = bounds_chunk_end(c, n)
 #endif

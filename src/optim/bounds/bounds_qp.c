@@ -10,30 +10,31 @@
 
 static const char *const methods[] = {
 #define X(symbol, name, solve, help) name,
-  BOUNDS_SOLVER_TABLE(X)
+    BOUNDS_SOLVER_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const method_help[] = {
 #define X(symbol, name, solve, help) help,
-  BOUNDS_SOLVER_TABLE(X)
+    BOUNDS_SOLVER_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const preconditioners[] = {
 #define X(symbol, name, help) name,
-  BOUNDS_PRECONDITIONER_TABLE(X)
+    BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const preconditioner_help[] = {
 #define X(symbol, name, help) help,
-  BOUNDS_PRECONDITIONER_TABLE(X)
+    BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 const bounds_solver bounds_solvers[BOUNDS_N_METHODS + 1] = {
 #define X(symbol, name, solve, help) {name, help, solve},
-  BOUNDS_SOLVER_TABLE(X)
+    BOUNDS_SOLVER_TABLE(X)
 #undef X
-  {NULL, NULL, NULL}};
+        {NULL, NULL, NULL}};
 
+/* clang-format off */
 static const key_spec box_expert_keys[] = {
   {.name = "absolute", .type = KEY_REAL, .offset = offsetof(bounds_options, absolute), .fallback = "0", .min = 0,
    .max = INFINITY,
@@ -68,12 +69,13 @@ static const key_spec keys[] = {
            "inverse diagonal"},
   {.name = "expert", .type = KEY_PART, .table = &box_expert_table, .fallback = "{}", .help = "keys for experts"},
     {.name = NULL}};
+/* clang-format on */
 const key_table bounds_options_table = {
     .name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(bounds_options), .keys = keys};
 
 PetscErrorCode bounds_options_defaults(document *owner, const bounds_options **out)
 {
-  diagnostics *d = NULL;
+  diagnostics *d    = NULL;
   const void  *read = NULL;
   PetscFunctionBegin;
   *out = NULL;
@@ -90,6 +92,7 @@ PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double 
   const bool has_nested_start = o->is_nested && o->preconditioner == BOUNDS_PRECONDITIONER_MULTIGRID &&
                                 (o->method == BOUNDS_METHOD_MPRGP || o->method == BOUNDS_METHOD_ACTIVE_SET);
   PetscFunctionBegin;
-  PetscCall(bounds_solve_with(has_nested_start ? bounds_nested_start : NULL, bounds_solvers[o->method].solve, o->method == BOUNDS_METHOD_CG, q, o, x, r));
+  PetscCall(bounds_solve_with(has_nested_start ? bounds_nested_start : NULL, bounds_solvers[o->method].solve, o->method == BOUNDS_METHOD_CG,
+                              q, o, x, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,6 +17,7 @@ PetscErrorCode bounds_options_defaults(document *owner, const bounds_options **o
  * recomputed at the end, is within the tolerance. Errors: invalid input (lo > hi, diagonal not above 0, values that are not finite; x is
  * then unchanged) and out of memory. */
 PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r);
+/* clang-format off */
 #define BOUNDS_SOLVER_TABLE(X)                                                                                                            \
   X(MPRGP, "mprgp", bounds_solve_mprgp, "modified proportioning with reduced gradient projections: the active set changes by whole conjugate gradient steps while |nu| is above ten times its target [TakahashiBatty2021]") \
   X(MPRGP_ORIGINAL, "mprgp_original", bounds_solve_mprgp_original, "the same with fixed short steps only [DostalSchoeberl2005]") \
@@ -27,14 +28,15 @@ PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double 
   X(AUGMENTED_LAGRANGIAN, "augmented_lagrangian", bounds_solve_augmented_lagrangian, "multipliers and penalties, with Newton steps [NocedalWright2006], for comparison: at most 100 outer iterations by default") \
   X(TAO, "tao", bounds_solve_tao, "PETSc's Tao; <prefix>tao_type in the block petsc selects the type: bnls by default, bntr, gpcg, blmvm, bqpip, mprgp, activeset") \
   X(SNESVI, "snesvi", bounds_solve_snesvi, "PETSc's SNES for variational inequalities: Newton on reduced spaces; by default its linear systems are solved by cg with icc to a relative residual of 0.1")
+/* clang-format on */
 enum {
 #define X(symbol, name, solve, help) BOUNDS_METHOD_##symbol,
   BOUNDS_SOLVER_TABLE(X)
 #undef X
-  BOUNDS_N_METHODS
+      BOUNDS_N_METHODS
 };
 typedef struct {
-  const char        *name, *help;
+  const char           *name, *help;
   bounds_solve_function solve;
 } bounds_solver;
 extern const bounds_solver bounds_solvers[BOUNDS_N_METHODS + 1]; /* terminated by a row with name NULL */

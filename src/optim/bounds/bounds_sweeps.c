@@ -31,10 +31,10 @@ PetscErrorCode bounds_sweeps_create(const grid_matrix *a, bounds_sweeps **out)
   bounds_sweeps *s = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("incomplete factor", 1, sizeof *s, &s));
-  *out = s;
-  s->n = (int32_t)a->n;
-  PetscErrorCode code = memory_alloc("incomplete factor", a->n, sizeof *s->inverse, &s->inverse);
-  const int n_sides = is_split(a) ? 2 : 0;
+  *out                   = s;
+  s->n                   = (int32_t)a->n;
+  PetscErrorCode code    = memory_alloc("incomplete factor", a->n, sizeof *s->inverse, &s->inverse);
+  const int      n_sides = is_split(a) ? 2 : 0;
   for (int side = 0; side < n_sides && !code; ++side) {
     code = memory_alloc("neighbours of sweeps", a->n, sizeof *s->to[side], &s->to[side]);
     if (!code) code = memory_alloc("coefficients of sweeps", a->n, sizeof *s->off[side], &s->off[side]);
@@ -113,7 +113,7 @@ static void apply_matrix(const bounds_sweeps *s, const grid_matrix *a, const dou
 
 void bounds_sweeps_apply(const bounds_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z)
 {
-  const int32_t n = s->n;
+  const int32_t n                = s->n;
   const double *restrict inverse = s->inverse, per_unit = 1.0 / s->unit;
   if (n == 0) return;
   if (!s->to[1]) {
@@ -124,16 +124,16 @@ void bounds_sweeps_apply(const bounds_sweeps *s, const grid_matrix *a, const dou
   const int32_t(*restrict up)[SWEEP_SIDE]  = (const int32_t(*)[SWEEP_SIDE])s->to[1];
   const float(*restrict a_low)[SWEEP_SIDE] = (const float(*)[SWEEP_SIDE])s->off[0];
   const float(*restrict a_up)[SWEEP_SIDE]  = (const float(*)[SWEEP_SIDE])s->off[1];
-  z[0] = 0.0;
+  z[0]                                     = 0.0;
   for (int32_t i = 0; i < n; ++i) { /* the last neighbour is usually the previous cell: one fused operation from its value to
                                      * this one */
     const double first = (double)a_low[i][0] * z[low[i][0]], second = (double)a_low[i][1] * z[low[i][1]],
-                 rest  = (r[i] * per_unit - first - second) * inverse[i];
-    z[i] = rest - (double)a_low[i][2] * inverse[i] * z[low[i][2]];
+                 rest = (r[i] * per_unit - first - second) * inverse[i];
+    z[i]              = rest - (double)a_low[i][2] * inverse[i] * z[low[i][2]];
   }
   for (int32_t i = n - 1; i >= 0; --i) {
     const double first = (double)a_up[i][0] * z[up[i][0]], second = (double)a_up[i][1] * z[up[i][1]],
-                 rest  = z[i] - (first + second) * inverse[i];
-    z[i] = rest - (double)a_up[i][2] * inverse[i] * z[up[i][2]];
+                 rest = z[i] - (first + second) * inverse[i];
+    z[i]              = rest - (double)a_up[i][2] * inverse[i] * z[up[i][2]];
   }
 }

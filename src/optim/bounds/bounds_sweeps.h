@@ -11,11 +11,11 @@
 enum { SWEEP_SIDE = 3 };
 typedef struct {
   int32_t n;
-  double  unit;                     /* divisor of the coefficients, a power of 2 */
-  double *inverse;                  /* [n] unit/e_i, see below */
-  int32_t (*to[2])[SWEEP_SIDE];     /* [n] lower, upper neighbours; any cell where there is none. NULL: some cell has more than
+  double  unit;                 /* divisor of the coefficients, a power of 2 */
+  double *inverse;              /* [n] unit/e_i, see below */
+  int32_t (*to[2])[SWEEP_SIDE]; /* [n] lower, upper neighbours; any cell where there is none. NULL: some cell has more than
                                      * three on a side, and the sweeps read the matrix */
-  float   (*off[2])[SWEEP_SIDE];    /* [n] 0 where there is none */
+  float (*off[2])[SWEEP_SIDE];  /* [n] 0 where there is none */
 } bounds_sweeps;
 
 /* Create for a matrix; no unknown is free yet. The calls below borrow the same matrix and use the coefficients of the last

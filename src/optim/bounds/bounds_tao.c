@@ -9,12 +9,12 @@
 
 typedef struct {
   bounds_solve_function solver;
-  bounds_options o;
-  bounds_result  result;
-  double     *b, *diagonal, *lo, *hi; /* [n] data of one solve */
-  Mat         H;                      /* Hessian of the current solve */
-  Vec         in, out;
-  PetscErrorCode failed;              /* error code of the first failed product */
+  bounds_options        o;
+  bounds_result         result;
+  double               *b, *diagonal, *lo, *hi; /* [n] data of one solve */
+  Mat                   H;                      /* Hessian of the current solve */
+  Vec                   in, out;
+  PetscErrorCode        failed; /* error code of the first failed product */
 } tao_box;
 
 PetscErrorCode bounds_tao_set_grid(Mat hessian, grid_matrix *grid)
@@ -51,9 +51,9 @@ static void free_problem(tao_box *t) { memory_free(&t->b), memory_free(&t->diago
  * with IEEE infinities. */
 static PetscErrorCode read_problem(Tao tao, tao_box *t, int64_t n)
 {
-  const double  *g, *lo = NULL, *hi = NULL;
-  double        *diagonal;
-  PetscBool      has;
+  const double *g, *lo = NULL, *hi = NULL;
+  double       *diagonal;
+  PetscBool     has;
   PetscFunctionBegin;
   PetscCall(memory_alloc("right-hand side of a Tao", n, sizeof *t->b, &t->b));
   PetscCall(memory_alloc("diagonal of a Tao", n, sizeof *t->diagonal, &t->diagonal));
@@ -107,17 +107,16 @@ static PetscErrorCode run_solver(Tao tao, tao_box *t, int64_t n)
   t->o.absolute       = tao->gatol;
   t->o.max_iterations = tao->max_it == 10000 ? 0 : tao->max_it; /* Tao's default means: default of the method */
   t->result           = (bounds_result){.alpha_bar = alpha_bar};
-  const bounds_qp q      = {
-           .n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
+  const bounds_qp q   = {.n = n, .apply = apply, .context = t, .diagonal = t->diagonal, .b = t->b, .lo = t->lo, .hi = t->hi, .grid = grid};
   PetscCall(VecGetArray(tao->solution, &x));
   PetscErrorCode code = bounds_solve_with(NULL, t->solver, false, &q, &t->o, x, &t->result);
   PetscCall(VecRestoreArray(tao->solution, &x));
   PetscCall(code);
   PetscCall(t->failed);
   PetscCall(TaoComputeObjectiveAndGradient(tao, tao->solution, &f, tao->gradient));
-  tao->niter     = (PetscInt)t->result.iterations;
+  tao->niter       = (PetscInt)t->result.iterations;
   tao->ksp_tot_its = (PetscInt)t->result.iterations;
-  tao->reason    = reason_of(&t->result, tao->gatol);
+  tao->reason      = reason_of(&t->result, tao->gatol);
   PetscCall(TaoLogConvergenceHistory(tao, f, t->result.residual, 0.0, tao->ksp_tot_its));
   PetscCall(TaoMonitor(tao, tao->niter, f, t->result.residual, 0.0, 1.0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,8 +124,8 @@ static PetscErrorCode run_solver(Tao tao, tao_box *t, int64_t n)
 
 static PetscErrorCode TaoSolve_Box(Tao tao)
 {
-  tao_box *t = tao->data;
-  PetscInt n;
+  tao_box    *t = tao->data;
+  PetscInt    n;
   PetscMPIInt size;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)tao), &size));
@@ -159,17 +158,17 @@ static PetscErrorCode TaoSetFromOptions_Box(Tao tao, PetscOptionItems *PetscOpti
 {
   static const char *const kinds[] = {
 #define X(symbol, name, help) name,
-    BOUNDS_PRECONDITIONER_TABLE(X)
+      BOUNDS_PRECONDITIONER_TABLE(X)
 #undef X
   };
-  tao_box  *t    = tao->data;
-  PetscInt  kind = t->o.preconditioner;
+  tao_box *t    = tao->data;
+  PetscInt kind = t->o.preconditioner;
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Quadratic programs with bounds");
-  PetscCall(PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma,
-                             &t->o.gamma, NULL));
-  PetscCall(PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOUNDS_N_PRECONDITIONERS, kinds[kind],
-                              &kind, NULL));
+  PetscCall(
+      PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma, &t->o.gamma, NULL));
+  PetscCall(
+      PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOUNDS_N_PRECONDITIONERS, kinds[kind], &kind, NULL));
   t->o.preconditioner = (int)kind;
   PetscOptionsHeadEnd();
   PetscCheck(t->o.gamma > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-tao_mprgp_gamma must be above 0");
@@ -183,8 +182,8 @@ static PetscErrorCode TaoView_Box(Tao tao, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   if (is_ascii)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "gamma %g, %lld unknowns at bounds, %lld products\n", t->o.gamma,
-                                     (long long)t->result.n_bound, (long long)t->result.products));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "gamma %g, %lld unknowns at bounds, %lld products\n", t->o.gamma, (long long)t->result.n_bound,
+                                     (long long)t->result.products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -200,9 +199,9 @@ static PetscErrorCode create_tao_type(Tao tao, bounds_solve_function solver)
   tao_box *t;
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));
-  t->solver  = solver;
-  t->o       = (bounds_options){.preconditioner = BOUNDS_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
-  tao->data  = t;
+  t->solver                = solver;
+  t->o                     = (bounds_options){.preconditioner = BOUNDS_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
+  tao->data                = t;
   tao->ops->setup          = TaoSetUp_Box;
   tao->ops->solve          = TaoSolve_Box;
   tao->ops->view           = TaoView_Box;
@@ -219,8 +218,7 @@ PetscErrorCode bounds_tao_result(Tao tao, bounds_result *out)
 {
   PetscFunctionBegin;
   PetscCheck(tao->ops->solve == TaoSolve_Box, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-             "expected a Tao of type mprgp, mprgporiginal or activeset, not %s",
-             ((PetscObject)tao)->type_name);
+             "expected a Tao of type mprgp, mprgporiginal or activeset, not %s", ((PetscObject)tao)->type_name);
   *out = ((tao_box *)tao->data)->result;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,9 +13,9 @@
 #include "optim/bounds/bounds_problem.h"
 #include <petsctao.h>
 
-#define TAOMPRGP         "mprgp"
+#define TAOMPRGP "mprgp"
 #define TAOMPRGPORIGINAL "mprgporiginal"
-#define TAOACTIVESET     "activeset"
+#define TAOACTIVESET "activeset"
 PetscErrorCode bounds_tao_register(void); /* idempotent */
 /* Attach a grid matrix to a Hessian: see bounds_qp.grid. Borrowed for the lifetime of the Mat. */
 PetscErrorCode bounds_tao_set_grid(Mat hessian, grid_matrix *grid);

@@ -68,8 +68,7 @@ PetscErrorCode grid_matrix_create(const sparse_rows *G, const sparse_rows *GT, c
   for (int64_t f = 0; f < GT->n_rows && bad < 0; ++f) {
     const int64_t first = GT->start[f], count = GT->start[f + 1] - first;
     if (count > 2) bad = f;
-    for (int64_t k = first; k < first + count && bad < 0; ++k)
-      out->diagonal[GT->col[k]] += face_weight[f] * GT->value[k] * GT->value[k];
+    for (int64_t k = first; k < first + count && bad < 0; ++k) out->diagonal[GT->col[k]] += face_weight[f] * GT->value[k] * GT->value[k];
     if (count != 2 || bad >= 0) continue;
     const int64_t i = GT->col[first], j = GT->col[first + 1];
     const double  value = face_weight[f] * (GT->value[first] * GT->value[first + 1]);
@@ -104,6 +103,6 @@ void grid_matrix_apply(void *context, const double *restrict x, double *restrict
     for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
     return;
   }
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t i = 0; i < n; ++i) y[i] = apply_row(a, i, x);
 }

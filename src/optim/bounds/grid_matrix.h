@@ -8,11 +8,11 @@ struct grid_levels;
 /* a_ii = diagonal[i], a_ij = off[i][k] for j = neighbor[i][k]. Every coefficient is stored twice, with the same bits. On a
  * periodic axis of two cells both neighbours are the same cell, and the coefficients add. */
 typedef struct grid_matrix {
-  int64_t  n;
-  int32_t (*ijk)[3];            /* [n] */
-  int32_t (*neighbor)[6];       /* [n] -x +x -y +y -z +z; -1: none. Lower neighbours have lower numbers, except across a periodic border */
-  double  *diagonal, (*off)[6]; /* [n], > 0; [n] coefficient to that neighbour, <= 0, 0 where there is none */
-  struct grid_levels *levels;   /* coarse levels, created by the first multigrid preconditioner of this matrix */
+  int64_t n;
+  int32_t (*ijk)[3];      /* [n] */
+  int32_t (*neighbor)[6]; /* [n] -x +x -y +y -z +z; -1: none. Lower neighbours have lower numbers, except across a periodic border */
+  double             *diagonal, (*off)[6]; /* [n], > 0; [n] coefficient to that neighbour, <= 0, 0 where there is none */
+  struct grid_levels *levels;              /* coarse levels, created by the first multigrid preconditioner of this matrix */
   void (*destroy_levels)(struct grid_levels **levels);
 } grid_matrix;
 

@@ -8,15 +8,15 @@ enum { ITERATIONS = 5000, POWER_STEPS = 10 };
 static const double SWITCH = 10.0; /* expansion by whole steps while |nu| exceeds so many times its target */
 
 typedef struct {
-  const bounds_qp *q;
-  int64_t       n, n_chunks;
-  double       *x, *g, *p, *Ap, *z, *phi, *lo, *hi, *before;
-  double       *per_d, *w;             /* 1/diagonal; the metric: 1/diagonal, without preconditioner 1/largest diagonal */
-  uint8_t      *is_free;
-  bounds_partial_sums     *part;
-  bounds_face     *face;
-  double        alpha;                 /* fixed step length, relative to the metric w */
-  double        nu2, beta2, reduced;   /* |nu|_D^2, |beta|_w^2, (reduced free gradient) . w (free gradient) */
+  const bounds_qp     *q;
+  int64_t              n, n_chunks;
+  double              *x, *g, *p, *Ap, *z, *phi, *lo, *hi, *before;
+  double              *per_d, *w; /* 1/diagonal; the metric: 1/diagonal, without preconditioner 1/largest diagonal */
+  uint8_t             *is_free;
+  bounds_partial_sums *part;
+  bounds_face         *face;
+  double               alpha;               /* fixed step length, relative to the metric w */
+  double               nu2, beta2, reduced; /* |nu|_D^2, |beta|_w^2, (reduced free gradient) . w (free gradient) */
 } mprgp;
 
 static void mprgp_free(mprgp *m)
@@ -30,9 +30,9 @@ static void mprgp_free(mprgp *m)
 
 static PetscErrorCode mprgp_create(mprgp *m, const bounds_options *o)
 {
-  const bounds_qp  *q         = m->q;
-  double **const vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->per_d, &m->lo, &m->hi, &m->before};
-  const bool     is_plain  = o->preconditioner == BOUNDS_PRECONDITIONER_NONE;
+  const bounds_qp *q         = m->q;
+  double **const   vectors[] = {&m->g, &m->p, &m->Ap, &m->z, &m->phi, &m->per_d, &m->lo, &m->hi, &m->before};
+  const bool       is_plain  = o->preconditioner == BOUNDS_PRECONDITIONER_NONE;
   PetscFunctionBegin;
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(memory_alloc("vector of a quadratic program", m->n, sizeof(double), vectors[k]));
@@ -43,11 +43,12 @@ static PetscErrorCode mprgp_create(mprgp *m, const bounds_options *o)
   if (is_plain) PetscCall(memory_alloc("metric of a quadratic program", m->n, sizeof(double), &m->w));
   double largest = 0.0;
   for (int64_t i = 0; i < m->n; ++i) largest = fmax(largest, q->diagonal[i]);
-  BOUNDS_CHUNKS(m->n) {
+  BOUNDS_CHUNKS(m->n)
+  {
     BOUNDS_RANGE(m->n);
     for (int64_t i = first; i < last; ++i) {
-      m->lo[i] = q->lo ? q->lo[i] : -INFINITY;
-      m->hi[i] = q->hi ? q->hi[i] : INFINITY;
+      m->lo[i]    = q->lo ? q->lo[i] : -INFINITY;
+      m->hi[i]    = q->hi ? q->hi[i] : INFINITY;
       m->per_d[i] = 1.0 / q->diagonal[i];
       if (is_plain) m->w[i] = 1.0 / largest;
     }
@@ -59,14 +60,14 @@ static PetscErrorCode mprgp_create(mprgp *m, const bounds_options *o)
 static inline void split_chunk(const mprgp *m, int64_t c)
 {
   BOUNDS_RANGE(m->n);
-  const double alpha = m->alpha;
+  const double alpha       = m->alpha;
   const double *restrict x = m->x, *restrict g = m->g, *restrict w = m->w, *restrict lo = m->lo, *restrict hi = m->hi,
                          *restrict per_d = m->per_d;
-  double *restrict phi      = m->phi;
-  uint8_t *restrict is_free = m->is_free;
+  double *restrict phi                   = m->phi;
+  uint8_t *restrict is_free              = m->is_free;
   double nu2 = 0.0, beta2 = 0.0, reduced = 0.0;
-  /* Neither fmin nor byte variables in this loop, so that the compiler vectorises it; otherwise it takes a quarter of a solve. */
-  #pragma omp simd reduction(+ : nu2, beta2, reduced)
+/* Neither fmin nor byte variables in this loop, so that the compiler vectorises it; otherwise it takes a quarter of a solve. */
+#pragma omp simd reduction(+ : nu2, beta2, reduced)
   for (int64_t i = first; i < last; ++i) {
     const double from_lo = x[i] - lo[i], from_hi = hi[i] - x[i], up = g[i] > 0.0 ? g[i] : 0.0, down = g[i] < 0.0 ? g[i] : 0.0;
     const double f_lo = from_lo > 0.0 ? g[i] : 0.0, f = from_hi > 0.0 ? f_lo : 0.0;
@@ -74,7 +75,7 @@ static inline void split_chunk(const mprgp *m, int64_t c)
     const double beta = from_hi > 0.0 ? at_lo : at_hi;
     const double size = fabs(f), far = alpha * w[i] * size, room = f > 0.0 ? from_lo : from_hi;
     const double cut = far < room ? far : room; /* length of the fixed step along -w phi, limited by the bound */
-    phi[i] = f;
+    phi[i]           = f;
     nu2 += per_d[i] * (f + beta) * (f + beta);
     beta2 += w[i] * beta * beta;
     reduced += cut * size;
@@ -92,12 +93,13 @@ static void add_split(mprgp *m)
 
 static void gradient(mprgp *m, bounds_result *r)
 {
-  const int64_t n = m->n;
+  const int64_t n          = m->n;
   const double *restrict b = m->q->b;
-  double *restrict g = m->g;
+  double *restrict g       = m->g;
   m->q->apply(m->q->context, m->x, g);
   ++r->products;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) g[i] -= b[i];
     split_chunk(m, c);
@@ -107,12 +109,13 @@ static void gradient(mprgp *m, bounds_result *r)
 
 static double objective(mprgp *m, const double *x)
 {
-  const int64_t n = m->n;
+  const int64_t n          = m->n;
   const double *restrict b = m->q->b, *restrict g = m->g;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double sum = 0.0;
-    #pragma omp simd reduction(+ : sum)
+#pragma omp simd reduction(+ : sum)
     for (int64_t i = first; i < last; ++i) sum += x[i] * (g[i] - b[i]);
     m->part[c][0] = sum;
   }
@@ -154,10 +157,11 @@ static double norm_of_grid(const mprgp *m)
 /* x <- P(x - step p); the old x is stored in `before`. */
 static void project_step(mprgp *m, double step, const double *restrict p)
 {
-  const int64_t n = m->n;
+  const int64_t n    = m->n;
   double *restrict x = m->x, *restrict before = m->before;
   const double *restrict lo = m->lo, *restrict hi = m->hi;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) {
       const double xi = x[i], to = xi - step * p[i];
@@ -170,14 +174,15 @@ static void project_step(mprgp *m, double step, const double *restrict p)
 /* x <- x - step p, g <- g - step Ap, and the gradient split at the new x, chunk by chunk while the data are in the cache. */
 static void apply_step(mprgp *m, double step)
 {
-  const int64_t n = m->n;
+  const int64_t n    = m->n;
   double *restrict x = m->x, *restrict g = m->g;
   const double *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo, *restrict hi = m->hi;
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) {
       const double to = x[i] - step * p[i]; /* rounding must not violate the bounds */
-      x[i] = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
+      x[i]            = to < lo[i] ? lo[i] : to > hi[i] ? hi[i] : to;
       g[i] -= step * Ap[i];
     }
     split_chunk(m, c);
@@ -191,12 +196,12 @@ static void compute_step_lengths(mprgp *m, bounds_result *r, double *a_cg, doubl
   const int64_t n = m->n;
   m->q->apply(m->q->context, m->p, m->Ap);
   ++r->products;
-  const double *restrict x = m->x, *restrict g = m->g, *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo,
-                         *restrict hi = m->hi;
-  BOUNDS_CHUNKS(n) {
+  const double *restrict x = m->x, *restrict g = m->g, *restrict p = m->p, *restrict Ap = m->Ap, *restrict lo = m->lo, *restrict hi = m->hi;
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double pg = 0.0, pAp = 0.0, room = INFINITY;
-    #pragma omp simd reduction(+ : pg, pAp) reduction(min : room)
+#pragma omp simd reduction(+ : pg, pAp) reduction(min : room)
     for (int64_t i = first; i < last; ++i) {
       const double to = p[i] > 0.0 ? lo[i] : hi[i], limit = p[i] != 0.0 ? (x[i] - to) / p[i] : INFINITY;
       pg += p[i] * g[i];
@@ -206,21 +211,22 @@ static void compute_step_lengths(mprgp *m, bounds_result *r, double *a_cg, doubl
     m->part[c][0] = pg, m->part[c][1] = pAp, m->part[c][2] = room;
   }
   const double pAp = bounds_sum(m->part, m->n_chunks, 1);
-  *a_cg = pAp > 0.0 ? bounds_sum(m->part, m->n_chunks, 0) / pAp : INFINITY;
-  *a_f  = INFINITY;
+  *a_cg            = pAp > 0.0 ? bounds_sum(m->part, m->n_chunks, 0) / pAp : INFINITY;
+  *a_f             = INFINITY;
   for (int64_t c = 0; c < m->n_chunks; ++c) *a_f = fmin(*a_f, m->part[c][2]);
 }
 
 /* Update the preconditioner for the current free set and compute the first conjugate gradient direction. */
 static void start_directions(mprgp *m)
 {
-  const int64_t n = m->n;
-  double *restrict p = m->p;
-  const double *restrict z = m->z;
+  const int64_t n                 = m->n;
+  double *restrict p              = m->p;
+  const double *restrict z        = m->z;
   const uint8_t *restrict is_free = m->is_free;
   bounds_face_update(m->face, m->is_free);
   bounds_face_apply(m->face, m->phi, m->z);
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) p[i] = is_free[i] ? z[i] : 0.0;
   }
@@ -229,21 +235,23 @@ static void start_directions(mprgp *m)
 /* Next direction: z made conjugate to p. Unknowns that reached a bound since the last update of the preconditioner are excluded. */
 static void update_direction(mprgp *m)
 {
-  const int64_t n = m->n;
+  const int64_t n    = m->n;
   double *restrict p = m->p, *restrict z = m->z;
-  const double *restrict Ap = m->Ap;
+  const double *restrict Ap       = m->Ap;
   const uint8_t *restrict is_free = m->is_free;
   bounds_face_apply(m->face, m->phi, m->z);
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     double zAp = 0.0, pAp = 0.0;
     for (int64_t i = first; i < last; ++i) z[i] = is_free[i] ? z[i] : 0.0;
-    #pragma omp simd reduction(+ : zAp, pAp)
+#pragma omp simd reduction(+ : zAp, pAp)
     for (int64_t i = first; i < last; ++i) zAp += z[i] * Ap[i], pAp += p[i] * Ap[i];
     m->part[c][0] = zAp, m->part[c][1] = pAp;
   }
   const double beta = bounds_sum(m->part, m->n_chunks, 0) / bounds_sum(m->part, m->n_chunks, 1);
-  BOUNDS_CHUNKS(n) {
+  BOUNDS_CHUNKS(n)
+  {
     BOUNDS_RANGE(n);
     for (int64_t i = first; i < last; ++i) p[i] = is_free[i] ? z[i] - beta * p[i] : 0.0;
   }
@@ -254,7 +262,7 @@ static void restore_iterate(mprgp *m) { memcpy(m->x, m->before, (size_t)m->n * s
 /* x <- P(x - alpha w phi). If the objective does not decrease, alpha is too large: it is halved, also for later iterations. */
 static void fixed_step(mprgp *m, bounds_result *r)
 {
-  const double f = objective(m, m->x), slack = 1e-13 * fabs(f);
+  const double  f = objective(m, m->x), slack = 1e-13 * fabs(f);
   const int64_t n = m->n;
   for (int64_t i = 0; i < n; ++i) m->z[i] = m->w[i] * m->phi[i];
   for (int k = 0;; ++k) {
@@ -303,12 +311,21 @@ static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_resul
   const int64_t max        = o->max_iterations > 0 ? o->max_iterations : ITERATIONS;
   bool          is_restart = true;
   while (!(sqrt(m->nu2) <= r->target)) {
-    if (!isfinite(m->nu2)) { r->verdict = BOUNDS_NOT_FINITE; return; }
-    if (r->iterations >= max) { r->verdict = BOUNDS_ITERATIONS; return; }
+    if (!isfinite(m->nu2)) {
+      r->verdict = BOUNDS_NOT_FINITE;
+      return;
+    }
+    if (r->iterations >= max) {
+      r->verdict = BOUNDS_ITERATIONS;
+      return;
+    }
     ++r->iterations;
     if (m->beta2 > o->gamma * o->gamma * m->reduced) {
       ++r->outer;
-      if (!release_constraints(m, r)) { r->verdict = BOUNDS_UNBOUNDED; return; }
+      if (!release_constraints(m, r)) {
+        r->verdict = BOUNDS_UNBOUNDED;
+        return;
+      }
       is_restart = true;
       continue;
     }
@@ -316,7 +333,10 @@ static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_resul
     if (is_restart) start_directions(m);
     else update_direction(m);
     compute_step_lengths(m, r, &a_cg, &a_f);
-    if (!isfinite(a_cg) && !isfinite(a_f)) { r->verdict = BOUNDS_UNBOUNDED; return; }
+    if (!isfinite(a_cg) && !isfinite(a_f)) {
+      r->verdict = BOUNDS_UNBOUNDED;
+      return;
+    }
     if (a_cg <= a_f) {
       apply_step(m, a_cg);
       is_restart = false;
@@ -363,7 +383,10 @@ static PetscErrorCode solve_mprgp(const bounds_qp *q, const bounds_options *o, b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode bounds_solve_mprgp(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r) { return solve_mprgp(q, o, false, x, r); }
+PetscErrorCode bounds_solve_mprgp(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
+{
+  return solve_mprgp(q, o, false, x, r);
+}
 PetscErrorCode bounds_solve_mprgp_original(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   return solve_mprgp(q, o, true, x, r);

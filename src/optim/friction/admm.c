@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <string.h>
 
+/* clang-format off */
 static const key_spec keys[] = {
   {.name = "penalty", .type = KEY_REAL, .offset = offsetof(friction_admm_options, penalty), .fallback = "1", .min = 0, .max = 1e12, .is_open = true,
    .help = "initial rho, relative to 3/trace(W_aa)"},
@@ -29,7 +30,10 @@ static const key_spec keys[] = {
   {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_admm_options, check_every), .fallback = "5", .min = 1, .max = 1000000,
    .help = "iterations between evaluations of the error"},
   {.name = NULL}};
-const key_table friction_admm_table = {.name = "friction.expert.admm", .help = "Alternating direction method of multipliers.", .size = sizeof(friction_admm_options),
+/* clang-format on */
+const key_table friction_admm_table = {.name = "friction.expert.admm",
+                                       .help = "Alternating direction method of multipliers.",
+                                       .size = sizeof(friction_admm_options),
                                        .keys = keys};
 
 enum { ITERATIONS = 20000, CHANGES_MAX = 30 };
@@ -39,15 +43,15 @@ typedef struct {
   const friction_problem      *p;
   const friction_options      *o;
   const friction_admm_options *own;
-  bool           is_dual;    /* W + R^-1 is factored, not K */
-  sparse_rows    HT, square; /* H^T; the matrix that is factored */
-  sparse_rows    W;          /* dual: scalar rows of W */
-  sparse_direct *direct;
-  double         rho, *weight;              /* [n] rho_a */
-  double        *z, *xi, *s, *b, *Hv, *x;   /* [3n]; x [3n or n_dof] */
-  double        *best;
-  double         best_error, primal, dual;
-  int64_t        n_factors, n_changes;
+  bool                         is_dual;    /* W + R^-1 is factored, not K */
+  sparse_rows                  HT, square; /* H^T; the matrix that is factored */
+  sparse_rows                  W;          /* dual: scalar rows of W */
+  sparse_direct               *direct;
+  double                       rho, *weight;            /* [n] rho_a */
+  double                      *z, *xi, *s, *b, *Hv, *x; /* [3n]; x [3n or n_dof] */
+  double                      *best;
+  double                       best_error, primal, dual;
+  int64_t                      n_factors, n_changes;
 } admm;
 
 static void admm_free(admm *m)
@@ -87,8 +91,7 @@ static PetscErrorCode scalar_rows(delassus *w, sparse_rows *out)
 
 static bool is_symmetric(const sparse_rows *a, const sparse_rows *turned)
 {
-  return a->start[a->n_rows] == turned->start[a->n_rows] &&
-         !memcmp(a->start, turned->start, (size_t)(a->n_rows + 1) * sizeof *a->start) &&
+  return a->start[a->n_rows] == turned->start[a->n_rows] && !memcmp(a->start, turned->start, (size_t)(a->n_rows + 1) * sizeof *a->start) &&
          !memcmp(a->col, turned->col, (size_t)a->start[a->n_rows] * sizeof *a->col) &&
          !memcmp(a->value, turned->value, (size_t)a->start[a->n_rows] * sizeof *a->value);
 }
@@ -115,26 +118,24 @@ static PetscErrorCode factor(admm *m)
   }
   if (m->direct) PetscCall(sparse_direct_refactor(m->direct, &m->square, &is_regular));
   else
-    PetscCall(sparse_direct_create(!m->is_dual || is_symmetric(&m->square, &turned) ? SPARSE_DIRECT_CHOLESKY : SPARSE_DIRECT_LU,
-                                   &m->square, &is_regular, &m->direct));
+    PetscCall(sparse_direct_create(!m->is_dual || is_symmetric(&m->square, &turned) ? SPARSE_DIRECT_CHOLESKY : SPARSE_DIRECT_LU, &m->square,
+                                   &is_regular, &m->direct));
   sparse_rows_destroy(&scaled), sparse_rows_destroy(&turned);
-  PetscCheck(
-      is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
-      "the matrix of ADMM is singular: is W far from positive semidefinite? Another method (splitting, newton) does without it");
+  PetscCheck(is_regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT,
+             "the matrix of ADMM is singular: is W far from positive semidefinite? Another method (splitting, newton) does without it");
   ++m->n_factors;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode admm_create(admm *m, const double *r)
 {
-  const int64_t n = m->p->n, n_dof = delassus_n_dof(m->p->W);
+  const int64_t  n = m->p->n, n_dof = delassus_n_dof(m->p->W);
   double **const vectors[] = {&m->z, &m->xi, &m->s, &m->b, &m->Hv, &m->best};
   PetscFunctionBegin;
   m->is_dual = !delassus_mass(m->p->W) || 3 * n < n_dof / 2;
   m->rho = m->own->penalty, m->best_error = INFINITY;
   PetscCall(memory_alloc("ADMM weights", n, sizeof *m->weight, &m->weight));
-  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
-    PetscCall(memory_alloc("ADMM vector", 3 * n, sizeof(double), vectors[k]));
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("ADMM vector", 3 * n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("ADMM unknowns", m->is_dual ? 3 * n : n_dof, sizeof *m->x, &m->x));
   for (int64_t a = 0; a < n; ++a) m->weight[a] = 3.0 / m3_trace(delassus_diagonal(m->p->W) + 9 * a);
   if (m->is_dual) PetscCall(scalar_rows(m->p->W, &m->W));
@@ -174,8 +175,8 @@ static PetscErrorCode minimise(admm *m)
 /* One iteration; residuals in the norm of energy. */
 static PetscErrorCode iterate(admm *m)
 {
-  const int64_t n = m->p->n;
-  const double  relax = m->own->relaxation;
+  const int64_t n      = m->p->n;
+  const double  relax  = m->own->relaxation;
   double        primal = 0.0, dual = 0.0;
   PetscFunctionBegin;
   for (int64_t i = 0; i < 3 * n; ++i) m->b[i] = m->z[i] - m->p->q[i] - m->s[i] - m->xi[i];

@@ -5,7 +5,7 @@
 #include "optim/friction/friction_problem.h"
 
 typedef struct friction_admm_options {
-  double  penalty;         /* rho over its default */
+  double  penalty; /* rho over its default */
   double  relaxation;
   int64_t rebalance_every; /* iterations; 0: never */
   int64_t check_every;

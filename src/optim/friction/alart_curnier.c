@@ -4,8 +4,8 @@
 void alart_curnier_rho(const double W[9], double rho[2])
 {
   const double t = W[4] + W[8];
-  rho[0] = 1.0 / W[0];
-  rho[1] = t > 0.0 ? 2.0 / t : rho[0];
+  rho[0]         = 1.0 / W[0];
+  rho[1]         = t > 0.0 ? 2.0 / t : rho[0];
 }
 
 /* P(y) - r_T, with y = r_T - rho_T u_T outside the disc of radius `disc` = mu R: d = y/|y|, k = mu R/|y|, Pi = I - d d^T. */
@@ -17,7 +17,7 @@ static void slide(double mu, double rho_T, double disc, const double y[2], doubl
   f[2] = disc * d[1] - r[2];
   for (int i = 0; i < 2; ++i) {
     for (int j = 0; j < 2; ++j) {
-      const double part = k * ((i == j) - d[i] * d[j]);
+      const double part      = k * ((i == j) - d[i] * d[j]);
       A[3 * (i + 1) + j + 1] = -rho_T * part;
       B[3 * (i + 1) + j + 1] = part - (i == j);
     }
@@ -25,11 +25,10 @@ static void slide(double mu, double rho_T, double disc, const double y[2], doubl
   }
 }
 
-bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3],
-                           double f[3], double A[9], double B[9])
+bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3], double f[3],
+                           double A[9], double B[9])
 {
-  const double normal = r[0] - rho[0] * u[0], y[2] = {r[1] - rho[1] * u[1], r[2] - rho[1] * u[2]},
-               size       = sqrt(y[0] * y[0] + y[1] * y[1]);
+  const double normal = r[0] - rho[0] * u[0], y[2] = {r[1] - rho[1] * u[1], r[2] - rho[1] * u[2]}, size = sqrt(y[0] * y[0] + y[1] * y[1]);
   const bool   is_pressed = normal > 0.0, is_augmented = radius == ALART_CURNIER_AUGMENTED;
   const double disc = mu * fmax(0.0, is_augmented ? normal : r[0]);
   m3_zero(A);
@@ -53,8 +52,8 @@ bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double 
   return true;
 }
 
-double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r,
-                     double *f, double *A, double *B, bool *is_active)
+double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r, double *f,
+                     double *A, double *B, bool *is_active)
 {
   double sum = 0.0, none[18];
   for (int64_t a = 0; a < p->n; ++a) {

@@ -34,7 +34,7 @@ typedef struct {
 
 static double weighted_dot(int64_t n, const double *restrict w, const double *restrict x, const double *restrict y)
 {
-  double s[8] = {0.0}, rest = 0.0;
+  double  s[8] = {0.0}, rest = 0.0;
   int64_t i = 0;
   for (; i + 8 <= n; i += 8)
     for (int k = 0; k < 8; ++k) s[k] += w[i + k] * x[i + k] * y[i + k];
@@ -56,8 +56,8 @@ static sums take_chunk(const anderson *a, bool is_first, int64_t first, int64_t 
   for (int64_t i = 0; i < length; ++i) f[i] = g[i] - x[i], last_g[i] = g[i];
   for (int k = 0; k < a->n_kept; ++k) {
     const double *df = a->df + k * a->n + first;
-    s.dot[k] = weighted_dot(length, weight, a->df + a->newest * a->n + first, df);
-    s.rhs[k] = weighted_dot(length, weight, f, df);
+    s.dot[k]         = weighted_dot(length, weight, a->df + a->newest * a->n + first, df);
+    s.rhs[k]         = weighted_dot(length, weight, f, df);
   }
   return s;
 }
@@ -100,9 +100,9 @@ void anderson_step(anderson *a, const double *x, const double *g, const double *
 {
   const int64_t n = a->n, even = (n + CHUNKS - 1) / CHUNKS, length = even > CHUNK_LEAST ? even : CHUNK_LEAST,
                 n_chunks = (n + length - 1) / length;
-  const bool    is_first = a->n_kept < 0 || a->memory == 0;
-  sums          part[CHUNKS], total = {.dot = {0.0}};
-  double        c[ANDERSON_MOST] = {0.0};
+  const bool is_first    = a->n_kept < 0 || a->memory == 0;
+  sums       part[CHUNKS], total = {.dot = {0.0}};
+  double     c[ANDERSON_MOST] = {0.0};
   if (!is_first) { /* one more difference, in the place of the oldest */
     a->newest = (a->newest + 1) % a->memory;
     if (a->n_kept < a->memory) ++a->n_kept;
@@ -111,7 +111,7 @@ void anderson_step(anderson *a, const double *x, const double *g, const double *
     for (int64_t k = 0; k < n_chunks; ++k)
       part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
   } else {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t k = 0; k < n_chunks; ++k)
       part[k] = take_chunk(a, is_first, k * length, (k + 1) * length < n ? length : n - k * length, x, g, weight);
   }
@@ -119,14 +119,12 @@ void anderson_step(anderson *a, const double *x, const double *g, const double *
     for (int i = 0; i < a->n_kept; ++i) total.dot[i] += part[k].dot[i], total.rhs[i] += part[k].rhs[i];
   for (int i = 0; i < a->n_kept; ++i) a->gram[i][a->newest] = a->gram[a->newest][i] = total.dot[i];
   const bool is_solved = a->n_kept == 0 || solve_gram(a, a->n_kept, total.rhs, c);
-  const int m = is_solved ? a->n_kept : 0;
+  const int  m         = is_solved ? a->n_kept : 0;
   if (n < PARALLEL_NUMBERS) {
-    for (int64_t k = 0; k < n_chunks; ++k)
-      combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
+    for (int64_t k = 0; k < n_chunks; ++k) combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
   } else {
-    #pragma omp parallel for schedule(static)
-    for (int64_t k = 0; k < n_chunks; ++k)
-      combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
+#pragma omp parallel for schedule(static)
+    for (int64_t k = 0; k < n_chunks; ++k) combine_chunk(a, m, c, k * length, k * length + length < n ? k * length + length : n, next);
   }
   if (!is_solved) a->n_kept = 0, a->newest = -1;
 }

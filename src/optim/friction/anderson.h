@@ -7,9 +7,9 @@
 typedef struct {
   int64_t n;
   int     memory, n_kept, newest;
-  double *f, *g;             /* [n] of the last point */
-  double *df, *dg;           /* [memory][n] differences */
-  double  gram[16][16];      /* of df */
+  double *f, *g;        /* [n] of the last point */
+  double *df, *dg;      /* [memory][n] differences */
+  double  gram[16][16]; /* of df */
 } anderson;
 
 enum { ANDERSON_MOST = 16 };

@@ -8,21 +8,21 @@
 #include <string.h>
 
 enum {
-  FIRST_CHECK     = 16,
-  NEWTON_STEPS   = 60, /* problems that need more are usually solved faster by the interior point method; */
-  SMALL_STEPS    = 150,
-  SMALL          = 64, /* with few contacts a step is cheap, and a tolerance of 1e-12 takes many */
-  INTERIOR_STEPS = 300,
-  SHORT_INTERIOR_STEPS    = 60, /* if the error is at most o->enough */
-  LONG_NEWTON_STEPS  = 1000,
-  MANY_SWEEPS    = 20000,
-  MOST_SWEEPS    = 300000,
-  CHECKS_MAX     = 64,
-  LATE_CHECK      = 64,
+  FIRST_CHECK          = 16,
+  NEWTON_STEPS         = 60, /* problems that need more are usually solved faster by the interior point method; */
+  SMALL_STEPS          = 150,
+  SMALL                = 64, /* with few contacts a step is cheap, and a tolerance of 1e-12 takes many */
+  INTERIOR_STEPS       = 300,
+  SHORT_INTERIOR_STEPS = 60, /* if the error is at most o->enough */
+  LONG_NEWTON_STEPS    = 1000,
+  MANY_SWEEPS          = 20000,
+  MOST_SWEEPS          = 300000,
+  CHECKS_MAX           = 64,
+  LATE_CHECK           = 64,
   /* for gradient iterations: their momentum builds up slowly and is lost at restarts */
   FIRST_GRADIENT_CHECK = 200,
   LATE_GRADIENT_CHECK  = 800,
-  ENOUGH_STEPS        = 2000 /* predicted number of iterations that is accepted if the error is at most `enough` */
+  ENOUGH_STEPS         = 2000 /* predicted number of iterations that is accepted if the error is at most `enough` */
 };
 /* A Newton run costs about this many sweeps times the mean number of contacts that share a body with a contact: between 60
  * sweeps for rigid bodies and 250 for fibres in weak contact (Zen 3, November 2026). */
@@ -41,15 +41,16 @@ static const double  WEAK_NU = 1.5, WEAK_COUPLING = 0.1;
 /* and a product with W costs at most this many sweeps */
 static const double PRODUCT_COST_MAX = 2.0;
 
-#define METHOD_NAMES(first)                                                               \
-  {first "splitting", first "splitting, newton_prox",                              \
-   first "splitting, newton_prox, interior_point",                                 \
-   first "splitting, newton_prox, interior_point, newton_prox",                    \
-   first "splitting, newton_prox, interior_point, newton_prox, splitting"}
+#define METHOD_NAMES(first)                                                                                                                \
+  {                                                                                                                                        \
+    first "splitting", first "splitting, newton_prox", first "splitting, newton_prox, interior_point",                                     \
+        first "splitting, newton_prox, interior_point, newton_prox",                                                                       \
+        first "splitting, newton_prox, interior_point, newton_prox, splitting"                                                             \
+  }
 static const char *const method_names[][5] = {METHOD_NAMES(""), METHOD_NAMES("gradient, ")};
 
 typedef struct {
-  double  tolerance, worth;  /* worth: predicted cost of a Newton run in sweeps */
+  double  tolerance, worth; /* worth: predicted cost of a Newton run in sweeps */
   double  enough;
   int64_t first_look, late_look;
   double  least[CHECKS_MAX]; /* smallest error so far, at each check */
@@ -60,11 +61,11 @@ typedef struct {
 /* Does the convergence rate since about `since` sweeps predict convergence at a lower cost than a Newton run? */
 static bool is_predicted_to_converge(const convergence_record *k, int64_t since)
 {
-  int       from  = k->n_looks - 1;
-  const int last  = from;
+  int       from = k->n_looks - 1;
+  const int last = from;
   while (from > 0 && k->sweeps[from] > since) --from;
   const double fallen = log(k->least[from] / k->least[last]), wanted = log(k->least[last] / k->tolerance),
-               worth  = k->least[last] <= k->enough ? fmin(k->worth, ENOUGH_STEPS) : k->worth;
+               worth = k->least[last] <= k->enough ? fmin(k->worth, ENOUGH_STEPS) : k->worth;
   return fallen * worth >= wanted * (double)(k->sweeps[last] - k->sweeps[from]);
 }
 
@@ -72,8 +73,8 @@ static bool is_predicted_to_converge(const convergence_record *k, int64_t since)
  * the rate over the last quarter: fast initial convergence may have stalled. */
 static bool has_stalled(void *ctx, int64_t sweeps, double error)
 {
-  convergence_record     *k     = ctx;
-  const double least = k->n_looks > 0 ? fmin(error, k->least[k->n_looks - 1]) : error;
+  convergence_record *k     = ctx;
+  const double        least = k->n_looks > 0 ? fmin(error, k->least[k->n_looks - 1]) : error;
   if (k->n_looks == CHECKS_MAX) { /* keep every other record */
     for (int i = 0; i < CHECKS_MAX / 2; ++i) k->least[i] = k->least[2 * i + 1], k->sweeps[i] = k->sweeps[2 * i + 1];
     k->n_looks = CHECKS_MAX / 2;
@@ -157,12 +158,12 @@ static bool is_weakly_coupled(const friction_problem *p)
 
 /* Methods without factorisation: gradient if the bodies are weakly coupled, then splitting. With a limit on iterations no other
  * method follows. */
-static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k, double *r,
-                                     double *u, friction_result *out, bool *weakly_coupled, bool *is_over)
+static PetscErrorCode run_first_order_methods(const friction_problem *p, const friction_options *o, double end, convergence_record *k,
+                                              double *r, double *u, friction_result *out, bool *weakly_coupled, bool *is_over)
 {
   const friction_stop_test judge = o->max_iterations > 0 ? NULL : has_stalled;
-  friction_options     own   = *o;
-  friction_result      part  = {0};
+  friction_options         own   = *o;
+  friction_result          part  = {0};
   PetscFunctionBegin;
   *weakly_coupled = is_weakly_coupled(p);
   if (*weakly_coupled) {
@@ -181,19 +182,19 @@ static PetscErrorCode run_first_order_methods(const friction_problem *p, const f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_automatic(const friction_problem *p, const friction_options *o, double *r, double *u,
-                                        friction_result *out)
+PetscErrorCode friction_solve_automatic(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
-  const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
-  convergence_record      k   = {.tolerance = o->tolerance,
-                      .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
-  newton_run   run;
-  bool         weakly_coupled, is_over;
+  const double       end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
+  convergence_record k   = {.tolerance = o->tolerance,
+                            .worth     = SWEEPS_PER_COUPLING * delassus_coupling(p->W) * fmax(1.0, (double)p->n / FEW_CONTACTS)};
+  newton_run         run;
+  bool               weakly_coupled, is_over;
   PetscFunctionBegin;
   out->method = method_names[0][0];
   delassus_apply(p->W, r, u);
   for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
-  if (friction_error(p, o->error, r, u) <= o->tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* converged initial guess: return
+  if (friction_error(p, o->error, r, u) <= o->tolerance)
+    PetscFunctionReturn(PETSC_SUCCESS); /* converged initial guess: return
                                                                                               * before any set-up */
   PetscCall(run_first_order_methods(p, o, end, &k, r, u, out, &weakly_coupled, &is_over));
   if (is_over) PetscFunctionReturn(PETSC_SUCCESS);

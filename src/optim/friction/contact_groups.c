@@ -153,11 +153,11 @@ static PetscErrorCode lay_out_cliques(const cover *s, contact_groups *g)
   for (int64_t a = 0; a < g->n; ++a) g->side_start[a + 1] += g->side_start[a];
   PetscCall(memory_alloc("sides of contacts", s->n_members, sizeof *g->side, &g->side));
   for (int64_t i = 0; i < s->n_cliques; ++i) {
-    const int64_t m = s->clique_start[i + 1] - s->clique_start[i];
+    const int64_t m      = s->clique_start[i + 1] - s->clique_start[i];
     const int32_t length = group_padded(3 * m);
     for (int64_t k = 0; k < m; ++k) {
-      g->side[g->side_start[s->member[s->clique_start[i] + k]]++] = (group_side){
-          .state = g->n_state, .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
+      g->side[g->side_start[s->member[s->clique_start[i] + k]]++] =
+          (group_side){.state = g->n_state, .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
       g->n_value += 3 * length;
     }
     g->n_state += length;
@@ -173,7 +173,7 @@ static void fill_cliques(const cover *s, contact_groups *g)
 {
   for (int64_t a = 0; a < s->n; ++a)
     for (int64_t k = s->start[a]; k < s->start[a + 1]; ++k) {
-      const int32_t     b = s->col[k];
+      const int32_t     b   = s->col[k];
       const group_side *one = g->side + g->side_start[a], *two = g->side + g->side_start[b];
       if (b != a && is_zero(s->value + 9 * k)) continue;
       while (one->group != two->group) { /* both ascending */
@@ -181,8 +181,7 @@ static void fill_cliques(const cover *s, contact_groups *g)
         else ++two;
       }
       for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j)
-          g->value[two->column + (int64_t)j * two->length + one->position + i] = s->value[9 * k + 3 * i + j];
+        for (int j = 0; j < 3; ++j) g->value[two->column + (int64_t)j * two->length + one->position + i] = s->value[9 * k + 3 * i + j];
     }
 }
 
@@ -246,22 +245,21 @@ static PetscErrorCode contact_groups_from_blocks(delassus *w, contact_groups *g)
 enum { SMALL_COMPONENT = 6 }; /* a rigid body falls into such: two or four of them, under the same contacts */
 
 typedef struct {
-  int64_t         n_components, n_groups;
-  int32_t        *group;      /* [n_components] -1: no contact there */
-  int64_t        *part_start; /* [n_groups+1] components of each group */
-  int32_t        *part;
-  int64_t        *member_start; /* [n_groups+1] contacts of each group, ascending */
-  int32_t        *member;
-  int32_t        *local; /* [n_dof] place -> its number within the group, -1 untouched */
-  int32_t        *n_unknowns; /* [n_groups] touched places */
-  bool           *is_unknowns; /* [n_groups] whether the group is stored by its unknowns */
-  int64_t        *state;       /* [n_groups] */
+  int64_t  n_components, n_groups;
+  int32_t *group;      /* [n_components] -1: no contact there */
+  int64_t *part_start; /* [n_groups+1] components of each group */
+  int32_t *part;
+  int64_t *member_start; /* [n_groups+1] contacts of each group, ascending */
+  int32_t *member;
+  int32_t *local;       /* [n_dof] place -> its number within the group, -1 untouched */
+  int32_t *n_unknowns;  /* [n_groups] touched places */
+  bool    *is_unknowns; /* [n_groups] whether the group is stored by its unknowns */
+  int64_t *state;       /* [n_groups] */
 } grouping;
 
 static void grouping_free(grouping *s)
 {
-  memory_free(&s->group), memory_free(&s->part_start), memory_free(&s->part), memory_free(&s->member_start),
-      memory_free(&s->member);
+  memory_free(&s->group), memory_free(&s->part_start), memory_free(&s->part), memory_free(&s->member_start), memory_free(&s->member);
   memory_free(&s->local), memory_free(&s->n_unknowns), memory_free(&s->is_unknowns), memory_free(&s->state);
 }
 
@@ -333,7 +331,7 @@ static PetscErrorCode merge_components(const delassus_incidence *w, grouping *s)
   if (n > 0) qsort(order, (size_t)n, sizeof *order, compare_sized);
   for (int64_t k = 0; k < n; ++k) {
     const int32_t c = order[k].component, host = find_host_component(w, s, c);
-    s->group[c]     = host >= 0 ? host : c;
+    s->group[c] = host >= 0 ? host : c;
   }
   memory_free(&order);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,7 +346,7 @@ static PetscErrorCode number_groups(const delassus_incidence *w, grouping *s)
   for (int64_t c = 0; c < s->n_components; ++c) {
     if (s->group[c] != c) continue;
     const int64_t g = s->n_groups++, count = w->member_start[c + 1] - w->member_start[c];
-    number[c]       = (int32_t)g;
+    number[c] = (int32_t)g;
     memcpy(s->member + s->member_start[g], w->member + w->member_start[c], (size_t)count * sizeof *s->member);
     s->member_start[g + 1] = s->member_start[g] + count;
   }
@@ -420,15 +418,14 @@ static PetscErrorCode lay_out_components(const delassus_incidence *w, grouping *
   for (int64_t a = 0; a < g->n; ++a) g->side_start[a + 1] += g->side_start[a];
   PetscCall(memory_alloc("sides of contacts", g->side_start[g->n], sizeof *g->side, &g->side));
   for (int64_t i = 0; i < s->n_groups; ++i) {
-    const int64_t m = s->member_start[i + 1] - s->member_start[i];
+    const int64_t m      = s->member_start[i + 1] - s->member_start[i];
     const int32_t length = group_padded(s->is_unknowns[i] ? s->n_unknowns[i] : 3 * m);
     s->state[i]          = g->n_state;
     g->n_state += length;
     for (int64_t k = 0; k < m; ++k) {
       const int32_t a    = s->member[s->member_start[i] + k];
       group_side   *side = g->side + g->side_start[a]++;
-      *side              = (group_side){
-                       .state = s->state[i], .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
+      *side = (group_side){.state = s->state[i], .column = g->n_value, .length = length, .position = (int32_t)(3 * k), .group = (int32_t)i};
       g->n_value += 3 * length;
       if (!s->is_unknowns[i]) continue;
       side->jacobian   = g->n_jacobian;
@@ -462,30 +459,28 @@ static void fill_side(const delassus_incidence *w, const grouping *s, const cont
     const int64_t b = s->member[s->member_start[i] + k];
     for (int row = 0; row < 3; ++row)
       for (int64_t e = delassus_row_from(&w->Hp, 3 * b + row, first); e < w->Hp.start[3 * b + row + 1] && w->Hp.col[e] < end; ++e)
-        for (int j = 0; j < 3; ++j)
-          column[(int64_t)j * side->length + 3 * k + row] += w->Hp.value[e] * y[3 * (w->Hp.col[e] - first) + j];
+        for (int j = 0; j < 3; ++j) column[(int64_t)j * side->length + 3 * k + row] += w->Hp.value[e] * y[3 * (w->Hp.col[e] - first) + j];
   }
 }
 
 static PetscErrorCode fill_components(const delassus_incidence *w, const grouping *s, contact_groups *g)
 {
-  const int64_t *start = mass_factor_start(w->factor);
+  const int64_t *start     = mass_factor_start(w->factor);
   const int      n_threads = team_threads();
-  int64_t        largest = 0;
-  double        *scratch = NULL;
+  int64_t        largest   = 0;
+  double        *scratch   = NULL;
   PetscFunctionBegin;
   for (int64_t k = 0; k < s->part_start[s->n_groups]; ++k)
     if (start[s->part[k] + 1] - start[s->part[k]] > largest) largest = start[s->part[k] + 1] - start[s->part[k]];
   PetscCall(memory_alloc("responses of bodies", 3 * largest * n_threads, sizeof *scratch, &scratch));
-  #pragma omp parallel num_threads(n_threads) if (g->n >= 64)
+#pragma omp parallel num_threads(n_threads) if (g->n >= 64)
   {
     double *y = scratch + 3 * largest * omp_get_thread_num();
-    #pragma omp for schedule(dynamic, 8)
+#pragma omp for schedule(dynamic, 8)
     for (int64_t a = 0; a < g->n; ++a)
       for (const group_side *side = g->side + g->side_start[a]; side < g->side + g->side_start[a + 1]; ++side) {
         if (side->n_jacobian > 0) jacobian_of(w, s, a, side->group, g->h_index + side->jacobian, g->h_value + 3 * side->jacobian);
-        for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k)
-          fill_side(w, s, g, a, side, s->part[k], y);
+        for (int64_t k = s->part_start[side->group]; k < s->part_start[side->group + 1]; ++k) fill_side(w, s, g, a, side, s->part[k], y);
       }
   }
   memory_free(&scratch);
@@ -518,7 +513,7 @@ void contact_groups_destroy(contact_groups *g)
 PetscErrorCode contact_groups_create(delassus *w, contact_groups *out)
 {
   PetscFunctionBegin;
-  *out                      = (contact_groups){.n = delassus_n_contacts(w)};
+  *out                               = (contact_groups){.n = delassus_n_contacts(w)};
   const delassus_incidence incidence = delassus_incidence_of(w);
   const PetscErrorCode     code = delassus_factor(w) ? contact_groups_from_system(&incidence, out) : contact_groups_from_blocks(w, out);
   if (code) contact_groups_destroy(out);

@@ -15,11 +15,11 @@
 
 /* One contact in one group. */
 typedef struct {
-  int64_t state;     /* first number of the group's state, a multiple of 4 */
-  int64_t column;    /* first of three columns in `value`, each of `length` numbers */
-  int64_t jacobian;  /* first entry of H_a in `h_value` / 3 and `h_index` */
-  int32_t length;    /* of a column, a multiple of 4; 0: sparse, n_jacobian blocks in `h_index`, their values [][12] in `value` */
-  int32_t position;  /* of u_a in the state; unused for unknowns */
+  int64_t state;      /* first number of the group's state, a multiple of 4 */
+  int64_t column;     /* first of three columns in `value`, each of `length` numbers */
+  int64_t jacobian;   /* first entry of H_a in `h_value` / 3 and `h_index` */
+  int32_t length;     /* of a column, a multiple of 4; 0: sparse, n_jacobian blocks in `h_index`, their values [][12] in `value` */
+  int32_t position;   /* of u_a in the state; unused for unknowns */
   int32_t n_jacobian; /* 0: columns */
   int32_t group;
 } group_side;
@@ -28,9 +28,9 @@ typedef struct contact_groups {
   int64_t     n, n_groups;
   int64_t    *side_start; /* [n+1] */
   group_side *side;
-  double     *value;      /* columns */
-  double     *h_value;    /* [][3] H by columns: what one unknown adds to u_a */
-  int32_t    *h_index;    /* which unknown, counted within the state */
+  double     *value;   /* columns */
+  double     *h_value; /* [][3] H by columns: what one unknown adds to u_a */
+  int32_t    *h_index; /* which unknown, counted within the state */
   int64_t     n_state, n_value, n_jacobian;
 } contact_groups;
 
@@ -41,8 +41,7 @@ void           contact_groups_destroy(contact_groups *g);
 PetscErrorCode contact_groups_of(delassus *w, const contact_groups **out);
 
 /* Add the contribution of one group to the velocity u of the contact. */
-static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state,
-                                     double u[3])
+static inline void group_side_gather(const contact_groups *restrict g, const group_side *s, const double *restrict state, double u[3])
 {
   const double *const x = state + s->state;
   if (s->n_jacobian == 0 || s->length == 0) {
@@ -50,7 +49,7 @@ static inline void group_side_gather(const contact_groups *restrict g, const gro
     u[0] += at[0], u[1] += at[1], u[2] += at[2];
     return;
   }
-  const double *const restrict h  = g->h_value + 3 * s->jacobian;
+  const double *const restrict h      = g->h_value + 3 * s->jacobian;
   const int32_t *const restrict index = g->h_index + s->jacobian;
   for (int32_t k = 0; k < s->n_jacobian; ++k) {
     const double v = x[index[k]];
@@ -61,20 +60,20 @@ static inline void group_side_gather(const contact_groups *restrict g, const gro
 /* Update the state of a group after a change d of r_a. */
 static inline void group_side_add_impulse(const contact_groups *restrict g, const group_side *s, double *restrict state, const double d[3])
 {
-  double *const restrict       x = state + s->state;
+  double *const restrict x       = state + s->state;
   const double *const restrict w = g->value + s->column;
-  const double                 d0 = d[0], d1 = d[1], d2 = d[2];
+  const double d0 = d[0], d1 = d[1], d2 = d[2];
   if (s->length > 0) {
     const int32_t n = s->length;
-    #pragma omp simd
+#pragma omp simd
     for (int32_t i = 0; i < n; ++i) x[i] += w[i] * d0 + w[n + i] * d1 + w[2 * n + i] * d2;
     return;
   }
   const int32_t *const restrict index = g->h_index + s->jacobian;
   for (int32_t k = 0; k < s->n_jacobian; ++k) {
-    double *const restrict       y = x + 4 * (int64_t)index[k];
+    double *const restrict y       = x + 4 * (int64_t)index[k];
     const double *const restrict b = w + 12 * (int64_t)k;
-    #pragma omp simd
+#pragma omp simd
     for (int i = 0; i < 4; ++i) y[i] += b[i] * d0 + b[4 + i] * d1 + b[8 + i] * d2;
   }
 }

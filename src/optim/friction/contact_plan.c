@@ -3,11 +3,11 @@
 #include <metis.h>
 #include <string.h>
 
-#define METIS_CALL(call)                                                                                      \
-  do {                                                                                                        \
-    const int metis_ = (call);                                                                                \
-    PetscCheck(metis_ == METIS_OK, PETSC_COMM_SELF, metis_ == METIS_ERROR_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, \
-               "METIS failed with code %d", metis_);                                                          \
+#define METIS_CALL(call)                                                                                                                   \
+  do {                                                                                                                                     \
+    const int metis_ = (call);                                                                                                             \
+    PetscCheck(metis_ == METIS_OK, PETSC_COMM_SELF, metis_ == METIS_ERROR_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB,                          \
+               "METIS failed with code %d", metis_);                                                                                       \
   } while (0)
 
 /* A sweep takes some 50 to 80 ns a contact, and every round ends with threads waiting for each other, about 1 us: few rounds,
@@ -22,7 +22,9 @@ void contact_plan_destroy(contact_plan *p)
 
 int64_t contact_plan_parts(const contact_groups *g)
 {
-  static const struct { int64_t contacts, parts; } rule[] = {{400, 4}, {900, 8}, {8000, 16}, {32000, 32}};
+  static const struct {
+    int64_t contacts, parts;
+  } rule[]      = {{400, 4}, {900, 8}, {8000, 16}, {32000, 32}};
   int64_t parts = 1;
   for (size_t k = 0; k < sizeof rule / sizeof *rule; ++k)
     if (g->n >= rule[k].contacts && g->n_groups >= 2 * rule[k].parts) parts = rule[k].parts;
@@ -32,9 +34,9 @@ int64_t contact_plan_parts(const contact_groups *g)
 /* Graph of the groups; the weight of an edge is the number of common contacts. */
 static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
 {
-  int32_t       *row = NULL, *col = NULL;
-  double        *one = NULL;
-  int64_t        n = 0, room = 0;
+  int32_t *row = NULL, *col = NULL;
+  double  *one = NULL;
+  int64_t  n = 0, room = 0;
   PetscFunctionBegin;
   for (int64_t a = 0; a < g->n; ++a) {
     const int64_t m = g->side_start[a + 1] - g->side_start[a];
@@ -55,7 +57,7 @@ static PetscErrorCode group_graph(const contact_groups *g, sparse_rows *graph)
 
 /* Partition the groups into parts of equal work; the weight of a group is the length of its columns. */
 static PetscErrorCode partition_groups(const contact_groups *g, const sparse_rows *graph, int64_t n_parts, idx_t *start, idx_t *weight,
-                          idx_t *edge_weight, idx_t *part)
+                                       idx_t *edge_weight, idx_t *part)
 {
   idx_t nv = (idx_t)g->n_groups, n_constraints = 1, np = (idx_t)n_parts, edge_cut, options[METIS_NOPTIONS];
   PetscFunctionBegin;
@@ -66,8 +68,8 @@ static PetscErrorCode partition_groups(const contact_groups *g, const sparse_row
   METIS_CALL(METIS_SetDefaultOptions(options));
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED]      = 1;
-  METIS_CALL(METIS_PartGraphKway(&nv, &n_constraints, start, graph->col, weight, NULL, edge_weight, &np, NULL, NULL, options,
-                                 &edge_cut, part));
+  METIS_CALL(
+      METIS_PartGraphKway(&nv, &n_constraints, start, graph->col, weight, NULL, edge_weight, &np, NULL, NULL, options, &edge_cut, part));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,8 +135,8 @@ static void tournament(contact_plan *s, int64_t n_parts, const int64_t *class_st
 
 static PetscErrorCode arrange(const contact_groups *g, int64_t n_parts, contact_plan *s)
 {
-  const int64_t n_classes = n_parts * n_parts + 1;
-  idx_t        *part = NULL;
+  const int64_t n_classes   = n_parts * n_parts + 1;
+  idx_t        *part        = NULL;
   int64_t      *class_start = NULL;
   int32_t      *by_class    = NULL;
   PetscFunctionBegin;

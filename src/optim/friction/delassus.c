@@ -24,18 +24,18 @@ struct delassus {
   int32_t *col;
   double  *value; /* [][9] */
   /* members used for systems only */
-  sparse_rows  M, H;
-  mass_factor *factor;
-  sparse_rows  Hp, HpT;      /* H with its columns in places of the factor, and its transpose */
-  int64_t     *touch_start;  /* [n+1] components each contact touches, */
-  int32_t     *touch;        /* ascending */
-  int64_t     *member_start; /* [n_components+1] contacts on each component, */
-  int32_t     *member;       /* ascending */
-  double      *work;         /* [n_dof] */
-  double       solve_work;   /* multiplications of one solve with M */
-  delassus_response *response; /* [n_components]; NULL if all components are solved when needed */
-  linear_solver *motion_solver, *contact_solver; /* borrowed or NULL */
-  void  *attached;           /* delassus_attach */
+  sparse_rows        M, H;
+  mass_factor       *factor;
+  sparse_rows        Hp, HpT;                        /* H with its columns in places of the factor, and its transpose */
+  int64_t           *touch_start;                    /* [n+1] components each contact touches, */
+  int32_t           *touch;                          /* ascending */
+  int64_t           *member_start;                   /* [n_components+1] contacts on each component, */
+  int32_t           *member;                         /* ascending */
+  double            *work;                           /* [n_dof] */
+  double             solve_work;                     /* multiplications of one solve with M */
+  delassus_response *response;                       /* [n_components]; NULL if all components are solved when needed */
+  linear_solver     *motion_solver, *contact_solver; /* borrowed or NULL */
+  void              *attached;                       /* delassus_attach */
   void (*destroy_attached)(void *object);
 };
 
@@ -138,8 +138,8 @@ enum { AT_ONCE = 16 }; /* number of contacts whose columns are solved together *
 static PetscErrorCode compute_response(delassus *w, int64_t c, delassus_response *kept)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first,
-                m  = w->member_start[c + 1] - w->member_start[c];
-  double        *b = NULL, *x = NULL;
+                m = w->member_start[c + 1] - w->member_start[c];
+  double *b = NULL, *x = NULL;
   PetscFunctionBegin;
   for (int64_t at = first; at < start[c + 1]; ++at) kept->n += w->HpT.start[at + 1] > w->HpT.start[at];
   PetscCall(memory_alloc("touched places of a body", kept->n, sizeof *kept->place, &kept->place));
@@ -206,7 +206,7 @@ static inline double *find_block(const delassus *w, int64_t a, int64_t b)
 static void add_diagonal(delassus *w, int64_t a, int64_t c, double *y)
 {
   const int64_t *start = mass_factor_start(w->factor), first = start[c], n = start[c + 1] - first;
-  int64_t        low   = n;
+  int64_t        low = n;
   if (!mass_factor_is_threadable(w->factor, c)) {
     delassus_response_of(w, c, a, y);
     add_block(w, c, a, y, w->diagonal + 9 * a);
@@ -244,10 +244,10 @@ static PetscErrorCode add_columns(delassus *w, bool is_diagonal)
   for (int64_t c = 0; c < m; ++c)
     if (w->member_start[c + 1] > w->member_start[c] && start[c + 1] - start[c] > largest) largest = start[c + 1] - start[c];
   PetscCall(memory_alloc("responses of bodies", 3 * largest * n_threads, sizeof *scratch, &scratch));
-  #pragma omp parallel num_threads(n_threads) if (w->n >= 16)
+#pragma omp parallel num_threads(n_threads) if (w->n >= 16)
   {
     double *y = scratch + 3 * largest * omp_get_thread_num();
-    #pragma omp for schedule(dynamic, 4)
+#pragma omp for schedule(dynamic, 4)
     for (int64_t a = 0; a < w->n; ++a)
       for (int64_t k = w->touch_start[a]; k < w->touch_start[a + 1]; ++k) add_column(w, a, w->touch[k], is_diagonal, y);
   }
@@ -312,7 +312,7 @@ static PetscErrorCode delassus_system_assemble(delassus *w)
   if (!code) code = add_columns(w, false);
   if (code) memory_free(&w->start), memory_free(&w->col), memory_free(&w->value);
   PetscCall(code);
-  #pragma omp parallel for schedule(dynamic, 16) if (w->n >= 256)
+#pragma omp parallel for schedule(dynamic, 16) if (w->n >= 256)
   for (int64_t a = 0; a < w->n; ++a)
     for (int64_t k = w->start[a]; k < w->start[a + 1] && w->col[k] <= a; ++k) {
       if (w->col[k] == a) m3_copy(w->value + 9 * k, w->diagonal + 9 * a);
@@ -338,9 +338,9 @@ void delassus_destroy(delassus **w)
   memory_free(w);
 }
 
-int64_t            delassus_n_contacts(const delassus *w) { return w->n; }
-int64_t            delassus_n_dof(const delassus *w) { return w->n_dof; }
-double             delassus_coupling(const delassus *w)
+int64_t delassus_n_contacts(const delassus *w) { return w->n; }
+int64_t delassus_n_dof(const delassus *w) { return w->n_dof; }
+double  delassus_coupling(const delassus *w)
 {
   double pairs = 0.0;
   if (w->n == 0 || w->start) return w->n ? (double)w->start[w->n] / (double)w->n : 0.0;
@@ -381,7 +381,7 @@ static PetscErrorCode copy_with_sorted_columns(delassus *w, const int64_t *start
 {
   const int64_t n = w->n, n_blocks = start[n];
   int64_t      *turned = NULL, *from = NULL, *next = NULL;
-  int32_t      *row    = NULL;
+  int32_t      *row = NULL;
   PetscFunctionBegin;
   PetscErrorCode code = memory_alloc("transposed starts", n + 2, sizeof *turned, &turned);
   if (!code) code = memory_alloc("transposed rows", n_blocks, sizeof *row, &row);
@@ -438,8 +438,8 @@ static PetscErrorCode fill_blocks(delassus *w, const int64_t *start, const int32
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value,
-                                      int64_t n_dof, delassus **out)
+PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value, int64_t n_dof,
+                                      delassus **out)
 {
   delassus *w;
   PetscFunctionBegin;
@@ -473,7 +473,7 @@ static void apply_blocks(const delassus *w, const double *restrict r, double *re
     for (int64_t a = 0; a < n; ++a) apply_row(w, a, r, u);
     return;
   }
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t a = 0; a < n; ++a) apply_row(w, a, r, u);
 }
 
@@ -519,8 +519,8 @@ PetscErrorCode delassus_create_system(const sparse_rows *M, const sparse_rows *H
   PetscCheck(H->n_rows % 3 == 0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "the contact Jacobian has %" PRId64 " rows, expected three for each contact", H->n_rows);
   PetscCheck(M->n_rows == H->n_cols, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "the mass matrix has %" PRId64 " rows, but the contact Jacobian %" PRId64 " columns; both count the unknowns",
-             M->n_rows, H->n_cols);
+             "the mass matrix has %" PRId64 " rows, but the contact Jacobian %" PRId64 " columns; both count the unknowns", M->n_rows,
+             H->n_cols);
   PetscCall(memory_alloc("Delassus operator", 1, sizeof *w, &w));
   w->n = H->n_rows / 3, w->n_dof = M->n_rows;
   const PetscErrorCode code = fill_system(w, M, H);
@@ -542,7 +542,8 @@ static PetscErrorCode divide_by_factor(void *context, const double *x, double *y
 
 PetscErrorCode delassus_solve(const delassus *w, const double *x, double *y)
 {
-  const linear_system system = {.ksp = KSPPREONLY, .pc = PCMASSFACTOR, .n = w->n_dof, .context = (void *)w, .precondition = divide_by_factor, .A = &w->M};
+  const linear_system system = {
+      .ksp = KSPPREONLY, .pc = PCMASSFACTOR, .n = w->n_dof, .context = (void *)w, .precondition = divide_by_factor, .A = &w->M};
   PetscFunctionBegin;
   if (w->motion_solver) {
     PetscCall(linear_solver_set(w->motion_solver, &system));
@@ -551,7 +552,10 @@ PetscErrorCode delassus_solve(const delassus *w, const double *x, double *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void delassus_set_solvers(delassus *w, linear_solver *motion, linear_solver *contact) { w->motion_solver = motion, w->contact_solver = contact; }
+void delassus_set_solvers(delassus *w, linear_solver *motion, linear_solver *contact)
+{
+  w->motion_solver = motion, w->contact_solver = contact;
+}
 
 linear_solver *delassus_contact_solver(const delassus *w) { return w->contact_solver; }
 

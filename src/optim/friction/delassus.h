@@ -14,8 +14,8 @@ typedef struct delassus delassus;
  *   n_dof  number of unknowns of the underlying system, 0: unknown
  * PETSC_ERR_USER_INPUT names row and column of an index that is out of range or repeated, of a value that is not finite, or of a
  * missing diagonal block. */
-PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value,
-                                      int64_t n_dof, delassus **out);
+PetscErrorCode delassus_create_blocks(int64_t n_contacts, const int64_t *start, const int32_t *col, const double *value, int64_t n_dof,
+                                      delassus **out);
 /* From the one-step problem M v + f = H^T r, u = H v + w: M [n_dof x n_dof] symmetric positive definite with both triangles, H
  * [3 n_contacts x n_dof]; both are copied. Each connected component of M is factored by a method chosen from its structure
  * (mass_factor.h). Errors as mass_factor_create. */
@@ -49,9 +49,9 @@ typedef struct {
   const delassus    *w;
   int64_t            n_dof;
   const mass_factor *factor;
-  sparse_rows        Hp, HpT;                   /* H with its columns in places of the factor, and its transpose */
+  sparse_rows        Hp, HpT;                    /* H with its columns in places of the factor, and its transpose */
   const int64_t     *touch_start, *member_start; /* [n+1], [n_components+1] */
-  const int32_t     *touch, *member;            /* components each contact touches, ascending; contacts on each component, ascending */
+  const int32_t     *touch, *member;             /* components each contact touches, ascending; contacts on each component, ascending */
 } delassus_incidence;
 delassus_incidence delassus_incidence_of(const delassus *w);
 /* y [n_c][3] = M_c^-1 H_a^T in places of component c; values at places without contacts are undefined. May be called on any

@@ -13,25 +13,27 @@
 
 static const char *const methods[] = {
 #define X(symbol, name, solve, help) name,
-  FRICTION_SOLVER_TABLE(X)
+    FRICTION_SOLVER_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const method_help[] = {
 #define X(symbol, name, solve, help) help,
-  FRICTION_SOLVER_TABLE(X)
+    FRICTION_SOLVER_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 const friction_solver friction_solvers[FRICTION_N_METHODS + 1] = {
 #define X(symbol, name, solve, help) {name, help, solve},
-  FRICTION_SOLVER_TABLE(X)
+    FRICTION_SOLVER_TABLE(X)
 #undef X
-  {NULL, NULL, NULL}};
+        {NULL, NULL, NULL}};
 
 static const char *const errors[]     = {"both", "scaled", "siconos", "absolute", NULL};
-static const char *const error_help[] = {"the larger of scaled and siconos",
-                                         "natural map with rho_a = 3/trace(W_aa) relative to the larger of r and q, in the energy norm: independent of the unit of mass",
-                                         "natural map relative to the largest of the norms of q, r and u, as in Siconos", "absolute norm of the natural map", NULL};
+static const char *const error_help[] = {
+    "the larger of scaled and siconos",
+    "natural map with rho_a = 3/trace(W_aa) relative to the larger of r and q, in the energy norm: independent of the unit of mass",
+    "natural map relative to the largest of the norms of q, r and u, as in Siconos", "absolute norm of the natural map", NULL};
 
+/* clang-format off */
 static const key_spec friction_expert_keys[] = {
   {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
@@ -59,12 +61,15 @@ static const key_spec keys[] = {
    .help = "largest number of outer iterations; 0: default of the method"},
   {.name = "expert", .type = KEY_PART, .table = &friction_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
-const key_table friction_options_table = {.name = "friction", .help = "Solver of the contact impulses with exact Coulomb friction.",
-                                          .size = sizeof(friction_options), .keys = keys};
+/* clang-format on */
+const key_table friction_options_table = {.name = "friction",
+                                          .help = "Solver of the contact impulses with exact Coulomb friction.",
+                                          .size = sizeof(friction_options),
+                                          .keys = keys};
 
 PetscErrorCode friction_options_defaults(document *owner, const friction_options **out)
 {
-  diagnostics *d = NULL;
+  diagnostics *d    = NULL;
   const void  *read = NULL;
   PetscFunctionBegin;
   *out = NULL;

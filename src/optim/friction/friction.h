@@ -18,6 +18,7 @@ PetscErrorCode friction_options_defaults(document *owner, const friction_options
  * (friction_problem_check) and out of memory; r is then unchanged. */
 PetscErrorCode friction_solve(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
+/* clang-format off */
 #define FRICTION_SOLVER_TABLE(X)                                                                                                     \
   X(SPLITTING, "splitting", friction_solve_splitting,                                                                                \
     "block Gauss-Seidel with an exact solver for each contact [Daviet2011]: robust; slow for stacks at tight tolerances")         \
@@ -33,11 +34,12 @@ PetscErrorCode friction_solve(const friction_problem *p, const friction_options 
     "accelerated projected gradient: needs only products with W, no assembly and no factorisation")                                         \
   X(AUTOMATIC, "automatic", friction_solve_automatic,                                                                                \
     "splitting (gradient first for many weakly coupled bodies) while its convergence rate predicts an early end, then newton_prox, then interior_point, then all of them in turn")
+/* clang-format on */
 enum {
 #define X(symbol, name, solve, help) FRICTION_METHOD_##symbol,
   FRICTION_SOLVER_TABLE(X)
 #undef X
-  FRICTION_N_METHODS
+      FRICTION_N_METHODS
 };
 typedef struct {
   const char             *name, *help;

@@ -8,7 +8,8 @@
 const char *friction_status_text(friction_status v)
 {
   switch (v) {
-#define X(name, text) case name: return text;
+#define X(name, text)                                                                                                                      \
+  case name: return text;
     FRICTION_STATUS_TABLE(X)
 #undef X
   }
@@ -35,14 +36,15 @@ static PetscErrorCode report_invalid_contact(const friction_problem *p, const do
     PetscCheck(isfinite(w[e]), PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "contact %" PRId64 ": its block of W is not finite", a);
   snprintf(text, sizeof text, "%g", w[0]);
   PetscCheck(w[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "contact %" PRId64 ": its normal impulse does not change its normal velocity (W_NN = %s, expected more than 0); remove contacts between immovable bodies", a,
-             text);
+             "contact %" PRId64 ": its normal impulse does not change its normal velocity (W_NN = %s, expected more than 0); remove "
+             "contacts between immovable bodies",
+             a, text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static inline bool is_valid_contact(const friction_problem *p, const double *r, int64_t a)
 {
-  const double *w    = delassus_diagonal(p->W) + 9 * a;
+  const double *w     = delassus_diagonal(p->W) + 9 * a;
   bool          is_ok = isfinite(p->mu[a]) && p->mu[a] >= 0.0 && w[0] > 0.0;
   for (int i = 0; i < 3; ++i) is_ok = is_ok && isfinite(p->q[3 * a + i]) && isfinite(r[3 * a + i]);
   for (int e = 0; e < 9; ++e) is_ok = is_ok && isfinite(w[e]);
@@ -66,7 +68,7 @@ typedef struct {
 static void add_contact(const friction_problem *p, int64_t a, const double *r, const double *u, sums *s, double *share)
 {
   const double rho = 3.0 / m3_trace(delassus_diagonal(p->W) + 9 * a), *const q = p->q + 3 * a;
-  double       F[3], scaled[3];
+  double F[3], scaled[3];
   cone_natural_map(p->mu[a], 1.0, u, r, F);
   cone_natural_map(p->mu[a], rho, u, r, scaled);
   s->F += v3_dot(F, F), s->r += v3_dot(r, r), s->u += v3_dot(u, u), s->q += v3_dot(q, q);
@@ -92,13 +94,13 @@ void friction_errors(const friction_problem *p, const double *r, const double *u
                      double *per_contact)
 {
   const int64_t size_even = (p->n + CHUNKS - 1) / CHUNKS, length = size_even > CHUNK_LEAST ? size_even : CHUNK_LEAST;
-  const int64_t n_chunks  = (p->n + length - 1) / length;
+  const int64_t n_chunks = (p->n + length - 1) / length;
   sums          part[CHUNKS], t = {0};
   if (p->n < PARALLEL_CONTACTS) { /* a parallel region calls the operating system, even for one thread */
     for (int64_t c = 0; c < n_chunks; ++c)
       part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
   } else {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t c = 0; c < n_chunks; ++c)
       part[c] = add_chunk(p, c * length, (c + 1) * length < p->n ? (c + 1) * length : p->n, r, u, per_contact);
   }

@@ -20,6 +20,7 @@ typedef struct {
 } friction_problem;
 
 /* Outcome of a solve. These are not errors: r contains the best iterate in every case. */
+/* clang-format off */
 #define FRICTION_STATUS_TABLE(X)                                               \
   X(FRICTION_OK, "solved")                                                      \
   X(FRICTION_ITERATIONS, "too many iterations")                                 \
@@ -27,6 +28,7 @@ typedef struct {
   X(FRICTION_STALLED, "no further progress")                                    \
   X(FRICTION_NOT_FINITE, "a value became infinite or not a number")             \
   X(FRICTION_STOPPED, "stopped by a signal")
+/* clang-format on */
 typedef enum {
 #define X(name, text) name,
   FRICTION_STATUS_TABLE(X)
@@ -39,7 +41,9 @@ const char *friction_status_text(friction_status v);
  *   siconos   e / max(|q|, |r|, |u|)
  *   scaled    |D^1/2 F_rho| / max(|D^1/2 r|, |D^-1/2 q|), F_rho = r - P(r - rho_a û), rho_a = 3/trace(W_aa), D = diag(1/rho_a):
  *             independent of the unit of mass */
+/* clang-format off */
 typedef enum { FRICTION_ERROR_BOTH /* the larger of scaled and siconos */, FRICTION_ERROR_SCALED, FRICTION_ERROR_SICONOS, FRICTION_ERROR_ABSOLUTE } friction_error_kind;
+/* clang-format on */
 
 typedef struct friction_options {
   int     method;         /* FRICTION_METHOD_..., index into friction_solvers */
@@ -48,18 +52,18 @@ typedef struct friction_options {
   int64_t max_iterations; /* 0: default of the method */
   double  time_limit;     /* [s] 0: none */
   double  enough;         /* error at which `automatic` stops once its first-order methods have stalled; not a key; 0: never */
-  const struct friction_splitting_options *splitting;
-  const struct friction_newton_options    *newton;
+  const struct friction_splitting_options   *splitting;
+  const struct friction_newton_options      *newton;
   const struct friction_newton_prox_options *newton_prox;
-  const struct friction_admm_options      *admm;
-  const struct friction_gradient_options  *gradient;
+  const struct friction_admm_options        *admm;
+  const struct friction_gradient_options    *gradient;
 } friction_options;
 typedef struct {
   friction_status verdict;
-  const char      *method; /* name of the method, or methods, that ran */
-  int64_t          iterations, inner_iterations, linear_solves;
-  double           absolute, siconos, scaled; /* errors of the returned r and u */
-  double           seconds;
+  const char     *method; /* name of the method, or methods, that ran */
+  int64_t         iterations, inner_iterations, linear_solves;
+  double          absolute, siconos, scaled; /* errors of the returned r and u */
+  double          seconds;
 } friction_result;
 
 /* The error of kind `kind` (friction_error_kind) in a result. */
@@ -79,5 +83,6 @@ double friction_error(const friction_problem *p, int kind, const double *r, cons
 typedef bool (*friction_stop_test)(void *ctx, int64_t iterations, double error);
 /* Interface of a solver: reduce the error of r to o->tolerance, set u = W r + q, and set verdict, iterations, inner_iterations
  * and linear_solves. friction_solve evaluates the final error. */
-typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
+typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                                  friction_result *out);
 #endif

@@ -16,7 +16,9 @@
 #include <string.h>
 
 static const char *const lifts[]     = {"every", "outer", NULL};
-static const char *const lift_help[] = {"in every iteration", "when the convex problem that it makes is solved to a part of the error", NULL};
+static const char *const lift_help[] = {"in every iteration", "when the convex problem that it makes is solved to a part of the error",
+                                        NULL};
+/* clang-format off */
 static const key_spec keys[] = {
   {.name = "lift", .type = KEY_ENUM, .offset = offsetof(friction_gradient_options, lift), .choices = lifts, .choice_help = lift_help, .fallback = "every",
    .help = "when the term mu |u_T|, which turns the convex problem into Coulomb's law, is updated"},
@@ -25,8 +27,9 @@ static const key_spec keys[] = {
   {.name = "accelerated", .type = KEY_BOOL, .offset = offsetof(friction_gradient_options, is_accelerated), .fallback = "true",
    .help = "Nesterov's momentum with restarts"},
   {.name = NULL}};
-const key_table friction_gradient_table = {.name = "friction.expert.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options),
-                                           .keys = keys};
+/* clang-format on */
+const key_table friction_gradient_table = {
+    .name = "friction.expert.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options), .keys = keys};
 
 enum { ITERATIONS = 100000, CHECK_EVERY = 5, BACKTRACKS = 60 };
 static const double L_SHRINK = 0.97; /* an iteration: the largest curvature is seldom the one at hand */
@@ -35,14 +38,14 @@ typedef struct {
   const friction_problem          *p;
   const friction_options          *o;
   const friction_gradient_options *own;
-  double *rho, *lift;                   /* [n] 1/curvature, mu |u_T| */
-  double *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
-  double *best;                         /* [3n] */
-  double *part;                         /* [2 n_chunks] sums */
-  int64_t n_chunks;
-  double  best_error, L, t, beta;       /* t of Nesterov's sequence, the momentum that it gives */
-  friction_stop_test stop_test;           /* may be NULL */
-  void          *ctx;
+  double                          *rho, *lift;                    /* [n] 1/curvature, mu |u_T| */
+  double                          *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
+  double                          *best;                          /* [3n] */
+  double                          *part;                          /* [2 n_chunks] sums */
+  int64_t                          n_chunks;
+  double                           best_error, L, t, beta; /* t of Nesterov's sequence, the momentum that it gives */
+  friction_stop_test               stop_test;              /* may be NULL */
+  void                            *ctx;
 } gradient;
 
 /* Contacts go in chunks that threads share; sums of chunks are added in their order. */
@@ -56,7 +59,7 @@ static void in_chunks(gradient *g, chunk_work *work)
     for (int64_t k = 0; k < g->n_chunks; ++k) work(g, CHUNK * k, CHUNK * (k + 1) < n ? CHUNK * (k + 1) : n, k);
     return;
   }
-  #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
   for (int64_t k = 0; k < g->n_chunks; ++k) work(g, CHUNK * k, CHUNK * (k + 1) < n ? CHUNK * (k + 1) : n, k);
 }
 
@@ -68,7 +71,7 @@ static void gradient_free(gradient *g)
 
 static PetscErrorCode gradient_create(gradient *g, const double *r)
 {
-  const int64_t n = g->p->n;
+  const int64_t  n         = g->p->n;
   double **const vectors[] = {&g->r, &g->u, &g->y, &g->uy, &g->next, &g->unext, &g->best};
   PetscFunctionBegin;
   PetscCall(memory_alloc("gradient weights", n, sizeof *g->rho, &g->rho));
@@ -92,7 +95,7 @@ static void lift_of(gradient *g, int64_t first, int64_t end, int64_t chunk)
   (void)chunk;
   for (int64_t a = first; a < end; ++a) {
     const double *q = g->p->q + 3 * a, *v = g->u + 3 * a, t[2] = {v[1] + q[1], v[2] + q[2]};
-    g->lift[a]      = g->p->mu[a] * sqrt(t[0] * t[0] + t[1] * t[1]);
+    g->lift[a] = g->p->mu[a] * sqrt(t[0] * t[0] + t[1] * t[1]);
   }
 }
 
@@ -111,7 +114,7 @@ static void project(gradient *g, int64_t first, int64_t end, int64_t chunk)
 static void measure(gradient *g, int64_t first, int64_t end, int64_t chunk)
 {
   double size = 0.0, curvature = 0.0;
-  #pragma omp simd reduction(+ : size, curvature)
+#pragma omp simd reduction(+ : size, curvature)
   for (int64_t a = first; a < end; ++a) {
     const double *x = g->next + 3 * a, *y = g->y + 3 * a, *u = g->unext + 3 * a, *v = g->uy + 3 * a;
     const double  d[3] = {x[0] - y[0], x[1] - y[1], x[2] - y[2]};
@@ -125,7 +128,7 @@ static void measure(gradient *g, int64_t first, int64_t end, int64_t chunk)
 static void measure_turn(gradient *g, int64_t first, int64_t end, int64_t chunk)
 {
   double turn = 0.0;
-  #pragma omp simd reduction(+ : turn)
+#pragma omp simd reduction(+ : turn)
   for (int64_t a = first; a < end; ++a) {
     const double *x = g->next + 3 * a, *y = g->y + 3 * a, *r = g->r + 3 * a;
     turn += ((y[0] - x[0]) * (x[0] - r[0]) + (y[1] - x[1]) * (x[1] - r[1]) + (y[2] - x[2]) * (x[2] - r[2])) / g->rho[a];
@@ -192,8 +195,8 @@ static double inner_ratio(const gradient *g)
   double convex = 0.0, whole = 0.0;
   for (int64_t a = 0; a < g->p->n; ++a) {
     const double *q = g->p->q + 3 * a, *u = g->u + 3 * a, *r = g->r + 3 * a, rho = g->rho[a],
-                 v[3]  = {u[0] + q[0], u[1] + q[1], u[2] + q[2]};
-    double        z[3] = {r[0] - rho * (v[0] + g->lift[a]), r[1] - rho * v[1], r[2] - rho * v[2]}, F[3];
+                 v[3] = {u[0] + q[0], u[1] + q[1], u[2] + q[2]};
+    double z[3]       = {r[0] - rho * (v[0] + g->lift[a]), r[1] - rho * v[1], r[2] - rho * v[2]}, F[3];
     cone_project(g->p->mu[a], z, z);
     v3_sub(z, r, z);
     cone_natural_map(g->p->mu[a], rho, v, r, F);
@@ -219,7 +222,7 @@ static void run(gradient *g, double *u, friction_result *out)
       else if (out->iterations < most) goto go_on;
       return;
     }
-go_on:
+  go_on:
     step(g);
     extrapolate(g);
     g->L *= L_SHRINK;
@@ -248,8 +251,7 @@ PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u,
-                                       friction_result *out)
+PetscErrorCode friction_solve_gradient(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   PetscFunctionBegin;
   PetscCall(gradient_run(p, o, NULL, NULL, r, u, out));

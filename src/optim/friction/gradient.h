@@ -6,8 +6,8 @@
 enum { GRADIENT_LIFT_EVERY, GRADIENT_LIFT_OUTER };
 
 typedef struct friction_gradient_options {
-  int    lift;          /* when the term mu |u_T| is updated */
-  double inner;         /* GRADIENT_LIFT_OUTER: error of the convex problem, relative to the error of the whole problem, at
+  int    lift;  /* when the term mu |u_T| is updated */
+  double inner; /* GRADIENT_LIFT_OUTER: error of the convex problem, relative to the error of the whole problem, at
                          * which it is updated */
   bool   is_accelerated;
 } friction_gradient_options;

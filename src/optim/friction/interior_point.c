@@ -9,10 +9,10 @@
 
 enum { MOST_STEPS = 400, IDLE = 12, PATIENCE = 30, MOST_ROUNDS = 20, IDLE_ROUNDS = 3 };
 static const double SHORT = 0.3, DAMPED = 0.5; /* of the derivative of mu |u_T| after a step shorter than SHORT */
-static const double NEAR = 1e-5;               /* error at which Newton's method is first asked to finish */
+static const double NEAR     = 1e-5;           /* error at which Newton's method is first asked to finish */
 static const double PROGRESS = 0.7;            /* of the error, without which for IDLE steps it is stuck */
-static const double DONE = 100.0;              /* times the squared tolerance: share of the first gap where a round ends */
-static const double WARM = 1e-4;               /* of the first gap: from where on the path later rounds set out */
+static const double DONE     = 100.0;          /* times the squared tolerance: share of the first gap where a round ends */
+static const double WARM     = 1e-4;           /* of the first gap: from where on the path later rounds set out */
 
 /* All of a contact's; s = sqrt(rho_a) makes x = X r and y dimensionally alike over contacts. */
 typedef struct {
@@ -24,17 +24,17 @@ typedef struct {
 typedef struct {
   const friction_problem *p;
   newton_matrix          *matrix;
-  cone_pair              *pair;                           /* [n] */
-  double                 *u, *f, *d, *dx, *dy, *best_r;   /* [n][3] */
-  double                 *A, *B;                          /* [n][9] */
+  cone_pair              *pair;                         /* [n] */
+  double                 *u, *f, *d, *dx, *dy, *best_r; /* [n][3] */
+  double                 *A, *B;                        /* [n][9] */
   bool                   *is_active;
   double                  gap, first_gap, best_error;
   /* rounds: see follow() */
-  double                 *held;                           /* [n] mu |u_T| of a round, where it is fixed */
-  cone_pair              *warm, *left;                    /* [n] where rounds set out; where the path was left */
-  bool                    is_held, is_warm, is_resumed;
-  int64_t                 n_rounds, n_idle, n_idle_rounds;
-  double                  ahead, round_best, last_round;
+  double    *held;        /* [n] mu |u_T| of a round, where it is fixed */
+  cone_pair *warm, *left; /* [n] where rounds set out; where the path was left */
+  bool       is_held, is_warm, is_resumed;
+  int64_t    n_rounds, n_idle, n_idle_rounds;
+  double     ahead, round_best, last_round;
 } path;
 
 static void path_destroy(path *k)
@@ -63,7 +63,7 @@ static PetscErrorCode path_create(const friction_problem *p, path *k)
 /* On the axes of the cones, at the size of the data. */
 static void start(path *k)
 {
-  const friction_problem *p = k->p;
+  const friction_problem *p    = k->p;
   double                  size = 0.0;
   for (int64_t a = 0; a < p->n; ++a) size += v3_dot(p->q + 3 * a, p->q + 3 * a) * 3.0 / m3_trace(delassus_diagonal(p->W) + 9 * a);
   size = sqrt(size / (double)p->n);
@@ -84,7 +84,7 @@ static void linearise(path *k, int64_t a, double damping)
   cone_pair    *c = k->pair + a;
   const double *u = k->u + 3 * a, mu = k->p->mu[a], t = sqrt(u[1] * u[1] + u[2] * u[2]);
   const double  opening = k->is_held ? k->held[a] : mu * t;
-  double       *A = k->A + 9 * a;
+  double       *A       = k->A + 9 * a;
   m3_zero(A);
   A[0] = c->s;
   A[4] = A[8] = c->s * mu;
@@ -143,7 +143,7 @@ static PetscErrorCode direction(path *k, double *longest, bool *is_solved)
   PetscFunctionBegin;
   PetscCall(newton_matrix_solve(k->matrix, k->f, k->d, is_solved));
   for (int64_t a = 0; a < k->p->n && *is_solved; ++a) {
-    cone_pair *c = k->pair + a;
+    cone_pair *c  = k->pair + a;
     double    *dx = k->dx + 3 * a, *dy = k->dy + 3 * a;
     m3_mulv(dy, k->B + 9 * a, k->d + 3 * a);
     for (int i = 0; i < 3; ++i) dx[i] = c->X[i] * k->d[3 * a + i], dy[i] = c->target[i] - dy[i];
@@ -182,8 +182,7 @@ static PetscErrorCode advance(path *k, double damping, double *length)
   if (!is_solved) PetscFunctionReturn(PETSC_SUCCESS);
   longest = fmin(1.0, longest);
   *length = fmin(1.0, (0.9 + 0.09 * longest) * longest);
-  for (int64_t a = 0; a < k->p->n; ++a)
-    v3_axpy(k->pair[a].x, *length, k->dx + 3 * a), v3_axpy(k->pair[a].y, *length, k->dy + 3 * a);
+  for (int64_t a = 0; a < k->p->n; ++a) v3_axpy(k->pair[a].x, *length, k->dx + 3 * a), v3_axpy(k->pair[a].y, *length, k->dy + 3 * a);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -217,8 +216,7 @@ static PetscErrorCode start_round(path *k, const double *r)
     memcpy(k->left, k->pair, (size_t)p->n * sizeof *k->pair);
   }
   delassus_apply(p->W, r, k->u);
-  for (int64_t a = 0; a < p->n; ++a)
-    k->held[a] = p->mu[a] * hypot(k->u[3 * a + 1] + p->q[3 * a + 1], k->u[3 * a + 2] + p->q[3 * a + 2]);
+  for (int64_t a = 0; a < p->n; ++a) k->held[a] = p->mu[a] * hypot(k->u[3 * a + 1] + p->q[3 * a + 1], k->u[3 * a + 2] + p->q[3 * a + 2]);
   if (k->is_warm) memcpy(k->pair, k->warm, (size_t)p->n * sizeof *k->pair);
   else start(k);
   k->is_held = true, ++k->n_rounds;
@@ -264,7 +262,7 @@ static double look(path *k, int kind, double *r)
   delassus_apply(p->W, r, k->u);
   for (int64_t i = 0; i < 3 * p->n; ++i) k->u[i] += p->q[i];
   const double error = friction_error(p, kind, r, k->u);
-  k->gap = gap_at(k, 0.0);
+  k->gap             = gap_at(k, 0.0);
   if (error < k->best_error) k->best_error = error, memcpy(k->best_r, r, (size_t)p->n * 3 * sizeof *r);
   if (k->is_held && !k->is_warm && k->gap <= WARM * k->first_gap)
     memcpy(k->warm, k->pair, (size_t)p->n * sizeof *k->pair), k->is_warm = true;
@@ -273,32 +271,32 @@ static double look(path *k, int kind, double *r)
 
 static friction_status verdict_of(const newton_run *run, double error, int64_t n_steps, bool is_over)
 {
-  return !isfinite(error)                                ? FRICTION_NOT_FINITE
-         : is_over || error <= run->o->tolerance         ? FRICTION_STALLED
-         : run->out->iterations >= n_steps               ? FRICTION_ITERATIONS
-         : timer_now() > run->end                        ? FRICTION_TIME
-         : stop_is_urgent()                              ? FRICTION_STOPPED
-                                                         : FRICTION_OK;
+  return !isfinite(error)                        ? FRICTION_NOT_FINITE
+         : is_over || error <= run->o->tolerance ? FRICTION_STALLED
+         : run->out->iterations >= n_steps       ? FRICTION_ITERATIONS
+         : timer_now() > run->end                ? FRICTION_TIME
+         : stop_is_urgent()                      ? FRICTION_STOPPED
+                                                 : FRICTION_OK;
 }
 
 static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o, double *r, friction_result *out)
 {
-  const int64_t n_steps = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
-  const double *answer  = &run->work->best_error;
-  double        length  = 1.0;
+  const int64_t n_steps  = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const double *answer   = &run->work->best_error;
+  double        length   = 1.0;
   bool          is_tried = false;
   PetscFunctionBegin;
   start(k);
   k->first_gap = gap_at(k, 0.0);
   for (;; ++out->iterations) {
-    const double error  = look(k, o->error, r);
+    const double error   = look(k, o->error, r);
     bool         is_over = is_round_over(k, error, length, o->tolerance);
     if (is_over && isfinite(error) && error > o->tolerance) {
       PetscCall(go_on(k, r, &is_over));
       length = 1.0;
     }
     const bool is_near = !is_tried && k->best_error <= fmax(NEAR, o->tolerance);
-    out->verdict = verdict_of(run, error, n_steps, is_over);
+    out->verdict       = verdict_of(run, error, n_steps, is_over);
     if (is_near || (out->verdict != FRICTION_OK && isfinite(k->best_error))) PetscCall(finish(run, k));
     is_tried = is_tried || is_near;
     if (*answer <= o->tolerance) out->verdict = FRICTION_OK;
@@ -314,7 +312,7 @@ PetscErrorCode friction_solve_interior_point(const friction_problem *p, const fr
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   newton_run   run;
-  path         k   = {0};
+  path         k = {0};
   PetscFunctionBegin;
   PetscCall(newton_run_create(p, o, end, out, &run));
   newton_work_velocity(run.work, p, r);

@@ -7,5 +7,6 @@
 #define SS_OPTIM_FRICTION_INTERIOR_POINT_H
 #include "optim/friction/newton_matrix.h"
 /* A friction_solve_function. */
-PetscErrorCode friction_solve_interior_point(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
+PetscErrorCode friction_solve_interior_point(const friction_problem *p, const friction_options *o, double *r, double *u,
+                                             friction_result *out);
 #endif

@@ -20,9 +20,9 @@ static inline void jordan_product(const double x[3], const double y[3], double z
 static inline void jordan_divide(const double l[3], const double b[3], double z[3])
 {
   const double s = (l[0] * b[0] - l[1] * b[1] - l[2] * b[2]) / jordan_det(l);
-  z[1] = (b[1] - l[1] * s) / l[0];
-  z[2] = (b[2] - l[2] * s) / l[0];
-  z[0] = s;
+  z[1]           = (b[1] - l[1] * s) / l[0];
+  z[2]           = (b[2] - l[2] * s) / l[0];
+  z[0]           = s;
 }
 static inline void jordan_inverse(const double x[3], double z[3])
 {
@@ -33,7 +33,7 @@ static inline void jordan_sqrt(const double x[3], double z[3])
 {
   const double t = sqrt(x[1] * x[1] + x[2] * x[2]), low = sqrt(fmax(0.0, x[0] - t)), high = sqrt(x[0] + t),
                f = high > 0.0 ? 1.0 / (low + high) : 0.0;
-  z[0] = 0.5 * (low + high);
+  z[0]           = 0.5 * (low + high);
   z[1] = f * x[1], z[2] = f * x[2]; /* (high - low)/(2 t) = 1/(high + low) */
 }
 /* The quadratic representation Q_w = 2 w w^T - det(w) diag(1, -1, -1), symmetric, row-major. */
@@ -49,7 +49,7 @@ static inline double jordan_step(const double x[3], const double d[3])
 {
   const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2], c = jordan_det(x),
                under = b * b - a * c;
-  double       t = d[0] < 0.0 ? -x[0] / d[0] : INFINITY;
+  double t           = d[0] < 0.0 ? -x[0] / d[0] : INFINITY;
   if (under < 0.0) return t;
   const double q = b < 0.0 ? -b + sqrt(under) : -b - sqrt(under), one = q / a, two = c / q; /* roots of c + 2 b t + a t^2 */
   if (one > 0.0 && one < t) t = one;

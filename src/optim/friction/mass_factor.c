@@ -22,21 +22,22 @@ static bool band_lanes_factor(int64_t n, int64_t width, double *l)
 {
   const int64_t stride = (width + 1) * BAND_LANES;
   for (int64_t i = 0; i < n; ++i) {
-    double *const row   = l + i * stride + (width - i) * BAND_LANES; /* row + j BAND_LANES: column j, i - width <= j <= i */
-    const int64_t first = i > width ? i - width : 0;
-    double       *pivot = row + i * BAND_LANES, floor[BAND_LANES];
-    LANES floor[v] = 8.0 * DBL_EPSILON * fabs(pivot[v]);
+    double *const row      = l + i * stride + (width - i) * BAND_LANES; /* row + j BAND_LANES: column j, i - width <= j <= i */
+    const int64_t first    = i > width ? i - width : 0;
+    double       *pivot    = row + i * BAND_LANES, floor[BAND_LANES];
+    LANES         floor[v] = 8.0 * DBL_EPSILON * fabs(pivot[v]);
     for (int64_t j = first; j < i; ++j) { /* L_ij D_j, then L_ij below */
       const double *const above = l + j * stride + (width - j) * BAND_LANES;
       double              sum[BAND_LANES];
-      LANES sum[v] = row[j * BAND_LANES + v];
+      LANES               sum[v] = row[j * BAND_LANES + v];
       for (int64_t k = first; k < j; ++k) LANES sum[v] -= row[k * BAND_LANES + v] * above[k * BAND_LANES + v];
       LANES row[j * BAND_LANES + v] = sum[v];
     }
     for (int64_t j = first; j < i; ++j) {
       const double *const inverse = l + j * stride + width * BAND_LANES;
       double *const       entry   = row + j * BAND_LANES;
-      LANES {
+      LANES
+      {
         const double scaled = entry[v] * inverse[v];
         pivot[v] -= scaled * entry[v];
         entry[v] = scaled;
@@ -54,14 +55,14 @@ static void band_lanes_solve(int64_t n, int64_t width, const double *restrict l,
 {
   const int64_t stride = (width + 1) * BAND_LANES;
   for (int64_t i = 0; i < n; ++i) {
-    const double *const row   = l + i * stride + (width - i) * BAND_LANES;
+    const double *const row             = l + i * stride + (width - i) * BAND_LANES;
     double              sum[BAND_LANES] = {0};
     for (int64_t j = i > width ? i - width : 0; j < i; ++j) LANES sum[v] += row[j * BAND_LANES + v] * y[j * BAND_LANES + v];
     LANES y[i * BAND_LANES + v] -= sum[v];
   }
   for (int64_t i = 0; i < n; ++i) {
     const double *const inverse = l + i * stride + width * BAND_LANES;
-    LANES y[i * BAND_LANES + v] *= inverse[v];
+    LANES               y[i * BAND_LANES + v] *= inverse[v];
   }
   for (int64_t i = n - 1; i > 0; --i) {
     const double *const row = l + i * stride + (width - i) * BAND_LANES, *const from = y + i * BAND_LANES;
@@ -101,8 +102,8 @@ void mass_factor_destroy(mass_factor **f)
     sparse_direct_destroy(&(*f)->part[c].direct);
   }
   for (int64_t b = 0; (*f)->lanes && b < (*f)->n_batches; ++b) memory_free(&(*f)->lanes[b]);
-  memory_free(&(*f)->lanes), memory_free(&(*f)->batch), memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof), memory_free(&(*f)->place),
-      memory_free(&(*f)->inverse_pivot);
+  memory_free(&(*f)->lanes), memory_free(&(*f)->batch), memory_free(&(*f)->part), memory_free(&(*f)->start), memory_free(&(*f)->dof),
+      memory_free(&(*f)->place), memory_free(&(*f)->inverse_pivot);
   memory_free(f);
 }
 
@@ -138,8 +139,7 @@ static int compare_int32(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static int64_t half_bandwidth(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, const int32_t *dof,
-                              const int32_t *place)
+static int64_t half_bandwidth(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, const int32_t *dof, const int32_t *place)
 {
   int64_t width = 0;
   for (int64_t at = first; at < end; ++at)
@@ -151,8 +151,8 @@ static int64_t half_bandwidth(const sparse_rows *M, bool by_pattern, int64_t fir
 }
 
 /* Reverse Cuthill-McKee: breadth first from an unknown far out, backwards. Keeps whichever order has the narrower band. */
-static int64_t narrow_band(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, int64_t width, int32_t *spare,
-                           int32_t *dof, int32_t *place)
+static int64_t narrow_band(const sparse_rows *M, bool by_pattern, int64_t first, int64_t end, int64_t width, int32_t *spare, int32_t *dof,
+                           int32_t *place)
 {
   const size_t bytes = (size_t)(end - first) * sizeof *dof;
   int32_t      seed  = dof[first];
@@ -223,7 +223,8 @@ static PetscErrorCode make_batches(mass_factor *f)
   for (int64_t c = 0; c < f->n_components;) {
     const bool is_one = !is_batch(f, c);
     if (!is_one)
-      PetscCall(memory_alloc("factors side by side", (f->start[c + 1] - f->start[c]) * (f->part[c].width + 1), BAND_LANES * sizeof(double), &f->lanes[f->n_batches]));
+      PetscCall(memory_alloc("factors side by side", (f->start[c + 1] - f->start[c]) * (f->part[c].width + 1), BAND_LANES * sizeof(double),
+                             &f->lanes[f->n_batches]));
     c += is_one ? 1 : BAND_LANES;
     f->batch[++f->n_batches] = c;
   }
@@ -239,8 +240,8 @@ static int64_t factor_band(const sparse_rows *M, const mass_factor *f, int64_t c
   double *const l = f->part[c].factor, *const d = f->inverse_pivot + first;
   if (b > 0) memset(l, 0, (size_t)(n * b) * sizeof *l);
   for (int64_t i = 0; i < n; ++i) {
-    double *const row = l + i * b - i + b; /* row[j] is the entry of column j, i - b <= j < i */
-    const int32_t dof = f->dof[first + i];
+    double *const row   = l + i * b - i + b; /* row[j] is the entry of column j, i - b <= j < i */
+    const int32_t dof   = f->dof[first + i];
     double        pivot = 0.0;
     for (int64_t k = M->start[dof]; k < M->start[dof + 1]; ++k) {
       const int64_t j = f->place[M->col[k]] - first;
@@ -332,7 +333,7 @@ static PetscErrorCode factor_direct(const sparse_rows *M, const mass_factor *f, 
 static void factor_bands(const sparse_rows *M, mass_factor *f, int64_t *bad)
 {
   int64_t first = f->n;
-  #pragma omp parallel for schedule(dynamic, 8) reduction(min : first) if (f->n >= PARALLEL_PLACES)
+#pragma omp parallel for schedule(dynamic, 8) reduction(min : first) if (f->n >= PARALLEL_PLACES)
   for (int64_t b = 0; b < f->n_batches; ++b) {
     if (f->lanes[b] && factor_lanes(M, f, b)) continue;
     for (int64_t c = f->batch[b]; c < f->batch[b + 1]; ++c) {
@@ -353,12 +354,10 @@ static PetscErrorCode factor_all(const sparse_rows *M, mass_factor *f)
   PetscCall(make_batches(f));
   for (int64_t c = 0; c < f->n_components; ++c)
     if (f->part[c].width > 0)
-      PetscCall(memory_alloc("banded factors", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double),
-                             &f->part[c].factor));
+      PetscCall(memory_alloc("banded factors", (f->start[c + 1] - f->start[c]) * f->part[c].width, sizeof(double), &f->part[c].factor));
   factor_bands(M, f, &bad);
   PetscCheck(bad == f->n, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT,
-             "the mass matrix is not positive definite: the pivot of row %" PRId64
-             " is not above zero; check the mass of that unknown",
+             "the mass matrix is not positive definite: the pivot of row %" PRId64 " is not above zero; check the mass of that unknown",
              bad);
   for (int64_t c = 0; c < f->n_components; ++c) {
     if (f->part[c].width < 0) PetscCall(factor_direct(M, f, c, &is_regular));
@@ -406,7 +405,7 @@ PetscErrorCode mass_factor_needs_package(const sparse_rows *M, bool *is_wanted)
   PetscFunctionBegin;
   *is_wanted = false;
   PetscCall(memory_alloc("factored mass matrix", 1, sizeof *f, &f));
-  f->n = M->n_rows;
+  f->n                      = M->n_rows;
   const PetscErrorCode code = split(M, f);
   for (int64_t c = 0; c < f->n_components && !code; ++c) *is_wanted |= f->part[c].width < 0;
   mass_factor_destroy(&f);
@@ -418,19 +417,19 @@ PetscErrorCode mass_factor_needs_package(const sparse_rows *M, bool *is_wanted)
 
 double mass_factor_work(const mass_factor *f)
 {
-  const double fill  = 150.0; /* entries a row in factors of meshes, about */
-  double       work  = 0.0;
+  const double fill = 150.0; /* entries a row in factors of meshes, about */
+  double       work = 0.0;
   for (int64_t c = 0; c < f->n_components; ++c)
     work += (double)(f->start[c + 1] - f->start[c]) * (f->part[c].width < 0 ? 2.0 * fill : 2.0 * (double)f->part[c].width + 1.0);
   return work;
 }
 
-static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t b, const double *restrict l,
-                                                             const double *restrict d, const int m, double *restrict x)
+static inline __attribute__((always_inline)) void solve_band(int64_t n, int64_t b, const double *restrict l, const double *restrict d,
+                                                             const int m, double *restrict x)
 {
   for (int64_t i = 0; i < n; ++i) {
-    const int64_t       first = i > b ? i - b : 0;
-    const double *const row   = l + i * b - i + b;
+    const int64_t       first  = i > b ? i - b : 0;
+    const double *const row    = l + i * b - i + b;
     double              sum[3] = {0.0, 0.0, 0.0};
     for (int64_t j = first; j < i; ++j)
       for (int v = 0; v < m; ++v) sum[v] += row[j] * x[j * m + v];
@@ -482,7 +481,7 @@ void mass_factor_solve_component(const mass_factor *f, int64_t c, int n_vectors,
 {
   const component *p     = f->part + c;
   const int64_t    first = f->start[c], n = f->start[c + 1] - first;
-  const double    *d     = f->inverse_pivot + first;
+  const double    *d = f->inverse_pivot + first;
   if (p->width < 0) solve_direct(f, c, n_vectors, x);
   else if (n == 1) {
     for (int v = 0; v < n_vectors; ++v) x[v] *= d[0];
@@ -518,7 +517,7 @@ void mass_factor_solve_places(const mass_factor *f, double *x)
     for (int64_t b = 0; b < f->n_batches; ++b) solve_batch(f, b, x);
     return;
   }
-  #pragma omp parallel for schedule(dynamic, 8)
+#pragma omp parallel for schedule(dynamic, 8)
   for (int64_t b = 0; b < f->n_batches; ++b)
     if (f->part[f->batch[b]].width >= 0) solve_batch(f, b, x);
   for (int64_t b = 0; b < f->n_batches; ++b)

@@ -56,7 +56,7 @@ static double into_cones(newton_work *k, const friction_problem *p, const fricti
 
 bool newton_work_store_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r)
 {
-  const size_t  bytes = (size_t)p->n * 3 * sizeof *r;
+  const size_t  bytes  = (size_t)p->n * 3 * sizeof *r;
   const double *from_r = r, *from_u = k->u;
   double        error = friction_error(p, o->error, r, k->u);
   if (!(error < k->best_error)) return false;
@@ -87,12 +87,14 @@ static const char *const search_help[] = {"whole steps: the merit may rise acros
                                           "halve the step until 1/2 |f|^2 falls enough",
                                           "as published: 1/2 |f|^2 falls enough and not too little for the length of the step",
                                           "halve the step until 1/2 |f|^2 is enough below the largest of the last 10", NULL};
+/* clang-format off */
 static const key_spec    keys[]        = {
   {.name = "line_search", .type = KEY_ENUM, .offset = OPTION(line_search), .choices = searches, .choice_help = search_help,
    .fallback = "full", .help = "line search"},
   {.name = "merit", .type = KEY_REAL, .offset = OPTION(merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "stop at this value of 1/2 |f|^2, the published criterion; 0: stop by the error tolerance only"},
   {.name = NULL}};
+/* clang-format on */
 const key_table friction_newton_table = {.name = "friction.expert.newton",
                                          .help = "Newton's method on the function of Alart and Curnier.",
                                          .size = sizeof(friction_newton_options),
@@ -122,8 +124,7 @@ static double goldstein_price(newton_work *k, const friction_problem *p, const d
   for (int i = 0; i <= 2 * HALVINGS; ++i) {
     const double m = merit_at(k, p, r, t);
     if (!(m <= merit - GOLDSTEIN_LOW * t * 2.0 * merit)) high = t;
-    else if (m < merit - GOLDSTEIN_HIGH * t * 2.0 * merit || t >= 1.0)
-      return t; /* no longer than the whole step, which would be exact */
+    else if (m < merit - GOLDSTEIN_HIGH * t * 2.0 * merit || t >= 1.0) return t; /* no longer than the whole step, which would be exact */
     else low = t;
     t = high < INFINITY ? 0.5 * (low + high) : 1.0;
     if (low > 0.0 && high - low < 1e-3 * high) return low;
@@ -145,40 +146,39 @@ static double step_length(newton_line_search search, newton_work *k, const frict
 static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_problem *p, const friction_options *o, double *r,
                               friction_result *out)
 {
-  const friction_newton_options *own = o->newton;
-  const int64_t                  n_steps = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
-  const double                   end     = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
+  const friction_newton_options *own          = o->newton;
+  const int64_t                  n_steps      = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const double                   end          = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   double                         last[WINDOW] = {0};
-  int64_t                        since_best = 0;
+  int64_t                        since_best   = 0;
   PetscFunctionBegin;
   for (;; ++out->iterations) {
     bool is_solved;
     newton_work_velocity(k, p, r);
     const double merit = alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
-    since_best = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
-    out->verdict = FRICTION_OK;
+    since_best         = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
+    out->verdict       = FRICTION_OK;
     if (k->best_error <= o->tolerance || (own->merit > 0.0 && merit < own->merit)) break;
-    out->verdict = !isfinite(merit)                ? FRICTION_NOT_FINITE
-                   : out->iterations >= n_steps    ? FRICTION_ITERATIONS
-                   : timer_now() > end             ? FRICTION_TIME
-                   : stop_is_urgent()              ? FRICTION_STOPPED
-                   : since_best > PATIENCE         ? FRICTION_STALLED
-                                                   : FRICTION_OK;
+    out->verdict = !isfinite(merit)             ? FRICTION_NOT_FINITE
+                   : out->iterations >= n_steps ? FRICTION_ITERATIONS
+                   : timer_now() > end          ? FRICTION_TIME
+                   : stop_is_urgent()           ? FRICTION_STOPPED
+                   : since_best > PATIENCE      ? FRICTION_STALLED
+                                                : FRICTION_OK;
     if (out->verdict != FRICTION_OK) break;
     PetscCall(newton_matrix_factor(m, 0.0, k->A, k->B, k->is_active, &is_solved));
     ++out->linear_solves;
     if (is_solved) PetscCall(newton_matrix_solve(m, k->f, k->d, &is_solved));
     last[out->iterations % WINDOW] = merit;
-    const double t = is_solved ? step_length((newton_line_search)own->line_search, k, p, r, merit, last) : 0.0;
-    out->verdict = FRICTION_STALLED;
+    const double t                 = is_solved ? step_length((newton_line_search)own->line_search, k, p, r, merit, last) : 0.0;
+    out->verdict                   = FRICTION_STALLED;
     if (t == 0.0) break;
     for (int64_t i = 0; i < 3 * p->n; ++i) r[i] += t * k->d[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_options *o, double *r, double *u,
-                                     friction_result *out)
+PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   newton_work   *k = NULL;
   newton_matrix *m = NULL;

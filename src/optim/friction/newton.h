@@ -18,12 +18,12 @@ PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_o
 
 /* Work arrays, and the best impulses so far. */
 typedef struct {
-  double *rho;                             /* [n][2] */
-  double *u, *f, *d, *Wd;                  /* [n][3] */
-  double *trial_r, *trial_u, *trial_f;     /* [n][3] */
-  double *A, *B;                           /* [n][9] */
-  bool   *is_active;                       /* [n] */
-  double *best_r, *best_u, best_error;     /* [n][3] */
+  double *rho;                         /* [n][2] */
+  double *u, *f, *d, *Wd;              /* [n][3] */
+  double *trial_r, *trial_u, *trial_f; /* [n][3] */
+  double *A, *B;                       /* [n][9] */
+  bool   *is_active;                   /* [n] */
+  double *best_r, *best_u, best_error; /* [n][3] */
 } newton_work;
 
 PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out); /* rho set, best_error infinite */

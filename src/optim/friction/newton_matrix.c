@@ -18,13 +18,13 @@ typedef struct newton_saddle newton_saddle;
 struct newton_saddle {
   const friction_problem *p;
   const sparse_rows      *M, *H;
-  sparse_rows             HT;        /* H^T */
+  sparse_rows             HT; /* H^T */
   sparse_rows             matrix;
   sparse_direct          *factor;    /* of the active contacts in `member`, NULL: none yet */
   bool                   *is_member; /* [n] */
   int32_t                *place;     /* [n] of a member among members */
   int64_t                 n_members;
-  double                 *x;         /* [n_dof + 3 n] */
+  double                 *x; /* [n_dof + 3 n] */
 };
 
 static void newton_saddle_destroy(newton_saddle **s)
@@ -91,7 +91,7 @@ static void fill(newton_saddle *s, double alpha, const double *A, const double *
   for (int64_t a = 0; a < s->p->n; ++a)
     for (int i = 0; i < 3 && s->is_member[a]; ++i) {
       static const double none[9] = {0};
-      at = contact_row(s, a, i, is_active[a] ? A + 9 * a : none, m->col, m->value, at);
+      at                          = contact_row(s, a, i, is_active[a] ? A + 9 * a : none, m->col, m->value, at);
       for (int j = 0; j < 3; ++j) {
         m->col[at]     = (int32_t)(n_dof + 3 * s->place[a] + j);
         m->value[at++] = is_active[a] ? B[9 * a + 3 * i + j] + alpha * A[9 * a + 3 * i + j] : (double)(i == j);
@@ -125,7 +125,7 @@ static PetscErrorCode choose_members(newton_saddle *s, const bool *is_active)
 
 /* A, B [n][9]. *is_solved false: singular. */
 static PetscErrorCode newton_saddle_factor(newton_saddle *s, double alpha, const double *A, const double *B, const bool *is_active,
-                                    bool *is_solved)
+                                           bool *is_solved)
 {
   int64_t n_active = 0;
   bool    serves   = s->factor != NULL;
@@ -170,7 +170,7 @@ struct newton_matrix {
   Mat                     matrix, factor;
   MatFactorInfo           info;
   Vec                     b, x;
-  const double           *A, *B;     /* borrowed from the last factorisation */
+  const double           *A, *B; /* borrowed from the last factorisation */
   const bool             *is_active;
   newton_saddle          *saddle; /* NULL until it is worth it */
   bool                    is_saddle;
@@ -263,10 +263,9 @@ static PetscErrorCode build_pattern(newton_matrix *m, const bool *is_active)
   }
   for (int64_t i = 0; i < m->n_rows; ++i)
     for (int64_t k = m->w_start[m->contact[i]]; k < m->w_start[m->contact[i] + 1]; ++k) m->n_blocks += m->is_member[m->w_col[k]];
-  PetscCheck(
-      m->n_blocks <= PETSC_MAX_INT / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-      "%lld pairs of active contacts are more than a Newton system of this build of PETSC can number; use the method splitting",
-      (long long)m->n_blocks);
+  PetscCheck(m->n_blocks <= PETSC_MAX_INT / 9, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%lld pairs of active contacts are more than a Newton system of this build of PETSC can number; use the method splitting",
+             (long long)m->n_blocks);
   PetscCall(memory_resize("Newton columns", m->n_blocks, sizeof *m->col, &m->col));
   int64_t block = 0;
   for (int64_t i = 0; i < m->n_rows; ++i) {
@@ -433,7 +432,12 @@ static PetscErrorCode divide_by_factor(void *context, const double *b, double *x
 static PetscErrorCode back_substitute(newton_matrix *m, const double *b, double *x)
 {
   linear_solver      *solver = delassus_contact_solver(m->p->W);
-  const linear_system system = {.ksp = KSPPREONLY, .pc = PCFRICTIONLU, .n = 3 * m->n_rows, .context = m, .product = multiply_blocks, .precondition = divide_by_factor};
+  const linear_system system = {.ksp          = KSPPREONLY,
+                                .pc           = PCFRICTIONLU,
+                                .n            = 3 * m->n_rows,
+                                .context      = m,
+                                .product      = multiply_blocks,
+                                .precondition = divide_by_factor};
   PetscFunctionBegin;
   if (solver) {
     PetscCall(linear_solver_set(solver, &system));
@@ -523,7 +527,7 @@ PetscErrorCode newton_matrix_solve(newton_matrix *m, const double *f, double *d,
   for (int64_t a = 0; a < m->p->n; ++a) /* d_a = f_a goes to the right-hand sides of the others */
     if (!m->is_active[a]) v3_copy(d + 3 * a, f + 3 * a);
   for (int64_t i = 0; i < m->n_rows; ++i) {
-    const int64_t a = m->contact[i];
+    const int64_t a    = m->contact[i];
     double        s[3] = {0.0, 0.0, 0.0}, v[3];
     for (int64_t k = m->w_start[a]; k < m->w_start[a + 1] && m->is_active[a]; ++k) {
       const int64_t b = m->w_col[k];

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define OPTION(field) offsetof(friction_newton_prox_options, field)
+/* clang-format off */
 static const key_spec keys[] = {
   {.name = "alpha", .type = KEY_REAL, .offset = OPTION(alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
    .help = "first shift alpha of W + alpha I, over the mean of W's diagonal"},
@@ -19,6 +20,7 @@ static const key_spec keys[] = {
   {.name = "hand_over", .type = KEY_BOOL, .offset = OPTION(hand_over), .fallback = "true",
    .help = "continue with batches of splitting sweeps and Newton steps if the proximal problems fail"},
   {.name = NULL}};
+/* clang-format on */
 const key_table friction_newton_prox_table = {.name = "friction.expert.newton_prox",
                                               .help = "Newton's method on a sequence of regularised problems.",
                                               .size = sizeof(friction_newton_prox_options),
@@ -39,8 +41,7 @@ static const double INNER   = 0.1; /* tolerance of a proximal problem over the e
 static const double CAREFUL = 0.3, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3; /* CAREFUL: factor on alpha near a shift that failed */
 static const double ATTEMPT_ALPHA[] = {1e-6, 1e-4, 1e-8, 1e-2};
 
-PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out,
-                                 newton_run *run)
+PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run)
 {
   double trace = 0.0;
   PetscFunctionBegin;
@@ -73,8 +74,8 @@ static friction_status must_stop(const newton_run *run)
 static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *centre, double from, double requested, int64_t n_steps,
                                    int64_t patience, double *r, bool *is_accepted)
 {
-  const friction_problem *p = run->p;
-  newton_work            *k = run->work;
+  const friction_problem *p     = run->p;
+  newton_work            *k     = run->work;
   double                  least = INFINITY;
   int64_t                 since = 0;
   PetscFunctionBegin;
@@ -135,13 +136,12 @@ PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_
     const int64_t left = first + n_steps - run->out->inner_iterations, before = run->out->inner_iterations;
     bool          is_accepted;
     run->verdict = FRICTION_ITERATIONS;
-    if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations))
-      PetscFunctionReturn(PETSC_SUCCESS);
+    if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations)) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(run->centre, r, bytes);
     newton_work_velocity(k, run->p, r);
     const double from = friction_error(run->p, run->o->error, r, k->u);
-    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER,
-                           left < own->inner_steps ? left : own->inner_steps, PATIENCE, r, &is_accepted));
+    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < own->inner_steps ? left : own->inner_steps,
+                           PATIENCE, r, &is_accepted));
     ++run->out->iterations;
     if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
     shift_after(&s, is_accepted, own->shrink);
@@ -160,8 +160,8 @@ PetscErrorCode newton_prox_attempts(newton_run *run, const double *r)
   PetscFunctionBegin;
   for (size_t i = 0; i < sizeof ATTEMPT_ALPHA / sizeof *ATTEMPT_ALPHA; ++i) {
     memcpy(run->centre, r, (size_t)run->p->n * 3 * sizeof *r);
-    PetscCall(inner_newton(run, ATTEMPT_ALPHA[i] * run->mean_diagonal, NULL, INFINITY, 0.0, ATTEMPT_STEPS, ATTEMPT_PATIENCE,
-                           run->centre, &is_accepted));
+    PetscCall(inner_newton(run, ATTEMPT_ALPHA[i] * run->mean_diagonal, NULL, INFINITY, 0.0, ATTEMPT_STEPS, ATTEMPT_PATIENCE, run->centre,
+                           &is_accepted));
     if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,20 +169,20 @@ PetscErrorCode newton_prox_attempts(newton_run *run, const double *r)
 
 PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, double *r)
 {
-  newton_work     *k      = run->work;
-  const size_t     bytes  = (size_t)run->p->n * 3 * sizeof *r;
-  friction_options sweeps = *run->o;
-  friction_splitting_options plain = *run->o->splitting;
+  newton_work               *k      = run->work;
+  const size_t               bytes  = (size_t)run->p->n * 3 * sizeof *r;
+  friction_options           sweeps = *run->o;
+  friction_splitting_options plain  = *run->o->splitting;
   PetscFunctionBegin;
-  plain.memory = 0; /* acceleration needs long runs, and finds the wrong contacts sliding for the longest time */
+  plain.memory     = 0; /* acceleration needs long runs, and finds the wrong contacts sliding for the longest time */
   sweeps.splitting = &plain;
   if (isfinite(k->best_error)) memcpy(r, k->best_r, bytes);
   for (int64_t swept = 0; swept < most_sweeps;) {
-    friction_result part = {0};
-    double          before = k->best_error;
-    const int64_t requested = swept / 2 + FIRST_SWEEPS;
-    sweeps.max_iterations = requested < most_sweeps - swept ? requested : most_sweeps - swept;
-    sweeps.time_limit     = run->end < INFINITY ? fmax(1e-9, run->end - timer_now()) : 0.0;
+    friction_result part      = {0};
+    double          before    = k->best_error;
+    const int64_t   requested = swept / 2 + FIRST_SWEEPS;
+    sweeps.max_iterations     = requested < most_sweeps - swept ? requested : most_sweeps - swept;
+    sweeps.time_limit         = run->end < INFINITY ? fmax(1e-9, run->end - timer_now()) : 0.0;
     PetscCall(friction_solve_splitting(run->p, &sweeps, r, k->trial_f, &part));
     swept += part.iterations, run->out->iterations += part.iterations;
     newton_work_velocity(k, run->p, r);
@@ -197,8 +197,7 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u,
-                                          friction_result *out)
+PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   const double end = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
   newton_run   run;

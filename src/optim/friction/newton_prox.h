@@ -17,15 +17,14 @@ typedef struct {
   const friction_options *o;
   newton_work            *work;
   newton_matrix          *matrix;
-  friction_result        *out;       /* inner_iterations and linear_solves are counted on */
-  double                  end;       /* timer_now's clock */
+  friction_result        *out; /* inner_iterations and linear_solves are counted on */
+  double                  end; /* timer_now's clock */
   double                  mean_diagonal;
-  double                 *centre;    /* [n][3] */
-  friction_status        verdict;   /* FRICTION_OK, or the reason why the run stopped */
+  double                 *centre;  /* [n][3] */
+  friction_status         verdict; /* FRICTION_OK, or the reason why the run stopped */
 } newton_run;
 
-PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out,
-                                 newton_run *run);
+PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run);
 void           newton_run_destroy(newton_run *run);
 /* Solve a sequence of proximal problems from r, at most n_steps Newton steps. run->work contains the best impulses; FRICTION_OK:
  * converged. */

@@ -52,8 +52,8 @@ typedef struct {
 static inline load_terms push(const one_contact *o, const double b[3])
 {
   load_terms p = {.b_n = b[0], .c = {b[1] - o->slope[0] * b[0], b[2] - o->slope[1] * b[0]}};
-  p.a[0] = o->s[3] * p.c[0] - o->s[1] * p.c[1];
-  p.a[1] = o->s[0] * p.c[1] - o->s[2] * p.c[0];
+  p.a[0]       = o->s[3] * p.c[0] - o->s[1] * p.c[1];
+  p.a[1]       = o->s[0] * p.c[1] - o->s[2] * p.c[0];
   return p;
 }
 
@@ -62,7 +62,7 @@ static inline double f_of(const one_contact *o, const load_terms *g, double alph
 {
   const double p[2] = {g->a[0] + alpha * g->c[0], g->a[1] + alpha * g->c[1]}, size = sqrt(p[0] * p[0] + p[1] * p[1]);
   const double D = (alpha + o->tau) * alpha + o->delta;
-  *slope = o->mu * (o->w_nt[0] * g->c[0] + o->w_nt[1] * g->c[1] - g->b_n * (2.0 * alpha + o->tau)) -
+  *slope         = o->mu * (o->w_nt[0] * g->c[0] + o->w_nt[1] * g->c[1] - g->b_n * (2.0 * alpha + o->tau)) -
            (size > 0.0 ? o->w_nn * (p[0] * g->c[0] + p[1] * g->c[1]) / size : 0.0);
   return o->mu * (o->w_nt[0] * p[0] + o->w_nt[1] * p[1] - g->b_n * D) - o->w_nn * size;
 }
@@ -266,14 +266,14 @@ static const double MU_ENORMOUS = 1e3;
 /* z = (x^2 + y^2)^(1/2) by the spectral values of x^2 + y^2, sqrt(lambda-) and sqrt(lambda+) in root. */
 static void jordan_root(const double x[3], const double y[3], double z[3], double root[2])
 {
-  double w[3] = {v3_dot(x, x) + v3_dot(y, y), 2.0 * (x[0] * x[1] + y[0] * y[1]), 2.0 * (x[0] * x[2] + y[0] * y[2])};
-  const double t = sqrt(w[1] * w[1] + w[2] * w[2]);
+  double       w[3] = {v3_dot(x, x) + v3_dot(y, y), 2.0 * (x[0] * x[1] + y[0] * y[1]), 2.0 * (x[0] * x[2] + y[0] * y[2])};
+  const double t    = sqrt(w[1] * w[1] + w[2] * w[2]);
   /* lambda- without cancellation: lambda- lambda+ = w_0^2 - |w_T|^2 is still a difference, so clip it at round-off */
   const double low = w[0] - t;
-  root[0] = low > 4.0 * DBL_EPSILON * w[0] ? sqrt(low) : 0.0;
-  root[1] = sqrt(w[0] + t);
-  z[0]    = 0.5 * (root[0] + root[1]);
-  const double s = t > 0.0 ? 0.5 * (root[1] - root[0]) / t : 0.0;
+  root[0]          = low > 4.0 * DBL_EPSILON * w[0] ? sqrt(low) : 0.0;
+  root[1]          = sqrt(w[0] + t);
+  z[0]             = 0.5 * (root[0] + root[1]);
+  const double s   = t > 0.0 ? 0.5 * (root[1] - root[0]) / t : 0.0;
   z[1] = s * w[1], z[2] = s * w[2];
 }
 
@@ -315,7 +315,7 @@ void one_contact_fischer_burmeister(const one_contact *o, const double b[3], con
   for (int i = 0; i < 3; ++i) phi[i] = x[i] + y[i] - z[i];
   if (!jacobian) return;
   double       dx[9], dy[9], chain[9], wrt_u[9];
-  const double lift[2] = {t > 0.0 ? mu * u[1] / t : 0.0, t > 0.0 ? mu * u[2] / t : 0.0};
+  const double lift[2]   = {t > 0.0 ? mu * u[1] / t : 0.0, t > 0.0 ? mu * u[2] / t : 0.0};
   const double from_u[9] = {rho, rho * lift[0], rho * lift[1], 0.0, rho * mu, 0.0, 0.0, 0.0, rho * mu};
   derivatives(x, y, z, root, dx, dy);
   m3_mul(wrt_u, dy, from_u);
@@ -377,7 +377,7 @@ void one_contact_hybrid(const one_contact *o, const double b[3], double toleranc
     return;
   }
   v3_copy(tried, r);
-  const bool   is_solved = one_contact_newton(o, b, 10, tolerance * (v3_norm(r) + o->rho * v3_norm(b)), tried, NULL);
+  const bool   is_solved  = one_contact_newton(o, b, 10, tolerance * (v3_norm(r) + o->rho * v3_norm(b)), tried, NULL);
   const double tried_norm = evaluate_projected_norm(o, b, tried);
   if (!is_solved) {
     one_contact_enumerate(o, b, listed);

@@ -15,11 +15,11 @@
 
 /* Data of a contact that do not depend on b. */
 typedef struct {
-  double W[9];            /* as given */
-  double mu, rho;         /* rho = 3/trace(W) */
-  double w_nn, inverse;   /* W_NN and 1/W_NN */
-  double w_nt[2];         /* W_NT */
-  double slope[2];        /* W_TN/W_NN */
+  double W[9];             /* as given */
+  double mu, rho;          /* rho = 3/trace(W) */
+  double w_nn, inverse;    /* W_NN and 1/W_NN */
+  double w_nt[2];          /* W_NT */
+  double slope[2];         /* W_TN/W_NN */
   double s[4], tau, delta; /* S = W_TT - W_TN W_NT/W_NN, kept positive definite; its trace and determinant */
   double stick;            /* -1/delta */
   double turn[2];          /* if S is nearly singular, the data above use tangents rotated to its axes, by this cosine and sine */

@@ -57,16 +57,15 @@ static PetscErrorCode set_values(sparse_direct *s, const sparse_rows *a)
 
 static PetscErrorCode analyse(sparse_direct *s)
 {
-  const bool  is_cholesky = s->kind == SPARSE_DIRECT_CHOLESKY;
-  char        type[64];
-  IS          row, col;
-  PetscBool   is_set;
+  const bool is_cholesky = s->kind == SPARSE_DIRECT_CHOLESKY;
+  char       type[64];
+  IS         row, col;
+  PetscBool  is_set;
   PetscFunctionBegin;
   PetscCall(PetscOptionsHasName(NULL, NULL, "-mat_cholmod_print", &is_set));
   if (is_cholesky && !is_set) PetscCall(PetscOptionsSetValue(NULL, "-mat_cholmod_print", "0")); /* we say what is wrong */
   PetscCall(PetscStrncpy(type, is_cholesky ? MATSOLVERCHOLMOD : MATSOLVERUMFPACK, sizeof type));
-  PetscCall(
-      PetscOptionsGetString(NULL, NULL, is_cholesky ? "-friction_cholesky_type" : "-friction_lu_type", type, sizeof type, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, is_cholesky ? "-friction_cholesky_type" : "-friction_lu_type", type, sizeof type, NULL));
   PetscCall(MatGetFactor(s->matrix, type, is_cholesky ? MAT_FACTOR_CHOLESKY : MAT_FACTOR_LU, &s->factor));
   PetscCheck(s->factor, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
              "this PETSc has no direct solver \"%s\" for %s; name another one, such as mumps, with %s", type,
@@ -88,7 +87,7 @@ PetscErrorCode sparse_direct_refactor(sparse_direct *s, const sparse_rows *a, bo
   PetscFunctionBegin;
   PetscCall(set_values(s, a));
   PetscCall(MatFactorClearError(s->factor));
-  *is_regular = false;
+  *is_regular               = false;
   const PetscErrorCode code = s->kind == SPARSE_DIRECT_CHOLESKY ? MatCholeskyFactorNumeric(s->factor, s->matrix, &s->info)
                                                                 : MatLUFactorNumeric(s->factor, s->matrix, &s->info);
   if (code == PETSC_ERR_MAT_CH_ZRPVT || code == PETSC_ERR_MAT_LU_ZRPVT) { /* singular or not definite: reported to the caller, no error */

@@ -15,8 +15,7 @@ enum { SLEEP = 10, AHEAD = 1, FAR_NUMBERS = 500000 }; /* 4 MB of columns: more t
 void sweeper_destroy(sweeper *s)
 {
   contact_plan_destroy(&s->plan);
-  memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r),
-      memory_free(&s->alpha);
+  memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r), memory_free(&s->alpha);
   memory_free(&s->state), memory_free(&s->quiet), memory_free(&s->sleep), memory_free(&s->lane_start), memory_free(&s->lane_task);
   *s = (sweeper){0};
 }
@@ -52,20 +51,19 @@ static void arrange(const friction_problem *p, sweeper *s)
 static double work_of(const sweeper *s, int64_t task)
 {
   const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
-  double        work  = 25.0 * (double)(last - first);
-  for (int64_t i = s->side_start[first]; i < s->side_start[last]; ++i)
-    work += 5.0 + 0.35 * s->side[i].length + s->side[i].n_jacobian;
+  double        work = 25.0 * (double)(last - first);
+  for (int64_t i = s->side_start[first]; i < s->side_start[last]; ++i) work += 5.0 + 0.35 * s->side[i].length + s->side[i].n_jacobian;
   return work;
 }
 
 /* Distribute the tasks of each round over the threads: the longest remaining task to the thread with the least work. */
 static PetscErrorCode deal_tasks(sweeper *s)
 {
-  const contact_plan *p = &s->plan;
+  const contact_plan *p    = &s->plan;
   double             *left = NULL, *load = NULL;
   int32_t            *lane_of = NULL;
   PetscFunctionBegin;
-  s->n_lanes = p->n_tasks > 1 ? team_threads() : 1;
+  s->n_lanes          = p->n_tasks > 1 ? team_threads() : 1;
   PetscErrorCode code = memory_alloc("lanes of a sweep", p->n_rounds * s->n_lanes + 1, sizeof *s->lane_start, &s->lane_start);
   if (!code) code = memory_alloc("lanes of a sweep", p->n_tasks, sizeof *s->lane_task, &s->lane_task);
   if (!code) code = memory_alloc("work of tasks", p->n_tasks, sizeof *left, &left);
@@ -100,8 +98,8 @@ static PetscErrorCode deal_tasks(sweeper *s)
 PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out)
 {
   PetscFunctionBegin;
-  *out = (sweeper){
-      .n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
+  *out =
+      (sweeper){.n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
   PetscErrorCode code = contact_groups_of(p->W, &out->groups);
   if (!code) code = contact_plan_create(out->groups, o->parts > 0 ? o->parts : contact_plan_parts(out->groups), &out->plan);
   if (!code) code = allocate(out);
@@ -138,7 +136,7 @@ static inline void run_rounds(sweeper *s, int first_lane, int n_threads, bool is
     for (int lane = first_lane; lane < s->n_lanes; lane += n_threads)
       for (int64_t k = start[lane]; k < start[lane + 1]; ++k) f(s, s->lane_task[k], is_backward);
     if (n_threads > 1) {
-      #pragma omp barrier
+#pragma omp barrier
     }
   }
 }
@@ -151,7 +149,7 @@ void sweeper_set_impulses(sweeper *s, const double *r)
     run_rounds(s, 0, 1, false, add_impulses_of_task);
     return;
   }
-  #pragma omp parallel num_threads(s->n_lanes)
+#pragma omp parallel num_threads(s->n_lanes)
   run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), false, add_impulses_of_task);
 }
 
@@ -169,7 +167,7 @@ void sweeper_get_solution(const sweeper *s, double *r, double *u)
     for (int64_t k = 0; k < s->n; ++k) take_one(s, k, r, u);
     return;
   }
-  #pragma omp parallel for schedule(static) num_threads(s->n_lanes)
+#pragma omp parallel for schedule(static) num_threads(s->n_lanes)
   for (int64_t k = 0; k < s->n; ++k) take_one(s, k, r, u);
 }
 
@@ -235,14 +233,17 @@ void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric)
     for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) run_rounds(s, 0, 1, is_symmetric && sweep % 2 == 1, sweep_any);
     return;
   }
-  #pragma omp parallel num_threads(s->n_lanes)
+#pragma omp parallel num_threads(s->n_lanes)
   for (int64_t sweep = 0; sweep < n_sweeps; ++sweep)
     run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), is_symmetric && sweep % 2 == 1, sweep_any);
 }
 
 static const char *const locals[]     = {"exact", "hybrid", NULL};
-static const char *const local_help[] = {"exact solution: separation, stick, or slip by its scalar equation", "Newton's method on the Fischer-Burmeister function, enumeration where it fails [Daviet2011]", NULL};
+static const char *const local_help[] = {"exact solution: separation, stick, or slip by its scalar equation",
+                                         "Newton's method on the Fischer-Burmeister function, enumeration where it fails [Daviet2011]",
+                                         NULL};
 static const char *const sweeps[]     = {"forward", "symmetric", NULL};
+/* clang-format off */
 static const key_spec keys[] = {
   {.name = "local", .type = KEY_ENUM, .offset = offsetof(friction_splitting_options, local), .choices = locals, .choice_help = local_help, .fallback = "exact",
    .help = "solver of a single contact"},
@@ -261,8 +262,11 @@ static const key_spec keys[] = {
   {.name = "parts", .type = KEY_INT, .offset = offsetof(friction_splitting_options, parts), .fallback = "0", .min = 0, .max = 64,
    .help = "number of parts of the bodies that are swept in parallel, even or 1; 0: chosen from the number of contacts. The result depends on it, but not on the number of threads"},
   {.name = NULL}};
-const key_table friction_splitting_table = {.name = "friction.expert.splitting", .help = "Block Gauss-Seidel over contacts.",
-                                            .size = sizeof(friction_splitting_options), .keys = keys};
+/* clang-format on */
+const key_table friction_splitting_table = {.name = "friction.expert.splitting",
+                                            .help = "Block Gauss-Seidel over contacts.",
+                                            .size = sizeof(friction_splitting_options),
+                                            .keys = keys};
 
 enum { SWEEPS = 100000, FRESH_EVERY = 2000, PARALLEL_CONTACTS = 512 };
 static const double WORSE_MAX = 2.0; /* growth of a residual that shows an accelerated step was a mistake */
@@ -273,8 +277,8 @@ typedef struct {
   const friction_splitting_options *own;
   sweeper                           s;
   double                            end, best_error;
-  double                           *best; /* [n][3] */
-  friction_stop_test                    stop_test; /* may be NULL */
+  double                           *best;      /* [n][3] */
+  friction_stop_test                stop_test; /* may be NULL */
   void                             *ctx;
   /* acceleration */
   anderson past;
@@ -348,7 +352,7 @@ static void accelerate(solver *v, const double *r)
   if (n < PARALLEL_CONTACTS) { /* a region calls the kernel, even for one thread */
     for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
   } else {
-    #pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static)
     for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], v->from + 3 * a, v->from + 3 * a);
   }
   sweeper_set_impulses(&v->s, v->from);
@@ -366,7 +370,7 @@ static friction_status choose_status(const solver *v, int64_t swept, double now)
 
 static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
 {
-  const int64_t most = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
+  const int64_t most         = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
   const bool    is_symmetric = v->own->sweep == SPLITTING_SWEEP_SYMMETRIC;
   int64_t       batch = 1, fresh = 0;
   double        before = evaluate_and_store_best(v, r, u), now = before;
@@ -398,15 +402,15 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx,
-                             double *r, double *u, friction_result *out)
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
+                             double *u, friction_result *out)
 {
-  solver v = {.p           = p,
-              .o           = o,
-              .own         = o->splitting,
+  solver v = {.p         = p,
+              .o         = o,
+              .own       = o->splitting,
               .stop_test = stop_test,
-              .ctx         = ctx,
-              .end         = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
+              .ctx       = ctx,
+              .end       = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
   PetscFunctionBegin;
   PetscErrorCode code = solver_create(&v, r);
   if (!code) code = run(&v, r, u, out);
@@ -420,8 +424,7 @@ PetscErrorCode splitting_run(const friction_problem *p, const friction_options *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u,
-                                        friction_result *out)
+PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   PetscFunctionBegin;
   PetscCall(splitting_run(p, o, NULL, NULL, r, u, out));

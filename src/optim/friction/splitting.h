@@ -10,42 +10,42 @@ enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_HYBRID };
 enum { SPLITTING_SWEEP_FORWARD, SPLITTING_SWEEP_SYMMETRIC };
 
 typedef struct friction_splitting_options {
-  int     local;       /* solver of a single contact */
+  int     local; /* solver of a single contact */
   int     sweep;
   int64_t check_every; /* sweeps between evaluations of the error, at most */
   int64_t freeze_after;
   double  freeze_change;
-  int64_t memory;      /* of Anderson's acceleration; 0: off */
-  int64_t period;      /* sweeps between its steps */
-  int64_t parts;       /* of the sweep plan, -1: chosen */
+  int64_t memory; /* of Anderson's acceleration; 0: off */
+  int64_t period; /* sweeps between its steps */
+  int64_t parts;  /* of the sweep plan, -1: chosen */
 } friction_splitting_options;
 extern const key_table friction_splitting_table;
 
 /* friction_solve_splitting with a stop test: see friction_stop_test. */
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx,
-                             double *r, double *u, friction_result *out);
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
+                             double *u, friction_result *out);
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
 /* State of the sweeps; arrays of contacts are in the order of the plan. */
 typedef struct {
   const contact_groups *groups; /* of W */
-  contact_plan   plan;
-  int64_t        n;
-  one_contact   *one;        /* [n] */
-  int64_t       *side_start; /* [n+1] */
-  group_side    *side;
-  double        *q, *r;      /* [n][3] */
-  double        *alpha;      /* [n] sliding coefficients of the last visit */
-  double        *state;      /* of the groups */
-  uint8_t       *quiet, *sleep; /* [n] visits without change; number of sweeps to skip */
-  double         freeze_change2; /* squared, of r and relative; 0: never */
-  int            freeze_after, local;
-  bool           is_far;     /* the columns exceed the cache: prefetch them */
-  int            n_lanes;    /* threads over which the tasks are distributed, longest first; the result does not depend on the
+  contact_plan          plan;
+  int64_t               n;
+  one_contact          *one;        /* [n] */
+  int64_t              *side_start; /* [n+1] */
+  group_side           *side;
+  double               *q, *r;          /* [n][3] */
+  double               *alpha;          /* [n] sliding coefficients of the last visit */
+  double               *state;          /* of the groups */
+  uint8_t              *quiet, *sleep;  /* [n] visits without change; number of sweeps to skip */
+  double                freeze_change2; /* squared, of r and relative; 0: never */
+  int                   freeze_after, local;
+  bool                  is_far;     /* the columns exceed the cache: prefetch them */
+  int                   n_lanes;    /* threads over which the tasks are distributed, longest first; the result does not depend on the
                               * distribution */
-  int64_t       *lane_start; /* [n_rounds * n_lanes + 1] */
-  int32_t       *lane_task;  /* [n_tasks] */
+  int64_t              *lane_start; /* [n_rounds * n_lanes + 1] */
+  int32_t              *lane_task;  /* [n_tasks] */
 } sweeper;
 
 PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out);

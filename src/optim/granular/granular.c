@@ -9,7 +9,6 @@
 #include "optim/granular/granular_stress_lagrangian.h"
 #include "optim/friction/friction.h"
 
-
 enum { FIRST_CHUNK = 1 << 20 };
 
 struct granular_work {
@@ -48,7 +47,6 @@ static arena *granular_work_memory(granular_work *w)
 
 static const friction_options *granular_work_coulomb(const granular_work *w) { return w->coulomb; }
 
-
 enum { PRESSURE, STRESS, CONTACT, FRICTION };
 #define YIELD_TOLERANCE 2.0  /* max_yield_excess allowed, in outer tolerances; only for stress solvers that end in the cone */
 #define SETTLE_ROUNDS 4      /* maximum number of times that contacts are settled and the pressure solved for them */
@@ -78,7 +76,7 @@ static void snapshot_store(const granular_solver *S, snapshot *b)
 static double max_nonnegative(int64_t n, const double *x)
 {
   double most = 0.0;
-    #pragma omp simd reduction(max : most)
+#pragma omp simd reduction(max : most)
   for (int64_t i = 0; i < n; ++i) most = x[i] > most ? x[i] : most;
   return most;
 }
@@ -179,12 +177,12 @@ static bool is_in_cone(const granular_solver *S, const granular_stress_solver *s
 /* The unknowns that an outer loop changes. */
 typedef struct {
   const granular_stress_solver *stress; /* NULL: s is fixed */
-  bool has_p, has_contacts;
+  bool                          has_p, has_contacts;
 } phase;
 
 static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *which, snapshot *before, snapshot *sweep)
 {
-  granular_report *r       = S->r;
+  granular_report *r = S->r;
   PetscFunctionBegin;
   r->is_converged = false;
   PetscCall(flow_support_start(S, which->stress && which->stress->is_in_cone));
@@ -205,7 +203,7 @@ static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *whic
     update_scales(S);
     ++r->outer;
     const double earlier = k > 0 ? r->change : INFINITY;
-    r->change       = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
+    r->change            = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
     if (which->stress) r->change = fmax(r->change, ratio_or_infinity(flow_support_error(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
     r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* many small changes of p can add up to a large excess */
@@ -255,7 +253,7 @@ static const granular_stress_solver *select_stress_solver(const granular_solver 
 {
   static const granular_stress_solver *const solvers[] = {
 #define X(symbol, name, solver, help) &solver,
-    GRANULAR_STRESS_TABLE(X)
+      GRANULAR_STRESS_TABLE(X)
 #undef X
   };
   const bool is_without = S->o->coupling == GRANULAR_P_C || S->o->coupling == GRANULAR_C_P;
@@ -289,13 +287,13 @@ static PetscErrorCode solve_in_coupling_order(granular_solver *S, const granular
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_with_memory(granular_solver *S, const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x,
-                                   granular_report *r)
+static PetscErrorCode solve_with_memory(granular_solver *S, const granular_problem *f, const granular_options *o, granular_work *w,
+                                        granular_state *x, granular_report *r)
 {
   PetscFunctionBegin;
   PetscCall(granular_solver_create(S, f, o, granular_work_memory(w), x, r));
-  S->coulomb = granular_work_coulomb(w);
-  S->solvers = w->solvers;
+  S->coulomb                           = granular_work_coulomb(w);
+  S->solvers                           = w->solvers;
   const granular_stress_solver *stress = select_stress_solver(S);
   if (!stress && f->n_stress > 0) memset(x->s, 0, (size_t)f->n_stress * sizeof *x->s);
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
@@ -311,14 +309,14 @@ static PetscErrorCode solve_with_memory(granular_solver *S, const granular_probl
   PetscCall(code);
   granular_velocities(S);
   granular_problem last = *f; /* with the final alpha */
-  last.alpha        = S->alpha;
+  last.alpha            = S->alpha;
   PetscCall(granular_kkt(&last, x, &r->kkt));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode granular_solve(const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x, granular_report *r)
 {
-  granular_solver S = {0};
+  granular_solver S   = {0};
   granular_work  *own = NULL;
   PetscFunctionBegin;
   *r = (granular_report){.is_finite = true};

@@ -7,12 +7,13 @@
 
 /* Memory that is reused between solves, for speed only; results do not depend on it. */
 typedef struct granular_work granular_work;
-PetscErrorCode granular_work_create(granular_work **out);
-void           granular_work_destroy(granular_work **w);
-void           granular_work_set_solvers(granular_work *w, const granular_solvers *solvers);
+PetscErrorCode               granular_work_create(granular_work **out);
+void                         granular_work_destroy(granular_work **w);
+void                         granular_work_set_solvers(granular_work *w, const granular_solvers *solvers);
 
 /* Solve one time step. x: initial guess in, solution out. w may be NULL (scratch memory is then created for this call).
  * The result is bit-identical for any number of threads. Errors: invalid input and out of memory. Lack of convergence is
  * reported in r and is no error. */
-PetscErrorCode granular_solve(const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x, granular_report *r);
+PetscErrorCode granular_solve(const granular_problem *f, const granular_options *o, granular_work *w, granular_state *x,
+                              granular_report *r);
 #endif

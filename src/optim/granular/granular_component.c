@@ -4,18 +4,17 @@
 /* Copy the rows of D that belong to the samples of k. */
 static PetscErrorCode extract_rows(granular_component *k)
 {
-  const sparse_rows *D = k->S->f->D;
-  int64_t n_entries = 0, slot = 0, *start = NULL;
-  int32_t *col = NULL;
-  double  *value = NULL;
+  const sparse_rows *D         = k->S->f->D;
+  int64_t            n_entries = 0, slot = 0, *start = NULL;
+  int32_t           *col   = NULL;
+  double            *value = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < k->n; ++i) n_entries += D->start[k->sample[i] + 1] - D->start[k->sample[i]];
   PetscCall(granular_array(k->S, "component starts", k->n + 1, sizeof *start, &start));
   PetscCall(granular_array(k->S, "component columns", n_entries, sizeof *col, &col));
   PetscCall(granular_array(k->S, "component values", n_entries, sizeof *value, &value));
   for (int64_t i = 0; i < k->n; ++i) {
-    for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l)
-      col[slot] = D->col[l], value[slot++] = D->value[l];
+    for (int64_t l = D->start[k->sample[i]]; l < D->start[k->sample[i] + 1]; ++l) col[slot] = D->col[l], value[slot++] = D->value[l];
     start[i + 1] = slot;
   }
   k->D = (sparse_rows){k->n, D->n_cols, start, col, value}; /* in the arena, not to be destroyed */
@@ -25,10 +24,10 @@ static PetscErrorCode extract_rows(granular_component *k)
 
 static PetscErrorCode extract_coupling(granular_component *k, const int32_t *number)
 {
-  const granular_coupling *F = &k->S->f->F_s;
-  int32_t *sample = NULL, *body = NULL;
-  double (*wrench)[GRANULAR_BODY] = NULL;
-  int64_t n = 0;
+  const granular_coupling *F      = &k->S->f->F_s;
+  int32_t                 *sample = NULL, *body = NULL;
+  double(*wrench)[GRANULAR_BODY] = NULL;
+  int64_t n                      = 0;
   PetscFunctionBegin;
   for (int64_t i = 0; i < F->n; ++i) n += number[F->sample[i]] >= 0;
   PetscCall(granular_array(k->S, "component coupling", n, sizeof *sample, &sample));
@@ -48,10 +47,10 @@ static PetscErrorCode extract_coupling(granular_component *k, const int32_t *num
 /* Build T (staggered samples only): the value of a cell is the mean of the samples that list the cell. */
 static PetscErrorCode create_cell_interpolation(granular_component *k)
 {
-  const granular_problem *f = k->S->f;
-  int32_t *count = NULL, *row = NULL, *col = NULL;
-  double  *value = NULL;
-  int64_t  n     = 0;
+  const granular_problem *f     = k->S->f;
+  int32_t                *count = NULL, *row = NULL, *col = NULL;
+  double                 *value = NULL;
+  int64_t                 n     = 0;
   PetscFunctionBegin;
   if (!f->is_staggered) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(granular_array(k->S, "interpolation counts", f->n_cells, sizeof *count, &count));
@@ -77,15 +76,15 @@ static void fill_diagonal(granular_component *k)
 
 static PetscErrorCode fill_component(granular_solver *S, int e, granular_component *k)
 {
-  const granular_problem *f = S->f;
-  int32_t            *number = NULL;
+  const granular_problem *f      = S->f;
+  int32_t                *number = NULL;
   PetscFunctionBegin;
   for (int64_t i = 0; i < f->n_stress; ++i) k->n += e < 0 || f->component[i] == e;
   PetscCall(granular_array(S, "component samples", k->n, sizeof *k->sample, &k->sample));
   PetscCall(granular_array(S, "component numbers", f->n_stress, sizeof *number, &number));
   for (int64_t i = 0, slot = 0; i < f->n_stress; ++i) {
     const bool is_here = e < 0 || f->component[i] == e;
-    number[i] = is_here ? (int32_t)slot : -1;
+    number[i]          = is_here ? (int32_t)slot : -1;
     if (is_here) k->sample[slot++] = (int32_t)i;
   }
   PetscCall(extract_rows(k));
@@ -102,7 +101,7 @@ static PetscErrorCode fill_component(granular_solver *S, int e, granular_compone
 PetscErrorCode granular_component_create(granular_solver *S, int e, granular_component *out)
 {
   PetscFunctionBegin;
-  *out = (granular_component){.S = S};
+  *out                      = (granular_component){.S = S};
   const PetscErrorCode code = fill_component(S, e, out);
   if (code) granular_component_destroy(out);
   PetscCall(code);
@@ -131,12 +130,12 @@ void granular_component_from_cells(const granular_component *k, const double *re
 
 void granular_component_apply(void *context, const double *restrict x, double *restrict y)
 {
-  granular_component *k = context;
-  granular_solver    *S = k->S;
-  double *restrict face = S->face;
-  const double *restrict weight = S->face_weight;
+  granular_component *k                  = context;
+  granular_solver    *S                  = k->S;
+  double *restrict face                  = S->face;
+  const double *restrict weight          = S->face_weight;
   GRANULAR_FOR(i, S->f->n_faces) face[i] = weight[i] * granular_row(&k->DT, i, x);
-  GRANULAR_FOR(i, k->n) y[i] = granular_row(&k->D, i, face);
+  GRANULAR_FOR(i, k->n) y[i]             = granular_row(&k->D, i, face);
   if (k->coupled.n_rows > 0) {
     granular_clear_bodies(S);
     granular_coupled_force(&k->coupled, x, S->wrench);
@@ -151,7 +150,14 @@ void granular_component_apply(void *context, const double *restrict x, double *r
 
 PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y))
 {
-  const bounds_qp q = {.n = k->n, .apply = apply, .context = k, .diagonal = k->diagonal, .b = k->b, .lo = k->lo, .hi = k->hi, .solver = k->S->solvers.stress};
+  const bounds_qp q      = {.n        = k->n,
+                            .apply    = apply,
+                            .context  = k,
+                            .diagonal = k->diagonal,
+                            .b        = k->b,
+                            .lo       = k->lo,
+                            .hi       = k->hi,
+                            .solver   = k->S->solvers.stress};
   bounds_result   result = {.alpha_bar = k->alpha_bar};
   PetscFunctionBegin;
   if (k->n == 0) PetscFunctionReturn(PETSC_SUCCESS); /* possible for staggered samples: a shaft has no edges along its axis */
@@ -167,7 +173,8 @@ PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(voi
 void granular_component_bounds(granular_component *k, double width)
 {
   const granular_problem *f = k->S->f;
-  GRANULAR_FOR(i, k->n) {
+  GRANULAR_FOR(i, k->n)
+  {
     const int64_t sample = k->sample[i];
     double        radius = 0.0;
     int           n      = 0;
@@ -185,10 +192,10 @@ void granular_component_bounds(granular_component *k, double width)
  * components with an enlarged diagonal. That term regularises the stress itself; the published comparison shows that heaps then
  * melt [TakahashiBatty2021]. */
 typedef struct {
-  int            n;
+  int                n;
   granular_component part[GRANULAR_COMPONENTS];
-  double        *step; /* [n_stress] */
-  double         shift, damping;
+  double            *step; /* [n_stress] */
+  double             shift, damping;
 } boxes;
 
 static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
@@ -248,4 +255,4 @@ static PetscErrorCode solve_stress_in_boxes(granular_solver *S, double *undamped
 }
 
 const granular_stress_solver granular_stress_pyramid = {create_pyramid, solve_stress_in_boxes, destroy_boxes, false},
-                         granular_stress_sp      = {create_sp, solve_stress_in_boxes, destroy_boxes, false};
+                             granular_stress_sp      = {create_sp, solve_stress_in_boxes, destroy_boxes, false};

@@ -6,18 +6,18 @@
 #include "optim/granular/granular_state.h"
 
 typedef struct {
-  granular_solver  *S;
-  int64_t       n;
-  int32_t      *sample;         /* [n] global indices of its samples, ascending */
-  sparse_rows   D, DT;          /* its rows of D, and their transpose */
-  sparse_rows   T, TT;          /* staggered only: mean of the samples around each cell, and the transpose; empty: one sample per cell, in order */
-  granular_coupling F;              /* its entries of F_s, with samples numbered 0 ... n - 1 */
+  granular_solver *S;
+  int64_t          n;
+  int32_t         *sample; /* [n] global indices of its samples, ascending */
+  sparse_rows      D, DT;  /* its rows of D, and their transpose */
+  sparse_rows T, TT;   /* staggered only: mean of the samples around each cell, and the transpose; empty: one sample per cell, in order */
+  granular_coupling F; /* its entries of F_s, with samples numbered 0 ... n - 1 */
   granular_coupled  coupled;
-  double       *x, *b, *lo, *hi; /* [n] of its quadratic program, whose unknown is the step of the stress */
-  double       *diagonal, *own;  /* [n] diagonal of the Hessian; diagonal of A_ee alone */
-  double       *hessian;         /* [n_cells] curvature of the constraints, or NULL: none */
-  double       *cells;           /* [n_cells] scratch */
-  double        alpha_bar;
+  double           *x, *b, *lo, *hi; /* [n] of its quadratic program, whose unknown is the step of the stress */
+  double           *diagonal, *own;  /* [n] diagonal of the Hessian; diagonal of A_ee alone */
+  double           *hessian;         /* [n_cells] curvature of the constraints, or NULL: none */
+  double           *cells;           /* [n_cells] scratch */
+  double            alpha_bar;
 } granular_component;
 
 /* Collect all samples whose component is e, or all samples for e < 0. After a failure *out is empty and may be destroyed. */
@@ -33,6 +33,6 @@ void granular_component_from_cells(const granular_component *k, const double *re
 PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(void *context, const double *restrict x, double *restrict y));
 /* Set lo and hi so that s plus the step stays within +-width times the cone radius at each sample. With width INFINITY the step is
  * free, except at samples of radius 0, where the stress becomes 0. */
-void granular_component_bounds(granular_component *k, double width);
+void                                granular_component_bounds(granular_component *k, double width);
 extern const granular_stress_solver granular_stress_pyramid, granular_stress_sp;
 #endif

@@ -61,22 +61,29 @@ static void apply_penalised_hessian(void *context, const double *restrict x, dou
 static PetscErrorCode compute_newton_direction(granular_friction *t)
 {
   granular_solver *S = t->S;
-  double      *b = t->gy, *lo = t->g_old, *hi = t->y, *diagonal = t->next;
+  double          *b = t->gy, *lo = t->g_old, *hi = t->y, *diagonal = t->next;
   PetscFunctionBegin;
   granular_friction_product(t, t->z, t->g);
   for (int64_t i = 0; i < 2 * t->n; ++i) t->g[i] += t->base[i]; /* of J */
   memcpy(b, t->g, (size_t)(2 * t->n) * sizeof *b);
   add_penalty_derivatives(t, b);
   for (int64_t i = 0; i < 2 * t->n; ++i) {
-    const int64_t j = i / 2;
+    const int64_t j     = i / 2;
     const double  bound = S->o->friction->kappa * t->radius[j];
-    b[i]        = -b[i];
-    lo[i]       = -bound - t->z[i], hi[i] = bound - t->z[i];
+    b[i]                = -b[i];
+    lo[i] = -bound - t->z[i], hi[i] = bound - t->z[i];
     diagonal[i] = (1.0 + GRANULAR_REDUNDANT) * S->diagonal_t[j] + t->hessian[3 * j + 2 * (i % 2)];
     if (!(diagonal[i] > 0.0)) diagonal[i] = 1.0;
     t->step[i] = 0.0;
   }
-  const bounds_qp q = {.n = 2 * t->n, .apply = apply_penalised_hessian, .context = t, .diagonal = diagonal, .b = b, .lo = lo, .hi = hi, .solver = S->solvers.stress};
+  const bounds_qp q      = {.n        = 2 * t->n,
+                            .apply    = apply_penalised_hessian,
+                            .context  = t,
+                            .diagonal = diagonal,
+                            .b        = b,
+                            .lo       = lo,
+                            .hi       = hi,
+                            .solver   = S->solvers.stress};
   bounds_result   result = {0};
   PetscCall(bounds_solve(&q, S->o->boxes, t->step, &result));
   S->r->t_iterations += result.iterations;
@@ -87,7 +94,7 @@ static PetscErrorCode compute_newton_direction(granular_friction *t)
 static double search_step_length(granular_friction *t)
 {
   enum { TRIALS = 12 };
-  double slope = 0.0, curvature = 0.0, gamma = 1.0;
+  double       slope = 0.0, curvature = 0.0, gamma = 1.0;
   const double before = penalty_energy(t, t->z);
   granular_friction_product(t, t->step, t->y);
   for (int64_t i = 0; i < 2 * t->n; ++i) slope += t->g[i] * t->step[i], curvature += t->y[i] * t->step[i];
@@ -109,7 +116,8 @@ static PetscErrorCode granular_friction_newton(granular_friction *t)
       t->z[i] += gamma * t->step[i];
       most = fmax(most, fabs(t->step[i]));
     }
-    for (int64_t j = 0; j < t->n; ++j) t->multiplier[j] = penalty_weight(t, j) > 0.0 ? -penalty_weight(t, j) * constraint_excess(t, j, t->z + 2 * j) : 0.0;
+    for (int64_t j = 0; j < t->n; ++j)
+      t->multiplier[j] = penalty_weight(t, j) > 0.0 ? -penalty_weight(t, j) * constraint_excess(t, j, t->z + 2 * j) : 0.0;
     if (most <= GRANULAR_INNER * t->S->o->tolerance * t->scale) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,7 +125,7 @@ static PetscErrorCode granular_friction_newton(granular_friction *t)
 
 PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t)
 {
-  const int64_t   n = S->f->n_contacts;
+  const int64_t  n         = S->f->n_contacts;
   double **const vectors[] = {&t->base, &t->z, &t->y, &t->next, &t->g, &t->gy, &t->g_old, &t->step};
   PetscFunctionBegin;
   *t = (granular_friction){.S = S, .n = n};
@@ -156,7 +164,7 @@ static void take_projected_gradient_step(granular_friction *t, double *L)
     double size = 0.0, curvature = 0.0;
     for (int64_t j = 0; j < t->n; ++j) {
       const double scale = d[j] > 0.0 ? 1.0 / (*L * d[j]) : 0.0;
-      double z[2] = {t->y[2 * j] - scale * t->gy[2 * j], t->y[2 * j + 1] - scale * t->gy[2 * j + 1]};
+      double       z[2]  = {t->y[2 * j] - scale * t->gy[2 * j], t->y[2 * j + 1] - scale * t->gy[2 * j + 1]};
       disc_project(t->radius[j], z);
       for (int k = 0; k < 2; ++k) {
         t->next[2 * j + k] = z[k];
@@ -175,9 +183,9 @@ static void take_projected_gradient_step(granular_friction *t, double *L)
 /* Accelerated projected gradient; the momentum is reset when it points uphill [ODonoghueCandes2015]. */
 static void minimise_by_projected_gradient(granular_friction *t)
 {
-  granular_solver  *S = t->S;
-  const int64_t n = t->n;
-  double        L = 1.0, momentum = 1.0;
+  granular_solver *S = t->S;
+  const int64_t    n = t->n;
+  double           L = 1.0, momentum = 1.0;
   for (int64_t j = 0; j < n; ++j) disc_project(t->radius[j], t->z + 2 * j);
   granular_friction_product(t, t->z, t->gy);
   for (int64_t i = 0; i < 2 * n; ++i) t->gy[i] += t->base[i];
@@ -194,7 +202,7 @@ static void minimise_by_projected_gradient(granular_friction *t)
       }
     const double next_momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum));
     double       beta          = (momentum - 1.0) / next_momentum;
-    momentum = next_momentum;
+    momentum                   = next_momentum;
     if (along > 0.0) beta = 0.0, momentum = 1.0;
     for (int64_t i = 0; i < 2 * n; ++i) {
       t->y[i]  = t->next[i] + beta * (t->next[i] - t->z[i]);
@@ -209,7 +217,7 @@ static void minimise_by_projected_gradient(granular_friction *t)
 PetscErrorCode granular_solve_z(granular_solver *S)
 {
   granular_friction *t      = S->friction;
-  double         mu_max = 0.0;
+  double             mu_max = 0.0;
   PetscFunctionBegin;
   if (!t) PetscFunctionReturn(PETSC_SUCCESS);
   for (int64_t j = 0; j < t->n; ++j) {

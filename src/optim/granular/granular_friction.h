@@ -7,13 +7,13 @@
 
 typedef struct granular_friction {
   granular_solver *S;
-  int64_t      n;
-  double      *base;            /* [n][2] gradient of J at z = 0 */
-  double      *z, *y, *next, *step; /* [n][2] iterate, extrapolated point, next iterate, next - y */
-  double      *g, *gy, *g_old;  /* gradients at next, y, z */
-  double      *radius;          /* [n] mu lambda */
-  double       scale;           /* reference value of z [N]: mu_max lambda_ref */
-  double      *multiplier, *hessian; /* newton only: [n] multipliers, [n][3] Hessian of the penalty of the friction discs, xx xy yy */
+  int64_t          n;
+  double          *base;                 /* [n][2] gradient of J at z = 0 */
+  double          *z, *y, *next, *step;  /* [n][2] iterate, extrapolated point, next iterate, next - y */
+  double          *g, *gy, *g_old;       /* gradients at next, y, z */
+  double          *radius;               /* [n] mu lambda */
+  double           scale;                /* reference value of z [N]: mu_max lambda_ref */
+  double          *multiplier, *hessian; /* newton only: [n] multipliers, [n][3] Hessian of the penalty of the friction discs, xx xy yy */
 } granular_friction;
 
 PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t);

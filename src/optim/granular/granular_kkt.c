@@ -5,9 +5,9 @@
 typedef struct {
   const granular_problem *f;
   const granular_state   *x;
-  double *u, *v, *force;       /* [n_faces], [n_bodies][6] velocities, [n_bodies][6] wrenches that changed v from v_star */
-  double *gp, *gs, *dp, *ds;   /* gradients and diagonals of the Hessian */
-  double *at_cells, *count;    /* [n_cells][5] mean stress of the samples around each cell, and their number */
+  double                 *u, *v, *force;     /* [n_faces], [n_bodies][6] velocities, [n_bodies][6] wrenches that changed v from v_star */
+  double                 *gp, *gs, *dp, *ds; /* gradients and diagonals of the Hessian */
+  double                 *at_cells, *count;  /* [n_cells][5] mean stress of the samples around each cell, and their number */
 } kkt;
 
 static void add_rows(const sparse_rows *rows, const double *x, const double *mobility, double *u)
@@ -37,7 +37,8 @@ static void fill_velocities(kkt *w)
 static void fill_gradient(const kkt *w, const sparse_rows *rows, const granular_coupling *c, const double *known, double *g, double *d)
 {
   const granular_problem *f = w->f;
-  GRANULAR_FOR(i, rows->n_rows) {
+  GRANULAR_FOR(i, rows->n_rows)
+  {
     g[i] = known ? known[i] : 0.0, d[i] = 0.0;
     for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k) {
       const int32_t face = rows->col[k];
@@ -57,18 +58,16 @@ static void fill_gradient(const kkt *w, const sparse_rows *rows, const granular_
  * with x. */
 static double energy_change(const kkt *w)
 {
-  const granular_problem *f = w->f;
-  double              sum = 0.0;
-  for (int64_t i = 0; i < f->n_faces; ++i)
-    sum += 0.5 * f->weight[i] / f->mobility[i] * (w->u[i] - f->u_star[i]) * (w->u[i] + f->u_star[i]);
+  const granular_problem *f   = w->f;
+  double                  sum = 0.0;
+  for (int64_t i = 0; i < f->n_faces; ++i) sum += 0.5 * f->weight[i] / f->mobility[i] * (w->u[i] - f->u_star[i]) * (w->u[i] + f->u_star[i]);
   for (int64_t i = 0; i < GRANULAR_BODY * f->n_bodies; ++i) sum += 0.5 * w->force[i] * (w->v[i] + f->v_star[i]);
   if (f->p_known)
     for (int64_t i = 0; i < f->n_cells; ++i) sum += f->p_known[i] * w->x->p[i];
   if (f->s_known)
     for (int64_t i = 0; i < f->n_stress; ++i) sum += f->s_known[i] * w->x->s[i];
   for (int64_t j = 0; j < f->n_contacts; ++j)
-    sum += f->contact[j].known[0] * w->x->lambda[j] + f->contact[j].known[1] * w->x->z[2 * j] +
-           f->contact[j].known[2] * w->x->z[2 * j + 1];
+    sum += f->contact[j].known[0] * w->x->lambda[j] + f->contact[j].known[1] * w->x->z[2 * j] + f->contact[j].known[2] * w->x->z[2 * j + 1];
   return sum;
 }
 
@@ -83,7 +82,6 @@ static void evaluate_pressure_residual(const kkt *w, double p_ref, granular_kkt_
     r->complementarity += fabs((p - lo) * g);
     r->volume_rate += fmax(0.0, -g);
   }
-
 }
 
 /* Residual |s - P(s - (d N)^-1 g)|_F of one cell; P projects on the cone, d is the cell's largest diagonal entry. */
@@ -115,8 +113,8 @@ static void average_stress_at_cells(const kkt *w)
 
 static void evaluate_stress_residual(const kkt *w, double p_ref, double p_max, granular_kkt_report *r)
 {
-  const granular_problem *f = w->f;
-  double              alpha_max = 0.0;
+  const granular_problem *f         = w->f;
+  double                  alpha_max = 0.0;
   for (int64_t c = 0; c < f->n_cells; ++c) alpha_max = fmax(alpha_max, f->alpha[c]);
   average_stress_at_cells(w);
   for (int64_t c = 0; c < f->n_cells && alpha_max > 0.0; ++c) {
@@ -130,13 +128,12 @@ static void evaluate_stress_residual(const kkt *w, double p_ref, double p_max, g
 
 static void evaluate_contact_residual(const kkt *w, granular_kkt_report *r)
 {
-  const granular_problem *f = w->f;
-  double              lambda_ref = f->contact_scale, mu_max = 0.0;
-  for (int64_t j = 0; j < f->n_contacts; ++j)
-    lambda_ref = fmax(lambda_ref, w->x->lambda[j]), mu_max = fmax(mu_max, f->contact[j].mu);
+  const granular_problem *f          = w->f;
+  double                  lambda_ref = f->contact_scale, mu_max = 0.0;
+  for (int64_t j = 0; j < f->n_contacts; ++j) lambda_ref = fmax(lambda_ref, w->x->lambda[j]), mu_max = fmax(mu_max, f->contact[j].mu);
   for (int64_t j = 0; j < f->n_contacts; ++j) {
-    const granular_contact *c = &f->contact[j];
-    double rate[3] = {c->known[0], c->known[1], c->known[2]}, d[3] = {0.0};
+    const granular_contact *c       = &f->contact[j];
+    double                  rate[3] = {c->known[0], c->known[1], c->known[2]}, d[3] = {0.0};
     for (int side = 0; side < 2; ++side)
       for (int k = 0; k < 3 && c->body[side] >= 0; ++k) {
         double moved[GRANULAR_BODY] = {0.0};
@@ -150,16 +147,15 @@ static void evaluate_contact_residual(const kkt *w, granular_kkt_report *r)
     r->contact_complementarity += fabs(lambda * rate[0]);
     const double dt = fmax(d[1], d[2]), radius = c->mu * fmax(lambda, 0.0);
     if (!(dt > 0.0) || !(mu_max * lambda_ref > 0.0)) continue;
-    const double y[2] = {z[0] - rate[1] / dt, z[1] - rate[2] / dt}, size = hypot(y[0], y[1]),
-                 shrink = size > radius ? radius / size : 1.0;
+    const double y[2] = {z[0] - rate[1] / dt, z[1] - rate[2] / dt}, size = hypot(y[0], y[1]), shrink = size > radius ? radius / size : 1.0;
     r->z = max_or_nan(r->z, hypot(shrink * y[0] - z[0], shrink * y[1] - z[1]) / (mu_max * lambda_ref));
   }
 }
 
 static void evaluate_residual(kkt *w, granular_kkt_report *r)
 {
-  const granular_problem *f = w->f;
-  double              p_max = 0.0;
+  const granular_problem *f     = w->f;
+  double                  p_max = 0.0;
   for (int64_t c = 0; c < f->n_cells; ++c) p_max = fmax(p_max, w->x->p[c]);
   const double p_ref = fmax(f->pressure_scale, p_max);
   fill_velocities(w);

@@ -26,9 +26,15 @@ PetscErrorCode granular_solve_p(granular_solver *S)
   granular_change_p(S, -1.0, p); /* b = minus the gradient at p = 0 */
   granular_gradient_p(S, S->b_p);
   GRANULAR_FOR(i, S->f->n_cells) S->b_p[i] = -S->b_p[i];
-  const bounds_qp q                       = {
-                            .n = S->f->n_cells, .apply = apply_pressure_matrix, .context = S, .diagonal = S->diagonal_p, .b = S->b_p, .lo = S->lo_p, .grid = &S->A_pp, .solver = S->solvers.pressure};
-  bounds_result   result = {.alpha_bar = S->alpha_bar[0]};
+  const bounds_qp q                        = {.n        = S->f->n_cells,
+                                              .apply    = apply_pressure_matrix,
+                                              .context  = S,
+                                              .diagonal = S->diagonal_p,
+                                              .b        = S->b_p,
+                                              .lo       = S->lo_p,
+                                              .grid     = &S->A_pp,
+                                              .solver   = S->solvers.pressure};
+  bounds_result   result                   = {.alpha_bar = S->alpha_bar[0]};
   PetscCall(bounds_solve(&q, S->o->pressure, p, &result));
   S->alpha_bar[0] = result.alpha_bar;
   S->r->p_iterations += result.iterations;
@@ -58,7 +64,13 @@ PetscErrorCode granular_solve_lambda(granular_solver *S)
   granular_change_contacts(S, -1.0, lambda, NULL);
   granular_gradient_contacts(S->f, S->v, S->b_n, NULL);
   for (int64_t j = 0; j < n; ++j) S->b_n[j] = GRANULAR_REDUNDANT * S->diagonal_n[j] * lambda[j] - S->b_n[j];
-  const bounds_qp q = {.n = n, .apply = apply_lambda_callback, .context = S, .diagonal = S->shifted_n, .b = S->b_n, .lo = S->lo_n, .solver = S->solvers.contact};
+  const bounds_qp q      = {.n        = n,
+                            .apply    = apply_lambda_callback,
+                            .context  = S,
+                            .diagonal = S->shifted_n,
+                            .b        = S->b_n,
+                            .lo       = S->lo_n,
+                            .solver   = S->solvers.contact};
   bounds_result   result = {.alpha_bar = S->alpha_bar[1]};
   PetscCall(bounds_solve(&q, S->o->pressure, lambda, &result));
   S->alpha_bar[1] = result.alpha_bar;
@@ -71,18 +83,18 @@ PetscErrorCode granular_solve_lambda(granular_solver *S)
 /* Data of one solve for (p, lambda). MPRGP has one step length for all unknowns, so both blocks are scaled by their diagonals. */
 typedef struct granular_unified {
   granular_solver *S;
-  double      *scale, *x, *b, *lo, *diagonal; /* [n_cells + n_contacts]; unknowns are x/scale */
-  double      *unscaled;
+  double          *scale, *x, *b, *lo, *diagonal; /* [n_cells + n_contacts]; unknowns are x/scale */
+  double          *unscaled;
 } unified;
 
 static void apply_unified_matrix(void *context, const double *restrict x, double *restrict y)
 {
-  unified           *w  = context;
-  granular_solver       *S  = w->S;
+  unified                *w = context;
+  granular_solver        *S = w->S;
   const granular_problem *f = S->f;
-  const int64_t      n = f->n_cells + f->n_contacts;
-  double *restrict   t = w->unscaled;
-  GRANULAR_FOR(i, n) t[i] = w->scale[i] * x[i];
+  const int64_t           n = f->n_cells + f->n_contacts;
+  double *restrict t        = w->unscaled;
+  GRANULAR_FOR(i, n) t[i]   = w->scale[i] * x[i];
   grid_matrix_apply(&S->A_pp, t, y);
   granular_clear_bodies(S);
   granular_coupled_force(&S->F_p, t, S->wrench);
@@ -101,16 +113,15 @@ static PetscErrorCode create_unified(granular_solver *S)
   PetscFunctionBegin;
   if (S->unified) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(granular_array(S, "flow unified", 1, sizeof *S->unified, &S->unified));
-  unified *w = S->unified;
+  unified       *w        = S->unified;
   double **const arrays[] = {&w->scale, &w->x, &w->b, &w->lo, &w->diagonal, &w->unscaled};
-  w->S = S;
-  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k)
-    PetscCall(granular_array(S, "flow unified", n, sizeof(double), arrays[k]));
+  w->S                    = S;
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) PetscCall(granular_array(S, "flow unified", n, sizeof(double), arrays[k]));
   for (int64_t i = 0; i < n; ++i) {
     const double diagonal = i < n_p ? S->diagonal_p[i] : (1.0 + GRANULAR_REDUNDANT) * S->diagonal_n[i - n_p];
-    w->scale[i]    = 1.0 / sqrt(diagonal);
-    w->diagonal[i] = 1.0;
-    w->lo[i]       = i < n_p ? S->lo_p[i] / w->scale[i] : 0.0;
+    w->scale[i]           = 1.0 / sqrt(diagonal);
+    w->diagonal[i]        = 1.0;
+    w->lo[i]              = i < n_p ? S->lo_p[i] / w->scale[i] : 0.0;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -126,13 +137,14 @@ PetscErrorCode granular_solve_unified(granular_solver *S)
   granular_gradient_p(S, w->b);
   granular_gradient_contacts(S->f, S->v, w->b + n_p, NULL);
   for (int64_t i = 0; i < n; ++i) {
-    const double x    = i < n_p ? S->x->p[i] : S->x->lambda[i - n_p],
+    const double x        = i < n_p ? S->x->p[i] : S->x->lambda[i - n_p],
                  proximal = i < n_p ? 0.0 : GRANULAR_REDUNDANT * S->diagonal_n[i - n_p] * x;
-    w->b[i] = w->scale[i] * (proximal - w->b[i]);
-    w->x[i] = x / w->scale[i];
+    w->b[i]               = w->scale[i] * (proximal - w->b[i]);
+    w->x[i]               = x / w->scale[i];
   }
-  const bounds_qp q = {.n = n, .apply = apply_unified_matrix, .context = w, .diagonal = w->diagonal, .b = w->b, .lo = w->lo, .solver = S->solvers.pressure};
-  bounds_result   result = {0};
+  const bounds_qp q = {
+      .n = n, .apply = apply_unified_matrix, .context = w, .diagonal = w->diagonal, .b = w->b, .lo = w->lo, .solver = S->solvers.pressure};
+  bounds_result result = {0};
   PetscCall(bounds_solve(&q, S->o->pressure, w->x, &result));
   S->r->pn_iterations += result.iterations;
   record_failure(S, &result);

@@ -4,35 +4,36 @@
 
 static const char *const couplings[] = {
 #define X(symbol, name, help) name,
-  GRANULAR_COUPLING_TABLE(X)
+    GRANULAR_COUPLING_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const coupling_help[] = {
 #define X(symbol, name, help) help,
-  GRANULAR_COUPLING_TABLE(X)
+    GRANULAR_COUPLING_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const stresses[] = {
 #define X(symbol, name, solver, help) name,
-  GRANULAR_STRESS_TABLE(X)
+    GRANULAR_STRESS_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const stress_help[] = {
 #define X(symbol, name, solver, help) help,
-  GRANULAR_STRESS_TABLE(X)
+    GRANULAR_STRESS_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const frictions[] = {
 #define X(symbol, name, help) name,
-  GRANULAR_FRICTION_TABLE(X)
+    GRANULAR_FRICTION_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 static const char *const friction_help[] = {
 #define X(symbol, name, help) help,
-  GRANULAR_FRICTION_TABLE(X)
+    GRANULAR_FRICTION_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 
+/* clang-format off */
 static const key_spec  gradient_keys[] = {
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(granular_gradient_options, max_iterations),
    .fallback = "200", .min = 1, .max = 1e9, .help = "maximum number of iterations of one stress solve"},
@@ -141,14 +142,15 @@ static const key_spec keys[] = {
    .table = &bounds_options_table, .help = "solver of pressure and normal forces"},
   {.name = "expert", .type = KEY_PART, .table = &monolith_expert_table, .fallback = "{}", .help = "keys for experts"},
     {.name = NULL}};
+/* clang-format on */
 const key_table granular_options_table = {.name = "solver.monolith",
-                                      .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
-                                      .size = sizeof(granular_options),
-                                      .keys = keys};
+                                          .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
+                                          .size = sizeof(granular_options),
+                                          .keys = keys};
 
 PetscErrorCode granular_options_defaults(document *owner, const granular_options **out)
 {
-  diagnostics *d = NULL;
+  diagnostics *d    = NULL;
   const void  *read = NULL;
   PetscFunctionBegin;
   *out = NULL;

@@ -29,37 +29,39 @@ typedef struct {
 } granular_coupling;
 
 typedef struct {
-  int32_t body[2];      /* -1: velocity known */
-  double  row[3][2][6]; /* normal (separating > 0) and two tangents; relative velocity k = sum over sides of row[k][side] . v[side] + known[k] */
-  double  known[3];     /* m/s, from bodies with known velocity and from restitution */
-  double  mu;           /* >= 0 */
+  int32_t body[2]; /* -1: velocity known */
+  double  row[3][2]
+            [6];   /* normal (separating > 0) and two tangents; relative velocity k = sum over sides of row[k][side] . v[side] + known[k] */
+  double known[3]; /* m/s, from bodies with known velocity and from restitution */
+  double mu;       /* >= 0 */
 } granular_contact;
 
 typedef struct granular_problem {
   int64_t            n_faces, n_cells, n_stress, n_bodies, n_contacts; /* n_stress 0: a liquid without stress */
-  const double      *u_star, *v_star;      /* [n_faces], [n_bodies][6] */
-  const double      *mobility, *weight;    /* [n_faces] dt/(rho W_L) [m^3 s/kg] > 0; h^3 W_F [m^3] */
-  const sparse_rows *G, *GT, *D, *DT;      /* [n_cells], [n_stress] rows of n_faces [1/m], and their transposes */
-  const int32_t    (*ijk)[3];              /* [n_cells] */
-  granular_coupling      F_p, F_s;
-  const double     (*inverse_mass)[36];    /* [n_bodies] dt M^-1 */
-  const granular_contact *contact;             /* [n_contacts] */
-  const double      *p_known, *s_known;    /* [n_cells], [n_stress] m^3/s; NULL: 0 */
-  bool               is_staggered;         /* false: sample 5 cell + component; true: see sample_cells */
-  bool               is_orthonormal;       /* |s|_F is the Euclidean norm of the five; else they are sxx, szz, sxy, sxz, syz with syy = -sxx - szz */
-  const uint8_t     *component;            /* [n_stress] 0 ... 4, the first two diagonal */
-  const int32_t    (*sample_cells)[4];     /* [n_stress] cells whose p bounds the sample and whose centre stress it contributes to; -1: unused entry */
-  const double      *alpha, *cohesion;     /* [n_cells] sqrt(2) M, c [Pa] >= 0; cohesion NULL: 0 */
-  double             pressure_scale;       /* rho g h [Pa]: scale of p; stress is 0 where p + c is below 1e-6 of it */
-  double             contact_scale;        /* weight of bodies over number of contacts [N]: scale of lambda; 0: its maximum */
+  const double      *u_star, *v_star;                                  /* [n_faces], [n_bodies][6] */
+  const double      *mobility, *weight;                                /* [n_faces] dt/(rho W_L) [m^3 s/kg] > 0; h^3 W_F [m^3] */
+  const sparse_rows *G, *GT, *D, *DT; /* [n_cells], [n_stress] rows of n_faces [1/m], and their transposes */
+  const int32_t (*ijk)[3];            /* [n_cells] */
+  granular_coupling F_p, F_s;
+  const double (*inverse_mass)[36];          /* [n_bodies] dt M^-1 */
+  const granular_contact *contact;           /* [n_contacts] */
+  const double           *p_known, *s_known; /* [n_cells], [n_stress] m^3/s; NULL: 0 */
+  bool                    is_staggered;      /* false: sample 5 cell + component; true: see sample_cells */
+  bool           is_orthonormal; /* |s|_F is the Euclidean norm of the five; else they are sxx, szz, sxy, sxz, syz with syy = -sxx - szz */
+  const uint8_t *component;      /* [n_stress] 0 ... 4, the first two diagonal */
+  const int32_t (
+      *sample_cells)[4]; /* [n_stress] cells whose p bounds the sample and whose centre stress it contributes to; -1: unused entry */
+  const double *alpha, *cohesion; /* [n_cells] sqrt(2) M, c [Pa] >= 0; cohesion NULL: 0 */
+  double        pressure_scale;   /* rho g h [Pa]: scale of p; stress is 0 where p + c is below 1e-6 of it */
+  double        contact_scale;    /* weight of bodies over number of contacts [N]: scale of lambda; 0: its maximum */
   /* If not NULL, called at the start of every outer iteration: alpha [n_cells] from p and u, for the mu(I) rheology and similar
    * laws. */
   void (*update_alpha)(void *context, const double *p, const double *u, double *alpha);
-  void  *alpha_context;
+  void *alpha_context;
   /* If not NULL, called in the final contact solve for bodies with nonlinear equations of motion. It updates v_star so that
    * v_star + inverse_mass wrench is their velocity under the given wrench [n_bodies][6]. */
   PetscErrorCode (*update_bodies)(void *context, const double (*wrench)[6]);
-  void  *bodies_context;
+  void *bodies_context;
 } granular_problem;
 
 /* In: initial guess (0 is allowed; lambda = z = 0 is no worse than other values). Out: solution. u, v are computed from the others. */
@@ -72,6 +74,7 @@ typedef struct {
 } granular_state;
 
 /* Order of the coupled solves, with the names of the schemes in the paper. */
+/* clang-format off */
 #define GRANULAR_COUPLING_TABLE(X)                                                                                                            \
   X(MONOLITHIC, "monolithic", "T-F-P-N iterated: contact friction, stress, then sweeps of pressure and normal forces, until convergence") \
   X(UNIFIED, "unified", "T-F-PN: pressure and normal forces in one solve")                                                                  \
@@ -87,6 +90,7 @@ typedef struct {
 #define GRANULAR_FRICTION_TABLE(X)                                                                                \
   X(GRADIENT, "projected_gradient", "accelerated projected gradient with exact projection on the discs")      \
   X(NEWTON, "newton", "augmented Lagrangian, projected Newton with line search on the energy [TakahashiBatty2021]")
+/* clang-format on */
 enum {
 #define X(symbol, name, help) GRANULAR_##symbol,
   GRANULAR_COUPLING_TABLE(X)
@@ -129,10 +133,10 @@ typedef struct {
 } granular_friction_options;
 
 typedef struct granular_options {
-  int     coupling, stress; /* GRANULAR_..., GRANULAR_STRESS_... */
-  double  tolerance;        /* on the largest normalised change of an outer iteration */
-  int64_t max_outer_iterations, sweeps;
-  const bounds_options             *pressure, *boxes; /* solver of p and lambda; solver of stress components */
+  int                                coupling, stress; /* GRANULAR_..., GRANULAR_STRESS_... */
+  double                             tolerance;        /* on the largest normalised change of an outer iteration */
+  int64_t                            max_outer_iterations, sweeps;
+  const bounds_options              *pressure, *boxes; /* solver of p and lambda; solver of stress components */
   const granular_gradient_options   *gradient;
   const granular_lagrangian_options *lagrangian;
   const granular_pyramid_options    *pyramid;
@@ -152,21 +156,22 @@ typedef struct {
   /* Largest entry of the natural map x - P(x - g/d), d the diagonal of the Hessian, over p_ref, alpha p_ref, lambda_ref, mu lambda_ref.
    * s is 0 for staggered stress (not evaluated). For `pyramid` and `sp` it is that of the cone, which these do not solve for. */
   double p, s, lambda, z;
-  double kkt;                       /* the largest of the four */
-  double yield;                     /* max |s|/(alpha (p + c)) of stress at cells with p > 5 % of max p; 0 without stress */
-  double complementarity;           /* sum |(p + c) g_p| [W] */
-  double volume_rate;               /* sum max(0, -g_p): rate of volume loss [m^3/s] */
-  double contact_complementarity;   /* sum |lambda g_lambda| [W] */
-  double energy;                    /* J - J(p = s = lambda = z = 0) [W], <= 0 at a solution */
+  double kkt;                     /* the largest of the four */
+  double yield;                   /* max |s|/(alpha (p + c)) of stress at cells with p > 5 % of max p; 0 without stress */
+  double complementarity;         /* sum |(p + c) g_p| [W] */
+  double volume_rate;             /* sum max(0, -g_p): rate of volume loss [m^3/s] */
+  double contact_complementarity; /* sum |lambda g_lambda| [W] */
+  double energy;                  /* J - J(p = s = lambda = z = 0) [W], <= 0 at a solution */
 } granular_kkt_report;
 
 typedef struct {
-  int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations, pn_iterations; /* outer iterations; inner iterations of the solvers of p, s, lambda, z, (p, lambda) */
-  int64_t products;       /* pairs of products with D^T and D */
-  bool    is_converged, became_unified; /* became_unified: sweeps of p and lambda converged slowly; the remaining iterations used `unified` */
-  bool    is_finite;      /* false: NaN or infinity, the step failed; the state is that of the last iteration */
-  double  change;         /* normalised change of the last outer iteration */
+  int64_t outer, p_iterations, s_iterations, n_iterations, t_iterations,
+      pn_iterations;                 /* outer iterations; inner iterations of the solvers of p, s, lambda, z, (p, lambda) */
+  int64_t products;                  /* pairs of products with D^T and D */
+  bool is_converged, became_unified; /* became_unified: sweeps of p and lambda converged slowly; the remaining iterations used `unified` */
+  bool is_finite;                    /* false: NaN or infinity, the step failed; the state is that of the last iteration */
+  double              change;        /* normalised change of the last outer iteration */
   granular_kkt_report kkt;
-  double  seconds[4];     /* pressure, stress, contact, friction of contacts; p and lambda together count as pressure */
+  double              seconds[4]; /* pressure, stress, contact, friction of contacts; p and lambda together count as pressure */
 } granular_report;
 #endif

@@ -19,13 +19,13 @@ enum { ROUNDS = 12, MAX_ADDITIONS = 50 };
 
 typedef struct granular_settle {
   int64_t   n_part;
-  int64_t  *part;  /* [n_part] contacts of the reduced problem, ascending */
-  bool     *is_in; /* [n_contacts] whether a contact is in the reduced problem */
-  delassus *W;     /* of the reduced problem; NULL: not created yet */
-  double   *mu, *r, *u, *q;        /* of the reduced problem: [n_part] mu, [n_part][3] r, u, q; allocated for all contacts */
-  double   *g_n, *g_z;             /* [n_contacts] opening velocity, [n_contacts][2] sliding velocity */
-  double   *own;                   /* [n_contacts] diagonal of W: opening velocity by a unit of the contact's own normal force */
-  double   *before, *now;          /* [n_contacts][3] forces before and after a round */
+  int64_t  *part;           /* [n_part] contacts of the reduced problem, ascending */
+  bool     *is_in;          /* [n_contacts] whether a contact is in the reduced problem */
+  delassus *W;              /* of the reduced problem; NULL: not created yet */
+  double   *mu, *r, *u, *q; /* of the reduced problem: [n_part] mu, [n_part][3] r, u, q; allocated for all contacts */
+  double   *g_n, *g_z;      /* [n_contacts] opening velocity, [n_contacts][2] sliding velocity */
+  double   *own;            /* [n_contacts] diagonal of W: opening velocity by a unit of the contact's own normal force */
+  double   *before, *now;   /* [n_contacts][3] forces before and after a round */
 } granular_settle;
 
 static bool share_a_body(const granular_contact *a, const granular_contact *b)
@@ -68,10 +68,10 @@ static PetscErrorCode fill_reduced_operator(granular_solver *S, granular_settle 
 
 static PetscErrorCode create_reduced_operator(granular_solver *S, granular_settle *w)
 {
-  const granular_problem *f = S->f;
-  int64_t            *start = NULL, n_blocks = 0;
-  int32_t            *col   = NULL;
-  double             *value = NULL;
+  const granular_problem *f     = S->f;
+  int64_t                *start = NULL, n_blocks = 0;
+  int32_t                *col   = NULL;
+  double                 *value = NULL;
   PetscFunctionBegin;
   delassus_destroy(&w->W);
   if (w->n_part == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,7 +80,7 @@ static PetscErrorCode create_reduced_operator(granular_solver *S, granular_settl
     start[a] = n_blocks;
     for (int64_t b = 0; b < w->n_part; ++b) n_blocks += share_a_body(&f->contact[w->part[a]], &f->contact[w->part[b]]);
   }
-  start[w->n_part] = n_blocks;
+  start[w->n_part]    = n_blocks;
   PetscErrorCode code = memory_alloc("flow contact blocks", n_blocks, sizeof *col, &col);
   if (!code) code = memory_alloc("flow contact blocks", 9 * n_blocks, sizeof *value, &value);
   if (!code) code = fill_reduced_operator(S, w, start, col, value);
@@ -100,7 +100,7 @@ static int64_t add_active_contacts(granular_solver *S, granular_settle *w)
   w->n_part = 0;
   for (int64_t j = 0; j < n; ++j) {
     const bool carries_force = S->x->lambda[j] != 0.0 || S->x->z[2 * j] != 0.0 || S->x->z[2 * j + 1] != 0.0;
-    w->is_in[j] = w->is_in[j] || carries_force || w->g_n[j] < -TOLERANCE * w->own[j] * most;
+    w->is_in[j]              = w->is_in[j] || carries_force || w->g_n[j] < -TOLERANCE * w->own[j] * most;
     if (w->is_in[j]) w->mu[w->n_part] = S->f->contact[j].mu, w->part[w->n_part++] = j;
   }
   return w->n_part - n_before;
@@ -108,13 +108,13 @@ static int64_t add_active_contacts(granular_solver *S, granular_settle *w)
 
 PetscErrorCode granular_settle_create(granular_solver *S)
 {
-  const int64_t n = S->f->n_contacts;
-  granular_settle  *w;
+  const int64_t    n = S->f->n_contacts;
+  granular_settle *w;
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(granular_array(S, "flow settled contacts", 1, sizeof *w, &w));
-  *w = (granular_settle){0};
-  S->settle = w;
+  *w                       = (granular_settle){0};
+  S->settle                = w;
   double **const vectors[] = {&w->r, &w->u, &w->q, &w->before, &w->now};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
     PetscCall(granular_array(S, "flow settled contacts", 3 * n, sizeof(double), vectors[k]));
@@ -165,7 +165,7 @@ static PetscErrorCode solve_reduced_problem(granular_solver *S, granular_settle 
   const friction_problem problem = {w->W, w->n_part, w->q, w->mu};
   friction_options       o       = *S->coulomb;
   friction_result        result;
-  granular_state            *x = S->x;
+  granular_state        *x = S->x;
   PetscFunctionBegin;
   o.tolerance = TOLERANCE, o.enough = ENOUGH;
   granular_change_contacts(S, -1.0, x->lambda, x->z);
@@ -199,8 +199,8 @@ static PetscErrorCode solve_contacts(granular_solver *S, granular_settle *w)
 
 PetscErrorCode flow_solve_contacts_accurately(granular_solver *S)
 {
-  granular_settle  *w = S->settle;
-  const int64_t n = S->f->n_contacts;
+  granular_settle *w = S->settle;
+  const int64_t    n = S->f->n_contacts;
   PetscFunctionBegin;
   if (n == 0 || !S->r->is_finite) PetscFunctionReturn(PETSC_SUCCESS);
   for (int k = 0; k < ROUNDS; ++k) {

@@ -34,15 +34,14 @@ PetscErrorCode granular_coupled_create(granular_solver *S, const granular_coupli
   PetscCall(granular_array(S, "coupled parts", out->n_chunks, sizeof *out->part, &out->part));
   int64_t chunk = 0;
   for (int64_t b = 0; b < n_bodies; ++b)
-    for (int64_t k = start[b]; k < start[b + 1]; k += COUPLED_CHUNK)
-      out->chunk_start[chunk] = k, out->chunk_body[chunk++] = (int32_t)b;
+    for (int64_t k = start[b]; k < start[b + 1]; k += COUPLED_CHUNK) out->chunk_start[chunk] = k, out->chunk_body[chunk++] = (int32_t)b;
   out->chunk_start[out->n_chunks] = c->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void granular_coupled_force(const granular_coupled *k, const double *restrict x, double (*wrench)[GRANULAR_BODY])
 {
-  #pragma omp parallel for schedule(static) if (k->c->n >= GRANULAR_PARALLEL)
+#pragma omp parallel for schedule(static) if (k->c->n >= GRANULAR_PARALLEL)
   for (int64_t chunk = 0; chunk < k->n_chunks; ++chunk) {
     double sum[GRANULAR_BODY] = {0.0};
     for (int64_t i = k->chunk_start[chunk]; i < k->chunk_start[chunk + 1]; ++i) {
@@ -58,7 +57,8 @@ void granular_coupled_force(const granular_coupled *k, const double *restrict x,
 
 void granular_coupled_rate(const granular_coupled *k, const double *restrict v, double *restrict g)
 {
-  GRANULAR_FOR(row, k->n_rows) {
+  GRANULAR_FOR(row, k->n_rows)
+  {
     double sum = 0.0;
     for (int64_t i = k->row_start[row]; i < k->row_start[row + 1]; ++i) {
       const double *w = k->c->wrench[i], *of = v + GRANULAR_BODY * k->c->body[i];
@@ -87,10 +87,10 @@ void flow_apply_wrench(const granular_problem *f, double sign, double (*wrench)[
 }
 
 static void apply_change(granular_solver *S, const sparse_rows *transposed, const granular_coupled *coupled, double sign,
-                   const double *restrict d)
+                         const double *restrict d)
 {
-  const granular_problem *f = S->f;
-  double *restrict    u = S->u;
+  const granular_problem *f       = S->f;
+  double *restrict u              = S->u;
   const double *restrict mobility = f->mobility;
   GRANULAR_FOR(i, f->n_faces) u[i] -= sign * mobility[i] * granular_row(transposed, i, d);
   if (coupled->n_rows == 0) return;
@@ -107,8 +107,8 @@ void granular_change_s(granular_solver *S, double sign, const double *ds)
 void granular_contact_force(const granular_problem *f, const double *lambda, const double *z, double (*wrench)[GRANULAR_BODY])
 {
   for (int64_t j = 0; j < f->n_contacts; ++j) {
-    const granular_contact *c = &f->contact[j];
-    const double force[3] = {lambda ? lambda[j] : 0.0, z ? z[2 * j] : 0.0, z ? z[2 * j + 1] : 0.0};
+    const granular_contact *c        = &f->contact[j];
+    const double            force[3] = {lambda ? lambda[j] : 0.0, z ? z[2 * j] : 0.0, z ? z[2 * j + 1] : 0.0};
     for (int side = 0; side < 2; ++side)
       if (c->body[side] >= 0)
         for (int k = 0; k < 3; ++k)
@@ -133,12 +133,13 @@ void granular_velocities(granular_solver *S)
   granular_change_contacts(S, 1.0, S->x->lambda, S->x->z);
 }
 
-static void compute_gradient(granular_solver *S, const sparse_rows *rows, const granular_coupled *coupled, const double *known, double *restrict g)
+static void compute_gradient(granular_solver *S, const sparse_rows *rows, const granular_coupled *coupled, const double *known,
+                             double *restrict g)
 {
   const granular_problem *f = S->f;
-  double *restrict    wu = S->face;
+  double *restrict wu       = S->face;
   const double *restrict u = S->u, *restrict weight = f->weight;
-  GRANULAR_FOR(i, f->n_faces) wu[i] = weight[i] * u[i];
+  GRANULAR_FOR(i, f->n_faces) wu[i]  = weight[i] * u[i];
   GRANULAR_FOR(i, rows->n_rows) g[i] = (known ? known[i] : 0.0) - granular_row(rows, i, wu);
   granular_coupled_rate(coupled, S->v, g);
 }
@@ -148,8 +149,8 @@ void granular_gradient_s(granular_solver *S, double *g) { compute_gradient(S, S-
 void granular_gradient_contacts(const granular_problem *f, const double *v, double *g_lambda, double *g_z)
 {
   for (int64_t j = 0; j < f->n_contacts; ++j) {
-    const granular_contact *c = &f->contact[j];
-    double rate[3] = {c->known[0], c->known[1], c->known[2]};
+    const granular_contact *c       = &f->contact[j];
+    double                  rate[3] = {c->known[0], c->known[1], c->known[2]};
     for (int side = 0; side < 2; ++side)
       if (c->body[side] >= 0)
         for (int k = 0; k < 3; ++k)
@@ -162,9 +163,10 @@ void granular_gradient_contacts(const granular_problem *f, const double *v, doub
 void granular_radii(granular_solver *S)
 {
   const double p_min = GRANULAR_P_MIN * S->f->pressure_scale;
-  GRANULAR_FOR(c, S->f->n_cells) {
+  GRANULAR_FOR(c, S->f->n_cells)
+  {
     const double support = S->support[c] + granular_cohesion(S->f, c);
-    S->radius[c] = support > p_min ? S->alpha[c] * support : 0.0;
+    S->radius[c]         = support > p_min ? S->alpha[c] * support : 0.0;
   }
 }
 
@@ -178,9 +180,10 @@ void granular_radii(granular_solver *S)
  * GROWN_HALF or GROWN_QUARTER times. None of this changes the fixed points. */
 enum { MEMORY = 5 };
 enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* see n_grown */
-#define MIXED 0.7       /* damping: fraction of p - support; 0.5 is slower in heaps, 1 does not converge in silos */
-#define SHRINK_MOST 0.7 /* bounds of the extrapolated support over damped_support: this and its inverse; from a support of 0 there is no return */
-#define WORSE_MAX 2.0   /* ratio of max |p - support| to its smallest value above which the Anderson history is cleared */
+#define MIXED 0.7                            /* damping: fraction of p - support; 0.5 is slower in heaps, 1 does not converge in silos */
+#define SHRINK_MOST                                                                                                                        \
+  0.7 /* bounds of the extrapolated support over damped_support: this and its inverse; from a support of 0 there is no return */
+#define WORSE_MAX 2.0 /* ratio of max |p - support| to its smallest value above which the Anderson history is cleared */
 
 PetscErrorCode granular_support_create(granular_solver *S)
 {
@@ -212,10 +215,11 @@ static void extrapolate_support(granular_solver *S)
     anderson_reset(&S->past);
     S->min_support_error = miss;
   }
-  S->min_support_error = fmin(S->min_support_error, miss);
+  S->min_support_error                                = fmin(S->min_support_error, miss);
   GRANULAR_FOR(c, S->f->n_cells) S->damped_support[c] = S->support[c] + MIXED * (S->x->p[c] - S->support[c]);
   anderson_step(&S->past, S->support, S->damped_support, S->one, S->support);
-  GRANULAR_FOR(c, S->f->n_cells) {
+  GRANULAR_FOR(c, S->f->n_cells)
+  {
     const double lo = S->lo_p[c], size = S->damped_support[c] - lo;
     S->support[c] = lo + fmin(size / SHRINK_MOST, fmax(SHRINK_MOST * size, S->support[c] - lo));
   }
@@ -273,9 +277,8 @@ static PetscErrorCode validate_problem(const granular_problem *f)
   PetscCheck(f->n_stress == 0 || (f->D->n_rows == f->n_stress && f->D->n_cols == f->n_faces && f->DT->n_rows == f->n_faces),
              PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "flow: D does not fit the %" PRId64 " stress samples and %" PRId64 " faces",
              f->n_stress, f->n_faces);
-  PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == GRANULAR_COMPONENTS * f->n_cells, PETSC_COMM_SELF,
-             PETSC_ERR_USER_INPUT, "flow: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress,
-             f->n_cells);
+  PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == GRANULAR_COMPONENTS * f->n_cells, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "flow: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress, f->n_cells);
   PetscCall(check_finite("u*", f->n_faces, f->u_star));
   PetscCall(check_finite("v*", GRANULAR_BODY * f->n_bodies, f->v_star));
   PetscCall(check_finite("mobility", f->n_faces, f->mobility));
@@ -286,8 +289,8 @@ static PetscErrorCode validate_problem(const granular_problem *f)
   PetscCall(check_coupling("F_p", &f->F_p, f->n_cells, f->n_bodies));
   PetscCall(check_coupling("F_s", &f->F_s, f->n_stress, f->n_bodies));
   for (int64_t j = 0; j < f->n_contacts; ++j)
-    PetscCheck(f->contact[j].body[0] < f->n_bodies && f->contact[j].body[1] < f->n_bodies && f->contact[j].mu >= 0.0,
-               PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+    PetscCheck(f->contact[j].body[0] < f->n_bodies && f->contact[j].body[1] < f->n_bodies && f->contact[j].mu >= 0.0, PETSC_COMM_SELF,
+               PETSC_ERR_USER_INPUT,
                "flow: contact %" PRId64 " is between bodies %" PRId32 " and %" PRId32 " of %" PRId64 " and has mu = %g", j,
                f->contact[j].body[0], f->contact[j].body[1], f->n_bodies, f->contact[j].mu);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -296,10 +299,10 @@ static PetscErrorCode validate_problem(const granular_problem *f)
 /* diag of (rows) diag(face_weight) (rows)^T */
 static void compute_row_diagonal(const sparse_rows *rows, const double *face_weight, double *diagonal)
 {
-  GRANULAR_FOR(i, rows->n_rows) {
+  GRANULAR_FOR(i, rows->n_rows)
+  {
     double sum = 0.0;
-    for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k)
-      sum += rows->value[k] * rows->value[k] * face_weight[rows->col[k]];
+    for (int64_t k = rows->start[i]; k < rows->start[i + 1]; ++k) sum += rows->value[k] * rows->value[k] * face_weight[rows->col[k]];
     diagonal[i] = sum;
   }
 }
@@ -343,8 +346,8 @@ static PetscErrorCode create_pressure(granular_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem *f, const granular_options *o, arena *memory, granular_state *x,
-                                  granular_report *r)
+PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem *f, const granular_options *o, arena *memory,
+                                      granular_state *x, granular_report *r)
 {
   PetscFunctionBegin;
   *S = (granular_solver){.f = f, .o = o, .memory = memory, .x = x, .r = r, .u = x->u, .v = x->v};

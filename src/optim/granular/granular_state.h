@@ -13,24 +13,24 @@
 
 enum {
   GRANULAR_COMPONENTS = 5,
-  GRANULAR_BODY       = 6,     /* velocity components of a body */
-  GRANULAR_PARALLEL   = 2000   /* rows; loops over fewer run on one thread, which is faster than starting the team */
+  GRANULAR_BODY       = 6,   /* velocity components of a body */
+  GRANULAR_PARALLEL   = 2000 /* rows; loops over fewer run on one thread, which is faster than starting the team */
 };
-#define GRANULAR_CHUNK 64              /* cells or faces of one partial sum: small enough to balance the threads */
-#define GRANULAR_INNER 0.1             /* tolerance of inner iterations over the outer tolerance */
-#define FLOW_YIELD_PRESSURE 0.05        /* fraction of the largest p; yield is evaluated only in cells with a larger p */
-#define GRANULAR_P_MIN 1e-6            /* fraction of pressure_scale; stress is 0 where p + c is below it */
-#define GRANULAR_REDUNDANT 1e-3        /* relative shift of the diagonals of lambda and z (proximal term), as contacts may be redundant */
+#define GRANULAR_CHUNK 64        /* cells or faces of one partial sum: small enough to balance the threads */
+#define GRANULAR_INNER 0.1       /* tolerance of inner iterations over the outer tolerance */
+#define FLOW_YIELD_PRESSURE 0.05 /* fraction of the largest p; yield is evaluated only in cells with a larger p */
+#define GRANULAR_P_MIN 1e-6      /* fraction of pressure_scale; stress is 0 where p + c is below it */
+#define GRANULAR_REDUNDANT 1e-3  /* relative shift of the diagonals of lambda and z (proximal term), as contacts may be redundant */
 
 /* A coupling F, ordered for both of its products, F v (by sample) and F^T x (by body). */
 typedef struct {
   const granular_coupling *c;
-  int64_t  n_rows;       /* number of samples that touch a body */
-  int64_t *row_start;    /* [n_rows + 1] first entry of each of these samples */
-  int64_t *order;        /* [n] entries sorted by body */
-  int64_t  n_chunks;
-  int64_t *chunk_start;  /* [n_chunks + 1] into order; a chunk has one body */
-  int32_t *chunk_body;
+  int64_t                  n_rows;    /* number of samples that touch a body */
+  int64_t                 *row_start; /* [n_rows + 1] first entry of each of these samples */
+  int64_t                 *order;     /* [n] entries sorted by body */
+  int64_t                  n_chunks;
+  int64_t                 *chunk_start; /* [n_chunks + 1] into order; a chunk has one body */
+  int32_t                 *chunk_body;
   double (*part)[GRANULAR_BODY]; /* [n_chunks] partial sums */
 } granular_coupled;
 
@@ -40,40 +40,40 @@ typedef struct granular_solver {
   granular_state         *x;
   granular_report        *r;
   granular_solvers        solvers;
-  arena              *memory;        /* of this solve */
-  double *u, *v;                     /* velocities at the current p, s, lambda, z: x->u, x->v */
-  double *face_weight;               /* [n_faces] weight * mobility */
-  double *face;                      /* [n_faces] scratch */
+  arena                  *memory;         /* of this solve */
+  double                 *u, *v;          /* velocities at the current p, s, lambda, z: x->u, x->v */
+  double                 *face_weight;    /* [n_faces] weight * mobility */
+  double                 *face;           /* [n_faces] scratch */
   double (*wrench)[GRANULAR_BODY], *rate; /* [n_bodies] scratch */
   granular_coupled F_p, F_s;
-  double *alpha, *radius;            /* [n_cells] alpha, alpha (p + c) or 0 */
-  double  p_ref, lambda_ref, alpha_max, mu_max; /* scales of the unknowns */
-  double *lo_p, *b_p, *diagonal_p;   /* [n_cells] */
-  grid_matrix A_pp;                  /* Hessian block of p without bodies */
-  double *diagonal_s;                /* [n_stress] diagonal of A_ss, bodies included */
-  double *g_s;                       /* [n_stress] scratch: gradient */
-  double *b_n, *diagonal_n, *shifted_n, *lo_n; /* [n_contacts] quadratic program of lambda; shifted_n: with GRANULAR_REDUNDANT */
-  double *diagonal_t;                /* [n_contacts] half the trace of the block of z */
-  double  alpha_bar[2];              /* step lengths of MPRGP for p and lambda */
-  double  *support, *damped_support, *one;   /* [n_cells] support, its damped update (input of Anderson), weights of its norm (all 1) */
-  anderson past;                     /* earlier supports */
-  double   min_support_error;               /* smallest max |p - support| since the history was cleared [Pa] */
-  int      n_grown;                  /* outer iterations with a larger change than the one before */
-  bool     is_accelerated;           /* the support is extrapolated (Anderson) */
-  bool    is_unified;                /* p and lambda are solved together from now on */
-  struct granular_unified *unified;      /* arrays of the unified solve; NULL before the first one */
-  struct granular_friction *friction;    /* NULL: no contacts */
-  struct granular_settle   *settle;      /* NULL: no contacts, or a coupling without the final contact solve */
-  const friction_options *coulomb;   /* options of the final contact solve */
-  void   *stress;                    /* data of the stress solver */
+  double          *alpha, *radius;                       /* [n_cells] alpha, alpha (p + c) or 0 */
+  double           p_ref, lambda_ref, alpha_max, mu_max; /* scales of the unknowns */
+  double          *lo_p, *b_p, *diagonal_p;              /* [n_cells] */
+  grid_matrix      A_pp;                                 /* Hessian block of p without bodies */
+  double          *diagonal_s;                           /* [n_stress] diagonal of A_ss, bodies included */
+  double          *g_s;                                  /* [n_stress] scratch: gradient */
+  double          *b_n, *diagonal_n, *shifted_n, *lo_n;  /* [n_contacts] quadratic program of lambda; shifted_n: with GRANULAR_REDUNDANT */
+  double          *diagonal_t;                           /* [n_contacts] half the trace of the block of z */
+  double           alpha_bar[2];                         /* step lengths of MPRGP for p and lambda */
+  double  *support, *damped_support, *one; /* [n_cells] support, its damped update (input of Anderson), weights of its norm (all 1) */
+  anderson past;                           /* earlier supports */
+  double   min_support_error;              /* smallest max |p - support| since the history was cleared [Pa] */
+  int      n_grown;                        /* outer iterations with a larger change than the one before */
+  bool     is_accelerated;                 /* the support is extrapolated (Anderson) */
+  bool     is_unified;                     /* p and lambda are solved together from now on */
+  struct granular_unified  *unified;       /* arrays of the unified solve; NULL before the first one */
+  struct granular_friction *friction;      /* NULL: no contacts */
+  struct granular_settle   *settle;        /* NULL: no contacts, or a coupling without the final contact solve */
+  const friction_options   *coulomb;       /* options of the final contact solve */
+  void                     *stress;        /* data of the stress solver */
 } granular_solver;
 
 #define GRANULAR_PRAGMA(text) _Pragma(#text)
-#define GRANULAR_FOR(i, n)                                                                  \
-  GRANULAR_PRAGMA(omp parallel for schedule(static) if ((n) >= GRANULAR_PARALLEL))              \
+#define GRANULAR_FOR(i, n)                                                                                                                 \
+  GRANULAR_PRAGMA(omp parallel for schedule(static) if ((n) >= GRANULAR_PARALLEL))                                                         \
   for (int64_t i = 0; i < (n); ++i)
 /* Parallel copy with the static schedule of the loops that read `to`. For n = 0 the arrays may be NULL. */
-static inline void granular_copy(double *restrict to, const double *restrict from, int64_t n) { GRANULAR_FOR(i, n) to[i] = from[i]; }
+static inline void   granular_copy(double *restrict to, const double *restrict from, int64_t n) { GRANULAR_FOR(i, n) to[i] = from[i]; }
 static inline double granular_row(const sparse_rows *a, int64_t i, const double *restrict x)
 {
   double sum = 0.0;
@@ -110,25 +110,27 @@ static inline void flow_apply_norm_inverse(bool is_orthonormal, const double g[5
 }
 
 /* Validate the input and compute all constants of a solve. Errors: invalid input, out of memory. */
-PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem *f, const granular_options *o, arena *memory, granular_state *x, granular_report *r);
+PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem *f, const granular_options *o, arena *memory,
+                                      granular_state *x, granular_report *r);
 void           granular_solver_destroy(granular_solver *S); /* frees the memory that is not in the arena */
 /* Allocate n zeroed entries of `size` bytes in the arena; the tag appears in out-of-memory messages. */
 PetscErrorCode granular_array(granular_solver *S, const char *tag, int64_t n, size_t size, void *out);
 
 PetscErrorCode granular_coupled_create(granular_solver *S, const granular_coupling *c, granular_coupled *out);
 void granular_coupled_force(const granular_coupled *k, const double *restrict x, double (*wrench)[GRANULAR_BODY]); /* wrench = F^T x */
-void granular_coupled_rate(const granular_coupled *k, const double *restrict v, double *restrict g);           /* g += F v */
-void granular_coupled_diagonal(const granular_problem *f, const granular_coupled *k, double *diagonal);            /* += diag of F inverse_mass F^T */
-void flow_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY], double *v);            /* v += sign inverse_mass wrench */
+void granular_coupled_rate(const granular_coupled *k, const double *restrict v, double *restrict g);               /* g += F v */
+void granular_coupled_diagonal(const granular_problem *f, const granular_coupled *k, double *diagonal); /* += diag of F inverse_mass F^T */
+void flow_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY],
+                       double *v);                                         /* v += sign inverse_mass wrench */
 void granular_change_p(granular_solver *S, double sign, const double *dp); /* u, v for p + sign dp */
 void granular_change_s(granular_solver *S, double sign, const double *ds);
 void granular_change_contacts(granular_solver *S, double sign, const double *d_lambda, const double *d_z); /* either may be NULL */
-void granular_velocities(granular_solver *S);                              /* u, v from scratch */
+void granular_velocities(granular_solver *S);                                                              /* u, v from scratch */
 void granular_gradient_p(granular_solver *S, double *g);
 void granular_gradient_s(granular_solver *S, double *g);
 void granular_gradient_contacts(const granular_problem *f, const double *v, double *g_lambda, double *g_z); /* either may be NULL */
 void granular_contact_force(const granular_problem *f, const double *lambda, const double *z, double (*wrench)[GRANULAR_BODY]); /* += */
-void granular_radii(granular_solver *S);                                   /* radius = alpha (support + c), or 0 below GRANULAR_P_MIN */
+void granular_radii(granular_solver *S); /* radius = alpha (support + c), or 0 below GRANULAR_P_MIN */
 
 /* Updates of the support. flow_support_start: at the start of an outer loop. flow_support_update: after each outer iteration, with
  * its change and that of the iteration before. If the next iteration is the last one, the support is not extrapolated, because the
@@ -140,8 +142,9 @@ void           flow_support_update(granular_solver *S, double change, double bef
 
 typedef struct {
   PetscErrorCode (*create)(granular_solver *S);
-  PetscErrorCode (*solve)(granular_solver *S, double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
-  void           (*destroy)(granular_solver *S);
-  bool             is_in_cone; /* solve ends in the cone of the support: a later excess comes from changes of p, and more iterations remove it */
+  PetscErrorCode (*solve)(granular_solver *S,
+                          double *undamped); /* *undamped: largest number of the last step before damping [Pa], 0 if there is no damping */
+  void (*destroy)(granular_solver *S);
+  bool is_in_cone; /* solve ends in the cone of the support: a later excess comes from changes of p, and more iterations remove it */
 } granular_stress_solver;
 #endif

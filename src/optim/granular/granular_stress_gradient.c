@@ -27,16 +27,18 @@ static void scale_into_cones_once(granular_solver *S, granular_gradient *w, doub
 {
   const granular_problem *f = S->f;
   for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
-    granular_component *k = &w->part[e];
+    granular_component *k         = &w->part[e];
     GRANULAR_FOR(i, k->n) k->x[i] = s[k->sample[i]];
     granular_component_to_cells(k, k->x, k->cells);
     GRANULAR_FOR(c, f->n_cells) w->at_cells[GRANULAR_COMPONENTS * c + e] = k->cells[c];
   }
-  GRANULAR_FOR(c, f->n_cells) {
+  GRANULAR_FOR(c, f->n_cells)
+  {
     const double size = sqrt(granular_norm2(f->is_orthonormal, w->at_cells + GRANULAR_COMPONENTS * c));
     w->shrink[c]      = size > S->radius[c] ? S->radius[c] / size : 1.0;
   }
-  GRANULAR_FOR(i, f->n_stress) {
+  GRANULAR_FOR(i, f->n_stress)
+  {
     double sum = 0.0;
     int    n   = 0;
     for (int q = 0; q < 4; ++q)
@@ -54,7 +56,8 @@ granular_step_sums granular_gradient_staggered_step(granular_solver *S, granular
 {
   const granular_problem *f    = S->f;
   granular_step_sums      sums = {0};
-  GRANULAR_FOR(i, f->n_stress) {
+  GRANULAR_FOR(i, f->n_stress)
+  {
     if (!is_again) S->g_s[i] = w->extra[i] - granular_row(f->D, i, w->wu);
     w->next[i] = w->s[i] + w->beta * (w->s[i] - w->old[i]) - S->g_s[i] / (w->L * w->metric[i]);
   }
@@ -85,14 +88,16 @@ granular_step_sums granular_gradient_staggered_step(granular_solver *S, granular
 static void fill_metric(granular_solver *S, granular_gradient *w)
 {
   const granular_problem *f = S->f;
-  const sparse_rows  *D = f->D, *DT = f->DT;
-  double             *sum = S->face, *body = S->rate;
-  GRANULAR_FOR(i, f->n_faces) {
+  const sparse_rows      *D = f->D, *DT = f->DT;
+  double                 *sum = S->face, *body = S->rate;
+  GRANULAR_FOR(i, f->n_faces)
+  {
     double total = 0.0;
     for (int64_t k = DT->start[i]; k < DT->start[i + 1]; ++k) total += fabs(DT->value[k]);
     sum[i] = S->face_weight[i] * total;
   }
-  GRANULAR_FOR(i, f->n_stress) {
+  GRANULAR_FOR(i, f->n_stress)
+  {
     double total = 0.0;
     for (int64_t k = D->start[i]; k < D->start[i + 1]; ++k) total += fabs(D->value[k]) * sum[D->col[k]];
     w->extra[i] = total;
@@ -102,7 +107,8 @@ static void fill_metric(granular_solver *S, granular_gradient *w)
     for (int d = 0; d < GRANULAR_BODY; ++d) S->wrench[f->F_s.body[k]][d] += fabs(f->F_s.wrench[k][d]);
   for (int64_t b = 0; b < f->n_bodies; ++b)
     for (int i = 0; i < GRANULAR_BODY; ++i)
-      for (int j = 0; j < GRANULAR_BODY; ++j) body[GRANULAR_BODY * b + i] += fabs(f->inverse_mass[b][GRANULAR_BODY * i + j]) * S->wrench[b][j];
+      for (int j = 0; j < GRANULAR_BODY; ++j)
+        body[GRANULAR_BODY * b + i] += fabs(f->inverse_mass[b][GRANULAR_BODY * i + j]) * S->wrench[b][j];
   for (int64_t k = 0; k < f->F_s.n; ++k)
     for (int d = 0; d < GRANULAR_BODY; ++d)
       w->extra[f->F_s.sample[k]] += fabs(f->F_s.wrench[k][d]) * body[GRANULAR_BODY * f->F_s.body[k] + d];
@@ -120,7 +126,7 @@ static void fill_metric(granular_solver *S, granular_gradient *w)
 static PetscErrorCode create_gradient(granular_solver *S)
 {
   const granular_problem *f = S->f;
-  granular_gradient *w;
+  granular_gradient      *w;
   PetscFunctionBegin;
   PetscCall(granular_array(S, "flow gradient", 1, sizeof *w, &w));
   double **const         of_stress[] = {&w->next, &w->s, &w->old, &w->extra},
@@ -147,12 +153,12 @@ static PetscErrorCode create_gradient(granular_solver *S)
 static double update_faces(granular_solver *S, granular_gradient *w, double beta)
 {
   const granular_problem *f = S->f;
-  const int64_t       n = f->n_faces, n_chunks = (n + GRANULAR_CHUNK - 1) / GRANULAR_CHUNK;
-  const sparse_rows  *DT = f->DT;
+  const int64_t           n = f->n_faces, n_chunks = (n + GRANULAR_CHUNK - 1) / GRANULAR_CHUNK;
+  const sparse_rows      *DT  = f->DT;
   const double *restrict next = w->next, *restrict base = w->base, *restrict mobility = f->mobility, *restrict weight = f->weight,
                          *restrict inertia = w->inertia, *restrict u = w->u, *restrict u_old = w->u_old, before_beta = w->beta;
   double *restrict u_next = w->u_next, *restrict wu = w->wu;
-  #pragma omp parallel for schedule(static) if (n >= GRANULAR_PARALLEL)
+#pragma omp parallel for schedule(static) if (n >= GRANULAR_PARALLEL)
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
     const int64_t last = (chunk + 1) * GRANULAR_CHUNK < n ? (chunk + 1) * GRANULAR_CHUNK : n;
     double        sum  = 0.0;
@@ -173,8 +179,8 @@ static double update_faces(granular_solver *S, granular_gradient *w, double beta
  * contribution to the curvature. */
 static double update_bodies(granular_solver *S, granular_gradient *w, double beta)
 {
-  const granular_problem *f = S->f;
-  double              curvature = 0.0;
+  const granular_problem *f         = S->f;
+  double                  curvature = 0.0;
   if (S->F_s.n_rows == 0) return 0.0;
   granular_clear_bodies(S);
   granular_coupled_force(&S->F_s, w->next, S->wrench);
@@ -200,9 +206,9 @@ static double update_bodies(granular_solver *S, granular_gradient *w, double bet
 }
 
 /* next = P(y - (L metric N)^-1 g) in one cell, and the sums of the step. Always inlined, once for each basis. */
-static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal, const double g[5], double beta, double L,
-                                                            double metric, double radius, const double *restrict s,
-                                                            const double *restrict old, double *restrict next, granular_step_sums *sums)
+static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal, const double g[5], double beta, double L, double metric,
+                                                            double radius, const double *restrict s, const double *restrict old,
+                                                            double *restrict next, granular_step_sums *sums)
 {
   const double scale = 1.0 / (L * metric);
   double       raised[5], y[5], step[5], ahead[5], along = 0.0;
@@ -211,7 +217,8 @@ static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal,
   /* No branch: it would be mispredicted at the boundary of the yielding region. DBL_MIN: 0/0 becomes 0. */
   const double size = sqrt(granular_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
   for (int e = 0; e < 5; ++e) next[e] *= shrink, step[e] = next[e] - y[e], ahead[e] = next[e] - s[e];
-  if (is_orthonormal) for (int e = 0; e < 5; ++e) along += step[e] * ahead[e];
+  if (is_orthonormal)
+    for (int e = 0; e < 5; ++e) along += step[e] * ahead[e];
   else {
     along = 2.0 * (step[0] * ahead[0] + step[1] * ahead[1]) + step[0] * ahead[1] + step[1] * ahead[0];
     for (int e = 2; e < 5; ++e) along += 2.0 * step[e] * ahead[e];
@@ -221,16 +228,16 @@ static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal,
   sums->largest = moved2 > sums->largest ? moved2 : sums->largest;
 }
 
-static inline __attribute__((always_inline)) granular_step_sums step_cell_range(granular_solver *S, const granular_gradient *w, bool is_orthonormal,
-                                                                       bool is_again, int64_t first, int64_t last)
+static inline __attribute__((always_inline)) granular_step_sums
+step_cell_range(granular_solver *S, const granular_gradient *w, bool is_orthonormal, bool is_again, int64_t first, int64_t last)
 {
   const sparse_rows *D    = S->f->D;
-  granular_step_sums     sums = {0};
+  granular_step_sums sums = {0};
   /* Two loops: vector loads right after scalar stores of the same data stall (a quarter of the time; Zen 4, 2026-11). */
   for (int64_t i = 5 * first; i < 5 * last && !is_again; ++i) S->g_s[i] = w->extra[i] - granular_row(D, i, w->wu);
   for (int64_t c = first; c < last; ++c)
-    step_cell(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c,
-              w->next + 5 * c, &sums);
+    step_cell(is_orthonormal, S->g_s + 5 * c, w->beta, w->L, w->metric[c], S->radius[c], w->s + 5 * c, w->old + 5 * c, w->next + 5 * c,
+              &sums);
   return sums;
 }
 
@@ -239,9 +246,9 @@ static granular_step_sums step_cells(granular_solver *S, granular_gradient *w, b
 {
   const int64_t n = S->f->n_cells, n_chunks = (n + GRANULAR_CHUNK - 1) / GRANULAR_CHUNK;
   if (S->f->is_staggered) return granular_gradient_staggered_step(S, w, is_again);
-  #pragma omp parallel for schedule(static) if (n * GRANULAR_COMPONENTS >= GRANULAR_PARALLEL)
+#pragma omp parallel for schedule(static) if (n * GRANULAR_COMPONENTS >= GRANULAR_PARALLEL)
   for (int64_t chunk = 0; chunk < n_chunks; ++chunk) {
-    const int64_t        first = chunk * GRANULAR_CHUNK, last = first + GRANULAR_CHUNK < n ? first + GRANULAR_CHUNK : n;
+    const int64_t            first = chunk * GRANULAR_CHUNK, last = first + GRANULAR_CHUNK < n ? first + GRANULAR_CHUNK : n;
     const granular_step_sums sums =
         S->f->is_orthonormal ? is_again ? step_cell_range(S, w, true, true, first, last) : step_cell_range(S, w, true, false, first, last)
         : is_again ? step_cell_range(S, w, false, true, first, last)
@@ -276,7 +283,7 @@ static void compute_first_gradient(granular_solver *S, granular_gradient *w)
  * Returns the largest |step|_F of a cell. */
 static double take_accelerated_step(granular_solver *S, granular_gradient *w, double *momentum)
 {
-  double curvature, beta, next_momentum;
+  double             curvature, beta, next_momentum;
   granular_step_sums sums = step_cells(S, w, false);
   for (;;) {
     next_momentum = 0.5 * (1.0 + sqrt(1.0 + 4.0 * *momentum * *momentum));
@@ -290,7 +297,8 @@ static double take_accelerated_step(granular_solver *S, granular_gradient *w, do
   *momentum = sums.uphill > 0.0 ? 1.0 : next_momentum;
   w->beta   = beta;
   w->L *= GRADIENT_L_SHRINK;
-  rotate_iterates(&w->next, &w->s, &w->old), rotate_iterates(&w->u_next, &w->u, &w->u_old), rotate_iterates(&w->force_next, &w->force, &w->force_old);
+  rotate_iterates(&w->next, &w->s, &w->old), rotate_iterates(&w->u_next, &w->u, &w->u_old),
+      rotate_iterates(&w->force_next, &w->force, &w->force_old);
   ++S->r->s_iterations;
   return sums.largest;
 }
@@ -302,26 +310,27 @@ static void start_iterations(granular_solver *S, granular_gradient *w)
   granular_change_s(S, -1.0, S->x->s);
   granular_copy(w->base, S->u, f->n_faces);
   granular_copy(w->v_base, S->v, GRANULAR_BODY * f->n_bodies);
-  GRANULAR_FOR(i, f->n_stress) {
+  GRANULAR_FOR(i, f->n_stress)
+  {
     w->s[i]     = S->x->s[i];
     w->extra[i] = f->s_known ? f->s_known[i] : 0.0;
   }
   if (f->is_staggered) granular_gradient_staggered_shorten(S, w, w->s);
-  else GRANULAR_FOR(c, f->n_cells) {
-    double      *s = w->s + GRANULAR_COMPONENTS * c;
-    const double size = sqrt(granular_norm2(f->is_orthonormal, s)),
-                 shrink = size > S->radius[c] ? S->radius[c] / size : 1.0;
-    for (int e = 0; e < GRANULAR_COMPONENTS; ++e) s[e] *= shrink;
-  }
+  else GRANULAR_FOR(c, f->n_cells)
+    {
+      double      *s    = w->s + GRANULAR_COMPONENTS * c;
+      const double size = sqrt(granular_norm2(f->is_orthonormal, s)), shrink = size > S->radius[c] ? S->radius[c] / size : 1.0;
+      for (int e = 0; e < GRANULAR_COMPONENTS; ++e) s[e] *= shrink;
+    }
   granular_copy(w->old, w->s, f->n_stress);
   compute_first_gradient(S, w);
 }
 
 static PetscErrorCode solve_stress_by_gradient(granular_solver *S, double *undamped)
 {
-  granular_gradient *w   = S->stress;
-  const double   end = S->o->gradient->inner * S->o->tolerance * S->alpha_max * S->p_ref;
-  double         momentum = 1.0, step = INFINITY;
+  granular_gradient *w        = S->stress;
+  const double       end      = S->o->gradient->inner * S->o->tolerance * S->alpha_max * S->p_ref;
+  double             momentum = 1.0, step = INFINITY;
   PetscFunctionBegin;
   *undamped = 0.0;
   start_iterations(S, w);

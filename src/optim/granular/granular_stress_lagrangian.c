@@ -13,7 +13,7 @@
 
 static PetscErrorCode create_lagrangian(granular_solver *S)
 {
-  const int64_t    n_cells = S->f->n_cells;
+  const int64_t        n_cells = S->f->n_cells;
   granular_lagrangian *w;
   PetscFunctionBegin;
   PetscCall(granular_array(S, "flow lagrangian", 1, sizeof *w, &w));
@@ -22,8 +22,7 @@ static PetscErrorCode create_lagrangian(granular_solver *S)
   PetscCall(granular_array(S, "flow stress at cells", GRANULAR_COMPONENTS * n_cells, sizeof(double), &w->at_cells));
   PetscCall(granular_array(S, "flow multipliers", n_cells, sizeof(double), &w->multiplier));
   PetscCall(granular_array(S, "flow stiffness", n_cells, sizeof(double), &w->stiffness));
-  if (S->x->multiplier && S->o->lagrangian->keeps_multipliers)
-    memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
+  if (S->x->multiplier && S->o->lagrangian->keeps_multipliers) memcpy(w->multiplier, S->x->multiplier, (size_t)n_cells * sizeof(double));
   for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
     granular_component *k = &w->part[e];
     PetscCall(granular_component_create(S, e, k));
@@ -68,7 +67,8 @@ static inline double cone_constraint(const granular_solver *S, const granular_la
 void granular_lagrangian_derivatives(granular_solver *S)
 {
   granular_lagrangian *w = S->stress;
-  GRANULAR_FOR(c, S->f->n_cells) {
+  GRANULAR_FOR(c, S->f->n_cells)
+  {
     const double *s = w->at_cells + GRANULAR_COMPONENTS * c, r2 = S->radius[c] * S->radius[c];
     double        lowered[GRANULAR_COMPONENTS] = {s[0], s[1], s[2], s[3], s[4]};
     if (!S->f->is_orthonormal) {
@@ -79,7 +79,7 @@ void granular_lagrangian_derivatives(granular_solver *S)
                  excess    = mu > 0.0 ? fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0,
                  curvature = -(S->f->is_orthonormal ? 1.0 : 2.0) * over;
     for (int e = 0; e < GRANULAR_COMPONENTS; ++e) {
-      const double slope = -lowered[e] * over;
+      const double slope    = -lowered[e] * over;
       w->gradient[e][c]     = mu * excess * slope;
       w->part[e].hessian[c] = excess < 0.0 ? fmax(0.0, mu * (slope * slope + excess * curvature)) : 0.0;
     }
@@ -89,7 +89,7 @@ void granular_lagrangian_derivatives(granular_solver *S)
 double granular_lagrangian_energy(granular_solver *S)
 {
   granular_lagrangian *w   = S->stress;
-  double           sum = 0.0;
+  double               sum = 0.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
     const double mu = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
     if (!(mu > 0.0)) continue;
@@ -101,8 +101,9 @@ double granular_lagrangian_energy(granular_solver *S)
 
 static void update_multipliers(granular_solver *S, granular_lagrangian *w)
 {
-  GRANULAR_FOR(c, S->f->n_cells) {
-    const double mu = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
+  GRANULAR_FOR(c, S->f->n_cells)
+  {
+    const double mu  = S->radius[c] > 0.0 ? penalty_weight(S, w, c) : 0.0;
     w->multiplier[c] = mu > 0.0 ? -mu * fmin(cone_constraint(S, w, c) - w->multiplier[c] / mu, 0.0) : 0.0;
   }
 }
@@ -142,8 +143,8 @@ static PetscErrorCode compute_newton_direction(granular_solver *S, granular_lagr
 
 /* J + E_c at s + gamma step minus its value at s. J is quadratic: `slope` is its derivative along the step, `curvature` the second
  * derivative; `before` is E_c at s. */
-static double evaluate_energy_change(granular_solver *S, granular_lagrangian *w, double gamma, double slope, double curvature, double before,
-                               double *scratch)
+static double evaluate_energy_change(granular_solver *S, granular_lagrangian *w, double gamma, double slope, double curvature,
+                                     double before, double *scratch)
 {
   for (int64_t i = 0; i < S->f->n_stress; ++i) scratch[i] = S->x->s[i] + gamma * w->step[i];
   granular_lagrangian_gather(S, scratch);
@@ -162,7 +163,7 @@ static PetscErrorCode search_step_length(granular_solver *S, granular_lagrangian
   granular_gradient_s(S, S->g_s);
   granular_change_s(S, -1.0, w->step);
   const double curvature = team_dot(n, S->g_s, w->step) - slope;
-  *gamma = 1.0;
+  *gamma                 = 1.0;
   for (int trial = 0; trial < TRIALS; ++trial, *gamma *= 0.5)
     if (evaluate_energy_change(S, w, *gamma, slope, curvature, before, w->trial) < 0.0) PetscFunctionReturn(PETSC_SUCCESS);
   *gamma = 0.0;

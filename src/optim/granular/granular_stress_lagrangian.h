@@ -5,17 +5,17 @@
 #include "optim/granular/granular_component.h"
 
 typedef struct granular_lagrangian {
-  granular_component part[GRANULAR_COMPONENTS]; /* their `hessian` is that of E_c */
-  double *gradient[GRANULAR_COMPONENTS];    /* [n_cells] gradient of E_c with respect to the five components of a cell */
-  double *at_cells;                     /* [n_cells][5] stress at cells */
-  double *step;                         /* [n_stress] last Newton step */
-  double *multiplier, *stiffness;       /* [n_cells] g; mean over the components of A_ee/N_ee */
-  double *trial;                        /* [n_stress] trial stress of the line search; NULL before the first one */
+  granular_component part[GRANULAR_COMPONENTS];     /* their `hessian` is that of E_c */
+  double            *gradient[GRANULAR_COMPONENTS]; /* [n_cells] gradient of E_c with respect to the five components of a cell */
+  double            *at_cells;                      /* [n_cells][5] stress at cells */
+  double            *step;                          /* [n_stress] last Newton step */
+  double            *multiplier, *stiffness;        /* [n_cells] g; mean over the components of A_ee/N_ee */
+  double            *trial;                         /* [n_stress] trial stress of the line search; NULL before the first one */
 } granular_lagrangian;
 
 /* granular_lagrangian_gather sets at_cells from s. The other two evaluate E_c and its derivatives there, for the current S->radius. */
-void   granular_lagrangian_gather(granular_solver *S, const double *s);
-double granular_lagrangian_energy(granular_solver *S);
-void   granular_lagrangian_derivatives(granular_solver *S);
+void                                granular_lagrangian_gather(granular_solver *S, const double *s);
+double                              granular_lagrangian_energy(granular_solver *S);
+void                                granular_lagrangian_derivatives(granular_solver *S);
 extern const granular_stress_solver granular_stress_lagrangian;
 #endif

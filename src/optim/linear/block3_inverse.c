@@ -17,8 +17,8 @@ static void match_null_spaces(int m, const double U[9], const double V[9], doubl
   const double side = w[0] * w[3] - w[1] * w[2] < 0.0 ? -1.0 : 1.0; /* a reflection or a rotation */
   double       c = w[0] + side * w[3], s = w[2] - side * w[1];
   const double size = sqrt(c * c + s * s);
-  c    = size > 0.0 ? c / size : 1.0;
-  s    = size > 0.0 ? s / size : 0.0;
+  c                 = size > 0.0 ? c / size : 1.0;
+  s                 = size > 0.0 ? s / size : 0.0;
   q[0] = c, q[1] = -side * s, q[2] = s, q[3] = side * c;
 }
 

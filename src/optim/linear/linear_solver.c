@@ -38,10 +38,8 @@ static PetscErrorCode test_and_stop(KSP ksp, PetscInt i, PetscReal norm, KSPConv
 {
   PetscFunctionBegin;
   const stoppable_test *inner = context;
-  if (stop_is_urgent())
-    *reason = KSP_DIVERGED_BREAKDOWN;
-  else
-    PetscCall(inner->test(ksp, i, norm, reason, inner->context));
+  if (stop_is_urgent()) *reason = KSP_DIVERGED_BREAKDOWN;
+  else PetscCall(inner->test(ksp, i, norm, reason, inner->context));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,12 +96,9 @@ static PetscErrorCode apply_system(linear_solver *s, bool is_inverse, Vec x, Vec
   PetscCall(VecGetArrayWrite(y, &to));
   from = array;
   if (s->is_scaled && (is_inverse || s->is_symmetric)) scale(s, is_inverse ? -1 : 1, array, s->scaled), from = s->scaled;
-  if (is_inverse)
-    PetscCall(l->precondition(l->context, from, to));
-  else if (l->product)
-    PetscCall(l->product(l->context, from, to));
-  else
-    multiply_entries(l->A, from, to);
+  if (is_inverse) PetscCall(l->precondition(l->context, from, to));
+  else if (l->product) PetscCall(l->product(l->context, from, to));
+  else multiply_entries(l->A, from, to);
   if (s->is_scaled && (!is_inverse || s->is_symmetric)) scale(s, is_inverse ? -1 : 1, to, to);
   PetscCall(VecRestoreArrayWrite(y, &to));
   PetscCall(VecRestoreArrayRead(x, &array));
@@ -162,8 +157,7 @@ static PetscErrorCode PCSetUp_System(PC pc)
   PetscFunctionBegin;
   PetscCall(find_solver(pc->mat, &s));
   PetscCheck(s && strcmp(s->system.pc, type) == 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "PC type %s is not available for this system; its own type is %s", type,
-             s ? s->system.pc : ((PetscObject)pc->mat)->type_name);
+             "PC type %s is not available for this system; its own type is %s", type, s ? s->system.pc : ((PetscObject)pc->mat)->type_name);
   pc->data = s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -318,8 +312,7 @@ static PetscErrorCode copy_entries(const sparse_rows *A, Mat *P)
     memory_free(&length);
     PetscCall(code);
     PetscCall(MatSetOption(*P, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  } else
-    PetscCall(MatZeroEntries(*P));
+  } else PetscCall(MatZeroEntries(*P));
   for (PetscInt i = 0; i < n; ++i)
     for (int64_t k = A->start[i]; k < A->start[i + 1]; ++k) PetscCall(MatSetValue(*P, i, A->col[k], A->value[k], INSERT_VALUES));
   PetscCall(MatAssemblyBegin(*P, MAT_FINAL_ASSEMBLY));
@@ -339,10 +332,8 @@ PetscErrorCode linear_solver_set(linear_solver *s, const linear_system *system)
   PetscCall(set_scaling(s));
   PetscCall(KSPGetPC(s->ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, system->pc, &is_ours));
-  if (!is_ours && system->A)
-    PetscCall(copy_entries(system->A, &s->P));
-  else
-    PetscCall(MatDestroy(&s->P));
+  if (!is_ours && system->A) PetscCall(copy_entries(system->A, &s->P));
+  else PetscCall(MatDestroy(&s->P));
   if (!is_ours) PetscCall(PetscObjectStateIncrease((PetscObject)s->A));
   PetscCall(KSPSetOperators(s->ksp, s->A, s->P ? s->P : s->A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -360,8 +351,8 @@ PetscErrorCode linear_solver_is(const linear_solver *s, const char *ksp_type, bo
 PetscErrorCode linear_solver_set_tolerance(linear_solver *s, double relative, double absolute, int64_t most)
 {
   PetscFunctionBegin;
-  PetscCall(KSPSetTolerances(s->ksp, s->has_relative ? PETSC_DEFAULT : relative, s->has_absolute ? PETSC_DEFAULT : absolute,
-                             PETSC_DEFAULT, s->has_most ? PETSC_DEFAULT : (PetscInt)most));
+  PetscCall(KSPSetTolerances(s->ksp, s->has_relative ? PETSC_DEFAULT : relative, s->has_absolute ? PETSC_DEFAULT : absolute, PETSC_DEFAULT,
+                             s->has_most ? PETSC_DEFAULT : (PetscInt)most));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -376,10 +367,8 @@ PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x,
   if (s->system.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   if (b) {
     PetscCall(VecGetArrayWrite(s->b, &to));
-    if (s->is_scaled)
-      scale(s, 1, b, to);
-    else
-      memcpy(to, b, size);
+    if (s->is_scaled) scale(s, 1, b, to);
+    else memcpy(to, b, size);
     PetscCall(VecRestoreArrayWrite(s->b, &to));
   }
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
@@ -387,10 +376,8 @@ PetscErrorCode linear_solver_solve(linear_solver *s, const double *b, double *x,
   if (iterations) *iterations = n_its;
   if (!x) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecGetArrayRead(s->x, &from));
-  if (s->is_scaled && s->is_symmetric)
-    scale(s, 1, from, x);
-  else
-    memcpy(x, from, size);
+  if (s->is_scaled && s->is_symmetric) scale(s, 1, from, x);
+  else memcpy(x, from, size);
   PetscCall(VecRestoreArrayRead(s->x, &from));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

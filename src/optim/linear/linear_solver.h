@@ -22,8 +22,8 @@ typedef struct {
   void       *context;
   PetscErrorCode (*product)(void *context, const double *x, double *y);      /* y = A x; NULL: by the entries */
   PetscErrorCode (*precondition)(void *context, const double *r, double *z); /* the PC `pc` */
-  const sparse_rows *A;       /* [n x n] entries, for other PC types; NULL: there are none */
-  int64_t            restart; /* of GMRES; 0: PETSc's default */
+  const sparse_rows *A;                                                      /* [n x n] entries, for other PC types; NULL: there are none */
+  int64_t            restart;                                                /* of GMRES; 0: PETSc's default */
   /* D^2 [n]: residual norms are |D (b - A x)|. `weighted` is the KSP type that evaluates this norm itself; other types solve the scaled
    * system D A D y = D b, x = D y, and GMRES D A x = D b. NULL: D = 1. */
   const double *weight;

@@ -57,8 +57,8 @@ static PetscErrorCode check(int64_t n, const int64_t *row_start, const int32_t *
              "block3: %lld block rows do not fit 32-bit scalar indices", (long long)n);
   PetscCheck(row_start[0] == 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: row_start[0] is not 0");
   for (int64_t i = 0; i < n; ++i) {
-    PetscCheck(row_start[i] <= row_start[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "block3: row_start falls at block row %lld", (long long)i);
+    PetscCheck(row_start[i] <= row_start[i + 1], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: row_start falls at block row %lld",
+               (long long)i);
     for (int64_t s = row_start[i]; s < row_start[i + 1]; ++s) {
       PetscCheck(col[s] >= 0 && col[s] < n, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                  "block3: block row %lld has column %d outside [0, %lld)", (long long)i, (int)col[s], (long long)n);
@@ -173,7 +173,6 @@ static PetscErrorCode block3_pattern_need_tiles(block3_pattern *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-
 static int bits_of(uint64_t x)
 {
   int n = 0;
@@ -220,16 +219,14 @@ PetscErrorCode mat_block3_pattern(int64_t n, int64_t n_pairs, const int32_t *row
 
 /* Between block3 and PETSc's own matrix formats: the bodies of MatConvert. */
 
-
 static PetscErrorCode to_baij(Mat A, Mat *B)
 {
-  block3_view  v;
-  PetscInt    *row_start, *col;
+  block3_view v;
+  PetscInt   *row_start, *col;
   PetscFunctionBegin;
   PetscCall(mat_block3_get(A, &v));
   const int64_t nnz = v.row_start[v.n];
-  PetscCheck(nnz < PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld blocks are too many for PETSc's BAIJ",
-             (long long)nnz);
+  PetscCheck(nnz < PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld blocks are too many for PETSc's BAIJ", (long long)nnz);
   PetscCall(PetscMalloc2(v.n + 1, &row_start, nnz, &col));
   for (int64_t i = 0; i <= v.n; ++i) row_start[i] = (PetscInt)v.row_start[i];
   for (int64_t k = 0; k < nnz; ++k) col[k] = v.col[k];
@@ -253,7 +250,7 @@ static PetscErrorCode to_baij(Mat A, Mat *B)
 static PetscErrorCode MatConvert_Block3(Mat A, MatType type, MatReuse reuse, Mat *out)
 {
   bool is_baij, is_plain;
-  Mat       B;
+  Mat  B;
   PetscFunctionBegin;
   is_baij  = !strcmp(type, MATSEQBAIJ) || !strcmp(type, MATBAIJ);
   is_plain = !strcmp(type, MATBLOCK3) || !strcmp(type, MATSAME);
@@ -277,13 +274,13 @@ static PetscErrorCode MatConvert_Block3(Mat A, MatType type, MatReuse reuse, Mat
 /* Any matrix with MatGetRow to block3; a scalar entry makes its whole block part of the pattern. */
 static PetscErrorCode MatConvertFrom_Block3(Mat A, MatType type, MatReuse reuse, Mat *out)
 {
-  int32_t       *row, *col, *block_col;
-  int64_t       *row_start, *slot, n_pairs = 0, n_rows = A->rmap->n;
-  double        *value;
-  PetscInt       n;
+  int32_t           *row, *col, *block_col;
+  int64_t           *row_start, *slot, n_pairs = 0, n_rows = A->rmap->n;
+  double            *value;
+  PetscInt           n;
   const PetscInt    *index;
   const PetscScalar *entry;
-  Mat            B;
+  Mat                B;
   PetscFunctionBegin;
   (void)type;
   PetscCheck(A->rmap->N == A->cmap->N && A->rmap->N % 3 == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ,
@@ -335,7 +332,7 @@ static void multiply(const block3_pattern *p, const double *restrict value, cons
 {
   const int64_t *restrict row_start = p->row_start;
   const int32_t *restrict col       = p->col;
-  #pragma omp parallel for schedule(static) if (p->n_chunks >= PARALLEL_CHUNKS)
+#pragma omp parallel for schedule(static) if (p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t c = 0; c < p->n_chunks; ++c)
     for (int64_t i = p->chunk_row[c]; i < p->chunk_row[c + 1]; ++i) {
       double s0 = 0.0, s1 = 0.0, s2 = 0.0;
@@ -354,10 +351,9 @@ static void multiply(const block3_pattern *p, const double *restrict value, cons
 
 /* y = A^T x, or y = b + A^T x: tile by tile into private sums, streaming A once, then column by column. Gathering the blocks of
  * a column from their rows instead took six times as long (Zen 3, 2026): nothing to prefetch. */
-static void multiply_transposed(const block3_pattern *p, const double *restrict value, const double *restrict x, const double *b,
-                                double *y)
+static void multiply_transposed(const block3_pattern *p, const double *restrict value, const double *restrict x, const double *b, double *y)
 {
-  #pragma omp parallel for schedule(static) if (p->n_tiles > 1)
+#pragma omp parallel for schedule(static) if (p->n_tiles > 1)
   for (int64_t t = 0; t < p->n_tiles; ++t) {
     double *restrict sum = p->private_sums + 3 * p->tile_start[t];
     memset(sum, 0, sizeof *sum * 3 * (size_t)(p->tile_start[t + 1] - p->tile_start[t]));
@@ -372,7 +368,7 @@ static void multiply_transposed(const block3_pattern *p, const double *restrict 
       }
     }
   }
-  #pragma omp parallel for schedule(static) if (p->n_tiles > 1)
+#pragma omp parallel for schedule(static) if (p->n_tiles > 1)
   for (int64_t j = 0; j < p->n; ++j) {
     double s[3] = {0.0, 0.0, 0.0};
     for (int64_t k = p->entry_start[j]; k < p->entry_start[j + 1]; ++k)
@@ -411,7 +407,7 @@ static PetscErrorCode MatGetBlockDiagonal3_Block3(Mat A, PetscScalar *d)
 {
   const Mat_Block3 *a = data_of(A);
   PetscFunctionBegin;
-  #pragma omp parallel for schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
+#pragma omp parallel for schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t i = 0; i < a->p->n; ++i)
     for (int k = 0; k < BLOCK; ++k) d[BLOCK * i + k] = a->p->diagonal[i] >= 0 ? a->value[BLOCK * a->p->diagonal[i] + k] : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -448,7 +444,7 @@ static PetscErrorCode MatZeroEntries_Block3(Mat A)
   const int64_t n = a->p->nnz;
   double       *v = a->value;
   PetscFunctionBegin;
-  #pragma omp parallel for simd schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
+#pragma omp parallel for simd schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t k = 0; k < BLOCK * n; ++k) v[k] = 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -459,7 +455,7 @@ static PetscErrorCode MatScale_Block3(Mat A, PetscScalar s)
   const int64_t n = a->p->nnz;
   double       *v = a->value;
   PetscFunctionBegin;
-  #pragma omp parallel for schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
+#pragma omp parallel for schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t k = 0; k < n; ++k)
     for (int e = 0; e < BLOCK; ++e) v[BLOCK * k + e] *= s;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -474,7 +470,7 @@ static PetscErrorCode MatDiagonalScale_Block3(Mat A, Vec left, Vec right)
   PetscFunctionBegin;
   if (left) PetscCall(VecGetArrayRead(left, &l));
   if (right) PetscCall(VecGetArrayRead(right, &r));
-  #pragma omp parallel for schedule(static) if (p->n_chunks >= PARALLEL_CHUNKS)
+#pragma omp parallel for schedule(static) if (p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t c = 0; c < p->n_chunks; ++c)
     for (int64_t i = p->chunk_row[c]; i < p->chunk_row[c + 1]; ++i)
       for (int64_t k = p->row_start[i]; k < p->row_start[i + 1]; ++k)
@@ -547,8 +543,8 @@ static PetscErrorCode put(Mat A, PetscInt i, PetscInt j, int entry, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatSetValues_Block3(Mat A, PetscInt m, const PetscInt row[], PetscInt n, const PetscInt col[],
-                                          const PetscScalar v[], InsertMode mode)
+static PetscErrorCode MatSetValues_Block3(Mat A, PetscInt m, const PetscInt row[], PetscInt n, const PetscInt col[], const PetscScalar v[],
+                                          InsertMode mode)
 {
   PetscFunctionBegin;
   for (PetscInt r = 0; r < m; ++r)
@@ -565,8 +561,7 @@ static PetscErrorCode MatSetValuesBlocked_Block3(Mat A, PetscInt m, const PetscI
   for (PetscInt r = 0; r < m; ++r)
     for (PetscInt c = 0; c < n; ++c)
       if (row[r] >= 0 && col[c] >= 0)
-        for (int e = 0; e < BLOCK; ++e)
-          PetscCall(put(A, row[r], col[c], e, v ? v[(3 * r + e / 3) * 3 * n + 3 * c + e % 3] : 0.0, mode));
+        for (int e = 0; e < BLOCK; ++e) PetscCall(put(A, row[r], col[c], e, v ? v[(3 * r + e / 3) * 3 * n + 3 * c + e % 3] : 0.0, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -584,7 +579,7 @@ static PetscErrorCode MatGetInfo_Block3(Mat A, MatInfoType type, MatInfo *info)
   PetscCall(PetscMemzero(info, sizeof *info));
   info->block_size = 9;
   info->nz_used = info->nz_allocated = 9.0 * (double)a->p->nnz;
-  info->memory     = (double)(a->p->nnz * (BLOCK * 8 + 4) + a->p->n * 16);
+  info->memory                       = (double)(a->p->nnz * (BLOCK * 8 + 4) + a->p->n * 16);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -656,7 +651,7 @@ static PetscErrorCode MatCopy_Block3(Mat A, Mat B, MatStructure structure)
   const int64_t n    = a->p->nnz;
   const double *from = a->value;
   double       *to   = b->value;
-  #pragma omp parallel for simd schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
+#pragma omp parallel for simd schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t k = 0; k < BLOCK * n; ++k) to[k] = from[k];
   PetscCall(PetscObjectStateIncrease((PetscObject)B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -671,8 +666,8 @@ static PetscErrorCode MatView_Block3(Mat A, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (is_ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "block rows=%lld, 3x3 blocks=%lld\n", (long long)data_of(A)->p->n,
-                                     (long long)data_of(A)->p->nnz));
+    PetscCall(
+        PetscViewerASCIIPrintf(viewer, "block rows=%lld, 3x3 blocks=%lld\n", (long long)data_of(A)->p->n, (long long)data_of(A)->p->nnz));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, &B));
@@ -717,8 +712,7 @@ PetscErrorCode MatCreate_Block3(Mat A)
   PetscMPIInt size;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "block3 matrices live on one process, not on %d",
-             (int)size);
+  PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "block3 matrices live on one process, not on %d", (int)size);
   PetscCall(PetscNew(&a));
   A->data = a;
   PetscCall(PetscLayoutSetBlockSize(A->rmap, 3));
@@ -752,8 +746,8 @@ PetscErrorCode MatCreate_Block3(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mat_block3_create(MPI_Comm comm, int64_t n, const int64_t *row_start, const int32_t *col, double *values,
-                                 bool is_borrowed, Mat *A)
+PetscErrorCode mat_block3_create(MPI_Comm comm, int64_t n, const int64_t *row_start, const int32_t *col, double *values, bool is_borrowed,
+                                 Mat *A)
 {
   block3_pattern *p;
   PetscInt        n_scalar;

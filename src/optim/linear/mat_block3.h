@@ -32,15 +32,15 @@ PetscErrorCode MatCreate_Block3(Mat A); /* for MatRegister; an empty n x n matri
 /* A matrix from compressed rows. row_start [n_block_rows+1] and col are copied (and checked: range, order). With values
  * [nnz][9]: copied, or if `is_borrowed` used in place; they must then outlive *A. values == NULL: zeros.
  * Fails (PETSC_ERR_ARG_OUTOFRANGE) on a bad pattern, on more than one process (PETSC_ERR_SUP). */
-PetscErrorCode mat_block3_create(MPI_Comm comm, int64_t n_block_rows, const int64_t *row_start, const int32_t *col,
-                                 double *values, bool is_borrowed, Mat *A);
+PetscErrorCode mat_block3_create(MPI_Comm comm, int64_t n_block_rows, const int64_t *row_start, const int32_t *col, double *values,
+                                 bool is_borrowed, Mat *A);
 
 /* Compressed rows of n_pairs unordered, possibly repeated (row[k], col[k]); the diagonal is always added.
  *   row_start [n_block_rows+1], col_out [row_start[n_block_rows]]: allocated, free with memory_free
  *   slot [n_pairs] or NULL: filled with the place of each pair in col_out
  * Fails on indices outside [0, n_block_rows) and when memory does. n_pairs + n_block_rows < 2^31. */
-PetscErrorCode mat_block3_pattern(int64_t n_block_rows, int64_t n_pairs, const int32_t *row, const int32_t *col,
-                                  int64_t **row_start, int32_t **col_out, int64_t *slot);
+PetscErrorCode mat_block3_pattern(int64_t n_block_rows, int64_t n_pairs, const int32_t *row, const int32_t *col, int64_t **row_start,
+                                  int32_t **col_out, int64_t *slot);
 
 /* Borrowed arrays. After writing values call MatAssemblyBegin and MatAssemblyEnd, so that preconditioners notice. */
 PetscErrorCode mat_block3_get(Mat A, block3_view *view);

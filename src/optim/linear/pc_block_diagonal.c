@@ -9,8 +9,8 @@
 enum { PARALLEL_BLOCKS = 4096 };
 
 typedef struct {
-  int64_t n;           /* local blocks */
-  double *inverse;     /* [n][9] */
+  int64_t n;       /* local blocks */
+  double *inverse; /* [n][9] */
   int64_t n_regularised;
 } PC_BlockDiagonal;
 
@@ -21,7 +21,8 @@ static PetscErrorCode blocks_by_entries(Mat A, double *block)
   PetscFunctionBegin;
   PetscCheck(A->ops->getvalues && A->rmap->n % 3 == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
              "PC blockdiagonal: this matrix of type %s does not provide its 3x3 diagonal blocks; compose " SS_MAT_GET_BLOCK_DIAGONAL3
-             " on it, or choose another -pc_type", ((PetscObject)A)->type_name);
+             " on it, or choose another -pc_type",
+             ((PetscObject)A)->type_name);
   PetscCall(MatGetOwnershipRange(A, &first, &end));
   for (PetscInt i = first; i < end; i += 3) {
     const PetscInt index[3] = {i, i + 1, i + 2};
@@ -32,7 +33,7 @@ static PetscErrorCode blocks_by_entries(Mat A, double *block)
 
 static PetscErrorCode PCSetUp_BlockDiagonal(PC pc)
 {
-  PC_BlockDiagonal *b = pc->data;
+  PC_BlockDiagonal *b                       = pc->data;
   PetscErrorCode (*get)(Mat, PetscScalar *) = NULL;
   const int64_t n                           = pc->pmat->rmap->n / 3;
   double       *block;
@@ -49,7 +50,7 @@ static PetscErrorCode PCSetUp_BlockDiagonal(PC pc)
   else PetscCall(blocks_by_entries(pc->pmat, block));
   const double scale   = team_max_abs(9 * n, block);
   double      *inverse = b->inverse;
-  #pragma omp parallel for schedule(static) reduction(+ : n_regularised) reduction(min : bad) if (n >= PARALLEL_BLOCKS)
+#pragma omp parallel for schedule(static) reduction(+ : n_regularised) reduction(min : bad) if (n >= PARALLEL_BLOCKS)
   for (int64_t i = 0; i < n; ++i) {
     const int status = block3_inverse(block + 9 * i, scale > 0.0 ? scale : 1.0, inverse + 9 * i);
     n_regularised += status > 0;
@@ -72,14 +73,14 @@ static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
   PetscCall(VecGetArrayRead(x, &xa));
   PetscCall(VecGetArrayWrite(y, &ya));
   const double *restrict d = b->inverse, *restrict in = xa;
-  double *restrict out     = ya;
+  double *restrict out = ya;
   if (is_transposed) {
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_BLOCKS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_BLOCKS)
     for (int64_t i = 0; i < n; ++i)
       for (int r = 0; r < 3; ++r)
         out[3 * i + r] = d[9 * i + r] * in[3 * i] + d[9 * i + 3 + r] * in[3 * i + 1] + d[9 * i + 6 + r] * in[3 * i + 2];
   } else {
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_BLOCKS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_BLOCKS)
     for (int64_t i = 0; i < n; ++i)
       for (int r = 0; r < 3; ++r)
         out[3 * i + r] = d[9 * i + 3 * r] * in[3 * i] + d[9 * i + 3 * r + 1] * in[3 * i + 1] + d[9 * i + 3 * r + 2] * in[3 * i + 2];

@@ -17,11 +17,11 @@ typedef struct {
   uint8_t *is_owned; /* [start[n_parts]] */
 } block3_parts;
 
-#define METIS_CALL(call)                                                                                      \
-  do {                                                                                                        \
-    const int metis_ = (call);                                                                                \
-    PetscCheck(metis_ == METIS_OK, PETSC_COMM_SELF, metis_ == METIS_ERROR_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB, \
-               "METIS failed with code %d", metis_);                                                          \
+#define METIS_CALL(call)                                                                                                                   \
+  do {                                                                                                                                     \
+    const int metis_ = (call);                                                                                                             \
+    PetscCheck(metis_ == METIS_OK, PETSC_COMM_SELF, metis_ == METIS_ERROR_MEMORY ? PETSC_ERR_MEM : PETSC_ERR_LIB,                          \
+               "METIS failed with code %d", metis_);                                                                                       \
   } while (0)
 
 /* Neighbours of each block in A + A^T without the diagonal, sorted and unique. */
@@ -83,8 +83,7 @@ static PetscErrorCode cut(int64_t n, const graph *g, int64_t n_parts, idx_t *par
 }
 
 /* Members of part p: its own blocks, then n_layers of neighbours. mark[] == p + 1 for members; returns their number. */
-static int64_t collect(const graph *g, int64_t p, const int64_t *own_start, const int32_t *own, int n_layers, int32_t *mark,
-                       int32_t *list)
+static int64_t collect(const graph *g, int64_t p, const int64_t *own_start, const int32_t *own, int n_layers, int32_t *mark, int32_t *list)
 {
   int64_t n = 0, layer_begin = 0;
   for (int64_t k = own_start[p]; k < own_start[p + 1]; ++k) {
@@ -281,8 +280,8 @@ static PetscErrorCode set_up_pattern(PC pc, const block3_view *a)
     PetscCheck(a->diagonal[i] >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
                "PC metisschwarz: block row %lld has no diagonal block", (long long)i);
   s->n = a->n;
-  PetscCall(block3_parts_create(a, s->n_parts_wanted ? s->n_parts_wanted : (a->n + s->part_size - 1) / s->part_size,
-                                (int)s->overlap, &s->parts));
+  PetscCall(
+      block3_parts_create(a, s->n_parts_wanted ? s->n_parts_wanted : (a->n + s->part_size - 1) / s->part_size, (int)s->overlap, &s->parts));
   PetscCall(extract_patterns(s, a));
   PetscCall(list_copies(s));
   PetscCall(memory_alloc("Schwarz factors", 9 * s->part_slot[s->parts.n_parts], sizeof *s->value, &s->value));
@@ -314,10 +313,8 @@ static PetscErrorCode PCSetUp_MetisSchwarz(PC pc)
     for (int64_t k = 0; k < f.row_start[f.n]; ++k)
       for (int e = 0; e < 9; ++e) f.value[9 * k + e] = a.value[9 * s->source[s->part_slot[p] + k] + e];
     const int64_t status = block3_ilu_factor(&f, scale);
-    if (status >= 0)
-      n_regularised += status;
-    else if (p < bad)
-      bad = p;
+    if (status >= 0) n_regularised += status;
+    else if (p < bad) bad = p;
   }
   s->n_regularised = n_regularised;
   if (bad < n_parts) PetscCall(PetscInfo(pc, "part %lld has values that are not finite\n", (long long)bad));
@@ -354,8 +351,7 @@ static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
     const int32_t   *member = s->parts.member + first;
     double          *v      = s->local + 3 * first;
     for (int64_t k = 0; k < f.n; ++k)
-      for (int e = 0; e < 3; ++e)
-        v[3 * k + e] = is_transposed && !s->parts.is_owned[first + k] ? 0.0 : in[3 * (int64_t)member[k] + e];
+      for (int e = 0; e < 3; ++e) v[3 * k + e] = is_transposed && !s->parts.is_owned[first + k] ? 0.0 : in[3 * (int64_t)member[k] + e];
     if (is_transposed) {
       block3_ilu_solve_transposed(&f, v);
       continue;
@@ -383,8 +379,8 @@ static PetscErrorCode PCSetFromOptions_MetisSchwarz(PC pc, PetscOptionItems *Pet
   PetscOptionsHeadBegin(PetscOptionsObject, "Schwarz over METIS parts");
   PetscCall(PetscOptionsRangeInt("-pc_metisschwarz_parts", "Number of parts, 0: by the part size", "", s->n_parts_wanted,
                                  &s->n_parts_wanted, NULL, 0, PETSC_MAX_INT));
-  PetscCall(PetscOptionsRangeInt("-pc_metisschwarz_part_size", "3x3 blocks per part", "", s->part_size, &s->part_size, NULL, 1,
-                                 PETSC_MAX_INT));
+  PetscCall(
+      PetscOptionsRangeInt("-pc_metisschwarz_part_size", "3x3 blocks per part", "", s->part_size, &s->part_size, NULL, 1, PETSC_MAX_INT));
   PetscCall(PetscOptionsRangeInt("-pc_metisschwarz_overlap", "Layers of overlap", "", s->overlap, &s->overlap, NULL, 0, 100));
   PetscOptionsHeadEnd();
   if (old[0] != s->n_parts_wanted || old[1] != s->part_size || old[2] != s->overlap) {
@@ -401,8 +397,7 @@ static PetscErrorCode PCView_MetisSchwarz(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   if (is_ascii && s->parts.n_parts)
-    PetscCall(PetscViewerASCIIPrintf(viewer,
-                                     "  parts: %lld, overlap: %d, blocks with overlap: %lld of %lld, regularised pivots: %lld\n",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  parts: %lld, overlap: %d, blocks with overlap: %lld of %lld, regularised pivots: %lld\n",
                                      (long long)s->parts.n_parts, (int)s->overlap, (long long)s->parts.start[s->parts.n_parts],
                                      (long long)s->n, (long long)s->n_regularised));
   PetscFunctionReturn(PETSC_SUCCESS);

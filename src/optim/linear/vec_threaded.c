@@ -5,21 +5,20 @@
 #include <string.h>
 
 enum {
-  VEC_BATCH   = 32,   /* vectors handed to one multi-vector sweep */
-  VEC_SERIAL  = 4,    /* with fewer chunks than this, waking threads costs more than the work */
+  VEC_BATCH  = 32, /* vectors handed to one multi-vector sweep */
+  VEC_SERIAL = 4,  /* with fewer chunks than this, waking threads costs more than the work */
 };
 
 /* Run `body` for i in [0, n). Chunk borders depend on n alone: an entry lies in the vectorised part or in the remainder
  * of its chunk whatever the number of threads, so even the rounding of fused operations cannot depend on it. */
-#define FOR_EACH(n, body)                                                                       \
-  do {                                                                                          \
-    const int64_t n_ = (n), n_chunk_ = team_chunks(n_);                                         \
-    _Pragma("omp parallel for schedule(static) if (n_chunk_ >= VEC_SERIAL)")                    \
-    for (int64_t c_ = 0; c_ < n_chunk_; ++c_) {                                                 \
-      const int64_t lo_ = c_ * TEAM_CHUNK, hi_ = lo_ + TEAM_CHUNK < n_ ? lo_ + TEAM_CHUNK : n_; \
-      _Pragma("omp simd")                                                                       \
-      for (int64_t i = lo_; i < hi_; ++i) { body; }                                             \
-    }                                                                                           \
+#define FOR_EACH(n, body)                                                                                                                  \
+  do {                                                                                                                                     \
+    const int64_t n_ = (n), n_chunk_ = team_chunks(n_);                                                                                    \
+    _Pragma("omp parallel for schedule(static) if (n_chunk_ >= VEC_SERIAL)") for (int64_t c_ = 0; c_ < n_chunk_; ++c_)                     \
+    {                                                                                                                                      \
+      const int64_t lo_ = c_ * TEAM_CHUNK, hi_ = lo_ + TEAM_CHUNK < n_ ? lo_ + TEAM_CHUNK : n_;                                            \
+      _Pragma("omp simd") for (int64_t i = lo_; i < hi_; ++i) { body; }                                                                    \
+    }                                                                                                                                      \
   } while (0)
 
 static PetscErrorCode reduce_sum(Vec v, PetscInt m, PetscScalar *s)
@@ -92,15 +91,15 @@ static double sum_abs(int64_t n, const double *x, double *partial)
 {
   const int64_t n_chunk = team_chunks(n);
   double        sum     = 0.0;
-  #pragma omp parallel for schedule(static) if (n_chunk >= VEC_SERIAL)
+#pragma omp      parallel for schedule(static) if (n_chunk >= VEC_SERIAL)
   for (int64_t c = 0; c < n_chunk; ++c) {
-    const int64_t lo = c * TEAM_CHUNK, hi = lo + TEAM_CHUNK < n ? lo + TEAM_CHUNK : n;
-    double        s  = 0.0;
-    #pragma omp simd reduction(+ : s)
+         const int64_t lo = c * TEAM_CHUNK, hi = lo + TEAM_CHUNK < n ? lo + TEAM_CHUNK : n;
+         double        s = 0.0;
+#pragma omp simd reduction(+ : s)
     for (int64_t i = lo; i < hi; ++i) s += fabs(x[i]);
     partial[c] = s;
-  }
-  for (int64_t c = 0; c < n_chunk; ++c) sum += partial[c];
+       }
+       for (int64_t c = 0; c < n_chunk; ++c) sum += partial[c];
   return sum;
 }
 
@@ -278,20 +277,20 @@ static PetscErrorCode VecAXPBYPCZ_Threaded(Vec z, PetscScalar s, PetscScalar t, 
 static void maxpy(int64_t n, int m, const double *s, const double *const *x, double *restrict y)
 {
   const int64_t n_chunk = team_chunks(n);
-  #pragma omp parallel for schedule(static) if (n_chunk >= VEC_SERIAL)
+#pragma omp parallel for schedule(static) if (n_chunk >= VEC_SERIAL)
   for (int64_t c = 0; c < n_chunk; ++c) {
     const int64_t lo = c * TEAM_CHUNK, hi = lo + TEAM_CHUNK < n ? lo + TEAM_CHUNK : n;
-    int           k  = 0;
+    int           k = 0;
     for (; k + 4 <= m; k += 4) {
       const double *restrict x0 = x[k], *restrict x1 = x[k + 1], *restrict x2 = x[k + 2], *restrict x3 = x[k + 3];
       const double s0 = s[k], s1 = s[k + 1], s2 = s[k + 2], s3 = s[k + 3];
-      #pragma omp simd
+#pragma omp simd
       for (int64_t i = lo; i < hi; ++i) y[i] += (s0 * x0[i] + s1 * x1[i]) + (s2 * x2[i] + s3 * x3[i]);
     }
     for (; k < m; ++k) {
       const double *restrict x0 = x[k];
       const double s0           = s[k];
-      #pragma omp simd
+#pragma omp simd
       for (int64_t i = lo; i < hi; ++i) y[i] += s0 * x0[i];
     }
   }

@@ -9,13 +9,13 @@
 /* Arrays of front q, n_columns = k, n_rows = r: columns [k][k + r] one after the other, lower trapezoid; update [r][r], lower. */
 struct multifrontal_factor {
   const multifrontal_tree *t;
-  double          **A, **update;   /* of A; updates of early fronts below late ones are kept */
-  double          **H, **update_H; /* of A + terms, late fronts */
-  int32_t         **map;           /* [threads][n] index of a place within the current front */
-  double           *dense;         /* [threads][room] sums of terms */
-  int64_t           room;
-  int               n_threads;
-  double           *x;             /* [n] work, in places */
+  double                 **A, **update;   /* of A; updates of early fronts below late ones are kept */
+  double                 **H, **update_H; /* of A + terms, late fronts */
+  int32_t                **map;           /* [threads][n] index of a place within the current front */
+  double                  *dense;         /* [threads][room] sums of terms */
+  int64_t                  room;
+  int                      n_threads;
+  double                  *x; /* [n] work, in places */
 };
 
 static void free_all(int64_t n, double ***list)
@@ -66,18 +66,18 @@ PetscErrorCode multifrontal_factor_create(const multifrontal_tree *t, multifront
 /* Arguments of the factorisation, the same for all fronts. */
 typedef struct {
   multifrontal_factor      *f;
-  const sparse_rows *A;
+  const sparse_rows        *A;
   const multifrontal_terms *terms; /* NULL: A alone */
-  const double      *G;
-  double           **columns, **update;
-  bool              *is_bad; /* [n_fronts] */
+  const double             *G;
+  double                  **columns, **update;
+  bool                     *is_bad; /* [n_fronts] */
 } factoring;
 
 /* Add the entries of A to the columns of a front. */
 static void add_matrix(const factoring *w, const frontal_matrix *p, double *columns, const int32_t *map)
 {
   const multifrontal_tree *t = w->f->t;
-  const int64_t     m = p->n_columns + p->n_rows;
+  const int64_t            m = p->n_columns + p->n_rows;
   for (int64_t j = 0; j < p->n_columns; ++j) {
     const int32_t i = t->unknown[p->first + j];
     for (int64_t k = w->A->start[i]; k < w->A->start[i + 1]; ++k) {
@@ -93,15 +93,16 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
 {
   const multifrontal_tree  *t = w->f->t;
   const multifrontal_terms *s = w->terms;
-  const int64_t      k = t->front[q].n_columns, r = t->front[q].n_rows, m = k + r;
+  const int64_t             k = t->front[q].n_columns, r = t->front[q].n_rows, m = k + r;
   for (int64_t at = t->term_start[q]; at < t->term_start[q + 1];) {
     const int64_t        a = t->term[at], n = s->start[a + 1] - s->start[a];
-    const int32_t *const local = t->local + s->start[a];
-    int64_t              end   = at;
+    const int32_t *const local    = t->local + s->start[a];
+    int64_t              end      = at;
     bool                 is_empty = true;
     for (; end < t->term_start[q + 1]; ++end) {
       const int64_t b = t->term[end];
-      if (s->start[b + 1] - s->start[b] != n || memcmp(s->column + s->start[b], s->column + s->start[a], (size_t)n * sizeof *local) != 0) break;
+      if (s->start[b + 1] - s->start[b] != n || memcmp(s->column + s->start[b], s->column + s->start[a], (size_t)n * sizeof *local) != 0)
+        break;
       const double *g = w->G + 9 * b;
       if (g[0] == 0.0 && g[4] == 0.0 && g[8] == 0.0) continue; /* no stiffness: an inactive term */
       if (is_empty) memset(sum, 0, (size_t)(n * n) * sizeof *sum);
@@ -119,7 +120,8 @@ static void add_terms(const factoring *w, int64_t q, double *columns, double *up
   }
 }
 
-static void add_child(const multifrontal_tree *t, const frontal_matrix *p, const frontal_matrix *c, const double *from, double *columns, double *update)
+static void add_child(const multifrontal_tree *t, const frontal_matrix *p, const frontal_matrix *c, const double *from, double *columns,
+                      double *update)
 {
   const int64_t        k = p->n_columns, r = p->n_rows, m = k + r, n = c->n_rows;
   const int32_t *const into = t->into + c->row;
@@ -134,10 +136,10 @@ static void factor_front(const factoring *w, int64_t q)
 {
   multifrontal_factor     *f = w->f;
   const multifrontal_tree *t = f->t;
-  const frontal_matrix      *p = &t->front[q];
-  const int64_t     k = p->n_columns, r = p->n_rows;
-  int32_t *const    map     = f->map[omp_get_thread_num()];
-  double *const     columns = w->columns[q], *const update = w->update[q];
+  const frontal_matrix    *p = &t->front[q];
+  const int64_t            k = p->n_columns, r = p->n_rows;
+  int32_t *const           map = f->map[omp_get_thread_num()];
+  double *const columns = w->columns[q], *const update = w->update[q];
   for (int64_t j = 0; j < k; ++j) memset(columns + j * (k + r) + j, 0, (size_t)(k + r - j) * sizeof *columns);
   for (int64_t j = 0; j < r; ++j) memset(update + j * r + j, 0, (size_t)(r - j) * sizeof *update);
   for (int64_t i = 0; i < r; ++i) map[t->row[p->row + i]] = (int32_t)(k + i);
@@ -160,10 +162,10 @@ static void factor_subtree(const factoring *w, int64_t q)
   for (int64_t e = t->child_start[q]; e < t->child_start[q + 1]; ++e) {
     const int32_t c = t->child[e];
     if (w->terms && !t->front[c].is_late) continue;
-    #pragma omp task firstprivate(c) if (t->front[c].n_rows > 64)
+#pragma omp task firstprivate(c) if (t->front[c].n_rows > 64)
     factor_subtree(w, c);
   }
-  #pragma omp taskwait
+#pragma omp      taskwait
   factor_front(w, q);
 }
 
@@ -172,11 +174,11 @@ static PetscErrorCode factor_all(factoring *w, bool *is_definite)
   const multifrontal_tree *t = w->f->t;
   PetscFunctionBegin;
   PetscCall(memory_alloc("fronts", t->n_fronts, sizeof *w->is_bad, &w->is_bad));
-  #pragma omp parallel num_threads(w->f->n_threads)
-  #pragma omp single
+#pragma omp parallel num_threads(w->f->n_threads)
+#pragma omp          single
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    if (t->front[q].parent >= 0 || (w->terms && !t->front[q].is_late)) continue;
-    #pragma omp task firstprivate(q)
+             if (t->front[q].parent >= 0 || (w->terms && !t->front[q].is_late)) continue;
+#pragma omp task firstprivate(q)
     factor_subtree(w, q);
   }
   *is_definite = true;
@@ -204,7 +206,8 @@ PetscErrorCode multifrontal_factor_set(multifrontal_factor *f, const sparse_rows
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode multifrontal_factor_add(multifrontal_factor *f, const sparse_rows *A, const multifrontal_terms *terms, const double *G, bool *is_definite)
+PetscErrorCode multifrontal_factor_add(multifrontal_factor *f, const sparse_rows *A, const multifrontal_terms *terms, const double *G,
+                                       bool *is_definite)
 {
   factoring w = {.f = f, .A = A, .terms = terms, .G = G, .columns = f->H, .update = f->update_H};
   PetscFunctionBegin;
@@ -264,7 +267,7 @@ static void solve_places(const multifrontal_factor *f, double *const *columns, b
 static void solve_with(const multifrontal_factor *f, double *const *columns, bool late_alone, double *x)
 {
   const multifrontal_tree *t   = f->t;
-  double           *own = NULL;
+  double                  *own = NULL;
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *own, &own));
   for (int64_t at = 0; at < t->n; ++at) f->x[at] = x[t->unknown[at]];
   solve_places(f, columns, late_alone, f->x, own);
@@ -279,19 +282,19 @@ void multifrontal_solve_plain_late(const multifrontal_factor *f, double *x) { so
 PetscErrorCode multifrontal_forward_late(const multifrontal_factor *f, int64_t n_vectors, double *X)
 {
   const multifrontal_tree *t    = f->t;
-  int64_t           most = 0;
-  double           *own;
+  int64_t                  most = 0;
+  double                  *own;
   PetscFunctionBegin;
   for (int64_t q = 0; q < t->n_fronts; ++q)
     if (t->front[q].is_late && t->front[q].n_columns + t->front[q].n_rows > most) most = t->front[q].n_columns + t->front[q].n_rows;
   PetscCall(memory_alloc("front", most * n_vectors, sizeof *own, &own));
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const frontal_matrix  *p = &t->front[q];
-    const int64_t m = p->n_columns + p->n_rows;
-    int64_t       n = 0; /* vectors that are not 0 here: most are, in the leaves */
+    const frontal_matrix *p = &t->front[q];
+    const int64_t         m = p->n_columns + p->n_rows;
+    int64_t               n = 0; /* vectors that are not 0 here: most are, in the leaves */
     if (!p->is_late) continue;
     for (int64_t v = 0; v < n_vectors; ++v) {
-      const double *const x = X + v * t->n + p->first;
+      const double *const x       = X + v * t->n + p->first;
       bool                is_zero = true;
       for (int64_t i = 0; i < p->n_columns && is_zero; ++i) is_zero = x[i] == 0.0;
       if (!is_zero) gather(t, p, X + v * t->n, own + m * n++);
@@ -300,7 +303,7 @@ PetscErrorCode multifrontal_forward_late(const multifrontal_factor *f, int64_t n
     multifrontal_dense_forward_many(p->n_columns, p->n_rows, f->A[q], n, own);
     n = 0;
     for (int64_t v = 0; v < n_vectors; ++v) {
-      const double *const x = X + v * t->n + p->first;
+      const double *const x       = X + v * t->n + p->first;
       bool                is_zero = true;
       for (int64_t i = 0; i < p->n_columns && is_zero; ++i) is_zero = x[i] == 0.0;
       if (!is_zero) scatter(t, p, own + m * n++, X + v * t->n);
@@ -312,8 +315,8 @@ PetscErrorCode multifrontal_forward_late(const multifrontal_factor *f, int64_t n
 
 void multifrontal_product_late(const multifrontal_factor *f, const double *x, double *y)
 {
-  const multifrontal_tree *t = f->t;
-  double           *own = NULL, *sum = NULL, *to = NULL;
+  const multifrontal_tree *t   = f->t;
+  double                  *own = NULL, *sum = NULL, *to = NULL;
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *own, &own));
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *sum, &sum));
   PetscCallAbort(PETSC_COMM_SELF, memory_alloc("front", t->n, sizeof *to, &to));
@@ -337,8 +340,8 @@ void multifrontal_diagonal_late(const multifrontal_factor *f, double *d)
   for (int64_t q = 0; q < t->n_fronts; ++q)
     for (int64_t k = 0; t->front[q].is_late && k < t->front[q].n_columns; ++k) d[t->unknown[t->front[q].first + k]] = 0.0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    const frontal_matrix  *p = &t->front[q];
-    const int64_t m = p->n_columns + p->n_rows;
+    const frontal_matrix *p = &t->front[q];
+    const int64_t         m = p->n_columns + p->n_rows;
     if (!p->is_late) continue;
     for (int64_t j = 0; j < p->n_columns; ++j)
       for (int64_t i = j; i < m; ++i) {

@@ -16,22 +16,23 @@ void           multifrontal_factor_late(const multifrontal_factor *f, bool *is_l
 int64_t        multifrontal_factor_size(const multifrontal_factor *f);         /* number of unknowns n */
 const int32_t *multifrontal_factor_place(const multifrontal_factor *f);        /* [n] position of each unknown in the elimination order */
 double         multifrontal_factor_entries_late(const multifrontal_factor *f); /* number of entries of the factor of S */
-double         front_factor_work_late(const multifrontal_factor *f);   /* multiplications of multifrontal_factor_add */
+double         front_factor_work_late(const multifrontal_factor *f);           /* multiplications of multifrontal_factor_add */
 /* Factor A, whose pattern is contained in that of the tree. *is_definite false: the factor must not be used until a later call
  * succeeds. */
 PetscErrorCode multifrontal_factor_set(multifrontal_factor *f, const sparse_rows *A, bool *is_definite);
 /* Factor A + sum J_a^T G_a J_a, G [t->n][9] symmetric, for the A of the last multifrontal_factor_set and the terms of the tree. */
-PetscErrorCode multifrontal_factor_add(multifrontal_factor *f, const sparse_rows *A, const multifrontal_terms *t, const double *G, bool *is_definite);
+PetscErrorCode multifrontal_factor_add(multifrontal_factor *f, const sparse_rows *A, const multifrontal_terms *t, const double *G,
+                                       bool *is_definite);
 /* x <- A^-1 x, [n]. */
-void           multifrontal_solve(const multifrontal_factor *f, double *x);
+void multifrontal_solve(const multifrontal_factor *f, double *x);
 /* x <- late entries of (A + terms)^-1 x, for x that is 0 outside late unknowns; early entries remain 0. */
-void           multifrontal_solve_late(const multifrontal_factor *f, double *x);
+void multifrontal_solve_late(const multifrontal_factor *f, double *x);
 /* The same with S, without terms. */
-void           multifrontal_solve_plain_late(const multifrontal_factor *f, double *x);
+void multifrontal_solve_plain_late(const multifrontal_factor *f, double *x);
 /* X [n_vectors][n] in places <- L^-1 X, L the factor of S; entries of early places are 0 before and after. */
 PetscErrorCode multifrontal_forward_late(const multifrontal_factor *f, int64_t n_vectors, double *X);
 /* y = S x for late unknowns, S their Schur complement in A; x and y [n], only late entries are read and written. */
-void           multifrontal_product_late(const multifrontal_factor *f, const double *x, double *y);
+void multifrontal_product_late(const multifrontal_factor *f, const double *x, double *y);
 /* d [n] = diag(S) for late unknowns; other entries are not changed. */
-void           multifrontal_diagonal_late(const multifrontal_factor *f, double *d);
+void multifrontal_diagonal_late(const multifrontal_factor *f, double *d);
 #endif

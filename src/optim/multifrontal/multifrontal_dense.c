@@ -21,14 +21,14 @@ static void take_away_tiles(int64_t n, int64_t m, int64_t depth, const double *A
 {
   for (int64_t j = 0; j < n; j += TILE) {
     const int64_t w = n - j < TILE ? n - j : TILE;
-    #pragma omp task firstprivate(j, w)
+#pragma omp task firstprivate(j, w)
     take_away(w, w, depth, A + j, A + j, ld_A, C + j * ld_C + j, ld_C);
     for (int64_t i = j + w; i < m; i += TILE) {
-      #pragma omp task firstprivate(i, j, w)
+#pragma omp task firstprivate(i, j, w)
       take_away(m - i < TILE ? m - i : TILE, w, depth, A + i, A + j, ld_A, C + j * ld_C + i, ld_C);
     }
   }
-  #pragma omp taskwait
+#pragma omp      taskwait
 }
 
 /* Cholesky factor of the first n rows of columns [n][m]; the rows below become L21. */
@@ -39,14 +39,14 @@ static bool factor_panel(int64_t n, int64_t m, double *columns, int64_t ld)
   LAPACKpotrf_("L", &width, columns, &stride, &info);
   if (info != 0) return false;
   for (int64_t i = n; i < m; i += TILE) {
-    #pragma omp task firstprivate(i)
+#pragma omp task firstprivate(i)
     {
       const PetscBLASInt rows = (PetscBLASInt)(m - i < TILE ? m - i : TILE);
       const double       one  = 1.0;
       BLAStrsm_("R", "L", "T", "N", &rows, &width, &one, columns, &stride, columns + i, &stride);
     }
   }
-  #pragma omp taskwait
+#pragma omp      taskwait
   return true;
 }
 
@@ -144,7 +144,7 @@ void multifrontal_dense_term(int64_t n, const double *restrict J, const double G
   for (int64_t j = 0; j < n; ++j) {
     const double *const a = J + 3 * j;
     const double        x = a[0] * G[0] + a[1] * G[3] + a[2] * G[6], y = a[0] * G[1] + a[1] * G[4] + a[2] * G[7],
-                        z = a[0] * G[2] + a[1] * G[5] + a[2] * G[8];
+                 z   = a[0] * G[2] + a[1] * G[5] + a[2] * G[8];
     double *const to = sum + j * n;
     for (int64_t i = j; i < n; ++i) to[i] += x * J[3 * i] + y * J[3 * i + 1] + z * J[3 * i + 2];
   }

@@ -5,24 +5,24 @@
 #include <petscblaslapack.h>
 #include <string.h>
 
-enum { BATCH = 96 };                    /* columns of J^T that go through the factor side by side */
+enum { BATCH = 96 }; /* columns of J^T that go through the factor side by side */
 static const double MOST_BYTES = 5e8;
 
 struct multifrontal_dual {
   const multifrontal_factor *f;
   const multifrontal_terms  *t;
-  int64_t             n, n_late;
-  int32_t            *slot;      /* [t->n] first of a term's three columns over three, -1: none yet */
-  int64_t             n_slots, capacity;
-  double             *V;         /* [3 n_slots][n] L^-1 J^T, in places */
-  double             *W;         /* [3 n_slots][3 capacity] lower triangle by columns */
-  int64_t             n_acting;
-  int32_t            *acting;    /* [t->n] */
-  double             *B;         /* [n_acting][9] lower triangles, rows of G's factor */
-  double             *K;         /* [3 n_acting][3 n_acting] */
-  double             *y;         /* [3 n_acting] */
-  double             *x;         /* [n] */
-  int64_t             K_capacity;
+  int64_t                    n, n_late;
+  int32_t                   *slot; /* [t->n] first of a term's three columns over three, -1: none yet */
+  int64_t                    n_slots, capacity;
+  double                    *V; /* [3 n_slots][n] L^-1 J^T, in places */
+  double                    *W; /* [3 n_slots][3 capacity] lower triangle by columns */
+  int64_t                    n_acting;
+  int32_t                   *acting; /* [t->n] */
+  double                    *B;      /* [n_acting][9] lower triangles, rows of G's factor */
+  double                    *K;      /* [3 n_acting][3 n_acting] */
+  double                    *y;      /* [3 n_acting] */
+  double                    *x;      /* [n] */
+  int64_t                    K_capacity;
 };
 
 void multifrontal_dual_destroy(multifrontal_dual **d)
@@ -36,7 +36,7 @@ void multifrontal_dual_destroy(multifrontal_dual **d)
 PetscErrorCode multifrontal_dual_create(const multifrontal_factor *f, const multifrontal_terms *t, multifrontal_dual **out)
 {
   multifrontal_dual *d;
-  bool       *is_late = NULL;
+  bool              *is_late = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("terms by themselves", 1, sizeof *d, &d));
   d->f = f, d->t = t, d->n = multifrontal_factor_size(f);
@@ -135,7 +135,7 @@ static void fill_block(const multifrontal_dual *d, int64_t p, int64_t q, double 
 {
   const int64_t       s_p = d->slot[d->acting[p]], s_q = d->slot[d->acting[q]], ld = 3 * d->capacity;
   const double *const B_p = d->B + 9 * p, *const B_q = d->B + 9 * q;
-  double              W[9], WB[9];
+  double W[9], WB[9];
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       const int64_t row = 3 * s_p + i, col = 3 * s_q + j;
@@ -166,7 +166,7 @@ PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool
   PetscCall(code);
   const int64_t m = 3 * d->n_acting;
   PetscCall(memory_reserve("terms by themselves", m * m, sizeof *d->K, &d->K_capacity, &d->K));
-  #pragma omp parallel for schedule(dynamic, 8) if (m > 192)
+#pragma omp parallel for schedule(dynamic, 8) if (m > 192)
   for (int64_t q = 0; q < d->n_acting; ++q)
     for (int64_t p = q; p < d->n_acting; ++p) fill_block(d, p, q, d->K, m);
   const PetscBLASInt size = (PetscBLASInt)m;
@@ -178,14 +178,14 @@ PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool
 
 void multifrontal_dual_solve(const multifrontal_dual *d, double *x)
 {
-  const int64_t      m = 3 * d->n_acting;
+  const int64_t      m    = 3 * d->n_acting;
   const PetscBLASInt size = (PetscBLASInt)m, one = 1;
   const double       unit = 1.0;
-  double *const      y = d->y, *const z = d->x;
+  double *const y = d->y, *const z = d->x;
   multifrontal_solve_plain_late(d->f, x);
   if (m == 0) return;
   for (int64_t q = 0; q < d->n_acting; ++q) { /* B^T J x */
-    const int64_t a = d->acting[q];
+    const int64_t a    = d->acting[q];
     double        u[3] = {0.0, 0.0, 0.0};
     for (int64_t e = d->t->start[a]; e < d->t->start[a + 1]; ++e)
       for (int k = 0; k < 3; ++k) u[k] += d->t->value[3 * e + k] * x[d->t->column[e]];
@@ -197,7 +197,8 @@ void multifrontal_dual_solve(const multifrontal_dual *d, double *x)
   for (int64_t q = 0; q < d->n_acting; ++q) { /* J^T B y */
     const int64_t a = d->acting[q];
     double        r[3];
-    for (int k = 0; k < 3; ++k) r[k] = d->B[9 * q + 3 * k] * y[3 * q] + d->B[9 * q + 3 * k + 1] * y[3 * q + 1] + d->B[9 * q + 3 * k + 2] * y[3 * q + 2];
+    for (int k = 0; k < 3; ++k)
+      r[k] = d->B[9 * q + 3 * k] * y[3 * q] + d->B[9 * q + 3 * k + 1] * y[3 * q + 1] + d->B[9 * q + 3 * k + 2] * y[3 * q + 2];
     for (int64_t e = d->t->start[a]; e < d->t->start[a + 1]; ++e)
       z[d->t->column[e]] += d->t->value[3 * e] * r[0] + d->t->value[3 * e + 1] * r[1] + d->t->value[3 * e + 2] * r[2];
   }

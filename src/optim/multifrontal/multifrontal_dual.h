@@ -16,9 +16,9 @@ PetscErrorCode multifrontal_dual_create(const multifrontal_factor *f, const mult
 void           multifrontal_dual_destroy(multifrontal_dual **d);
 /* Multiplications of multifrontal_dual_set for G [t->n][9]: `now` for factoring the small matrix, `missing` for rows of W that are not yet
  * computed. INFINITY: too many rows to store. */
-void           multifrontal_dual_work(const multifrontal_dual *d, const double *G, double *now, double *missing);
+void multifrontal_dual_work(const multifrontal_dual *d, const double *G, double *now, double *missing);
 /* Factor for G [t->n][9]. *is_definite false: not positive definite, must not be used. */
 PetscErrorCode multifrontal_dual_set(multifrontal_dual *d, const double *G, bool *is_definite);
 /* x <- (S + J^T G J)^-1 x, [n], late unknowns; the rest is 0 before and after. */
-void           multifrontal_dual_solve(const multifrontal_dual *d, double *x);
+void multifrontal_dual_solve(const multifrontal_dual *d, double *x);
 #endif

@@ -8,10 +8,10 @@
 /* Groups and which of them are neighbours, by the matrix or a term; symmetric, without the diagonal, ascending. */
 typedef struct {
   int64_t  n;
-  int64_t *first;     /* [n + 1] unknowns of a group: first[g] ... first[g + 1] - 1 */
-  int64_t *start;     /* [n + 1] */
+  int64_t *first; /* [n + 1] unknowns of a group: first[g] ... first[g + 1] - 1 */
+  int64_t *start; /* [n + 1] */
   int32_t *neighbour;
-  bool    *is_late;   /* [n] a term touches it */
+  bool    *is_late; /* [n] a term touches it */
 } multifrontal_graph;
 
 /* Orders of elimination, [n] groups: nested dissection of all; or first of what no term touches, then of the rest. Groups with far
@@ -54,10 +54,9 @@ static PetscErrorCode make_groups(const sparse_rows *A, const touches *of, multi
   PetscFunctionBegin;
   PetscCall(memory_alloc("groups of unknowns", A->n_rows + 1, sizeof *g->first, &g->first));
   for (int64_t i = 0; i < A->n_rows; ++i) {
-    const bool joins = i > 0 &&
-                       is_same(A->start[i + 1] - A->start[i], A->col + A->start[i], A->start[i] - A->start[i - 1], A->col + A->start[i - 1]) &&
-                       is_same(of->start[i + 1] - of->start[i], of->term + of->start[i], of->start[i] - of->start[i - 1],
-                               of->term + of->start[i - 1]);
+    const bool joins =
+        i > 0 && is_same(A->start[i + 1] - A->start[i], A->col + A->start[i], A->start[i] - A->start[i - 1], A->col + A->start[i - 1]) &&
+        is_same(of->start[i + 1] - of->start[i], of->term + of->start[i], of->start[i] - of->start[i - 1], of->term + of->start[i - 1]);
     if (!joins) g->first[g->n++] = i;
     group[i] = (int32_t)(g->n - 1);
   }
@@ -72,8 +71,8 @@ static bool is_alike(const multifrontal_terms *t, int64_t a, int64_t b)
 }
 
 /* Neighbours of group i, in no order, to `to` unless NULL; mark [n] is i + 1 for those already found. */
-static int64_t list_row(const sparse_rows *A, const multifrontal_terms *t, const touches *of, const multifrontal_graph *g, const int32_t *group,
-                        int64_t i, int32_t *mark, int32_t *to)
+static int64_t list_row(const sparse_rows *A, const multifrontal_terms *t, const touches *of, const multifrontal_graph *g,
+                        const int32_t *group, int64_t i, int32_t *mark, int32_t *to)
 {
   const int64_t at = g->first[i];
   int64_t       n  = 0;
@@ -140,8 +139,8 @@ enum { FEW = 8 }; /* parts with fewer groups are not dissected */
 /* Nested dissection of the m groups in `part`, to order[]. number [n]: work, -1 before and after. */
 static PetscErrorCode dissect(const multifrontal_graph *g, int64_t m, const int32_t *part, int32_t *number, int32_t *order)
 {
-  idx_t   *start = NULL, *neighbour = NULL, *perm = NULL, *inverse = NULL, options[METIS_NOPTIONS], n = (idx_t)m;
-  int64_t  n_edges = 0;
+  idx_t  *start = NULL, *neighbour = NULL, *perm = NULL, *inverse = NULL, options[METIS_NOPTIONS], n = (idx_t)m;
+  int64_t n_edges = 0;
   PetscFunctionBegin;
   if (m <= FEW) {
     for (int64_t i = 0; i < m; ++i) order[i] = part[i];
@@ -213,22 +212,22 @@ double multifrontal_tree_work(const multifrontal_tree *t) { return t->work_once;
 /* Work data of the analysis, by groups in elimination order. A node is first one group (a column), finally a front. */
 typedef struct {
   const multifrontal_graph *g;
-  const int32_t     *order;
-  int32_t           *at;           /* [n] place of a group in the order */
-  int32_t           *list;         /* rows below of each node, as places, ascending */
-  int64_t           *list_start, *list_size, n_list, list_capacity;
-  int32_t           *parent;       /* -1: none */
-  int32_t           *child, *next; /* first child; next child of the same parent */
-  int32_t           *tail, *before; /* columns of a node: from tail[node] back by before[] */
-  int64_t           *width, *depth; /* [n] unknowns in the columns of a node, and in its rows below */
-  double            *zeros;
-  bool              *is_late, *is_gone;
+  const int32_t            *order;
+  int32_t                  *at;   /* [n] place of a group in the order */
+  int32_t                  *list; /* rows below of each node, as places, ascending */
+  int64_t                  *list_start, *list_size, n_list, list_capacity;
+  int32_t                  *parent;        /* -1: none */
+  int32_t                  *child, *next;  /* first child; next child of the same parent */
+  int32_t                  *tail, *before; /* columns of a node: from tail[node] back by before[] */
+  int64_t                  *width, *depth; /* [n] unknowns in the columns of a node, and in its rows below */
+  double                   *zeros;
+  bool                     *is_late, *is_gone;
 } symbolic;
 
 static void symbolic_destroy(symbolic *s)
 {
-  void *arrays[] = {&s->at, &s->list, &s->list_start, &s->list_size, &s->parent, &s->child, &s->next, &s->tail, &s->before, &s->width,
-                    &s->depth, &s->zeros, &s->is_late, &s->is_gone};
+  void *arrays[] = {&s->at,   &s->list,   &s->list_start, &s->list_size, &s->parent, &s->child,   &s->next,
+                    &s->tail, &s->before, &s->width,      &s->depth,     &s->zeros,  &s->is_late, &s->is_gone};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
 }
 
@@ -246,9 +245,9 @@ static PetscErrorCode symbolic_create(const multifrontal_graph *g, const int32_t
   for (int64_t i = 0; i < g->n; ++i) {
     s->at[order[i]] = (int32_t)i;
     s->parent[i] = s->child[i] = s->next[i] = s->before[i] = -1;
-    s->tail[i]                                              = (int32_t)i;
-    s->width[i]                                             = g->first[order[i] + 1] - g->first[order[i]];
-    s->is_late[i]                                           = g->is_late[order[i]];
+    s->tail[i]                                             = (int32_t)i;
+    s->width[i]                                            = g->first[order[i] + 1] - g->first[order[i]];
+    s->is_late[i]                                          = g->is_late[order[i]];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -273,7 +272,7 @@ static void merge_into_parent(symbolic *s, int32_t from, int32_t to)
 static PetscErrorCode eliminate(symbolic *s, int32_t j, int32_t *mark)
 {
   const multifrontal_graph *g = s->g;
-  int64_t            n = 0, most = g->start[s->order[j] + 1] - g->start[s->order[j]];
+  int64_t                   n = 0, most = g->start[s->order[j] + 1] - g->start[s->order[j]];
   PetscFunctionBegin;
   for (int32_t c = s->child[j]; c >= 0; c = s->next[c]) most += s->list_size[c];
   PetscCall(memory_reserve("rows of fronts", s->n_list + most, sizeof *s->list, &s->list_capacity, &s->list));
@@ -357,15 +356,16 @@ static PetscErrorCode number_fronts(const symbolic *s, multifrontal_tree *t, int
       for (int32_t c = s->child[node]; c >= 0; c = s->next[c]) stack[n_stack++] = c;
       continue;
     }
-    node             = ~node;
-    frontal_matrix  *f        = &t->front[n_done];
-    int64_t n_column = 0;
+    node                     = ~node;
+    frontal_matrix *f        = &t->front[n_done];
+    int64_t         n_column = 0;
     for (int32_t k = s->tail[node]; k >= 0; k = s->before[k]) column[n_column++] = k;
-    qsort(column, (size_t)n_column, sizeof *column, compare_int32); /* in elimination order */
+    qsort(column, (size_t)n_column, sizeof *column, compare_int32);    /* in elimination order */
     f->first = place, f->is_late = s->is_late[node], f->parent = node; /* for now, its node */
     front_of[node] = (int32_t)n_done++;
     for (int64_t k = 0; k < n_column; ++k)
-      for (int64_t i = g->first[s->order[column[k]]]; i < g->first[s->order[column[k]] + 1]; ++i) t->unknown[place] = (int32_t)i, t->place[i] = (int32_t)place++;
+      for (int64_t i = g->first[s->order[column[k]]]; i < g->first[s->order[column[k]] + 1]; ++i)
+        t->unknown[place] = (int32_t)i, t->place[i] = (int32_t)place++;
     f->n_columns = place - f->first;
   }
   memory_free(&stack), memory_free(&column);
@@ -383,9 +383,9 @@ static PetscErrorCode fill_rows(const symbolic *s, multifrontal_tree *t, const i
   PetscCall(memory_alloc("rows of fronts", n_rows, sizeof *t->into, &t->into));
   n_rows = 0;
   for (int64_t q = 0; q < t->n_fronts; ++q) {
-    frontal_matrix        *f    = &t->front[q];
-    const int32_t node = f->parent;
-    f->row             = n_rows;
+    frontal_matrix *f    = &t->front[q];
+    const int32_t   node = f->parent;
+    f->row               = n_rows;
     for (int64_t k = 0; k < s->list_size[node]; ++k) {
       const int32_t group = s->order[s->list[s->list_start[node] + k]];
       for (int64_t i = g->first[group]; i < g->first[group + 1]; ++i) t->row[n_rows++] = t->place[i];
@@ -417,7 +417,7 @@ static PetscErrorCode link_fronts(multifrontal_tree *t)
   PetscCall(memory_alloc("tree of fronts", t->n_fronts, sizeof *t->child, &t->child));
   for (int64_t q = 0; q < t->n_fronts; ++q) {
     const frontal_matrix *f = &t->front[q], *up = f->parent < 0 ? NULL : &t->front[f->parent];
-    const double k = (double)f->n_columns, r = (double)f->n_rows, work = k * k * k / 6.0 + 0.5 * k * k * r + 0.5 * k * r * r;
+    const double          k = (double)f->n_columns, r = (double)f->n_rows, work = k * k * k / 6.0 + 0.5 * k * k * r + 0.5 * k * r * r;
     for (int64_t i = 0; up && i < f->n_rows; ++i) t->into[f->row + i] = local_of(t, up, t->row[f->row + i]);
     if (up) ++t->child_start[f->parent + 2];
     t->work_once += work, t->entries += entries_of(k, r);
@@ -448,8 +448,7 @@ static PetscErrorCode place_terms(multifrontal_tree *t, const multifrontal_terms
       if (t->place[terms->column[e]] < least) least = t->place[terms->column[e]];
     of[a] = least == INT32_MAX ? -1 : front_at[least];
     if (of[a] < 0) continue;
-    for (int64_t e = terms->start[a]; e < terms->start[a + 1]; ++e)
-      t->local[e] = local_of(t, &t->front[of[a]], t->place[terms->column[e]]);
+    for (int64_t e = terms->start[a]; e < terms->start[a + 1]; ++e) t->local[e] = local_of(t, &t->front[of[a]], t->place[terms->column[e]]);
     ++t->term_start[of[a] + 2];
   }
   for (int64_t q = 0; q < t->n_fronts; ++q) t->term_start[q + 2] += t->term_start[q + 1];
@@ -481,7 +480,8 @@ static PetscErrorCode build(const multifrontal_graph *g, const multifrontal_term
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode create_ordered(const multifrontal_graph *g, const multifrontal_terms *terms, multifrontal_ordering how, multifrontal_tree **out)
+static PetscErrorCode create_ordered(const multifrontal_graph *g, const multifrontal_terms *terms, multifrontal_ordering how,
+                                     multifrontal_tree **out)
 {
   int32_t *order = NULL;
   PetscFunctionBegin;
@@ -501,8 +501,8 @@ static double cost(const multifrontal_tree *t, double n_again) { return t->work_
 PetscErrorCode multifrontal_tree_create(const sparse_rows *A, const multifrontal_terms *t, double n_again, multifrontal_tree **out)
 {
   multifrontal_graph g;
-  multifrontal_tree *other     = NULL;
-  int64_t     n_late    = 0;
+  multifrontal_tree *other  = NULL;
+  int64_t            n_late = 0;
   PetscFunctionBegin;
   *out = NULL;
   PetscCall(multifrontal_graph_create(A, t, &g));

@@ -8,31 +8,28 @@
 enum { CONVERGED_TRIALS = 4 };
 
 typedef struct {
-  PetscReal     kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
-  PetscInt      min_it;
-  PetscBool     is_strict;
-  wolfe_options search;
-  Vec           dinv, column;     /* referenced, may be NULL */
-  Vec           scaled_residual;  /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
-  Vec           trial, trial_residual, trial_scaled;
-  Vec           gradient;         /* H^T D^-2 g at z */
-  Vec           product;          /* D^-1 H dz */
-  Vec           work;
-  Mat           scaled_jacobian;  /* shell for D^-1 H */
-  Mat           solve_matrix;     /* referenced: replaces H in linear solves; NULL: H itself */
-  row_scaled_copy scaled_pre;
-  PetscObjectId   scaled_from; /* the Pmat that scaled_jacobian was made with */
-  PetscBool     wants_tangent;
-  double        phi_trial;
+  PetscReal                kappa, gradient_tolerance; /* gradient_tolerance < 0: default */
+  PetscInt                 min_it;
+  PetscBool                is_strict;
+  wolfe_options            search;
+  Vec                      dinv, column;    /* referenced, may be NULL */
+  Vec                      scaled_residual; /* D^-1 g at z; unused without scaling: then the residual vector of SNES is used */
+  Vec                      trial, trial_residual, trial_scaled;
+  Vec                      gradient; /* H^T D^-2 g at z */
+  Vec                      product;  /* D^-1 H dz */
+  Vec                      work;
+  Mat                      scaled_jacobian; /* shell for D^-1 H */
+  Mat                      solve_matrix;    /* referenced: replaces H in linear solves; NULL: H itself */
+  row_scaled_copy          scaled_pre;
+  PetscObjectId            scaled_from; /* the Pmat that scaled_jacobian was made with */
+  PetscBool                wants_tangent;
+  double                   phi_trial;
   SNESStabilizedStatistics count;
 } SNES_Stabilized;
 
 static inline SNES_Stabilized *data_of(SNES snes) { return (SNES_Stabilized *)snes->data; }
-static inline Vec residual_at_z(SNES snes) { return data_of(snes)->dinv ? data_of(snes)->scaled_residual : snes->vec_func; }
-static inline Vec residual_at_trial(SNES snes)
-{
-  return data_of(snes)->dinv ? data_of(snes)->trial_scaled : data_of(snes)->trial_residual;
-}
+static inline Vec              residual_at_z(SNES snes) { return data_of(snes)->dinv ? data_of(snes)->scaled_residual : snes->vec_func; }
+static inline Vec residual_at_trial(SNES snes) { return data_of(snes)->dinv ? data_of(snes)->trial_scaled : data_of(snes)->trial_residual; }
 
 /* g(z), D^-1 g(z) and E(z) = 1/2 |D^-1 g|^2; E is infinite where g is not finite or z is outside the domain. */
 static PetscErrorCode evaluate(SNES snes, Vec z, PetscBool wants_tangent, Vec g, Vec scaled, double *phi)
@@ -129,7 +126,8 @@ static PetscErrorCode newton_direction(SNES snes, Vec dz)
   PetscCall(KSPSetOperators(snes->ksp, A, P));
   PetscCall(VecCopy(residual_at_z(snes), s->work));
   PetscCall(VecScale(s->work, -1.0));
-  PetscCall(KSPSolve(snes->ksp, s->work, dz)); /* no convergence in 20 iterations is no failure: the line search accepts inexact directions */
+  PetscCall(
+      KSPSolve(snes->ksp, s->work, dz)); /* no convergence in 20 iterations is no failure: the line search accepts inexact directions */
   PetscCall(KSPGetIterationNumber(snes->ksp, &n_its));
   snes->linear_its += n_its;
   s->count.n_linear += n_its;
@@ -143,7 +141,7 @@ static PetscErrorCode newton_direction(SNES snes, Vec dz)
  * largest possible slope of E, whatever its angle. So it is accepted, too. If its line search fails, the gradient direction is tried. */
 static PetscErrorCode is_downhill(SNES snes, Vec dz, double m, bool *is)
 {
-  SNES_Stabilized *s = data_of(snes);
+  SNES_Stabilized *s    = data_of(snes);
   PetscReal        size = 0.0;
   PetscFunctionBegin;
   PetscCall(compute_step_norm(snes, dz, &size));
@@ -185,8 +183,8 @@ static PetscErrorCode search_value(void *ctx, double alpha, double *phi)
 
 static PetscErrorCode search_slope(void *ctx, double alpha, double *slope)
 {
-  SNES             snes = ctx;
-  SNES_Stabilized *s    = data_of(snes);
+  SNES             snes      = ctx;
+  SNES_Stabilized *s         = data_of(snes);
   bool             is_usable = false;
   PetscFunctionBegin;
   (void)alpha; /* the trial point is that of search_value */
@@ -217,7 +215,7 @@ static PetscErrorCode evaluate_at_z(SNES snes, double *phi)
 /* Search along vec_sol_update and go there. On failure z stays, and g and H are those of z again. */
 static PetscErrorCode search_and_move(SNES snes, double m, double *phi, bool *has_moved)
 {
-  SNES_Stabilized *s = data_of(snes);
+  SNES_Stabilized *s       = data_of(snes);
   wolfe_options    options = s->search;
   wolfe_result     r;
   PetscReal        step, size;
@@ -300,8 +298,8 @@ static PetscErrorCode test_convergence(SNES snes, bool is_last_word)
   PetscUseTypeMethod(snes, converged, snes->iter, snes->xnorm, snes->ynorm, snes->norm, &snes->reason, snes->cnvP);
   if (is_last_word && !snes->reason && snes->norm < snes->abstol) snes->reason = SNES_CONVERGED_FNORM_ABS;
   if (!snes->reason && s->count.gradient_norm < gradient_tolerance(snes)) {
-    snes->reason            = SNES_CONVERGED_SNORM_RELATIVE;
-    s->count.is_stationary  = PETSC_TRUE;
+    snes->reason           = SNES_CONVERGED_SNORM_RELATIVE;
+    s->count.is_stationary = PETSC_TRUE;
   }
   if (snes->reason > 0 && snes->iter < min_it && !is_last_word && snes->norm > 0.0) {
     snes->reason           = SNES_CONVERGED_ITERATING;
@@ -365,7 +363,7 @@ static PetscErrorCode run_newton_iterations(SNES snes, double phi)
 
 static PetscErrorCode SNESSolve_Stabilized(SNES snes)
 {
-  SNES_Stabilized *s = data_of(snes);
+  SNES_Stabilized *s   = data_of(snes);
   double           phi = INFINITY;
   PetscFunctionBegin;
   s->count     = (SNESStabilizedStatistics){0};
@@ -422,7 +420,8 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Stabilised Newton");
   PetscCall(KSPGetTolerances(snes->ksp, &eta, NULL, NULL, NULL));
-  PetscCall(PetscOptionsReal("-snes_stabilized_eta", "Relative tolerance of the linear solves", "SNESStabilizedSetForcing", eta, &eta, &is_set));
+  PetscCall(
+      PetscOptionsReal("-snes_stabilized_eta", "Relative tolerance of the linear solves", "SNESStabilizedSetForcing", eta, &eta, &is_set));
   if (is_set) PetscCall(SNESStabilizedSetForcing(snes, eta));
   PetscCall(PetscOptionsReal("-snes_stabilized_kappa", "Smallest cosine between step and steepest descent", "", s->kappa, &s->kappa, NULL));
   PetscCall(PetscOptionsBool("-snes_stabilized_strict", "Downhill test by the angle alone", "", s->is_strict, &s->is_strict, NULL));
@@ -433,8 +432,8 @@ static PetscErrorCode SNESSetFromOptions_Stabilized(SNES snes, PetscOptionItems 
   PetscCall(PetscOptionsReal("-snes_stabilized_wolfe_c2", "Curvature", "", s->search.c2, &s->search.c2, NULL));
   PetscCall(PetscOptionsInt("-snes_stabilized_wolfe_max_trials", "Trials per line search", "", max_trials, &max_trials, NULL));
   PetscOptionsHeadEnd();
-  PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1,
-             PetscObjectComm((PetscObject)snes), PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: expected 0 < c1 < c2 < 1 and max_trials >= 1");
+  PetscCheck(0.0 < s->search.c1 && s->search.c1 < s->search.c2 && s->search.c2 < 1.0 && max_trials >= 1, PetscObjectComm((PetscObject)snes),
+             PETSC_ERR_USER_INPUT, "-snes_stabilized_wolfe_*: expected 0 < c1 < c2 < 1 and max_trials >= 1");
   s->search.max_trials = (int)max_trials;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -446,10 +445,11 @@ static PetscErrorCode SNESView_Stabilized(SNES snes, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   if (is_ascii) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  kappa=%g%s, least iterations=%d, gradient tolerance=%g, row scaling: %s, column scaling: %s\n",
-                                     s->kappa, s->is_strict ? " (alone)" : "", (int)s->min_it, gradient_tolerance(snes),
-                                     s->dinv ? "yes" : "no", s->column ? "yes" : "no"));
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d\n", s->search.c1, s->search.c2, s->search.max_trials));
+    PetscCall(PetscViewerASCIIPrintf(
+        viewer, "  kappa=%g%s, least iterations=%d, gradient tolerance=%g, row scaling: %s, column scaling: %s\n", s->kappa,
+        s->is_strict ? " (alone)" : "", (int)s->min_it, gradient_tolerance(snes), s->dinv ? "yes" : "no", s->column ? "yes" : "no"));
+    PetscCall(
+        PetscViewerASCIIPrintf(viewer, "  Wolfe search: c1=%g, c2=%g, trials=%d\n", s->search.c1, s->search.c2, s->search.max_trials));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -460,20 +460,20 @@ PetscErrorCode SNESCreate_Stabilized(SNES snes)
   PC               pc;
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
-  snes->data                = s;
-  s->kappa                  = 0.01;
-  s->gradient_tolerance     = -1.0;
-  s->min_it                 = 1;
-  s->search                 = WOLFE_DEFAULTS;
-  snes->usesksp             = PETSC_TRUE;
-  snes->usesnpc             = PETSC_FALSE;
+  snes->data                        = s;
+  s->kappa                          = 0.01;
+  s->gradient_tolerance             = -1.0;
+  s->min_it                         = 1;
+  s->search                         = WOLFE_DEFAULTS;
+  snes->usesksp                     = PETSC_TRUE;
+  snes->usesnpc                     = PETSC_FALSE;
   snes->alwayscomputesfinalresidual = PETSC_TRUE;
-  snes->ops->setup          = SNESSetUp_Stabilized;
-  snes->ops->solve          = SNESSolve_Stabilized;
-  snes->ops->reset          = SNESReset_Stabilized;
-  snes->ops->destroy        = SNESDestroy_Stabilized;
-  snes->ops->view           = SNESView_Stabilized;
-  snes->ops->setfromoptions = SNESSetFromOptions_Stabilized;
+  snes->ops->setup                  = SNESSetUp_Stabilized;
+  snes->ops->solve                  = SNESSolve_Stabilized;
+  snes->ops->reset                  = SNESReset_Stabilized;
+  snes->ops->destroy                = SNESDestroy_Stabilized;
+  snes->ops->view                   = SNESView_Stabilized;
+  snes->ops->setfromoptions         = SNESSetFromOptions_Stabilized;
   if (!snes->tolerancesset) { /* [DingSchroeder2020, sec. 9]: stop by tau alone */
     snes->abstol  = 1e-3;
     snes->rtol    = 0.0;
@@ -484,7 +484,8 @@ PetscErrorCode SNESCreate_Stabilized(SNES snes)
   PetscCall(SNESGetKSP(snes, &ksp));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPGMRESSetRestart(ksp, 20));
-  PetscCall(KSPSetPCSide(ksp, PC_RIGHT)); /* with left preconditioning GMRES would minimise another norm, and its direction could increase E */
+  PetscCall(
+      KSPSetPCSide(ksp, PC_RIGHT)); /* with left preconditioning GMRES would minimise another norm, and its direction could increase E */
   PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_DEFAULT, PETSC_DEFAULT, 20));
   PetscCall(KSPGetPC(ksp, &pc));
   if (!((PetscObject)pc)->type_name) PetscCall(PCSetType(pc, PCBLOCKDIAGONAL));
@@ -544,7 +545,8 @@ PetscErrorCode SNESStabilizedSetForcing(SNES snes, PetscReal eta)
 {
   PetscFunctionBegin;
   PetscCall(check_type(snes));
-  PetscCheck(eta > 0.0 && eta < 1.0, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_OUTOFRANGE, "forcing term eta out of range, expected 0 < eta < 1");
+  PetscCheck(eta > 0.0 && eta < 1.0, PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_OUTOFRANGE,
+             "forcing term eta out of range, expected 0 < eta < 1");
   PetscCall(KSPSetTolerances(snes->ksp, eta, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

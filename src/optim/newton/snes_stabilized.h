@@ -31,16 +31,16 @@
 #define SNESSTABILIZED "stabilized"
 
 typedef struct {
-  PetscInt  n_newton;              /* accepted steps */
-  PetscInt  n_linear;              /* GMRES iterations */
-  PetscInt  n_residuals;           /* evaluations of g */
-  PetscInt  n_tangents;            /* evaluations of H */
-  PetscInt  n_fallbacks;           /* gradient steps */
-  PetscInt  n_armijo_only;         /* line searches that ended without the curvature condition (kinks of g) */
-  PetscInt  n_rejected;            /* trial states that were not finite or outside the domain */
-  PetscReal norm, norm_unscaled;   /* final |D^-1 g| and |g| */
-  PetscReal gradient_norm;         /* final |C H^T D^-2 g| */
-  PetscBool is_stationary;         /* stopped by the gradient test */
+  PetscInt  n_newton;            /* accepted steps */
+  PetscInt  n_linear;            /* GMRES iterations */
+  PetscInt  n_residuals;         /* evaluations of g */
+  PetscInt  n_tangents;          /* evaluations of H */
+  PetscInt  n_fallbacks;         /* gradient steps */
+  PetscInt  n_armijo_only;       /* line searches that ended without the curvature condition (kinks of g) */
+  PetscInt  n_rejected;          /* trial states that were not finite or outside the domain */
+  PetscReal norm, norm_unscaled; /* final |D^-1 g| and |g| */
+  PetscReal gradient_norm;       /* final |C H^T D^-2 g| */
+  PetscBool is_stationary;       /* stopped by the gradient test */
 } SNESStabilizedStatistics;
 
 PetscErrorCode SNESCreate_Stabilized(SNES snes); /* for SNESRegister */

@@ -34,7 +34,7 @@ PetscErrorCode wolfe_search(const wolfe_options *o, wolfe_value value, wolfe_slo
     double phi, s = NAN;
     PetscCall((*value)(ctx, alpha, &phi));
     ++r.n_values;
-    r.is_last = false;
+    r.is_last         = false;
     const bool is_low = phi <= phi0 + o->c1 * alpha * slope0; /* false for NaN */
     if (is_low) {
       PetscCall((*slope)(ctx, alpha, &s));

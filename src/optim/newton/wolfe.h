@@ -17,10 +17,10 @@ typedef PetscErrorCode (*wolfe_value)(void *ctx, double alpha, double *phi);
 typedef PetscErrorCode (*wolfe_slope)(void *ctx, double alpha, double *slope);
 
 typedef struct {
-  double c1, c2;     /* 0 < c1 < c2 < 1 */
-  double start;      /* first trial */
-  double longest;    /* doubling ends here */
-  double narrow;     /* relative width of the bracket at which the curvature condition is given up */
+  double c1, c2;  /* 0 < c1 < c2 < 1 */
+  double start;   /* first trial */
+  double longest; /* doubling ends here */
+  double narrow;  /* relative width of the bracket at which the curvature condition is given up */
   int    max_trials;
 } wolfe_options;
 #define WOLFE_DEFAULTS ((wolfe_options){.c1 = 1e-4, .c2 = 0.9, .start = 1.0, .longest = 1e3, .narrow = 1e-3, .max_trials = 40})
@@ -39,6 +39,6 @@ typedef struct {
 } wolfe_result;
 
 /* phi0 = phi(0), slope0 = phi'(0) < 0. Fails only if a callback does, or (PETSC_ERR_ARG_OUTOFRANGE) if slope0 >= 0. */
-PetscErrorCode wolfe_search(const wolfe_options *options, wolfe_value value, wolfe_slope slope, void *ctx, double phi0,
-                            double slope0, wolfe_result *result);
+PetscErrorCode wolfe_search(const wolfe_options *options, wolfe_value value, wolfe_slope slope, void *ctx, double phi0, double slope0,
+                            wolfe_result *result);
 #endif

@@ -12,8 +12,8 @@
 
 typedef struct {
   const sap_terms *terms;
-  const double    *u, *du;  /* [n][3] relative velocities at step length 0, and their change at step length 1 */
-  double           slope, curve; /* derivatives of 1/2 |v - v_free|_A^2: dv . A (v - v_free), dv . A dv */
+  const double    *u, *du;               /* [n][3] relative velocities at step length 0, and their change at step length 1 */
+  double           slope, curve;         /* derivatives of 1/2 |v - v_free|_A^2: dv . A (v - v_free), dv . A dv */
   double          *trial, *r, *G, *cost; /* [n][3], [n][3], [n][9], [n] work */
   int64_t          n_evaluations;
 } sap_ray;
@@ -26,13 +26,13 @@ static double sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *cu
 {
   const int64_t n = sap_terms_size(ray->terms);
   ++ray->n_evaluations;
-  #pragma omp parallel for simd schedule(static) if (n >= PARALLEL_CONTACTS)
+#pragma omp parallel for simd schedule(static) if (n >= PARALLEL_CONTACTS)
   for (int64_t i = 0; i < 3 * n; ++i) ray->trial[i] = ray->u[i] + a * ray->du[i];
   sap_evaluate_terms(ray->terms, ray->trial, ray->cost, ray->r, curve ? ray->G : NULL);
   const double cost = a * ray->slope + 0.5 * a * a * ray->curve + team_sum(n, ray->cost);
   if (slope) *slope = ray->slope + a * ray->curve - team_dot(3 * n, ray->du, ray->r);
   if (curve) {
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
     for (int64_t c = 0; c < n; ++c) {
       const double *d = ray->du + 3 * c, *G = ray->G + 9 * c;
       ray->cost[c] = d[0] * (G[0] * d[0] + G[1] * d[1] + G[2] * d[2]) + d[1] * (G[3] * d[0] + G[4] * d[1] + G[5] * d[2]) +
@@ -81,11 +81,11 @@ const char *const sap_searches[]    = {[SAP_SEARCH_EXACT] = "exact", [SAP_SEARCH
 const char *const sap_search_help[] = {"to the minimum of the cost",
                                        "the first step length of 1.25, 1, 0.8 ... after which the cost increases"};
 
-static const double LEAST_ERROR = 1e-14;    /* sqrt(J): a smaller absolute error counts as 0 (everything is at rest) */
-static const double LEAST_GAIN = 1e-12;     /* relative decrease of the cost below which an iteration counts as stagnating */
-static const double LOOSE = 0.1;            /* largest relative tolerance of the conjugate gradients (inexact Newton) */
+static const double LEAST_ERROR = 1e-14; /* sqrt(J): a smaller absolute error counts as 0 (everything is at rest) */
+static const double LEAST_GAIN  = 1e-12; /* relative decrease of the cost below which an iteration counts as stagnating */
+static const double LOOSE       = 0.1;   /* largest relative tolerance of the conjugate gradients (inexact Newton) */
 enum { MOST_INNER = 2000 };
-enum { IDLE = 3 };                          /* stagnating iterations, without halving of the error, after which only rounding remains */
+enum { IDLE = 3 }; /* stagnating iterations, without halving of the error, after which only rounding remains */
 
 /* Data of one solve, in the unknowns of the reduced system. */
 typedef struct {
@@ -93,18 +93,19 @@ typedef struct {
   const sap_options *o;
   sap_system         s;
   sap_hessian        h;
-  double            *v, *dv, *gradient, *work;    /* [n] */
-  double            *product, *along, *rest;      /* [n] S (v - v_free), S dv, S v_free */
-  double            *u, *du;                      /* [m][3] */
-  double            *r, *G, *cost;                /* [m][3], [m][9], [m] */
-  double            *trial, *trial_r;             /* [m][3] */
-  double             momentum, least;             /* max(|D S v|, |D J^T r|); the cost */
-  bool               is_recomputed;                     /* the updated product has been recomputed: the error has no accumulated rounding */
+  double            *v, *dv, *gradient, *work; /* [n] */
+  double            *product, *along, *rest;   /* [n] S (v - v_free), S dv, S v_free */
+  double            *u, *du;                   /* [m][3] */
+  double            *r, *G, *cost;             /* [m][3], [m][9], [m] */
+  double            *trial, *trial_r;          /* [m][3] */
+  double             momentum, least;          /* max(|D S v|, |D J^T r|); the cost */
+  bool               is_recomputed;            /* the updated product has been recomputed: the error has no accumulated rounding */
 } sap_work;
 
 static void destroy_work(sap_work *w)
 {
-  void *arrays[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest, &w->u, &w->du, &w->r, &w->G, &w->cost, &w->trial, &w->trial_r};
+  void *arrays[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest,
+                    &w->u, &w->du, &w->r,        &w->G,    &w->cost,    &w->trial, &w->trial_r};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   sap_hessian_destroy(&w->h);
   sap_system_destroy(&w->s);
@@ -115,8 +116,8 @@ static PetscErrorCode create_work(sap_work *w, const double *v)
   PetscFunctionBegin;
   PetscCall(sap_system_create(w->p, &w->s));
   const int64_t n = w->s.n, m = w->s.J.n;
-  double **of_unknowns[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest},
-         **of_contacts[] = {&w->u, &w->du, &w->r, &w->trial, &w->trial_r};
+  double      **of_unknowns[] = {&w->v, &w->dv, &w->gradient, &w->work, &w->product, &w->along, &w->rest},
+         **of_contacts[]      = {&w->u, &w->du, &w->r, &w->trial, &w->trial_r};
   for (int k = 0; k < 7; ++k) PetscCall(memory_alloc("velocities in contact", n, sizeof(double), of_unknowns[k]));
   for (int k = 0; k < 5; ++k) PetscCall(memory_alloc("velocities of contacts", 3 * m, sizeof(double), of_contacts[k]));
   PetscCall(memory_alloc("derivatives of contacts", 9 * m, sizeof *w->G, &w->G));
@@ -147,7 +148,7 @@ static double evaluate_gradient(sap_work *w)
   for (int64_t i = 0; i < n; ++i) w->work[i] = w->v[i] - w->s.v_free[i];
   w->least = 0.5 * team_dot(n, w->work, w->product) + team_sum(m, w->cost);
   for (int64_t i = 0; i < n; ++i) w->gradient[i] = w->product[i] - w->gradient[i];
-  w->momentum = fmax(momentum, impulse);
+  w->momentum       = fmax(momentum, impulse);
   const double norm = scaled_norm(w, w->gradient, w->work);
   return norm <= LEAST_ERROR ? 0.0 : norm / w->momentum;
 }
@@ -170,7 +171,7 @@ static double advance_along_direction(sap_work *w, double a)
   if (!w->p->front && !w->p->operator) return evaluate_with_new_product(w);
   for (int64_t i = 0; i < n; ++i) w->product[i] += a * w->along[i];
   const double error = evaluate_gradient(w);
-  w->is_recomputed = error <= w->o->tolerance;
+  w->is_recomputed   = error <= w->o->tolerance;
   return w->is_recomputed ? evaluate_with_new_product(w) : error;
 }
 
@@ -185,7 +186,8 @@ static void compute_direction_product(sap_work *w)
   }
   for (int64_t a = 0; a < w->s.J.n; ++a)
     for (int i = 0; i < 3; ++i)
-      w->trial[3 * a + i] = w->G[9 * a + 3 * i] * w->du[3 * a] + w->G[9 * a + 3 * i + 1] * w->du[3 * a + 1] + w->G[9 * a + 3 * i + 2] * w->du[3 * a + 2];
+      w->trial[3 * a + i] =
+          w->G[9 * a + 3 * i] * w->du[3 * a] + w->G[9 * a + 3 * i + 1] * w->du[3 * a + 1] + w->G[9 * a + 3 * i + 2] * w->du[3 * a + 2];
   sap_system_impulse(&w->s, w->trial, w->along);
   for (int64_t i = 0; i < n; ++i) w->along[i] = -w->gradient[i] - w->along[i];
 }
@@ -275,13 +277,14 @@ static PetscErrorCode take_predicted_step(sap_work *w, sap_result *out)
 
 static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
 {
-  sap_ray ray = {.terms = &w->p->terms, .u = w->u, .du = w->du, .trial = w->trial, .r = w->trial_r, .G = w->G, .cost = w->cost};
+  sap_ray ray   = {.terms = &w->p->terms, .u = w->u, .du = w->du, .trial = w->trial, .r = w->trial_r, .G = w->G, .cost = w->cost};
   double  slope = 0.0, best, truth = INFINITY;
   int     n_idle = 0;
   bool    is_definite;
   PetscFunctionBegin;
   out->error = evaluate_with_new_product(w);
-  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w)) PetscCall(take_predicted_step(w, out));
+  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w))
+    PetscCall(take_predicted_step(w, out));
   best = out->error;
   for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
@@ -298,7 +301,7 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
       break;
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
-    out->error = advance_along_direction(w, a);
+    out->error     = advance_along_direction(w, a);
     if (w->is_recomputed) { /* restart the stagnation test if the error has halved since the last recomputed product */
       n_idle = out->error < 0.5 * truth ? 0 : IDLE;
       best = truth = fmin(truth, out->error);
@@ -381,7 +384,7 @@ static bool evaluate_law(const sap_terms *t, int64_t a, const double u[3], doubl
 
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error)
 {
-  const sparse_rows *A = p->A, *J = p->J;
+  const sparse_rows *A = p->A, *J       = p->J;
   double            *impulses, residual = 0.0, momentum = 0.0, impulse = 0.0, law = 0.0, size = 0.0;
   PetscFunctionBegin;
   PetscCall(memory_alloc("impulses of unknowns", A->n_rows, sizeof *impulses, &impulses));

@@ -18,6 +18,7 @@ typedef struct sap_options {
   double  tolerance; /* |D g| <= tolerance max(|D A v|, |D J^T r|), g = dl/dv, D = diag(A)^-1/2: relative error of momentum */
   int64_t max_iterations;
 } sap_options;
+/* clang-format off */
 #define SAP_OPTIONS_KEYS(T, member)                                                                                                \
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(T, member.tolerance), .fallback = "1.0e-8", .min = 0, .max = 1,       \
    .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger"}
@@ -26,6 +27,7 @@ typedef struct sap_options {
    .max = 1000000, .help = "largest number of Newton iterations of a contact problem, usually 5 to 30"},                                           \
   {.name = "search", .type = KEY_ENUM, .offset = offsetof(T, member.search), .choices = sap_searches,                      \
    .choice_help = sap_search_help, .fallback = "exact", .help = "line search"}
+/* clang-format on */
 extern const char *const sap_searches[], *const sap_search_help[];
 
 typedef enum {
@@ -38,10 +40,10 @@ typedef enum {
 
 typedef struct {
   sap_status verdict;
-  int64_t     inner;                /* total number of conjugate-gradient iterations */
-  int64_t     iterations, searches; /* Newton iterations; evaluations of all terms in line searches */
-  int64_t     n_unknowns;           /* size of the reduced system that Newton's method solves */
-  double      error, cost;          /* relative error that is compared with the tolerance; l [J] of the reduced system */
+  int64_t    inner;                /* total number of conjugate-gradient iterations */
+  int64_t    iterations, searches; /* Newton iterations; evaluations of all terms in line searches */
+  int64_t    n_unknowns;           /* size of the reduced system that Newton's method solves */
+  double     error, cost;          /* relative error that is compared with the tolerance; l [J] of the reduced system */
 } sap_result;
 
 /* v [n] in: initial guess; out: v_free + A^-1 J^T r. It is exact up to rounding for every status, so momentum is conserved; with

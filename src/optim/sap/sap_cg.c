@@ -10,25 +10,25 @@ enum { SAP_CG_PARALLEL = 4096, RESTART = 50 /* of GMRES */ };
 static const double SAP_CG_ROUNDING = 1e-15; /* relative to |D b|: smaller residuals are not attainable */
 
 struct sap_cg {
-  const sap_operator *o;
-  const multifrontal_terms  *t;
-  int64_t             n, n_touched;
-  double             *inverse;    /* [n] 1/diag(A), or weight */
-  double             *block;      /* [(n + 2)/3][9] inverses of diagonal blocks */
-  int32_t            *touched;    /* [n_touched] */
-  sparse_rows         part;       /* A among them */
-  int32_t            *part_column; /* columns of terms, as numbers of them */
-  multifrontal_terms         part_terms;
-  multifrontal_tree         *tree;
-  multifrontal_factor       *factor;
-  const double       *G;
-  double             *own;        /* [n_touched] */
-  double             *r, *z, *p, *Ap, *Hp; /* [n] */
-  double             *u;          /* [t->n][3] */
-  double             *Ax;         /* [n] result of the current solve */
-  linear_solver      *solver, *own_solver; /* own_solver: if the caller has given none */
-  int64_t            *touch_start, *touch; /* entries of terms by touched unknown */
-  int32_t            *term;
+  const sap_operator       *o;
+  const multifrontal_terms *t;
+  int64_t                   n, n_touched;
+  double                   *inverse;     /* [n] 1/diag(A), or weight */
+  double                   *block;       /* [(n + 2)/3][9] inverses of diagonal blocks */
+  int32_t                  *touched;     /* [n_touched] */
+  sparse_rows               part;        /* A among them */
+  int32_t                  *part_column; /* columns of terms, as numbers of them */
+  multifrontal_terms        part_terms;
+  multifrontal_tree        *tree;
+  multifrontal_factor      *factor;
+  const double             *G;
+  double                   *own;                 /* [n_touched] */
+  double                   *r, *z, *p, *Ap, *Hp; /* [n] */
+  double                   *u;                   /* [t->n][3] */
+  double                   *Ax;                  /* [n] result of the current solve */
+  linear_solver            *solver, *own_solver; /* own_solver: if the caller has given none */
+  int64_t                  *touch_start, *touch; /* entries of terms by touched unknown */
+  int32_t                  *term;
 };
 
 void sap_cg_destroy(sap_cg **c)
@@ -38,8 +38,8 @@ void sap_cg_destroy(sap_cg **c)
   multifrontal_factor_destroy(&(*c)->factor);
   multifrontal_tree_destroy(&(*c)->tree);
   sparse_rows_destroy(&(*c)->part);
-  void *arrays[] = {&(*c)->inverse, &(*c)->block, &(*c)->touched, &(*c)->part_column, &(*c)->own, &(*c)->r, &(*c)->z, &(*c)->p,
-                    &(*c)->Ap, &(*c)->Hp, &(*c)->u, &(*c)->touch_start, &(*c)->touch, &(*c)->term};
+  void *arrays[] = {&(*c)->inverse, &(*c)->block, &(*c)->touched, &(*c)->part_column, &(*c)->own,         &(*c)->r,     &(*c)->z,
+                    &(*c)->p,       &(*c)->Ap,    &(*c)->Hp,      &(*c)->u,           &(*c)->touch_start, &(*c)->touch, &(*c)->term};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   memory_free(c);
 }
@@ -57,14 +57,15 @@ static void invert_block(double B[9])
     B[0] = d[0], B[4] = d[1], B[8] = d[2];
     return;
   }
-  const double adjoint[9] = {c[0], B[2] * B[7] - B[1] * B[8], B[1] * B[5] - B[2] * B[4], c[1], B[0] * B[8] - B[2] * B[6],
-                       B[2] * B[3] - B[0] * B[5], c[2], B[1] * B[6] - B[0] * B[7], B[0] * B[4] - B[1] * B[3]};
+  const double adjoint[9] = {c[0], B[2] * B[7] - B[1] * B[8], B[1] * B[5] - B[2] * B[4],
+                             c[1], B[0] * B[8] - B[2] * B[6], B[2] * B[3] - B[0] * B[5],
+                             c[2], B[1] * B[6] - B[0] * B[7], B[0] * B[4] - B[1] * B[3]};
   for (int k = 0; k < 9; ++k) B[k] = adjoint[k] / det;
 }
 
 static void read_blocks(sap_cg *c, const sparse_rows *A)
 {
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
     double *const B = c->block + 9 * b;
     for (int i = 0; i < 3; ++i) B[4 * i] = 1.0;
@@ -84,7 +85,7 @@ static PetscErrorCode make_blocks(sap_cg *c)
   PetscCall(memory_alloc("diagonal blocks", 9 * n_blocks, sizeof *c->block, &c->block));
   if (c->o->A) read_blocks(c, c->o->A);
   else PetscCall(c->o->blocks(c->o->context, c->block, c->inverse));
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < n_blocks; ++b) invert_block(c->block + 9 * b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -92,9 +93,9 @@ static PetscErrorCode make_blocks(sap_cg *c)
 /* Number the touched unknowns (those that terms act on) and extract A and the terms in this numbering. number [n]: -1 elsewhere. */
 static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
 {
-  const sparse_rows *A = c->o->A;
-  const multifrontal_terms *t = c->t;
-  const int64_t      n_entries = t->start[t->n];
+  const sparse_rows        *A         = c->o->A;
+  const multifrontal_terms *t         = c->t;
+  const int64_t             n_entries = t->start[t->n];
   PetscFunctionBegin;
   for (int64_t i = 0; i < c->n; ++i) number[i] = -1;
   for (int64_t e = 0; e < n_entries; ++e) number[t->column[e]] = 0;
@@ -125,7 +126,7 @@ static PetscErrorCode find_touched(sap_cg *c, int32_t *number)
 static PetscErrorCode list_touches(sap_cg *c)
 {
   const multifrontal_terms *t = &c->part_terms;
-  const int64_t      n = t->start[t->n];
+  const int64_t             n = t->start[t->n];
   PetscFunctionBegin;
   PetscCall(memory_alloc("terms of unknowns", c->n_touched + 2, sizeof *c->touch_start, &c->touch_start));
   PetscCall(memory_alloc("terms of unknowns", n, sizeof *c->touch, &c->touch));
@@ -180,7 +181,7 @@ PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite)
 /* z = an approximation of H^-1 r. */
 static void sap_cg_precondition(sap_cg *c, const double *restrict r, double *restrict z)
 {
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t b = 0; b < (c->n + 2) / 3; ++b) {
     const double *const B = c->block + 9 * b;
     for (int64_t i = 3 * b; i < c->n && i < 3 * b + 3; ++i) {
@@ -201,15 +202,15 @@ static void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, doubl
   const multifrontal_terms *t = c->t;
   memcpy(Hp, Ap, (size_t)c->n * sizeof *Hp);
   if (!c->G || !c->factor) return;
-  #pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)
   for (int64_t a = 0; a < t->n; ++a) {
-    const double *const g = c->G + 9 * a;
+    const double *const g    = c->G + 9 * a;
     double              u[3] = {0.0, 0.0, 0.0};
     for (int64_t e = t->start[a]; e < t->start[a + 1]; ++e)
       for (int i = 0; i < 3; ++i) u[i] += t->value[3 * e + i] * p[t->column[e]];
     for (int i = 0; i < 3; ++i) c->u[3 * a + i] = g[3 * i] * u[0] + g[3 * i + 1] * u[1] + g[3 * i + 2] * u[2];
   }
-  #pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (t->start[t->n] >= SAP_CG_PARALLEL)
   for (int64_t q = 0; q < c->n_touched; ++q) {
     double sum = 0.0;
     for (int64_t k = c->touch_start[q]; k < c->touch_start[q + 1]; ++k) {
@@ -223,7 +224,7 @@ static void sap_cg_add_terms(sap_cg *c, const double *p, const double *Ap, doubl
 /* |D r|; scaled [n]: work. */
 static double sap_cg_norm(const sap_cg *c, const double *r, double *scaled)
 {
-  #pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (c->n >= SAP_CG_PARALLEL)
   for (int64_t i = 0; i < c->n; ++i) scaled[i] = r[i] * r[i] * c->inverse[i];
   return sqrt(team_sum(c->n, scaled));
 }
@@ -239,7 +240,8 @@ static PetscErrorCode KSPSetUp_WeightedCG(KSP ksp)
   PetscFunctionBegin;
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSAPBLOCKS, &is_ours));
-  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP, "KSP type " KSPWEIGHTEDCG " needs PC type " PCSAPBLOCKS "; choose ksp_type cg for other preconditioners");
+  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "KSP type " KSPWEIGHTEDCG " needs PC type " PCSAPBLOCKS "; choose ksp_type cg for other preconditioners");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -260,7 +262,7 @@ static PetscErrorCode iterate_weighted_cg(KSP ksp, sap_cg *c, const double *b, d
     sap_cg_precondition(c, c->r, c->z);
     rz                = team_dot(n, c->r, c->z);
     const double beta = ksp->its > 0 ? rz / last : 0.0;
-    #pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
     for (int64_t i = 0; i < n; ++i) c->p[i] = c->z[i] + beta * c->p[i];
     PetscCall(c->o->product(c->o->context, c->p, c->Ap));
     sap_cg_add_terms(c, c->p, c->Ap, c->Hp);
@@ -269,7 +271,7 @@ static PetscErrorCode iterate_weighted_cg(KSP ksp, sap_cg *c, const double *b, d
       ksp->reason = KSP_DIVERGED_INDEFINITE_MAT;
       break;
     }
-    #pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
+#pragma omp parallel for schedule(static) if (n >= SAP_CG_PARALLEL)
     for (int64_t i = 0; i < n; ++i) x[i] += a * c->p[i], Ax[i] += a * c->Ap[i], c->r[i] -= a * c->Hp[i];
     last = rz;
   }
@@ -297,11 +299,11 @@ static PetscErrorCode KSPCreate_WeightedCG(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
-  ksp->ops->setup          = KSPSetUp_WeightedCG;
-  ksp->ops->solve          = KSPSolve_WeightedCG;
-  ksp->ops->destroy        = KSPDestroyDefault;
-  ksp->ops->buildsolution  = KSPBuildSolutionDefault;
-  ksp->ops->buildresidual  = KSPBuildResidualDefault;
+  ksp->ops->setup         = KSPSetUp_WeightedCG;
+  ksp->ops->solve         = KSPSolve_WeightedCG;
+  ksp->ops->destroy       = KSPDestroyDefault;
+  ksp->ops->buildsolution = KSPBuildSolutionDefault;
+  ksp->ops->buildresidual = KSPBuildResidualDefault;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,11 +326,18 @@ static PetscErrorCode apply_blocks(void *context, const double *r, double *z)
   return PETSC_SUCCESS;
 }
 
-static PetscErrorCode solve_by_type(const char *type, sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
-                               int64_t *iterations)
+static PetscErrorCode solve_by_type(const char *type, sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x,
+                                    double *Ax, int64_t *iterations)
 {
-  const linear_system l = {.ksp = type, .pc = PCSAPBLOCKS, .n = c->n, .context = c, .product = multiply_hessian, .precondition = apply_blocks,
-                           .restart = RESTART, .weight = c->inverse, .weighted = KSPWEIGHTEDCG};
+  const linear_system l = {.ksp          = type,
+                           .pc           = PCSAPBLOCKS,
+                           .n            = c->n,
+                           .context      = c,
+                           .product      = multiply_hessian,
+                           .precondition = apply_blocks,
+                           .restart      = RESTART,
+                           .weight       = c->inverse,
+                           .weighted     = KSPWEIGHTEDCG};
   bool                is_weighted;
   PetscFunctionBegin;
   PetscCall(linear_solver_set(c->solver, &l));
@@ -340,12 +349,14 @@ static PetscErrorCode solve_by_type(const char *type, sap_cg *c, const double *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax, int64_t *iterations)
+PetscErrorCode sap_cg_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+                            int64_t *iterations)
 {
   return solve_by_type(KSPWEIGHTEDCG, c, b, tolerance, most_iterations, x, Ax, iterations);
 }
 
-PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax, int64_t *iterations)
+PetscErrorCode sap_gmres_solve(sap_cg *c, const double *b, double tolerance, int64_t most_iterations, double *x, double *Ax,
+                               int64_t *iterations)
 {
   return solve_by_type(KSPGMRES, c, b, tolerance, most_iterations, x, Ax, iterations);
 }

@@ -8,16 +8,16 @@
 
 /* A, symmetric positive definite, by its products. */
 typedef struct {
-  void              *context;
-  PetscErrorCode   (*product)(void *context, const double *x, double *y); /* y = A x, [n] */
+  void *context;
+  PetscErrorCode (*product)(void *context, const double *x, double *y); /* y = A x, [n] */
   /* Shift whole free bodies in v so that the sums of A v fall by the sums of rest = A v - requested, to rounding error. So linear
    * momentum is conserved for any tolerance. NULL: no correction. */
-  PetscErrorCode   (*balance)(void *context, const double *rest, double *v);
+  PetscErrorCode (*balance)(void *context, const double *rest, double *v);
   const sparse_rows *A; /* its entries, for preconditioning: both triangles. May be NULL without terms; then n and blocks are required */
-  int64_t n;            /* rows of A, read only if A is NULL */
+  int64_t            n; /* rows of A, read only if A is NULL */
   /* Only if A is NULL: diagonal blocks, block [(n + 2)/3][9], of each three successive unknowns, ones on the diagonal where there is no
    * unknown; and weight [n] of the squared residuals in the norm below. */
-  PetscErrorCode   (*blocks)(void *context, double *block, double *weight);
+  PetscErrorCode (*blocks)(void *context, double *block, double *weight);
 } sap_operator;
 
 #define KSPWEIGHTEDCG "weightedcg" /* the KSP type of sap_cg_solve; needs PC type sapblocks */
@@ -30,7 +30,7 @@ void           sap_cg_destroy(sap_cg **c);
 /* Set G [t->n][9] (borrowed) and factor the preconditioner. *is_definite false: not positive definite; it must not be used. */
 PetscErrorCode sap_cg_set(sap_cg *c, const double *G, bool *is_definite);
 /* |D x|, D as below. */
-double         sap_cg_size(sap_cg *c, const double *x);
+double sap_cg_size(sap_cg *c, const double *x);
 /* Solve |D (H x - b)| <= tolerance, D = diag(A)^-1/2 (sqrt(weight) if A is not given), from 0; also Ax = A x. Ends early after
  * most_iterations, or when only rounding errors remain. H = A before the first sap_cg_set. x is a descent direction whenever the
  * iteration ends. */

@@ -124,7 +124,7 @@ PetscErrorCode sap_hessian_factor(sap_hessian *h, const double *G, bool *is_defi
     PetscCall(factor_fronts(h, G, is_definite));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_ROWS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_ROWS)
   for (int64_t i = 0; i < n; ++i) assemble_row(h, G, i, h->mark + (int64_t)omp_get_thread_num() * n);
   *is_definite = true;
   if (h->factor) {
@@ -151,7 +151,8 @@ static PetscErrorCode multiply_hessian(void *context, const double *x, double *y
       for (int i = 0; i < 3; ++i) u[i] += s->J.value[3 * e + i] * x[s->J.column[e]];
     const double *const G = h->G + 9 * a;
     for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
-      for (int i = 0; i < 3; ++i) h->work[s->J.column[e]] += s->J.value[3 * e + i] * (G[3 * i] * u[0] + G[3 * i + 1] * u[1] + G[3 * i + 2] * u[2]);
+      for (int i = 0; i < 3; ++i)
+        h->work[s->J.column[e]] += s->J.value[3 * e + i] * (G[3 * i] * u[0] + G[3 * i + 1] * u[1] + G[3 * i + 2] * u[2]);
   }
   sap_system_product(s, x, y);
   for (int64_t i = 0; i < s->n; ++i) y[i] += h->work[i];
@@ -179,8 +180,13 @@ static PetscErrorCode divide_by_factor(void *context, const double *b, double *x
 PetscErrorCode sap_hessian_solve(sap_hessian *h, const double *b, double *x)
 {
   const sap_problem  *p      = h->s->problem;
-  const linear_system system = {.ksp = KSPPREONLY, .pc = p->front ? PCMULTIFRONTAL : PCMASSFACTOR, .n = h->s->n, .context = h,
-                                .product = p->front ? multiply_hessian : NULL, .precondition = divide_by_factor, .A = p->front ? NULL : &h->H};
+  const linear_system system = {.ksp          = KSPPREONLY,
+                                .pc           = p->front ? PCMULTIFRONTAL : PCMASSFACTOR,
+                                .n            = h->s->n,
+                                .context      = h,
+                                .product      = p->front ? multiply_hessian : NULL,
+                                .precondition = divide_by_factor,
+                                .A            = p->front ? NULL : &h->H};
   PetscFunctionBegin;
   if (p->solver) {
     PetscCall(linear_solver_set(p->solver, &system));

@@ -6,15 +6,15 @@
 #include "optim/sap/sap_system.h"
 
 typedef struct {
-  const sap_system *s; /* borrowed */
-  sparse_rows       H;
-  mass_factor      *factor;
-  multifrontal_dual       *dual;    /* with a multifrontal factor: used when few terms act */
-  sap_cg           *cg;      /* with an operator */
-  bool              is_dual; /* the last factorisation used `dual` */
-  int32_t          *mark;   /* [threads][n] slot of a column in the row being assembled */
-  double           *work;   /* [n] */
-  const double     *G;      /* of the last factorisation, borrowed */
+  const sap_system  *s; /* borrowed */
+  sparse_rows        H;
+  mass_factor       *factor;
+  multifrontal_dual *dual;    /* with a multifrontal factor: used when few terms act */
+  sap_cg            *cg;      /* with an operator */
+  bool               is_dual; /* the last factorisation used `dual` */
+  int32_t           *mark;    /* [threads][n] slot of a column in the row being assembled */
+  double            *work;    /* [n] */
+  const double      *G;       /* of the last factorisation, borrowed */
 } sap_hessian;
 
 PetscErrorCode sap_hessian_create(const sap_system *s, sap_hessian *out);

@@ -5,7 +5,10 @@
 #include <string.h>
 
 /* The stiffest spring whose period with the mass 1/w is min_contact_period dt: R_N = beta^2 w / (4 pi^2). */
-static double rigid_floor(const sap_parameters *p, double w) { return p->min_contact_period * p->min_contact_period * w / (4.0 * M_PI * M_PI); }
+static double rigid_floor(const sap_parameters *p, double w)
+{
+  return p->min_contact_period * p->min_contact_period * w / (4.0 * M_PI * M_PI);
+}
 
 /* Smallest factor on R_n by the limit of the separation speed. A smaller one makes the contact too stiff for double precision. */
 static const double least_share = 1e-6;
@@ -13,10 +16,10 @@ static const double least_share = 1e-6;
 sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap_source *s)
 {
   const double delay = s->gap > 0.0 ? 0.0 : p->relaxation, time = p->dt * (p->dt + delay);
-  sap_contact  c     = {.mu = s->mu, .dt = p->dt};
-  c.R_n              = fmax(rigid_floor(p, s->w), 1.0 / (time * s->stiffness));
-  c.R_t              = p->stiction_tolerance * s->w;
-  c.bias             = -s->gap / (p->dt + delay);
+  sap_contact  c = {.mu = s->mu, .dt = p->dt};
+  c.R_n          = fmax(rigid_floor(p, s->w), 1.0 / (time * s->stiffness));
+  c.R_t          = p->stiction_tolerance * s->w;
+  c.bias         = -s->gap / (p->dt + delay);
   if (model == SAP_REGULARISED && c.R_n == rigid_floor(p, s->w)) {
     const double sinks = c.R_n / s->w * (c.bias - s->normal_speed), most = fmax(s->gap > 0.0 ? 0.0 : c.bias, sinks);
     const double share = most > p->overlap_speed ? fmax(least_share, p->overlap_speed / most) : 1.0;
@@ -34,8 +37,8 @@ sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap
 
 double sap_law_regularised(const sap_contact *c, const double u[3], double r[3], double G[9])
 {
-  const double y_n = (c->bias - u[0]) / c->R_n, y_1 = -u[1] / c->R_t, y_2 = -u[2] / c->R_t, y_t = sqrt(y_1 * y_1 + y_2 * y_2),
-               mu = c->mu, hat = mu * c->R_t / c->R_n;
+  const double y_n = (c->bias - u[0]) / c->R_n, y_1 = -u[1] / c->R_t, y_2 = -u[2] / c->R_t, y_t = sqrt(y_1 * y_1 + y_2 * y_2), mu = c->mu,
+               hat = mu * c->R_t / c->R_n;
   r[0] = r[1] = r[2] = 0.0;
   if (G) memset(G, 0, 9 * sizeof *G);
   if (mu > 0.0 && y_t <= mu * y_n) { /* sticks */
@@ -62,7 +65,7 @@ double sap_law_lagged(const sap_contact *c, const double u[3], double r[3], doub
 {
   const double k = c->dt * c->stiffness, d = c->dissipation, slope = -k;
   const double most = fmin(c->force / k, d > 0.0 ? 1.0 / d : INFINITY), v = fmin(u[0], most), change = slope * v;
-  const double N = c->dt * (v * (c->force + 0.5 * change) - 0.5 * d * v * v * (c->force + 2.0 / 3.0 * change));
+  const double N    = c->dt * (v * (c->force + 0.5 * change) - 0.5 * d * v * v * (c->force + 2.0 / 3.0 * change));
   const double push = u[0] < most ? c->force + change : 0.0, damp = u[0] < most ? 1.0 - d * v : 0.0;
   const double soft = sqrt(u[1] * u[1] + u[2] * u[2] + c->slip * c->slip), t_1 = u[1] / soft, t_2 = u[2] / soft;
   r[0] = c->dt * push * damp;
@@ -84,10 +87,10 @@ static void contact_laws(const sap_terms *t, const double *u, double *cost, doub
   const int64_t      n = t->n_contacts;
   const sap_contact *c = t->contact;
   if (t->model == SAP_REGULARISED) {
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
     for (int64_t a = 0; a < n; ++a) cost[a] = sap_law_regularised(c + a, u + 3 * a, r + 3 * a, G ? G + 9 * a : NULL);
   } else {
-    #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
     for (int64_t a = 0; a < n; ++a) cost[a] = sap_law_lagged(c + a, u + 3 * a, r + 3 * a, G ? G + 9 * a : NULL);
   }
 }
@@ -96,7 +99,7 @@ void sap_evaluate_terms(const sap_terms *t, const double *u, double *cost, doubl
 {
   const int64_t first = t->n_contacts, n = t->n_constraints;
   contact_laws(t, u, cost, r, G);
-  #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
+#pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
   for (int64_t a = 0; a < n; ++a) {
     double slope[3];
     cost[first + a] = constraint_law(t->constraint + a, u + 3 * (first + a), r + 3 * (first + a), slope);

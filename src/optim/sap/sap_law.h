@@ -22,27 +22,27 @@ typedef struct {
   double R_n, R_t; /* > 0 [1/kg] */
   double bias;     /* along the normal [m/s] */
   /* lagged */
-  double dt, stiffness;      /* [s], [N/m] */
-  double force;       /* -stiffness * gap at the start of the step; negative for an open gap [N] */
-  double dissipation; /* [s/m] */
-  double limit, slip; /* mu n0 [N s]; regularisation speed e, at which friction is 0.7 of the limit [m/s] */
+  double dt, stiffness; /* [s], [N/m] */
+  double force;         /* -stiffness * gap at the start of the step; negative for an open gap [N] */
+  double dissipation;   /* [s/m] */
+  double limit, slip;   /* mu n0 [N s]; regularisation speed e, at which friction is 0.7 of the limit [m/s] */
 } sap_contact;
 
 /* Input of sap_contact_make: one contact. */
 typedef struct {
-  double mu, gap, stiffness;      /* stiffness INFINITY: the near-rigid limit of the step */
-  double w;          /* inverse effective mass: |W_aa|_F / 3 of the contact's block of J A^-1 J^T, or an estimate [1/kg] */
-  double normal_speed; /* u_N at the start of the step */
+  double mu, gap, stiffness; /* stiffness INFINITY: the near-rigid limit of the step */
+  double w;                  /* inverse effective mass: |W_aa|_F / 3 of the contact's block of J A^-1 J^T, or an estimate [1/kg] */
+  double normal_speed;       /* u_N at the start of the step */
 } sap_source;
 /* Input of sap_contact_make: parameters of the step, common to all contacts. */
 typedef struct {
-  double dt, relaxation;  /* s: damping over stiffness, of the regularised law */
-  double min_contact_period;      /* beta: lower bound of a contact's period over dt */
-  double stiction_tolerance;        /* sigma = R_T/w; also the slip speed over mu w n0 */
-  double overlap_speed;   /* m/s: largest separation speed of an overlap, and about the largest approach speed, of contacts of the
+  double dt, relaxation;     /* s: damping over stiffness, of the regularised law */
+  double min_contact_period; /* beta: lower bound of a contact's period over dt */
+  double stiction_tolerance; /* sigma = R_T/w; also the slip speed over mu w n0 */
+  double overlap_speed;      /* m/s: largest separation speed of an overlap, and about the largest approach speed, of contacts of the
                            * regularised law whose stiffness min_contact_period limits */
-  double dissipation;     /* s/m, of the lagged law */
-  double slip;            /* m/s, least slip speed of the lagged law */
+  double dissipation;        /* s/m, of the lagged law */
+  double slip;               /* m/s, least slip speed of the lagged law */
 } sap_parameters;
 /* Compute the law's parameters of one contact. An open gap (gap > 0) may close exactly, without damping. A near-rigid contact that
  * would separate an overlap faster than overlap_speed gets more damping: the same spring with a longer relaxation, so that resting

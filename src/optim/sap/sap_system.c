@@ -14,7 +14,7 @@ void sap_columns_destroy(sap_columns *t)
 /* Merge the three rows of term a into columns of three values; a column may be missing in some rows. Returns the number of columns. */
 static int64_t merge_rows(const sparse_rows *J, int64_t a, int32_t *column, double *value)
 {
-  int64_t            at[3], n = 0;
+  int64_t at[3], n = 0;
   for (int i = 0; i < 3; ++i) at[i] = J->start[3 * a + i];
   for (;;) {
     int32_t next = INT32_MAX;
@@ -155,8 +155,8 @@ static void add_entry(builder *b, int32_t row, int32_t col, double value)
 /* B [m][m]: the entries of A_c^-1 of component c at rows and columns `at`. */
 static PetscErrorCode compute_inverse_block(const builder *b, int64_t c, int64_t m, const int64_t *at, double *B)
 {
-  const mass_factor *f    = b->p->factor;
-  const int64_t      size = mass_factor_start(f)[c + 1] - mass_factor_start(f)[c];
+  const mass_factor *f       = b->p->factor;
+  const int64_t      size    = mass_factor_start(f)[c + 1] - mass_factor_start(f)[c];
   const bool         is_band = mass_factor_is_threadable(f, c);
   const int          width   = is_band ? 3 : SOLVE_BATCH;
   double            *from, *to = NULL;
@@ -205,8 +205,8 @@ static PetscErrorCode add_schur_complement(builder *b, int64_t c, int64_t m)
 {
   const mass_factor *f     = b->p->factor;
   const int64_t      first = mass_factor_start(f)[c], end = mass_factor_start(f)[c + 1];
-  int64_t           *at, k = 0;
-  double            *B     = NULL, *X = NULL;
+  int64_t           *at, k                                = 0;
+  double            *B = NULL, *X = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("touched places", m, sizeof *at, &at));
   for (int64_t i = first; i < end; ++i)
@@ -218,7 +218,7 @@ static PetscErrorCode add_schur_complement(builder *b, int64_t c, int64_t m)
   for (int64_t i = 0; i < m && !code; ++i)
     for (int64_t j = 0; j < m; ++j)
       add_entry(b, b->index[mass_factor_dof(f)[first + at[i]]], b->index[mass_factor_dof(f)[first + at[j]]],
-          0.5 * (X[i * m + j] + X[j * m + i]));
+                0.5 * (X[i * m + j] + X[j * m + i]));
   memory_free(&at), memory_free(&B), memory_free(&X);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -306,7 +306,7 @@ PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
   if (!code) code = memory_alloc("free velocities", out->n, sizeof *out->v_free, &out->v_free);
   if (!code) code = memory_alloc("scaling", out->n, sizeof *out->inverse, &out->inverse);
   for (int64_t i = 0; i < out->n && !code; ++i) out->v_free[i] = p->v_free[out->own[i]];
-  if (!code) code = p->front || p->operator ? build_diagonal(&b) : build_matrix(&b);
+  if (!code) code = p->front || p->operator? build_diagonal(&b) : build_matrix(&b);
   if (!code) code = build_terms(&b);
   memory_free(&b.is_touched), memory_free(&b.index), memory_free(&b.row), memory_free(&b.col), memory_free(&b.entry);
   if (code) sap_system_destroy(out);
@@ -316,7 +316,7 @@ PetscErrorCode sap_system_create(const sap_problem *p, sap_system *out)
 
 void sap_system_velocity(const sap_system *s, const double *restrict x, double *restrict u)
 {
-  #pragma omp parallel for schedule(static) if (s->J.start[s->J.n] >= PARALLEL_WORK)
+#pragma omp parallel for schedule(static) if (s->J.start[s->J.n] >= PARALLEL_WORK)
   for (int64_t a = 0; a < s->J.n; ++a) {
     double sum[3] = {0.0, 0.0, 0.0};
     for (int64_t e = s->J.start[a]; e < s->J.start[a + 1]; ++e)
@@ -327,7 +327,7 @@ void sap_system_velocity(const sap_system *s, const double *restrict x, double *
 
 void sap_system_impulse(const sap_system *s, const double *restrict r, double *restrict y)
 {
-  #pragma omp parallel for schedule(static) if (s->J.start[s->J.n] >= PARALLEL_WORK)
+#pragma omp parallel for schedule(static) if (s->J.start[s->J.n] >= PARALLEL_WORK)
   for (int64_t i = 0; i < s->n; ++i) {
     double sum = 0.0;
     for (int64_t k = s->touch_start[i]; k < s->touch_start[i + 1]; ++k) {

@@ -18,9 +18,12 @@ typedef struct {
 } sap_columns;
 
 /* Create from J, which has 3 n rows. *out is empty after a failure. */
-PetscErrorCode     sap_columns_create(const sparse_rows *J, int64_t n, sap_columns *out);
-void               sap_columns_destroy(sap_columns *t);
-static inline multifrontal_terms sap_columns_view(const sap_columns *t) { return (multifrontal_terms){t->n, t->start, t->column, t->value}; }
+PetscErrorCode                   sap_columns_create(const sparse_rows *J, int64_t n, sap_columns *out);
+void                             sap_columns_destroy(sap_columns *t);
+static inline multifrontal_terms sap_columns_view(const sap_columns *t)
+{
+  return (multifrontal_terms){t->n, t->start, t->column, t->value};
+}
 
 typedef struct {
   const sparse_rows *A, *J;  /* [n x n] symmetric positive definite, both triangles; [3 n_terms x n], of contacts normals first */
@@ -36,22 +39,22 @@ typedef struct {
   const sap_operator *operator;
   /* [n_contacts][3] predicted contact impulses, 0 where unknown; NULL: none. They predict stick and slip for the first search
    * direction only, and only with the regularised law. */
-  const double       *pushes;
-  linear_solver      *solver; /* of the Newton systems; NULL: with conjugate gradients one with prefix sap_, else the factor alone */
+  const double  *pushes;
+  linear_solver *solver; /* of the Newton systems; NULL: with conjugate gradients one with prefix sap_, else the factor alone */
 } sap_problem;
 
 typedef struct {
   const sap_problem *problem; /* borrowed */
-  int64_t     n;
-  int32_t    *own;      /* [n] unknown of the problem */
-  sparse_rows S;        /* [n x n]; empty where the problem has a multifrontal factor, which contains it */
-  double     *v_free;   /* [n] */
-  double     *inverse;  /* [n] diag(S)^-1/2 */
-  sap_columns J;        /* J by terms, unknowns of the reduced system */
+  int64_t            n;
+  int32_t           *own;     /* [n] unknown of the problem */
+  sparse_rows        S;       /* [n x n]; empty where the problem has a multifrontal factor, which contains it */
+  double            *v_free;  /* [n] */
+  double            *inverse; /* [n] diag(S)^-1/2 */
+  sap_columns        J;       /* J by terms, unknowns of the reduced system */
   /* The same by unknowns: entries of J, ascending. */
   int64_t *touch_start; /* [n + 1] */
   int64_t *touch;
-  int32_t *term;        /* of each entry */
+  int32_t *term;            /* of each entry */
   double  *wide, *wide_too; /* [unknowns of the problem] work */
 } sap_system;
 

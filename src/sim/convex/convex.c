@@ -29,11 +29,11 @@
 #include <string.h>
 
 typedef struct {
-  step_frame frame;
+  step_frame            frame;
   const convex_options *options;
   const newton_options *newton;
-  linear_solver *motion_solver, *contact_solver, *newton_solver; /* free motion; convex problems; motion with contact */
-  bool      *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
+  linear_solver        *motion_solver, *contact_solver, *newton_solver; /* free motion; convex problems; motion with contact */
+  bool                 *tries_exact; /* [n_systems] see step_motion_options; NULL: no system has an exact tangent that differs */
 } convex;
 
 /* Temporary data of one step: a problem of the nonlinear driver. */
@@ -77,11 +77,11 @@ static const double INEXACT = 1e-2; /* relative tolerance of linear systems */
 static const double TARGET  = 0.1;  /* of the Newton tolerance: from such a point one more linearised problem suffices */
 
 typedef struct {
-  convex_attempt     *p;
-  step_operator       products;
-  sap_cg             *cg;
-  double             *dv, *work; /* [n] */
-  double             *u, *r, *cost, *G;        /* [n_terms][3], [n_terms][3], [n_terms], [n_terms][9] */
+  convex_attempt *p;
+  step_operator   products;
+  sap_cg         *cg;
+  double         *dv, *work;        /* [n] */
+  double         *u, *r, *cost, *G; /* [n_terms][3], [n_terms][3], [n_terms], [n_terms][9] */
 } outer_newton_work;
 
 static void outer_newton_destroy(outer_newton_work *w)
@@ -154,17 +154,24 @@ static PetscErrorCode outer_newton_advance(void *context, nonlinear_state *now, 
 static PetscErrorCode outer_newton_iterate(outer_newton_work *w, bool *has_moved, step_status *status)
 {
   convex_attempt         *p       = w->p;
-  const nonlinear_problem problem = {w, &p->c->frame.layout, &p->unknowns, p->motion.v, NULL, p->motion.right, p->motion.full,
-                                     .evaluate = outer_newton_evaluate, .linearise = outer_newton_linearise,
-                                     .solve = outer_newton_advance};
-  nonlinear_options       o = nonlinear_defaults(p->c->newton);
+  const nonlinear_problem problem = {w,
+                                     &p->c->frame.layout,
+                                     &p->unknowns,
+                                     p->motion.v,
+                                     NULL,
+                                     p->motion.right,
+                                     p->motion.full,
+                                     .evaluate  = outer_newton_evaluate,
+                                     .linearise = outer_newton_linearise,
+                                     .solve     = outer_newton_advance};
+  nonlinear_options       o       = nonlinear_defaults(p->c->newton);
   nonlinear_result        result;
   PetscFunctionBegin;
   o.tolerance       = TARGET * o.tolerance;
   o.stall_tolerance = INFINITY;
   o.max_iterations  = MOST;
   o.is_smooth = o.checks_start = o.is_monotone = true;
-  o.trials    = 0;
+  o.trials                                     = 0;
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
   p->report->newton_iterations += result.n_iterations;
   *has_moved = result.norm < result.first;
@@ -215,9 +222,8 @@ static PetscErrorCode solve_contact(convex_attempt *p, const double *guess, step
   sap_result            result;
   PetscFunctionBegin;
   const multifrontal_terms columns = sap_columns_view(&p->motion.columns);
-  sap_problem problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known,
-                               p->terms, p->motion.front, &columns,
-                               p->motion.is_iterative ? &p->motion.by_products.operator : NULL, guess, p->c->contact_solver};
+  sap_problem              problem = {&p->motion.A, &p->J, p->motion.factor, p->v_free, c->known, p->terms, p->motion.front, &columns,
+                                      p->motion.is_iterative ? &p->motion.by_products.operator: NULL, guess, p->c->contact_solver };
   timer_begin(TIMER_FRICTION);
   for (int64_t k = 1;; ++k) {
     PetscCall(sap_solve(&problem, &o->sap, p->motion.v, c->r, c->u, &result));
@@ -288,15 +294,23 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *statu
 {
   step_layout            *l       = &p->c->frame.layout;
   const bool              is_any  = p->c->tries_exact && step_operator_exists(l);
-  const nonlinear_problem problem = {p, l, &p->unknowns, p->motion.v, NULL, p->motion.right, p->motion.full,
-                                     .evaluate = evaluate_residual, .linearise = linearise_step, .solve = solve_linearised,
-                                     .improve = is_any ? outer_newton_improve : NULL};
-  nonlinear_options       o = nonlinear_defaults(p->c->newton);
+  const nonlinear_problem problem = {p,
+                                     l,
+                                     &p->unknowns,
+                                     p->motion.v,
+                                     NULL,
+                                     p->motion.right,
+                                     p->motion.full,
+                                     .evaluate  = evaluate_residual,
+                                     .linearise = linearise_step,
+                                     .solve     = solve_linearised,
+                                     .improve   = is_any ? outer_newton_improve : NULL};
+  nonlinear_options       o       = nonlinear_defaults(p->c->newton);
   nonlinear_result        result;
   PetscFunctionBegin;
   o.max_iterations = p->c->options->max_outer_iterations;
   o.is_linearised = o.accepts_first = true;
-  o.least  = o.accurate;
+  o.least                           = o.accurate;
   o.renew  = 0.0; /* always: sand needs 10 to 13 % more linearisations with 0.1 and 0.3, and contact is solved in each */
   o.trials = 0;   /* none: no scene needed one */
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
@@ -308,12 +322,15 @@ static PetscErrorCode solve_nonlinear_step(convex_attempt *p, step_status *statu
 static PetscErrorCode solve_with_contact(convex_attempt *p, step_status *status)
 {
   PetscFunctionBegin;
-  step_frame           *f = &p->c->frame;
-  convex_constraints   *c = &p->constraints;
+  step_frame         *f = &p->c->frame;
+  convex_constraints *c = &p->constraints;
   PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
-  p->terms = (sap_terms){.model = (sap_model)p->c->options->law, .n_contacts = p->contacts.n, .contact = p->contacts.law,
-                         .n_constraints = c->n, .constraint = c->law};
+  p->terms = (sap_terms){.model         = (sap_model)p->c->options->law,
+                         .n_contacts    = p->contacts.n,
+                         .contact       = p->contacts.law,
+                         .n_constraints = c->n,
+                         .constraint    = c->law};
   linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
   memcpy(p->v_free, p->motion.v, (size_t)p->unknowns.n * sizeof *p->v_free);
@@ -348,9 +365,9 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
-  report->contact.creep_bound      = convex_contacts_creep_bound(o, &p->contacts);
-  report->contact_candidates       = p->contacts.n;
-  report->over_constraint          = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
+  report->contact.creep_bound = convex_contacts_creep_bound(o, &p->contacts);
+  report->contact_candidates  = p->contacts.n;
+  report->over_constraint     = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,7 +399,7 @@ static PetscErrorCode convex_try(void *context, step_status *status, step_report
 static PetscErrorCode convex_step(formulation *f, double t, double dt, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  convex_attempt now = {.c = (convex *)f};
+  convex_attempt     now = {.c = (convex *)f};
   const step_attempt own = {convex_try, convex_finish, &now};
   PetscCall(step_run_attempt(&now.c->frame.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -401,11 +418,10 @@ static PetscErrorCode convex_check(const scene *s, diagnostics *d)
     for (int j = i; j < s->n_bodies; ++j) {
       const contact_law *law = &s->laws[i * s->n_bodies + j];
       if (law->never_touch || !isnan(law->stiffness)) continue;
-      diagnostics_add(
-          d, (where ? where : root)->mark, "contact.stiffness",
-          "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "
-          "regularised",
-          s->bodies[i].name, s->bodies[j].name);
+      diagnostics_add(d, (where ? where : root)->mark, "contact.stiffness",
+                      "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "
+                      "regularised",
+                      s->bodies[i].name, s->bodies[j].name);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -459,37 +475,37 @@ static PetscErrorCode convex_probe(const scene *s)
   PetscCall(step_motion_probe(MOTION, s->options->solver->convex->linear));
   PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMASSFACTOR, true, false));
   PetscCall(linear_solver_probe(CONTACT, KSPPREONLY, PCMULTIFRONTAL, false, false));
-  if (s->options->solver->convex->linear != MOTION_DIRECT) PetscCall(linear_solver_probe(CONTACT, KSPWEIGHTEDCG, PCSAPBLOCKS, false, false));
+  if (s->options->solver->convex->linear != MOTION_DIRECT)
+    PetscCall(linear_solver_probe(CONTACT, KSPWEIGHTEDCG, PCSAPBLOCKS, false, false));
   PetscCall(linear_solver_probe(NEWTON, KSPGMRES, PCSAPBLOCKS, false, false));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const unused_key unused[] = {
-  {"contact.overlap_correction", "springs correct overlaps", true},
-  {"contact.restitution", "restitution is determined by solver.convex.relaxation_time", false},
-  {"contact.pairs.restitution", "restitution is determined by solver.convex.relaxation_time", false},
-  {"contact.pairs.friction_direction", "its friction cones are circular", false},
-  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
-  {"output.fclib", "its contacts are compliant, which the file format does not support", true},
-  {.path = NULL}};
-const formulation_ops convex_formulation = {
-  .scene.name     = "convex",
-  .scene.kinds    = "mpm fem cloth rod articulated rigid kinematic static",
-  .scene.kinds_reason = "its continua are elastic or plastic",
-  .scene.solver   = "newton convex petsc",
-  .scene.unused   = unused,
-  .scene.is_rigid = true,
-  .outer    = "Newton",
-  .inner    = "contact",
-  .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE |
-              REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
-  .remedy   = "another solver.convex.law or a softer contact.stiffness",
-  .size     = sizeof(convex),
-  .create   = convex_create,
-  .probe         = convex_probe,
-  .scene.check    = convex_check,
-  .step     = convex_step,
-  .fields   = convex_fields,
-  .scene.describe = convex_describe,
-  .destroy  = convex_destroy,
+static const unused_key unused[]           = {{"contact.overlap_correction", "springs correct overlaps", true},
+                                              {"contact.restitution", "restitution is determined by solver.convex.relaxation_time", false},
+                                              {"contact.pairs.restitution", "restitution is determined by solver.convex.relaxation_time", false},
+                                              {"contact.pairs.friction_direction", "its friction cones are circular", false},
+                                              {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+                                              {"output.fclib", "its contacts are compliant, which the file format does not support", true},
+                                              {.path = NULL}};
+const formulation_ops   convex_formulation = {
+      .scene.name         = "convex",
+      .scene.kinds        = "mpm fem cloth rod articulated rigid kinematic static",
+      .scene.kinds_reason = "its continua are elastic or plastic",
+      .scene.solver       = "newton convex petsc",
+      .scene.unused       = unused,
+      .scene.is_rigid     = true,
+      .outer              = "Newton",
+      .inner              = "contact",
+      .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |
+                REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
+      .remedy         = "another solver.convex.law or a softer contact.stiffness",
+      .size           = sizeof(convex),
+      .create         = convex_create,
+      .probe          = convex_probe,
+      .scene.check    = convex_check,
+      .step           = convex_step,
+      .fields         = convex_fields,
+      .scene.describe = convex_describe,
+      .destroy        = convex_destroy,
 };

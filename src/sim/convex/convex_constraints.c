@@ -26,9 +26,9 @@ static body_constraints of_system(const step_layout *l, int i)
 /* Copy the laws and the rows in the global vector. */
 static PetscErrorCode gather(const step_layout *l, int64_t n_full, int64_t n_entries, convex_constraints *c)
 {
-  int32_t *row = NULL, *col = NULL;
-  double  *value = NULL;
-  int64_t  n = 0, first = 0;
+  int32_t       *row = NULL, *col = NULL;
+  double        *value = NULL;
+  int64_t        n = 0, first = 0;
   PetscErrorCode code = memory_alloc("rows of constraints", n_entries, sizeof *row, &row);
   if (!code) code = memory_alloc("rows of constraints", n_entries, sizeof *col, &col);
   if (!code) code = memory_alloc("rows of constraints", n_entries, sizeof *value, &value);

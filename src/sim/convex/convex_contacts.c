@@ -34,14 +34,20 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
   const scene         *s     = f->layout.scene;
   const contact_spot  *spots = step_contacts_spots(&f->contacts);
   const double         asked = f->contacts.overlap_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
-  const sap_parameters step  = {.dt = f->layout.dt, .relaxation = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
-                                .min_contact_period = o->min_contact_period, .stiction_tolerance = o->stiction_tolerance,
-                                .overlap_speed = isfinite(asked) ? asked : v_rest, .dissipation = o->dissipation,
-                                .slip = o->slip_speed};
+  const sap_parameters step = {.dt                 = f->layout.dt,
+                               .relaxation         = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
+                               .min_contact_period = o->min_contact_period,
+                               .stiction_tolerance = o->stiction_tolerance,
+                               .overlap_speed      = isfinite(asked) ? asked : v_rest,
+                               .dissipation        = o->dissipation,
+                               .slip               = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
     const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
-    const sap_source is = {.mu = f->contacts.mu[a], .gap = spots[a].gap, .stiffness = isnan(k) ? INFINITY : k,
-                           .w = inverse_mass(J, inverse, a), .normal_speed = u0[3 * a]};
+    const sap_source is = {.mu           = f->contacts.mu[a],
+                           .gap          = spots[a].gap,
+                           .stiffness    = isnan(k) ? INFINITY : k,
+                           .w            = inverse_mass(J, inverse, a),
+                           .normal_speed = u0[3 * a]};
     c->law[a]           = sap_contact_make((sap_model)o->law, &step, &is);
   }
 }
@@ -49,14 +55,13 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
                                       const sparse_rows *J, const convex_constraints *constraints, convex_contacts *c)
 {
-  const contact_jacobian *rows = &f->contacts.rows;
-  double *inverse = NULL, *u0 = NULL, *still = NULL;
+  const contact_jacobian *rows    = &f->contacts.rows;
+  double                 *inverse = NULL, *u0 = NULL, *still = NULL;
   PetscFunctionBegin;
-  c->n             = rows->n;
-  double **three[] = {&c->known, &c->r, &c->u, &c->x, &u0};
-  PetscErrorCode code = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
-  for (int k = 0; k < 5 && !code; ++k)
-    code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
+  c->n                   = rows->n;
+  double       **three[] = {&c->known, &c->r, &c->u, &c->x, &u0};
+  PetscErrorCode code    = memory_alloc("laws of contacts", c->n, sizeof *c->law, &c->law);
+  for (int k = 0; k < 5 && !code; ++k) code = memory_alloc("velocities of contacts", 3 * (c->n + constraints->n), sizeof(double), three[k]);
   if (!code) code = memory_alloc("impulses of the last step", 3 * c->n, sizeof *c->r_previous, &c->r_previous);
   if (!code) code = memory_alloc("scales of contacts", 9 * c->n, sizeof *c->scale, &c->scale);
   if (!code) code = memory_alloc("inverse masses", A->n_rows, sizeof *inverse, &inverse);
@@ -106,9 +111,10 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
     if (o->law == SAP_REGULARISED) {
       sliding_of(law, u, r, x);
       x[0] = u[0] - law->bias + law->R_n * r[0];
-      if (o->max_coulomb_iterations > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
+      if (o->max_coulomb_iterations > 1)
+        x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
                                                                                   * converged to */
-    } else { /* not bounded by a cone: x only indicates whether the contact slides */
+    } else {                                            /* not bounded by a cone: x only indicates whether the contact slides */
       const bool slides = hypot(u[1], u[2]) > law->slip;
       for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;
       x[0] = law->mu * hypot(x[1], x[2]);
@@ -120,7 +126,6 @@ double convex_contacts_creep_bound(const convex_options *o, const convex_contact
 {
   double most = 0.0;
   for (int64_t a = 0; a < c->n; ++a)
-    if (c->r[3 * a] > 0.0)
-      most = fmax(most, o->law == SAP_REGULARISED ? c->law[a].R_t * c->law[a].mu * c->r[3 * a] : c->law[a].slip);
+    if (c->r[3 * a] > 0.0) most = fmax(most, o->law == SAP_REGULARISED ? c->law[a].R_t * c->law[a].mu * c->r[3 * a] : c->law[a].slip);
   return most;
 }

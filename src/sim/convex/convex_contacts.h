@@ -7,11 +7,11 @@
 
 typedef struct {
   int64_t      n;
-  sap_contact *law;       /* [n] */
-  double      *known;     /* [n][3] velocities of the prescribed part of v */
-  double      *r_previous;   /* [n][3] impulses of the last step in the frames and for the length of this step; 0: not active */
-  double      *r, *u, *x; /* [n][3] see step_outcome; `known`, r and u have room for constraints at the end */
-  double      *scale;     /* [n][9] */
+  sap_contact *law;        /* [n] */
+  double      *known;      /* [n][3] velocities of the prescribed part of v */
+  double      *r_previous; /* [n][3] impulses of the last step in the frames and for the length of this step; 0: not active */
+  double      *r, *u, *x;  /* [n][3] see step_outcome; `known`, r and u have room for constraints at the end */
+  double      *scale;      /* [n][9] */
 } convex_contacts;
 
 /* Create the potentials of the contacts in f, for the matrix A of the step's unknowns and the contact rows, the first rows of J.

@@ -19,6 +19,7 @@ static const char *const linear_help[] = {
     "little faster than the number of unknowns. Linear momentum is preserved to rounding, angular momentum to "
     "solver.convex.tolerance"};
 
+/* clang-format off */
 static const key_spec convex_expert_keys[] = {
   SAP_EXPERT_KEYS(convex_options, sap),
   {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0",
@@ -62,6 +63,6 @@ static const key_spec keys[] = {
   SAP_OPTIONS_KEYS(convex_options, sap),
   {.name = "expert", .type = KEY_PART, .table = &convex_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
-const key_table convex_options_table = {.name = "solver.convex",
-                                        .help = "Contact law and contact solver of formulation convex.",
-                                        .size = sizeof(convex_options), .keys = keys};
+/* clang-format on */
+const key_table convex_options_table = {
+    .name = "solver.convex", .help = "Contact law and contact solver of formulation convex.", .size = sizeof(convex_options), .keys = keys};

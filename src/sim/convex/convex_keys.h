@@ -8,9 +8,9 @@ typedef struct convex_options {
   double      relaxation_time; /* [s] NaN: one step */
   double      dissipation;     /* [s/m] */
   double      min_contact_period, stiction_tolerance;
-  double      slip_speed;      /* [m/s] */
+  double      slip_speed; /* [m/s] */
   int64_t     max_outer_iterations, max_coulomb_iterations;
-  int         linear;          /* MOTION_... */
+  int         linear; /* MOTION_... */
   double      stall_tolerance;
   sap_options sap;
 } convex_options;

@@ -35,8 +35,8 @@ typedef struct {
   double                  friction_stall_tolerance;
   const char             *name; /* of the run, in files of contact problems */
   bool                    keeps_problem;
-  exact_export              last; /* if keeps_problem */
-  linear_solver            *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
+  exact_export            last;                           /* if keeps_problem */
+  linear_solver          *motion_solver, *contact_solver; /* of M; of Newton's method on contacts */
 } exact;
 
 /* Of the thickest fibre: smaller changes of the trajectory since the last contact detection do not require a new one. */
@@ -52,18 +52,18 @@ enum {
 
 /* Temporary data of one step: a problem of the nonlinear driver. */
 typedef struct {
-  exact         *e;
-  step_report   *report;
-  step_unknowns  unknowns;
-  delassus      *W;           /* for the current matrix; NULL: none yet */
-  int64_t        n;
-  double        *g, *full;    /* [n_full] residual of the systems; work */
-  double        *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
-  bool           has_tangent; /* the systems have evaluated their tangents at y */
+  exact            *e;
+  step_report      *report;
+  step_unknowns     unknowns;
+  delassus         *W; /* for the current matrix; NULL: none yet */
+  int64_t           n;
+  double           *g, *full;       /* [n_full] residual of the systems; work */
+  double           *y, *dy, *right; /* [n] free velocities, their change, P^T (g - H^T r) */
+  bool              has_tangent;    /* the systems have evaluated their tangents at y */
   exact_working_set set;
-  step_line_search  search;   /* parts of the current matrix */
-  double        *v_detected;  /* [n_full] velocities at the last contact detection */
-  int            n_detections;
+  step_line_search  search;     /* parts of the current matrix */
+  double           *v_detected; /* [n_full] velocities at the last contact detection */
+  int               n_detections;
 } exact_attempt;
 
 static void exact_finish(void *context)
@@ -82,9 +82,9 @@ static PetscErrorCode initialise_problem(exact_attempt *p)
 {
   exact *e = p->e;
   PetscFunctionBegin;
-  step_layout *l = &e->frame.layout;
-  p->n           = p->unknowns.n;
-  double **full[] = {&p->g, &p->full}, *guess;
+  step_layout *l       = &e->frame.layout;
+  p->n                 = p->unknowns.n;
+  double **full[]      = {&p->g, &p->full}, *guess;
   double **free_ones[] = {&p->y, &p->dy, &p->right};
   for (int k = 0; k < 2; ++k) PetscCall(memory_alloc("velocities", p->unknowns.n_full, sizeof(double), full[k]));
   for (int k = 0; k < 3; ++k) PetscCall(memory_alloc("velocities", p->n, sizeof(double), free_ones[k]));
@@ -150,8 +150,7 @@ static PetscErrorCode linearise_step(void *context, const nonlinear_state *now, 
 }
 
 /* Record the result of a friction solve. A failure ends the attempt at this step unless another linearisation follows. */
-static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *status,
-                                 step_report *report)
+static void record_solver_result(const exact *e, const friction_result *result, bool is_last, step_status *status, step_report *report)
 {
   report->friction_iterations += result->iterations;
   report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos;
@@ -161,8 +160,8 @@ static void record_solver_result(const exact *e, const friction_result *result, 
     if (strcmp(friction_solvers[k].name, result->method) == 0) report->friction_method = k;
   const bool is_short = !is_last && (result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED);
   nonlinear_record_solver(result->verdict == FRICTION_OK, result->verdict == FRICTION_STOPPED, is_short,
-                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance,
-                          &report->friction_unconverged, status);
+                          friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->friction_unconverged,
+                          status);
 }
 
 /* Solve the problem linearised at v for impulses and velocities, with the current M and W. Few contacts are solved to the final
@@ -218,9 +217,9 @@ static bool has_only_rigid(const exact *e)
 /* Repeat the contact detection between fibres for the current trajectory, unless it has hardly changed since the last detection. */
 static PetscErrorCode repeat_contact_detection(exact_attempt *p, bool *is_more, step_status *status)
 {
-  step_contacts *c = &p->e->frame.contacts;
-  step_layout   *l = &p->e->frame.layout;
-  const int64_t  n = step_contacts_size(c);
+  step_contacts *c     = &p->e->frame.contacts;
+  step_layout   *l     = &p->e->frame.layout;
+  const int64_t  n     = step_contacts_size(c);
   double         moved = 0.0;
   uint64_t      *key;
   PetscFunctionBegin;
@@ -242,11 +241,10 @@ static PetscErrorCode repeat_contact_detection(exact_attempt *p, bool *is_more, 
 
 /* Add excluded or newly detected contacts that the solution would violate to the next problem. Contacts are detected again at the
  * first solution, where the residual is small, and at the end. */
-static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now, bool is_end, bool *is_complete,
-                                      step_status *status)
+static PetscErrorCode extend_contacts(void *context, const nonlinear_state *now, bool is_end, bool *is_complete, step_status *status)
 {
-  exact_attempt     *p = context;
-  const step_layout *l = &p->e->frame.layout;
+  exact_attempt     *p     = context;
+  const step_layout *l     = &p->e->frame.layout;
   const double       speed = VIOLATION_SPEED * l->acceleration_scale * l->dt;
   int64_t            n_added;
   bool               is_more = false;
@@ -264,10 +262,10 @@ static nonlinear_options options_of(const exact *e)
   o.accepts_first     = true;
   /* With Anderson's combination an older matrix suffices up to this ratio of residuals. Always renewing it takes 14 to 20 % fewer
    * linearisations of brushes and wisps, but 5 to 14 % more CPU time. */
-  o.renew             = 0.3;
-  o.least             = e->friction->tolerance;
+  o.renew = 0.3;
+  o.least = e->friction->tolerance;
   /* Wisp: 9190 friction iterations; 11546 with loosest 1e-3; 11053 and 10232 with a fifth and five times the forcing. */
-  o.loosest           = 1e-2;
+  o.loosest = 1e-2;
   if (o.max_iterations > 1 && !has_only_rigid(e)) o.forcing = 0.05 * e->friction->tolerance / o.tolerance;
   return o;
 }
@@ -277,9 +275,19 @@ static nonlinear_options options_of(const exact *e)
 static PetscErrorCode solve_nonlinear_step(exact_attempt *p, step_status *status)
 {
   const nonlinear_options o       = options_of(p->e);
-  const nonlinear_problem problem = {p, &p->e->frame.layout, &p->unknowns, p->y, p->dy, p->right, p->full, &p->search,
-                                     .evaluate = evaluate_residual, .linearise = linearise_step, .solve = solve_linearised,
-                                     .combine_start = combine_residual, .extend = extend_contacts};
+  const nonlinear_problem problem = {p,
+                                     &p->e->frame.layout,
+                                     &p->unknowns,
+                                     p->y,
+                                     p->dy,
+                                     p->right,
+                                     p->full,
+                                     &p->search,
+                                     .evaluate      = evaluate_residual,
+                                     .linearise     = linearise_step,
+                                     .solve         = solve_linearised,
+                                     .combine_start = combine_residual,
+                                     .extend        = extend_contacts};
   nonlinear_result        result;
   PetscFunctionBegin;
   PetscCall(nonlinear_solve(&problem, &o, &result, status));
@@ -304,7 +312,7 @@ static PetscErrorCode accept_step(exact_attempt *p, step_status *status)
     for (int64_t i = 0; i < n; ++i) m3_identity(W + 9 * i);
     for (int64_t k = 0; k < p->set.n && p->W; ++k) m3_copy(W + 9 * p->set.contact[k], delassus_diagonal(p->W) + 9 * k);
     const step_outcome law = {.r = r, .u = u, .scale = W};
-    code = step_frame_accept(&e->frame, &law, status, p->report);
+    code                   = step_frame_accept(&e->frame, &law, status, p->report);
   }
   memory_free(&r), memory_free(&u), memory_free(&W);
   PetscCall(code);
@@ -316,8 +324,8 @@ static PetscErrorCode accept_step(exact_attempt *p, step_status *status)
 static PetscErrorCode exact_try(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  exact_attempt *p = context;
-  exact         *e = p->e;
+  exact_attempt *p   = context;
+  exact         *e   = p->e;
   p->report          = report;
   e->last.n_contacts = 0;
   PetscCall(step_frame_start(&e->frame, &p->unknowns, status));
@@ -334,7 +342,7 @@ static PetscErrorCode exact_try(void *context, step_status *status, step_report 
 static PetscErrorCode exact_step(formulation *f, double t, double dt, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  exact_attempt  now = {.e = (exact *)f};
+  exact_attempt      now = {.e = (exact *)f};
   const step_attempt own = {exact_try, exact_finish, &now};
   PetscCall(step_run_attempt(&now.e->frame.layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -398,30 +406,29 @@ static PetscErrorCode exact_probe(const scene *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const unused_key unused[] = {
-  {"contact.stiffness", "contact is rigid, without springs", true},
-  {"contact.pairs.stiffness", "contact is rigid, without springs", true},
-  {"contact.pairs.friction_direction", "its friction cones are circular", false},
-  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
-  {.path = NULL}};
-const formulation_ops exact_formulation = {
-  .scene.name          = "exact",
-  .scene.kinds         = "mpm fem cloth rod articulated rigid kinematic static",
-  .scene.kinds_reason  = "its continua are elastic or plastic",
-  .scene.solver        = "newton friction exact petsc",
-  .scene.unused        = unused,
-  .scene.is_rigid      = true,
-  .outer         = "Newton",
-  .inner         = "friction",
-  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
-                   REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
-  .remedy        = "another solver.friction.method",
-  .size          = sizeof(exact),
-  .create        = exact_create,
-  .probe         = exact_probe,
-  .step          = exact_step,
-  .fields        = exact_fields,
-  .scene.describe      = exact_describe,
-  .write_problem = exact_write_problem,
-  .destroy       = exact_destroy,
+static const unused_key unused[]          = {{"contact.stiffness", "contact is rigid, without springs", true},
+                                             {"contact.pairs.stiffness", "contact is rigid, without springs", true},
+                                             {"contact.pairs.friction_direction", "its friction cones are circular", false},
+                                             {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+                                             {.path = NULL}};
+const formulation_ops   exact_formulation = {
+      .scene.name         = "exact",
+      .scene.kinds        = "mpm fem cloth rod articulated rigid kinematic static",
+      .scene.kinds_reason = "its continua are elastic or plastic",
+      .scene.solver       = "newton friction exact petsc",
+      .scene.unused       = unused,
+      .scene.is_rigid     = true,
+      .outer              = "Newton",
+      .inner              = "friction",
+      .report             = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES |
+                REPORT_CONTACT_PROBLEM | REPORT_FRICTION_SOLVER,
+      .remedy         = "another solver.friction.method",
+      .size           = sizeof(exact),
+      .create         = exact_create,
+      .probe          = exact_probe,
+      .step           = exact_step,
+      .fields         = exact_fields,
+      .scene.describe = exact_describe,
+      .write_problem  = exact_write_problem,
+      .destroy        = exact_destroy,
 };

@@ -75,18 +75,17 @@ PetscErrorCode exact_export_write(const exact_export *d, const char *title, cons
   if (d->n_contacts == 0) PetscFunctionReturn(PETSC_SUCCESS);
   /* M is symmetric, and FCLIB's H is the transpose of ours: its compressed columns are our compressed rows. */
   const fclib_problem p = {
-      .is_global  = true,
-      .dimension  = 3,
-      .n_contacts = d->n_contacts,
-      .n_dof      = d->M.n_rows,
-      .M          = {d->M.n_rows, d->M.n_cols, d->M.start, d->M.col, d->M.value},
-      .H          = {d->H.n_cols, d->H.n_rows, d->H.start, d->H.col, d->H.value},
-      .f          = d->f,
-      .w          = d->w,
-      .mu         = d->mu,
-      .title      = (char *)title,
-      .description =
-          (char *)"one step of stickslip, formulation exact: v free velocities, u with the terms of gaps and impacts in w"};
+      .is_global   = true,
+      .dimension   = 3,
+      .n_contacts  = d->n_contacts,
+      .n_dof       = d->M.n_rows,
+      .M           = {d->M.n_rows, d->M.n_cols, d->M.start, d->M.col, d->M.value},
+      .H           = {d->H.n_cols, d->H.n_rows, d->H.start, d->H.col, d->H.value},
+      .f           = d->f,
+      .w           = d->w,
+      .mu          = d->mu,
+      .title       = (char *)title,
+      .description = (char *)"one step of stickslip, formulation exact: v free velocities, u with the terms of gaps and impacts in w"};
   const fclib_state solution = {d->v, d->u, d->r}, guess = {NULL, d->guess_u, d->guess};
   PetscCall(fclib_write(path, &p, &solution, 1, &guess));
   PetscFunctionReturn(PETSC_SUCCESS);

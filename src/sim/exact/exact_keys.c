@@ -2,9 +2,13 @@
 #include "sim/exact/exact_keys.h"
 #include <math.h>
 
+/* clang-format off */
 static const key_spec keys[] = {
   {.name = "friction_stall_tolerance", .type = KEY_REAL, .offset = offsetof(exact_options, friction_stall_tolerance), .fallback = "1.0e-6", .min = 0, .max = INFINITY,
    .help = "if the friction solver stalls, the step is accepted when its error is at most this; otherwise it is repeated with a smaller step"},
   {.name = NULL}};
-const key_table exact_options_table = {.name = "solver.exact", .help = "Step of formulation exact; the solver of impulses is solver.friction.",
-                                       .size = sizeof(exact_options), .keys = keys};
+/* clang-format on */
+const key_table exact_options_table = {.name = "solver.exact",
+                                       .help = "Step of formulation exact; the solver of impulses is solver.friction.",
+                                       .size = sizeof(exact_options),
+                                       .keys = keys};

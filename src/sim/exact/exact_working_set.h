@@ -6,7 +6,9 @@
 #define SS_SIM_EXACT_EXACT_WORKING_SET_H
 #include "sim/step/step_contacts.h"
 
-enum { EXACT_FEW = 128 }; /* up to this number all contacts are included and solved to the final tolerance from the first
+enum {
+  EXACT_FEW = 128
+}; /* up to this number all contacts are included and solved to the final tolerance from the first
                            * iteration */
 
 typedef struct {
@@ -21,13 +23,11 @@ typedef struct {
 
 /* Fill in s, which is zero, for the contacts of a step. r_all [n_all][3]: initial guess; v [n_blocks][3]: velocities at the
  * start of the step. */
-PetscErrorCode exact_working_set_create(const step_contacts *c, const double *v, const double *r_all,
-                                        exact_working_set *s);
+PetscErrorCode exact_working_set_create(const step_contacts *c, const double *v, const double *r_all, exact_working_set *s);
 void           exact_working_set_destroy(exact_working_set *s);
 /* Add excluded contacts that velocities v would close beyond touching by more than `speed`. r is kept; the new impulses are
  * zero. */
-PetscErrorCode exact_working_set_join(exact_working_set *s, const step_contacts *c, const double *v, double speed,
-                                      int64_t *n_joined);
+PetscErrorCode exact_working_set_join(exact_working_set *s, const step_contacts *c, const double *v, double speed, int64_t *n_joined);
 /* Adapt to additional contacts of the step, which have renumbered all: key [n_old][2] are the keys of the old ones in their
  * order. New contacts are included. */
 PetscErrorCode exact_working_set_extend(exact_working_set *s, const step_contacts *c, int64_t n_old, const uint64_t *key);

@@ -63,8 +63,7 @@ static void check_surface(const scene *s, int i, diagnostics *d)
   const bool is_plane = hybrid_half_spaces(b, &n) != NULL;
   for (int j = 0; j < s->n_bodies; ++j) {
     const bool is_continuum = s->bodies[j].kind->ops->carrier != NULL;
-    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane)))
-      continue;
+    if (j == i || s->laws[i * s->n_bodies + j].never_touch || !(is_continuum || (has_triangles(s->bodies[j].body) && !is_plane))) continue;
     snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
     diagnostics_add_under(d, node_of(s, i), path, NULL,
                           "may touch \"%s\", but formulation hybrid detects contact of %s, and it has no triangles: set "
@@ -103,8 +102,7 @@ static double least_altitude(const nodal_body *b)
   double             least = INFINITY;
   for (int64_t e = 0; set && e < set->n; ++e) {
     double edge[3][3], normal[3], area = 0.0;
-    for (int k = 0; k < 3; ++k)
-      v3_sub(edge[k], b->rest + 3 * (int64_t)set->node[4 * e + k + 1], b->rest + 3 * (int64_t)set->node[4 * e]);
+    for (int k = 0; k < 3; ++k) v3_sub(edge[k], b->rest + 3 * (int64_t)set->node[4 * e + k + 1], b->rest + 3 * (int64_t)set->node[4 * e]);
     for (int k = 0; k < 3; ++k) v3_cross(normal, edge[k], edge[(k + 1) % 3]), area = fmax(area, v3_norm(normal));
     const double six = fabs(v3_dot(normal, edge[1])); /* 6 V: edge[2] x edge[0] . edge[1] */
     for (int k = 0; k < 2; ++k) v3_axpy(edge[k], -1.0, edge[2]);
@@ -135,7 +133,8 @@ static void check_explicit(const scene *s, int i, diagnostics *d)
     if (document_find(damping, keys[k]))
       diagnostics_add_under(d, node_of(s, i), path, "damping",
                             "integrator: symplectic supports position-dependent forces and mass damping: remove %s, or use "
-                            "integrator: backward_euler", keys[k]);
+                            "integrator: backward_euler",
+                            keys[k]);
   if (!m || !tetrahedra_of(b)) return;
   const double longest = longest_step(b, m);
   if (s->options->time->step > longest)
@@ -156,9 +155,9 @@ static void check_fix(const scene *s, int i, diagnostics *d)
   snprintf(path, sizeof path, "bodies.%.200s", s->bodies[i].name);
   for (int k = 0; keys[k]; ++k)
     if (document_find(node_of(s, i), keys[k]))
-      diagnostics_add_under(
-          d, node_of(s, i), path, keys[k],
-          "adds an unknown angular momentum, which solver.hybrid.momentum_correction: rigid does not support: use momentum_correction: linear");
+      diagnostics_add_under(d, node_of(s, i), path, keys[k],
+                            "adds an unknown angular momentum, which solver.hybrid.momentum_correction: rigid does not support: use "
+                            "momentum_correction: linear");
   if (b->mass_damping > 0.0)
     diagnostics_add_under(
         d, node_of(s, i), path, "damping",
@@ -201,8 +200,8 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
                                       [HYBRID_TRANSFER_PIC]    = "velocities of a grid",
                                       [HYBRID_TRANSFER_NONE]   = "nothing through a grid"};
   const hybrid_options    *o       = s->options->solver->hybrid;
-  fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n",
-          words[o->grid->transfer], o->impulses->is_on ? "geometric impulses" : "no impulses");
+  fprintf(out, "formulation hybrid: free motion, then %s, then %s, then motion with boundaries prescribed\n", words[o->grid->transfer],
+          o->impulses->is_on ? "geometric impulses" : "no impulses");
   return PETSC_SUCCESS;
 }
 
@@ -211,17 +210,17 @@ static PetscErrorCode hybrid_describe(const scene *s, FILE *out)
 static const int MOST_ROUNDS = 3; /* second solves with part of the surfaces prescribed, before all are */
 
 typedef struct {
-  formulation     base;
+  formulation           base;
   const hybrid_options *options;
   const newton_options *newton;
-  linear_solver  *motion_solver;
-  step_layout     layout;
-  step_record     record;
-  hybrid_contact  contact;
-  hybrid_momentum momentum;
-  double         *v_free; /* [n_blocks][3] */
-  int64_t         capacity;
-  bool           *tries_exact; /* [n_systems] see step_motion_options: not for cloth, whose tangent is indefinite where it is
+  linear_solver        *motion_solver;
+  step_layout           layout;
+  step_record           record;
+  hybrid_contact        contact;
+  hybrid_momentum       momentum;
+  double               *v_free; /* [n_blocks][3] */
+  int64_t               capacity;
+  bool                 *tries_exact; /* [n_systems] see step_motion_options: not for cloth, whose tangent is indefinite where it is
                                 * wrinkled */
 } hybrid;
 
@@ -248,10 +247,11 @@ static void hybrid_finish(void *context) { clear_motion(context); }
 static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  step_layout *l = &p->h->layout;
+  step_layout *l            = &p->h->layout;
   const bool   was_unsolved = report->unconverged; /* in the free motion of this step */
   PetscCall(step_unknowns_create(l, &p->unknowns));
-  const step_motion_options own = {.linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton, .solver = p->h->motion_solver};
+  const step_motion_options own = {
+      .linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton, .solver = p->h->motion_solver};
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, status, report));
   report->unconverged |= was_unsolved;
@@ -274,13 +274,12 @@ static PetscErrorCode advance_nodes_explicitly(hybrid_attempt *p, step_status *s
   PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *p->velocity, &p->velocity));
   PetscCall(memory_alloc("explicit step", 3 * l->n_blocks, sizeof *g, &g));
   for (int i = 0; i < l->scene->n_systems && status->code == STEP_OK; ++i) {
-    body         *b     = l->scene->systems[i];
-    const int64_t first = 3 * b->first_block;
+    body             *b     = l->scene->systems[i];
+    const int64_t     first = 3 * b->first_block;
     const nodal_body *nodal = nodal_body_of(b);
     if (!nodal) continue;
     const double damping = 1.0 + l->dt * nodal->mass_damping;
-    memset(l->v + first, 0,
-           (size_t)(3 * b->n_blocks) * sizeof *l->v); /* at v = 0 forces are those of the start, g = -M v0 - dt f */
+    memset(l->v + first, 0, (size_t)(3 * b->n_blocks) * sizeof *l->v); /* at v = 0 forces are those of the start, g = -M v0 - dt f */
     PetscCall(b->ops->residual(b, l->v + first, g + first, false, status));
     for (int64_t k = first; k < first + 3 * b->n_blocks; ++k, ++n) p->dof[n] = k, p->velocity[n] = -g[k] / (damping * l->scale[k]);
   }
@@ -328,8 +327,8 @@ static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_
  * moves. */
 static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *status, step_report *report)
 {
-  const hybrid_options *o      = p->h->options;
-  const bool            is_all = o->prescribed_nodes == HYBRID_PRESCRIBED_ALL || o->integrator == HYBRID_SYMPLECTIC;
+  const hybrid_options *o       = p->h->options;
+  const bool            is_all  = o->prescribed_nodes == HYBRID_PRESCRIBED_ALL || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
   for (int k = is_all ? MOST_ROUNDS : 0; is_more && status->code == STEP_OK; ++k) {
@@ -370,7 +369,7 @@ static PetscErrorCode hybrid_try(void *context, step_status *status, step_report
 static PetscErrorCode hybrid_step(formulation *f, double t, double dt, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
-  hybrid_attempt now = {.h = (hybrid *)f};
+  hybrid_attempt     now = {.h = (hybrid *)f};
   const step_attempt own = {hybrid_try, hybrid_finish, &now};
   PetscCall(step_run_attempt(&now.h->layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -437,22 +436,22 @@ static const unused_key unused[] = {
     {"output.fclib", "it does not solve a friction problem", true},
     {.path = NULL}};
 const formulation_ops hybrid_formulation = {
-    .scene.name     = "hybrid",
-    .scene.kinds    = "mpm fem cloth rigid kinematic static",
+    .scene.name         = "hybrid",
+    .scene.kinds        = "mpm fem cloth rigid kinematic static",
     .scene.kinds_reason = "impulses act on triangle surfaces of bodies with nodes or six velocities",
-    .scene.solver   = "newton hybrid petsc",
-    .scene.unused   = unused,
-    .scene.is_rigid = true,
-    .outer    = "Newton",
-    .inner    = "impulse",
-    .report   = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_TRANSFER,
-    .remedy   = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
-    .size     = sizeof(hybrid),
-    .create   = hybrid_create,
-  .probe         = hybrid_probe,
-    .scene.check    = hybrid_check,
-    .step     = hybrid_step,
-    .fields   = hybrid_fields,
+    .scene.solver       = "newton hybrid petsc",
+    .scene.unused       = unused,
+    .scene.is_rigid     = true,
+    .outer              = "Newton",
+    .inner              = "impulse",
+    .report      = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_TRANSFER,
+    .remedy      = "smaller time.step, or a smaller solver.hybrid.impulses.thickness",
+    .size        = sizeof(hybrid),
+    .create      = hybrid_create,
+    .probe       = hybrid_probe,
+    .scene.check = hybrid_check,
+    .step        = hybrid_step,
+    .fields      = hybrid_fields,
     .scene.describe = hybrid_describe,
-    .destroy  = hybrid_destroy,
+    .destroy        = hybrid_destroy,
 };

@@ -79,7 +79,7 @@ PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const b
   const int64_t m = 3 * (int64_t)n_bodies;
   double       *work;
   int32_t      *label;
-  double      (*sum)[4];
+  double(*sum)[4];
   PetscFunctionBegin;
   PetscCall(memory_alloc("balance of forces", 4 * m, sizeof *work, &work));
   memset(work, 0, (size_t)m * sizeof *work);

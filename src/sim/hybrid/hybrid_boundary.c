@@ -76,7 +76,8 @@ static PetscErrorCode mark_idle_faces(const scene *s, int axis, bool *stay, bool
     const nodal_body *b = nodal_body_of(s->bodies[i].body);
     const int64_t     n = n_triangles_of(s, i);
     if (b && stay[i] && tetrahedra_of(b) && touches_only(s, i, stay))
-      for (int64_t t = 0; t < n; ++t) is_idle[at + t] = is_idle[at + t] || is_flat(b, b->triangles + 3 * t, axis), *has_any = *has_any || is_idle[at + t];
+      for (int64_t t = 0; t < n; ++t)
+        is_idle[at + t] = is_idle[at + t] || is_flat(b, b->triangles + 3 * t, axis), *has_any = *has_any || is_idle[at + t];
     at += n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -106,8 +107,8 @@ static const double HELD_WEIGHT = 1e4; /* mass per area of obstacles over the me
 
 void hybrid_boundary_destroy(hybrid_boundary *b)
 {
-  void *arrays[] = {&b->share, &b->n_around, &b->mass, &b->inverse_mass, &b->rigid,  &b->rigids, &b->x0,     &b->x1_held, &b->v,
-                    &b->A,    &b->normal,       &b->v_free, &b->held,   &b->affine, &b->gain, &b->is_open};
+  void *arrays[] = {&b->share, &b->n_around, &b->mass,   &b->inverse_mass, &b->rigid, &b->rigids, &b->x0,   &b->x1_held,
+                    &b->v,     &b->A,        &b->normal, &b->v_free,       &b->held,  &b->affine, &b->gain, &b->is_open};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   scene_surfaces_destroy(&b->surfaces);
 }
@@ -271,8 +272,7 @@ PetscErrorCode hybrid_boundary_create(const scene *s, bool resampling, hybrid_bo
   memory_free(&rest), memory_free(&area);
   PetscCall(code);
   start_affine(b, s);
-  b->elements =
-      (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !resampling};
+  b->elements = (augury_boundary){n, b->surfaces->n_triangles, b->surfaces->triangle, b->mass, !resampling};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,10 +302,8 @@ static int64_t vertex_of(const scene_surfaces *f, int i, int64_t node)
   int64_t lo = f->first_vertex[i], hi = f->first_vertex[i + 1];
   while (lo < hi) {
     const int64_t mid = lo + (hi - lo) / 2;
-    if (f->node[mid] < node)
-      lo = mid + 1;
-    else
-      hi = mid;
+    if (f->node[mid] < node) lo = mid + 1;
+    else hi = mid;
   }
   return lo < f->first_vertex[i + 1] && f->node[lo] == node ? lo : -1;
 }
@@ -417,7 +415,7 @@ static void inertia_of(const hybrid_rigid *r, double inertia[9])
 
 static double weight_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const bool *is_active, const double *n)
 {
-  const scene_surfaces *f = b->surfaces;
+  const scene_surfaces *f     = b->surfaces;
   double                S[36] = {0.0}, sum = 0.0, inertia[9], arm[3];
   for (int64_t k = 3 * f->first_triangle[own->body]; k < 3 * f->first_triangle[own->body + 1]; ++k) {
     const int64_t i = f->triangle[k];
@@ -449,9 +447,10 @@ void hybrid_boundary_set_rigid_masses(hybrid_boundary *b, const step_layout *l, 
 }
 
 /* Momenta P, L that the vertices of a rigid body have gained; returns the kinetic energy of the changes alone. */
-static double momentum_gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3], double L[3])
+static double momentum_gain_of(const hybrid_boundary *b, const hybrid_rigid *own, const double *center, const double *v_old, double P[3],
+                               double L[3])
 {
-  const scene_surfaces *f = b->surfaces;
+  const scene_surfaces *f      = b->surfaces;
   double                energy = 0.0;
   v3_set(P, 0.0, 0.0, 0.0), v3_set(L, 0.0, 0.0, 0.0);
   for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {

@@ -66,10 +66,8 @@ static PetscErrorCode attribute_to_neighbours(hybrid_contact *c)
     for (int64_t k = 0; k < 3 * f->n_triangles; ++k) {
       const int32_t from = push[f->triangle[k]], to = push[f->triangle[k % 3 == 2 ? k - 2 : k + 1]];
       if (from < 0 || to < 0 || (c->grid_change[from].other < 0) == (c->grid_change[to].other < 0)) continue;
-      if (c->grid_change[to].other < 0)
-        c->grid_change[to].other = c->grid_change[from].other;
-      else
-        c->grid_change[from].other = c->grid_change[to].other;
+      if (c->grid_change[to].other < 0) c->grid_change[to].other = c->grid_change[from].other;
+      else c->grid_change[from].other = c->grid_change[to].other;
       is_more = true;
     }
   }
@@ -96,7 +94,8 @@ static PetscErrorCode collect_grid_changes(hybrid_contact *c)
     c->n_grid_changes += p->change[0] != 0.0 || p->change[1] != 0.0 || p->change[2] != 0.0;
   }
 #pragma omp parallel for schedule(dynamic, 64)
-  for (int64_t i = 0; i < c->n_grid_changes; ++i) c->grid_change[i].other = augury_near_other(c->near, c->element[c->grid_change[i].vertex]);
+  for (int64_t i = 0; i < c->n_grid_changes; ++i)
+    c->grid_change[i].other = augury_near_other(c->near, c->element[c->grid_change[i].vertex]);
   if (!c->continuum.system) PetscCall(attribute_to_neighbours(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,7 +128,8 @@ static void add_point(contact_points *p, const double x[3], const double normal[
 }
 
 /* Add a force between a pair: to the groups of the record, and its position to c->met_at. */
-static PetscErrorCode add_pair_force(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on, int32_t by)
+static PetscErrorCode add_pair_force(hybrid_contact *c, step_record *record, const double x[3], const double force[3], int32_t on,
+                                     int32_t by)
 {
   contact_group_force *group;
   const int64_t        n = record->forces.n;
@@ -159,16 +159,17 @@ static PetscErrorCode record_grid_changes(hybrid_contact *c, const step_layout *
   const int32_t continuum  = c->continuum.is_met ? continuum_of(l->scene) : -1;
   for (int64_t i = 0; i < c->n_grid_changes; ++i) {
     const hybrid_grid_change *p       = &c->grid_change[i];
-    const int64_t      k       = p->vertex;
-    const int32_t      pair[2] = {b->surfaces->body[k], p->other >= 0 ? p->other : continuum};
-    double             x[3], force[3], normal[3];
+    const int64_t             k       = p->vertex;
+    const int32_t             pair[2] = {b->surfaces->body[k], p->other >= 0 ? p->other : continuum};
+    double                    x[3], force[3], normal[3];
     v3_scale(force, b->mass[k] / l->dt, p->change);
     v3_scale(normal, -1.0, b->normal + 3 * k);
     place_of(c, l, k, x);
     if (pair[1] >= 0) add_point(&record->points, x, normal, force, 0.0, pair, false);
     v3_scale(force, p->other >= 0 ? 0.5 : 1.0, force);
     PetscCall(add_pair_force(c, record, x, force, pair[0], pair[1]));
-    if (may_meet(l->scene, pair[0], continuum)) PetscCall(add_pair_force(c, record, x, nothing, pair[0], continuum)); /* it may be in
+    if (may_meet(l->scene, pair[0], continuum))
+      PetscCall(add_pair_force(c, record, x, nothing, pair[0], continuum)); /* it may be in
                                                                                                                 * contact, too */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -188,9 +189,9 @@ static PetscErrorCode record_impulses(hybrid_contact *c, const step_layout *l, s
     PetscCall(add_pair_force(c, record, p->place, force, p->body[0], p->body[1]));
     sum->sliding += p->is_sliding;
     sum->penetration = fmax(sum->penetration, -p->gap);
-    const double mu      = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
-    excess               = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
-    most                 = fmax(most, p->pressed);
+    const double mu  = l->scene->laws[(int64_t)p->body[0] * l->scene->n_bodies + p->body[1]].friction;
+    excess           = fmax(excess, v3_norm(p->friction) - mu * p->pressed);
+    most             = fmax(most, p->pressed);
   }
   if (most > 0.0) sum->cone_violation = fmax(0.0, excess) / most;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -212,8 +213,8 @@ static PetscErrorCode record_contact_forces(hybrid_contact *c, const step_layout
 /* ---- total forces on bodies ----------------------------------------------------------------------------------------------- */
 
 /* Total contact force on each body without constraints, including rigid zones [N]. */
-static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3], bool *is_known,
-                 double (*felt)[3])
+static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],
+                                 bool *is_known, double (*felt)[3])
 {
   const hybrid_boundary  *b         = &c->boundary;
   const scene_surfaces   *f         = b->surfaces;
@@ -228,8 +229,8 @@ static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, 
     const int32_t i = b->rigids[r].body;
     is_known[i]     = true;
     for (int j = 0; j < 3; ++j)
-      felt[i][j] = b->rigids[r].mass / l->dt *
-                   (rigid_body_of(b->rigids[r].system)->v[j] - v_free[3 * b->rigids[r].system->first_block + j]);
+      felt[i][j] =
+          b->rigids[r].mass / l->dt * (rigid_body_of(b->rigids[r].system)->v[j] - v_free[3 * b->rigids[r].system->first_block + j]);
   }
   if (continuum < 0) return;
   is_known[continuum] = true;
@@ -265,7 +266,7 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
 {
   const int32_t n_bodies = l->scene->n_bodies;
   bool         *is_known;
-  double      (*felt)[3];
+  double(*felt)[3];
   PetscFunctionBegin;
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *is_known, &is_known));
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *felt, &felt));
@@ -324,18 +325,18 @@ static PetscErrorCode list_walls(const scene *s, hybrid_contact *c)
 /* Vertices of a rigid body at the end of the step for velocities v, w; uses body_ops.frame like the permanent step. */
 static void place_rigid(void *context, int32_t r, const double v[3], const double w[3], double *x1)
 {
-  const hybrid_contact *c    = context;
-  const scene_surfaces *f    = c->boundary.surfaces;
+  const hybrid_contact *c = context;
+  const scene_surfaces *f = c->boundary.surfaces;
   if (r >= c->boundary.n_rigids) { /* an obstacle: independent of v, w */
     const int i = c->obstacle[r - c->boundary.n_rigids];
     memcpy(x1 + 3 * f->first_vertex[i], c->boundary.x1_held + 3 * f->first_vertex[i],
            (size_t)(3 * (f->first_vertex[i + 1] - f->first_vertex[i])) * sizeof *x1);
     return;
   }
-  const hybrid_rigid   *own  = &c->boundary.rigids[r];
-  const double          u[6] = {v[0], v[1], v[2], w[0], w[1], w[2]};
-  body_surface          outline;
-  rigid_frame           pose;
+  const hybrid_rigid *own  = &c->boundary.rigids[r];
+  const double        u[6] = {v[0], v[1], v[2], w[0], w[1], w[2]};
+  body_surface        outline;
+  rigid_frame         pose;
   own->system->ops->frame(own->system, c->l->t, c->l->dt, u, &pose);
   own->system->ops->surface(own->system, &outline);
   for (int64_t k = f->first_vertex[own->body]; k < f->first_vertex[own->body + 1]; ++k) {
@@ -411,7 +412,8 @@ void hybrid_contact_destroy(hybrid_contact *c)
   impulses_destroy(&c->impulses);
   memory_free(&c->wall), memory_free(&c->wall_solid), memory_free(&c->law), memory_free(&c->rigid);
   memory_free(&c->carrier), memory_free(&c->obstacle);
-  memory_free(&c->grid_change), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards), memory_free(&c->is_active);
+  memory_free(&c->grid_change), memory_free(&c->element), memory_free(&c->met_at), memory_free(&c->side), memory_free(&c->towards),
+      memory_free(&c->is_active);
   memory_free(&c->v_old), memory_free(&c->A_old), memory_free(&c->pair), memory_free(&c->vu), memory_free(&c->is_touched);
   hybrid_continuum_destroy(&c->continuum);
   hybrid_boundary_destroy(&c->boundary);
@@ -525,7 +527,7 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   c->continuum.is_met         = augury_n_met(c->grid) > 0;
   report->transfer_iterations = done.iterations;
   report->transfer_points     = augury_n_points(c->grid);
-  report->transfer_residual  = done.left;
+  report->transfer_residual   = done.left;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -583,7 +585,7 @@ static PetscErrorCode append_impulse_contacts(hybrid_contact *c)
 }
 
 static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
-                                 step_report *report)
+                                     step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
   const impulse_options own = {.thickness      = c->thickness,
@@ -625,10 +627,10 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
 {
   hybrid_boundary *b = &c->boundary;
   PetscFunctionBegin;
-  c->has_acted = false;
-  c->n_grid_changes  = 0;
-  c->n_pairs   = 0;
-  c->l         = l;
+  c->has_acted                       = false;
+  c->n_grid_changes                  = 0;
+  c->n_pairs                         = 0;
+  c->l                               = l;
   report->contact.friction_work_done = 0.0;
   report->collisions = report->rigid_zone_nodes = 0;
   if (b->surfaces->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -651,7 +653,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
 }
 
 PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
-                                    step_report *report, bool *has_changed)
+                                     step_report *report, bool *has_changed)
 {
   hybrid_boundary      *b = &c->boundary;
   const scene_surfaces *f = b->surfaces;
@@ -709,6 +711,7 @@ PetscErrorCode hybrid_contact_accept(hybrid_contact *c, const step_layout *l, st
   hybrid_boundary_accept(&c->boundary);
   double affine[3];
   hybrid_boundary_spin(b, l->scene, c->dx, affine);
-  report->affine_angular_momentum_x = affine[0], report->affine_angular_momentum_y = affine[1], report->affine_angular_momentum_z = affine[2];
+  report->affine_angular_momentum_x = affine[0], report->affine_angular_momentum_y = affine[1],
+  report->affine_angular_momentum_z = affine[2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -43,27 +43,27 @@ typedef struct {
   int                  n_walls;
   impulse_wall        *wall; /* [n_walls] half-spaces of obstacles */
   const convex_solid **wall_solid;
-  impulse_law         *law;       /* [n_bodies][n_bodies] friction and restitution */
-  int32_t             *carrier;   /* [n_vertices] index in `rigid`: dynamic bodies, then obstacles; -1: none */
+  impulse_law         *law;                   /* [n_bodies][n_bodies] friction and restitution */
+  int32_t             *carrier;               /* [n_vertices] index in `rigid`: dynamic bodies, then obstacles; -1: none */
   int                  n_carriers, *obstacle; /* [n_carriers - n_rigids] indices of bodies */
-  impulse_rigid       *rigid;     /* [n_carriers] */
-  const step_layout   *l;         /* of the current step */
-  bool                *is_active; /* [n_triangles] */
-  int8_t              *side;      /* [n_vertices] of open surfaces: the side on which other bodies are */
-  double              *towards;   /* [n_vertices][3] direction to other bodies */
-  double              *v_old;     /* [n_vertices][3] velocities before the current operation */
-  double              *A_old;     /* [n_vertices][9] */
-  double              *vu;        /* [n_rigids][6] velocities of rigid bodies */
-  bool                *is_touched; /* [n_vertices] contact has changed the velocity of this node in the current step */
-  bool                 has_acted;  /* contact was active in the current step */
+  impulse_rigid       *rigid;                 /* [n_carriers] */
+  const step_layout   *l;                     /* of the current step */
+  bool                *is_active;             /* [n_triangles] */
+  int8_t              *side;                  /* [n_vertices] of open surfaces: the side on which other bodies are */
+  double              *towards;               /* [n_vertices][3] direction to other bodies */
+  double              *v_old;                 /* [n_vertices][3] velocities before the current operation */
+  double              *A_old;                 /* [n_vertices][9] */
+  double              *vu;                    /* [n_rigids][6] velocities of rigid bodies */
+  bool                *is_touched;            /* [n_vertices] contact has changed the velocity of this node in the current step */
+  bool                 has_acted;             /* contact was active in the current step */
   impulse_report       report;
   int64_t              n_pairs, pair_capacity;
-  impulse_contact     *pair;    /* [n_pairs] impulses of the current step, of all calls */
+  impulse_contact     *pair; /* [n_pairs] impulses of the current step, of all calls */
   int64_t              n_grid_changes, grid_change_capacity;
-  hybrid_grid_change         *grid_change;  /* [n_grid_changes] */
-  int32_t             *element; /* [n_vertices] one element of each vertex */
+  hybrid_grid_change  *grid_change; /* [n_grid_changes] */
+  int32_t             *element;     /* [n_vertices] one element of each vertex */
   int64_t              met_capacity;
-  double             (*met_at)[4]; /* [pairs of bodies in contact] sum of contact positions and their number */
+  double (*met_at)[4]; /* [pairs of bodies in contact] sum of contact positions and their number */
 } hybrid_contact;
 
 /* Fill in *c, which is zero; destroy accepts a partly created struct. */
@@ -76,7 +76,7 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
 /* Repeat the impulses for a new l->v in which surfaces moved differently than contact left them. *has_changed: impulses were
  * necessary; otherwise l->v is free of collisions. */
 PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
-                                    step_report *report, bool *has_changed);
+                                     step_report *report, bool *has_changed);
 /* Components of the global vector whose velocities contact prescribes, for the nodes that it has changed or for all: *dof
  * ascending, *velocity; the caller frees both. */
 PetscErrorCode hybrid_contact_prescribe(const hybrid_contact *c, const step_layout *l, bool is_all, int64_t *n, int64_t **dof,

@@ -4,26 +4,28 @@
 #include "sim/step/step_motion.h"
 #include <math.h>
 
-static const char *const transfers[] = {[HYBRID_TRANSFER_AUGURY] = "augury", [HYBRID_TRANSFER_PIC] = "pic", [HYBRID_TRANSFER_NONE] = "none", NULL};
+static const char *const transfers[] = {
+    [HYBRID_TRANSFER_AUGURY] = "augury", [HYBRID_TRANSFER_PIC] = "pic", [HYBRID_TRANSFER_NONE] = "none", NULL};
 static const char *const transfer_help[] = {
-  "augury: boundaries, resampled where they are coarse, are transferred to the grid and back; changes against separation are "
-  "undone [MarquezRazonEtAl2023]; preserves linear and angular momentum",
-  "each boundary has its own velocity field on the grid; where several approach each other they take the common velocity along "
-  "the normal [HegemannEtAl2013], once, without iteration",
-  "no transfer: geometric impulses only"};
-static const char *const choices[] = {[AUGURY_ALL] = "near", [AUGURY_CLOSING] = "approaching", [AUGURY_MEETING] = "colliding", NULL};
+    "augury: boundaries, resampled where they are coarse, are transferred to the grid and back; changes against separation are "
+    "undone [MarquezRazonEtAl2023]; preserves linear and angular momentum",
+    "each boundary has its own velocity field on the grid; where several approach each other they take the common velocity along "
+    "the normal [HegemannEtAl2013], once, without iteration",
+    "no transfer: geometric impulses only"};
+static const char *const choices[]     = {[AUGURY_ALL] = "near", [AUGURY_CLOSING] = "approaching", [AUGURY_MEETING] = "colliding", NULL};
 static const char *const choice_help[] = {
-  "everything within three cells of another body, also separating surfaces, as published: without iterations bodies in contact "
-  "stick together",
-  "the approaching part of that: the grid decelerates over three cells, so that slow bodies come to rest in it and do not rebound",
-  "the part of that which would be within the thickness after two more steps: bodies keep their speed until they are about to "
-  "touch"};
-static const char *const ways[] = {[HYBRID_JUDGED_NEAREST] = "nearest", [HYBRID_JUDGED_NORMAL] = "normal", NULL};
+    "everything within three cells of another body, also separating surfaces, as published: without iterations bodies in contact "
+    "stick together",
+    "the approaching part of that: the grid decelerates over three cells, so that slow bodies come to rest in it and do not rebound",
+    "the part of that which would be within the thickness after two more steps: bodies keep their speed until they are about to "
+    "touch"};
+static const char *const ways[]     = {[HYBRID_JUDGED_NEAREST] = "nearest", [HYBRID_JUDGED_NORMAL] = "normal", NULL};
 static const char *const way_help[] = {"towards the nearest point of the other body", "along the area-weighted normal of the "
-                                                                                         "node, as published: nodes on edges and "
-                                                                                         "of thin bodies have normals that point "
-                                                                                         "sideways, and stick to bodies ahead of "
-                                                                                         "them"};
+                                                                                      "node, as published: nodes on edges and "
+                                                                                      "of thin bodies have normals that point "
+                                                                                      "sideways, and stick to bodies ahead of "
+                                                                                      "them"};
+/* clang-format off */
 static const key_spec hybrid_grid_expert_keys[] = {
   {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, damps_sliding), .fallback = "true",
    .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
@@ -66,30 +68,35 @@ static const key_spec impulse_keys[] = {
   {.name = "iterations", .type = KEY_INT, .offset = offsetof(hybrid_impulses, max_iterations), .fallback = "100", .min = 0, .max = 100000,
    .only_if = {"enabled", "true"}, .help = "maximum number of iterations pair by pair; pairs that still collide then move rigidly together in this step"},
   {.name = NULL}};
-static const key_table impulse_table = {.name = "solver.hybrid.impulses", .help = "Geometric impulses, which leave surfaces "
-                                                                                  "separate.",
-                                        .size = sizeof(hybrid_impulses), .keys = impulse_keys};
+/* clang-format on */
+static const key_table impulse_table = {.name = "solver.hybrid.impulses",
+                                        .help = "Geometric impulses, which leave surfaces "
+                                                "separate.",
+                                        .size = sizeof(hybrid_impulses),
+                                        .keys = impulse_keys};
 
-static const char *const integrators[] = {[HYBRID_BACKWARD_EULER] = "backward_euler", [HYBRID_SYMPLECTIC] = "symplectic", NULL};
+static const char *const integrators[]     = {[HYBRID_BACKWARD_EULER] = "backward_euler", [HYBRID_SYMPLECTIC] = "symplectic", NULL};
 static const char *const integrator_help[] = {
-  "implicit, for steps of any length; vibrations lose angular momentum with the length of the step",
-  "explicit, for nodes: forces of the start of the step, which must be shorter than the travel time of sound through an element; "
-  "preserves linear and angular momentum to rounding; does not support stiffness damping"};
+    "implicit, for steps of any length; vibrations lose angular momentum with the length of the step",
+    "explicit, for nodes: forces of the start of the step, which must be shorter than the travel time of sound through an element; "
+    "preserves linear and angular momentum to rounding; does not support stiffness damping"};
 static const char *const linears[] = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = "direct", [MOTION_ITERATIVE] = "iterative", NULL};
-static const char *const fixes[]   = {[HYBRID_CORRECTION_NONE] = "none", [HYBRID_CORRECTION_LINEAR] = "linear", [HYBRID_CORRECTION_RIGID] = "rigid", NULL};
+static const char *const fixes[]   = {
+      [HYBRID_CORRECTION_NONE] = "none", [HYBRID_CORRECTION_LINEAR] = "linear", [HYBRID_CORRECTION_RIGID] = "rigid", NULL};
 static const char *const fix_help[] = {
-  "the boundary motion is prescribed in the second solve, and the momentum of the constraint forces is lost",
-  "velocities of bodies in contact, deformable and rigid, are shifted together until they have the momentum that they had before; "
-  "if they also touch constrained or static bodies, only in directions without a reaction: in none, or tangentially to "
-  "half-spaces without friction",
-  "shifted and rotated: groups without constrained bodies also keep their angular momentum, which also undoes the loss by "
-  "backward Euler. Velocities then differ slightly from displacement over step"};
-static const char *const held[]     = {[HYBRID_PRESCRIBED_TOUCHED] = "contact", [HYBRID_PRESCRIBED_ALL] = "surface", NULL};
+    "the boundary motion is prescribed in the second solve, and the momentum of the constraint forces is lost",
+    "velocities of bodies in contact, deformable and rigid, are shifted together until they have the momentum that they had before; "
+    "if they also touch constrained or static bodies, only in directions without a reaction: in none, or tangentially to "
+    "half-spaces without friction",
+    "shifted and rotated: groups without constrained bodies also keep their angular momentum, which also undoes the loss by "
+    "backward Euler. Velocities then differ slightly from displacement over step"};
+static const char *const held[]      = {[HYBRID_PRESCRIBED_TOUCHED] = "contact", [HYBRID_PRESCRIBED_ALL] = "surface", NULL};
 static const char *const held_help[] = {
-  "nodes whose velocity contact has changed; if free nodes then collide, contact is repeated, at most three times, then all are "
-  "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",
-  "all nodes of surfaces, as published: surfaces next to a contact continue with their free motion, which adds energy if sound "
-  "travels farther in a step than the contact is wide"};
+    "nodes whose velocity contact has changed; if free nodes then collide, contact is repeated, at most three times, then all are "
+    "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",
+    "all nodes of surfaces, as published: surfaces next to a contact continue with their free motion, which adds energy if sound "
+    "travels farther in a step than the contact is wide"};
+/* clang-format off */
 static const key_spec hybrid_expert_keys[] = {
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
    .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
@@ -111,6 +118,9 @@ static const key_spec keys[] = {
    .help = "surfaces may intersect at the start of the run; they stay intersected until they have separated"},
   {.name = "expert", .type = KEY_PART, .table = &hybrid_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
-const key_table hybrid_options_table = {.name = "solver.hybrid", .help = "Contact of formulation hybrid: transfer through a grid, "
-                                                                         "then geometric impulses.",
-                                        .size = sizeof(hybrid_options), .keys = keys};
+/* clang-format on */
+const key_table hybrid_options_table = {.name = "solver.hybrid",
+                                        .help = "Contact of formulation hybrid: transfer through a grid, "
+                                                "then geometric impulses.",
+                                        .size = sizeof(hybrid_options),
+                                        .keys = keys};

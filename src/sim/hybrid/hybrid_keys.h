@@ -15,7 +15,7 @@ typedef struct {
   int64_t max_iterations; /* augury iterations */
   double  tolerance;
   bool    damps_sliding, resampling;
-  int     region;  /* augury_choice */
+  int     region;   /* augury_choice */
   int     cohesion; /* HYBRID_JUDGED_...: direction in which velocity changes count as cohesive */
 } hybrid_grid;
 typedef struct {
@@ -25,8 +25,8 @@ typedef struct {
   int64_t max_iterations;
 } hybrid_impulses;
 typedef struct hybrid_options {
-  int                    integrator; /* HYBRID_... */
-  int                    linear;     /* MOTION_... */
+  int                    integrator;       /* HYBRID_... */
+  int                    linear;           /* MOTION_... */
   int                    prescribed_nodes; /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
   int                    momentum_correction;
   bool                   allow_intersections;

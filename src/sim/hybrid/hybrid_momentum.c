@@ -45,7 +45,7 @@ static void add_momentum(double mass, const double *x, const double *v, double P
 void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l)
 {
   for (int i = 0; i < m->n; ++i) {
-    const nodal_body *b = nodal_body_of(l->scene->bodies[i].body);
+    const nodal_body *b         = nodal_body_of(l->scene->bodies[i].body);
     double            unused[3] = {0.0, 0.0, 0.0};
     v3_set(m->P[i], 0.0, 0.0, 0.0), v3_set(m->L[i], 0.0, 0.0, 0.0);
     for (int64_t k = 0; b && k < b->n_nodes; ++k) {
@@ -61,7 +61,7 @@ void hybrid_momentum_begin(hybrid_momentum *m, const step_layout *l)
 void hybrid_momentum_evaluate(hybrid_momentum *m, const step_layout *l)
 {
   for (int i = 0; i < m->n; ++i) {
-    const nodal_body *b = nodal_body_of(l->scene->bodies[i].body);
+    const nodal_body *b    = nodal_body_of(l->scene->bodies[i].body);
     double            P[3] = {0.0, 0.0, 0.0};
     for (int64_t k = 0; b && k < b->n_nodes; ++k) v3_axpy(P, b->mass[k], b->v + 3 * k);
     v3_sub(m->gained[i], P, m->P[i]);
@@ -80,7 +80,7 @@ static part role_of(const scene *s, int i)
 
 static void add_axis(hybrid_heap *h, const double n[3])
 {
-  double       e[3];
+  double e[3];
   v3_copy(e, n);
   for (int pass = 0; pass < 2; ++pass) /* twice is enough for orthogonality to rounding */
     for (int k = 0; k < h->n_axes; ++k) v3_axpy(e, -v3_dot(e, h->axis[k]), h->axis[k]);
@@ -92,7 +92,7 @@ static void add_axis(hybrid_heap *h, const double n[3])
 /* Half-spaces without friction react along their normals only; other constrained or static bodies react in any direction. */
 static void add_reaction_directions(hybrid_heap *h, const hybrid_contact *c, const scene *s, int anchor, int other)
 {
-  bool is_wall = false;
+  bool is_wall  = false;
   h->has_anchor = true;
   for (int k = 0; k < c->n_walls && s->laws[(int64_t)anchor * s->n_bodies + other].friction == 0.0; ++k) {
     if (c->wall[k].body != anchor) continue;
@@ -101,7 +101,7 @@ static void add_reaction_directions(hybrid_heap *h, const hybrid_contact *c, con
   }
   for (int k = 0; k < 3 && !is_wall; ++k) {
     double e[3] = {0.0, 0.0, 0.0};
-    e[k] = 1.0;
+    e[k]        = 1.0;
     add_axis(h, e);
   }
 }
@@ -123,8 +123,8 @@ static void find_heaps(hybrid_momentum *m, const hybrid_contact *c, const contac
   }
   for (int64_t p = 0; p < met->n; ++p)
     for (int side = 0; side < 2; ++side) {
-      const int  on = side == 0 ? met->group[p].source_body : met->group[p].object_body;
-      const int  by = side == 0 ? met->group[p].object_body : met->group[p].source_body;
+      const int  on    = side == 0 ? met->group[p].source_body : met->group[p].object_body;
+      const int  by    = side == 0 ? met->group[p].object_body : met->group[p].source_body;
       const part other = role_of(s, by);
       if (role_of(s, on) != PART_FREE) continue;
       hybrid_heap *h = &m->heap[m->heap_of[on]];
@@ -142,7 +142,7 @@ static void find_heaps(hybrid_momentum *m, const hybrid_contact *c, const contac
 /* Momentum that body i, made of nodes, lacks compared with part 2 of the step. */
 static void add_missing(const hybrid_momentum *m, int i, const hybrid_boundary *b, const nodal_body *own, hybrid_heap *h)
 {
-  const scene_surfaces *f = b->surfaces;
+  const scene_surfaces *f    = b->surfaces;
   double                P[3] = {0.0, 0.0, 0.0}, L[3] = {0.0, 0.0, 0.0};
   v3_axpy(h->P, 1.0, m->P[i]), v3_axpy(h->L, 1.0, m->L[i]);
   for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {

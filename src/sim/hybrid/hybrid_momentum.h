@@ -18,12 +18,12 @@
 
 typedef struct hybrid_heap hybrid_heap;
 typedef struct {
-  int          n;                   /* number of bodies of the scene */
-  double     (*P)[3], (*L)[3];      /* [n] momenta that each body would have at the end of the step without contact; L about the
+  int n;                   /* number of bodies of the scene */
+  double (*P)[3], (*L)[3]; /* [n] momenta that each body would have at the end of the step without contact; L about the
                                      * origin */
-  double     (*gained)[3];          /* [n] momentum gained from contact by bodies made of nodes, at the end of the step [N s] */
-  int32_t     *heap_of;             /* [n] index of its heap */
-  hybrid_heap *heap;                /* [n] */
+  double (*gained)[3];     /* [n] momentum gained from contact by bodies made of nodes, at the end of the step [N s] */
+  int32_t     *heap_of;    /* [n] index of its heap */
+  hybrid_heap *heap;       /* [n] */
 } hybrid_momentum;
 
 /* Fill in *m, which is zero; destroy accepts a partly created struct. */

@@ -10,11 +10,11 @@
 #include "core/error.h"
 
 typedef struct {
-  double up[3];       /* unit vector */
-  double point[3];    /* on the ground [m]; for a round heap, on its axis */
-  double along[3];    /* unit vector down the slope of a plane heap; only its horizontal part is used */
-  bool   is_round;    /* else: the slope descends away from the vertical axis through `point` */
-  double width;       /* of a column [m] */
+  double up[3];    /* unit vector */
+  double point[3]; /* on the ground [m]; for a round heap, on its axis */
+  double along[3]; /* unit vector down the slope of a plane heap; only its horizontal part is used */
+  bool   is_round; /* else: the slope descends away from the vertical axis through `point` */
+  double width;    /* of a column [m] */
 } heap_frame;
 
 /* Angle of the slope below the horizontal [rad] for n particles at x; NaN if it consists of fewer than three columns, or if

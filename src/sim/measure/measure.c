@@ -19,32 +19,34 @@
 /* Ends with name NULL; measure_spec.quantity is the index. */
 static const measure_quantity measure_quantities[] = {
 #define X(name, unit, of, wants, takes, help) {#name, unit, of, wants, (wants) | (takes), measure_##name},
-  QUANTITY_TABLE(X)
+    QUANTITY_TABLE(X)
 #undef X
-  {0}};
+        {0}};
 /* For KEY_ENUM. */
 static const char *const measure_quantity_names[] = {
 #define X(name, unit, of, wants, takes, help) #name,
-  QUANTITY_TABLE(X)
+    QUANTITY_TABLE(X)
 #undef X
-  NULL};
+        NULL};
 
 static const char *const quantity_help[] = {
 #define X(name, unit, of, wants, takes, help) "[" unit "] " help,
-  QUANTITY_TABLE(X)
+    QUANTITY_TABLE(X)
 #undef X
 };
 
 /* --- keys ------------------------------------------------------------------------------------------------------------ */
 
 static const key_spec box_keys[] = {
-  {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(measure_box, min), .unit = "m", .help = "lower corner"},
-  {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(measure_box, max), .unit = "m", .help = "upper corner"},
-  {.name = NULL}};
-static const key_table box_table = {.name = "measure.within", .help = "A box with edges along the axes.", .size = sizeof(measure_box), .keys = box_keys};
+    {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(measure_box, min), .unit = "m", .help = "lower corner"},
+    {.name = "max", .type = KEY_REALS, .count = 3, .offset = offsetof(measure_box, max), .unit = "m", .help = "upper corner"},
+    {.name = NULL}};
+static const key_table box_table = {
+    .name = "measure.within", .help = "A box with edges along the axes.", .size = sizeof(measure_box), .keys = box_keys};
 static const char *const parts[] = {[MEASURE_PART_NORMAL] = "normal", [MEASURE_PART_FRICTION] = "friction", NULL};
 
 #define OF(member) .name = #member, .offset = offsetof(measure_spec, member)
+/* clang-format off */
 static const key_spec measure_keys[] = {
   {OF(quantity), .type = KEY_ENUM, .choices = measure_quantity_names, .choice_help = quantity_help,
    .help = "recorded quantity; a vector is recorded along direction, or as its norm if none is given"},
@@ -65,6 +67,7 @@ static const key_spec measure_keys[] = {
   {OF(expected), .type = KEY_STRINGS, .is_optional = true, .help = "three expressions in X, Y, Z (initial position), x, y, z (position) and t"},
   {OF(every), .type = KEY_REAL, .unit = "s", .fallback = "0", .min = 0, .max = INFINITY, .help = "time between records; 0: every step"},
   {.name = NULL}};
+/* clang-format on */
 const key_table measure_table = {.name = "measure",
                                  .help = "A quantity of the run, recorded as a table measure/NAME.csv of step, time and value. A "
                                          "key that the quantity does not use is rejected. Particles are about a quarter of a grid "
@@ -78,7 +81,7 @@ const key_table measure_table = {.name = "measure",
 typedef struct {
   const scene            *scene;
   const key_item         *item;
-  const measure_spec      *spec;
+  const measure_spec     *spec;
   const measure_quantity *quantity;
   char                    path[256];
   diagnostics            *d;
@@ -87,8 +90,9 @@ typedef struct {
 static const struct {
   unsigned    key;
   const char *name;
-} key_names[] = {{TAKE_BODY, "body"}, {TAKE_OTHER, "other"}, {TAKE_DIRECTION, "direction"}, {TAKE_POINT, "point"}, {TAKE_FRACTION, "fraction"},
-                 {TAKE_EXPECTED, "expected"}, {TAKE_WITHIN, "within"}, {TAKE_RADIUS, "radius"}, {TAKE_PART, "part"}};
+} key_names[] = {{TAKE_BODY, "body"},     {TAKE_OTHER, "other"},       {TAKE_DIRECTION, "direction"},
+                 {TAKE_POINT, "point"},   {TAKE_FRACTION, "fraction"}, {TAKE_EXPECTED, "expected"},
+                 {TAKE_WITHIN, "within"}, {TAKE_RADIUS, "radius"},     {TAKE_PART, "part"}};
 
 static void check_keys(const subject *s)
 {
@@ -98,8 +102,8 @@ static void check_keys(const subject *s)
     if (is_given && !(s->quantity->takes & key_names[i].key))
       diagnostics_add_under(s->d, s->item->node, s->path, name, "quantity %s does not use it; remove it", s->quantity->name);
     if (!is_given && s->quantity->wants & key_names[i].key)
-      diagnostics_add_under(s->d, s->item->node, s->path, NULL, "missing required key \"%s\": quantity %s needs a %s", name, s->quantity->name,
-                            strcmp(name, "within") == 0 ? "box" : name);
+      diagnostics_add_under(s->d, s->item->node, s->path, NULL, "missing required key \"%s\": quantity %s needs a %s", name,
+                            s->quantity->name, strcmp(name, "within") == 0 ? "box" : name);
   }
   if (s->spec->other && !s->spec->body && !(s->quantity->wants & TAKE_BODY))
     diagnostics_add_under(s->d, s->item->node, s->path, "other", "needs a body, too: contacts between `body` and `other`");
@@ -111,8 +115,8 @@ static bool is_touched(const scene_body *b) { return !b->kind->ops->parts && !b-
 /* True if the body has triangles for contact, or is a half-space. */
 static bool has_triangles(const body *b)
 {
-  body_surface        one = {0};
-  int                 n = 0;
+  body_surface        one   = {0};
+  int                 n     = 0;
   const convex_solid *solid = b->ops->solids ? b->ops->solids(b, &n) : NULL;
   if (b->ops->surface) b->ops->surface(b, &one);
   for (int k = 0; solid && k < n; ++k)
@@ -122,9 +126,10 @@ static bool has_triangles(const body *b)
 
 static unsigned properties_of(const scene_body *b)
 {
-  return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) | (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) |
-         (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) | (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) |
-         (b->whole >= 0 ? OF_LINK : 0u) | (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u);
+  return (rigid_body_of(b->body) ? OF_RIGID : 0u) | (particles_of(b->body) ? OF_PARTICLES : 0u) | (b->body->ops->nodes ? OF_NODES : 0u) |
+         (b->body->ops->nodes && b->body->ops->surface ? OF_SURFACE : 0u) | (b->kind == &fem_body_kind ? OF_ELEMENTS : 0u) |
+         (b->kind == &mac_body_kind ? OF_CONTINUUM : 0u) | (body_system(b->body) ? OF_MASS : 0u) | (b->whole >= 0 ? OF_LINK : 0u) |
+         (is_touched(b) ? OF_TOUCHED : 0u) | (has_triangles(b->body) ? OF_TRIANGLES : 0u);
 }
 
 static void check_kind(const subject *s, const char *key, int b)
@@ -132,21 +137,29 @@ static void check_kind(const subject *s, const char *key, int b)
   static const struct {
     const char *kind;
     unsigned    of;
-  } kinds[] = {{"rigid", OF_RIGID | OF_MASS}, {"kinematic", OF_RIGID}, {"static", OF_RIGID}, {"mpm", OF_PARTICLES | OF_MASS}, {"mac", OF_PARTICLES | OF_MASS | OF_CONTINUUM},
-               {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS}, {"cloth", OF_NODES | OF_SURFACE | OF_MASS}, {"rod", OF_NODES | OF_MASS}};
+  } kinds[] = {{"rigid", OF_RIGID | OF_MASS},
+               {"kinematic", OF_RIGID},
+               {"static", OF_RIGID},
+               {"mpm", OF_PARTICLES | OF_MASS},
+               {"mac", OF_PARTICLES | OF_MASS | OF_CONTINUUM},
+               {"fem", OF_NODES | OF_SURFACE | OF_ELEMENTS | OF_MASS},
+               {"cloth", OF_NODES | OF_SURFACE | OF_MASS},
+               {"rod", OF_NODES | OF_MASS}};
   const char *fit[sizeof kinds / sizeof *kinds];
   char        words[200] = "";
-  int         n = 0;
+  int         n          = 0;
   if (s->quantity->of == 0 || properties_of(&s->scene->bodies[b]) & s->quantity->of) return;
   if (s->quantity->of & OF_TRIANGLES) {
-    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a body with triangles for contact: of kind fem or "
-                                                             "cloth, or with contact_surface: mesh; or a plane", s->quantity->name);
+    diagnostics_add_under(s->d, s->item->node, s->path, key,
+                          "quantity %s needs a body with triangles for contact: of kind fem or "
+                          "cloth, or with contact_surface: mesh; or a plane",
+                          s->quantity->name);
     return;
   }
   if (s->quantity->of & (OF_LINK | OF_TOUCHED)) {
     const bool is_link = s->quantity->of & OF_LINK;
-    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a link%s of an articulated body: body: NAME.LINK", s->quantity->name,
-                          is_link ? "" : " with a shape");
+    diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a link%s of an articulated body: body: NAME.LINK",
+                          s->quantity->name, is_link ? "" : " with a shape");
     return;
   }
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
@@ -176,13 +189,14 @@ static int check_name(const subject *s, const char *key, const char *name)
 static PetscErrorCode check_values(const subject *s)
 {
   const measure_spec *spec = s->spec;
-  vector_field    *compiled;
+  vector_field       *compiled;
   PetscFunctionBegin;
   if (isfinite(spec->direction[0]) && v3_norm(spec->direction) == 0)
     diagnostics_add_under(s->d, s->item->node, s->path, "direction", "must not be the zero vector");
   for (int i = 0; spec->within && i < 3; ++i)
     if (!(spec->within->max[i] > spec->within->min[i])) {
-      diagnostics_add_under(s->d, s->item->node, s->path, "within", "max[%d] = %g m is not beyond min[%d] = %g m", i, spec->within->max[i], i, spec->within->min[i]);
+      diagnostics_add_under(s->d, s->item->node, s->path, "within", "max[%d] = %g m is not beyond min[%d] = %g m", i, spec->within->max[i],
+                            i, spec->within->min[i]);
       break;
     }
   if (spec->expected.n > 0 && s->quantity->takes & TAKE_EXPECTED) {
@@ -212,13 +226,13 @@ PetscErrorCode measures_check(const scene *s, const key_list *list, diagnostics 
 {
   PetscFunctionBegin;
   for (int i = 0; i < list->n; ++i) {
-    const key_item    *item = &list->item[i];
+    const key_item     *item = &list->item[i];
     const measure_spec *spec = item->value;
-    subject            one  = {.scene = s, .item = item, .spec = spec, .quantity = &measure_quantities[spec->quantity], .d = d};
+    subject             one  = {.scene = s, .item = item, .spec = spec, .quantity = &measure_quantities[spec->quantity], .d = d};
     snprintf(one.path, sizeof one.path, "measure.%s", item->name);
     check_own_name(&one);
     check_keys(&one);
-    const int b = check_name(&one, "body", spec->body);
+    const int b     = check_name(&one, "body", spec->body);
     const int other = check_name(&one, "other", spec->other);
     if (b >= 0) check_kind(&one, "body", b);
     if (other >= 0 && one.quantity->of & (OF_TOUCHED | OF_TRIANGLES)) check_kind(&one, "other", other);
@@ -322,7 +336,7 @@ static PetscErrorCode read_back(const char *path, measure_statistics *s, double 
 static PetscErrorCode continue_table(entry *e, const char *path, int64_t resume_step, const sim_clock *now)
 {
   const double every = e->k.spec->every;
-  double       last = -INFINITY;
+  double       last  = -INFINITY;
   PetscFunctionBegin;
   PetscCall(read_back(path, &e->statistics, &last));
   if (!(now->time - last < every * (1.0 + 1e-6))) (void)history_is_whole(e->table, resume_step, 1);

@@ -27,5 +27,5 @@ PetscErrorCode measures_record(measures *m, const sim_clock *now, const step_rep
 PetscErrorCode measures_flush(measures *m);
 /* Statistics of the i-th measure so far, including earlier starts of a resumed run, and its unit (may be NULL). */
 const measure_statistics *measures_statistics(const measures *m, int i, const char **unit);
-PetscErrorCode measures_destroy(measures **m);
+PetscErrorCode            measures_destroy(measures **m);
 #endif

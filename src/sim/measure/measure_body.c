@@ -20,14 +20,14 @@ static PetscErrorCode totals(const measure_moment *now, const measure *k, body_t
 }
 
 /* Quantities that are members of body_totals. */
-#define TOTAL(name, expression)                                                          \
-  PetscErrorCode measure_##name(const measure_moment *now, measure *k, double *value)    \
-  {                                                                                      \
-    body_totals sum;                                                                     \
-    PetscFunctionBegin;                                                                  \
-    PetscCall(totals(now, k, &sum));                                                     \
-    *value = expression;                                                                 \
-    PetscFunctionReturn(PETSC_SUCCESS);                                                  \
+#define TOTAL(name, expression)                                                                                                            \
+  PetscErrorCode measure_##name(const measure_moment *now, measure *k, double *value)                                                      \
+  {                                                                                                                                        \
+    body_totals sum;                                                                                                                       \
+    PetscFunctionBegin;                                                                                                                    \
+    PetscCall(totals(now, k, &sum));                                                                                                       \
+    *value = expression;                                                                                                                   \
+    PetscFunctionReturn(PETSC_SUCCESS);                                                                                                    \
   }
 TOTAL(position, measure_along(k, sum.center))
 TOTAL(mass, sum.mass)
@@ -133,9 +133,9 @@ static double fastest_vertex(const rigid_body *b)
 
 static double fastest_in(body *b)
 {
-  const particles     *p     = particles_of(b);
-  body_nodes           nodes = {0};
-  double               most  = 0.0; /* of the square */
+  const particles *p     = particles_of(b);
+  body_nodes       nodes = {0};
+  double           most  = 0.0; /* of the square */
   if (b->ops->nodes) b->ops->nodes(b, &nodes);
   if (rigid_body_of(b)) return fastest_vertex(rigid_body_of(b));
   for (int64_t i = 0; p && i < p->n; ++i) most = fmax(most, p->v[0][i] * p->v[0][i] + p->v[1][i] * p->v[1][i] + p->v[2][i] * p->v[2][i]);
@@ -147,7 +147,8 @@ PetscErrorCode measure_max_speed(const measure_moment *now, measure *k, double *
 {
   *value = 0.0;
   for (int b = 0; b < now->scene->n_bodies; ++b)
-    if (k->body == b || (k->body < 0 && body_system(now->scene->bodies[b].body))) *value = fmax(*value, fastest_in(now->scene->bodies[b].body));
+    if (k->body == b || (k->body < 0 && body_system(now->scene->bodies[b].body)))
+      *value = fmax(*value, fastest_in(now->scene->bodies[b].body));
   return PETSC_SUCCESS;
 }
 
@@ -172,7 +173,7 @@ PetscErrorCode measure_joint_position(const measure_moment *now, measure *k, dou
 PetscErrorCode measure_joint_velocity(const measure_moment *now, measure *k, double *value)
 {
   int                     i;
-  const articulated_body *b = tree_of(now, k, &i);
+  const articulated_body *b  = tree_of(now, k, &i);
   const int               at = b->tree.rate_start[i];
   if (joint_type_rates((joint_type)b->tree.type[i]) == 1) *value = b->tree.factor[at] * b->v[b->tree.dof[at]];
   return PETSC_SUCCESS;
@@ -212,8 +213,8 @@ PetscErrorCode measure_joint_force(const measure_moment *now, measure *k, double
 /* Deviation of a body from a known solution that is given as expressions. */
 static PetscErrorCode error_of(const measure_moment *now, const measure *k, bool is_velocity, double *value)
 {
-  const scene_body *b     = &now->scene->bodies[k->body];
-  const double      t     = now->clock.time;
+  const scene_body *b = &now->scene->bodies[k->body];
+  const double      t = now->clock.time;
   PetscFunctionBegin;
   if (b->kind == &fem_body_kind)
     PetscCall(tetrahedra_error(nodal_body_of(b->body), k->expected, t, is_velocity ? TETRAHEDRA_VELOCITY : TETRAHEDRA_DISPLACEMENT, value));

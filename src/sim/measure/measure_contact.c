@@ -82,9 +82,9 @@ static bool is_of(const measure *k, int a, int b)
 
 PetscErrorCode measure_intersections(const measure_moment *now, measure *k, double *value)
 {
-  const intersection *list;
-  const scene_vertex_beyond   *sunk;
-  int64_t             bad, n, n_beyond, count = 0;
+  const intersection        *list;
+  const scene_vertex_beyond *sunk;
+  int64_t                    bad, n, n_beyond, count = 0;
   PetscFunctionBegin;
   if (!k->intersections) PetscCall(scene_intersections_create(now->scene, &k->intersections));
   const scene_surfaces *all = k->intersections->surfaces;

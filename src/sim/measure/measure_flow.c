@@ -17,8 +17,8 @@ typedef struct measure_flow {
 static void names_of(const measure *k, char crossed[300], char since[300])
 {
   char where[240];
-  snprintf(where, sizeof where, "%s %.17g %.17g %.17g %.17g %.17g %.17g", k->name, k->point[0], k->point[1], k->point[2], k->direction[0], k->direction[1],
-           k->direction[2]);
+  snprintf(where, sizeof where, "%s %.17g %.17g %.17g %.17g %.17g %.17g", k->name, k->point[0], k->point[1], k->point[2], k->direction[0],
+           k->direction[1], k->direction[2]);
   snprintf(crossed, 300, "crossed %s", where);
   snprintf(since, 300, "since %s", where);
 }
@@ -33,9 +33,9 @@ static double height_of(const measure *k, const particles *p, int64_t i)
 /* True if the particle crossed the plane, on its trajectory within the step, inside the measured area. */
 static bool is_in_measured_area(const measure *k, const particles *p, int64_t i, double height, double dt)
 {
-  const double v[3]  = {p->v[0][i], p->v[1][i], p->v[2][i]}, across = v3_dot(k->direction, v);
-  const double back  = across * height > 0.0 ? fmin(height / across, dt) : 0.0;
-  const double x[3]  = {p->x[0][i] - back * v[0], p->x[1][i] - back * v[1], p->x[2][i] - back * v[2]};
+  const double v[3] = {p->v[0][i], p->v[1][i], p->v[2][i]}, across = v3_dot(k->direction, v);
+  const double back = across * height > 0.0 ? fmin(height / across, dt) : 0.0;
+  const double x[3] = {p->x[0][i] - back * v[0], p->x[1][i] - back * v[1], p->x[2][i] - back * v[2]};
   double       r[3];
   v3_sub(r, x, k->point);
   v3_axpy(r, -v3_dot(r, k->direction), k->direction);
@@ -58,15 +58,16 @@ static PetscErrorCode make_room(measure_flow *f, const particles *p)
 
 PetscErrorCode measure_flow_step(const measure_moment *now, measure *k)
 {
-  const particles     *p = particles_of(measure_body_of(now, k));
-  measure_flow        *f = k->flow;
+  const particles *p = particles_of(measure_body_of(now, k));
+  measure_flow    *f = k->flow;
   PetscFunctionBegin;
   PetscCall(make_room(f, p));
   for (int64_t i = 0; i < p->n; ++i) {
     const double  height = height_of(k, p, i);
     const uint8_t was = f->side[p->id[i]], is = height > 0.0 ? BEYOND : BEHIND;
     f->side[p->id[i]] = is;
-    if (was != UNSEEN && was != is && is_in_measured_area(k, p, i, height, now->clock.dt)) f->crossed += is == BEYOND ? p->mass[i] : -p->mass[i];
+    if (was != UNSEEN && was != is && is_in_measured_area(k, p, i, height, now->clock.dt))
+      f->crossed += is == BEYOND ? p->mass[i] : -p->mass[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,8 +20,8 @@ static bool is_within(const measure_box *box, const particles *p, int64_t i)
 
 PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double *value)
 {
-  const particles *p     = measured_particles(now, k);
-  *value                 = 0.0;
+  const particles *p = measured_particles(now, k);
+  *value             = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     const double x[3] = {p->x[0][i] - k->point[0], p->x[1][i] - k->point[1], p->x[2][i] - k->point[2]};
     if (v3_dot(k->direction, x) > 0) *value += p->mass[i];
@@ -31,9 +31,9 @@ PetscErrorCode measure_mass_beyond(const measure_moment *now, measure *k, double
 
 PetscErrorCode measure_density(const measure_moment *now, measure *k, double *value)
 {
-  const particles       *p   = measured_particles(now, k);
+  const particles   *p   = measured_particles(now, k);
   const measure_box *box = k->spec->within;
-  double                 sum = 0.0;
+  double             sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i)
     if (is_within(box, p, i)) sum += p->mass[i];
   *value = sum / ((box->max[0] - box->min[0]) * (box->max[1] - box->min[1]) * (box->max[2] - box->min[2]));
@@ -43,8 +43,8 @@ PetscErrorCode measure_density(const measure_moment *now, measure *k, double *va
 /* Two passes, because the mean may be much larger than the deviations. */
 PetscErrorCode measure_granular_temperature(const measure_moment *now, measure *k, double *value)
 {
-  const particles     *p    = measured_particles(now, k);
-  double               mass = 0.0, mean[3] = {0.0, 0.0, 0.0}, sum = 0.0;
+  const particles *p    = measured_particles(now, k);
+  double           mass = 0.0, mean[3] = {0.0, 0.0, 0.0}, sum = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     if (!is_within(k->spec->within, p, i)) continue;
     mass += p->mass[i];
@@ -77,9 +77,9 @@ PetscErrorCode measure_self_intersection_depth(const measure_moment *now, measur
 PetscErrorCode measure_angle_of_repose(const measure_moment *now, measure *k, double *value)
 {
   PetscFunctionBegin;
-  body                *b    = measure_body_of(now, k), *grid = body_system(b);
-  const particles     *p    = particles_of(b);
-  heap_frame          f    = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
+  body            *b = measure_body_of(now, k), *grid = body_system(b);
+  const particles *p = particles_of(b);
+  heap_frame       f = {.is_round = !k->has_direction, .width = grid->ops->length(grid)};
   measure_up(now->scene, f.up);
   v3_copy(f.point, k->point);
   v3_copy(f.along, k->direction);
@@ -136,23 +136,23 @@ static double distance(const ruler *r, const double x[3])
 /* Linear interpolation between order statistics: 1 is the maximum, 0 the minimum; NaN without points. */
 static PetscErrorCode quantile(const body *b, const ruler *r, double fraction, double *value)
 {
-  body_nodes           s = {0};
+  body_nodes s = {0};
   if (b->ops->nodes) b->ops->nodes(b, &s);
-  const particles     *p = s.n ? NULL : particles_of(b);
-  const int64_t        n = p ? p->n : s.n;
-  double              *d;
+  const particles *p = s.n ? NULL : particles_of(b);
+  const int64_t    n = p ? p->n : s.n;
+  double          *d;
   PetscFunctionBegin;
   *value = NAN;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("quantile", n, sizeof *d, &d));
-  #pragma omp parallel for schedule(static) if (n > 4096)
+#pragma omp parallel for schedule(static) if (n > 4096)
   for (int64_t i = 0; i < n; ++i) {
     double x[3];
     for (int q = 0; q < 3; ++q) x[q] = p ? p->x[q][i] : s.x[3 * i + q];
     d[i] = distance(r, x);
   }
-  const double  at = fraction * (double)(n - 1);
-  const int64_t lo = (int64_t)at;
+  const double  at    = fraction * (double)(n - 1);
+  const int64_t lo    = (int64_t)at;
   const double  below = select_kth_smallest(n, d, lo);
   double        above = lo + 1 < n ? d[lo + 1] : below; /* the smallest of the larger ones */
   for (int64_t i = lo + 2; i < n; ++i) above = d[i] < above ? d[i] : above;
@@ -217,7 +217,8 @@ static int64_t find_piece(int64_t *up, int64_t i)
 }
 
 /* Connect the particle at `from` with particles of a cell that come after it and are not farther than the radius. */
-static void connect_particles(const particles *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius, int64_t *up)
+static void connect_particles(const particles *p, const place *from, const place *all, int64_t n, const int64_t cell[3], double radius,
+                              int64_t *up)
 {
   const int64_t i   = from->particle;
   int64_t       low = 0, high = n;
@@ -227,7 +228,7 @@ static void connect_particles(const particles *p, const place *from, const place
     else high = middle;
   }
   for (; low < n && compare_cells(all[low].cell, cell) == 0; ++low) {
-    const int64_t j = all[low].particle;
+    const int64_t j   = all[low].particle;
     double        sum = 0.0;
     for (int q = 0; q < 3; ++q) sum += (p->x[q][i] - p->x[q][j]) * (p->x[q][i] - p->x[q][j]);
     if (sum <= radius * radius) up[find_piece(up, i)] = find_piece(up, j);
@@ -240,7 +241,7 @@ PetscErrorCode measure_largest_fragment(const measure_moment *now, measure *k, d
   const double     radius = k->spec->radius;
   place           *at     = NULL;
   int64_t         *up     = NULL;
-  double          *mass   = NULL, all = 0.0, most = 0.0;
+  double          *mass = NULL, all = 0.0, most = 0.0;
   PetscFunctionBegin;
   PetscErrorCode code = memory_alloc("pieces", p->n, sizeof *at, &at);
   if (!code) code = memory_alloc("pieces", p->n, sizeof *up, &up);

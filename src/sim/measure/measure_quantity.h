@@ -28,6 +28,7 @@ typedef struct {
 } measure_spec;
 
 /* Keys of a measure. If `body` is supported but not required, the quantity without it refers to all bodies. */
+/* clang-format off */
 enum {
   TAKE_BODY = 1, TAKE_OTHER = 2, TAKE_DIRECTION = 4, TAKE_POINT = 8, TAKE_FRACTION = 16, TAKE_EXPECTED = 32, TAKE_WITHIN = 64, TAKE_RADIUS = 128, TAKE_PART = 256
 };
@@ -108,6 +109,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(displacement_error, "m", OF_PARTICLES | OF_NODES, TAKE_BODY | TAKE_EXPECTED, 0, "rms of displacement - `expected` over the same")           \
   X(gradient_error, "1", OF_ELEMENTS, TAKE_BODY | TAKE_EXPECTED, 0,                                                                             \
     "rms over the volume of a body of kind fem of all nine components of the displacement gradient - that of `expected`")
+/* clang-format on */
 
 /* One measure of a job with its names resolved. */
 typedef struct measure measure;
@@ -127,16 +129,16 @@ typedef struct {
 } measure_quantity;
 
 struct measure {
-  const char             *name;
-  const measure_spec      *spec;
-  const measure_quantity *quantity;
-  int                     body, other; /* -1: none */
-  double                  point[3], direction[3], fraction; /* defaults filled in; a unit vector */
-  bool                    has_direction;
-  int64_t                 node;      /* node closest to `point` in the initial shape, of a body made of nodes */
-  vector_field           *expected;  /* NULL: none */
-  double                  reference; /* of runout: the extent at the start of the run */
-  struct measure_flow    *flow;      /* of flow_rate */
+  const char                 *name;
+  const measure_spec         *spec;
+  const measure_quantity     *quantity;
+  int                         body, other;                      /* -1: none */
+  double                      point[3], direction[3], fraction; /* defaults filled in; a unit vector */
+  bool                        has_direction;
+  int64_t                     node;          /* node closest to `point` in the initial shape, of a body made of nodes */
+  vector_field               *expected;      /* NULL: none */
+  double                      reference;     /* of runout: the extent at the start of the run */
+  struct measure_flow        *flow;          /* of flow_rate */
   struct scene_intersections *intersections; /* of intersections; NULL until first used */
 };
 

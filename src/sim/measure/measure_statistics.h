@@ -12,7 +12,9 @@ typedef struct {
   double  time_of_min, time_of_max; /* [s], first occurrence */
 } measure_statistics;
 
+/* clang-format off */
 #define MEASURE_STATISTICS_NONE {0, NAN, NAN, NAN, 0.0, NAN, NAN}
+/* clang-format on */
 
 static inline void measure_statistics_add(measure_statistics *s, double time, double value)
 {

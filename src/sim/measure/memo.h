@@ -6,8 +6,8 @@
 #include "core/field_table.h"
 
 typedef struct memo memo;
-PetscErrorCode memo_create(field_table *table, memo **out);
-void           memo_destroy(memo **m);
-double         memo_get(const memo *m, const char *name, double fallback);
-PetscErrorCode memo_set(memo *m, const char *name, double value);
+PetscErrorCode      memo_create(field_table *table, memo **out);
+void                memo_destroy(memo **m);
+double              memo_get(const memo *m, const char *name, double fallback);
+PetscErrorCode      memo_set(memo *m, const char *name, double value);
 #endif

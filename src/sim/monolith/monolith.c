@@ -32,7 +32,6 @@
 
 /* ==== checks of a scene ==== */
 
-
 #define OVERLAP 0.02 /* of a body's radius: smaller overlaps are allowed and corrected during the run */
 enum { MOST_CUTS = 10 };
 
@@ -42,10 +41,7 @@ static const document_node *node_of(const scene *s, int i)
 }
 
 /* The dynamic rigid body i; NULL if it is none. */
-static rigid_body *dynamic(const scene *s, int i)
-{
-  return body_system(s->bodies[i].body) ? rigid_body_of(s->bodies[i].body) : NULL;
-}
+static rigid_body *dynamic(const scene *s, int i) { return body_system(s->bodies[i].body) ? rigid_body_of(s->bodies[i].body) : NULL; }
 
 static bool has_continuum(const scene *s)
 {
@@ -125,8 +121,7 @@ static double depth_in(const rigid_body *a, const scene_body *b)
 
 static void check_overlap(const scene *s, int i, int j, diagnostics *d)
 {
-  const rigid_body *a = dynamic(s, i), *b = dynamic(s, j), *one = rigid_body_of(s->bodies[i].body),
-                   *two = rigid_body_of(s->bodies[j].body);
+  const rigid_body *a = dynamic(s, i), *b = dynamic(s, j), *one = rigid_body_of(s->bodies[i].body), *two = rigid_body_of(s->bodies[j].body);
   double            depth = 0.0, size = fmin(a ? a->radius : INFINITY, b ? b->radius : INFINITY);
   char              path[300];
   if ((!a && !b) || s->laws[i * s->n_bodies + j].never_touch) return;
@@ -182,8 +177,8 @@ static PetscErrorCode describe_solids(const scene *s, FILE *out)
   PetscCall(monolith_solids_create(s, &solids));
   for (int k = 0; k < solids.n; ++k) {
     const mac_solid *one = &solids.solid[k];
-    fprintf(out, "%s%s (%s%s", k == 0 ? "  solids in it: " : ", ", s->bodies[one->body].name,
-            one->is_unknown ? "moved by it, " : "", isfinite(one->friction) ? "friction " : "the material's own friction)");
+    fprintf(out, "%s%s (%s%s", k == 0 ? "  solids in it: " : ", ", s->bodies[one->body].name, one->is_unknown ? "moved by it, " : "",
+            isfinite(one->friction) ? "friction " : "the material's own friction)");
     if (isfinite(one->friction)) fprintf(out, "%g)", one->friction);
   }
   if (solids.n > 0) fprintf(out, "\n");
@@ -219,10 +214,10 @@ static PetscErrorCode monolith_describe(const scene *s, FILE *out)
 
 /* Options of the job that a step needs. */
 typedef struct {
-  const mac_options  *grid; /* NULL: there are only rigid bodies */
+  const mac_options      *grid; /* NULL: there are only rigid bodies */
   const granular_options *flow;
-  double              overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: not given */
-  double              frame;                        /* time between frames [s], at least a step */
+  double                  overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: not given */
+  double                  frame;                        /* time between frames [s], at least a step */
 } monolith_options;
 
 typedef struct {
@@ -235,7 +230,7 @@ typedef struct {
   monolith_solids   solids;
   mac_system        system;
   mac_memory       *memory;
-  granular_work        *work;
+  granular_work    *work;
   granular_solvers  solvers;
 } monolith;
 
@@ -243,8 +238,8 @@ typedef struct {
 typedef struct {
   monolith_flow     flow;
   monolith_rheology rheology;
-  contact_forces    pushed; /* forces between continuum and solids */
-  double          (*wrench)[6], (*move)[6]; /* [n_bodies] */
+  contact_forces    pushed;        /* forces between continuum and solids */
+  double (*wrench)[6], (*move)[6]; /* [n_bodies] */
 } monolith_step;
 
 static void free_step(monolith_step *p)
@@ -282,7 +277,7 @@ static PetscErrorCode assemble_grid(monolith *m)
   PetscFunctionBegin;
   const scene *s = m->layout.scene;
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
-  mac_state *state = mac_domain_state(m->domain);
+  mac_state   *state   = mac_domain_state(m->domain);
   const double fall[3] = {m->layout.dt * s->gravity[0], m->layout.dt * s->gravity[1], m->layout.dt * s->gravity[2]};
   mac_state_accelerate(state, fall);
   monolith_solids_place(&m->solids, s, m->layout.frames0);
@@ -353,20 +348,20 @@ static PetscErrorCode store_velocities(monolith *m, const monolith_step *p)
 static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
 {
   PetscFunctionBegin;
-  step_layout       *l = &m->layout;
-  const scene       *s = l->scene;
-  const monolith_options *o = &m->options;
-  const double       h = m->domain ? o->grid->spacing : s->length_scale;
-  const double       most = isfinite(o->overlap_speed) ? o->overlap_speed * l->dt : 0.1 * h;
-  double             worst;
-  bool               is_needed;
+  step_layout            *l    = &m->layout;
+  const scene            *s    = l->scene;
+  const monolith_options *o    = &m->options;
+  const double            h    = m->domain ? o->grid->spacing : s->length_scale;
+  const double            most = isfinite(o->overlap_speed) ? o->overlap_speed * l->dt : 0.1 * h;
+  double                  worst;
+  bool                    is_needed;
   PetscCall(monolith_contacts_separate(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
   for (int64_t r = 0; r < m->bodies.n && is_needed; ++r) rigid_body_displace(rigid_body_of(m->bodies.body[r]), p->move[r]);
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
   const double t = l->t + l->dt, frames = t / o->frame;
   PetscCall(scene_frames(s, t, 0.0, NULL, l->frames));
   monolith_solids_place(&m->solids, s, l->frames);
-  double (*impulse)[6];
+  double(*impulse)[6];
   PetscCall(memory_alloc("impulses", m->solids.n, sizeof *impulse, &impulse));
   PetscErrorCode code =
       mac_domain_correct_positions(m->domain, m->solids.n, m->solids.solid, fabs(frames - nearbyint(frames)) < 1e-6, impulse);
@@ -392,8 +387,7 @@ static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_status *ve
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
   PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
-  if (m->domain)
-    PetscCall(mac_memory_store(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
+  if (m->domain) PetscCall(mac_memory_store(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscCall(separate_overlaps(m, p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -409,7 +403,7 @@ static PetscErrorCode monolith_try(void *context, step_status *verdict, step_rep
   PetscFunctionBegin;
   monolith      *m = ((monolith_attempt *)context)->m;
   monolith_step *p = &((monolith_attempt *)context)->step;
-  step_layout *l = &m->layout;
+  step_layout   *l = &m->layout;
   PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
   if (m->domain && verdict->code == STEP_OK) check_speed(m, verdict);
   if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -430,8 +424,8 @@ static void monolith_finish(void *context) { free_step(&((monolith_attempt *)con
 static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_status *verdict, step_report *report)
 {
   PetscFunctionBegin;
-  monolith_attempt now = {.m = (monolith *)f};
-  const step_attempt   own = {monolith_try, monolith_finish, &now};
+  monolith_attempt   now = {.m = (monolith *)f};
+  const step_attempt own = {monolith_try, monolith_finish, &now};
   PetscCall(step_run_attempt(&now.m->layout, t, dt, &own, verdict, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -488,18 +482,19 @@ static void monolith_destroy(formulation *f)
 }
 
 /* Prefixes of options. */
-static const char PRESSURE[] = "monolith_pressure_", CONTACT[] = "monolith_contact_", STRESS[] = "monolith_stress_", FRICTION[] = "monolith_friction_";
+static const char PRESSURE[] = "monolith_pressure_", CONTACT[] = "monolith_contact_", STRESS[] = "monolith_stress_",
+                  FRICTION[] = "monolith_friction_";
 
 static PetscErrorCode monolith_create(scene *s, formulation *f)
 {
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
   const scene_options *o = s->options;
-  m->options = (monolith_options){.grid          = o->mac,
-                                  .flow          = o->solver->monolith,
-                                  .overlap_share = o->contact->overlap_correction,
-                                  .overlap_speed = o->contact->overlap_correction_speed,
-                                  .frame         = o->time->frame > 0.0 ? o->time->frame : o->time->step};
+  m->options             = (monolith_options){.grid          = o->mac,
+                                              .flow          = o->solver->monolith,
+                                              .overlap_share = o->contact->overlap_correction,
+                                              .overlap_speed = o->contact->overlap_correction_speed,
+                                              .frame         = o->time->frame > 0.0 ? o->time->frame : o->time->step};
   step_record_attach(&m->contacts.record, &m->base);
   PetscCall(step_layout_create(s, &m->layout));
   PetscCall(monolith_contacts_create(s, &m->contacts));
@@ -522,45 +517,47 @@ static PetscErrorCode monolith_probe(const scene *s)
   PetscFunctionBegin;
   PetscCall(optim_register_all());
   PetscCall(linear_solver_probe(FRICTION, KSPPREONLY, PCFRICTIONLU, false, false));
-  const bounds_options *const all[]    = {s->options->solver->monolith->pressure, s->options->solver->monolith->pressure, s->options->solver->monolith->boxes};
+  const bounds_options *const all[]    = {s->options->solver->monolith->pressure, s->options->solver->monolith->pressure,
+                                          s->options->solver->monolith->boxes};
   const char *const           prefix[] = {PRESSURE, CONTACT, STRESS};
   for (int k = 0; k < 3; ++k) {
     const int method = all[k]->method;
-    if (method == BOUNDS_METHOD_ACTIVE_SET || method == BOUNDS_METHOD_CG) PetscCall(linear_solver_probe(prefix[k], KSPFACECG, PCFACE, false, true));
-    if (method == BOUNDS_METHOD_TAO || method == BOUNDS_METHOD_SNESVI) PetscCall(bounds_petsc_probe(all[k], method == BOUNDS_METHOD_SNESVI));
+    if (method == BOUNDS_METHOD_ACTIVE_SET || method == BOUNDS_METHOD_CG)
+      PetscCall(linear_solver_probe(prefix[k], KSPFACECG, PCFACE, false, true));
+    if (method == BOUNDS_METHOD_TAO || method == BOUNDS_METHOD_SNESVI)
+      PetscCall(bounds_petsc_probe(all[k], method == BOUNDS_METHOD_SNESVI));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const unused_key unused[] = {
-  {"contact.stiffness", "contact is rigid, without springs", true},
-  {"contact.pairs.stiffness", "contact is rigid, without springs", true},
-  {"contact.pairs.friction_direction", "its friction cones are circular", false},
-  {"contact.pairs.friction_transverse", "its friction cones are circular", false},
-  {"solver.newton.tolerance", "its tolerance is solver.monolith.tolerance", true},
-  {"solver.newton.stall_tolerance", "its tolerance is solver.monolith.tolerance", true},
-  {"solver.newton.max_iterations", "its maximum is solver.monolith.max_outer_iterations", true},
-  {"output.fclib", "friction of contacts is not a separate problem", true},
-  {.path = NULL}};
-const formulation_ops monolith_formulation = {
-  .scene.name          = "monolith",
-  .scene.kinds         = "mac rigid kinematic static",
-  .scene.kinds_reason  = "its bodies are rigid, and its continua have no elasticity",
-  .scene.solver        = "newton monolith petsc",
-  .scene.unused        = unused,
-  .scene.is_rigid      = true,
-  .scene.meets_on_grid = true,
-  .outer         = "coupling",
-  .inner         = "pressure",
-  .report        = REPORT_OUTER | REPORT_LINEAR | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_GRANULAR,
-  .remedy        = "a larger mac.cfl or solver.monolith.max_outer_iterations",
-  .size          = sizeof(monolith),
-  .create        = monolith_create,
-  .probe         = monolith_probe,
-  .scene.check         = monolith_check,
-  .step          = monolith_advance,
-  .pressure      = monolith_pressure,
-  .fields        = monolith_fields,
-  .scene.describe      = monolith_describe,
-  .destroy       = monolith_destroy,
+static const unused_key unused[]             = {{"contact.stiffness", "contact is rigid, without springs", true},
+                                                {"contact.pairs.stiffness", "contact is rigid, without springs", true},
+                                                {"contact.pairs.friction_direction", "its friction cones are circular", false},
+                                                {"contact.pairs.friction_transverse", "its friction cones are circular", false},
+                                                {"solver.newton.tolerance", "its tolerance is solver.monolith.tolerance", true},
+                                                {"solver.newton.stall_tolerance", "its tolerance is solver.monolith.tolerance", true},
+                                                {"solver.newton.max_iterations", "its maximum is solver.monolith.max_outer_iterations", true},
+                                                {"output.fclib", "friction of contacts is not a separate problem", true},
+                                                {.path = NULL}};
+const formulation_ops   monolith_formulation = {
+      .scene.name          = "monolith",
+      .scene.kinds         = "mac rigid kinematic static",
+      .scene.kinds_reason  = "its bodies are rigid, and its continua have no elasticity",
+      .scene.solver        = "newton monolith petsc",
+      .scene.unused        = unused,
+      .scene.is_rigid      = true,
+      .scene.meets_on_grid = true,
+      .outer               = "coupling",
+      .inner               = "pressure",
+      .report              = REPORT_OUTER | REPORT_LINEAR | REPORT_CONTACT | REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_GRANULAR,
+      .remedy              = "a larger mac.cfl or solver.monolith.max_outer_iterations",
+      .size                = sizeof(monolith),
+      .create              = monolith_create,
+      .probe               = monolith_probe,
+      .scene.check         = monolith_check,
+      .step                = monolith_advance,
+      .pressure            = monolith_pressure,
+      .fields              = monolith_fields,
+      .scene.describe      = monolith_describe,
+      .destroy             = monolith_destroy,
 };

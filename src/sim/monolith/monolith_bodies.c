@@ -63,7 +63,8 @@ static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[S
     for (int i = 0; i < SIZE; ++i) scale = fmax(scale, fmax(mass[i] * v[i] * v[i], impulse[i] * impulse[i] / mass[i]));
     if (norm < least)
       for (int i = 0; i < SIZE; ++i) best[i] = v[i];
-    if (!(norm < 0.25 * least) && least <= 1e6 * DBL_EPSILON * DBL_EPSILON * scale) break; /* no further decrease, and close to
+    if (!(norm < 0.25 * least) && least <= 1e6 * DBL_EPSILON * DBL_EPSILON * scale)
+      break; /* no further decrease, and close to
                                                                                             * rounding */
     least = fmin(least, norm);
     if (norm == 0.0) break;
@@ -112,7 +113,7 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
   PetscFunctionBegin;
   PetscCall(collect_bodies(b, l));
   for (int64_t r = 0; r < b->n; ++r) {
-    body  *one = b->body[r];
+    body  *one     = b->body[r];
     double g[SIZE] = {0.0}, M[36];
     for (int i = 0; i < SIZE; ++i) b->v_free[r][i] = l->v0[SIZE * r + i];
     PetscCall(solve_body(one, nothing, b->v_free[r], verdict));
@@ -131,8 +132,7 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6],
-                                    step_status *verdict)
+PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6], step_status *verdict)
 {
   PetscFunctionBegin;
   for (int64_t r = 0; r < b->n && verdict->code == STEP_OK; ++r) {
@@ -148,7 +148,7 @@ PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[
   monolith_bodies *b = bodies;
   PetscFunctionBegin;
   for (int64_t r = 0; r < b->n; ++r) {
-    double       impulse[SIZE], moved[SIZE] = {0.0}, v[SIZE];
+    double      impulse[SIZE], moved[SIZE] = {0.0}, v[SIZE];
     step_status verdict = {STEP_OK, NULL, -1};
     for (int i = 0; i < SIZE; ++i) {
       impulse[i] = b->dt * wrench[r][i];

@@ -50,7 +50,7 @@ static void copy_row(const contact_jacobian *rows, int64_t i, double shift, doub
   for (int64_t e = rows->start[i]; e < rows->start[i + 1]; ++e) {
     const int32_t r    = rows->block[e] / 2;
     const int     half = rows->block[e] % 2, side = out->body[0] < 0 || out->body[0] == r ? 0 : 1;
-    out->body[side]    = r;
+    out->body[side] = r;
     for (int k = 0; k < 3; ++k) v3_copy(out->row[k][side] + 3 * half, rows->value + 9 * e + 3 * k);
   }
   v3_copy(out->known, rows->known + 3 * i);
@@ -79,8 +79,7 @@ static void diagonal_of(const granular_contact *f, const monolith_bodies *bodies
     }
 }
 
-PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies,
-                                      step_status *verdict)
+PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_status *verdict)
 {
   step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* all components of rigid bodies are
                                                                                           * free */
@@ -111,8 +110,7 @@ void monolith_contacts_add(const monolith_contacts *c, const double *lambda, con
   for (int64_t i = 0; i < c->n; ++i)
     for (int side = 0; side < 2 && c->contact[i].body[side] >= 0; ++side)
       for (int j = 0; j < 6; ++j)
-        wrench[c->contact[i].body[side]][j] += c->contact[i].row[0][side][j] * lambda[i] +
-                                               c->contact[i].row[1][side][j] * z[2 * i] +
+        wrench[c->contact[i].body[side]][j] += c->contact[i].row[0][side][j] * lambda[i] + c->contact[i].row[1][side][j] * z[2 * i] +
                                                c->contact[i].row[2][side][j] * z[2 * i + 1];
 }
 
@@ -155,7 +153,7 @@ static void apply(void *context, const double *restrict x, double *restrict y)
   displacements_of(p, x);
   for (int64_t i = 0; i < p->c->n; ++i) {
     const granular_contact *f = &p->c->contact[i];
-    y[i]                  = 0.0;
+    y[i]                      = 0.0;
     for (int side = 0; side < 2 && f->body[side] >= 0; ++side) y[i] += dot(f->row[0][side], p->move[f->body[side]]);
   }
 }
@@ -180,8 +178,8 @@ static PetscErrorCode solve_separation(const parting *p, const step_layout *l, d
   const bounds_qp      q       = {.n = n, .apply = apply, .context = (void *)p, .diagonal = diagonal, .b = b, .lo = lo};
   const bounds_options options = {
       .method = BOUNDS_METHOD_MPRGP, .preconditioner = BOUNDS_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
-  bounds_result        result  = {0};
-  const PetscErrorCode code = bounds_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
+  bounds_result        result = {0};
+  const PetscErrorCode code   = bounds_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
                                                                     * separates */
   if (!code) {
     displacements_of(p, x);
@@ -194,7 +192,7 @@ static PetscErrorCode solve_separation(const parting *p, const step_layout *l, d
 }
 
 PetscErrorCode monolith_contacts_separate(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
-                                      double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed)
+                                          double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed)
 {
   parting p = {.c = c, .bodies = bodies, .dt = l->dt};
   PetscFunctionBegin;

@@ -14,12 +14,12 @@
 #include "sim/step/step_record.h"
 
 typedef struct {
-  step_contacts  found;
-  step_record    record;
-  int64_t        n, capacity;
-  granular_contact  *contact;  /* [n] */
-  double        *r, *u;    /* [n][3] impulses, N s; velocities with shift, m/s */
-  double        *W;        /* [n][9] diagonal blocks of H M^-1 H^T */
+  step_contacts     found;
+  step_record       record;
+  int64_t           n, capacity;
+  granular_contact *contact; /* [n] */
+  double           *r, *u;   /* [n][3] impulses, N s; velocities with shift, m/s */
+  double           *W;       /* [n][9] diagonal blocks of H M^-1 H^T */
 } monolith_contacts;
 
 PetscErrorCode monolith_contacts_create(scene *s, monolith_contacts *c); /* fills in *c, which is zero */
@@ -36,5 +36,5 @@ PetscErrorCode monolith_contacts_accept(monolith_contacts *c, const step_layout 
 /* After the step: dx [n_bodies][6], displacement and rotation of the bodies that correct overlaps, each displacement at most
  * `most`. *worst: the deepest overlap before [m]. *is_needed = false: no overlap is deeper than `tolerance`. */
 PetscErrorCode monolith_contacts_separate(const monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, double share,
-                                      double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed);
+                                          double tolerance, double most, double (*dx)[6], double *worst, bool *is_needed);
 #endif

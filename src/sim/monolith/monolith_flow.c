@@ -37,8 +37,7 @@ static PetscErrorCode divide_couplings(const mac_coupling *all, const monolith_s
 }
 
 /* wrench [.][6] += coupling times x, entry by entry in order. */
-static void add_coupling(int64_t n, const int32_t *sample, const int32_t *to, const double (*row)[6], const double *x,
-                         double (*wrench)[6])
+static void add_coupling(int64_t n, const int32_t *sample, const int32_t *to, const double (*row)[6], const double *x, double (*wrench)[6])
 {
   for (int64_t e = 0; e < n; ++e)
     for (int j = 0; j < 6; ++j) wrench[to[e]][j] += row[e][j] * x[sample[e]];
@@ -91,28 +90,28 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
   PetscFunctionBegin;
   f->system  = y;
   f->problem = (granular_problem){.n_faces        = y->n_faces,
-                              .n_cells        = y->n_cells,
-                              .n_stress       = y->n_stress,
-                              .n_bodies       = bodies->n,
-                              .n_contacts     = contacts->n,
-                              .u_star         = y->u,
-                              .v_star         = (const double *)bodies->v_free,
-                              .mobility       = y->mobility,
-                              .weight         = y->weight,
-                              .G              = &y->G,
-                              .GT             = &y->GT,
-                              .D              = &y->D,
-                              .DT             = &y->DT,
-                              .ijk            = (const int32_t(*)[3])y->ijk,
-                              .inverse_mass   = (const double(*)[36])bodies->inverse_mass,
-                              .contact        = contacts->contact,
-                              .is_staggered   = y->arrangement == MAC_STAGGERED,
-                              .is_orthonormal = y->basis == MAC_ORTHONORMAL,
-                              .component      = y->component,
-                              .sample_cells   = (const int32_t(*)[4])y->sample_cells,
-                              .cohesion       = y->cohesion,
-                              .update_bodies  = monolith_bodies_relinearize,
-                              .bodies_context = bodies};
+                                  .n_cells        = y->n_cells,
+                                  .n_stress       = y->n_stress,
+                                  .n_bodies       = bodies->n,
+                                  .n_contacts     = contacts->n,
+                                  .u_star         = y->u,
+                                  .v_star         = (const double *)bodies->v_free,
+                                  .mobility       = y->mobility,
+                                  .weight         = y->weight,
+                                  .G              = &y->G,
+                                  .GT             = &y->GT,
+                                  .D              = &y->D,
+                                  .DT             = &y->DT,
+                                  .ijk            = (const int32_t(*)[3])y->ijk,
+                                  .inverse_mass   = (const double(*)[36])bodies->inverse_mass,
+                                  .contact        = contacts->contact,
+                                  .is_staggered   = y->arrangement == MAC_STAGGERED,
+                                  .is_orthonormal = y->basis == MAC_ORTHONORMAL,
+                                  .component      = y->component,
+                                  .sample_cells   = (const int32_t(*)[4])y->sample_cells,
+                                  .cohesion       = y->cohesion,
+                                  .update_bodies  = monolith_bodies_relinearize,
+                                  .bodies_context = bodies};
   PetscCall(allocate(f));
   PetscCall(divide_couplings(&y->F_p, solids, &f->F_p, f->p_known));
   PetscCall(divide_couplings(&y->F_s, solids, &f->F_s, f->s_known));
@@ -126,8 +125,7 @@ PetscErrorCode monolith_flow_set_up(monolith_flow *f, const mac_system *y, const
 
 void monolith_flow_destroy(monolith_flow *f)
 {
-  void *arrays[] = {&f->x.p,     &f->p_known,  &f->alpha, &f->x.multiplier, &f->x.s,
-                    &f->s_known, &f->x.lambda, &f->x.z,   &f->x.u,          &f->x.v};
+  void *arrays[] = {&f->x.p, &f->p_known, &f->alpha, &f->x.multiplier, &f->x.s, &f->s_known, &f->x.lambda, &f->x.z, &f->x.u, &f->x.v};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   coupling_free(&f->F_p);
   coupling_free(&f->F_s);
@@ -180,10 +178,10 @@ PetscErrorCode monolith_solids_create(const scene *s, monolith_solids *out)
   PetscCall(memory_alloc("solids", s->n_bodies, sizeof *out->unknown, &out->unknown));
   for (int j = 0; j < s->n_bodies; ++j) {
     if (!is_solid_for_continuum(s, j, &one)) continue;
-    mac_solid *solid = &out->solid[out->n];
-    body      *b     = s->bodies[j].body;
-    *solid           = (mac_solid){.body = j, .is_unknown = body_system(b) != NULL, .friction = law_of(s, one, j)->friction};
-    solid->sets      = b->ops->level_sets(b, &solid->n);
+    mac_solid *solid       = &out->solid[out->n];
+    body      *b           = s->bodies[j].body;
+    *solid                 = (mac_solid){.body = j, .is_unknown = body_system(b) != NULL, .friction = law_of(s, one, j)->friction};
+    solid->sets            = b->ops->level_sets(b, &solid->n);
     out->unknown[out->n++] = -1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -298,8 +296,8 @@ PetscErrorCode monolith_record_hits(const scene *s, const monolith_solids *solid
 PetscErrorCode monolith_record_forces(const monolith_flow *f, const mac_state *state, const scene *s, const monolith_solids *solids,
                                       contact_forces *forces)
 {
-  owners          o;
-  double        (*wrench)[6] = NULL;
+  owners o;
+  double(*wrench)[6] = NULL;
   PetscFunctionBegin;
   PetscErrorCode code = owners_find(f, state, s, &o);
   if (!code) code = memory_alloc("forces on solids", (int64_t)o.n * solids->n, sizeof *wrench, &wrench);

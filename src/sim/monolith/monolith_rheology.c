@@ -61,15 +61,15 @@ void monolith_rheology_alpha(void *context, const double *p, const double *u, do
   const mac_system  *y = r->system;
   monolith_rheology_rate(r, u, r->rate);
   for (int64_t i = 0; i < y->n_cells; ++i) {
-    const int64_t slot   = y->cell_slot[i];
+    const int64_t slot = y->cell_slot[i];
     const double  rise = r->constant[0][slot], I_0 = r->constant[1][slot], unit = r->constant[2][slot] * sqrt(r->constant[3][slot]);
     const double  pressed = fmax(0.0, p[i]), lowest = I_0 * sqrt(pressed),
-                 sum     = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
-    const double  wanted = M_SQRT2 * (y->friction[i] + (sum > 0.0 ? rise * r->rate[i] * unit / sum : 0.0));
-    const double  slope  = sum > 0.0 ? rise * unit * lowest / (sum * sum) : 0.0; /* dM/drate */
+                 sum    = lowest + r->rate[i] * unit; /* I_0 sqrt(p), (I_0 + I) sqrt(p) */
+    const double wanted = M_SQRT2 * (y->friction[i] + (sum > 0.0 ? rise * r->rate[i] * unit / sum : 0.0));
+    const double slope  = sum > 0.0 ? rise * unit * lowest / (sum * sum) : 0.0; /* dM/drate */
     /* a cell inside a solid has neither constants nor density */
-    const double  gain   = r->is_begun && slope > 0.0 ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0;
-    alpha[i]             = r->is_begun ? alpha[i] + (wanted - alpha[i]) / (1.0 + gain) : wanted;
+    const double gain = r->is_begun && slope > 0.0 ? 4.0 * y->dt * pressed * slope / (y->rest_density[i] * y->h * y->h) : 0.0;
+    alpha[i]          = r->is_begun ? alpha[i] + (wanted - alpha[i]) / (1.0 + gain) : wanted;
   }
   r->is_begun = true;
 }

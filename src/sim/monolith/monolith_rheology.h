@@ -14,13 +14,13 @@
 #include "discretize/mac/mac_system.h"
 
 typedef struct {
-  const mac_system *system;              /* borrowed */
+  const mac_system *system;                       /* borrowed */
   const double     *constant[MAC_MU_I_CONSTANTS]; /* [n_slots] of the state, borrowed; indexed by cell_slot of the system */
-  double           *d;                   /* [n_stress] D u */
-  double           *square, *count;      /* [n_cells][5] per cell: normal components, and sums of squares of the others; number
+  double           *d;                            /* [n_stress] D u */
+  double           *square, *count;               /* [n_cells][5] per cell: normal components, and sums of squares of the others; number
                                           * of samples */
-  double           *rate;                /* [n_cells] 1/s */
-  bool              is_begun;            /* M has been set in this step */
+  double           *rate;                         /* [n_cells] 1/s */
+  bool              is_begun;                     /* M has been set in this step */
 } monolith_rheology;
 
 /* Fill in *r, which is zero. system and state must outlive it; state->mu_i must exist. */

@@ -58,7 +58,7 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
 /* The matrix of bodies made of nodes is available at low cost; one that couples grid nodes is large. */
 static int preconditioner_of(const scene *s, int requested)
 {
-  bool      has_nodes = false;
+  bool has_nodes = false;
   if (requested != LINEAR_PRECONDITIONER_AUTO) return requested;
   for (int i = 0; i < s->n_bodies; ++i) {
     if (particles_of(s->bodies[i].body)) return LINEAR_PRECONDITIONER_BLOCK_DIAGONAL;
@@ -156,9 +156,9 @@ static PetscErrorCode petsc_create(penalty *p)
 {
   PetscFunctionBegin;
   static const char *const pc_types[] = {NULL, "blockdiagonal", PCMETISSCHWARZ, PCNONE}; /* by LINEAR_PRECONDITIONER_... */
-  const newton_options *newton = &p->newton;
-  const linear_options *linear = &p->linear;
-  PetscInt          n;
+  const newton_options    *newton     = &p->newton;
+  const linear_options    *linear     = &p->linear;
+  PetscInt                 n;
   PetscCall(PetscIntCast(3 * p->system.layout.n_blocks, &n));
   PetscCall(VecCreate(p->system.layout.scene->comm, &p->z));
   PetscCall(VecSetSizes(p->z, n, n));
@@ -240,13 +240,13 @@ static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report 
   SNESStabilizedStatistics count;
   PetscCall(SNESGetConvergedReason(p->snes, &reason));
   PetscCall(SNESStabilizedGetStatistics(p->snes, &count));
-  report->newton_iterations = count.n_newton;
-  report->linear_iterations = count.n_linear;
-  report->evaluations       = count.n_residuals;
+  report->newton_iterations   = count.n_newton;
+  report->linear_iterations   = count.n_linear;
+  report->evaluations         = count.n_residuals;
   report->gradient_directions = count.n_fallbacks;
-  report->residual          = count.norm;
-  report->gradient          = count.gradient_norm;
-  report->unconverged       = !(count.norm <= p->newton.tolerance);
+  report->residual            = count.norm;
+  report->gradient            = count.gradient_norm;
+  report->unconverged         = !(count.norm <= p->newton.tolerance);
   if (stop_is_urgent()) {
     *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
@@ -366,28 +366,27 @@ static PetscErrorCode penalty_create(scene *s, formulation *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const unused_key unused[] = {
-  {"contact.overlap_correction", "springs correct overlaps", true},
-  {"contact.overlap_correction_speed", "springs correct overlaps", true},
-  {"output.fclib", "it does not solve a friction problem", true},
-  {.path = NULL}};
-const formulation_ops penalty_formulation = {
-  .scene.name          = "penalty",
-  .scene.kinds         = "mpm fem cloth rod rigid kinematic static",
-  .scene.kinds_reason  = "its springs act on nodes, particles and rigid bodies",
-  .scene.solver        = "newton linear penalty petsc",
-  .scene.unused        = unused,
-  .scene.check         = penalty_check,
-  .outer         = "Newton",
-  .inner         = "GMRES",
-  .report        = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |
-                   REPORT_CONTACT_LAW | REPORT_SPRINGS,
-  .scene.has_light_nodes = true,
-  .remedy        = "a softer contact.stiffness",
-  .size          = sizeof(penalty),
-  .create        = penalty_create,
-  .probe         = penalty_probe,
-  .step          = penalty_step,
-  .fields        = penalty_fields,
-  .destroy       = penalty_destroy,
+static const unused_key unused[]            = {{"contact.overlap_correction", "springs correct overlaps", true},
+                                               {"contact.overlap_correction_speed", "springs correct overlaps", true},
+                                               {"output.fclib", "it does not solve a friction problem", true},
+                                               {.path = NULL}};
+const formulation_ops   penalty_formulation = {
+      .scene.name         = "penalty",
+      .scene.kinds        = "mpm fem cloth rod rigid kinematic static",
+      .scene.kinds_reason = "its springs act on nodes, particles and rigid bodies",
+      .scene.solver       = "newton linear penalty petsc",
+      .scene.unused       = unused,
+      .scene.check        = penalty_check,
+      .outer              = "Newton",
+      .inner              = "GMRES",
+      .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT | REPORT_CONTACT_LAW |
+                REPORT_SPRINGS,
+      .scene.has_light_nodes = true,
+      .remedy                = "a softer contact.stiffness",
+      .size                  = sizeof(penalty),
+      .create                = penalty_create,
+      .probe                 = penalty_probe,
+      .step                  = penalty_step,
+      .fields                = penalty_fields,
+      .destroy               = penalty_destroy,
 };

@@ -5,10 +5,11 @@
 #include "sim/step/solver_options.h"
 #include <math.h>
 
-static const char *const norms[]      = {[PENALTY_NORM_ACCELERATION] = "acceleration", [PENALTY_NORM_IMPULSE] = "impulse", NULL};
-static const char *const schemes[]    = {[CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction",
-                                         [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
+static const char *const norms[]   = {[PENALTY_NORM_ACCELERATION] = "acceleration", [PENALTY_NORM_IMPULSE] = "impulse", NULL};
+static const char *const schemes[] = {
+    [CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction", [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
 static const char *const detections[] = {[CONTACT_DETECT_EVALUATION] = "evaluation", [CONTACT_DETECT_STEP] = "step", NULL};
+/* clang-format off */
 static const key_spec penalty_expert_keys[] = {
   {.name = "norm", .type = KEY_ENUM, .offset = offsetof(penalty_options, norm), .choices = norms, .fallback = "acceleration",
    .help = "residual norm of solver.newton.tolerance. acceleration: as in all formulations. impulse: as published, the Euclidean norm of the "
@@ -30,10 +31,16 @@ static const key_spec    keys[]       = {
            "folds; other formulations always include it"},
   {.name = "expert", .type = KEY_PART, .table = &penalty_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
-const key_table penalty_options_table = {.name = "solver.penalty", .help = "Contact forces and residual norm of formulation penalty.",
-                                         .size = sizeof(penalty_options), .keys = keys};
+/* clang-format on */
+const key_table penalty_options_table = {.name = "solver.penalty",
+                                         .help = "Contact forces and residual norm of formulation penalty.",
+                                         .size = sizeof(penalty_options),
+                                         .keys = keys};
 
-const char *penalty_norm_unit(const penalty_options *o) { return o->norm == PENALTY_NORM_IMPULSE ? "N s" : "in units of acceleration_scale"; }
+const char *penalty_norm_unit(const penalty_options *o)
+{
+  return o->norm == PENALTY_NORM_IMPULSE ? "N s" : "in units of acceleration_scale";
+}
 
 /* The first pair of bodies with triangle surfaces and a contact law for which `is_bad` is true; NULL: any. */
 static const contact_law *find_surface_pair(const scene *s, bool (*is_bad)(const contact_law *law), const char **one, const char **other)
@@ -58,15 +65,19 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
   bool                   has_restitution = false;
   for (int i = 0; i < s->n_bodies * s->n_bodies; ++i) has_restitution |= s->laws[i].stiffness > 0.0 && s->laws[i].restitution > 0.0;
   if (o->scheme != CONTACT_IMPLICIT && has_restitution)
-    diagnostics_add_under(d, solver, "solver", "penalty.expert.scheme", "contact.restitution needs scheme: implicit, because lagged forces do not depend on the rate; remove one of them");
+    diagnostics_add_under(
+        d, solver, "solver", "penalty.expert.scheme",
+        "contact.restitution needs scheme: implicit, because lagged forces do not depend on the rate; remove one of them");
   if (!o->edges) PetscFunctionReturn(PETSC_SUCCESS);
 #define COMPLAIN(...) diagnostics_add_under(d, solver, "solver", "penalty.edges", __VA_ARGS__)
   if (!find_surface_pair(s, NULL, &one, &other))
     COMPLAIN("no two triangle surfaces may touch here (fem, cloth, or a rigid body with contact_surface: mesh); remove it");
   if (find_surface_pair(s, is_elliptic, &one, &other))
     COMPLAIN("\"%s\" and \"%s\": contact between edges does not support friction_direction; remove one of them", one, other);
-  if (has_restitution) COMPLAIN("not supported together with contact.restitution, because the springs of edges have no damper; remove one of them");
-  if (o->scheme != CONTACT_IMPLICIT) COMPLAIN("contact between edges supports only scheme: implicit; remove it, or solver.penalty.expert.scheme");
+  if (has_restitution)
+    COMPLAIN("not supported together with contact.restitution, because the springs of edges have no damper; remove one of them");
+  if (o->scheme != CONTACT_IMPLICIT)
+    COMPLAIN("contact between edges supports only scheme: implicit; remove it, or solver.penalty.expert.scheme");
   if (o->detection != CONTACT_DETECT_EVALUATION)
     COMPLAIN("contact between edges is detected in every evaluation; remove it, or solver.penalty.expert.detection");
 #undef COMPLAIN

@@ -76,7 +76,8 @@ PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, doubl
   p->has_tangent = with_tangent;
   PetscCall(step_layout_try(&p->layout, z));
   PetscCall(step_layout_residual(&p->layout, g, with_tangent, &p->verdict));
-  if (p->verdict.code == STEP_OK) PetscCall(penalty_contact_residual(p->contact, p->layout.v, p->layout.frames, g, with_tangent, &p->verdict));
+  if (p->verdict.code == STEP_OK)
+    PetscCall(penalty_contact_residual(p->contact, p->layout.v, p->layout.frames, g, with_tangent, &p->verdict));
   fold_followers(p, z, g);
   prescribe_residual(p, g);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,7 +90,8 @@ static PetscErrorCode product(penalty_system *p, const double *x, double *y, boo
   const double *from = x;
   if ((p->layout.n_prescribed > 0 && is_transposed) || p->layout.dependent.n > 0) {
     memcpy(p->masked, x, (size_t)(3 * p->layout.n_blocks) * sizeof *x);
-    for (int64_t i = 0; i < p->layout.n_prescribed && is_transposed; ++i) p->masked[p->layout.prescribed[i]] = 0.0; /* their rows
+    for (int64_t i = 0; i < p->layout.n_prescribed && is_transposed; ++i)
+      p->masked[p->layout.prescribed[i]] = 0.0; /* their rows
                                                                                                                      * are
                                                                                                                      * replaced */
     dependent_nodes_expand(&p->layout.dependent, p->masked);
@@ -239,7 +241,8 @@ PetscErrorCode penalty_matrix_assemble(const penalty_system *p, Mat P)
   PetscCall(MatZeroEntries(P));
   PetscCall(mat_block3_get(P, &view));
   const block_rows H = {view.n, view.row_start, view.col, view.value};
-  for (int k = 0; k < p->layout.scene->n_systems; ++k) PetscCall(p->layout.scene->systems[k]->ops->assemble(p->layout.scene->systems[k], &H));
+  for (int k = 0; k < p->layout.scene->n_systems; ++k)
+    PetscCall(p->layout.scene->systems[k]->ops->assemble(p->layout.scene->systems[k], &H));
   PetscCall(penalty_contact_assemble(p->contact, &H));
   for (int64_t i = 0; i < p->layout.n_prescribed; ++i) penalty_system_prescribe_row(p, i, &H);
   PetscCall(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));

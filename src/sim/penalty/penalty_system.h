@@ -13,16 +13,16 @@ typedef struct {
   step_layout      layout;
   penalty_contact *contact;
   bool             detects_by_step; /* solver.penalty.expert.detection: step */
-  double          *masked;      /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
-  bool             has_tangent; /* the tangent belongs to the last evaluation */
-  step_status     verdict;     /* of the last evaluation */
+  double          *masked;          /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
+  bool             has_tangent;     /* the tangent belongs to the last evaluation */
+  step_status      verdict;         /* of the last evaluation */
 } penalty_system;
 
 /* Fill in *p; destroy accepts zeros. */
 PetscErrorCode penalty_system_create(scene *s, penalty_system *p);
 void           penalty_system_destroy(penalty_system *p);
 /* To be called before the first step if products in single precision will be used. */
-void           penalty_system_want_single(penalty_system *p);
+void penalty_system_want_single(penalty_system *p);
 /* Detect candidate contacts for the step that p->layout has begun (step_layout_begin). */
 PetscErrorCode penalty_system_begin(penalty_system *p);
 /* g(z), and the data of the tangent if requested; p->verdict is OK if g is valid. */

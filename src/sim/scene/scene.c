@@ -20,7 +20,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d);
 /* Add the sides of the grid's domain as bodies [up to SCENE_WALLS] if they constrain any rigid body. */
 enum { SCENE_WALLS = 6 };
 static PetscErrorCode scene_add_walls(scene *s);
-static bool scene_is_wall(const scene *s, int i);
+static bool           scene_is_wall(const scene *s, int i);
 /* Initial contact law of bodies i and j before contact.pairs, if one of them is a side of the domain: contact only for rigid
  * bodies that start inside it; no friction if the side is smooth or no coefficient is given. */
 static void scene_wall_law(const scene *s, int i, int j, contact_law *law);
@@ -67,8 +67,8 @@ static const material *material_of(const scene *s, const key_item *item, const b
     int         n = 0;
     for (; n < s->n_materials && n < 256; ++n) names[n] = s->materials[n]->name;
     const char *nearest = diagnostics_nearest(name, n, names);
-    diagnostics_add(d, mark, at, "no material is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "",
-                    nearest ? nearest : "", nearest ? "\"?" : "; define it under materials:");
+    diagnostics_add(d, mark, at, "no material is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                    nearest ? "\"?" : "; define it under materials:");
     return NULL;
   }
   const char *is = m->flow ? m->flow->is_liquid ? "liquid" : "granular" : m->law ? "elastic" : "rigid", *expected = NULL;
@@ -95,8 +95,8 @@ static PetscErrorCode check_mass(const scene *s, body *b, const body_request *r,
   PetscCall(b->ops->totals(b, s->gravity, &sum));
   const bool is_empty_source = b->ops->emit && sum.mass == 0.0; /* filled later by its source */
   if (!is_empty_source && !(sum.mass >= smallest_mass && sum.mass <= largest_mass))
-    diagnostics_add_under(d, r->node, r->path, NULL, "has a mass of %g kg: expected %g to %g kg; check the unit of length and the density", sum.mass, smallest_mass,
-                          largest_mass);
+    diagnostics_add_under(d, r->node, r->path, NULL, "has a mass of %g kg: expected %g to %g kg; check the unit of length and the density",
+                          sum.mass, smallest_mass, largest_mass);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,8 +105,8 @@ static PetscErrorCode add_parts(scene *s, int i, int *capacity)
 {
   int n = 0;
   PetscFunctionBegin;
-  const body *whole = s->bodies[i].body;
-  body *const *part = whole && whole->ops->parts ? whole->ops->parts(whole, &n) : NULL;
+  const body  *whole = s->bodies[i].body;
+  body *const *part  = whole && whole->ops->parts ? whole->ops->parts(whole, &n) : NULL;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
   *capacity += n;
   PetscCall(memory_resize("bodies", *capacity, sizeof *s->bodies, &s->bodies));
@@ -153,10 +153,10 @@ static PetscErrorCode build_bodies(scene *s, diagnostics *d)
   s->world.mpm_options = s->options->mpm;
   s->world.mac_options = s->options->mac;
   v3_copy(s->world.gravity, s->gravity);
-  s->world.time_step = s->options->time->step;
+  s->world.time_step       = s->options->time->step;
   s->world.has_light_nodes = s->options->formulation->has_light_nodes && !s->options->has_assembled_tangent;
   s->world.keeps_origins   = s->options->keeps_origins;
-  int capacity = list->n;
+  int capacity             = list->n;
   PetscCall(memory_alloc("bodies", capacity, sizeof(scene_body), &s->bodies));
   for (int i = 0; i < list->n; ++i) {
     const int at = s->n_bodies++;
@@ -221,8 +221,9 @@ static void check_glass(const scene *s, diagnostics *d)
     }
     const char *nearest = diagnostics_nearest(glass->item[k].value, n, names);
     if (!found)
-      diagnostics_add(d, glass->item[k].node->mark, "picture.transparent", "no body is called \"%s\"%s%s%s", (const char *)glass->item[k].value,
-                      nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give names of bodies");
+      diagnostics_add(d, glass->item[k].node->mark, "picture.transparent", "no body is called \"%s\"%s%s%s",
+                      (const char *)glass->item[k].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                      nearest ? "\"?" : "; give names of bodies");
   }
 }
 
@@ -232,7 +233,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   scene *s;
   *out = NULL;
   PetscCall(memory_alloc("scene", 1, sizeof *s, &s));
-  s->comm = comm;
+  s->comm    = comm;
   s->options = options;
   v3_copy(s->gravity, options->gravity);
   PetscCall(build_materials(s, d));
@@ -377,7 +378,8 @@ PetscErrorCode scene_totals(const scene *s, body_totals *sum)
 static bool is_named(const scene *s, int i, const char *name)
 {
   const int whole = s->bodies[i].whole;
-  return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) || (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
+  return strcmp(s->bodies[i].name, name) == 0 || (whole >= 0 && strcmp(s->bodies[whole].name, name) == 0) ||
+         (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
 }
 
 /* "contact.pairs[k]": path of complaints about an entry. */
@@ -392,7 +394,10 @@ static pair_path path_of(const scene *s, const key_item *item)
 }
 
 /* Two parts of one body do not touch unless an entry names them, because joints overlap the shapes of adjacent links. */
-static bool are_parts_of_one_body(const scene *s, int i, int j) { return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole; }
+static bool are_parts_of_one_body(const scene *s, int i, int j)
+{
+  return s->bodies[i].whole >= 0 && s->bodies[i].whole == s->bodies[j].whole;
+}
 
 static bool is_material(const scene *s, const char *name)
 {
@@ -412,7 +417,8 @@ static void check_pair_name(const scene *s, const key_item *item, const char *na
   }
   const char *nearest = diagnostics_nearest(name, n, names);
   diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "no body or material in use is called \"%s\"%s%s%s", name,
-                        nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "; give two names of bodies or materials");
+                        nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                        nearest ? "\"?" : "; give two names of bodies or materials");
 }
 
 /* True if body i has a triangle surface for contact; rigid bodies choose this individually. */
@@ -438,7 +444,8 @@ static bool can_touch_rigid(const scene_body *a, const scene_body *b)
 {
   const body_ops *one = a->kind->ops, *two = b->kind->ops;
   if (a == b) return one->segments || (one->surface && !one->frame);
-  if (one->parts || two->parts || one->is_shapeless || two->is_shapeless) return false; /* their parts have contact; shapeless
+  if (one->parts || two->parts || one->is_shapeless || two->is_shapeless)
+    return false;                                                               /* their parts have contact; shapeless
                                                                                          * bodies have none */
   if (one->carrier && two->carrier && !one->frame && !two->frame) return false; /* both on one grid */
   return one->residual || one->carrier || two->residual || two->carrier;
@@ -459,33 +466,38 @@ static bool can_touch(const scene *s, int a, int b)
 static bool is_undetected(const scene *s, int a, int b)
 {
   const body_ops *one = s->bodies[a].kind->ops, *two = s->bodies[b].kind->ops;
-  return !is_rigid(s) && a != b && one->points != POINT_NONE && two->points != POINT_NONE && !can_be_touched(one) && !can_be_touched(two) && (one->segments || two->segments);
+  return !is_rigid(s) && a != b && one->points != POINT_NONE && two->points != POINT_NONE && !can_be_touched(one) && !can_be_touched(two) &&
+         (one->segments || two->segments);
 }
 
 /* An entry that names two bodies (or one body twice) that cannot be in contact is an error: it would have no effect. */
 static void check_can_touch(const scene *s, const key_item *item, diagnostics *d)
 {
   const contact_pair_options *p   = item->value;
-  const char     *one = p->between.item[0].value, *two = p->between.item[1].value;
-  const int       a = scene_find_body(s, one), b = scene_find_body(s, two);
-  if (a < 0 || b < 0 || can_touch(s, a, b) || is_undetected(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts) return;
+  const char                 *one = p->between.item[0].value, *two = p->between.item[1].value;
+  const int                   a = scene_find_body(s, one), b = scene_find_body(s, two);
+  if (a < 0 || b < 0 || can_touch(s, a, b) || is_undetected(s, a, b) || s->bodies[a].kind->ops->parts || s->bodies[b].kind->ops->parts)
+    return;
   if (a == b)
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
                           "\"%s\" is of kind %s; only bodies of kind fem and cloth, and rod with formulation exact, have "
-                          "self-contact: remove the entry", one, s->bodies[a].kind->name);
+                          "self-contact: remove the entry",
+                          one, s->bodies[a].kind->name);
   else
     diagnostics_add_under(d, item->node, path_of(s, item).text, "between",
                           "\"%s\" (%s) and \"%s\" (%s) have no contact law: obstacles do not touch each other, and bodies of kind "
-                          "mpm or mac are in contact on their grid; remove the entry", one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
+                          "mpm or mac are in contact on their grid; remove the entry",
+                          one, s->bodies[a].kind->name, two, s->bodies[b].kind->name);
 }
 
 static void check_ellipse(const scene *s, const key_item *item, diagnostics *d)
 {
   const contact_pair_options *p    = item->value;
-  const pair_path path = path_of(s, item);
+  const pair_path             path = path_of(s, item);
   if (isfinite(p->friction_transverse) != isfinite(p->friction_direction[0]))
-    diagnostics_add_under(d, item->node, path.text, NULL, "friction_direction and friction_transverse must be given together: "
-                                                          "give both or neither");
+    diagnostics_add_under(d, item->node, path.text, NULL,
+                          "friction_direction and friction_transverse must be given together: "
+                          "give both or neither");
   else if (isfinite(p->friction_transverse) && !(v3_norm(p->friction_direction) > 0.0))
     diagnostics_add_under(d, item->node, path.text, "friction_direction", "expected a direction, got the zero vector");
 }
@@ -495,17 +507,20 @@ static void check_restitution(const scene *s, double e, const document_node *whe
 {
   if (!where || !(e > 0.0) || !document_find(where, "restitution") || is_rigid(s)) return;
   if (e < RESTITUTION_LEAST || e == 1.0)
-    diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e, RESTITUTION_LEAST);
+    diagnostics_add_under(d, where, path, "restitution", "%g: expected 0 (no damper) or a number from %g to less than 1", e,
+                          RESTITUTION_LEAST);
 }
 
 /* The friction coefficient of the pair must be set before. */
 static void set_ellipse(scene *s, const key_item *item, int i, int j, diagnostics *d)
 {
   const contact_pair_options *p   = item->value;
-  contact_law    *law = &s->laws[i * s->n_bodies + j];
+  contact_law                *law = &s->laws[i * s->n_bodies + j];
   if (!(law->friction > 0.0)) {
-    if (i <= j) diagnostics_add_under(d, item->node, path_of(s, item).text, "friction", "must be > 0 with direction-dependent "
-                                                                                        "friction");
+    if (i <= j)
+      diagnostics_add_under(d, item->node, path_of(s, item).text, "friction",
+                            "must be > 0 with direction-dependent "
+                            "friction");
   }
   law->friction_across = p->friction_transverse;
   v3_copy(law->direction, p->friction_direction);
@@ -539,13 +554,16 @@ static void check_detector(const scene *s, int i, int j, const document_node *wh
   if (touch_on_grid(s, i, j)) {
     const scene_body *solid = a->kind->ops->carrier ? b : a;
     if (count_level_sets(solid->body) == 0)
-      diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no level set, which contact with "
-                                                 "the grid requires: remove contact_surface: mesh, or set contact: false under "
-                                                 "contact.pairs", a->name, b->name, solid->name);
+      diagnostics_add(d, where->mark, "contact",
+                      "\"%s\" and \"%s\" may touch, but \"%s\" has no level set, which contact with "
+                      "the grid requires: remove contact_surface: mesh, or set contact: false under "
+                      "contact.pairs",
+                      a->name, b->name, solid->name);
     return;
   }
-  diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s has no contact detector "
-                                             "for this pair: set contact: false under contact.pairs",
+  diagnostics_add(d, where->mark, "contact",
+                  "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s has no contact detector "
+                  "for this pair: set contact: false under contact.pairs",
                   a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name);
 }
 
@@ -554,8 +572,10 @@ static void check_spring_nodes(const scene *s, int i, int j, const document_node
 {
   const body *a = s->bodies[i].body, *b = s->bodies[j].body;
   if (!a || !b || !a->ops->segments || a->ops->n_clusters(a) > 0 || !(b->ops->level_sets || b->ops->surface)) return;
-  diagnostics_add(d, where->mark, "contact", "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes on which springs can act: use "
-                                             "formulation: exact, another model of rods, or set contact: false under contact.pairs", s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
+  diagnostics_add(d, where->mark, "contact",
+                  "\"%s\" and \"%s\" may touch, but \"%s\" has no nodes on which springs can act: use "
+                  "formulation: exact, another model of rods, or set contact: false under contact.pairs",
+                  s->bodies[i].name, s->bodies[j].name, s->bodies[i].name);
 }
 
 /* Report pairs that are named in contact.pairs but consist of points only. */
@@ -564,20 +584,23 @@ static void check_undetected(const scene *s, int i, int j, const document_node *
   const scene_body *a = &s->bodies[i], *b = &s->bodies[j];
   const bool        are_rods = a->kind->ops->segments && b->kind->ops->segments;
   if (is_undetected(s, i, j) && s->laws[i * s->n_bodies + j].stiffness > 0.0)
-    diagnostics_add(d, where->mark, "contact", "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
-                                               "points with surfaces only, and neither has a surface: %sset contact: false under "
-                                               "contact.pairs",
-                    a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name, are_rods ? "use formulation: "
-                                                                                                              "exact or convex, "
-                                                                                                              "or " : "");
+    diagnostics_add(d, where->mark, "contact",
+                    "\"%s\" (%s) and \"%s\" (%s) may touch, but formulation %s detects contact of "
+                    "points with surfaces only, and neither has a surface: %sset contact: false under "
+                    "contact.pairs",
+                    a->name, a->kind->name, b->name, b->kind->name, s->options->formulation->name,
+                    are_rods ? "use formulation: "
+                               "exact or convex, "
+                               "or "
+                             : "");
 }
 
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
 {
   PetscFunctionBegin;
   const contact_options *c = s->options->contact;
-  const int          n = s->n_bodies;
-  bool              *meets_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
+  const int              n = s->n_bodies;
+  bool                  *meets_itself, *is_named_pair; /* self-contact requires an entry: [cloth, cloth], [arm, arm] */
   PetscCall(memory_alloc("self contact", n, sizeof *meets_itself, &meets_itself));
   PetscCall(memory_alloc("self contact", (int64_t)n * n, sizeof *is_named_pair, &is_named_pair));
   PetscCall(memory_alloc("contact laws", (int64_t)n * n, sizeof(contact_law), &s->laws));
@@ -585,7 +608,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
     s->laws[i] = law_of(s, c->stiffness, touch_on_grid(s, i / n, i % n) ? INFINITY : c->friction, c->restitution);
   for (int i = 0; i < n * n; ++i) scene_wall_law(s, i / n, i % n, &s->laws[i]);
   for (int k = 0; k < c->pairs.n; ++k) {
-    const key_item *item = &c->pairs.item[k];
+    const key_item             *item = &c->pairs.item[k];
     const contact_pair_options *p    = item->value;
     if (p->between.n != 2) {
       diagnostics_add_under(d, item->node, path_of(s, item).text, "between", "expected two names, got %d", p->between.n);
@@ -605,8 +628,10 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
         if (isfinite(p->stiffness)) s->laws[i * n + j].stiffness = p->stiffness;
         if (isfinite(p->friction)) s->laws[i * n + j].friction = p->friction;
         if (isfinite(p->restitution) && i <= j && touch_on_grid(s, i, j))
-          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution", "\"%s\" and \"%s\": contact with a continuum "
-                                                                                     "has no restitution; remove it", s->bodies[i].name, s->bodies[j].name);
+          diagnostics_add_under(d, item->node, path_of(s, item).text, "restitution",
+                                "\"%s\" and \"%s\": contact with a continuum "
+                                "has no restitution; remove it",
+                                s->bodies[i].name, s->bodies[j].name);
         if (isfinite(p->restitution)) set_restitution(s, p->restitution, &s->laws[i * n + j]);
         s->laws[i * n + j].never_touch = !p->contact;
         if (isfinite(p->friction_transverse)) set_ellipse(s, item, i, j, d);
@@ -618,7 +643,7 @@ static PetscErrorCode scene_build_laws(scene *s, diagnostics *d)
   for (int i = 0; i < n; ++i)
     for (int j = i; j < n; ++j) {
       contact_law *law = &s->laws[i * n + j], *same = &s->laws[j * n + i];
-      const bool is_off = law->never_touch;
+      const bool   is_off = law->never_touch;
       if (!is_off && is_named_pair[i * n + j]) check_undetected(s, i, j, where, d);
       if (is_off || !can_touch(s, i, j) || (i == j && !meets_itself[i]) || (are_parts_of_one_body(s, i, j) && !is_named_pair[i * n + j])) {
         law->stiffness = same->stiffness = 0.0;
@@ -696,7 +721,7 @@ static bool needs_walls(const scene *s)
 /* True if a static half-space covers the side; bodies are then in contact with that obstacle. */
 static bool is_side_covered(const body *b, const double normal[3], double offset, double nearly)
 {
-  int                 n = 0;
+  int                 n     = 0;
   const convex_solid *solid = b && !body_system((body *)b) && b->ops->solids ? b->ops->solids(b, &n) : NULL;
   if (n > 0 && rigid_body_of((body *)b)->kind != RIGID_STATIC) return false;
   for (int k = 0; k < n; ++k)
@@ -747,9 +772,9 @@ static void scene_wall_law(const scene *s, int i, int j, contact_law *law)
   const int wall = scene_is_wall(s, i) ? i : j, other = wall == i ? j : i;
   if (!scene_is_wall(s, wall)) return;
   int                 n;
-  const rigid_body   *b     = dynamic_rigid_body(s, other);
-  const convex_solid *side  = s->bodies[wall].body->ops->solids(s->bodies[wall].body, &n);
-  int                 axis  = 0;
+  const rigid_body   *b    = dynamic_rigid_body(s, other);
+  const convex_solid *side = s->bodies[wall].body->ops->solids(s->bodies[wall].body, &n);
+  int                 axis = 0;
   while (side->normal[axis] == 0.0) ++axis;
   law->never_touch = !b || starts_across(b, side);
   if (s->options->mac->walls->side[axis][side->normal[axis] < 0.0] == MAC_WALL_SMOOTH || isnan(law->friction)) law->friction = 0.0;

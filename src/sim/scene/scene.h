@@ -18,15 +18,15 @@ typedef struct {
 } scene_body;
 
 struct scene {
-  MPI_Comm    comm; /* communicator of solvers */
+  MPI_Comm             comm;    /* communicator of solvers */
   const scene_options *options; /* borrowed */
-  double      gravity[3];
-  int         n_materials;
-  material  **materials;
-  int         n_bodies;
-  scene_body *bodies;
-  body_world  world;        /* data shared by bodies */
-  double      length_scale; /* smallest grid spacing or body size, for contact margins [m] */
+  double               gravity[3];
+  int                  n_materials;
+  material           **materials;
+  int                  n_bodies;
+  scene_body          *bodies;
+  body_world           world;        /* data shared by bodies */
+  double               length_scale; /* smallest grid spacing or body size, for contact margins [m] */
   /* Everything with unknowns, in the order of the global vector: by kind as in the registry of kinds, then as in the job. */
   int    n_systems;
   body **systems;

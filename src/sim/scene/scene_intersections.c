@@ -54,7 +54,8 @@ PetscErrorCode scene_intersections_find(scene_intersections *f, const scene *s, 
 }
 
 /* Count the vertices beyond the plane that may touch body i; list them in `out` if it is not NULL. */
-static int64_t count_vertices_beyond(const scene_intersections *f, int i, const double *normal, const double *point, scene_vertex_beyond *out)
+static int64_t count_vertices_beyond(const scene_intersections *f, int i, const double *normal, const double *point,
+                                     scene_vertex_beyond *out)
 {
   const scene_surfaces *all = f->surfaces;
   int64_t               n   = 0;
@@ -123,8 +124,8 @@ static void describe(const scene *s, const scene_intersections *f, const interse
   if (m->n_shown++ >= SHOWN) return;
   place_of(f, i, x);
   snprintf(m->text + used, sizeof m->text - used, "%s edge %d-%d of \"%.40s\" and triangle %lld of \"%.40s\" at (%.5g, %.5g, %.5g)",
-           used > 0 ? "," : "", all->node[e[0]], all->node[e[1]], s->bodies[of].name,
-           (long long)(i->triangle - all->first_triangle[in]), s->bodies[in].name, x[0], x[1], x[2]);
+           used > 0 ? "," : "", all->node[e[0]], all->node[e[1]], s->bodies[of].name, (long long)(i->triangle - all->first_triangle[in]),
+           s->bodies[in].name, x[0], x[1], x[2]);
 }
 
 static void describe_vertex_beyond(const scene *s, const scene_intersections *f, const scene_vertex_beyond *i, meeting *m)
@@ -133,9 +134,8 @@ static void describe_vertex_beyond(const scene *s, const scene_intersections *f,
   const double         *x    = f->x + 3 * (int64_t)i->vertex;
   const size_t          used = strlen(m->text);
   if (m->n_shown++ >= SHOWN) return;
-  snprintf(m->text + used, sizeof m->text - used, "%s node %d of \"%.40s\" beyond \"%.40s\" at (%.5g, %.5g, %.5g)",
-           used > 0 ? "," : "", all->node[i->vertex], s->bodies[all->body[i->vertex]].name, s->bodies[i->body].name, x[0], x[1],
-           x[2]);
+  snprintf(m->text + used, sizeof m->text - used, "%s node %d of \"%.40s\" beyond \"%.40s\" at (%.5g, %.5g, %.5g)", used > 0 ? "," : "",
+           all->node[i->vertex], s->bodies[all->body[i->vertex]].name, s->bodies[i->body].name, x[0], x[1], x[2]);
 }
 
 static void report_pair(const scene *s, int a, int b, const meeting *m, const char *remedy, diagnostics *d)
@@ -145,10 +145,8 @@ static void report_pair(const scene *s, int a, int b, const meeting *m, const ch
   char                 path[300], other[100] = "itself", how_many[100];
   snprintf(path, sizeof path, "bodies.%.250s", s->bodies[whole].name);
   if (a != b) snprintf(other, sizeof other, "\"%.90s\"", s->bodies[b].name);
-  if (m->n_beyond > 0)
-    snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_beyond);
-  else
-    snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
+  if (m->n_beyond > 0) snprintf(how_many, sizeof how_many, "%lld nodes,", (long long)m->n_beyond);
+  else snprintf(how_many, sizeof how_many, "and touching counts: %lld pairs of an edge and a triangle,", (long long)m->n);
   diagnostics_add_under(d, document_find(bodies, s->bodies[whole].name), path, NULL,
                         "its surface intersects %s at the start of the run, %s%s%s. %s, or %s", other, how_many, m->text,
                         m->n + m->n_beyond > SHOWN ? " and others" : "", a != b ? "Move one of them away" : "Untangle it", remedy);
@@ -192,15 +190,14 @@ static int64_t vertex_within(const scene_intersections *f, const int32_t *root, 
   const int64_t         first = all->first_triangle[b], n = all->first_triangle[b + 1] - first;
   int64_t               winding;
   for (int64_t k = all->first_vertex[a]; k < all->first_vertex[a + 1]; ++k)
-    if (root[k] == k && is_in_box(f->x + 3 * k, box_b) &&
-        winding_number(n, all->triangle + 3 * first, f->x, f->x + 3 * k, &winding) && winding > 0)
+    if (root[k] == k && is_in_box(f->x + 3 * k, box_b) && winding_number(n, all->triangle + 3 * first, f->x, f->x + 3 * k, &winding) &&
+        winding > 0)
       return k;
   return -1;
 }
 
 /* Report bodies that are completely inside another solid. */
-static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, const char *remedy,
-                                   diagnostics *d)
+static PetscErrorCode check_within(const scene *s, const scene_intersections *f, const meeting *pair, const char *remedy, diagnostics *d)
 {
   const document_node *bodies = document_find(s->options->root, "bodies");
   const int            n      = s->n_bodies;
@@ -235,11 +232,11 @@ static meeting *pair_of(const scene *s, meeting *pair, int32_t a, int32_t b)
 
 PetscErrorCode scene_intersections_check(const scene *s, const char *remedy, diagnostics *d)
 {
-  scene_intersections *f;
-  const intersection  *list;
-  const scene_vertex_beyond    *sunk;
-  int64_t              n, n_beyond, bad;
-  meeting             *pair;
+  scene_intersections       *f;
+  const intersection        *list;
+  const scene_vertex_beyond *sunk;
+  int64_t                    n, n_beyond, bad;
+  meeting                   *pair;
   PetscFunctionBegin;
   PetscCall(create(s, false, &f));
   PetscCall(scene_intersections_find(f, s, 0.0, &bad, &n, &list));

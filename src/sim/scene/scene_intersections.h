@@ -8,11 +8,11 @@
 #include "sim/scene/scene_surfaces.h"
 
 typedef struct scene_intersections {
-  scene_surfaces    *surfaces;
-  intersections     *finder;
-  bool              *meets; /* [n_bodies][n_bodies] pairs that may touch */
-  double            *x;     /* [n_vertices][3] positions of the last search */
-  int64_t            capacity;
+  scene_surfaces             *surfaces;
+  intersections              *finder;
+  bool                       *meets; /* [n_bodies][n_bodies] pairs that may touch */
+  double                     *x;     /* [n_vertices][3] positions of the last search */
+  int64_t                     capacity;
   struct scene_vertex_beyond *sunk;
 } scene_intersections;
 

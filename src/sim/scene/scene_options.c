@@ -2,6 +2,7 @@
 #include "sim/scene/scene_options.h"
 #include <math.h>
 
+/* clang-format off */
 #define KEYS_END {.name = NULL}
 
 /* --- time ---------------------------------------------------------------------------------------------------------- */
@@ -65,4 +66,5 @@ static const key_spec contact_keys[] = {
            "acceleration_scale * step, which gravity cancels before a body hops; monolith a tenth of a grid cell per step"},
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(contact_options, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
   KEYS_END};
+/* clang-format on */
 const key_table contact_table = {.name = "contact", .help = "How bodies touch.", .size = sizeof(contact_options), .keys = contact_keys};

@@ -146,10 +146,8 @@ PetscErrorCode scene_surfaces_place(const scene_surfaces *f, const scene *s, dou
     if (f->is_rigid[i]) s->bodies[i].body->ops->frame(s->bodies[i].body, t, 0.0, NULL, &pose);
     for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) {
       const double *own = one.x + 3 * (int64_t)f->node[k];
-      if (!f->is_rigid[i])
-        v3_copy(x + 3 * k, own);
-      else
-        m3_mulv(x + 3 * k, pose.R, own), v3_axpy(x + 3 * k, 1.0, pose.c);
+      if (!f->is_rigid[i]) v3_copy(x + 3 * k, own);
+      else m3_mulv(x + 3 * k, pose.R, own), v3_axpy(x + 3 * k, 1.0, pose.c);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -14,11 +14,11 @@ typedef struct {
   int64_t  n_vertices, n_edges, n_triangles;
   int64_t *first_vertex, *first_edge, *first_triangle; /* [n_bodies + 1] first index of each body */
   int32_t *body;                                       /* [n_vertices] index in the scene */
-  int32_t *node;     /* [n_vertices] node in its body_surface: its block for a deformable body */
-  int32_t *edge;     /* [n_edges][2] vertices, the low one first */
-  int32_t *triangle; /* [n_triangles][3] vertices */
-  bool    *is_rigid; /* [n_bodies] fixed to the pose scene.bodies[i].frame */
-  bool    *meets;    /* [n_bodies][n_bodies] symmetric, including the diagonal: pairs that may touch */
+  int32_t *node;                                       /* [n_vertices] node in its body_surface: its block for a deformable body */
+  int32_t *edge;                                       /* [n_edges][2] vertices, the low one first */
+  int32_t *triangle;                                   /* [n_triangles][3] vertices */
+  bool    *is_rigid;                                   /* [n_bodies] fixed to the pose scene.bodies[i].frame */
+  bool    *meets;                                      /* [n_bodies][n_bodies] symmetric, including the diagonal: pairs that may touch */
 } scene_surfaces;
 
 /* Fails only without memory, or if there are more than INT32_MAX vertices, edges or triangles. */

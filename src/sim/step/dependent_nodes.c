@@ -13,9 +13,9 @@ PetscErrorCode dependent_nodes_gather(dependent_nodes *f, int n_systems, body *c
   PetscFunctionBegin;
   f->n = 0;
   for (int i = 0; i < n_systems; ++i) {
-    const body          *b = systems[i];
+    const body                 *b = systems[i];
     const body_dependent_block *own;
-    const int64_t        n = b->ops->followers ? b->ops->followers(b, &own) : 0;
+    const int64_t               n = b->ops->followers ? b->ops->followers(b, &own) : 0;
     PetscCall(memory_reserve("dependent nodes", f->n + n, sizeof *f->entry, &f->capacity, &f->entry));
     for (int64_t k = 0; k < n; ++k)
       f->entry[f->n++] =
@@ -29,15 +29,13 @@ void dependent_nodes_expand(const dependent_nodes *f, double *x)
   for (int64_t i = 0; i < f->n; ++i)
     for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] = 0.0;
   for (int64_t i = 0; i < f->n; ++i)
-    for (int k = 0; k < 3; ++k)
-      x[3 * (int64_t)f->entry[i].block + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].leader + k];
+    for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].leader + k];
 }
 
 void dependent_nodes_fold(const dependent_nodes *f, double *x)
 {
   for (int64_t i = 0; i < f->n; ++i)
-    for (int k = 0; k < 3; ++k)
-      x[3 * (int64_t)f->entry[i].leader + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].block + k];
+    for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].leader + k] += f->entry[i].weight * x[3 * (int64_t)f->entry[i].block + k];
   for (int64_t i = 0; i < f->n; ++i)
     for (int k = 0; k < 3; ++k) x[3 * (int64_t)f->entry[i].block + k] = 0.0;
 }

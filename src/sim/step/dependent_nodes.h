@@ -10,7 +10,7 @@
 #include "discretize/body/body.h"
 
 typedef struct {
-  int64_t        n, capacity;
+  int64_t               n, capacity;
   body_dependent_block *entry; /* block and leader in the global vector; the entries of one block are consecutive */
 } dependent_nodes;
 

@@ -9,12 +9,12 @@
 
 typedef struct formulation formulation;
 typedef struct {
-  scene_formulation scene; /* properties that scenes need */
-  const char *outer, *inner; /* names of its iterations in logs: of newton_iterations, and of linear_iterations or
+  scene_formulation scene;         /* properties that scenes need */
+  const char       *outer, *inner; /* names of its iterations in logs: of newton_iterations, and of linear_iterations or
                               * friction.iterations */
-  int         report;        /* groups of quantities that it reports: REPORT_OUTER | ... */
-  const char *remedy;        /* remedy named in the message when a step fails at every size: "a softer contact.stiffness" */
-  size_t      size;          /* of the formulation's struct, whose first member is a `formulation` */
+  int               report;        /* groups of quantities that it reports: REPORT_OUTER | ... */
+  const char       *remedy;        /* remedy named in the message when a step fails at every size: "a softer contact.stiffness" */
+  size_t            size;          /* of the formulation's struct, whose first member is a `formulation` */
   /* Fill in f, which is zero except for ops. After a failure f->ops->destroy must accept what was built. */
   PetscErrorCode (*create)(scene *s, formulation *f);
   /* Create every PETSc solver that steps of the scene may use, for a few unknowns and unit matrices, with the options in PETSc's

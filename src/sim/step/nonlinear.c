@@ -23,7 +23,7 @@ nonlinear_options nonlinear_defaults(const newton_options *newton)
       .memory     = 5, /* knot: 3250 linearisations with 2, 2892 with 5, 2869 with 10 */
       .loosest    = INFINITY,
       .accurate   = 1e-2 * newton->tolerance, /* convex, sand: 1e-1 to 1e-3 are equivalent */
-      .trials     = 20, /* 8 suffice in the scenes above; with none the jumping strand of test_exact fails */
+      .trials     = 20,                       /* 8 suffice in the scenes above; with none the jumping strand of test_exact fails */
   };
 }
 
@@ -57,10 +57,8 @@ static PetscErrorCode evaluate_at_state(nonlinear_work *w, bool with_tangent, do
   PetscCall(p->evaluate(p->context, &w->now, with_tangent, status));
   if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   const double here = step_unknowns_norm(p->unknowns, p->layout, p->residual);
-  if (isfinite(here))
-    *norm = here;
-  else
-    *status = (step_status){STEP_NOT_FINITE, NULL, -1};
+  if (isfinite(here)) *norm = here;
+  else *status = (step_status){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,10 +144,8 @@ static PetscErrorCode choose_linearisation_point(nonlinear_work *w, step_status 
     if (status->code == STEP_OK) PetscCall(evaluate_at_state(w, w->is_renewed, &norm, status));
   }
   if (has_moved || status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  if (now->norm > now->before)
-    anderson_reset(&w->past);
-  else if (!o->is_smooth && now->k > 0 && !(now->norm <= o->accelerate * now->before))
-    PetscCall(apply_anderson(w, status));
+  if (now->norm > now->before) anderson_reset(&w->past);
+  else if (!o->is_smooth && now->k > 0 && !(now->norm <= o->accelerate * now->before)) PetscCall(apply_anderson(w, status));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,13 +218,10 @@ static PetscErrorCode iterate(nonlinear_work *w, nonlinear_result *out, bool *is
     PetscCall(search_lines(w, search, &now->norm, status));
     if (is_within_tolerance(w)) PetscFunctionReturn(PETSC_SUCCESS);
   } else if (search || !is_complete) {
-    double norm; /* not used: the law is not solved at points of the search */
-    if (!search && is_last && !is_single)
-      set_not_converged(w, status); /* contacts are added without end: the state diverges */
-    else if (search)
-      PetscCall(search_lines(w, search, &norm, status));
-    else if (is_single)
-      memcpy(p->v, w->start, (size_t)w->n * sizeof *p->v);
+    double norm;                                                        /* not used: the law is not solved at points of the search */
+    if (!search && is_last && !is_single) set_not_converged(w, status); /* contacts are added without end: the state diverges */
+    else if (search) PetscCall(search_lines(w, search, &norm, status));
+    else if (is_single) memcpy(p->v, w->start, (size_t)w->n * sizeof *p->v);
     PetscCall(restart(w, status));
     *is_done = false;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,15 +282,12 @@ void nonlinear_record(const nonlinear_result *result, double tolerance, step_rep
   report->unconverged = !(result->norm <= tolerance);
 }
 
-void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance,
-                             int64_t *n_unfinished, step_status *status)
+void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, int64_t *n_unfinished,
+                             step_status *status)
 {
   if (is_solved || is_short) return;
   ++*n_unfinished;
-  if (is_stopped || stop_is_urgent())
-    *status = (step_status){STEP_INTERRUPTED, NULL, -1};
-  else if (!isfinite(error))
-    *status = (step_status){STEP_NOT_FINITE, NULL, -1};
-  else if (!(error <= stall_tolerance))
-    *status = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
+  if (is_stopped || stop_is_urgent()) *status = (step_status){STEP_INTERRUPTED, NULL, -1};
+  else if (!isfinite(error)) *status = (step_status){STEP_NOT_FINITE, NULL, -1};
+  else if (!(error <= stall_tolerance)) *status = (step_status){STEP_FRICTION_NOT_CONVERGED, NULL, -1};
 }

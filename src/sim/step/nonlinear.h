@@ -28,18 +28,18 @@ typedef struct {
   double  tolerance;       /* of the residual norm */
   double  stall_tolerance; /* the same, where no further progress is possible */
   int64_t max_iterations;
-  bool    is_smooth;      /* no contact law: the residual is defined at every state */
-  bool    is_linearised;  /* the problem is linearised at the initial state already, and its residual need not be evaluated */
-  bool    checks_start;   /* a start within the tolerance needs no iteration */
-  bool    accepts_first;  /* max_iterations 1: the first solution is accepted without a check */
-  bool    is_monotone;    /* stop at the best state, without failure, when an iteration does not reduce the residual */
-  int     idle, idle_far; /* iterations without progress after which the iteration has stalled: within stall_tolerance, and
+  bool    is_smooth;               /* no contact law: the residual is defined at every state */
+  bool    is_linearised;           /* the problem is linearised at the initial state already, and its residual need not be evaluated */
+  bool    checks_start;            /* a start within the tolerance needs no iteration */
+  bool    accepts_first;           /* max_iterations 1: the first solution is accepted without a check */
+  bool    is_monotone;             /* stop at the best state, without failure, when an iteration does not reduce the residual */
+  int     idle, idle_far;          /* iterations without progress after which the iteration has stalled: within stall_tolerance, and
                             * farther away, where convergence is not monotone */
-  double  progress;       /* of the smallest residual so far: an iteration below this is progress */
-  double  linear;         /* a residual reduced by this factor in one iteration shows that the problem is linear: solved */
-  double  renew;          /* linearise again if the residual was not reduced by this factor */
-  double  accelerate;     /* use Anderson's combination if it was not reduced by this factor; never if is_smooth */
-  int     memory;         /* differences in Anderson's combination */
+  double  progress;                /* of the smallest residual so far: an iteration below this is progress */
+  double  linear;                  /* a residual reduced by this factor in one iteration shows that the problem is linear: solved */
+  double  renew;                   /* linearise again if the residual was not reduced by this factor */
+  double  accelerate;              /* use Anderson's combination if it was not reduced by this factor; never if is_smooth */
+  int     memory;                  /* differences in Anderson's combination */
   double  forcing, least, loosest; /* tolerance of the linearised problem: forcing * norm, between `least` and `loosest`;
                                     * forcing 0: least. A solution is accepted if its error is at most `least` */
   double  accurate;                /* residual tolerance of linear systems whose solution is an input of the contact problem */
@@ -63,10 +63,10 @@ typedef struct {
   void                *context;
   step_layout         *layout; /* scaling; bodies that are named in a negative status */
   const step_unknowns *unknowns;
-  double           *v, *direction; /* [n] current state; change from the linearisation point to the solution, for line searches */
-  const double     *residual;      /* [n] of the last evaluation */
-  const double     *full;          /* [n_full] the same for the global vector */
-  step_line_search *parts;         /* independent parts at the last linearisation; NULL: none */
+  double              *v, *direction; /* [n] current state; change from the linearisation point to the solution, for line searches */
+  const double        *residual;      /* [n] of the last evaluation */
+  const double        *full;          /* [n_full] the same for the global vector */
+  step_line_search    *parts;         /* independent parts at the last linearisation; NULL: none */
   /* Evaluate `residual` and `full` at v with the impulses of the last solve. With tangent: linearise may follow here. */
   PetscErrorCode (*evaluate)(void *context, const nonlinear_state *now, bool with_tangent, step_status *status);
   /* Linearise at v, where evaluate was called last, perhaps without tangent (then it must be evaluated with it). */
@@ -95,6 +95,6 @@ PetscErrorCode nonlinear_solve(const nonlinear_problem *p, const nonlinear_optio
 void nonlinear_record(const nonlinear_result *result, double tolerance, step_report *report);
 /* Record the result of a solver for impulses. is_short: another linearisation follows, so an unfinished solution is no failure.
  * Other unfinished solutions are counted, and accepted if their error is at most `stall_tolerance`. */
-void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance,
-                             int64_t *n_unfinished, step_status *status);
+void nonlinear_record_solver(bool is_solved, bool is_stopped, bool is_short, double error, double stall_tolerance, int64_t *n_unfinished,
+                             step_status *status);
 #endif

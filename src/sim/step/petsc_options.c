@@ -48,10 +48,8 @@ static void collect_options(option_list *list, const document_node *node, const 
   for (int i = 0; node && i < node->n; ++i) {
     char name[LONGEST];
     snprintf(name, sizeof name, "%s%s%s", prefix, *prefix ? "_" : "", node->key[i]);
-    if (node->value[i]->kind == DOCUMENT_MAPPING)
-      collect_options(list, node->value[i], name, d);
-    else
-      add_option(list, name, node->value[i], node->key_mark[i], d);
+    if (node->value[i]->kind == DOCUMENT_MAPPING) collect_options(list, node->value[i], name, d);
+    else add_option(list, name, node->value[i], node->key_mark[i], d);
   }
 }
 

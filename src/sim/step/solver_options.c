@@ -2,6 +2,7 @@
 #include "sim/step/solver_options.h"
 #include <math.h>
 
+/* clang-format off */
 #define KEYS_END {.name = NULL}
 
 static const key_spec newton_keys[] = {
@@ -42,4 +43,6 @@ static const key_spec linear_keys[] = {
    .only_if = {"/bodies.*.kind", "mpm"}, .help = "precision of products with bodies of kind mpm inside linear solves, which take most of the time of large beds: single "
            "is twice as fast and sufficient for tolerances down to 1e-3; the residual of the step is always evaluated in double"},
   KEYS_END};
-const key_table linear_table = {.name = "solver.linear", .help = "The linear solves inside Newton's method.", .size = sizeof(linear_options), .keys = linear_keys};
+/* clang-format on */
+const key_table linear_table = {
+    .name = "solver.linear", .help = "The linear solves inside Newton's method.", .size = sizeof(linear_options), .keys = linear_keys};

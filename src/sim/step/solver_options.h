@@ -18,15 +18,15 @@ typedef struct {
   int64_t restart, max_iterations;
 } linear_options;
 typedef struct solver_options {
-  const newton_options    *newton;
-  const linear_options    *linear;
-  const friction_options *friction;
-  const granular_options  *monolith;
+  const newton_options         *newton;
+  const linear_options         *linear;
+  const friction_options       *friction;
+  const granular_options       *monolith;
   const struct penalty_options *penalty;
   const struct exact_options   *exact;
-  const struct convex_options *convex;
-  const struct hybrid_options *hybrid;
-  const document_node *petsc;
+  const struct convex_options  *convex;
+  const struct hybrid_options  *hybrid;
+  const document_node          *petsc;
 } solver_options;
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */

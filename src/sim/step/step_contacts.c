@@ -14,7 +14,8 @@ static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
   PetscCall(memory_alloc("contact laws", (int64_t)s->n_bodies * s->n_bodies, sizeof *meets, &meets));
   for (int i = 0; i < s->n_bodies; ++i)
     for (int j = 0; j < s->n_bodies; ++j)
-      meets[i * s->n_bodies + j] = !s->laws[i * s->n_bodies + j].never_touch && contact_detectors_of(c->body[i], c->body[j]) & surface_detectors;
+      meets[i * s->n_bodies + j] =
+          !s->laws[i * s->n_bodies + j].never_touch && contact_detectors_of(c->body[i], c->body[j]) & surface_detectors;
   const PetscErrorCode code = surface_scene_create(s->n_bodies, c->body, meets, &c->surfaces);
   memory_free(&meets);
   PetscCall(code);
@@ -90,9 +91,17 @@ static double shift_of(const contact_spot *s, double u_N, double share, double s
 static contact_scene scene_of(const step_contacts *c, const step_layout *l, const double *v)
 {
   const scene *s = c->scene;
-  return (contact_scene){
-      s->n_bodies,          c->body, c->frame, l->frames0, l->frames, s->laws, l->dt, {s->gravity[0], s->gravity[1], s->gravity[2]},
-      step_layout_margin(l), s->length_scale, v};
+  return (contact_scene){s->n_bodies,
+                         c->body,
+                         c->frame,
+                         l->frames0,
+                         l->frames,
+                         s->laws,
+                         l->dt,
+                         {s->gravity[0], s->gravity[1], s->gravity[2]},
+                         step_layout_margin(l),
+                         s->length_scale,
+                         v};
 }
 
 /* Build the rows of the contact set and drop contacts between constrained components. */
@@ -114,8 +123,7 @@ static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, co
   const contact_scene in = scene_of(c, l, NULL);
   PetscFunctionBegin;
   contact_set_clear(c->set);
-  PetscCall(
-      point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
+  PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
   PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, verdict));
   PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, verdict));
@@ -172,8 +180,7 @@ static PetscErrorCode append_new(step_contacts *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more,
-                                       step_status *verdict)
+PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *verdict)
 {
   const scene        *s  = c->scene;
   const contact_scene in = scene_of(c, l, l->v);

@@ -19,19 +19,19 @@
 #include <stdio.h>
 
 typedef struct {
-  scene            *scene; /* borrowed */
-  double            overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: acceleration_scale times the step */
-  body            **body;  /* [n_bodies] of the scene */
-  int32_t          *frame; /* [n_bodies] index of the pose; -1: none */
-  bool             *by_points; /* [n_bodies][n_bodies] pairs whose contacts are detected by points against level sets */
-  point_contact    *points;
-  fibre_scene      *fibres; /* NULL: the scene has no fibres */
-  surface_scene    *surfaces; /* NULL: no pair needs triangle surfaces */
-  convex_contact   *convex; /* rigid bodies that are known as convex solids */
-  contact_set      *set, *more; /* more: contacts of a repeated detection */
-  contact_jacobian  rows;
-  int64_t           capacity;
-  double           *shift, *mu; /* [n] m/s; friction coefficients */
+  scene           *scene;                        /* borrowed */
+  double           overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: acceleration_scale times the step */
+  body           **body;                         /* [n_bodies] of the scene */
+  int32_t         *frame;                        /* [n_bodies] index of the pose; -1: none */
+  bool            *by_points;                    /* [n_bodies][n_bodies] pairs whose contacts are detected by points against level sets */
+  point_contact   *points;
+  fibre_scene     *fibres;     /* NULL: the scene has no fibres */
+  surface_scene   *surfaces;   /* NULL: no pair needs triangle surfaces */
+  convex_contact  *convex;     /* rigid bodies that are known as convex solids */
+  contact_set     *set, *more; /* more: contacts of a repeated detection */
+  contact_jacobian rows;
+  int64_t          capacity;
+  double          *shift, *mu; /* [n] m/s; friction coefficients */
 } step_contacts;
 
 /* Fill in *c; destroy accepts zeros. overlap_share: share of an overlap that velocities correct per step; 0: overlaps are
@@ -43,8 +43,7 @@ void           step_contacts_destroy(step_contacts *c);
 PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *verdict);
 /* Repeat the detection between fibres at the velocities l->v, for a step already begun. *is_more: new contacts were found; then
  * all contacts have new indices, rows and shifts. */
-PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more,
-                                       step_status *verdict);
+PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *verdict);
 static inline int64_t             step_contacts_size(const step_contacts *c) { return c->rows.n; }
 static inline const contact_spot *step_contacts_spots(const step_contacts *c) { return contact_set_get(c->set); }
 

@@ -128,7 +128,7 @@ static PetscErrorCode begin_systems(step_layout *l, step_status *verdict)
   }
   l->n_blocks = n;
   if (n > l->capacity) {
-    l->capacity = n + n / 8;
+    l->capacity       = n + n / 8;
     double **arrays[] = {&l->v0, &l->v, &l->scale, &l->inverse_scale, &l->column_scale};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
       memory_free(arrays[k]);
@@ -178,14 +178,14 @@ double step_layout_margin(const step_layout *l)
   double       speed = 0.0;
   for (int i = 0; i < s->n_systems; ++i) {
     const body *b = s->systems[i];
-    if (b->ops->points == POINT_RIGID || b->ops->is_reduced) continue; /* half of its unknowns are angular velocities, or all are
+    if (b->ops->points == POINT_RIGID || b->ops->is_reduced)
+      continue; /* half of its unknowns are angular velocities, or all are
                                                                         * joint velocities */
     for (int64_t k = b->first_block; k < b->first_block + b->n_blocks; ++k) speed = fmax(speed, v3_norm(l->v0 + 3 * k));
   }
   for (int i = 0; i < s->n_frames; ++i) speed = fmax(speed, v3_norm(l->frames0[i].v));
   for (int i = 0; i < s->n_sources; ++i)
-    if (s->sources[i].b->ops->points == POINT_RIGID)
-      speed = fmax(speed, rigid_speed(&s->sources[i], &l->frames0[s->sources[i].frame]));
+    if (s->sources[i].b->ops->points == POINT_RIGID) speed = fmax(speed, rigid_speed(&s->sources[i], &l->frames0[s->sources[i].frame]));
   return fmin(2.0 * l->dt * (speed + l->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 
@@ -195,7 +195,9 @@ void step_layout_free_fall(const step_layout *l, double *z)
   memset(z, 0, (size_t)(3 * l->n_blocks) * sizeof *z);
   for (int i = 0; i < s->n_systems; ++i) {
     const body   *b = s->systems[i];
-    const int64_t n = b->ops->is_reduced ? 0 : b->ops->points == POINT_RIGID ? 1 : b->n_blocks; /* the second block of a rigid
+    const int64_t n = b->ops->is_reduced              ? 0
+                      : b->ops->points == POINT_RIGID ? 1
+                                                      : b->n_blocks; /* the second block of a rigid
                                                                                                  * body is its angular velocity */
     for (int64_t k = b->first_block; k < b->first_block + n; ++k) v3_axpy(z + 3 * k, l->dt, s->gravity);
   }

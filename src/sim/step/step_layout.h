@@ -13,18 +13,18 @@
 #include "sim/step/dependent_nodes.h"
 
 typedef struct {
-  scene       *scene; /* borrowed */
-  double       t, dt; /* of the current step */
+  scene       *scene;              /* borrowed */
+  double       t, dt;              /* of the current step */
   double       acceleration_scale; /* g0 [m/s^2] */
-  rigid_frame *frames0, *frames; /* poses at the start of the step, and at its end for the velocities v */
+  rigid_frame *frames0, *frames;   /* poses at the start of the step, and at its end for the velocities v */
   /* [n_blocks][3] each; the arrays grow and are reused. */
   int64_t n_blocks, capacity;
   double *v0, *v, *scale;
   double *inverse_scale, *column_scale; /* D^-1; and C such that D^-1 H C = I + dt^2 M^-1/2 K M^-1/2 */
   /* Components with prescribed velocities in this step; their equations are m (v - velocity) = 0. */
-  int64_t   n_prescribed, prescribed_capacity;
-  int64_t  *prescribed; /* ascending */
-  double   *prescribed_velocity;
+  int64_t         n_prescribed, prescribed_capacity;
+  int64_t        *prescribed; /* ascending */
+  double         *prescribed_velocity;
   dependent_nodes dependent;
 } step_layout;
 

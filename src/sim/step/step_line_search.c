@@ -8,8 +8,7 @@ enum { SMALL = 6 }; /* unknowns; components of rigid bodies are not larger */
 
 void step_line_search_destroy(step_line_search *w)
 {
-  void *arrays[] = {&w->part, &w->first,  &w->slope, &w->residual, &w->share,
-                    &w->low,  &w->at_low, &w->high,  &w->at_high,  &w->is_selected};
+  void *arrays[] = {&w->part, &w->first, &w->slope, &w->residual, &w->share, &w->low, &w->at_low, &w->high, &w->at_high, &w->is_selected};
   for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) memory_free(arrays[k]);
   *w = (step_line_search){0};
 }
@@ -63,17 +62,12 @@ static void add_slopes(const step_line_search *w, const double *dy, const double
   for (int64_t i = 0; i < w->n; ++i) slope[part_of(w, i)] += dy[i] * gradient[i];
 }
 
-void step_line_search_start(step_line_search *w, const double *dy, const double *gradient)
-{
-  add_slopes(w, dy, gradient, w->first);
-}
+void step_line_search_start(step_line_search *w, const double *dy, const double *gradient) { add_slopes(w, dy, gradient, w->first); }
 
 static void bracket(step_line_search *w, int64_t p)
 {
-  if (w->slope[p] < 0.0)
-    w->low[p] = w->share[p], w->at_low[p] = w->slope[p];
-  else
-    w->high[p] = w->share[p], w->at_high[p] = w->slope[p];
+  if (w->slope[p] < 0.0) w->low[p] = w->share[p], w->at_low[p] = w->slope[p];
+  else w->high[p] = w->share[p], w->at_high[p] = w->slope[p];
 }
 
 static bool is_too_far(const step_line_search *w, int64_t p) { return w->slope[p] > -STEP_SLOPE_FRACTION * w->first[p]; }

@@ -13,7 +13,7 @@ static const double LINEAR = 1e-9;
 /* The residual after a full Newton step is the change of the tangent along the step. If it is at most this fraction of the
  * residual before, and the step is solved, the tangent is accurate enough. The step of the contact problem moves farther than
  * that. */
-static const double KNOWN  = 1e-4;
+static const double KNOWN = 1e-4;
 /* Exact tangents are abandoned for the rest of the motion after TRIES iterations, or if a linear system needs SLOW_EXACT.
  * Flowing sand has an unsymmetric tangent: 4 iterations with it, 14 with its symmetric definite part; landing rabbits need 6,
  * and 12 to 15. */
@@ -128,7 +128,7 @@ static void choose_partial_assembly(step_motion *m, const step_layout *l)
   const int requested = m->options.linear;
   if (requested == MOTION_DIRECT || !step_operator_exists(l)) return;
   const double n_entries = requested == MOTION_AUTO ? 9.0 * step_pattern_size(l) : INFINITY;
-  m->is_part = requested == MOTION_ITERATIVE || (n_entries > MOST_ENTRIES && n_entries > DENSE * 3.0 * (double)l->n_blocks);
+  m->is_part             = requested == MOTION_ITERATIVE || (n_entries > MOST_ENTRIES && n_entries > DENSE * 3.0 * (double)l->n_blocks);
   if (m->is_part) m->is_iterative = m->is_chosen = true;
 }
 
@@ -157,17 +157,17 @@ static PetscErrorCode assemble(step_motion *m, const step_layout *l, const step_
 /* At the first linearisation of a step: choose a multifrontal factor (m->tree), products (is_iterative) or a simple factor. */
 static PetscErrorCode choose_factorisation(step_motion *m, const step_layout *l)
 {
-  const int         requested     = m->options.linear;
-  const double      n_entries = (double)m->A.start[m->A.n_rows];
-  const multifrontal_terms terms     = sap_columns_view(&m->columns);
-  const bool        is_dense  = n_entries > DENSE * (double)m->A.n_rows || !m->options.needs_tangent; /* each factor serves a
+  const int                requested   = m->options.linear;
+  const double             n_entries   = (double)m->A.start[m->A.n_rows];
+  const multifrontal_terms terms       = sap_columns_view(&m->columns);
+  const bool               is_dense    = n_entries > DENSE * (double)m->A.n_rows || !m->options.needs_tangent; /* each factor serves a
                                                                                                        * single solve */
-  const bool        may_iterate = requested == MOTION_ITERATIVE || (requested == MOTION_AUTO && is_dense);
-  bool              is_wide;
+  const bool               may_iterate = requested == MOTION_ITERATIVE || (requested == MOTION_AUTO && is_dense);
+  bool                     is_wide;
   PetscFunctionBegin;
   const bool can = may_iterate && step_operator_exists(l);
-  m->is_iterative = can && (requested == MOTION_ITERATIVE || n_entries > MOST_ENTRIES ||
-                             (!m->options.needs_tangent && m->A.n_rows > MOST_ONCE));
+  m->is_iterative =
+      can && (requested == MOTION_ITERATIVE || n_entries > MOST_ENTRIES || (!m->options.needs_tangent && m->A.n_rows > MOST_ONCE));
   if (m->is_iterative) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(mass_factor_needs_package(&m->A, &is_wide));
   if (!is_wide) PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,8 +191,7 @@ static PetscErrorCode factor(step_motion *m, const step_layout *l, const step_un
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
-                                       step_status *status)
+PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start, step_status *status)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_PRECONDITIONER);
@@ -246,11 +245,16 @@ PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double
 {
   PetscFunctionBegin;
   if (m->is_iterative) {
-    PetscCall(divide_by_products(m, m->is_matrix_free ? tolerance : convert_tolerance(m->by_products.l, m->by_products.u->n_full, tolerance), x));
+    PetscCall(
+        divide_by_products(m, m->is_matrix_free ? tolerance : convert_tolerance(m->by_products.l, m->by_products.u->n_full, tolerance), x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  const linear_system system = {.ksp = KSPPREONLY, .pc = m->front ? PCMULTIFRONTAL : PCMASSFACTOR, .n = m->A.n_rows, .context = m,
-                                .precondition = m->front ? divide_by_fronts : divide_by_factor, .A = &m->A};
+  const linear_system system = {.ksp          = KSPPREONLY,
+                                .pc           = m->front ? PCMULTIFRONTAL : PCMASSFACTOR,
+                                .n            = m->A.n_rows,
+                                .context      = m,
+                                .precondition = m->front ? divide_by_fronts : divide_by_factor,
+                                .A            = &m->A};
   PetscCall(linear_solver_set(m->options.solver, &system));
   PetscCall(linear_solver_solve(m->options.solver, x, x, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -293,7 +297,8 @@ void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact)
 }
 
 /* Linearise at m->v, where m->g was evaluated. */
-static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_status *status, step_report *report)
+static PetscErrorCode linearise_at_state(step_motion *m, step_layout *l, const step_unknowns *u, bool is_start, step_status *status,
+                                         step_report *report)
 {
   PetscFunctionBegin;
   if (!m->has_tangent) PetscCall(step_motion_evaluate(m, l, u, true, status, report));
@@ -332,8 +337,8 @@ static PetscErrorCode linearise_free_motion(void *context, const nonlinear_state
 /* Newton step. If an exact tangent gives no descent direction or takes too long, the definite tangent replaces it. */
 static PetscErrorCode solve_free_motion(void *context, nonlinear_state *now, step_status *status)
 {
-  const free_motion *f = context;
-  step_motion       *m = f->m;
+  const free_motion *f     = context;
+  step_motion       *m     = f->m;
   int64_t            inner = m->n_inner;
   double             slope;
   PetscFunctionBegin;
@@ -357,9 +362,16 @@ static PetscErrorCode solve_free_motion(void *context, nonlinear_state *now, ste
 PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report)
 {
   free_motion             f       = {m, l, u, report, nonlinear_defaults(m->options.newton)};
-  const nonlinear_problem problem = {&f, l, u, m->v, m->dv, m->g, m->full,
-                                     .evaluate = evaluate_free_motion, .linearise = linearise_free_motion,
-                                     .solve = solve_free_motion};
+  const nonlinear_problem problem = {&f,
+                                     l,
+                                     u,
+                                     m->v,
+                                     m->dv,
+                                     m->g,
+                                     m->full,
+                                     .evaluate  = evaluate_free_motion,
+                                     .linearise = linearise_free_motion,
+                                     .solve     = solve_free_motion};
   nonlinear_result        result;
   PetscFunctionBegin;
   f.o.is_smooth = true;

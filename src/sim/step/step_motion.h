@@ -12,35 +12,35 @@
 
 enum { MOTION_AUTO, MOTION_DIRECT, MOTION_ITERATIVE };
 typedef struct {
-  int  linear;        /* MOTION_...: method for the linear systems */
-  bool needs_tangent; /* the tangent A at the solution is needed by the caller; linear systems are then solved accurately, and J
+  int         linear;           /* MOTION_...: method for the linear systems */
+  bool        needs_tangent;    /* the tangent A at the solution is needed by the caller; linear systems are then solved accurately, and J
                        * may be given */
-  const bool *tries_exact; /* [n_systems] systems with exact tangents, with products and GMRES, while these converge; the motion
+  const bool *tries_exact;      /* [n_systems] systems with exact tangents, with products and GMRES, while these converge; the motion
                             * controls body_ops.set_definite. NULL: none */
   const newton_options *newton; /* borrowed */
-  linear_solver *solver;        /* borrowed; solves all linear systems */
+  linear_solver        *solver; /* borrowed; solves all linear systems */
 } step_motion_options;
 
 typedef struct {
-  step_motion_options options;
-  sparse_rows  A;      /* tangent at v in the unknowns of the step */
-  mass_factor *factor; /* Cholesky factor of A, for small components */
-  multifrontal_tree   *tree;  /* for large components: elimination tree and multifrontal factor */
+  step_motion_options  options;
+  sparse_rows          A;      /* tangent at v in the unknowns of the step */
+  mass_factor         *factor; /* Cholesky factor of A, for small components */
+  multifrontal_tree   *tree;   /* for large components: elimination tree and multifrontal factor */
   multifrontal_factor *front;
-  sap_columns   columns; /* columns of J, for the terms of the step */
-  bool            is_chosen, is_iterative; /* method chosen; conjugate gradients on products instead of a factor */
-  bool            is_matrix_free;          /* products without assembling A */
-  bool            is_part;                 /* A contains only the entries that precondition the products */
-  bool            was_slow;                /* conjugate gradients without A were too slow in this step */
-  bool            has_tangent;             /* the systems have evaluated their tangents at v */
-  bool            is_exact;                /* these tangents are exact, not projected to definite ones */
-  step_operator by_products;
-  sap_cg         *cg;
-  int64_t         n_inner;      /* total iterations of conjugate gradients or GMRES */
-  double      *v, *dv; /* [n] velocity unknowns and Newton direction */
-  double      *g;      /* [n] residual of the systems at l->v */
-  double      *full;   /* [n_full] work */
-  double      *right;  /* [n] work */
+  sap_columns          columns;                 /* columns of J, for the terms of the step */
+  bool                 is_chosen, is_iterative; /* method chosen; conjugate gradients on products instead of a factor */
+  bool                 is_matrix_free;          /* products without assembling A */
+  bool                 is_part;                 /* A contains only the entries that precondition the products */
+  bool                 was_slow;                /* conjugate gradients without A were too slow in this step */
+  bool                 has_tangent;             /* the systems have evaluated their tangents at v */
+  bool                 is_exact;                /* these tangents are exact, not projected to definite ones */
+  step_operator        by_products;
+  sap_cg              *cg;
+  int64_t              n_inner; /* total iterations of conjugate gradients or GMRES */
+  double              *v, *dv;  /* [n] velocity unknowns and Newton direction */
+  double              *g;       /* [n] residual of the systems at l->v */
+  double              *full;    /* [n_full] work */
+  double              *right;   /* [n] work */
 } step_motion;
 
 /* Fill in *m, which is zero, starting at l->v. J: three rows for each convex term of the step; NULL: no terms. */
@@ -57,11 +57,9 @@ PetscErrorCode step_motion_evaluate(step_motion *m, step_layout *l, const step_u
 PetscErrorCode step_motion_solve_linear(step_motion *m, double tolerance, double *x);
 /* Assemble and factorise m->A at the state of the last evaluation. At the start of a step an indefinite A is an error: something
  * has no mass. */
-PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start,
-                                       step_status *status);
+PetscErrorCode step_motion_linearise(step_motion *m, const step_layout *l, const step_unknowns *u, bool is_start, step_status *status);
 /* Iterate m->v to free motion. A is computed there if options.wants_tangent. */
-PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status,
-                                   step_report *report);
+PetscErrorCode step_motion_solve(step_motion *m, step_layout *l, const step_unknowns *u, step_status *status, step_report *report);
 /* From the next evaluation on, use exact tangents for the systems that allow them, or definite ones for all. */
 void step_motion_set_exact(step_motion *m, const step_layout *l, bool is_exact);
 /* Update the rotations about which corotated materials are linearised to those at m->v; see body_ops.relinearise. */

@@ -56,7 +56,7 @@ void step_impulses_guess(const step_impulses *m, const contact_jacobian *j, cons
 
 /* Replace the stored impulses by those of this step that are not 0. */
 static PetscErrorCode step_impulses_remember(step_impulses *m, const contact_jacobian *j, const contact_spot *spots, double dt,
-                                       const double *r)
+                                             const double *r)
 {
   PetscFunctionBegin;
   PetscCall(reserve(m, j->n));
@@ -88,8 +88,8 @@ static PetscErrorCode restored(void *context)
   const step_impulses *m = context;
   PetscFunctionBegin;
   for (int64_t i = 0; i < m->n; ++i) {
-    PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
-               "contact/impulses: row %lld is not finite", (long long)i);
+    PetscCheck(isfinite(v3_norm(m->force + 3 * i)), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "contact/impulses: row %lld is not finite",
+               (long long)i);
     PetscCheck(i == 0 || compare(m->key + 2 * i - 2, m->key + 2 * i) < 0, PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
                "contact/impulses: row %lld is out of order", (long long)i);
   }
@@ -181,12 +181,12 @@ static double sliding_speed(const step_outcome *law, int64_t i)
 PetscErrorCode step_contact_report(const step_contacts *c, const step_layout *l, const step_outcome *law, step_record *record,
                                    contact_summary *out)
 {
-  contact_points     *points = &record->points;
-  contact_forces     *forces = &record->forces;
-  const contact_spot *spots = step_contacts_spots(c);
-  contact_summary     sum   = {0};
-  double              most = 0.0, excess = 0.0, miss = 0.0;
-  int64_t             p = 0;
+  contact_points      *points = &record->points;
+  contact_forces      *forces = &record->forces;
+  const contact_spot  *spots  = step_contacts_spots(c);
+  contact_summary      sum    = {0};
+  double               most = 0.0, excess = 0.0, miss = 0.0;
+  int64_t              p     = 0;
   contact_group_force *group = NULL;
   PetscFunctionBegin;
   forces->n = 0;

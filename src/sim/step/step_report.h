@@ -12,10 +12,12 @@ typedef enum { REPORT_SUM, REPORT_MAX, REPORT_LAST, REPORT_FALLBACK } report_rul
 extern const char *const report_rule_names[]; /* "sum", "maximum", "last", "sum" */
 
 /* Groups of quantities. A formulation provides all quantities of a group or none. INTERNAL: not a column of history.csv. */
+/* clang-format off */
 #define REPORT_GROUP_TABLE(X)                                                                                                      \
   X(RUN)                                                                                                                           \
   X(PLASTICITY) X(OUTER) X(EVALUATIONS) X(LINEAR) X(INNER) X(GRADIENT) X(TOLERANCE) X(CONTACT) X(CONTACT_LAW) X(SPRINGS)           \
       X(IMPULSES) X(CONTACT_PROBLEM) X(FRICTION_SOLVER) X(CONVEX) X(GRANULAR) X(TRANSFER)
+/* clang-format on */
 enum {
 #define X(name) REPORT_BIT_##name,
   REPORT_GROUP_TABLE(X)
@@ -30,6 +32,7 @@ enum {
 /* Types: int64_t, double, or report_index, an index that is negative if there is none. */
 typedef int64_t report_index;
 
+/* clang-format off */
 #define STEP_REPORT_TABLE(X)                                                                                                       \
   X(friction_work, double, "J", LAST, CONTACT, "energy dissipated by friction since the start of the run")                         \
   X(friction_angle_rms, double, "rad", LAST, IMPULSES,                                                                             \
@@ -95,6 +98,7 @@ typedef int64_t report_index;
   X(affine_angular_momentum_z, double, "N m s", LAST, TRANSFER, "the same, z")                                                     \
   X(collisions, int64_t, "1", SUM, TRANSFER, "colliding pairs of surface features, summed over all collision rounds")              \
   X(rigid_zone_nodes, int64_t, "1", SUM, TRANSFER, "vertices and rigid bodies in impact zones that move rigidly")
+/* clang-format on */
 
 /* Quantities of one accepted or rejected step. friction_work, friction_angle_rms, yield_overshoot and step_rotation are set by app/run. */
 typedef struct {

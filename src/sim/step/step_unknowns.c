@@ -49,8 +49,8 @@ static PetscErrorCode build_map(const step_layout *l, const int32_t *index, step
     if (index[i] >= 0) row[n] = (int32_t)i, col[n] = index[i], value[n++] = 1.0;
   for (int64_t i = 0; i < l->dependent.n; ++i)
     for (int k = 0; k < 3; ++k) {
-      const body_dependent_block *e = &l->dependent.entry[i];
-      const int32_t        to = index[3 * (int64_t)e->leader + k];
+      const body_dependent_block *e  = &l->dependent.entry[i];
+      const int32_t               to = index[3 * (int64_t)e->leader + k];
       if (to >= 0) row[n] = 3 * e->block + k, col[n] = to, value[n++] = e->weight;
     }
   PetscErrorCode code = sparse_rows_from_triplets("free components", u->n_full, u->n, n, row, col, value, &u->P);
@@ -68,9 +68,8 @@ PetscErrorCode step_unknowns_create(const step_layout *l, step_unknowns *u)
   PetscFunctionBegin;
   memset(u, 0, sizeof *u);
   u->n_full = 3 * l->n_blocks;
-  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns exceed the largest index",
-             (long long)u->n_full);
-  u->is_all    = l->n_prescribed == 0 && l->dependent.n == 0;
+  PetscCheck(u->n_full <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%lld unknowns exceed the largest index", (long long)u->n_full);
+  u->is_all       = l->n_prescribed == 0 && l->dependent.n == 0;
   u->is_selection = !u->is_all && l->dependent.n == 0;
   if (u->is_all) {
     u->n = u->n_full;
@@ -169,7 +168,7 @@ static PetscErrorCode from_blocks(const char *name, int64_t n_rows, int64_t n_co
   for (int64_t i = 0; i < n_rows; ++i) {
     const int64_t m = start[i + 1] - start[i];
     for (int r = 0; r < 3; ++r) {
-      int64_t at                = 9 * start[i] + 3 * m * r;
+      int64_t at               = 9 * start[i] + 3 * m * r;
       row_start[3 * i + r + 1] = at + 3 * m;
       for (int64_t e = start[i]; e < start[i + 1]; ++e)
         for (int c = 0; c < 3; ++c, ++at) {
@@ -194,8 +193,7 @@ static PetscErrorCode fill_diagonals(const step_layout *l, const bool *keep, con
     const PetscErrorCode code = b->ops->block_diagonal(b, own);
 #pragma omp parallel for schedule(static) if (b->n_blocks > 256)
     for (int64_t i = 0; i < b->n_blocks; ++i)
-      if (!keep[b->first_block + i])
-        memcpy(block_rows_at(H, b->first_block + i, b->first_block + i), own + 9 * i, 9 * sizeof *own);
+      if (!keep[b->first_block + i]) memcpy(block_rows_at(H, b->first_block + i, b->first_block + i), own + 9 * i, 9 * sizeof *own);
     memory_free(&own);
     PetscCall(code);
   }
@@ -237,8 +235,8 @@ static PetscErrorCode index_own(const step_unknowns *u, int32_t **index)
 }
 
 /* Select the columns of free components in n_rows rows of a block matrix: the rows listed in `rows`, or the first n_rows. */
-static PetscErrorCode select_blocks(const char *name, const step_unknowns *u, int64_t n_rows, const int32_t *rows, const int64_t *start, const int32_t *col,
-                                    const double *value, sparse_rows *out)
+static PetscErrorCode select_blocks(const char *name, const step_unknowns *u, int64_t n_rows, const int32_t *rows, const int64_t *start,
+                                    const int32_t *col, const double *value, sparse_rows *out)
 {
   int32_t *index, *to;
   int64_t *row;
@@ -277,8 +275,9 @@ PetscErrorCode step_unknowns_mass(const step_unknowns *u, const step_layout *l, 
   sparse_rows full, half;
   PetscFunctionBegin;
   PetscCall(assemble(l, keep, &start, &col, &value));
-  PetscErrorCode code = u->is_selection ? select_blocks("matrix of the step", u, u->n, u->own, start, col, value, M)
-                                  : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
+  PetscErrorCode code = u->is_selection
+                            ? select_blocks("matrix of the step", u, u->n, u->own, start, col, value, M)
+                            : from_blocks("matrix of the step", l->n_blocks, u->n_full, start, col, value, u->is_all ? M : &full);
   memory_free(&start);
   memory_free(&col);
   memory_free(&value);
@@ -389,8 +388,7 @@ PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t
   }
   for (int64_t i = 0; i < l->n_blocks; ++i) count[i + 1] += count[i];
   PetscCall(memory_alloc("tangent columns", count[l->n_blocks], sizeof **col, col));
-  for (int64_t i = 0; i < l->n_blocks; ++i)
-    memcpy(*col + count[i], loose + room[i], (size_t)(count[i + 1] - count[i]) * sizeof *loose);
+  for (int64_t i = 0; i < l->n_blocks; ++i) memcpy(*col + count[i], loose + room[i], (size_t)(count[i + 1] - count[i]) * sizeof *loose);
   memory_free(&loose);
   memory_free(&room);
   memory_free(&extra.start);
@@ -502,7 +500,7 @@ static PetscErrorCode balance_system(step_operator *o, const body *b, const doub
 {
   const int64_t first = 3 * b->first_block, end = first + 3 * (b->ops->points == POINT_RIGID ? 1 : b->n_blocks);
   double        sum[3] = {0.0, 0.0, 0.0}, mass[3] = {0.0, 0.0, 0.0};
-  bool         *places, is = true;
+  bool         *places, is                        = true;
   PetscFunctionBegin;
   PetscCall(find_places(b, &places));
   const PetscErrorCode code = b->ops->points == POINT_RIGID ? PETSC_SUCCESS : is_shiftable(o, b, places, &is);
@@ -530,10 +528,10 @@ static PetscErrorCode operator_balance(void *context, const double *rest, double
 /* Diagonal blocks of nodes. Three consecutive unknowns may belong to two nodes; those are not coupled in the block. */
 static PetscErrorCode operator_blocks(void *context, double *block, double *weight)
 {
-  const step_operator *o = context;
-  const step_layout   *l = o->l;
-  const int64_t        n = o->u->n;
-  const int32_t       *own = o->u->own;
+  const step_operator *o    = context;
+  const step_layout   *l    = o->l;
+  const int64_t        n    = o->u->n;
+  const int32_t       *own  = o->u->own;
   double              *full = block;
   PetscFunctionBegin;
   if (!o->u->is_all) PetscCall(memory_alloc("diagonal blocks", 9 * l->n_blocks, sizeof *full, &full));
@@ -545,7 +543,7 @@ static PetscErrorCode operator_blocks(void *context, double *block, double *weig
 #pragma omp parallel for schedule(static) if (n >= PARALLEL)
   for (int64_t q = 0; q < (n + 2) / 3; ++q)
     for (int i = 0; i < 3; ++i) {
-      const int64_t r = 3 * q + i;
+      const int64_t r  = 3 * q + i;
       double *const to = block + 9 * q + 3 * i;
       if (!o->u->is_all) to[i] = 1.0;
       if (r >= n) continue;
@@ -562,7 +560,8 @@ static PetscErrorCode operator_blocks(void *context, double *block, double *weig
 PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o)
 {
   PetscFunctionBegin;
-  *o = (step_operator){.l = l, .u = u, .operator = {.product = operator_product, .balance = operator_balance, .A = A, .n = u->n, .blocks = operator_blocks}};
+  *o = (step_operator){
+      .l = l, .u = u, .operator= {.product = operator_product, .balance = operator_balance, .A = A, .n = u->n, .blocks = operator_blocks} };
   o->operator.context = o;
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->x, &o->x));
   PetscCall(memory_alloc("products", u->n_full, sizeof *o->y, &o->y));

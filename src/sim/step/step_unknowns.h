@@ -9,12 +9,12 @@
 #include "sim/step/step_layout.h"
 
 typedef struct {
-  int64_t     n_full, n;  /* 3 n_blocks; number of free unknowns */
-  bool        is_all;     /* all components are free: P = 1, the other members are empty */
-  bool        is_selection;  /* there are no dependent nodes: P selects components, PT is empty */
+  int64_t     n_full, n;    /* 3 n_blocks; number of free unknowns */
+  bool        is_all;       /* all components are free: P = 1, the other members are empty */
+  bool        is_selection; /* there are no dependent nodes: P selects components, PT is empty */
   sparse_rows P, PT;
-  int32_t    *own;        /* [n] component of the global vector of each unknown */
-  double     *known;      /* [n_full] prescribed part of v */
+  int32_t    *own;   /* [n] component of the global vector of each unknown */
+  double     *known; /* [n_full] prescribed part of v */
 } step_unknowns;
 
 /* Create the unknowns of the step that `l` has begun. destroy accepts zeros. */
@@ -39,7 +39,7 @@ PetscErrorCode step_unknowns_jacobian(const step_unknowns *u, const contact_jaco
 PetscErrorCode step_pattern(const step_layout *l, int64_t n_pairs, const int32_t *pair_row, const int32_t *pair_col, const bool *keep,
                             int64_t **row_start, int32_t **col);
 /* Estimated number of couplings; large systems are sampled at every 16th block. */
-double         step_pattern_size(const step_layout *l);
+double step_pattern_size(const step_layout *l);
 
 /* Products with the tangent of the systems in the unknowns of the step (body_ops.tangent at the last evaluation), without
  * assembling it. */
@@ -56,5 +56,5 @@ typedef struct {
 PetscErrorCode step_operator_create(const step_layout *l, const step_unknowns *u, const sparse_rows *A, step_operator *o);
 void           step_operator_destroy(step_operator *o);
 /* True if all systems provide products and diagonal blocks. */
-bool           step_operator_exists(const step_layout *l);
+bool step_operator_exists(const step_layout *l);
 #endif

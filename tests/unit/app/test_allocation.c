@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include "app/run/allocation.h"
 
-static const char *const names[] = {"SLURM_JOB_ID", "SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_NTASKS", "SLURM_JOB_NUM_NODES",
-                                    "SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_RESTART_COUNT", "SLURM_JOB_END_TIME", "OMP_PLACES",
-                                    "OMP_PROC_BIND", "GOMP_CPU_AFFINITY"};
+static const char *const names[] = {"SLURM_JOB_ID",        "SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE", "SLURM_NTASKS",
+                                    "SLURM_JOB_NUM_NODES", "SLURM_MEM_PER_NODE",  "SLURM_MEM_PER_CPU",  "SLURM_RESTART_COUNT",
+                                    "SLURM_JOB_END_TIME",  "OMP_PLACES",          "OMP_PROC_BIND",      "GOMP_CPU_AFFINITY"};
 enum { N_NAMES = sizeof names / sizeof *names };
 
 /* Reads an allocation with only these variables set: name, value, name, value, ..., NULL. */
@@ -136,7 +136,7 @@ static void test_threads_are_bound_only_to_own_cores(void **state)
   cpu_set_t before, one;
   (void)state;
   assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
-  const int n = CPU_COUNT(&before);
+  const int  n = CPU_COUNT(&before);
   allocation a = WITH("SLURM_JOB_ID", "7", "SLURM_CPUS_PER_TASK", "1");
   if (n > 1) assert_null(allocation_places(&a, 1));
   CPU_ZERO(&one);

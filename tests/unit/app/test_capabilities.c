@@ -9,8 +9,8 @@
 
 static job *read_job(const char *text, const char *name, diagnostics **d)
 {
-  char  set[100];
-  job  *j;
+  char              set[100];
+  job              *j;
   const char *const sets[] = {set};
   snprintf(set, sizeof set, "formulation=%s", name);
   assert_ok(diagnostics_create(d));
@@ -29,8 +29,9 @@ static int count_notices(const job *j, const char *what)
 static void test_blocks_of_other_formulations(void **state)
 {
   static const char text[] = HEAD BOX "contact: {friction: 0.3, stiffness: 1.0e4, overlap_correction: 0.1}\n"
-                             "solver: {penalty: {expert: {scheme: lagged_contact}}, exact: {friction_stall_tolerance: 0.5}, convex: {expert: {max_iterations: 7}}, "
-                             "hybrid: {integrator: symplectic}, monolith: {max_outer_iterations: 7}}\n";
+                                      "solver: {penalty: {expert: {scheme: lagged_contact}}, exact: {friction_stall_tolerance: 0.5}, "
+                                      "convex: {expert: {max_iterations: 7}}, "
+                                      "hybrid: {integrator: symplectic}, monolith: {max_outer_iterations: 7}}\n";
   (void)state;
   for (int i = 0; i < N_FORMULATIONS; ++i) {
     const char  *name = formulation_names[i];
@@ -41,7 +42,8 @@ static void test_blocks_of_other_formulations(void **state)
     snprintf(own, sizeof own, "solver.%s: ", name);
     assert_int_equal(count_notices(j, ": solver."), 4);
     assert_int_equal(count_notices(j, own), 0);
-    const bool has_springs = !strcmp(name, "penalty") || !strcmp(name, "convex"), is_corrected = !strcmp(name, "exact") || !strcmp(name, "monolith");
+    const bool has_springs  = !strcmp(name, "penalty") || !strcmp(name, "convex"),
+               is_corrected = !strcmp(name, "exact") || !strcmp(name, "monolith");
     assert_int_equal(count_notices(j, "job:7:37: contact.stiffness: not used by formulation"), has_springs ? 0 : 1);
     assert_int_equal(count_notices(j, "contact.overlap_correction: not used"), is_corrected ? 0 : 1);
     const solver_options *o = j->scene.solver;
@@ -69,7 +71,8 @@ static void test_unused_blocks_are_validated(void **state)
   (void)state;
   assert_null(read_job(HEAD BOX "contact: {friction: 0.3}\nsolver: {hybrid: {integrator: euler}}\n", "exact", &d));
   assert_int_equal(diagnostics_count(d), 1);
-  assert_string_equal(diagnostics_text(d, 0), "job:8:31: solver.hybrid.integrator: expected one of backward_euler or symplectic, got \"euler\"");
+  assert_string_equal(diagnostics_text(d, 0),
+                      "job:8:31: solver.hybrid.integrator: expected one of backward_euler or symplectic, got \"euler\"");
   diagnostics_destroy(&d);
   assert_no_leak();
 }
@@ -79,13 +82,15 @@ static void test_errors(void **state)
   static const struct {
     const char *name, *more, *wanted;
   } cases[] = {
-    {"penalty", "  arm: {kind: articulated}\n", "job:7:15: bodies.arm.kind: formulation penalty does not support kind articulated: "
-                                                "its springs act on nodes, particles and rigid bodies; use formulation exact or convex"},
-    {"hybrid", "  arm: {kind: rod}\n", "formulation hybrid does not support kind rod"},
-    {"convex", "contact: {friction: 0.3, restitution: 0.5}\n",
-     "job:7:39: contact.restitution: not supported by formulation convex: restitution is determined by solver.convex.relaxation_time; remove it"},
-    {"exact", "contact: {friction: 0.3, pairs: [{between: [box, box], friction_direction: [1, 0, 0]}]}\n",
-     "job:7:76: contact.pairs[0].friction_direction: not supported by formulation exact: its friction cones are circular; remove it"},
+      {"penalty", "  arm: {kind: articulated}\n",
+       "job:7:15: bodies.arm.kind: formulation penalty does not support kind articulated: "
+       "its springs act on nodes, particles and rigid bodies; use formulation exact or convex"},
+      {"hybrid", "  arm: {kind: rod}\n", "formulation hybrid does not support kind rod"},
+      {"convex", "contact: {friction: 0.3, restitution: 0.5}\n",
+       "job:7:39: contact.restitution: not supported by formulation convex: restitution is determined by solver.convex.relaxation_time; "
+       "remove it"},
+      {"exact", "contact: {friction: 0.3, pairs: [{between: [box, box], friction_direction: [1, 0, 0]}]}\n",
+       "job:7:76: contact.pairs[0].friction_direction: not supported by formulation exact: its friction cones are circular; remove it"},
   };
   (void)state;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
@@ -101,4 +106,5 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_blocks_of_other_formulations), cmocka_unit_test(test_unused_blocks_are_validated), cmocka_unit_test(test_errors))
+TEST_MAIN(cmocka_unit_test(test_blocks_of_other_formulations), cmocka_unit_test(test_unused_blocks_are_validated),
+          cmocka_unit_test(test_errors))

@@ -56,7 +56,8 @@ static void actions_are_commands(void **state)
 static void invalid_command_lines_are_bad_input(void **state)
 {
   (void)state;
-  static const char *const bad[] = {"", "rnu job.yaml", "run", "run a.yaml b.yaml", "run a.yaml --sett x=1", "run a.yaml --force=1", "run a.yaml --set", "help rnu"};
+  static const char *const bad[] = {
+      "", "rnu job.yaml", "run", "run a.yaml b.yaml", "run a.yaml --sett x=1", "run a.yaml --force=1", "run a.yaml --set", "help rnu"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     code = SS_EXIT_OK;
     if (parse(bad[i])) fail_msg("accepted: %s", bad[i]);
@@ -67,7 +68,8 @@ static void invalid_command_lines_are_bad_input(void **state)
 static void help_and_version_succeed(void **state)
 {
   (void)state;
-  static const char *const good[] = {"--help", "help", "help run", "help sweep status", "--version", "run --help", "sweep retry --help", "check --version"};
+  static const char *const good[] = {"--help",    "help",       "help run",           "help sweep status",
+                                     "--version", "run --help", "sweep retry --help", "check --version"};
   for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
     code = SS_EXIT_BAD_INPUT;
     if (parse(good[i])) fail_msg("executes: %s", good[i]);
@@ -112,5 +114,6 @@ static void threads_are_chosen_in_order(void **state)
   unsetenv("SLURM_CPUS_PER_TASK");
 }
 
-TEST_MAIN(cmocka_unit_test(options_and_arguments_are_separated), cmocka_unit_test(actions_are_commands), cmocka_unit_test(invalid_command_lines_are_bad_input),
-          cmocka_unit_test(help_and_version_succeed), cmocka_unit_test(too_many_arguments_are_an_error), cmocka_unit_test(threads_are_chosen_in_order))
+TEST_MAIN(cmocka_unit_test(options_and_arguments_are_separated), cmocka_unit_test(actions_are_commands),
+          cmocka_unit_test(invalid_command_lines_are_bad_input), cmocka_unit_test(help_and_version_succeed),
+          cmocka_unit_test(too_many_arguments_are_an_error), cmocka_unit_test(threads_are_chosen_in_order))

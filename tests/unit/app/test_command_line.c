@@ -2,7 +2,8 @@
 #include "app/command/command_line.h"
 #include "test.h"
 
-static const command_option set = {"--set", "KEY=VALUE", true, "x"}, force = {"--force", NULL, false, "x"}, steps = {"--steps", "N", false, "x"};
+static const command_option set = {"--set", "KEY=VALUE", true, "x"}, force = {"--force", NULL, false, "x"},
+                            steps = {"--steps", "N", false, "x"};
 
 static void the_last_value_counts(void **state)
 {
@@ -45,4 +46,5 @@ static void actions_belong_to_their_command(void **state)
   assert_null(command_action(&sweep, NULL));
 }
 
-TEST_MAIN(cmocka_unit_test(the_last_value_counts), cmocka_unit_test(integers_are_checked), cmocka_unit_test(actions_belong_to_their_command))
+TEST_MAIN(cmocka_unit_test(the_last_value_counts), cmocka_unit_test(integers_are_checked),
+          cmocka_unit_test(actions_belong_to_their_command))

@@ -17,7 +17,7 @@ static void diagrams_without_values_are_omitted(void **state)
   (void)state;
   const double    x[3] = {1, 2, 3}, positive[3] = {1, 10, 100}, negative[3] = {-1, -2, 0}, nothing[3] = {NAN, NAN, INFINITY};
   const plot_axes log_axes = {.is_log_y = true};
-  text_buffer     page = {0};
+  text_buffer     page     = {0};
   figures        *f;
   if (!plot_sheet_is_possible()) skip();
   assert_ok(figures_create(&f));
@@ -60,7 +60,8 @@ static void files_have_colours_and_a_legend(void **state)
   snprintf(path, sizeof path, "%s/a.svg", dir);
   assert_ok(figures_create(&f));
   assert_ok(figures_begin(f, "s", "<title>", &(plot_axes){.width = 300, .height = 200}));
-  for (int i = 1; i <= 4; ++i) assert_ok(figures_curve(f, i == 4 ? "fourth" : "curve", i == 2 ? PLOT_THIN : i == 3 ? PLOT_POINTS : PLOT_LINE, i, 2, x, x));
+  for (int i = 1; i <= 4; ++i)
+    assert_ok(figures_curve(f, i == 4 ? "fourth" : "curve", i == 2 ? PLOT_THIN : i == 3 ? PLOT_POINTS : PLOT_LINE, i, 2, x, x));
   assert_ok(figures_end(f));
   assert_ok(figures_draw(f));
   assert_int_equal(figures_write_svg(f, "other", path), PETSC_ERR_ARG_WRONGSTATE);
@@ -104,4 +105,5 @@ static void isolated_values_are_marked(void **state)
   assert_int_equal(marks[1], 1);
 }
 
-TEST_MAIN(cmocka_unit_test(diagrams_without_values_are_omitted), cmocka_unit_test(files_have_colours_and_a_legend), cmocka_unit_test(isolated_values_are_marked))
+TEST_MAIN(cmocka_unit_test(diagrams_without_values_are_omitted), cmocka_unit_test(files_have_colours_and_a_legend),
+          cmocka_unit_test(isolated_values_are_marked))

@@ -37,7 +37,7 @@ static void test_slope(void **state)
   for (int k = 0; k < 4; ++k)
     for (int form = 0; form < 4; ++form) {
       const bool      is_plane = form & 1, is_local = form & 2;
-      const double    speed    = scene_slope_speed(cases[k][0], cases[k][1]), tolerance = 1e-9; /* of the solver */
+      const double    speed = scene_slope_speed(cases[k][0], cases[k][1]), tolerance = 1e-9; /* of the solver */
       fclib_problem   p;
       friction_case   c;
       friction_result result;

@@ -22,7 +22,7 @@ static void tables_show_times_failures_and_counts(void **state)
   int64_t       first[6];
   char         *text = NULL;
   size_t        n;
-  char dir[256], path[300];
+  char          dir[256], path[300];
   folder_make(dir);
   snprintf(path, sizeof path, "%s/table", dir);
   add(&runs, "a", "one", true, 1e-3), add(&runs, "a", "two", true, 2e-3);
@@ -35,9 +35,10 @@ static void tables_show_times_failures_and_counts(void **state)
   assert_ok(friction_profile_print(&runs, 0, out));
   fclose(out);
   assert_ok(file_read_text(path, &text, &n));
-  assert_string_equal(text, "| problem | contacts | nu | one | two |\n|---|---|---|---|---|\n"
-                            "| a | 0 | ? | **1 ms (7)** | 2 ms (7) |\n| b | 0 | ? | no: 3e-04 | **3.5 s (7)** |\n| c | 0 | ? | **5 us (7)** | no: 3e-04 |\n"
-                            "| solved |  | | 2 of 3 | 2 of 3 |\n");
+  assert_string_equal(
+      text, "| problem | contacts | nu | one | two |\n|---|---|---|---|---|\n"
+            "| a | 0 | ? | **1 ms (7)** | 2 ms (7) |\n| b | 0 | ? | no: 3e-04 | **3.5 s (7)** |\n| c | 0 | ? | **5 us (7)** | no: 3e-04 |\n"
+            "| solved |  | | 2 of 3 | 2 of 3 |\n");
   memory_free(&text);
   assert_ok(friction_profile_csv(&runs, path));
   assert_ok(file_read_text(path, &text, &n));

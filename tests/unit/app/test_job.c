@@ -9,24 +9,24 @@
 #include "sim/scene/scene.h"
 
 static const char *const good[] = {
-  /*  1 */ "stickslip: 1",
-  /*  2 */ "name: good",
-  /*  3 */ "gravity: [0, 0, -9.81]",
-  /*  4 */ "time: {end: 0.1, step: 1.0e-3, frame: 0.01}",
-  /*  5 */ "materials:",
-  /*  6 */ "  sand:  {model: drucker_prager, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 30}",
-  /*  7 */ "  steel: {model: rigid, density: 7800}",
-  /*  8 */ "bodies:",
-  /*  9 */ "  bed:  {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.1]}}}",
-  /* 10 */ "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0.1, 0.1, 0.3], radius: 0.05}}}",
-  /* 11 */ "  tank: {kind: static, shape: {container: {min: [0, 0, 0], max: [0.2, 0.2, 1]}}}",
-  /* 12 */ "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {velocity: [0, 0, 1]}}",
-  /* 13 */ "contact: {friction: 0.3, stiffness: 1.0e3}",
-  /* 14 */ "mpm: {kernel: quadratic}",
-  /* 15 */ "solver: {newton: {tolerance: 1.0e-3}}",
-  /* 16 */ "output: {checkpoint: 0.1}",
-  /* 17 */ "measure:",
-  /* 18 */ "  z: {quantity: position, body: ball, direction: [0, 0, 1]}",
+    /*  1 */ "stickslip: 1",
+    /*  2 */ "name: good",
+    /*  3 */ "gravity: [0, 0, -9.81]",
+    /*  4 */ "time: {end: 0.1, step: 1.0e-3, frame: 0.01}",
+    /*  5 */ "materials:",
+    /*  6 */ "  sand:  {model: drucker_prager, density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, friction_angle_deg: 30}",
+    /*  7 */ "  steel: {model: rigid, density: 7800}",
+    /*  8 */ "bodies:",
+    /*  9 */ "  bed:  {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.1]}}}",
+    /* 10 */ "  ball: {kind: rigid, material: steel, shape: {sphere: {center: [0.1, 0.1, 0.3], radius: 0.05}}}",
+    /* 11 */ "  tank: {kind: static, shape: {container: {min: [0, 0, 0], max: [0.2, 0.2, 1]}}}",
+    /* 12 */ "  door: {kind: kinematic, shape: {box: {min: [1, 0, 0], max: [2, 1, 1]}}, motion: {velocity: [0, 0, 1]}}",
+    /* 13 */ "contact: {friction: 0.3, stiffness: 1.0e3}",
+    /* 14 */ "mpm: {kernel: quadratic}",
+    /* 15 */ "solver: {newton: {tolerance: 1.0e-3}}",
+    /* 16 */ "output: {checkpoint: 0.1}",
+    /* 17 */ "measure:",
+    /* 18 */ "  z: {quantity: position, body: ball, direction: [0, 0, 1]}",
 };
 enum { N_LINES = sizeof good / sizeof *good };
 
@@ -35,6 +35,7 @@ typedef struct {
   const char *text, *place, *says;
 } bad_job;
 
+/* clang-format off */
 static const bad_job bad[] = {
   {1, "stickslip: 2", "1:12", "stickslip"},
   {1, "stickslip: one", "1:12", "whole number"},
@@ -180,6 +181,7 @@ static const bad_job bad[] = {
   {18, "  a/b: {quantity: mass}", "18:8", "names a file"},
   {18, "  z: {quantity: tilt, body: ball, direction: [0, 0, 0]}", "18:", "zero"},
 };
+/* clang-format on */
 
 static void compose(int line, const char *text, char *out, size_t size)
 {
@@ -261,11 +263,11 @@ static void test_light_nodes_need_no_matrix(void **state)
 static void test_overrides(void **state)
 {
   (void)state;
-  char              text[8192];
-  diagnostics      *d;
-  job              *j;
-  static const char *const overrides[] = {"time.step=2.0e-3", "bodies.ball.velocity=[1, 2, 3]", "contact.pairs=[{between: [ball, bed], friction: 0.9}]",
-                                          "contact.pairs[0].friction=0.8"};
+  char                     text[8192];
+  diagnostics             *d;
+  job                     *j;
+  static const char *const overrides[] = {"time.step=2.0e-3", "bodies.ball.velocity=[1, 2, 3]",
+                                          "contact.pairs=[{between: [ball, bed], friction: 0.9}]", "contact.pairs[0].friction=0.8"};
   compose(0, NULL, text, sizeof text);
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 4, overrides, d, &j));
@@ -285,4 +287,5 @@ static void test_overrides(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_good_job), cmocka_unit_test(test_bad_jobs), cmocka_unit_test(test_light_nodes_need_no_matrix), cmocka_unit_test(test_overrides))
+TEST_MAIN(cmocka_unit_test(test_good_job), cmocka_unit_test(test_bad_jobs), cmocka_unit_test(test_light_nodes_need_no_matrix),
+          cmocka_unit_test(test_overrides))

@@ -12,15 +12,28 @@ static void numbers_have_the_stated_formats(void **state)
   static const struct {
     double      x;
     const char *text;
-  } numbers[] = {{0, "0"},           {1.5, "1.5"},           {0.00012, "0.00012"},   {1.23e-7, "1.23e-07"},
-                 {12300, "12300"},   {-999999, "-999999"},   {NAN, "-"},             {INFINITY, "-"},
-                 {2.5e9, "2.5e+09"}, {1234567, "1" NARROW_SPACE "234" NARROW_SPACE "567"}, {-5000042, "-5" NARROW_SPACE "000" NARROW_SPACE "042"}},
-    durations[] = {{0, "0 s"}, {4.2, "4.2 s"}, {99.4, "99.4 s"}, {200, "3 min 20 s"}, {7199.4, "119 min 59 s"}, {18720, "5 h 12 min"}, {200000, "2 d 7 h"}, {-1, "-"}, {NAN, "-"}},
-    sizes[]     = {{0, "0 byte"}, {999, "999 byte"}, {1000, "1 kB"}, {35.1e6, "35.1 MB"}, {2e9, "2 GB"}, {4e15, "4e+03 TB"}};
+  } numbers[] = {{0, "0"},
+                 {1.5, "1.5"},
+                 {0.00012, "0.00012"},
+                 {1.23e-7, "1.23e-07"},
+                 {12300, "12300"},
+                 {-999999, "-999999"},
+                 {NAN, "-"},
+                 {INFINITY, "-"},
+                 {2.5e9, "2.5e+09"},
+                 {1234567, "1" NARROW_SPACE "234" NARROW_SPACE "567"},
+                 {-5000042, "-5" NARROW_SPACE "000" NARROW_SPACE "042"}},
+    durations[] =
+        {{0, "0 s"},          {4.2, "4.2 s"}, {99.4, "99.4 s"}, {200, "3 min 20 s"}, {7199.4, "119 min 59 s"}, {18720, "5 h 12 min"},
+         {200000, "2 d 7 h"}, {-1, "-"},      {NAN, "-"}},
+    sizes[] = {{0, "0 byte"}, {999, "999 byte"}, {1000, "1 kB"}, {35.1e6, "35.1 MB"}, {2e9, "2 GB"}, {4e15, "4e+03 TB"}};
   char text[64];
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) page_number(numbers[i].x, sizeof text, text), assert_string_equal(text, numbers[i].text);
-  for (size_t i = 0; i < sizeof durations / sizeof *durations; ++i) page_duration(durations[i].x, sizeof text, text), assert_string_equal(text, durations[i].text);
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) page_bytes(sizes[i].x, sizeof text, text), assert_string_equal(text, sizes[i].text);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+    page_number(numbers[i].x, sizeof text, text), assert_string_equal(text, numbers[i].text);
+  for (size_t i = 0; i < sizeof durations / sizeof *durations; ++i)
+    page_duration(durations[i].x, sizeof text, text), assert_string_equal(text, durations[i].text);
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i)
+    page_bytes(sizes[i].x, sizeof text, text), assert_string_equal(text, sizes[i].text);
 }
 
 /* Okabe and Ito's blue and vermillion; a number without colour is black. */
@@ -91,7 +104,7 @@ static void base_depends_on_the_folder_of_the_page(void **state)
   folder_remove(dir);
 }
 
-static int n_written;
+static int            n_written;
 static PetscErrorCode count_call(const char *dir) { return ++n_written, strcmp(dir, "run/x") ? PETSC_ERR_ARG_WRONG : PETSC_SUCCESS; }
 static PetscErrorCode fail_to_write(const char *dir)
 {
@@ -123,6 +136,7 @@ static void without_gnuplot_no_page_is_written(void **state)
   assert_int_equal(n_written, 0);
 }
 
-TEST_MAIN(cmocka_unit_test(numbers_have_the_stated_formats), cmocka_unit_test(colours_are_those_for_light_background), cmocka_unit_test(texts_are_escaped),
-          cmocka_unit_test(page_has_one_head_and_one_foot), cmocka_unit_test(base_depends_on_the_folder_of_the_page),
-          cmocka_unit_test(failed_pages_are_no_errors), cmocka_unit_test(without_gnuplot_no_page_is_written))
+TEST_MAIN(cmocka_unit_test(numbers_have_the_stated_formats), cmocka_unit_test(colours_are_those_for_light_background),
+          cmocka_unit_test(texts_are_escaped), cmocka_unit_test(page_has_one_head_and_one_foot),
+          cmocka_unit_test(base_depends_on_the_folder_of_the_page), cmocka_unit_test(failed_pages_are_no_errors),
+          cmocka_unit_test(without_gnuplot_no_page_is_written))

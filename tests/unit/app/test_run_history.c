@@ -28,15 +28,14 @@ static void steps_are_summed(void **state)
   (void)state;
   run_counters t;
   char         text[8192];
-  step_report  one = {.newton_iterations = 2, .linear_iterations = 30, .evaluations = 5, .residual = 1e-3},
-              two  = {.newton_iterations   = 5,
-                      .linear_iterations   = 60,
-                      .evaluations         = 6,
-                      .gradient_directions = 3,
-                      .unconverged         = 2,
-                      .residual            = 0.5};
-  one.contact      = (contact_summary){.contacts = 10, .penetration = 0.25};
-  two.contact      = (contact_summary){.contacts = 5, .penetration = 0.125};
+  step_report  one = {.newton_iterations = 2, .linear_iterations = 30, .evaluations = 5, .residual = 1e-3}, two = {.newton_iterations = 5,
+                                                                                                                   .linear_iterations = 60,
+                                                                                                                   .evaluations       = 6,
+                                                                                                                   .gradient_directions = 3,
+                                                                                                                   .unconverged         = 2,
+                                                                                                                   .residual = 0.5};
+  one.contact = (contact_summary){.contacts = 10, .penetration = 0.25};
+  two.contact = (contact_summary){.contacts = 5, .penetration = 0.125};
   for (int i = 0; i < 3; ++i) relax_statistics_add(&one.contact.relaxation_chains, 0x1, 1, false);
   relax_statistics_add(&two.contact.relaxation_chains, 0x123, 3, false);
   run_counters_begin(&t);
@@ -160,10 +159,8 @@ static void rows_have_the_columns_of_their_groups(void **state)
     assert_close(row[history_reader_find(r, "residual")], HISTORY_residual + 1, 0.0);
     assert_close(row[history_reader_find(r, "seconds")], HISTORY_seconds + 1, 0.0);
     const double method = row[history_reader_find(r, "friction_method")];
-    if (k == 0)
-      assert_true(isnan(method));
-    else
-      assert_close(method, 4.0, 0.0);
+    if (k == 0) assert_true(isnan(method));
+    else assert_close(method, 4.0, 0.0);
   }
   assert_int_equal(history_reader_find(r, "yield_ratio"), -1);
   assert_string_equal(history_reader_unit(r, history_reader_find(r, "penetration")), "m");

@@ -22,14 +22,17 @@ static int teardown(void **state)
   return 0;
 }
 
-static run_result_measure height = {.unit = "m", .n = 3, .last = 1.0 / 3.0, .min = -DBL_MIN, .max = DBL_MAX, .mean = 0.1 + 0.2, .time_of_min = 5e-324, .time_of_max = -0.0};
+static run_result_measure height = {
+    .unit = "m", .n = 3, .last = 1.0 / 3.0, .min = -DBL_MIN, .max = DBL_MAX, .mean = 0.1 + 0.2, .time_of_min = 5e-324, .time_of_max = -0.0};
 static run_result_measure nothing = {.unit = "N", .last = NAN, .min = NAN, .max = NAN, .mean = NAN, .time_of_min = NAN, .time_of_max = NAN};
 static key_item           items[] = {{.name = "height", .value = &height}, {.name = "a: b # c", .value = &nothing}};
+/* clang-format off */
 static const run_result   one     = {
   .result = RUN_RESULT_FORMAT, .status = RUN_FAILED, .job = "no: \"quotes\" \\ # \xc3\xa4", .reason = "step 3 failed:\nnever", .exit_code = 4,
   .program = "stickslip 0.1.0 (abc)", .host = "12345", .threads = 2, .starts = 7, .begun = "2026-01-31T23:59:59Z", .updated = "2026-02-01T00:00:00Z",
   .step = 1000000007, .retries = 2, .time = 0.1, .seconds = 1e-300, .user_seconds = 123456789.123456789, .peak_resident_memory = 9007199254740992.0,
   .newton = 5, .linear = 6, .contacts = 7, .max_penetration = 1.0 / 7.0, .measures = {2, items}};
+/* clang-format on */
 
 static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b)); }
 
@@ -54,12 +57,30 @@ static void reads_back_to_the_bit(void **state)
   assert_ok(run_result_write(dir, &one));
   assert_ok(run_result_read(dir, &owner, &r));
   assert_non_null(r);
-#define TEXT(m) assert_string_equal(r->m, one.m);
-#define WHOLE(m) assert_int_equal(r->m, one.m);
-#define REAL(m) assert_true(same_bits(r->m, one.m));
-  TEXT(job) TEXT(reason) TEXT(program) TEXT(host) TEXT(begun) TEXT(updated)
-  WHOLE(result) WHOLE(status) WHOLE(exit_code) WHOLE(threads) WHOLE(starts) WHOLE(step) WHOLE(retries) WHOLE(newton) WHOLE(linear) WHOLE(contacts)
-  REAL(time) REAL(seconds) REAL(user_seconds) REAL(peak_resident_memory) REAL(max_penetration)
+#define TEXT(m) assert_string_equal(r->m, one.m)
+#define WHOLE(m) assert_int_equal(r->m, one.m)
+#define REAL(m) assert_true(same_bits(r->m, one.m))
+  TEXT(job);
+  TEXT(reason);
+  TEXT(program);
+  TEXT(host);
+  TEXT(begun);
+  TEXT(updated);
+  WHOLE(result);
+  WHOLE(status);
+  WHOLE(exit_code);
+  WHOLE(threads);
+  WHOLE(starts);
+  WHOLE(step);
+  WHOLE(retries);
+  WHOLE(newton);
+  WHOLE(linear);
+  WHOLE(contacts);
+  REAL(time);
+  REAL(seconds);
+  REAL(user_seconds);
+  REAL(peak_resident_memory);
+  REAL(max_penetration);
   assert_int_equal(r->measures.n, 2);
   for (int i = 0; i < 2; ++i) {
     const run_result_measure *m = run_result_find(r, items[i].name), *w = items[i].value;
@@ -159,9 +180,11 @@ static void stages_are_summed_over_starts(void **state)
 static void malformed_tables_have_no_stages(void **state)
 {
   (void)state;
-  static const char *const texts[] = {"", "stage", "another,header\nx,1,1,1,1\n", "stage,seconds [s],calls,traffic [byte],operations\nx,1\ny,-1,1,1,1\nz,nan,1,1,1\n,1,1,1,1\nx,1,1,1,1"};
-  static run_stages        s;
-  char                     path[300];
+  static const char *const texts[] = {
+      "", "stage", "another,header\nx,1,1,1,1\n",
+      "stage,seconds [s],calls,traffic [byte],operations\nx,1\ny,-1,1,1,1\nz,nan,1,1,1\n,1,1,1,1\nx,1,1,1,1"};
+  static run_stages s;
+  char              path[300];
   folder_make(dir);
   snprintf(path, sizeof path, "%s/stages.csv", dir);
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
@@ -201,4 +224,5 @@ static void the_machine_is_read_back(void **state)
 
 TEST_MAIN(cmocka_unit_test(table_is_sound), cmocka_unit_test_setup_teardown(reads_back_to_the_bit, setup, teardown),
           cmocka_unit_test_setup_teardown(damage_is_detected, setup, teardown), cmocka_unit_test(statistics_follow_their_definition),
-          cmocka_unit_test(stages_are_summed_over_starts), cmocka_unit_test(malformed_tables_have_no_stages), cmocka_unit_test(the_machine_is_read_back))
+          cmocka_unit_test(stages_are_summed_over_starts), cmocka_unit_test(malformed_tables_have_no_stages),
+          cmocka_unit_test(the_machine_is_read_back))

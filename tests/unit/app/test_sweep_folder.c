@@ -89,7 +89,8 @@ static void another_sweep_is_rejected(void **state)
   const char *const wider = "vary: {a: [1, 2, 3]}\nset: {contact.stiffness: a}\n";
   assert_int_equal(update("vary: {a: [1, 2]}\nset: {contact.stiffness: a}\n", NULL), 2);
   assert_int_equal(update("vary: {a: [1, 2]}\nset: {contact.stiffness: a*2}\n", "contact.stiffness: 1 -> 2"), -1);
-  assert_int_equal(update("vary: {a: [1, 2], contact.friction: [0.1]}\nset: {contact.stiffness: a}\n", "no parameter contact.friction"), -1);
+  assert_int_equal(update("vary: {a: [1, 2], contact.friction: [0.1]}\nset: {contact.stiffness: a}\n", "no parameter contact.friction"),
+                   -1);
   assert_int_equal(update("vary: {contact.stiffness: [1, 2]}\n", "cases.csv has a column a"), -1);
   char changed[1024];
   snprintf(changed, sizeof changed, "%s", sweep_job);
@@ -104,9 +105,10 @@ static void another_sweep_is_rejected(void **state)
 static void damage_is_reported(void **state)
 {
   (void)state;
-  static const char *const bad[] = {"", "number,id\n", "number,id,contact.friction\n1,0123456789abcdef,0.1,7\n", "number,id,contact.friction\n2,0123456789abcdef,0.1\n",
+  static const char *const bad[] = {"", "number,id\n", "number,id,contact.friction\n1,0123456789abcdef,0.1,7\n",
+                                    "number,id,contact.friction\n2,0123456789abcdef,0.1\n",
                                     "number,id,contact.frictoin\n1,0123456789abcdef,0.1\n"};
-  sweep_plan *plan;
+  sweep_plan              *plan;
   assert_int_equal(update("vary: {contact.friction: [0.1, 0.2]}\n", NULL), 2);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     sweep_write("out/cases.csv", bad[i]);
@@ -132,8 +134,17 @@ static void assert_state(case_state expected, const char *says)
 
 static void leave(const char *folder, run_status status, const char *reason)
 {
-  const run_result r = {.result = RUN_RESULT_FORMAT, .status = status, .job = "small", .reason = reason, .exit_code = -1, .program = "p", .host = "h",
-                        .threads = 1, .starts = 1, .begun = "2026-01-31T23:59:59Z", .updated = "2026-01-31T23:59:59Z"};
+  const run_result r = {.result    = RUN_RESULT_FORMAT,
+                        .status    = status,
+                        .job       = "small",
+                        .reason    = reason,
+                        .exit_code = -1,
+                        .program   = "p",
+                        .host      = "h",
+                        .threads   = 1,
+                        .starts    = 1,
+                        .begun     = "2026-01-31T23:59:59Z",
+                        .updated   = "2026-01-31T23:59:59Z"};
   assert_ok(run_result_write(folder, &r));
 }
 
@@ -163,7 +174,8 @@ static void every_state(void **state)
   assert_state(CASE_STOPPED, "result.yaml");
 }
 
-TEST_MAIN(cmocka_unit_test_setup_teardown(written_sweep_is_read_back, setup, sweep_teardown), cmocka_unit_test_setup_teardown(extension, setup, sweep_teardown),
+TEST_MAIN(cmocka_unit_test_setup_teardown(written_sweep_is_read_back, setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(extension, setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(another_sweep_is_rejected, setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(damage_is_reported, setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(every_state, sweep_setup, sweep_teardown))

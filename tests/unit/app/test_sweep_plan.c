@@ -26,7 +26,7 @@ static void assert_values(const char *text, const char *name, int n, const char 
   for (int i = 0; i < n; ++i) assert_string_equal(value_of(plan, i, name), expected[i]);
   sweep_plan_destroy(&plan);
 }
-#define VALUES(text, name, ...) \
+#define VALUES(text, name, ...)                                                                                                            \
   assert_values(text, name, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), (const char *[]){__VA_ARGS__})
 
 static void the_table_is_sound(void **state)
@@ -59,7 +59,8 @@ static void the_product_is_in_order(void **state)
   (void)state;
   sweep_plan *plan = sweep_good("vary:\n  a: [1, 2]\n  z: {zip: {mu: [0.1, 0.2, 0.3], k: [10, 20, 30]}}\nwhere: [\"a*mu < 0.5\"]\n"
                                 "set: {contact.friction: mu, contact.stiffness: a*k + repeat}\nrepeat: {count: 2, first: 5}\n");
-  static const char *const a[] = {"1", "1", "1", "2", "2"}, *const mu[] = {"0.1", "0.2", "0.3", "0.1", "0.2"}, *const k[] = {"10", "20", "30", "20", "40"};
+  static const char *const a[] = {"1", "1", "1", "2", "2"}, *const mu[] = {"0.1", "0.2", "0.3", "0.1", "0.2"},
+                           *const k[] = {"10", "20", "30", "20", "40"};
   assert_int_equal(plan->n_cases, 10);
   assert_int_equal(plan->n_filtered, 2);
   assert_int_equal(plan->n_varied, 4);
@@ -97,9 +98,10 @@ static void settings(void **state)
 static void samples(void **state)
 {
   (void)state;
-  static const char *const file = "vary: {z: {%s: {count: %d, of: {contact.friction: [0.2, 0.6], contact.stiffness: {from: 1, to: 10000, log: true}}}}}\n";
-  char                     text[300];
-  sweep_plan              *plan[3];
+  static const char *const file =
+      "vary: {z: {%s: {count: %d, of: {contact.friction: [0.2, 0.6], contact.stiffness: {from: 1, to: 10000, log: true}}}}}\n";
+  char        text[300];
+  sweep_plan *plan[3];
   for (int i = 0; i < 3; ++i) {
     snprintf(text, sizeof text, file, i < 2 ? "sobol" : "latin_hypercube", i == 1 ? 32 : 16);
     plan[i] = sweep_good(text);
@@ -124,7 +126,8 @@ static void samples(void **state)
 static void overrides_are_read_by_jobs(void **state)
 {
   (void)state;
-  sweep_plan *plan = sweep_good("vary: {gravity: [[0, 0, -9.81], [0.1, 0, -3]], materials.steel: [{model: rigid, density: 7.8e3}], description: [\"a: b, c\", '3', it's]}\n");
+  sweep_plan *plan = sweep_good("vary: {gravity: [[0, 0, -9.81], [0.1, 0, -3]], materials.steel: [{model: rigid, density: 7.8e3}], "
+                                "description: [\"a: b, c\", '3', it's]}\n");
   assert_int_equal(plan->n_cases, 6);
   for (int64_t i = 0; i < plan->n_cases; ++i) {
     diagnostics *d;

@@ -5,6 +5,7 @@ typedef struct {
   const char *text, *place, *says; /* place: "4:7" or ""; says: part of the diagnostic */
 } mistake;
 
+/* clang-format off */
 static const mistake mistakes[] = {
   /* the file */
   {"vry: {contact.friction: [1]}\n", "4:1", "did you mean \"vary\""},
@@ -94,6 +95,7 @@ static const mistake mistakes[] = {
   {"vary: {name.x: [1]}\n", "4:8", "has no keys"},
   {"vary: {time.frame: [0.0015, 0.001]}\n", "4:21", "multiple of time.step"},
 };
+/* clang-format on */
 
 static void each_error_is_reported(void **state)
 {
@@ -109,7 +111,9 @@ static void each_error_is_reported(void **state)
     snprintf(place, sizeof place, "%s/s.yaml:%s:", sweep_folder, m->place);
     for (int k = 0; k < diagnostics_count(d); ++k)
       is_said = is_said || (strstr(diagnostics_text(d, k), m->says) && !strncmp(diagnostics_text(d, k), place, strlen(place)));
-    if (!is_said) print_message("%sexpected \"%s ... %s\"; got %d: %s\n", m->text, place, m->says, diagnostics_count(d), diagnostics_count(d) ? diagnostics_text(d, 0) : "");
+    if (!is_said)
+      print_message("%sexpected \"%s ... %s\"; got %d: %s\n", m->text, place, m->says, diagnostics_count(d),
+                    diagnostics_count(d) ? diagnostics_text(d, 0) : "");
     n_missed += !is_said || plan;
     sweep_plan_destroy(&plan);
     diagnostics_destroy(&d);
@@ -121,7 +125,9 @@ static void each_error_is_reported(void **state)
 static void too_many_names(void **state)
 {
   (void)state;
-  static const char *const head[] = {"vary:\n", "vary: {a: [1]}\nlet:\n", "vary: {a: [1]}\nset:\n"}, *const line[] = {"  p%d: [1]\n", "  p%d: a\n", "  solver.petsc.p%d: a\n"};
+  static const char *const head[] = {"vary:\n", "vary: {a: [1]}\nlet:\n", "vary: {a: [1]}\nset:\n"}, *const line[] = {
+                                                                                                         "  p%d: [1]\n", "  p%d: a\n",
+                                                                                                         "  solver.petsc.p%d: a\n"};
   static const char *const says[] = {"more than 200 parameters", "more than 200 parameters", "more than 200 keys"};
   for (int kind = 0; kind < 3; ++kind) {
     static char  text[8192];
@@ -143,7 +149,8 @@ static void all_at_once(void **state)
   (void)state;
   diagnostics *d;
   assert_ok(diagnostics_create(&d));
-  assert_null(sweep_read("vary: {a: [], b: {range: {from: 1, to: 2}}, 3c: [1]}\nlet: {x: y}\nwhere: [\"(\"]\nset: {friction: 1}\nfoo: 1\n", d));
+  assert_null(
+      sweep_read("vary: {a: [], b: {range: {from: 1, to: 2}}, 3c: [1]}\nlet: {x: y}\nwhere: [\"(\"]\nset: {friction: 1}\nfoo: 1\n", d));
   assert_int_equal(diagnostics_count(d), 7);
   diagnostics_destroy(&d);
 }
@@ -152,12 +159,16 @@ static void all_at_once(void **state)
 static void random_damage(void **state)
 {
   (void)state;
-  static const char *const pieces[] = {"a", "contact.friction", ": ", "{", "}", "[", "]", "*a", "\n", "zip: ", "range: ", "-1", "count: 3", "{a}", "\"", "^", "?", "let: ", "!include s.yaml ", "&x ", "*x ", "<<: "};
-  static const char        good[]   = "vary: {a: [1, 2], z: {zip: {b: [x, y], c: [1, 2]}}, r: {range: {from: 1, to: 2, count: 3}}, l: {sobol: {count: 4, of: {u: [0, 1]}}}}\n"
-                                      "let: {d: a*2 + r, e: \"d ? c : -1\"}\nwhere: [\"d > 2\"]\nset: {contact.friction: d, description: \"{b} {u}\", output.keep: a, bodies.ball.velocity: [c, u, e]}\n"
-                                      "repeat: {count: 2, first: 3, seed: output.history_every}\n";
-  uint64_t seed   = 1;
-  int      n_good = 0;
+  static const char *const pieces[] = {
+      "a",     "contact.friction", ": ",  "{",   "}",   "[", "]", "*a", "\n", "zip: ", "range: ", "-1", "count: 3", "{a}", "\"", "^", "?",
+      "let: ", "!include s.yaml ", "&x ", "*x ", "<<: "};
+  static const char good[] = "vary: {a: [1, 2], z: {zip: {b: [x, y], c: [1, 2]}}, r: {range: {from: 1, to: 2, count: 3}}, l: {sobol: "
+                             "{count: 4, of: {u: [0, 1]}}}}\n"
+                             "let: {d: a*2 + r, e: \"d ? c : -1\"}\nwhere: [\"d > 2\"]\nset: {contact.friction: d, description: \"{b} "
+                             "{u}\", output.keep: a, bodies.ball.velocity: [c, u, e]}\n"
+                             "repeat: {count: 2, first: 3, seed: output.history_every}\n";
+  uint64_t          seed   = 1;
+  int               n_good = 0;
   for (int i = 0; i < 400; ++i) {
     char text[1200] = "", damaged[2 * sizeof text];
     strcpy(text, good);
@@ -202,7 +213,7 @@ static void overrides(void **state)
 {
   (void)state;
   static const char *const set[] = {"contact.friction=3", "time.stpe=1"}, *const says[] = {"would have no effect", "did you mean \"step\""};
-  char                     path[TEMPORARY_ROOM + 64];
+  char path[TEMPORARY_ROOM + 64];
   sweep_write("t.yaml", "sweep: 1\nname: s\nbase: base.yaml\nvary: {contact.friction: [1, 2]}\n");
   snprintf(path, sizeof path, "%s/t.yaml", sweep_folder);
   for (int i = 0; i < 2; ++i) {
@@ -216,7 +227,8 @@ static void overrides(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test_setup_teardown(each_error_is_reported, sweep_setup, sweep_teardown), cmocka_unit_test_setup_teardown(all_at_once, sweep_setup, sweep_teardown),
+TEST_MAIN(cmocka_unit_test_setup_teardown(each_error_is_reported, sweep_setup, sweep_teardown),
+          cmocka_unit_test_setup_teardown(all_at_once, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(too_many_names, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(missing_base_job, sweep_setup, sweep_teardown),
           cmocka_unit_test_setup_teardown(random_damage, sweep_setup, sweep_teardown),

@@ -140,4 +140,5 @@ static void outlives_a_resume(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(ends_at_the_expected_step), cmocka_unit_test(must_be_true_without_interruption), cmocka_unit_test(outlives_a_resume))
+TEST_MAIN(cmocka_unit_test(ends_at_the_expected_step), cmocka_unit_test(must_be_true_without_interruption),
+          cmocka_unit_test(outlives_a_resume))

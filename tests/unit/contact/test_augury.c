@@ -11,7 +11,7 @@ static void weights_have_their_mean(void **state)
   (void)state;
   double y[40][2], w[40];
   for (uint64_t c = 0; c < 2000; ++c) {
-    const int n = 3 + (int)random_index(7, c, 0, 38);
+    const int n       = 3 + (int)random_index(7, c, 0, 38);
     double    mean[2] = {0, 0}, inside[40], sum = 0, error[2] = {0, 0}, total = 0;
     for (int j = 0; j < n; ++j) {
       for (int k = 0; k < 2; ++k) y[j][k] = random_normal(c, (uint64_t)(2 * j + k), 1);
@@ -31,14 +31,12 @@ static void weights_have_their_mean(void **state)
     assert_true(hypot(error[0], error[1]) <= 1e-14);
     /* Of largest entropy: log w is an affine function of the place, so that it is fixed by three of the points. */
     if (n > 3) {
-      const double M[9]   = {1, y[0][0], y[0][1], 1, y[1][0], y[1][1], 1, y[2][0], y[2][1]},
-                   rhs[3] = {log(w[0]), log(w[1]), log(w[2])};
+      const double M[9] = {1, y[0][0], y[0][1], 1, y[1][0], y[1][1], 1, y[2][0], y[2][1]}, rhs[3] = {log(w[0]), log(w[1]), log(w[2])};
       double       inverse[9], l[3];
       if (fabs(m3_det(M)) < 0.1) continue;
       m3_inverse(inverse, M);
       m3_mulv(l, inverse, rhs);
-      for (int j = 3; j < n; ++j)
-        assert_true(fabs(l[0] + l[1] * y[j][0] + l[2] * y[j][1] - log(w[j])) < 1e-9 * (1 + fabs(log(w[j]))));
+      for (int j = 3; j < n; ++j) assert_true(fabs(l[0] + l[1] * y[j][0] + l[2] * y[j][1] - log(w[j])) < 1e-9 * (1 + fabs(log(w[j]))));
     }
   }
   const double outside[3][2] = {{1, 0}, {1, 1}, {2, 0.5}};
@@ -70,7 +68,7 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
   (void)state;
   static scene     s;
   boundary_samples p, again;
-  double (*share)[3];
+  double(*share)[3];
   for (int c = 0; c < 4; ++c) {
     const double dx = edge() / (0.5 * (1 << c));
     two_spheres(&s, 0.1);
@@ -82,7 +80,7 @@ static void points_keep_mass_and_centre_in_any_shape(void **state)
     for (int i = 0; i < 3 * 2 * NODES; ++i) s.x[i] += 0.3 * random_normal(3, (uint64_t)i, 0); /* another shape, the same points */
     double total = 0.0;
     for (int64_t e = 0; e < s.b.n_elements; ++e) {
-      const double mass = share[e][0] + share[e][1] + share[e][2];
+      const double mass       = share[e][0] + share[e][1] + share[e][2];
       double       corners[3] = {0, 0, 0}, points[3] = {0, 0, 0}, sum = 0.0, d[3];
       total += mass;
       for (int i = 0; i < 3; ++i) v3_axpy(corners, share[e][i] / mass, s.x + 3 * s.element[3 * e + i]);
@@ -119,14 +117,14 @@ static void elements_with_unequal_masses_are_sampled(void **state)
   (void)state;
   static scene     s;
   boundary_samples p;
-  double (*share)[3];
+  double(*share)[3];
   for (int c = 0; c < 9; ++c) {
     two_spheres(&s, 0.1);
     for (int i = 0; i < 2 * NODES; ++i) s.mass[i] = pow(10.0, -2.0 * c * random_u01(3, (uint64_t)i, 0));
     assert_ok(boundary_corner_masses(&s.b, &share));
     assert_ok(boundary_samples_create(&s.b, s.x, 0.5 * edge(), 0, &p));
     for (int64_t e = 0; e < s.b.n_elements; ++e) {
-      const double mass = share[e][0] + share[e][1] + share[e][2];
+      const double mass    = share[e][0] + share[e][1] + share[e][2];
       double       mean[3] = {0, 0, 0}, sum = 0.0;
       for (int64_t j = p.start[e]; j < p.start[e + 1]; ++j) {
         assert_true(p.weight[j] >= 0.0);
@@ -175,9 +173,9 @@ static void grown_elements_get_more_points(void **state)
 
   two_spheres(&s, 0.1);
   random_state(&s, 8);
-  const double dx = 6.0 * edge();
-  step_status status = {STEP_OK, NULL, -1};
-  augury      *a       = begin(&s, dx, NULL);
+  const double dx     = 6.0 * edge();
+  step_status  status = {STEP_OK, NULL, -1};
+  augury      *a      = begin(&s, dx, NULL);
   assert_int_equal(augury_n_points(a), 2 * NODES);
   for (int i = 3 * NODES; i < 6 * NODES; ++i) s.x[i] *= 4.0;
   for (int again = 0; again < 2; ++again) {
@@ -202,14 +200,21 @@ static void coordinates_out_of_range_set_the_step_status(void **state)
   (void)state;
   static scene s, before;
   static bool  active[2 * TRIANGLES];
-  const struct { double x; int where; bool is_active; step_code code; } cases[] = {
-    {NAN, 7, true, STEP_NOT_FINITE}, {INFINITY, 200, true, STEP_NOT_FINITE}, {3e6, 11, true, STEP_OUT_OF_GRID}, {-3e6, 11, true, STEP_OUT_OF_GRID},
-    {3e6, 11, false, STEP_OK}};
+  const struct {
+    double    x;
+    int       where;
+    bool      is_active;
+    step_code code;
+  } cases[] = {{NAN, 7, true, STEP_NOT_FINITE},
+               {INFINITY, 200, true, STEP_NOT_FINITE},
+               {3e6, 11, true, STEP_OUT_OF_GRID},
+               {-3e6, 11, true, STEP_OUT_OF_GRID},
+               {3e6, 11, false, STEP_OK}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     two_spheres(&s, 0.1);
     random_state(&s, 8);
-    before = s;
-    augury      *a       = begin(&s, 1.0, NULL);
+    before             = s;
+    augury     *a      = begin(&s, 1.0, NULL);
     step_status status = {STEP_OK, NULL, -1};
     for (int e = 0; e < 2 * TRIANGLES; ++e)
       active[e] = cases[c].is_active || (s.element[3 * e] != 11 && s.element[3 * e + 1] != 11 && s.element[3 * e + 2] != 11);
@@ -255,9 +260,8 @@ static void momentum_is_conserved(void **state)
     two_spheres(&s, 0.3 * dx);
     random_state(&s, 100 + c);
     for (int e = 0; e < 2 * TRIANGLES; ++e) active[e] = random_u01(c, (uint64_t)e, 9) < 0.4;
-    augury *a = begin(&s, dx, c % 2 ? active : NULL);
-    const double size = sqrt(team_dot(3 * 2 * NODES, s.v, s.v)), turn = size_of_angular(&s, dx),
-                 root = sqrt((double)augury_n_points(a));
+    augury      *a    = begin(&s, dx, c % 2 ? active : NULL);
+    const double size = sqrt(team_dot(3 * 2 * NODES, s.v, s.v)), turn = size_of_angular(&s, dx), root = sqrt((double)augury_n_points(a));
     augury_momentum(a, s.v, s.A, P0, L0);
     assert_ok(augury_apply(a, s.v, s.A));
     augury_momentum(a, s.v, s.A, P1, L1);
@@ -311,7 +315,7 @@ static void translations_are_reproduced(void **state)
 static void same_bits_on_any_number_of_threads(void **state)
 {
   (void)state;
-  static scene s;
+  static scene  s;
   static double first[3 * 2 * NODES];
   const int     threads = team_threads();
   for (int t = 1; t <= 3; ++t) {
@@ -377,17 +381,19 @@ static void approaching_bodies_stop_and_separating_ones_continue(void **state)
   (void)state;
   static scene s;
   const double together[3] = {2.0, 0.0, 0.0}, apart[3] = {-2.0, 0.0, 0.0}, along[3] = {0.5, 2.0, 0.0}, purely[3] = {0.0, 2.0, 0.0};
-  const struct { double closing[2], energy[2], sliding[2]; } note[] = {{{0.084, 0.153}, {0.941, 0.896}, {2.0, 0.15}},
-                                                                      {{0.078, 0.101}, {0.978, 0.969}, {2.0, 0.10}},
-                                                                      {{0.074, 0.083}, {0.991, 0.990}, {2.0, 0.06}},
-                                                                      {{0.178, 0.185}, {0.996, 0.996}, {NAN, 0.17}}};
+  const struct {
+    double closing[2], energy[2], sliding[2];
+  } note[] = {{{0.084, 0.153}, {0.941, 0.896}, {2.0, 0.15}},
+              {{0.078, 0.101}, {0.978, 0.969}, {2.0, 0.10}},
+              {{0.074, 0.083}, {0.991, 0.990}, {2.0, 0.06}},
+              {{0.178, 0.185}, {0.996, 0.996}, {NAN, 0.17}}};
   for (int c = 0; c < 4; ++c) {
     const double dx = edge() / (0.5 * (1 << c));
     for (int accepts = 0; accepts < 2; ++accepts) {
       meet(&s, dx, together, accepts, 30);
-      const double left = nearest(&s, 0);
-      const augury_result r = meet(&s, dx, apart, accepts, 30);
-      const double away = -nearest(&s, 0), energy = kinetic(&s) / (NODES * 1.0);
+      const double        left = nearest(&s, 0);
+      const augury_result r    = meet(&s, dx, apart, accepts, 30);
+      const double        away = -nearest(&s, 0), energy = kinetic(&s) / (NODES * 1.0);
       meet(&s, dx, apart, accepts, 5);
       const double soon = -nearest(&s, 0);
       meet(&s, dx, apart, accepts, 0);
@@ -396,10 +402,11 @@ static void approaching_bodies_stop_and_separating_ones_continue(void **state)
       const double slide = nearest(&s, 1);
       meet(&s, dx, purely, accepts, 30);
       const double pure = nearest(&s, 1);
-      print_message("h/dx %g, NF %d: closing %.3f (%.3f); separating %.4f, after 5 iterations %.4f, none %.3f; energy %.3f (%.3f); %.1e to take "
-                    "back; sliding and closing %.3f, sliding %.3f (%.2f)\n",
-                    edge() / dx, accepts, left, note[c].closing[accepts], away, soon, cohesive, energy, note[c].energy[accepts], r.left, slide, pure,
-                    note[c].sliding[accepts]);
+      print_message(
+          "h/dx %g, NF %d: closing %.3f (%.3f); separating %.4f, after 5 iterations %.4f, none %.3f; energy %.3f (%.3f); %.1e to take "
+          "back; sliding and closing %.3f, sliding %.3f (%.2f)\n",
+          edge() / dx, accepts, left, note[c].closing[accepts], away, soon, cohesive, energy, note[c].energy[accepts], r.left, slide, pure,
+          note[c].sliding[accepts]);
       assert_true(left < note[c].closing[accepts] + 0.01);
       if (c < 3) assert_close(left, note[c].closing[accepts], 0.01); /* four edges a cell: more points than the note's leave less */
       assert_close(energy, note[c].energy[accepts], 0.0015);
@@ -420,7 +427,7 @@ static void the_iteration_ends_at_its_tolerance(void **state)
   static scene s;
   for (int c = 0; c < 4; ++c) {
     const double         tolerance[] = {1e3, 0.1, 0.03, 0.01};
-    const augury_options o = {.accepts_sliding_change = true, .max_iterations = 100, .tolerance = tolerance[c]};
+    const augury_options o           = {.accepts_sliding_change = true, .max_iterations = 100, .tolerance = tolerance[c]};
     augury_result        r, before;
     two_spheres(&s, 0.1);
     random_state(&s, 77);
@@ -453,8 +460,10 @@ static void only_approaching_elements_are_active(void **state)
   static bool    active[2 * TRIANGLES];
   static double  before[3 * 2 * NODES];
   const double   dx = edge();
-  const struct { double gap, u; bool is_active; } cases[] = {
-    {0.3 * dx, 1.0, true}, {0.3 * dx, -1.0, false}, {0.3 * dx, 0.0, false}, {2.9 * dx, 1.0, true}, {3.1 * dx, 1.0, false}};
+  const struct {
+    double gap, u;
+    bool   is_active;
+  } cases[] = {{0.3 * dx, 1.0, true}, {0.3 * dx, -1.0, false}, {0.3 * dx, 0.0, false}, {2.9 * dx, 1.0, true}, {3.1 * dx, 1.0, false}};
   for (int i = NODES; i < 2 * NODES; ++i) body[i] = 1;
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     const augury_options o = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12};
@@ -562,8 +571,8 @@ static void facing_sides_of_one_body_are_in_contact(void **state)
 static void sides_of_a_crease_are_not_in_contact(void **state)
 {
   (void)state;
-  const double  x[7][3] = {{0, 0, 0}, {0, 1, 0}, {1, 0.5, 0.3}, {1, 0.5, -0.3}, {0.8, 0.3, 0}, {0.8, 0.7, 0}, {1.2, 0.5, 0}};
-  const double  v[7][3] = {{0, 0, 0}, {0, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
+  const double  x[7][3]    = {{0, 0, 0}, {0, 1, 0}, {1, 0.5, 0.3}, {1, 0.5, -0.3}, {0.8, 0.3, 0}, {0.8, 0.7, 0}, {1.2, 0.5, 0}};
+  const double  v[7][3]    = {{0, 0, 0}, {0, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   const int32_t element[9] = {0, 1, 2, 1, 0, 3, 4, 6, 5}, body[7] = {0, 0, 0, 0, 1, 1, 1};
   const double  mass[7] = {1, 1, 1, 1, 1, 1, 1};
   for (int with = 0; with < 2; ++with) {
@@ -572,8 +581,8 @@ static void sides_of_a_crease_are_not_in_contact(void **state)
     bool                  active[3];
     int64_t               n;
     for (int turned = 0; turned < 2; ++turned) { /* outside within the crease, or beyond it */
-      const int32_t back[9] = {1, 0, 2, 0, 1, 3, 4, 6, 5};
-      augury_boundary either = b;
+      const int32_t   back[9] = {1, 0, 2, 0, 1, 3, 4, 6, 5};
+      augury_boundary either  = b;
       if (turned) either.element = back;
       assert_ok(augury_near_create(&either, body, 0.5, &near));
       assert_ok(augury_near_find(near, x[0], v[0], active, &n));
@@ -586,7 +595,9 @@ static void sides_of_a_crease_are_not_in_contact(void **state)
 
 TEST_MAIN(cmocka_unit_test(weights_have_their_mean), cmocka_unit_test(points_keep_mass_and_centre_in_any_shape),
           cmocka_unit_test(impossible_samples_are_reported), cmocka_unit_test(elements_with_unequal_masses_are_sampled),
-          cmocka_unit_test(grown_elements_get_more_points), cmocka_unit_test(coordinates_out_of_range_set_the_step_status), cmocka_unit_test(momentum_is_conserved),
-          cmocka_unit_test(translations_are_reproduced), cmocka_unit_test(same_bits_on_any_number_of_threads),
-          cmocka_unit_test(approaching_bodies_stop_and_separating_ones_continue), cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_approaching_elements_are_active),
-          cmocka_unit_test(elements_that_will_collide_are_found), cmocka_unit_test(facing_sides_of_one_body_are_in_contact), cmocka_unit_test(sides_of_a_crease_are_not_in_contact))
+          cmocka_unit_test(grown_elements_get_more_points), cmocka_unit_test(coordinates_out_of_range_set_the_step_status),
+          cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(translations_are_reproduced),
+          cmocka_unit_test(same_bits_on_any_number_of_threads), cmocka_unit_test(approaching_bodies_stop_and_separating_ones_continue),
+          cmocka_unit_test(the_iteration_ends_at_its_tolerance), cmocka_unit_test(only_approaching_elements_are_active),
+          cmocka_unit_test(elements_that_will_collide_are_found), cmocka_unit_test(facing_sides_of_one_body_are_in_contact),
+          cmocka_unit_test(sides_of_a_crease_are_not_in_contact))

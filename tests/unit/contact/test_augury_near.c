@@ -9,7 +9,7 @@
 typedef struct {
   int     low[3], side[3], n;
   double  dx;
-  double *mass, (*p)[3], (*u)[3]; /* transferred mass and momentum; velocity of all */
+  double *mass, (*p)[3], (*u)[3];    /* transferred mass and momentum; velocity of all */
   double *mass_there, (*u_there)[3]; /* continuum */
 } full_grid;
 
@@ -39,7 +39,7 @@ static void around(const full_grid *g, const double x[3], int at[27], double w[2
   for (int k = 0; k < 3; ++k) base[k] = (int32_t)floor(x[k] / g->dx - 0.5);
   for (int q = 0; q < 27; ++q) {
     const int32_t node[3] = {base[0] + q / 9, base[1] + q / 3 % 3, base[2] + q % 3};
-    at[q] = node_at(g, node);
+    at[q]                 = node_at(g, node);
     assert_true(at[q] >= 0);
     w[q] = 1.0;
     for (int k = 0; k < 3; ++k) w[q] *= spline_at(x[k] / g->dx - node[k]);
@@ -69,8 +69,7 @@ static void mix(full_grid *g)
 {
   for (int i = 0; i < g->n; ++i) {
     if (!(g->mass[i] > 0.0)) continue;
-    for (int k = 0; k < 3; ++k)
-      g->u[i][k] = (g->p[i][k] + g->mass_there[i] * g->u_there[i][k]) / (g->mass[i] + g->mass_there[i]);
+    for (int k = 0; k < 3; ++k) g->u[i][k] = (g->p[i][k] + g->mass_there[i] * g->u_there[i][k]) / (g->mass[i] + g->mass_there[i]);
     if (g->mass_there[i] > 0.0) v3_copy(g->u_there[i], g->u[i]);
   }
 }
@@ -98,7 +97,7 @@ typedef struct {
 
 static void resampled(const scene *s, const boundary_samples *p, const double (*share)[3], double dx, int64_t e, element_points *o)
 {
-  const int32_t *node = s->element + 3 * e;
+  const int32_t *node  = s->element + 3 * e;
   double         total = 0.0, dl[3] = {0, 0, 0}, c[3] = {0, 0, 0}, l[3], r[3], spin[9];
   o->n = 0;
   for (int i = 0; i < 3; ++i) total += share[e][i];
@@ -138,9 +137,9 @@ static void resampled(const scene *s, const boundary_samples *p, const double (*
 /* RSA of (v, A) and the continuum's velocities, term by term. */
 static void plain_operator(scene *s, const boundary_samples *p, double dx, const bool *active, full_grid *g)
 {
-  static double V[2 * TRIANGLES][3], W[2 * TRIANGLES][3], mass[2 * NODES], v[2 * NODES][3], A[2 * NODES][9];
+  static double         V[2 * TRIANGLES][3], W[2 * TRIANGLES][3], mass[2 * NODES], v[2 * NODES][3], A[2 * NODES][9];
   static element_points o;
-  double (*share)[3];
+  double(*share)[3];
   assert_ok(boundary_corner_masses(&s->b, &share));
   clear(g);
   memset(mass, 0, sizeof mass);
@@ -176,8 +175,7 @@ static void plain_operator(scene *s, const boundary_samples *p, double dx, const
       for (int q = 0; q < 27; ++q) {
         node_place(g, at[q], y);
         v3_sub(y, y, c);
-        for (int a = 0; a < 9; ++a)
-          inertia[a] += share[e][i] * w[q] * ((a % 4 == 0 ? v3_dot(y, y) : 0.0) - y[a / 3] * y[a % 3]);
+        for (int a = 0; a < 9; ++a) inertia[a] += share[e][i] * w[q] * ((a % 4 == 0 ? v3_dot(y, y) : 0.0) - y[a / 3] * y[a % 3]);
       }
     }
     m3_inverse(inverse, inertia);
@@ -234,7 +232,7 @@ static void uncover(full_grid *g)
 typedef struct {
   augury_continuum c;
   int32_t (*node)[3];
-  double  *mass, (*outward)[3], *u;
+  double *mass, (*outward)[3], *u;
 } continuum;
 
 static void continuum_room(continuum *o, int64_t n)
@@ -245,10 +243,7 @@ static void continuum_room(continuum *o, int64_t n)
   assert_ok(memory_alloc("continuum", 3 * n, sizeof *o->u, &o->u));
   o->c = (augury_continuum){n, (const int32_t(*)[3])o->node, o->mass, (const double(*)[3])o->outward, o->u};
 }
-static void continuum_free(continuum *o)
-{
-  memory_free(&o->node), memory_free(&o->mass), memory_free(&o->outward), memory_free(&o->u);
-}
+static void continuum_free(continuum *o) { memory_free(&o->node), memory_free(&o->mass), memory_free(&o->outward), memory_free(&o->u); }
 
 /* A rough one: about half of the nodes of a box, in no order, masses over four decades. */
 static continuum rough_continuum(const full_grid *g, uint64_t seed)
@@ -309,8 +304,8 @@ static void operator_equals_its_definition(void **state)
     random_continuum_state(&o, c);
     if (c % 2) o.c.n = 0;
     for (int64_t i = 0; i < o.c.n; ++i) {
-      const int at         = node_at(&g, o.node[i]);
-      g.mass_there[at]     = o.mass[i];
+      const int at     = node_at(&g, o.node[i]);
+      g.mass_there[at] = o.mass[i];
       v3_copy(g.u_there[at], o.u + 3 * i);
     }
     t   = s;
@@ -318,7 +313,7 @@ static void operator_equals_its_definition(void **state)
     boundary_samples p;
     assert_ok(boundary_samples_create(&s.b, s.x, dx, 0, &p));
     plain_operator(&t, &p, dx, active, &g);
-    augury      *a;
+    augury     *a;
     step_status status = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
@@ -348,15 +343,15 @@ static void momentum_with_a_continuum_is_conserved(void **state)
   (void)state;
   static scene s;
   static bool  active[2 * TRIANGLES];
-  double       worst = 0.0;
+  double       worst    = 0.0;
   int64_t      n_states = 0;
   for (uint64_t c = 0; c < 12; ++c) {
     const double dx = edge() / (0.5 * (double)(1 << (c % 3)));
     rough_scene(&s, dx, 400 + c);
     for (int e = 0; e < 2 * TRIANGLES; ++e) active[e] = random_u01(c, (uint64_t)e, 9) < 0.15;
-    full_grid g = cover(&s, dx);
-    continuum o = rough_continuum(&g, c);
-    augury   *a;
+    full_grid   g = cover(&s, dx);
+    continuum   o = rough_continuum(&g, c);
+    augury     *a;
     step_status status = {STEP_OK, NULL, -1};
     assert_ok(augury_create(&s.b, s.x, dx, &a));
     augury_set_continuum(a, &o.c);
@@ -401,9 +396,9 @@ static void distant_continuum_does_not_change(void **state)
   const double dx = 0.8 * edge();
   rough_scene(&s, dx, 7);
   for (int e = 0; e < 2 * TRIANGLES; ++e) active[e] = e % 40 == 0;
-  full_grid g = cover(&s, dx);
-  continuum o = rough_continuum(&g, 5);
-  augury   *a;
+  full_grid   g = cover(&s, dx);
+  continuum   o = rough_continuum(&g, 5);
+  augury     *a;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(augury_create(&s.b, s.x, dx, &a));
   augury_set_continuum(a, &o.c);
@@ -490,8 +485,10 @@ static void contact_with_a_continuum_only_on_approach(void **state)
   static bool    active[2 * TRIANGLES];
   static double  before[3 * 2 * NODES];
   const double   dx = edge();
-  const struct { double gap, u; bool is_active; } cases[] = {
-    {0.3, -1.0, true}, {0.3, 1.0, false}, {0.3, 0.0, false}, {2.4, -1.0, true}, {3.2, -1.0, false}};
+  const struct {
+    double gap, u;
+    bool   is_active;
+  } cases[] = {{0.3, -1.0, true}, {0.3, 1.0, false}, {0.3, 0.0, false}, {2.4, -1.0, true}, {3.2, -1.0, false}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
     for (int way = 0; way < 4; ++way) {
       const bool           accepts = way % 2, is_known = way / 2;
@@ -499,7 +496,7 @@ static void contact_with_a_continuum_only_on_approach(void **state)
       augury_result        r;
       augury_near         *near;
       augury              *a;
-      step_status         status = {STEP_OK, NULL, -1};
+      step_status          status = {STEP_OK, NULL, -1};
       int64_t              n;
       continuum            o = half_space(dx, 3000.0);
       if (!is_known) memset(o.outward, 0, (size_t)o.c.n * sizeof *o.outward);
@@ -556,16 +553,16 @@ static void contact_with_a_continuum_only_on_approach(void **state)
 static void all_nodes_near_an_element_are_found(void **state)
 {
   (void)state;
-  const double  x[9] = {0.2, 0.3, 0.1, 4.6, 1.9, 0.4, 2.1, 5.2, 3.3}, v[9] = {0, 0, -1, 0, 0, -1, 0, 0, -1}, mass[3] = {1, 1, 1};
-  const double  low[3] = {0.2 - 1.5, 0.3 - 1.5, 0.1 - 1.5}, high[3] = {4.6 + 1.5, 5.2 + 1.5, 3.3 + 1.5};
-  const int32_t element[3] = {0, 1, 2}, body[3] = {0, 0, 0};
+  const double          x[9] = {0.2, 0.3, 0.1, 4.6, 1.9, 0.4, 2.1, 5.2, 3.3}, v[9] = {0, 0, -1, 0, 0, -1, 0, 0, -1}, mass[3] = {1, 1, 1};
+  const double          low[3] = {0.2 - 1.5, 0.3 - 1.5, 0.1 - 1.5}, high[3] = {4.6 + 1.5, 5.2 + 1.5, 3.3 + 1.5};
+  const int32_t         element[3] = {0, 1, 2}, body[3] = {0, 0, 0};
   const augury_boundary b = {.n_nodes = 3, .n_elements = 1, .element = element, .mass = mass};
   enum { FAR = 2 };
-  int32_t       node[1 + FAR][3] = {{0}, {90, 90, 90}, {-90, -90, -90}};
-  const double  weight[1 + FAR] = {1, 1, 1}, outward[1 + FAR][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
-  double        u[3 * (1 + FAR)] = {0};
-  augury_near  *near;
-  int64_t       n_found = 0;
+  int32_t      node[1 + FAR][3] = {{0}, {90, 90, 90}, {-90, -90, -90}};
+  const double weight[1 + FAR] = {1, 1, 1}, outward[1 + FAR][3] = {{0, 0, 1}, {0, 0, 1}, {0, 0, 1}};
+  double       u[3 * (1 + FAR)] = {0};
+  augury_near *near;
+  int64_t      n_found = 0;
   assert_ok(augury_near_create(&b, body, 1.0, &near));
   for (int q = 0; q < 14 * 14 * 14; ++q) {
     const augury_continuum c = {q % 2 ? 1 : 1 + FAR, (const int32_t(*)[3])node, weight, (const double(*)[3])outward, u};
@@ -646,10 +643,10 @@ static void bodies_receive_the_momentum_of_their_nodes(void **state)
 static void rigid_bodies_are_stopped(void **state)
 {
   (void)state;
-  static scene s;
+  static scene   s;
   static int32_t body[2 * NODES];
   for (int c = 0; c < 3; ++c) {
-    const double         dx = edge() / (0.5 * (1 << c));
+    const double         dx  = edge() / (0.5 * (1 << c));
     const augury_options own = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12};
     augury_result        r;
     double               origin[2][3], P[2][2][3], L[2][2][3], V[2][3], W[2][3], kinetic[2] = {0, 0};
@@ -685,5 +682,5 @@ static void rigid_bodies_are_stopped(void **state)
 
 TEST_MAIN(cmocka_unit_test(operator_equals_its_definition), cmocka_unit_test(momentum_with_a_continuum_is_conserved),
           cmocka_unit_test(distant_continuum_does_not_change), cmocka_unit_test(contact_with_a_continuum_only_on_approach),
-          cmocka_unit_test(all_nodes_near_an_element_are_found),
-          cmocka_unit_test(bodies_receive_the_momentum_of_their_nodes), cmocka_unit_test(rigid_bodies_are_stopped))
+          cmocka_unit_test(all_nodes_near_an_element_are_found), cmocka_unit_test(bodies_receive_the_momentum_of_their_nodes),
+          cmocka_unit_test(rigid_bodies_are_stopped))

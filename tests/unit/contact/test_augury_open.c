@@ -9,9 +9,9 @@ typedef struct {
   int32_t         element[MOST_SHEETS * 3 * SHEET_TRIANGLES], body[MOST_SHEETS * SHEET_NODES];
   bool            is_open[MOST_SHEETS * SHEET_NODES], active[MOST_SHEETS * SHEET_TRIANGLES];
   double          mass[MOST_SHEETS * SHEET_NODES], x[MOST_SHEETS * 3 * SHEET_NODES], normal[MOST_SHEETS * 3 * SHEET_NODES],
-                  v[MOST_SHEETS * 3 * SHEET_NODES], A[MOST_SHEETS * 9 * SHEET_NODES];
-  int8_t          side[MOST_SHEETS * SHEET_NODES];
-  int64_t         n_active;
+      v[MOST_SHEETS * 3 * SHEET_NODES], A[MOST_SHEETS * 9 * SHEET_NODES];
+  int8_t  side[MOST_SHEETS * SHEET_NODES];
+  int64_t n_active;
 } sheets;
 
 /* Sheets of unit size with edges h = 1/8 at heights z, moving up at w; those with a normal of -1 are turned over. */
@@ -28,7 +28,7 @@ static void lay(sheets *s, int n, const double *z, const double *w, const double
       s->mass[at] = 1.0, s->body[at] = b, s->is_open[at] = true;
     }
     for (int i = 0; i < SHEET_TRIANGLES; ++i) {
-      const int c = i / 2 % (SIDE - 1) + SIDE * (i / 2 / (SIDE - 1)) + b * SHEET_NODES;
+      const int c       = i / 2 % (SIDE - 1) + SIDE * (i / 2 / (SIDE - 1)) + b * SHEET_NODES;
       const int t[2][3] = {{c, c + 1, c + SIDE}, {c + 1, c + SIDE + 1, c + SIDE}};
       for (int k = 0; k < 3; ++k) s->element[3 * (b * SHEET_TRIANGLES + i) + (normal[b] > 0 ? k : 2 - k)] = t[i % 2][k];
     }
@@ -54,7 +54,7 @@ static void solve(sheets *s, double dx, bool accepts, int64_t iterations)
   const augury_options o = {.accepts_sliding_change = accepts, .max_iterations = iterations, .tolerance = 1e-12, .side = s->side};
   augury_result        r;
   augury              *a;
-  step_status         status = {STEP_OK, NULL, -1};
+  step_status          status = {STEP_OK, NULL, -1};
   double               P[2][3], L[2][3];
   assert_ok(augury_create(&s->b, s->x, dx, &a));
   assert_ok(augury_begin(a, s->x, s->active, &status));
@@ -74,13 +74,13 @@ static void sides_point_to_other_bodies(void **state)
   (void)state;
   static sheets s;
   const double  dx = 1.0 / (SIDE - 1), gap = 0.4 * dx;
-  const struct { double below, above; int expected; } cases[] = {
-    {0.0, -1.0, 1},   /* one approaches from above, one rests below, as seen from the middle */
-    {1.0, 0.0, -1},
-    {1.0, -1.0, 0},   /* from both sides */
-    {-1.0, -1.0, 1},  /* the one below leaves */
-    {1.0, 1.0, -1},
-    {-1.0, 1.0, 0}};  /* both leave: they are on both sides still */
+  const struct {
+    double below, above;
+    int    expected;
+  } cases[] = {{0.0, -1.0, 1},                   /* one approaches from above, one rests below, as seen from the middle */
+               {1.0, 0.0, -1},  {1.0, -1.0, 0},  /* from both sides */
+               {-1.0, -1.0, 1},                  /* the one below leaves */
+               {1.0, 1.0, -1},  {-1.0, 1.0, 0}}; /* both leave: they are on both sides still */
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
     for (int turned = 0; turned < 2; ++turned) {
       const double z[3] = {0.0, gap, -gap}, w[3] = {0.0, cases[c].above, cases[c].below}, n[3] = {turned ? -1.0 : 1.0, 1.0, -1.0};
@@ -194,21 +194,21 @@ static void sheet_in_contact_with_a_continuum(void **state)
 {
   (void)state;
   enum { REACH = 14 };
-  static sheets s;
+  static sheets  s;
   static int32_t node[32 * 32 * 32][3];
   static double  mass[32 * 32 * 32], outward[32 * 32 * 32][3], u[3 * 32 * 32 * 32];
   const double   dx = 1.0 / (SIDE - 1);
   for (int c = 0; c < 16; ++c) {
-    const bool    is_below = c & 1, is_turned = c & 2, parts = c & 4, is_known = !(c & 8); /* material below z = 0, or above */
-    const double  z[1] = {is_below ? 0.3 * dx : -0.3 * dx}, n[1] = {is_turned ? -1.0 : 1.0},
-                  w[1] = {(is_below ? -1.0 : 1.0) * (parts ? -1.0 : 1.0)};
+    const bool   is_below = c & 1, is_turned = c & 2, parts = c & 4, is_known = !(c & 8); /* material below z = 0, or above */
+    const double z[1] = {is_below ? 0.3 * dx : -0.3 * dx}, n[1] = {is_turned ? -1.0 : 1.0},
+                 w[1] = {(is_below ? -1.0 : 1.0) * (parts ? -1.0 : 1.0)};
     /* Even material, dx^3 each cell: mass by depth a node, smooth over three cells. */
-    int64_t       m = 0;
-    const double  of[5] = {1.0, 47.0 / 48.0, 0.5, 1.0 / 48.0, 0.0}, slope[5] = {0.0, 0.125, 0.75, 0.125, 0.0};
+    int64_t      m     = 0;
+    const double of[5] = {1.0, 47.0 / 48.0, 0.5, 1.0 / 48.0, 0.0}, slope[5] = {0.0, 0.125, 0.75, 0.125, 0.0};
     for (int i = -4; i <= REACH; ++i)
       for (int j = -4; j <= REACH; ++j)
         for (int k = -6; k <= 6; ++k) {
-          const int    depth = is_below ? k : -k, q = depth < -2 ? 0 : depth > 2 ? 4 : depth + 2;
+          const int depth = is_below ? k : -k, q = depth < -2 ? 0 : depth > 2 ? 4 : depth + 2;
           if (!(of[q] > 0.0)) continue;
           node[m][0] = i, node[m][1] = j, node[m][2] = k;
           mass[m] = (is_known ? 1e3 : 1.0) * of[q];
@@ -217,7 +217,7 @@ static void sheet_in_contact_with_a_continuum(void **state)
           ++m;
         }
     const augury_continuum there = {m, (const int32_t(*)[3])node, mass, (const double(*)[3])outward, u};
-    augury_near *near;
+    augury_near           *near;
     lay(&s, 1, z, w, n);
     assert_ok(augury_near_create(&s.b, s.body, dx, &near));
     augury_near_set_open(near, s.is_open);
@@ -230,7 +230,7 @@ static void sheet_in_contact_with_a_continuum(void **state)
       const augury_options o = {.accepts_sliding_change = true, .max_iterations = 5, .tolerance = 1e-12, .side = s.side};
       augury_result        r;
       augury              *a;
-      step_status         status = {STEP_OK, NULL, -1};
+      step_status          status = {STEP_OK, NULL, -1};
       assert_ok(augury_create(&s.b, s.x, dx, &a));
       augury_set_continuum(a, &there);
       assert_ok(augury_begin(a, s.x, s.active, &status));
@@ -254,7 +254,7 @@ static void sheet_inside_a_continuum_moves_with_it(void **state)
 {
   (void)state;
   enum { ALL = 19 * 19 * 13 };
-  static sheets s;
+  static sheets  s;
   static int32_t node[ALL][3];
   static double  mass[ALL], outward[ALL][3], u[3 * ALL];
   const double   dx = 1.0 / (SIDE - 1), z[1] = {0.1 * dx}, n[1] = {1.0}, w[1] = {1.0};
@@ -268,7 +268,7 @@ static void sheet_inside_a_continuum_moves_with_it(void **state)
     augury_result        r;
     augury_near         *near;
     augury              *a;
-    step_status         status = {STEP_OK, NULL, -1};
+    step_status          status = {STEP_OK, NULL, -1};
     lay(&s, 1, z, w, n);
     memset(u, 0, sizeof u);
     assert_ok(augury_near_create(&s.b, s.body, dx, &near));

@@ -9,7 +9,7 @@ typedef struct {
   int             n, n_bar, m;
   int32_t         element[3 * MOST_ELEMENTS], body[MOST_NODES];
   bool            active[MOST_ELEMENTS];
-  double          mass[MOST_NODES], x[3 * MOST_NODES], normal[3 * MOST_NODES], towards[3 * MOST_NODES], v[3 * MOST_NODES], A[9 * MOST_NODES];
+  double mass[MOST_NODES], x[3 * MOST_NODES], normal[3 * MOST_NODES], towards[3 * MOST_NODES], v[3 * MOST_NODES], A[9 * MOST_NODES];
 } pair;
 
 static int32_t node_at(pair *s, int from, const double x[3], int32_t body)
@@ -87,8 +87,8 @@ static void directions_point_to_the_nearest_place(void **state)
   look(&s);
   for (int i = 0; i < s.n_bar; ++i) {
     const double  ahead[3] = {-1.0, 0.0, 0.0};
-    const bool    is_near = s.x[3 * i] < 3.0;
-    const double *to = is_near ? ahead : s.normal + 3 * i;
+    const bool    is_near  = s.x[3 * i] < 3.0;
+    const double *to       = is_near ? ahead : s.normal + 3 * i;
     for (int k = 0; k < 3; ++k) assert_close(s.towards[3 * i + k], to[k], 1e-15);
     n_near += is_near, n_far += !is_near;
   }
@@ -115,7 +115,7 @@ static double leaves(pair *s, bool is_towards, bool accepts)
 {
   augury_options o = {.accepts_sliding_change = accepts, .max_iterations = 30, .towards = is_towards ? s->towards : NULL};
   augury_result  done;
-  step_status   status = {STEP_OK, NULL, -1};
+  step_status    status = {STEP_OK, NULL, -1};
   augury        *a;
   double         P0[3], L0[3], P[3], L[3], mean = 0.0;
   bar_and_wall(s, 1.0);

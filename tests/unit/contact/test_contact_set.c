@@ -49,7 +49,8 @@ static void test_keys(void **state)
   (void)state;
   assert_true(contact_key(DETECTOR_CONVEX, 3, 5) != contact_key(DETECTOR_POINT, 3, 5));
   assert_true(contact_key(DETECTOR_CONVEX, 3, 5) != contact_key(DETECTOR_CONVEX, 5, 3));
-  assert_true(contact_key(DETECTOR_SURFACE_EDGE, CONTACT_MAX_BODIES - 1, CONTACT_MAX_BODIES - 1) < contact_key((contact_detector)(DETECTOR_SURFACE_EDGE + 1), 0, 0));
+  assert_true(contact_key(DETECTOR_SURFACE_EDGE, CONTACT_MAX_BODIES - 1, CONTACT_MAX_BODIES - 1) <
+              contact_key((contact_detector)(DETECTOR_SURFACE_EDGE + 1), 0, 0));
 }
 
 TEST_MAIN(cmocka_unit_test(test_order), cmocka_unit_test(test_twice), cmocka_unit_test(test_keys))

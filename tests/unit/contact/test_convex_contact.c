@@ -19,7 +19,11 @@ typedef struct {
 static rigid_body *add_body(crowd *c, int i, rigid_kind kind, const shape_spec *spec)
 {
   diagnostics          *d = NULL;
-  const rigid_body_spec s = {.shape = spec, .surface_spacing = NAN, .mass = kind == RIGID_DYNAMIC ? 1.0 : NAN, .inertia = {NAN, NAN, NAN}, .center_of_mass = {NAN, NAN, NAN}};
+  const rigid_body_spec s = {.shape           = spec,
+                             .surface_spacing = NAN,
+                             .mass            = kind == RIGID_DYNAMIC ? 1.0 : NAN,
+                             .inertia         = {NAN, NAN, NAN},
+                             .center_of_mass  = {NAN, NAN, NAN}};
   assert_ok(diagnostics_create(&d));
   assert_ok(rigid_body_create("body", kind, &s, 1000.0, NULL, "bodies.body", d, &c->rigid[i]));
   assert_int_equal(diagnostics_count(d), 0);
@@ -32,17 +36,19 @@ static rigid_body *add_body(crowd *c, int i, rigid_kind kind, const shape_spec *
 /* A container, a slab that is a union, a ring, and balls, boxes and cylinders at random inside a box, with some overlaps. */
 static void crowd_create(crowd *c)
 {
-  const shape_sphere_spec    ball = {{0, 0, 0}, 0.1};
-  const shape_box_spec       box  = {{-0.1, -0.08, -0.06}, {0.1, 0.08, 0.06}}, left = {{-1, -1, 0.4}, {0, 1, 0.5}}, right = {{0, -1, 0.4}, {1, 1, 0.5}};
-  const shape_segment_spec   can  = {{0, 0, -0.1}, {0, 0, 0.1}, 0.07};
-  const shape_torus_spec     ring = {{0, 0, 0}, {0, 0, 1}, 0.3, 0.05};
-  const shape_container_spec room = {{-1, -1, -1}, {1, 1, 1}, {0}};
+  const shape_sphere_spec ball = {{0, 0, 0}, 0.1};
+  const shape_box_spec    box = {{-0.1, -0.08, -0.06}, {0.1, 0.08, 0.06}}, left = {{-1, -1, 0.4}, {0, 1, 0.5}},
+                       right         = {{0, -1, 0.4}, {1, 1, 0.5}};
+  const shape_segment_spec   can     = {{0, 0, -0.1}, {0, 0, 0.1}, 0.07};
+  const shape_torus_spec     ring    = {{0, 0, 0}, {0, 0, 1}, 0.3, 0.05};
+  const shape_container_spec room    = {{-1, -1, -1}, {1, 1, 1}, {0}};
   shape_spec                 half[2] = {{.box = &left, .axis = {0, 0, 1}}, {.box = &right, .axis = {0, 0, 1}}};
   key_item                   item[2];
   memset(item, 0, sizeof item);
   item[0].value = &half[0], item[1].value = &half[1];
-  const shape_spec spec[6] = {{.container = &room, .axis = {0, 0, 1}}, {.unite = {.n = 2, .item = item}, .axis = {0, 0, 1}}, {.torus = &ring, .axis = {0, 0, 1}},
-                              {.sphere = &ball, .axis = {0, 0, 1}}, {.box = &box, .axis = {0, 0, 1}}, {.cylinder = &can, .axis = {0, 0, 1}}};
+  const shape_spec spec[6] = {{.container = &room, .axis = {0, 0, 1}}, {.unite = {.n = 2, .item = item}, .axis = {0, 0, 1}},
+                              {.torus = &ring, .axis = {0, 0, 1}},     {.sphere = &ball, .axis = {0, 0, 1}},
+                              {.box = &box, .axis = {0, 0, 1}},        {.cylinder = &can, .axis = {0, 0, 1}}};
   memset(c, 0, sizeof *c);
   for (int i = 0; i < N_BODIES; ++i) {
     rigid_body *b = add_body(c, i, i < 2 ? RIGID_STATIC : RIGID_DYNAMIC, &spec[i < 3 ? i : 3 + i % 3]);
@@ -55,9 +61,17 @@ static void crowd_create(crowd *c)
   }
   c->law = calloc((size_t)N_BODIES * N_BODIES, sizeof *c->law);
   for (int i = 0; i < N_BODIES; ++i)
-    for (int j = 0; j < N_BODIES; ++j) c->law[N_BODIES * i + j] = (contact_law){.friction = 0.1 * (i % 3) + 0.1 * (j % 3), .restitution = 0.5, .never_touch = (i + j) % 17 == 0};
-  c->scene = (contact_scene){.n_bodies = N_BODIES, .body = c->body, .frame = c->frame, .frames = c->frames, .end = c->frames,
-                              .law = c->law, .dt = 0.01, .margin = 0.01};
+    for (int j = 0; j < N_BODIES; ++j)
+      c->law[N_BODIES * i + j] =
+          (contact_law){.friction = 0.1 * (i % 3) + 0.1 * (j % 3), .restitution = 0.5, .never_touch = (i + j) % 17 == 0};
+  c->scene = (contact_scene){.n_bodies = N_BODIES,
+                             .body     = c->body,
+                             .frame    = c->frame,
+                             .frames   = c->frames,
+                             .end      = c->frames,
+                             .law      = c->law,
+                             .dt       = 0.01,
+                             .margin   = 0.01};
 }
 
 static void crowd_destroy(crowd *c)
@@ -69,7 +83,7 @@ static void crowd_destroy(crowd *c)
 /* All touches of two bodies, by hand. */
 static int count_by_hand(const crowd *c, int i, int j)
 {
-  int total = 0, n, m;
+  int                 total = 0, n, m;
   const convex_solid *s = c->body[i]->ops->solids(c->body[i], &n), *t = c->body[j]->ops->solids(c->body[j], &m);
   if (c->law[N_BODIES * i + j].never_touch || j < 2) return 0;
   for (int k = 0; k < n; ++k)
@@ -97,8 +111,8 @@ static void test_crowd(void **state)
   assert_ok(contact_set_create(&again));
   assert_ok(convex_contact_find(finder, &c.scene, set));
   assert_ok(contact_set_sort(set)); /* all keys are different */
-  const int64_t       n    = contact_set_size(set);
-  const contact_spot *spot = contact_set_get(set);
+  const int64_t       n     = contact_set_size(set);
+  const contact_spot *spot  = contact_set_get(set);
   int                *count = calloc((size_t)N_BODIES * N_BODIES, sizeof *count);
   for (int64_t i = 0; i < n; ++i) {
     const contact_spot *s = &spot[i];

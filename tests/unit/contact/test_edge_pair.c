@@ -158,7 +158,7 @@ static void test_exchange(void **unused)
 /* Edge along x (a) or y (b), its triangles falling by `slope` to the left and right, a's roof pointing down: positions [4][3]. */
 static void roof(double *x, bool is_a, double left, double right, double height)
 {
-  const double sign = is_a ? 1.0 : -1.0; /* a's sides rise, b's fall */
+  const double sign        = is_a ? 1.0 : -1.0; /* a's sides rise, b's fall */
   const double along[4][3] = {{-0.5, 0, 0}, {0.5, 0, 0}, {0.1, 1, sign * left}, {-0.1, -1, sign * right}};
   for (int i = 0; i < 4; ++i) {
     v3_copy(x + 3 * i, along[i]);
@@ -187,16 +187,16 @@ static void test_outermost(void **unused)
   const edge_star open = {{0, 1, 2, 3}, false}, border = {{0, 1, 2, -1}, false}, open2[2] = {open, open}, borders[2] = {border, border};
   const edge_star low[2] = {open, {{0, 1, 2, 3}, true}}; /* b's first triangle runs 0, 1, 2: its outside is above */
   int             up, down;
-  assert_true(meets(open2, 1, 1, 1, 1, 0.1, -0.1, &up));     /* ridge on ridge, from above */
-  assert_false(meets(open2, 1, 1, 1, 1, -0.1, 0.1, &down));  /* from below: valleys */
+  assert_true(meets(open2, 1, 1, 1, 1, 0.1, -0.1, &up));    /* ridge on ridge, from above */
+  assert_false(meets(open2, 1, 1, 1, 1, -0.1, 0.1, &down)); /* from below: valleys */
   assert_true(meets(open2, -1, -1, -1, -1, -0.1, 0.1, &down));
   assert_int_equal(up, -down);
   assert_false(meets(open2, 1, 1, -1, -1, 0.1, -0.1, &up)); /* into a valley */
   assert_false(meets(open2, -1, -1, 1, 1, 0.1, -0.1, &up));
-  assert_false(meets(open2, 1, -1, 1, 1, 0.1, -0.1, &up)); /* a is a slope */
-  assert_true(meets(open2, 0, 0, 1, 1, 0.1, -0.1, &up));   /* a sheet on a ridge */
-  assert_true(meets(open2, 0, 1, 0, 1, 0.1, -0.1, &up));   /* rims of flat faces */
-  assert_false(meets(open2, 0, 0, 0, 0, 0.1, -0.1, &up));  /* within flat faces */
+  assert_false(meets(open2, 1, -1, 1, 1, 0.1, -0.1, &up));   /* a is a slope */
+  assert_true(meets(open2, 0, 0, 1, 1, 0.1, -0.1, &up));     /* a sheet on a ridge */
+  assert_true(meets(open2, 0, 1, 0, 1, 0.1, -0.1, &up));     /* rims of flat faces */
+  assert_false(meets(open2, 0, 0, 0, 0, 0.1, -0.1, &up));    /* within flat faces */
   assert_true(meets(open2, -0.04, 1, 1, 1, 0.1, -0.1, &up)); /* surfaces sink in: a little is allowed */
   assert_false(meets(open2, -0.06, 1, 1, 1, 0.1, -0.1, &up));
   assert_true(meets(borders, 1, 5, 1, 5, 0.1, -0.1, &up)); /* borders have one side */
@@ -251,7 +251,7 @@ static void test_star(void **unused)
     const int32_t *v = t->edge + 2 * e;
     assert_true((star.node[0] == v[0] && star.node[1] == v[1]) || (star.node[0] == v[1] && star.node[1] == v[0]));
     /* the first triangle runs along it */
-    const int32_t *c = tri + 3 * (int64_t)t->edge_triangle[2 * e];
+    const int32_t *c    = tri + 3 * (int64_t)t->edge_triangle[2 * e];
     bool           runs = false;
     for (int i = 0; i < 3; ++i) runs |= c[i] == star.node[0] && c[(i + 1) % 3] == star.node[1] && c[(i + 2) % 3] == star.node[2];
     assert_true(runs);
@@ -264,5 +264,10 @@ static void test_star(void **unused)
   triangle_topology_destroy(&t);
 }
 
-TEST_MAIN(cmocka_unit_test_setup_teardown(test_fractions, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_patches, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_cone, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_exchange, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_outermost, patches_setup, patches_teardown),
-          cmocka_unit_test_setup_teardown(test_ends_and_parallels, patches_setup, patches_teardown), cmocka_unit_test_setup_teardown(test_star, patches_setup, patches_teardown))
+TEST_MAIN(cmocka_unit_test_setup_teardown(test_fractions, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_patches, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_cone, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_exchange, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_outermost, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_ends_and_parallels, patches_setup, patches_teardown),
+          cmocka_unit_test_setup_teardown(test_star, patches_setup, patches_teardown))

@@ -73,8 +73,7 @@ static scene      S, P;
 
 static uint64_t rank(const fibre_spot *p)
 {
-  return (uint64_t)p->segment[0] << 32 | (uint64_t)p->segment[1] << 8 |
-         (uint64_t)(p->feature[0] << 4 | p->feature[1] << 1 | p->is_swept);
+  return (uint64_t)p->segment[0] << 32 | (uint64_t)p->segment[1] << 8 | (uint64_t)(p->feature[0] << 4 | p->feature[1] << 1 | p->is_swept);
 }
 
 /* Every spot satisfies the definitions of the header. */
@@ -254,10 +253,8 @@ static void coincident(void **unused)
     for (int across = 0; across < 2; ++across) {
       double x[6] = {0}, y[6] = {0};
       x[i] = -1.0, x[3 + i] = 1.0;
-      if (across)
-        y[(i + 1) % 3] = -1.0, y[3 + (i + 1) % 3] = 1.0;
-      else
-        memcpy(y, x, sizeof y);
+      if (across) y[(i + 1) % 3] = -1.0, y[3 + (i + 1) % 3] = 1.0;
+      else memcpy(y, x, sizeof y);
       scene_clear(&S);
       add_segment(&S, 0, 0.05, x);
       add_segment(&S, 1, 0.05, y);
@@ -362,8 +359,8 @@ static void sample(const scene *s, int m, int64_t a, int64_t b)
 }
 
 /* From a sample below the reach, over neighbours that are: is a spot among them that is as near, but for `slack`? Marks them. */
-static bool has_spot(int m, int i0, int j0, double reach, int64_t n, const fibre_spot *spot, int64_t seg_a, int64_t seg_b,
-                     double radii, double slack)
+static bool has_spot(int m, int i0, int j0, double reach, int64_t n, const fibre_spot *spot, int64_t seg_a, int64_t seg_b, double radii,
+                     double slack)
 {
   int    top      = 0;
   double nearest  = INFINITY;
@@ -432,10 +429,9 @@ static void every_contact_is_necessary(void **unused)
     total += n;
     for (int64_t k = 0; k < n; ++k) {
       for (int64_t l = 0; l < k; ++l) {
-        const double du = (found[k].segment[0] + found[k].at[0] - found[l].segment[0] - found[l].at[0]) * length,
-                     dv = (found[k].segment[1] + found[k].at[1] - found[l].segment[1] - found[l].at[1]) * length;
-        const bool same_strands =
-            found[k].segment[0] / m == found[l].segment[0] / m && found[k].segment[1] / m == found[l].segment[1] / m;
+        const double du         = (found[k].segment[0] + found[k].at[0] - found[l].segment[0] - found[l].at[0]) * length,
+                     dv         = (found[k].segment[1] + found[k].at[1] - found[l].segment[1] - found[l].at[1]) * length;
+        const bool same_strands = found[k].segment[0] / m == found[l].segment[0] / m && found[k].segment[1] / m == found[l].segment[1] / m;
         assert_false(same_strands && fabs(du) < r * (1 - 1e-9) && fabs(dv) < r * (1 - 1e-9));
       }
       /* along either strand, the distance rises or falls by no more than flat within a segment */
@@ -515,9 +511,8 @@ static void nothing_passes(void **unused)
   (void)unused;
   int met = 0, cleared = 0;
   for (int i = 0; i < 20000; ++i) {
-    const double r     = pow(10.0, random_range(9, (uint64_t)i, 0, -3.0, -1.0)),
-                 speed = pow(10.0, random_range(9, (uint64_t)i, 1, -1.0, 1.0));
-    double x[6], y[6];
+    const double r = pow(10.0, random_range(9, (uint64_t)i, 0, -3.0, -1.0)), speed = pow(10.0, random_range(9, (uint64_t)i, 1, -1.0, 1.0));
+    double       x[6], y[6];
     for (int k = 0; k < 6; ++k) {
       x[k] = random_range(9, (uint64_t)(6 * i + k), 2, -1.0, 1.0);
       y[k] = random_range(9, (uint64_t)(6 * i + k), 3, -0.5, 0.5);
@@ -603,8 +598,7 @@ static void thrown(void **unused)
     for (int k = 0; k < 6; ++k) v3_set(x + 3 * k, 0.2 * cos(k * M_PI / 3), 0.2 * sin(k * M_PI / 3), 0.1 * (k % 2));
     add_strand(&S, i % 2, 0.02, 6, x, true);
     for (int64_t k = 0; k < S.n_nodes; ++k)
-      for (int q = 0; q < 3; ++q)
-        S.x1[3 * k + q] = S.x0[3 * k + q] + random_range(12, (uint64_t)(15 * i + 3 * (k / 10) + q), 0, -0.4, 0.4);
+      for (int q = 0; q < 3; ++q) S.x1[3 * k + q] = S.x0[3 * k + q] + random_range(12, (uint64_t)(15 * i + 3 * (k / 10) + q), 0, -0.4, 0.4);
     const int64_t n = find(&S, true, 0.002, found);
     assert_sound(&S, n, found, 0.002);
     for (int64_t k = 0; k < n; ++k) total += found[k].is_swept;
@@ -769,10 +763,9 @@ static void second_search_finds_new_collisions_only(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(second_search_finds_new_collisions_only), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side), cmocka_unit_test(vertices_once),
-          cmocka_unit_test(own_strand),
-          cmocka_unit_test(ends_and_loops), cmocka_unit_test(coincident), cmocka_unit_test(closed),
-          cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary), cmocka_unit_test(order_does_not_matter),
-          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes), cmocka_unit_test(late_rotating_and_folding_collisions),
-          cmocka_unit_test(thrown), cmocka_unit_test(swinging_segments_are_found), cmocka_unit_test(sliding_contacts_are_matched),
-          cmocka_unit_test(sides_are_kept), cmocka_unit_test(errors))
+TEST_MAIN(cmocka_unit_test(second_search_finds_new_collisions_only), cmocka_unit_test(crossed), cmocka_unit_test(side_by_side),
+          cmocka_unit_test(vertices_once), cmocka_unit_test(own_strand), cmocka_unit_test(ends_and_loops), cmocka_unit_test(coincident),
+          cmocka_unit_test(closed), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary),
+          cmocka_unit_test(order_does_not_matter), cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(nothing_passes),
+          cmocka_unit_test(late_rotating_and_folding_collisions), cmocka_unit_test(thrown), cmocka_unit_test(swinging_segments_are_found),
+          cmocka_unit_test(sliding_contacts_are_matched), cmocka_unit_test(sides_are_kept), cmocka_unit_test(errors))

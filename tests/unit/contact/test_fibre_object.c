@@ -116,10 +116,8 @@ static void between_vertices(void **unused)
   const double x[6] = {-1, 0, 0.3, 1.2, 0, 0.3};
   level_set   *phi, *child[2];
   for (int i = 0; i < 2; ++i) {
-    if (i)
-      assert_ok(level_set_cylinder(a, b, 0.295, &phi));
-    else
-      assert_ok(level_set_sphere(o, 0.295, &phi));
+    if (i) assert_ok(level_set_cylinder(a, b, 0.295, &phi));
+    else assert_ok(level_set_sphere(o, 0.295, &phi));
     clear();
     add_strand(0.01, 2, x);
     assert_int_equal(find(phi, &still, &still, false, 0.001), 1);
@@ -147,9 +145,8 @@ static void between_vertices(void **unused)
 static void over_borders(void **unused)
 {
   (void)unused;
-  const double lo[3] = {-0.3, -1, -1}, hi[3] = {0.4, 1, 0}, x[6] = {-1, 0, 0.0099, 1, 0, 0.0099},
-               y[6] = {-0.1, 0, 0.0099, 1, 0, 0.0099};
-  level_set *phi;
+  const double lo[3] = {-0.3, -1, -1}, hi[3] = {0.4, 1, 0}, x[6] = {-1, 0, 0.0099, 1, 0, 0.0099}, y[6] = {-0.1, 0, 0.0099, 1, 0, 0.0099};
+  level_set   *phi;
   assert_ok(level_set_box(lo, hi, &phi));
   for (int way = 0; way < 3; ++way) {
     double z[6];
@@ -317,8 +314,7 @@ static void every_contact_is_necessary(void **unused)
     total += find(phi, &f, &f, false, 0.3 * r);
     for (int64_t p = 0; p < found.n; ++p) {
       const fibre_object_spot *s = &found.spot[p];
-      for (int64_t q = 0; q < p; ++q)
-        assert_true(fabs(s->segment + s->at - found.spot[q].segment - found.spot[q].at) * length > 0.45 * r);
+      for (int64_t q = 0; q < p; ++q) assert_true(fabs(s->segment + s->at - found.spot[q].segment - found.spot[q].at) * length > 0.45 * r);
       if (s->feature != FIBRE_INSIDE) continue;
       for (int side = -1; side <= 1; side += 2) {
         double       x[3];
@@ -450,8 +446,7 @@ static void bullets(void **unused)
   const int64_t n = find(phi, &still, &still, true, 0.0);
   assert_true(n == 1 || n == 2);
   for (int64_t k = 0; k < n; ++k)
-    assert_true(found.spot[k].is_swept && fabs(found.spot[k].axis[0]) < 1e-6 &&
-                (k == 0 || found.spot[k].segment != found.spot[0].segment));
+    assert_true(found.spot[k].is_swept && fabs(found.spot[k].axis[0]) < 1e-6 && (k == 0 || found.spot[k].segment != found.spot[0].segment));
   level_set_destroy(&phi);
   fibre_object_spots_clear(&found);
   assert_no_leak();
@@ -531,4 +526,5 @@ static void threads_do_not_matter(void **unused)
 TEST_MAIN(cmocka_unit_test(on_a_plane), cmocka_unit_test(between_vertices), cmocka_unit_test(over_borders),
           cmocka_unit_test(vertex_and_inside), cmocka_unit_test(nothing_is_missed), cmocka_unit_test(every_contact_is_necessary),
           cmocka_unit_test(nothing_passes), cmocka_unit_test(moving_object_equals_moving_fibre), cmocka_unit_test(bullets),
-          cmocka_unit_test(level_between_borders), cmocka_unit_test(predicted_penetration_gives_a_contact), cmocka_unit_test(threads_do_not_matter))
+          cmocka_unit_test(level_between_borders), cmocka_unit_test(predicted_penetration_gives_a_contact),
+          cmocka_unit_test(threads_do_not_matter))

@@ -41,7 +41,7 @@ static fibre_contact *make_scene(double v)
   const bool      yes = true;
   int             n   = 0;
   fibre_contact  *c;
-  ops = mock_weighted_ops;
+  ops          = mock_weighted_ops;
   ops.velocity = velocity, ops.residual = residual, ops.point_radius = point_radius;
   speed = v;
   for (int s = 0; s < STRANDS; ++s) {
@@ -73,8 +73,8 @@ static fibre_contact *make_scene(double v)
 
 static int64_t run(fibre_points *p, fibre_contact *c, double margin, const fibre_point_spot **out)
 {
-  const bool          yes  = true;
-  const double       *none = NULL;
+  const bool          yes      = true;
+  const double       *none     = NULL;
   body *const         bodies[] = {&cloud.base};
   const int32_t       frame[]  = {-1};
   const contact_scene s        = {.n_bodies = 1, .body = bodies, .frame = frame, .dt = DT, .v = none};
@@ -109,7 +109,7 @@ static void all_near_points_are_found_at_rest(void **state)
   const double            margin = 0.003;
   const fibre_point_spot *spot;
   fibre_points           *p;
-  fibre_contact          *c  = make_scene(0.0);
+  fibre_contact          *c = make_scene(0.0);
   static int              told[POINTS][STRANDS];
   static double           least[POINTS][STRANDS];
   int                     near = 0, both = 0, at_vertex = 0;
@@ -160,7 +160,7 @@ static void fast_points_do_not_pass_fibres(void **state)
   (void)state;
   const fibre_point_spot *spot;
   fibre_points           *p;
-  fibre_contact          *c = make_scene(30.0);
+  fibre_contact          *c   = make_scene(30.0);
   int                     met = 0, swept = 0;
   assert_ok(fibre_points_create(&p));
   const int64_t n = run(p, c, 0.001, &spot);
@@ -196,8 +196,8 @@ static void fast_points_do_not_pass_fibres(void **state)
 static void threads_change_no_bit(void **state)
 {
   (void)state;
-  fibre_contact    *c = make_scene(30.0);
-  fibre_point_spot *first = NULL;
+  fibre_contact    *c       = make_scene(30.0);
+  fibre_point_spot *first   = NULL;
   int64_t           n_first = 0;
   for (int threads = 1; threads <= 3; ++threads) {
     const fibre_point_spot *spot;
@@ -213,7 +213,8 @@ static void threads_change_no_bit(void **state)
     assert_int_equal(n, n_first);
     for (int64_t j = 0; j < n; ++j) {
       assert_true(spot[j].segment == first[j].segment && spot[j].point == first[j].point && spot[j].is_swept == first[j].is_swept);
-      assert_true(memcmp(&spot[j].gap, &first[j].gap, sizeof spot[j].gap) == 0 && memcmp(spot[j].normal, first[j].normal, sizeof spot[j].normal) == 0);
+      assert_true(memcmp(&spot[j].gap, &first[j].gap, sizeof spot[j].gap) == 0 &&
+                  memcmp(spot[j].normal, first[j].normal, sizeof spot[j].normal) == 0);
     }
     fibre_points_destroy(&p);
   }
@@ -223,4 +224,5 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(all_near_points_are_found_at_rest), cmocka_unit_test(fast_points_do_not_pass_fibres), cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(all_near_points_are_found_at_rest), cmocka_unit_test(fast_points_do_not_pass_fibres),
+          cmocka_unit_test(threads_change_no_bit))

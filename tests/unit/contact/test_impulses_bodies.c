@@ -22,7 +22,7 @@ static void make_rigid(int b, double speed, uint64_t seed, bool is_held)
     w.rigid[from + i] = w.n_rigid;
     v3_axpy(r->center, 1.0 / BOX_NODES, w.x + 3 * (from + i));
     v3_axpy(V, 1.0 / BOX_NODES, w.v + 3 * (from + i));
-    w.v[3 * (from + i)] = NAN; /* these must not be read */
+    w.v[3 * (from + i)]      = NAN; /* these must not be read */
     w.inverse_mass[from + i] = NAN;
   }
   ++w.n_rigid;
@@ -110,7 +110,7 @@ static void no_collision_remains_for_any_kind_of_body(void **state)
   (void)state;
   int n_with_zones = 0, n_without = 0;
   for (uint64_t c = 0; c < 16; ++c) {
-    const impulse_options o = {.thickness = c % 3 ? 0.02 : 0.0, .stiffness = 10.0, .max_iterations = c % 4 == 3 ? 2 : 60};
+    const impulse_options o  = {.thickness = c % 3 ? 0.02 : 0.0, .stiffness = 10.0, .max_iterations = c % 4 == 3 ? 2 : 60};
     const double          mu = c % 2 ? 0.4 : 0.0;
     const int             n  = 2 + (int)(c % 4) * 2;
     double                P0[3], L0[3], P1[3], L1[3], of_bodies[3 * MOST];
@@ -125,7 +125,7 @@ static void no_collision_remains_for_any_kind_of_body(void **state)
     momentum(&w, P0, L0);
     body_momenta(of_bodies);
     const double         energy = kinetic(&w), lowest = fmin(lowest_over_walls(w.x), 1e-3 * o.thickness);
-    const impulse_report r      = solve_and_check(&w, &o, ends_of, &a);
+    const impulse_report r = solve_and_check(&w, &o, ends_of, &a);
     print_message("%d boxes, %d rigid: %lld rounds, %lld collisions, %lld near, %lld zones of %lld nodes in %lld rounds; "
                   "energy %.4f, work %.4g of normal, %.4g of friction, %.4g of zones\n",
                   n, w.n_rigid, (long long)r.n_iterations, (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones,
@@ -153,9 +153,9 @@ static void same_bits_for_all_searches_and_threads(void **state)
   static double  first_v[3 * MOST * BOX_NODES];
   static uint8_t first_contacts[1 << 20];
   impulse_rigid  first_rigid[MOST];
-  impulse_report first      = {0};
-  const int      threads    = team_threads();
-  int64_t        n_queries  = 0;
+  impulse_report first     = {0};
+  const int      threads   = team_threads();
+  int64_t        n_queries = 0;
   for (int t = 0; t <= 3; ++t) {
     const impulse_options o = {.thickness = 0.19, .stiffness = 1.0, .max_iterations = 6, .is_thorough = t == 0};
     int64_t               n;
@@ -199,9 +199,7 @@ static void constrained_components_keep_every_bit(void **state)
   static double before[3 * MOST * BOX_NODES];
   int           n_zones = 0;
   for (uint64_t c = 0; c < 6; ++c) {
-    const impulse_options o     = {.thickness      = c % 2 ? 0.02 : 0.0,
-                                   .stiffness      = 10.0,
-                                   .max_iterations = c < 2 ? 0 : c < 4 ? 3 : 100};
+    const impulse_options o     = {.thickness = c % 2 ? 0.02 : 0.0, .stiffness = 10.0, .max_iterations = c < 2 ? 0 : c < 4 ? 3 : 100};
     const bool            plane = c < 4;
     double                P0[3], L0[3], P1[3], L1[3];
     throw(&w, 6, 4.0, 200 + c);
@@ -227,8 +225,8 @@ static void constrained_components_keep_every_bit(void **state)
       else assert_close((v[0] - u[0]) * (x[0] - y[0]) + (v[1] - u[1]) * (x[1] - y[1]), 0.0, 1e-11);
     }
     if (plane && o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
-    print_message("%lld rounds, %lld collisions, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations,
-                  (long long)r.n_meetings, (long long)r.n_zones, (long long)r.n_zone_nodes, kinetic(&w) / energy);
+    print_message("%lld rounds, %lld collisions, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations, (long long)r.n_meetings,
+                  (long long)r.n_zones, (long long)r.n_zone_nodes, kinetic(&w) / energy);
     n_zones += r.n_zones > 0;
   }
   assert_true(n_zones >= 2);
@@ -241,27 +239,30 @@ static void zones_with_a_rigid_body(void **state)
 {
   (void)state;
   const int32_t              triangle[3] = {1, 2, 3}, point[1] = {0}, body[4] = {0, 1, 1, 1}, carrier[4] = {-1, 0, 0, 0};
-  const bool                 meets[4] = {false, true, true, false};
+  const bool                 meets[4]        = {false, true, true, false};
   const double               inverse_mass[4] = {1.0 / 1.5, NAN, NAN, NAN}, c[3] = {0.1, -0.1, -0.2};
-  const broad_phase_surfaces s = {.n_vertices = 4, .n_points = 1, .n_triangles = 1, .point = point, .triangle = triangle,
-                                  .n_bodies = 2, .body = body, .meets = meets};
-  const impulse_options      o = {.max_iterations = 0};
-  double                     rest[2];
+  const broad_phase_surfaces s = {
+      .n_vertices = 4, .n_points = 1, .n_triangles = 1, .point = point, .triangle = triangle, .n_bodies = 2, .body = body, .meets = meets};
+  const impulse_options o = {.max_iterations = 0};
+  double                rest[2];
   for (int half = 0; half < 4; ++half) {
-    const double   dt = half & 1 ? 0.005 : 0.01;
-    const bool     has_wall = half > 1;
-    const double   x[12] = {0.3, 0.2, 2.0 * dt, -3, -3, 0, 3, -3, 0, 0, 6, 0};
-    double         v[12] = {1.0, 0.5, -4.0}, P[2][3], L[2][3], center[3], inertia[9], r[3], l[3];
-    const impulse_wall  wall  = {.point = {0.0, 0.0, -1e-4 * dt}, .normal = {0.0, 0.0, 1.0}, .v = {0.3, 0.2, 0.1}, .body = 1};
-    const impulse_scene scene = {.surfaces = s, .inverse_mass = inverse_mass, .n_rigid = 1, .n_walls = has_wall, .rigid = carrier};
-    impulse_rigid  b = {.center = {c[0], c[1], c[2]}, .inverse_mass = 0.5,
-                        .inverse_inertia = {1.0, 0.1, 0, 0.1, 0.7, 0.2, 0, 0.2, 0.4},
-                        .v = {0.1, 0.2, 0.3}, .w = {0.5, -0.4, 0.3}, .is_cayley = has_wall};
-    const impulse_step step = {.dt = dt, .x0 = x, .v = v, .rigid = &b, .wall = &wall};
-    step_status       status = {STEP_OK, NULL, -1};
-    impulse_report     report;
-    impulses          *a;
-    int64_t            n;
+    const double        dt       = half & 1 ? 0.005 : 0.01;
+    const bool          has_wall = half > 1;
+    const double        x[12]    = {0.3, 0.2, 2.0 * dt, -3, -3, 0, 3, -3, 0, 0, 6, 0};
+    double              v[12]    = {1.0, 0.5, -4.0}, P[2][3], L[2][3], center[3], inertia[9], r[3], l[3];
+    const impulse_wall  wall     = {.point = {0.0, 0.0, -1e-4 * dt}, .normal = {0.0, 0.0, 1.0}, .v = {0.3, 0.2, 0.1}, .body = 1};
+    const impulse_scene scene    = {.surfaces = s, .inverse_mass = inverse_mass, .n_rigid = 1, .n_walls = has_wall, .rigid = carrier};
+    impulse_rigid       b        = {.center          = {c[0], c[1], c[2]},
+                                    .inverse_mass    = 0.5,
+                                    .inverse_inertia = {1.0, 0.1, 0, 0.1, 0.7, 0.2, 0, 0.2, 0.4},
+                                    .v               = {0.1, 0.2, 0.3},
+                                    .w               = {0.5, -0.4, 0.3},
+                                    .is_cayley       = has_wall};
+    const impulse_step  step     = {.dt = dt, .x0 = x, .v = v, .rigid = &b, .wall = &wall};
+    step_status         status   = {STEP_OK, NULL, -1};
+    impulse_report      report;
+    impulses           *a;
+    int64_t             n;
     m3_inverse(inertia, b.inverse_inertia);
     assert_ok(impulses_create(&scene, &a));
     for (int end = 0; end < 2; ++end) {
@@ -313,7 +314,7 @@ static void friction_on_a_rigid_body_converges_within_one_round(void **state)
     int                   corner = 0;
     impulses             *a;
     impulse_report        r;
-    step_status          status = {STEP_OK, NULL, -1};
+    step_status           status = {STEP_OK, NULL, -1};
     throw(&w, 1, 0.0, 500 + c);
     all_laws(0.8, 0.0);
     make_rigid(0, 0.0, 500 + c, false);
@@ -345,6 +346,5 @@ static void friction_on_a_rigid_body_converges_within_one_round(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(no_collision_remains_for_any_kind_of_body), cmocka_unit_test(zones_with_a_rigid_body),
-          cmocka_unit_test(constrained_components_keep_every_bit),
-          cmocka_unit_test(same_bits_for_all_searches_and_threads),
+          cmocka_unit_test(constrained_components_keep_every_bit), cmocka_unit_test(same_bits_for_all_searches_and_threads),
           cmocka_unit_test(friction_on_a_rigid_body_converges_within_one_round))

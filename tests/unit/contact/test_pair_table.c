@@ -61,10 +61,10 @@ static void order_is_source_object_point(void **unused)
 static void restart(void **unused)
 {
   (void)unused;
-  pair_table     *t;
-  field_table    *fields;
-  const pair_key  key[2] = {{0, 1, 5}, {1, 0, 5}};
-  const double    X[6] = {1, 2, 3, 4, 5, 6}, speed[2] = {7, 8};
+  pair_table    *t;
+  field_table   *fields;
+  const pair_key key[2] = {{0, 1, 5}, {1, 0, 5}};
+  const double   X[6] = {1, 2, 3, 4, 5, 6}, speed[2] = {7, 8};
   assert_ok(pair_table_create(&t));
   assert_ok(field_table_create(&fields));
   assert_ok(pair_table_fields(t, 2, fields));
@@ -84,7 +84,7 @@ static void restart(void **unused)
   assert_int_not_equal(g->restored(g->context), 0);
   assert_non_null(strstr(error_message(), "contact/attachments: row 0 joins body 0 to object -1"));
   error_clear();
-  (*object)[0] = 1;
+  (*object)[0]                                                        = 1;
   ((double *)*(void **)field_group_find(g, "speed")->component[0])[0] = NAN;
   assert_int_not_equal(g->restored(g->context), 0);
   assert_non_null(strstr(error_message(), "contact/attachments: row 0 is not finite"));

@@ -38,7 +38,7 @@ static void near_surface(uint64_t *state, const level_set *s, const rigid_frame 
 /* `point` bodies only touch `object` bodies, unless -1. */
 static void world_create_law(world *w, int64_t n_points, int n_weights, int point, int object, const contact_law *law, uint64_t seed)
 {
-  uint64_t      state = seed;
+  uint64_t      state          = seed;
   const int64_t n_cloud_blocks = n_weights == 1 ? n_points : 10;
   double        J[9], t[3];
   memset(w, 0, sizeof *w);
@@ -147,8 +147,8 @@ static void count_states(const world *w, int count[4])
 /* Error of column j of H against a central difference, or -1 if a pair changes its state within the step. */
 static double column_error(world *w, int64_t j, double step, const double *column)
 {
-  const double  v0   = w->v[j];
-  const int64_t n    = 3 * w->n_blocks, m = w->contact->n;
+  const double  v0 = w->v[j];
+  const int64_t n = 3 * w->n_blocks, m = w->contact->n;
   double        worst = 0.0;
   uint8_t      *states;
   bool          is_smooth;
@@ -173,7 +173,7 @@ static void check_derivative(contact_scheme scheme, int point, int object, const
   world_create_law(&w, 48, 5, point, object, law, 11);
   penalty_contact_set_scheme(w.contact, scheme);
   world_settle(&w, 5);
-  const int64_t n = 3 * w.n_blocks;
+  const int64_t n        = 3 * w.n_blocks;
   int           n_damped = 0;
   assert_ok(memory_alloc("column", n, sizeof(double), &column));
   assert_ok(memory_alloc("unit", n, sizeof(double), &unit));
@@ -181,7 +181,8 @@ static void check_derivative(contact_scheme scheme, int point, int object, const
   count_states(&w, count);
   for (int s = 0; s < 4; ++s)
     if (count[s] < least[s]) fail_msg("point %d, object %d: only %d pairs in state %d", point, object, count[s], s);
-  for (int64_t i = 0; i < w.contact->n; ++i) n_damped += w.contact->state[i] != RELAX_INACTIVE && w.contact->gain[i] != 1.0 && w.contact->gain[i] > 0.0;
+  for (int64_t i = 0; i < w.contact->n; ++i)
+    n_damped += w.contact->state[i] != RELAX_INACTIVE && w.contact->gain[i] != 1.0 && w.contact->gain[i] > 0.0;
   if (law->damping > 0.0 ? n_damped < 8 : n_damped > 0) fail_msg("%d pairs with damping %g follow their rate", n_damped, law->damping);
   for (int64_t j = 0; j < n; ++j) {
     memset(column, 0, (size_t)n * sizeof(double));
@@ -189,7 +190,7 @@ static void check_derivative(contact_scheme scheme, int point, int object, const
     assert_ok(penalty_contact_tangent(w.contact, unit, column, false));
     unit[j] = 0.0;
     for (int64_t i = 0; i < n; ++i) scale = fmax(scale, fabs(column[i]));
-    const double e = column_error(&w, j, 1e-5, column);
+    const double e  = column_error(&w, j, 1e-5, column);
     const double e1 = column_error(&w, j, 1e-3, column), e2 = column_error(&w, j, 5e-4, column);
     if (e >= 0.0) assert_close(e, 0.0, 1e-6 * fmax(scale, 1.0));
     n_smooth += e >= 0.0;
@@ -214,8 +215,9 @@ static void derivative(void **unused)
   const int all[4] = {3, 1, 3, 3}, frictionless[4] = {3, 1, 0, 3};
   for (int point = CLOUD; point <= VERTICES; ++point)
     for (int object = BALL; object <= GROUND; ++object) {
-      const contact_law round = {.friction = 0.9}, none = {0}, ellipse = {.friction = 0.9, .friction_across = 2.0, .direction = {0.3, -1.0, 0.2}};
-      const contact_law damped = {.friction = 0.9, .damping = 0.7};
+      const contact_law round = {.friction = 0.9}, none = {0},
+                        ellipse = {.friction = 0.9, .friction_across = 2.0, .direction = {0.3, -1.0, 0.2}};
+      const contact_law damped  = {.friction = 0.9, .damping = 0.7};
       check_derivative(CONTACT_IMPLICIT, point, object, &round, all);
       check_derivative(CONTACT_IMPLICIT, point, object, &none, frictionless);
       check_derivative(CONTACT_IMPLICIT, point, object, &ellipse, all);
@@ -255,8 +257,9 @@ static void schemes_lag_their_forces(void **unused)
   int64_t n;
   double *rest = lagged_residual(CONTACT_IMPLICIT, 0.9, true, &n), *rest_normal = lagged_residual(CONTACT_IMPLICIT, 0.0, true, &n);
   double *normal = lagged_residual(CONTACT_IMPLICIT, 0.0, false, &n), *implicit = lagged_residual(CONTACT_IMPLICIT, 0.9, false, &n);
-  double *contact = lagged_residual(CONTACT_LAGGED_CONTACT, 0.9, false, &n), *friction = lagged_residual(CONTACT_LAGGED_FRICTION, 0.9, false, &n);
-  double  size = 0.0, frictional = 0.0, moved = 0.0;
+  double *contact  = lagged_residual(CONTACT_LAGGED_CONTACT, 0.9, false, &n),
+         *friction = lagged_residual(CONTACT_LAGGED_FRICTION, 0.9, false, &n);
+  double size = 0.0, frictional = 0.0, moved = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     size       = fmax(size, fabs(rest[i]));
     frictional = fmax(frictional, fabs(rest[i] - rest_normal[i]));
@@ -307,7 +310,7 @@ static void momentum(void **unused)
       assert_close(moment[i], 0.0, 16.0 * DBL_EPSILON * size);
     }
     /* The same through the sums per pair of bodies. */
-    double f[3], m[3], f2[3], m2[3], arm[3];
+    double          f[3], m[3], f2[3], m2[3], arm[3];
     contact_summary summary;
     end(&w, &summary);
     assert_int_equal(summary.contacts, count[1] + count[2] + count[3]);
@@ -393,8 +396,8 @@ static double *run_with_threads(int n_threads, int64_t *n_out)
   const int64_t   m = w.contact->n;
   end(&w, &s);
   assert_true(s.contacts > 1000 && s.sliding > 300);
-  const double sums[6] = {(double)s.contacts, (double)s.sliding, s.penetration, s.cone_violation, s.friction_angle_error,
-                          s.slip_angle_error};
+  const double sums[6] = {(double)s.contacts, (double)s.sliding,      s.penetration,
+                          s.cone_violation,   s.friction_angle_error, s.slip_angle_error};
   memcpy(out + 6 * n, sums, sizeof sums);
   for (int64_t i = 0; i < pair_table_size(w.contact->known); ++i) {
     memcpy(out + 6 * n + 6 + 4 * i, pair_table_attachment(w.contact->known, i), 3 * sizeof(double));
@@ -574,5 +577,5 @@ static void rejected_steps_change_no_attachment(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(derivative), cmocka_unit_test(schemes_lag_their_forces), cmocka_unit_test(momentum), cmocka_unit_test(products),
-          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(non_finite_values_are_reported),
-          cmocka_unit_test(speeds_are_state), cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(rejected_steps_change_no_attachment))
+          cmocka_unit_test(threads_do_not_matter), cmocka_unit_test(non_finite_values_are_reported), cmocka_unit_test(speeds_are_state),
+          cmocka_unit_test(restored_attachments_continue_bit_for_bit), cmocka_unit_test(rejected_steps_change_no_attachment))

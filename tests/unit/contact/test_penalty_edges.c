@@ -36,7 +36,11 @@ static void sheet_create(sheet *s, int m, bool is_low, bool is_rigid, double z)
     const double a = (double)(i % (m + 1)) / m, b = (double)(i / (m + 1)) / m, turn = is_low ? 0.0 : 0.17;
     const double x = is_low ? a : a + 0.013, y = is_low ? b : b - 0.037;
     const bool   is_ridge = (is_low ? i % (m + 1) : i / (m + 1)) % 2;
-    v3_set(s->points.x + 3 * i, cos(turn) * x - sin(turn) * y, sin(turn) * x + cos(turn) * y, z + (is_ridge == is_low ? 0.0 : is_low ? -0.5 : 0.5) / m);
+    v3_set(s->points.x + 3 * i, cos(turn) * x - sin(turn) * y, sin(turn) * x + cos(turn) * y,
+           z + (is_ridge == is_low ? 0.0
+                : is_low           ? -0.5
+                                   : 0.5) /
+                   m);
     for (int k = 0; k < 3; ++k) s->points.x[3 * i + k] += 1e-3 / m * random_range(5, (uint64_t)i, (uint64_t)(3 * is_low + k), -1.0, 1.0);
     s->points.id[i] = i;
     if (!is_rigid) s->points.block[i] = (int32_t)i, s->points.weight[i] = 1.0;
@@ -49,9 +53,9 @@ static void sheet_create(sheet *s, int m, bool is_low, bool is_rigid, double z)
   for (int k = 2 * m * m - 1; k > 0; --k) { /* in any order and direction of edges */
     const int other = (int)random_index(9, (uint64_t)k, is_low, (uint64_t)k + 1);
     for (int l = 0; l < 3; ++l) {
-      const int32_t swap           = s->triangle[3 * k + l];
-      s->triangle[3 * k + l]       = s->triangle[3 * other + l];
-      s->triangle[3 * other + l]   = swap;
+      const int32_t swap         = s->triangle[3 * k + l];
+      s->triangle[3 * k + l]     = s->triangle[3 * other + l];
+      s->triangle[3 * other + l] = swap;
     }
   }
   s->surface = (body_surface){.n_nodes = n, .n_triangles = 2 * m * m, .triangles = s->triangle, .x = s->points.x};
@@ -99,8 +103,8 @@ static void advance(world *w, contact_summary *summary)
   assert_ok(penalty_contact_end_step(w->contact, w->v, w->frames, summary));
   sheet *both[2] = {&w->low, &w->high};
   for (int k = 0; k < 2; ++k) {
-    double    *x     = both[k]->points.x;
-    const int  frame = w->sources[k].frame;
+    double   *x     = both[k]->points.x;
+    const int frame = w->sources[k].frame;
     for (int64_t i = 0; i < both[k]->points.n; ++i) {
       if (frame < 0) {
         v3_axpy(x + 3 * i, DT, w->v + 3 * (both[k]->points.base.first_block + i));
@@ -118,7 +122,8 @@ static void set_motion(world *w, const double d[3], double noise, uint64_t strea
 {
   const int64_t first = w->high.points.base.first_block;
   for (int64_t i = 0; i < w->n; ++i)
-    w->v[i] = random_range(6, (uint64_t)i, stream, -noise, noise) / DT + (i >= 3 * first && !(w->sources[1].frame >= 0 && i >= 3 * first + 3) ? d[i % 3] / DT : 0.0);
+    w->v[i] = random_range(6, (uint64_t)i, stream, -noise, noise) / DT +
+              (i >= 3 * first && !(w->sources[1].frame >= 0 && i >= 3 * first + 3) ? d[i % 3] / DT : 0.0);
 }
 
 /* rigid: 0: none, 1: high, 2: both. */
@@ -173,7 +178,7 @@ static void open_world(world *w, int m, double mu, int rigid, double way)
 /* Active pairs of edges, of these sliding, and of these at an end. */
 static int count(const world *w, int *sliding, int *at_end)
 {
-  int n = 0;
+  int n    = 0;
   *sliding = *at_end = 0;
   for (int64_t i = 0; i < mesh_contact_n_pairs(w->contact->mesh); ++i) {
     mesh_pair_view q;
@@ -203,7 +208,8 @@ static void check_slope(double mu, int rigid, bool is_far)
   int   sliding, at_end;
   open_world(&w, 6, mu, rigid, is_far ? 30.0 : 1.0);
   const int n = count(&w, &sliding, &at_end), n_moved_on = count_moved_on(&w);
-  print_message("%d rigid, mu %g: %d pairs of edges, %d slide, %d to other edges, %d at an end\n", rigid, mu, n, sliding, n_moved_on, at_end);
+  print_message("%d rigid, mu %g: %d pairs of edges, %d slide, %d to other edges, %d at an end\n", rigid, mu, n, sliding, n_moved_on,
+                at_end);
   assert_true(n > 5 && sliding > 3 && (is_far ? n_moved_on > 2 : mu == 0.0 || rigid || sliding < n));
   double *x, *v, *Hx, *g[2];
   double *all[5];
@@ -230,7 +236,7 @@ static void check_slope(double mu, int rigid, bool is_far)
   const double scale = norm(w.n, x) * norm(w.n, Hty);
   assert_close(team_dot(w.n, y, Hx), team_dot(w.n, x, Hty), 1e-14 * scale);
   const int64_t n_blocks = w.n / 3;
-  block_rows    H = {.n = n_blocks};
+  block_rows    H        = {.n = n_blocks};
   int64_t      *start;
   int32_t      *col;
   assert_ok(memory_alloc("test", n_blocks + 1, sizeof *start, &start));
@@ -277,7 +283,7 @@ static void test_slope(void **unused)
 /* Sum of forces, and of moments about the origin, at the current positions of nodes; rigid bodies add force and torque. */
 static void check_momentum(int rigid, bool is_far)
 {
-  world  w = {0};
+  world  w      = {0};
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   int    sliding, at_end;
   open_world(&w, 8, 0.3, rigid, is_far ? 30.0 : 1.0);
@@ -316,7 +322,7 @@ static double *slide(int n_threads, int resumed, int64_t *n, int *n_pairs)
 {
   const double    down[3] = {0.0, 0.0, -0.1 / 12}, aside[3] = {0.03 / 12, -0.02 / 12, -0.0005 / 12};
   const int       steps = 10;
-  world           w = {0};
+  world           w     = {0};
   contact_summary summary;
   int             sliding, at_end;
   double         *all;
@@ -325,9 +331,9 @@ static double *slide(int n_threads, int resumed, int64_t *n, int *n_pairs)
   assert_ok(memory_alloc("test", 2 * steps * w.n, sizeof *all, &all));
   for (int step = 0; step < steps; ++step) {
     if (step == resumed) {
-      penalty_contact   *other;
-      field_table       *tables[2];
-      field_snapshot    *snapshot;
+      penalty_contact *other;
+      field_table     *tables[2];
+      field_snapshot  *snapshot;
       assert_ok(penalty_contact_create(2, w.law, &other));
       assert_ok(penalty_contact_add_meshes(other, 2, w.meshes));
       assert_ok(penalty_contact_add_edges(other));
@@ -381,7 +387,7 @@ static int count_crossings(const world *w, int m, int *active)
 {
   const mesh_contact *c = w->contact->mesh;
   int                 n = 0;
-  *active = 0;
+  *active               = 0;
   for (int j = 1; j < m; j += 2)
     for (int i = 0; i < m; ++i)
       for (int k = 0; k <= m; k += 2)
@@ -423,7 +429,8 @@ static int count_ridge_nodes(const world *w, int m)
   for (int64_t i = 0; i < mesh_contact_n_pairs(w->contact->mesh); ++i) {
     mesh_pair_view q;
     mesh_contact_pair(w->contact->mesh, i, &q);
-    const int64_t across = q.source_body == 0 ? q.point % (m + 1) : q.point / (m + 1), along = q.source_body == 0 ? q.point / (m + 1) : q.point % (m + 1);
+    const int64_t across = q.source_body == 0 ? q.point % (m + 1) : q.point / (m + 1),
+                  along  = q.source_body == 0 ? q.point / (m + 1) : q.point % (m + 1);
     n += q.point >= 0 && q.is_active && across % 2 == (q.source_body == 0) && along > 0 && along < m;
   }
   return n;
@@ -435,14 +442,15 @@ static int count_ridge_nodes(const world *w, int m)
 static void test_slides_on(void **unused)
 {
   (void)unused;
-  const int       m = 8;
+  const int       m       = 8;
   const double    down[3] = {0.0, 0.0, -0.1 / m};
-  world           w = {0};
+  world           w       = {0};
   contact_summary summary;
   int             sum = 0, active;
   create(&w, m, 0.0, 0);
   for (int step = 0; step < 60; ++step) {
-    const double angle = step < 30 ? 0.17 : 0.17 + 1.57, way = (step < 30 ? 1.0 : -1.0) * 0.13 / m, aside[3] = {way * cos(angle), way * sin(angle), 0.0};
+    const double angle = step < 30 ? 0.17 : 0.17 + 1.57, way = (step < 30 ? 1.0 : -1.0) * 0.13 / m,
+                 aside[3] = {way * cos(angle), way * sin(angle), 0.0};
     begin(&w);
     set_motion(&w, step == 0 ? down : aside, 0.0, 1);
     residual(&w, w.v, w.g, false);
@@ -459,4 +467,5 @@ static void test_slides_on(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_slides_on), cmocka_unit_test(test_slope), cmocka_unit_test(test_momentum), cmocka_unit_test(test_threads_and_memory))
+TEST_MAIN(cmocka_unit_test(test_slides_on), cmocka_unit_test(test_slope), cmocka_unit_test(test_momentum),
+          cmocka_unit_test(test_threads_and_memory))

@@ -19,10 +19,7 @@ typedef struct {
   double           n[3], along[3], v[3];
 } world;
 
-static void begin(world *w)
-{
-  assert_ok(penalty_contact_begin_step(w->contact, 1, &w->source, 1, &w->object, 1, &w->frame, DT, 0.05, 1));
-}
+static void begin(world *w) { assert_ok(penalty_contact_begin_step(w->contact, 1, &w->source, 1, &w->object, 1, &w->frame, DT, 0.05, 1)); }
 static contact_summary end(world *w)
 {
   contact_summary out;
@@ -48,8 +45,8 @@ static void world_create(world *w, bool is_curved)
   m3_mulv(w->along, w->frame.R, side);
   v3_scale(b, -DEPTH, w->n);
   v3_add(w->point.x, w->frame.c, b);
-  w->source = (contact_source){&w->point.base, -1, POINT};
-  w->object = (contact_object){w->phi, 0, GROUND};
+  w->source                = (contact_source){&w->point.base, -1, POINT};
+  w->object                = (contact_object){w->phi, 0, GROUND};
   const contact_law law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
   assert_ok(penalty_contact_create(2, law, &w->contact));
   begin(w);
@@ -99,12 +96,12 @@ static void natural_map_of_a_curved_surface(void **unused)
   for (int i = 1; i <= 3; ++i) {
     world w;
     world_create(&w, true);
-    const double r = 0.01 * i; /* along a great circle, at constant depth */
+    const double r    = 0.01 * i; /* along a great circle, at constant depth */
     const double turn = r / RADIUS, below = RADIUS - DEPTH;
     v3_scale(w.v, below * sin(turn) / DT, w.along);
     v3_axpy(w.v, -below * (1.0 - cos(turn)) / DT, w.n);
     begin(&w);
-    const contact_summary s = end(&w);
+    const contact_summary s     = end(&w);
     const double          share = MU * DEPTH / r;
     assert_int_equal(s.sliding, 1);
     assert_true(s.contact_law_error == 0.0);
@@ -155,7 +152,7 @@ static const body_ops roof_ops = {.kind = "roof", .surface = roof_surface};
 static contact_summary slide_on_roof(double drop, double x, double aside, double extra)
 {
   const double      nodes[18] = {0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 2, 0, -drop, 2, 1, -drop};
-  body              b = {.ops = &roof_ops, .name = "roof"};
+  body              b         = {.ops = &roof_ops, .name = "roof"};
   world             w;
   contact_summary   s;
   const contact_law law[4] = {{.stiffness = 0}, {.stiffness = K, .friction = MU}, {.stiffness = K, .friction = MU}, {.stiffness = 0}};
@@ -165,8 +162,8 @@ static contact_summary slide_on_roof(double drop, double x, double aside, double
   w.point.weight[0] = 1.0;
   w.frame           = mock_frame((double[3]){0.0, 0.0, 0.0}, -1);
   v3_set(w.point.x, x, 0.3, 1e-6);
-  w.source                 = (contact_source){&w.point.base, -1, POINT};
-  const contact_mesh mesh  = {&b, 0, GROUND};
+  w.source                = (contact_source){&w.point.base, -1, POINT};
+  const contact_mesh mesh = {&b, 0, GROUND};
   assert_ok(penalty_contact_create(2, law, &w.contact));
   assert_ok(penalty_contact_add_meshes(w.contact, 1, &mesh));
   const double steps[2][3] = {{0.0, 0.0, -DEPTH - 1e-6}, {0.8 * aside, 0.6 * aside, 0.0}};
@@ -205,5 +202,5 @@ static void forces_on_triangles_satisfy_the_law(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface), cmocka_unit_test(error_of_a_force_is_reported),
-          cmocka_unit_test(forces_on_triangles_satisfy_the_law))
+TEST_MAIN(cmocka_unit_test(force_is_the_coulomb_return), cmocka_unit_test(natural_map_of_a_curved_surface),
+          cmocka_unit_test(error_of_a_force_is_reported), cmocka_unit_test(forces_on_triangles_satisfy_the_law))

@@ -36,7 +36,8 @@ static void test_plane(void **unused)
     relax_mesh(t, x, mu, &r.at, Z, false, &again); /* idempotent on a plane, up to the round-off of the cone */
     assert_close(distance(again.Y, r.Y), 0.0, 1e-13);
   }
-  if (getenv("STICKSLIP_VERBOSE")) printf("inactive %d stick %d slide %d\n", counts[RELAX_INACTIVE], counts[RELAX_STICK], counts[RELAX_SLIDE]);
+  if (getenv("STICKSLIP_VERBOSE"))
+    printf("inactive %d stick %d slide %d\n", counts[RELAX_INACTIVE], counts[RELAX_STICK], counts[RELAX_SLIDE]);
   assert_true(counts[RELAX_INACTIVE] > 50 && counts[RELAX_STICK] > 50 && counts[RELAX_SLIDE] > 50);
   triangle_topology_destroy(&t);
   assert_no_leak();
@@ -56,7 +57,7 @@ static int check_derivatives(const triangle_mesh *m, const triangle_topology *t,
   random_near(X0, size, Z);
   relax_mesh(t, m->x, mu, &X, Z, true, &r);
   for (int direction = 0; direction < 4; ++direction) {
-    double dZ[3], Y[2][3], predicted[3] = {0.0}, block[9], term[3];
+    double       dZ[3], Y[2][3], predicted[3] = {0.0}, block[9], term[3];
     const double h = 1e-7;
     for (int j = 0; j < 3; ++j) dZ[j] = uniform(-1.0, 1.0);
     for (int64_t j = 0; j < 3 * m->n_vertices; ++j) dx[j] = uniform(-1.0, 1.0);
@@ -125,9 +126,9 @@ static void test_derivatives(void **unused)
 static void test_closest_point(void **unused)
 {
   (void)unused;
-  const double       center[3] = {0.0, 0.0, 0.0};
-  triangle_mesh     *m;
-  triangle_topology *t;
+  const double           center[3] = {0.0, 0.0, 0.0};
+  triangle_mesh         *m;
+  triangle_topology     *t;
   static mesh_relaxation r;
   state = 4;
   assert_ok(triangle_mesh_sphere(center, 1.0, 0.5, &m));
@@ -145,8 +146,9 @@ static void test_closest_point(void **unused)
     relax_mesh(t, m->x, 0.0, &X, Z, false, &r);
     double deepest = -INFINITY;
     for (int64_t i = 0; i < t->n_triangles; ++i) {
-      const double *P = m->x + 3 * (int64_t)t->tri[3 * i], *Q = m->x + 3 * (int64_t)t->tri[3 * i + 1], *R = m->x + 3 * (int64_t)t->tri[3 * i + 2];
-      double        e1[3], e2[3], n[3], z[3];
+      const double *P = m->x + 3 * (int64_t)t->tri[3 * i], *Q = m->x + 3 * (int64_t)t->tri[3 * i + 1],
+                   *R = m->x + 3 * (int64_t)t->tri[3 * i + 2];
+      double e1[3], e2[3], n[3], z[3];
       v3_sub(e1, Q, P);
       v3_sub(e2, R, P);
       v3_cross(n, e1, e2);
@@ -176,12 +178,12 @@ static void test_ridge(void **unused)
 {
   (void)unused;
   /* a long valley along x, open to +z: the triangles share the concave edge 0-1 */
-  const double       x[12] = {0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, -5.0, 5.0};
+  const double       x[12]  = {0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, -5.0, 5.0};
   const int32_t      tri[6] = {0, 1, 2, 1, 0, 3};
   triangle_topology *t;
   mesh_relaxation    r;
   assert_ok(triangle_topology_create(4, 2, tri, &t));
-  const mesh_attachment X = {0, {0.6, 0.2, 0.2}};
+  const mesh_attachment X    = {0, {0.6, 0.2, 0.2}};
   const double          Z[3] = {6.0, 0.0, -1.0}, mu = 0.3; /* below the valley: both triangles attract it */
   relax_mesh(t, x, mu, &X, Z, true, &r);
   assert_int_equal(r.place[r.n_places - 1], ALONG_EDGE);
@@ -201,28 +203,29 @@ static void test_border(void **unused)
 {
   (void)unused;
   /* three triangles on the square (0, -1) ... (2, 0), around the vertex (1, 0); the second time with the middle one's far side as valley */
-  const double       x[15] = {0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 2.0, -1.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0};
-  const int32_t      tri[9] = {0, 1, 4, 1, 2, 4, 2, 3, 4};
+  const double       x[15]      = {0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 2.0, -1.0, 0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0};
+  const int32_t      tri[9]     = {0, 1, 4, 1, 2, 4, 2, 3, 4};
   const double       valley[12] = {-1.0, 1.0, 2.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 2.0};
-  const int32_t      sides[6] = {0, 1, 2, 1, 3, 2}; /* steep slopes with the common edge 1-2, which ends at 2 on the border */
+  const int32_t      sides[6]   = {0, 1, 2, 1, 3, 2}; /* steep slopes with the common edge 1-2, which ends at 2 on the border */
   triangle_topology *t;
   mesh_relaxation    r;
   const double       mu = 0.5;
   const struct {
     double dx, dy;
     bool   has_left;
-  } list[] = {{0.0, 0.2, true}, {0.3, 0.01, true}, {-0.3, 0.01, true}, {0.0, 0.049, false}, {0.04, 0.02, false}, {0.3, -0.01, false}, {0.0, -0.2, false}};
+  } list[] = {{0.0, 0.2, true},    {0.3, 0.01, true},   {-0.3, 0.01, true}, {0.0, 0.049, false},
+              {0.04, 0.02, false}, {0.3, -0.01, false}, {0.0, -0.2, false}};
   assert_ok(triangle_topology_create(5, 3, tri, &t));
   for (int i = 0; i < 7; ++i)
     for (int k = 0; k < 3; ++k) { /* whichever triangle the vertex is named by */
-      const mesh_attachment X = {k, {0.0, 0.0, 1.0}};
+      const mesh_attachment X    = {k, {0.0, 0.0, 1.0}};
       const double          Z[3] = {1.0 + list[i].dx, list[i].dy, -0.1}, pull = sqrt(list[i].dx * list[i].dx + list[i].dy * list[i].dy);
       relax_mesh(t, x, mu, &X, Z, true, &r);
       assert_int_equal(r.has_left, list[i].has_left);
       if (list[i].has_left) assert_int_equal(r.state, RELAX_INACTIVE);
       else assert_close(distance(r.Y, Z), 0.1 * sqrt(1.0 + fmin(mu * mu, 100.0 * pull * pull)), 1e-14);
     }
-  const mesh_attachment corner = {0, {1.0, 0.0, 0.0}};
+  const mesh_attachment corner   = {0, {1.0, 0.0, 0.0}};
   const double          aside[3] = {-0.2, 0.1, -0.1}, along[3] = {0.3, 0.01, -0.1}, held[3] = {-0.03, 0.03, -0.1};
   relax_mesh(t, x, mu, &corner, aside, false, &r);
   assert_true(r.has_left);
@@ -233,7 +236,7 @@ static void test_border(void **unused)
   triangle_topology_destroy(&t);
   assert_ok(triangle_topology_create(4, 2, sides, &t));
   for (int k = 0; k < 2; ++k) {
-    mesh_attachment X = {k, {0.0, 0.0, 0.0}};
+    mesh_attachment X                           = {k, {0.0, 0.0, 0.0}};
     X.weight[triangle_topology_corner(t, k, 2)] = 1.0;
     const double inside[3] = {0.01, -0.04, -0.1}, out[3] = {0.01, -0.06, -0.1};
     relax_mesh(t, valley, mu, &X, inside, false, &r);

@@ -77,8 +77,8 @@ static bool same_way(const mesh_relaxation *a, const mesh_relaxation *b)
 }
 
 /* Y at Z + s dZ, x + s dx; false if the chain is different there. */
-static bool moved(const triangle_topology *t, const triangle_mesh *m, double mu, const mesh_attachment *X, const double Z[3], const double dZ[3], const double *dx,
-                  double *x, double s, const mesh_relaxation *way, double Y[3])
+static bool moved(const triangle_topology *t, const triangle_mesh *m, double mu, const mesh_attachment *X, const double Z[3],
+                  const double dZ[3], const double *dx, double *x, double s, const mesh_relaxation *way, double Y[3])
 {
   static mesh_relaxation r;
   double                 Zs[3];
@@ -92,7 +92,8 @@ static bool moved(const triangle_topology *t, const triangle_mesh *m, double mu,
 
 /* Central differences in a random direction of Z and of all nodes. Their error is estimated from half the step: a third of the
  * difference, and round-off. Kinks, where the chain changes: -1. Otherwise the error relative to the permitted one. */
-static double derivative_error(const triangle_topology *t, const triangle_mesh *m, double mu, const mesh_attachment *X, const double Z[3], double shake)
+static double derivative_error(const triangle_topology *t, const triangle_mesh *m, double mu, const mesh_attachment *X, const double Z[3],
+                               double shake)
 {
   static mesh_relaxation r;
   const int64_t          n = 3 * m->n_vertices;
@@ -153,7 +154,8 @@ static void check_cone(const triangle_topology *t, const double *x, double mu, c
 }
 
 /* Weight of Z's projection on the plane of a triangle at the corner opposite `side`, and whether the attachment sticks there. */
-static double weight_beyond(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r, int side, bool *is_held)
+static double weight_beyond(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r, int side,
+                            bool *is_held)
 {
   const int32_t *c = t->tri + 3 * (int64_t)r->at.triangle;
   const double  *P = x + 3 * (int64_t)c[side], *A = x + 3 * (int64_t)c[(side + 1) % 3], *B = x + 3 * (int64_t)c[(side + 2) % 3];
@@ -172,7 +174,8 @@ static double weight_beyond(const triangle_topology *t, const double *x, double 
 
 /* An attachment leaves over a side of the border that Z has crossed and where friction does not prevent it, and a repeated
  * relaxation gives the same. One that stays on the border has no such side. Corners: see test_border. */
-static void check_border(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r, const mesh_relaxation *again, tally *sum)
+static void check_border(const triangle_topology *t, const double *x, double mu, const double Z[3], const mesh_relaxation *r,
+                         const mesh_relaxation *again, tally *sum)
 {
   const int last = r->place[r->n_places - 1], before = r->n_places > 1 ? r->place[r->n_places - 2] : 0;
   assert_int_equal(r->has_left, last == PAST_BORDER);
@@ -192,8 +195,8 @@ static void check_border(const triangle_topology *t, const double *x, double mu,
   } else assert_false(last == ALONG_EDGE && is_beyond);
 }
 
-static void check_relaxation(const triangle_topology *t, const triangle_mesh *m, double height, double mu, const mesh_attachment *X, const double X0[3],
-                             const double Z[3], tally *sum)
+static void check_relaxation(const triangle_topology *t, const triangle_mesh *m, double height, double mu, const mesh_attachment *X,
+                             const double X0[3], const double Z[3], tally *sum)
 {
   static mesh_relaxation r, again;
   double                 Y[3];
@@ -279,11 +282,12 @@ static void test_chains(void **unused)
   }
   if (getenv("STICKSLIP_VERBOSE"))
     for (int i = 0; i < N_SORTS; ++i)
-      printf("%-15s %d relaxations, longest chain %d, %d given up, %d left over the border, %d of them hardly\n", sorts[i], sum[i].n, sum[i].longest, sum[i].n_capped,
-             sum[i].n_left, sum[i].n_doubtful);
+      printf("%-15s %d relaxations, longest chain %d, %d given up, %d left over the border, %d of them hardly\n", sorts[i], sum[i].n,
+             sum[i].longest, sum[i].n_capped, sum[i].n_left, sum[i].n_doubtful);
   for (int i = 0; i < N_SORTS; ++i) {
     assert_int_equal(sum[i].n_capped, 0);
-    if (i == SHEET || i == CRUMPLED || i == NEEDLES) assert_true(sum[i].n_left > sum[i].n / 100 && 1000 * sum[i].n_doubtful <= sum[i].n_left);
+    if (i == SHEET || i == CRUMPLED || i == NEEDLES)
+      assert_true(sum[i].n_left > sum[i].n / 100 && 1000 * sum[i].n_doubtful <= sum[i].n_left);
     else assert_int_equal(sum[i].n_left, 0);
   }
   check_chains(n);

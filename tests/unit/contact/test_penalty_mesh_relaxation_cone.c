@@ -29,13 +29,13 @@ static bool off_sheet(const double A[4], const double Y[3], double far)
 static void test_plane(void **unused)
 {
   (void)unused;
-  const double        z     = 0.0, n[3] = {0.0, 0.0, 1.0};
-  const relax_surface plane = {eval_plane, &z};
-  triangle_mesh      *m;
-  triangle_topology  *t;
+  const double           z = 0.0, n[3] = {0.0, 0.0, 1.0};
+  const relax_surface    plane = {eval_plane, &z};
+  triangle_mesh         *m;
+  triangle_topology     *t;
   static mesh_relaxation r;
-  int                 n_crossed = 0, n_left = 0, counts[4] = {0};
-  double             *rest, A[4];
+  int                    n_crossed = 0, n_left = 0, counts[4] = {0};
+  double                *rest, A[4];
   state = 3;
   bumpy_sheet(6, 0.0, &m, &t);
   rest = malloc((size_t)(3 * m->n_vertices) * sizeof *rest);
@@ -77,7 +77,8 @@ static void test_plane(void **unused)
     held[2] = 0.0;
     assert_close(relax_cone_length(&in, n, held), relax_cone_length(&now, n, held), 1e-12 * (1.0 + 1.0 / cone.mu_across));
   }
-  if (getenv("STICKSLIP_VERBOSE")) printf("stick %d slide %d crossed %d left %d\n", counts[RELAX_STICK], counts[RELAX_SLIDE], n_crossed, n_left);
+  if (getenv("STICKSLIP_VERBOSE"))
+    printf("stick %d slide %d crossed %d left %d\n", counts[RELAX_STICK], counts[RELAX_SLIDE], n_crossed, n_left);
   assert_true(n_left > 200 && counts[RELAX_STICK] > 200 && counts[RELAX_SLIDE] > 300 && n_crossed > 100);
   free(rest);
   triangle_mesh_destroy(&m);
@@ -117,12 +118,12 @@ static void test_circles(void **unused)
 static void test_edge(void **unused)
 {
   (void)unused;
-  const double       x[12] = {0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, -5.0, 5.0};
-  const int32_t      tri[6] = {0, 1, 2, 1, 0, 3};
-  triangle_topology *t;
+  const double           x[12]  = {0.0, 0.0, 0.0, 10.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0, -5.0, 5.0};
+  const int32_t          tri[6] = {0, 1, 2, 1, 0, 3};
+  triangle_topology     *t;
   static mesh_relaxation r;
   assert_ok(triangle_topology_create(4, 2, tri, &t));
-  const mesh_attachment X = {0, {0.6, 0.2, 0.2}};
+  const mesh_attachment X    = {0, {0.6, 0.2, 0.2}};
   const double          Z[3] = {6.0, 0.0, -1.0}, mu = 0.3, across = 0.7;
   const struct {
     double direction[3], mu;
@@ -154,8 +155,8 @@ static int check_derivative(const triangle_mesh *m, const triangle_topology *t, 
 {
   static mesh_relaxation r, p, q;
   const relax_cone       cone = random_cone(0.02);
-  const int64_t          n = 3 * m->n_vertices;
-  const double           h = 1e-6;
+  const int64_t          n    = 3 * m->n_vertices;
+  const double           h    = 1e-6;
   mesh_attachment        X;
   double                 X0[3], Z[3], dZ[3], scale = 0.0, predicted[3] = {0.0};
   double                *x = malloc((size_t)n * sizeof *x), *dx = malloc((size_t)n * sizeof *dx);
@@ -194,13 +195,13 @@ static void test_derivatives(void **unused)
   triangle_topology *ball_t, *sheet_t;
   uint8_t            seen[4] = {0};
   int                checked = 0;
-  state = 12;
+  state                      = 12;
   bumpy_ball(0.7, 0.25, &ball, &ball_t);
   bumpy_sheet(4, 0.25, &sheet, &sheet_t);
-  triangle_mesh *const     mesh[2] = {ball, sheet};
+  triangle_mesh *const     mesh[2]     = {ball, sheet};
   triangle_topology *const topology[2] = {ball_t, sheet_t};
   for (int i = 0; i < 2; ++i) {
-    const int64_t n = 3 * mesh[i]->n_vertices;
+    const int64_t n    = 3 * mesh[i]->n_vertices;
     double       *rest = malloc((size_t)n * sizeof *rest);
     for (int64_t j = 0; j < n; ++j) rest[j] = mesh[i]->x[j] + uniform(-0.08, 0.08);
     for (int k = 0; k < 8000; ++k) checked += check_derivative(mesh[i], topology[i], rest, uniform(0.05, 0.6), seen);
@@ -209,8 +210,8 @@ static void test_derivatives(void **unused)
   if (getenv("STICKSLIP_VERBOSE")) printf("%d derivatives\n", checked);
   assert_true(checked > 3000 && seen[0] && seen[1] && seen[2] && seen[3]);
   for (int i = 0; i < 2; ++i) {
-    triangle_mesh    *gone = mesh[i];
-    triangle_topology *t   = topology[i];
+    triangle_mesh     *gone = mesh[i];
+    triangle_topology *t    = topology[i];
     triangle_mesh_destroy(&gone);
     triangle_topology_destroy(&t);
   }
@@ -218,13 +219,14 @@ static void test_derivatives(void **unused)
 }
 
 /* No triangle around the vertex of the attachment lets it move. */
-static void assert_held(const triangle_mesh *m, const triangle_topology *t, const relax_cone *cone, const mesh_relaxation *r, const double Z[3])
+static void assert_held(const triangle_mesh *m, const triangle_topology *t, const relax_cone *cone, const mesh_relaxation *r,
+                        const double Z[3])
 {
   static mesh_relaxation again;
-  const int              v = r->at.weight[0] == 1.0 ? 0 : r->at.weight[1] == 1.0 ? 1 : 2;
+  const int              v      = r->at.weight[0] == 1.0 ? 0 : r->at.weight[1] == 1.0 ? 1 : 2;
   const int32_t          vertex = t->tri[3 * (int64_t)r->at.triangle + v];
   for (int32_t j = t->fan_start[vertex]; j < t->fan_start[vertex + 1]; ++j) {
-    mesh_attachment X = {t->fan[j], {0.0, 0.0, 0.0}};
+    mesh_attachment X                                        = {t->fan[j], {0.0, 0.0, 0.0}};
     X.weight[triangle_topology_corner(t, t->fan[j], vertex)] = 1.0;
     relax_mesh_cone(t, m->x, cone, m->x, &X, Z, false, &again);
     assert_close(distance(again.Y, r->Y), 0.0, 1e-9);

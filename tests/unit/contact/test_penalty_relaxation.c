@@ -44,7 +44,7 @@ static double eval_wavy(const void *context, const double x[3], double g[3], dou
   const double a = *(const double *)context;
   if (g) v3_set(g, 0.6 * x[0] + a * cos(x[0] + x[1]), -0.2 * x[1] + a * cos(x[0] + x[1]), 1.3);
   if (H) {
-    const double c = -a * sin(x[0] + x[1]);
+    const double c    = -a * sin(x[0] + x[1]);
     const double h[9] = {0.6 + c, c, 0.0, c, -0.2 + c, 0.0, 0.0, 0.0, 0.0};
     m3_copy(H, h);
   }
@@ -76,21 +76,21 @@ static relax_state by_implicit(const void *s, double mu, const double *X, const 
 }
 
 static const relax_cone ellipse = {.mu_across = 1.8, .direction = {0.4, 0.9, -0.5}}; /* mu: by_cone's */
-static relax_state by_cone(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+static relax_state      by_cone(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
 {
   const relax_cone cone = {mu, ellipse.mu_across, {ellipse.direction[0], ellipse.direction[1], ellipse.direction[2]}};
   return relax_implicit_cone(s, &cone, X, Z, Y, Y_Z, Y_X);
 }
 
 /* Largest entry of |central difference - derivative|; `tangent` projects variations of X. -1: the branch changed. */
-static double difference_error(relax_fn relax, const void *s, double mu, const double *X, const double *Z, bool in_X,
-                               const double *n, double step)
+static double difference_error(relax_fn relax, const void *s, double mu, const double *X, const double *Z, bool in_X, const double *n,
+                               double step)
 {
   double            Y[3], Y_Z[9], Y_X[9], worst = 0.0;
   const relax_state here = relax(s, mu, X, Z, Y, Y_Z, Y_X);
   for (int j = 0; j < 3; ++j) {
     double e[3] = {0.0, 0.0, 0.0}, Yp[3], Ym[3], p[3], m[3], exact[3];
-    e[j] = 1.0;
+    e[j]        = 1.0;
     if (in_X && n) v3_axpy(e, -n[j], n);
     v3_copy(p, in_X ? X : Z);
     v3_copy(m, p);
@@ -107,12 +107,12 @@ static double difference_error(relax_fn relax, const void *s, double mu, const d
 /* Differences at 1e-5 to 1e-6 (round-off is 1e-11), and between 4e-3 and 2e-3 the error falls by four. */
 static void check_derivatives(relax_fn relax, const relax_surface *s, bool on_plane, bool first)
 {
-  double  coarse = 0.0, fine = 0.0;
-  int     n_slide = 0, n_stick = 0, n_first = 0;
+  double coarse = 0.0, fine = 0.0;
+  int    n_slide = 0, n_stick = 0, n_first = 0;
   for (int trial = 0; trial < 400; ++trial) {
-    double       X[3], Z[3], W[3], Y[3], g[3], mu = uniform(0.05, 1.5);
+    double X[3], Z[3], W[3], Y[3], g[3], mu = uniform(0.05, 1.5);
     random_vector(Z, 0.5);
-    const double phi = s->eval(s->context, Z, g, NULL);
+    const double phi  = s->eval(s->context, Z, g, NULL);
     const double want = -uniform(0.15, 0.4);
     v3_scale(g, 1.0 / v3_norm(g), g);
     v3_axpy(Z, want - phi, g); /* inside, roughly that deep */
@@ -122,7 +122,7 @@ static void check_derivatives(relax_fn relax, const relax_surface *s, bool on_pl
     v3_add(X, X, W);
     double depth = s->eval(s->context, X, g, NULL);
     v3_axpy(X, -depth / v3_norm(g), g);
-    const double *attachment = first ? NULL : X, *n = on_plane ? s->context : NULL;
+    const double     *attachment = first ? NULL : X, *n = on_plane ? s->context : NULL;
     const relax_state here = relax(s, mu, attachment, Z, Y, NULL, NULL);
     for (int in_X = 0; in_X < (first ? 1 : 2); ++in_X) {
       const double e5 = difference_error(relax, s, mu, attachment, Z, in_X, n, 1e-5);
@@ -178,7 +178,7 @@ static void plane_is_exact(void **unused)
   (void)unused;
   const double tolerance = 64.0 * DBL_EPSILON;
   for (int trial = 0; trial < 2000; ++trial) {
-    double            n[3], offset, mu, X[3], Z[3], Y[3], again[3], A[9];
+    double n[3], offset, mu, X[3], Z[3], Y[3], again[3], A[9];
     random_pair(n, &offset, &mu, X, Z);
     const relax_state s = relax_plane(n, offset, mu, X, Z, Y, A, NULL);
     double            f[3], f_t[3];
@@ -223,9 +223,9 @@ static void elliptical_cone(void **unused)
   (void)unused;
   int n_stick = 0, n_slide = 0;
   for (int trial = 0; trial < 2000; ++trial) {
-    double              p[4], mu, X[3], Z[3], Y[3], Y2[3], f[3], along[3], across[3], d[3];
+    double p[4], mu, X[3], Z[3], Y[3], Y2[3], f[3], along[3], across[3], d[3];
     random_pair(p, &p[3], &mu, X, Z);
-    const relax_surface s = {eval_plane, p};
+    const relax_surface s    = {eval_plane, p};
     relax_cone          cone = {uniform(0.05, 4.0), uniform(0.05, 4.0), {0}};
     random_unit(cone.direction);
     v3_copy(along, cone.direction);
@@ -233,7 +233,7 @@ static void elliptical_cone(void **unused)
     if (v3_norm(along) < 0.1) continue;
     v3_scale(along, 1.0 / v3_norm(along), along);
     v3_cross(across, p, along);
-    const double      tolerance = 64.0 * DBL_EPSILON / fmin(cone.mu, cone.mu_across);
+    const double      tolerance  = 64.0 * DBL_EPSILON / fmin(cone.mu, cone.mu_across);
     const relax_state state_here = relax_implicit_cone(&s, &cone, X, Z, Y, NULL, NULL);
     v3_sub(f, Y, Z);
     const double f_n = v3_dot(f, p), share = hypot(v3_dot(f, along) / cone.mu, v3_dot(f, across) / cone.mu_across);
@@ -271,7 +271,7 @@ static void level_set_agrees_with_plane(void **unused)
 {
   (void)unused;
   for (int trial = 0; trial < 1000; ++trial) {
-    double      p[4], mu, X[3], Z[3], Y1[3], Y2[3], A1[9], A2[9];
+    double p[4], mu, X[3], Z[3], Y1[3], Y2[3], A1[9], A2[9];
     random_pair(p, &p[3], &mu, X, Z);
     if (trial % 4 == 0) mu = 0.0;
     const double       *from = trial % 5 ? X : NULL;
@@ -308,7 +308,7 @@ static void continuous(void **unused)
       assert_memory_equal(Y, Z, sizeof Y);
 
       /* Kink: a particle h deep whose closest point is mu h from the attachment, a little less and a little more. */
-      double W[3], n[3], t[3];
+      double      W[3], n[3], t[3];
       relax_state state_in, state_out;
       s->eval(s->context, X, n, NULL);
       random_unit(t);
@@ -366,7 +366,7 @@ static void curved_surface(void **unused)
 static void frictionless(void **unused)
 {
   (void)unused;
-  const relax_surface s = {eval_sphere, &radius};
+  const relax_surface s    = {eval_sphere, &radius};
   const double        Z[3] = {0.3, 0.2, 1.2};
   double              W[3], Y[3], A[9], B[9];
   assert_int_equal(relax_implicit(&s, 0.0, NULL, Z, W, A, NULL), RELAX_FIRST);
@@ -398,6 +398,6 @@ static void odd_cases(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(plane_is_exact), cmocka_unit_test(elliptical_cone), cmocka_unit_test(level_set_agrees_with_plane),
-          cmocka_unit_test(continuous), cmocka_unit_test(curved_surface), cmocka_unit_test(frictionless),
-          cmocka_unit_test(odd_cases))
+TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(plane_is_exact), cmocka_unit_test(elliptical_cone),
+          cmocka_unit_test(level_set_agrees_with_plane), cmocka_unit_test(continuous), cmocka_unit_test(curved_surface),
+          cmocka_unit_test(frictionless), cmocka_unit_test(odd_cases))

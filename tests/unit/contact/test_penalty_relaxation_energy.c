@@ -51,7 +51,7 @@ static double over_roof(double angle, double mu, double k, double a, double s, d
   double                 x[18], change = 0.0;
   triangle_topology     *t     = roof(angle, x);
   const double           Z0[3] = {-s, 0.1, -a}, Z1[3] = {past, 0.1, -a};
-  mesh_attachment        X     = {0, {0.0, 0.0, 0.0}};
+  mesh_attachment        X = {0, {0.0, 0.0, 0.0}};
   X.weight[0] = s / 10.0, X.weight[2] = 0.5 * (1.0 - s / 10.0), X.weight[1] = 1.0 - X.weight[0] - X.weight[2];
   double X0[3];
   relax_mesh(t, x, 0.0, &X, Z0, false, &before);
@@ -127,10 +127,10 @@ static void test_level_set(void **unused)
   for (double mu = 0.0; mu < 0.5; mu += 0.15)
     for (double slip = 0.001; slip < 0.2; slip *= 1.7)
       for (double share = 0.05; share < 1.0; share += 0.1) {
-        const double b0 = a + share * slip, b1 = b0 - slip, X[3] = {-b0, 0.0, 0.0}, Z0[3] = {-b0, 0.0, -a}, Z1[3] = {-b1, 0.0, -a};
-        double       Y[3];
+        const double      b0 = a + share * slip, b1 = b0 - slip, X[3] = {-b0, 0.0, 0.0}, Z0[3] = {-b0, 0.0, -a}, Z1[3] = {-b1, 0.0, -a};
+        double            Y[3];
         const relax_cone  round = {.mu = mu};
-        const relax_state s = relax_implicit_cone(&corner, &round, X, Z1, Y, NULL, NULL);
+        const relax_state s     = relax_implicit_cone(&corner, &round, X, Z1, Y, NULL, NULL);
         assert_int_equal(s, RELAX_SLIDE);
         const double gain = energy_change(k, X, Z0, Y, Z1);
         assert_close(gain, by_identity(k, X, Z0, Y, Z1), 1e-12 * k);

@@ -18,7 +18,7 @@ typedef struct {
   contact_source   source;
   contact_object   object;
   double           corner[4][3], v[6], down[3], along[3], n[3]; /* along: straight down the slope */
-  double           belt[3]; /* velocity of the plane, prescribed */
+  double           belt[3];                                     /* velocity of the plane, prescribed */
   int              n_newton;
 } slope;
 
@@ -34,7 +34,8 @@ static void place(slope *s)
 static void slope_create(slope *s, bool is_box, double tangent, double mu)
 {
   const double      cosine = 1.0 / sqrt(1.0 + tangent * tangent), sine = tangent * cosine, zero[3] = {0.0, 0.0, 0.0};
-  const contact_law law[4] = {{.stiffness = 0}, {.stiffness = STIFFNESS, .friction = mu}, {.stiffness = STIFFNESS, .friction = mu}, {.stiffness = 0}};
+  const contact_law law[4] = {
+      {.stiffness = 0}, {.stiffness = STIFFNESS, .friction = mu}, {.stiffness = STIFFNESS, .friction = mu}, {.stiffness = 0}};
   memset(s, 0, sizeof *s);
   s->is_box = is_box;
   v3_set(s->n, sine, 0.0, cosine);
@@ -69,7 +70,7 @@ static void slope_destroy(slope *s)
 static double gradient(slope *s, double dt, const double *v0, double *g)
 {
   const double diagonal[2] = {MASS, MASS * SIDE * SIDE / 6.0};
-  step_status status     = {STEP_OK, NULL, -1};
+  step_status  status      = {STEP_OK, NULL, -1};
   double       sum         = 0.0;
   for (int f = 0; f < 2; ++f) mock_move_frame(&s->frames0[f], dt, s->v, &s->frames[f]);
   v3_copy(s->frames[1].v, s->belt);
@@ -86,8 +87,8 @@ static double gradient(slope *s, double dt, const double *v0, double *g)
 static void direction(slope *s, const double *g, double *d)
 {
   const double diagonal[2] = {MASS, MASS * SIDE * SIDE / 6.0};
-  const int    n = s->is_box ? 6 : 3;
-  double       A[6][7] = {{0.0}};
+  const int    n           = s->is_box ? 6 : 3;
+  double       A[6][7]     = {{0.0}};
   for (int j = 0; j < n; ++j) {
     double x[6] = {0.0}, y[6] = {0.0};
     x[j] = 1.0;

@@ -2,8 +2,8 @@
 #include "augury_fixture.h"
 #include "contact/augury/pic_contact.h"
 
-static int32_t body_of[2 * NODES];
-static bool    all_active[2 * TRIANGLES];
+static int32_t    body_of[2 * NODES];
+static bool       all_active[2 * TRIANGLES];
 static const bool both[4] = {false, true, true, false}, nobody[4] = {false, false, false, false};
 
 static void spheres(scene *s, double gap, double speed)
@@ -121,5 +121,5 @@ static void coordinates_out_of_range_are_reported(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(approaching_bodies_are_slowed), cmocka_unit_test(separating_bodies_do_not_change), cmocka_unit_test(threads_agree),
-          cmocka_unit_test(coordinates_out_of_range_are_reported))
+TEST_MAIN(cmocka_unit_test(approaching_bodies_are_slowed), cmocka_unit_test(separating_bodies_do_not_change),
+          cmocka_unit_test(threads_agree), cmocka_unit_test(coordinates_out_of_range_are_reported))

@@ -9,7 +9,7 @@ static double bounce(double e, double v, int n)
 {
   restitution r = {.damping = restitution_damping(e)};
   double      d = 0.0, w = v, slope, h = 4.0 / n;
-  r.speed       = v;
+  r.speed = v;
   while (true) {
     double d_k[4], w_k[4];
     for (int s = 0; s < 4; ++s) {
@@ -60,9 +60,9 @@ static void gain_and_slope(void **unused)
   const struct {
     double speed, rate, gain;
     bool   is_limited;
-  } list[] = {{2.0, 0.0, 1.0, false},          {2.0, 1.0, 1.0 + 0.5 * a, false}, {2.0, 2.0 * (1.0 - 1e-6), 1.0 + a, false},
-              {2.0, 3.0, 1.0 + a, true},       {2.0, -1.0, 1.0 - 0.5 * a, false}, {2.0, -3.0 / a, 0.0, true},
-              {0.0, 1.0, 1.0 + a, true},       {0.0, 0.5 * V_REST, 1.0 + 0.5 * a, false}, {0.0, -0.5 * V_REST, 1.0 - 0.5 * a, false}};
+  } list[] = {{2.0, 0.0, 1.0, false},    {2.0, 1.0, 1.0 + 0.5 * a, false},          {2.0, 2.0 * (1.0 - 1e-6), 1.0 + a, false},
+              {2.0, 3.0, 1.0 + a, true}, {2.0, -1.0, 1.0 - 0.5 * a, false},         {2.0, -3.0 / a, 0.0, true},
+              {0.0, 1.0, 1.0 + a, true}, {0.0, 0.5 * V_REST, 1.0 + 0.5 * a, false}, {0.0, -0.5 * V_REST, 1.0 - 0.5 * a, false}};
   for (size_t i = 0; i < sizeof list / sizeof *list; ++i) {
     restitution  r = {a, list[i].speed, list[i].rate};
     double       slope, unused_slope;
@@ -83,4 +83,5 @@ static void gain_and_slope(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(rebound_speed_is_e_times_approach_speed), cmocka_unit_test(damping_satisfies_its_equation), cmocka_unit_test(gain_and_slope))
+TEST_MAIN(cmocka_unit_test(rebound_speed_is_e_times_approach_speed), cmocka_unit_test(damping_satisfies_its_equation),
+          cmocka_unit_test(gain_and_slope))

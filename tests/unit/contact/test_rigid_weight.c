@@ -49,8 +49,8 @@ static void no_motion_has_more_energy_in_nodes_than_in_the_body(void **state)
   (void)state;
   for (uint64_t c = 0; c < 200; ++c) {
     double       S[36] = {0.0}, J[9];
-    const double mass = random_range(c, 0, 1, 0.1, 10.0);
-    const int    n    = 1 + (int)(c % 7);
+    const double mass  = random_range(c, 0, 1, 0.1, 10.0);
+    const int    n     = 1 + (int)(c % 7);
     random_inertia(c, J);
     for (int p = 0; p < n; ++p) {
       double r[3], d[3];
@@ -66,7 +66,8 @@ static void no_motion_has_more_energy_in_nodes_than_in_the_body(void **state)
       for (int k = 0; k < 6; ++k) u[k] = random_normal(c, (uint64_t)p, 50 + (uint64_t)k);
       v3_cross(v, u + 3, r), v3_axpy(v, 1.0, u);
       energies(one, mass, J, u, &of_nodes, &of_body);
-      assert_close(of_nodes, m * (c % 2 ? v3_dot(v, v) : v3_dot(v, d) * v3_dot(v, d)), 1e-12 * (1.0 + m * v3_dot(v, v)) * (1 + v3_dot(r, r)));
+      assert_close(of_nodes, m * (c % 2 ? v3_dot(v, v) : v3_dot(v, d) * v3_dot(v, d)),
+                   1e-12 * (1.0 + m * v3_dot(v, v)) * (1 + v3_dot(r, r)));
     }
     const double f = rigid_weight_factor(S, mass, J), most = largest(S, mass, J, c);
     assert_true(f * most <= 1.0 + 1e-9);

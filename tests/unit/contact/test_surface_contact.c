@@ -30,10 +30,8 @@ static int32_t add_surface(int n, const double *x, int n_triangles, const int32_
   for (int i = 0; i < n; ++i) {
     double *y = S.x0 + 3 * S.n_vertices;
     v3_copy(S.rest + 3 * S.n_vertices, x + 3 * i);
-    if (R)
-      m3_mulv(y, R, x + 3 * i);
-    else
-      v3_copy(y, x + 3 * i);
+    if (R) m3_mulv(y, R, x + 3 * i);
+    else v3_copy(y, x + 3 * i);
     if (c) v3_add(y, y, c);
     v3_copy(S.x1 + 3 * S.n_vertices, y);
     S.point[S.n_points++]  = (int32_t)S.n_vertices;
@@ -47,8 +45,7 @@ static int32_t add_surface(int n, const double *x, int n_triangles, const int32_
 
 static int32_t add_box(const double h[3], const double *R, const double *c)
 {
-  static const int32_t t[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4,
-                                2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
+  static const int32_t t[36] = {0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5};
   double               x[24];
   for (int i = 0; i < 8; ++i) v3_set(x + 3 * i, i & 1 ? h[0] : -h[0], i & 2 ? h[1] : -h[1], i & 4 ? h[2] : -h[2]);
   S.is_rigid[S.n_bodies] = true;
@@ -126,8 +123,8 @@ static void beside_a_flat_edge(void **unused)
     const double aside = (k < 0 ? -1.0 : 1.0) * pow(10.0, -13.0 + 0.1 * abs(k)), place[3] = {0.31 + aside, -0.31 + aside, 1.01};
     clear();
     add_box(large, NULL, NULL);
-    const int32_t top = add_box(small, NULL, place);
-    const int64_t n   = find(false, 0.001, found);
+    const int32_t top      = add_box(small, NULL, place);
+    const int64_t n        = find(false, 0.001, found);
     int           n_points = 0;
     for (int64_t i = 0; i < n; ++i) {
       if (found[i].kind != SURFACE_POINT || S.body[S.point[found[i].first]] != top) continue;
@@ -163,12 +160,9 @@ static void box_on_box(void **unused)
         for (int64_t i = 0; i < m; ++i) {
           assert_close(found[i].gap, gap, 1e-12);
           const double sign =
-              found[i].x[0][0] == found[i].x[0][0] && S.body[found[i].kind == SURFACE_POINT ? S.point[found[i].first] : 0] ? 1.0
-                                                                                                                           : -1.0;
-          if (found[i].kind == SURFACE_POINT)
-            assert_close(v3_dot(found[i].normal, n), sign, 1e-9);
-          else
-            assert_close(fabs(v3_dot(found[i].normal, n)), 1.0, 1e-9);
+              found[i].x[0][0] == found[i].x[0][0] && S.body[found[i].kind == SURFACE_POINT ? S.point[found[i].first] : 0] ? 1.0 : -1.0;
+          if (found[i].kind == SURFACE_POINT) assert_close(v3_dot(found[i].normal, n), sign, 1e-9);
+          else assert_close(fabs(v3_dot(found[i].normal, n)), 1.0, 1e-9);
           assert_int_equal(found[i].kind, over && i > 1 ? SURFACE_EDGE : SURFACE_POINT);
         }
       }
@@ -227,10 +221,8 @@ static void sheet_on_box(void **unused)
     for (int64_t k = 0; k < n; ++k) {
       const bool is_point = found[k].kind == SURFACE_POINT;
       n_edges += !is_point;
-      if (is_point && S.body[S.point[found[k].first]] == sheet)
-        ++n_inside;
-      else if (is_point)
-        ++n_corners;
+      if (is_point && S.body[S.point[found[k].first]] == sheet) ++n_inside;
+      else if (is_point) ++n_corners;
       assert_close(fabs(found[k].normal[2]), 1.0, 1e-9);
       assert_close(found[k].gap, gap, 1e-12);
       const bool is_sheet_first = is_point ? S.body[S.point[found[k].first]] == sheet : edge_is_of(found[k].first, sheet);
@@ -378,8 +370,7 @@ static void fast_edges_do_not_pass(void **unused)
     const int64_t n       = find(true, 0.0, found);
     bool          is_held = false;
     for (int64_t k = 0; k < n; ++k)
-      is_held |=
-          found[k].kind == SURFACE_EDGE && found[k].is_swept && fabs(found[k].normal[2]) > 0.99 && fabs(found[k].gap - 0.9) < 1e-6;
+      is_held |= found[k].kind == SURFACE_EDGE && found[k].is_swept && fabs(found[k].normal[2]) > 0.99 && fabs(found[k].gap - 0.9) < 1e-6;
     assert_int_equal(is_held, 1);
   }
   assert_no_leak();
@@ -398,10 +389,8 @@ static void folded_sheet(void **unused)
   for (int64_t i = 0; i < S.n_vertices; ++i) { /* half of a cylinder */
     double      *x = S.x0 + 3 * i;
     const double s = x[0], r = 0.02;
-    if (s > M_PI * r)
-      x[0] = M_PI * r - s, x[2] = 2.0 * r;
-    else if (s > 0.0)
-      x[0] = r * sin(s / r), x[2] = r * (1.0 - cos(s / r));
+    if (s > M_PI * r) x[0] = M_PI * r - s, x[2] = 2.0 * r;
+    else if (s > 0.0) x[0] = r * sin(s / r), x[2] = r * (1.0 - cos(s / r));
   }
   const int64_t n = find(false, 1.0, found);
   assert_true(n > 50);
@@ -478,8 +467,8 @@ static void fibre_under_a_thin_bar(void **unused)
 static void fibre_in_a_prism(void **unused)
 {
   (void)unused;
-  static const int32_t t[48] = {0, 2, 1, 0, 3, 2, 0, 4, 3, 5, 6, 7, 5, 7, 8, 5, 8, 9, /* bottom, top */
-                                0, 1, 6, 0, 6, 5, 1, 2, 7, 1, 7, 6, 2, 3, 8, 2, 8, 7, 3, 4, 9, 3, 9, 8, 4, 0, 5, 4, 5, 9};
+  static const int32_t t[48]       = {0, 2, 1, 0, 3, 2, 0, 4, 3, 5, 6, 7, 5, 7, 8, 5, 8, 9, /* bottom, top */
+                                      0, 1, 6, 0, 6, 5, 1, 2, 7, 1, 7, 6, 2, 3, 8, 2, 8, 7, 3, 4, 9, 3, 9, 8, 4, 0, 5, 4, 5, 9};
   const double         outline[10] = {-1, -1, 1, -1, 1.05, 0, 1, 1, -1, 1}, radius = 0.05;
   double               prism[30];
   for (int i = 0; i < 10; ++i) v3_set(prism + 3 * i, outline[2 * (i % 5)], outline[2 * (i % 5) + 1], i < 5 ? -1.0 : 1.0);
@@ -494,7 +483,7 @@ static void fibre_in_a_prism(void **unused)
       add_surface(2, x, 0, NULL, R, c);
       S.segment[0] = 10, S.segment[1] = 11, S.n_segments = 1;
       S.radius[10] = S.radius[11] = radius;
-      const int64_t n = find(false, 0.3, found);
+      const int64_t n             = find(false, 0.3, found);
       for (int64_t k = 0; k < n; ++k) {
         if (found[k].kind == SURFACE_EDGE) deepest = fmin(deepest, found[k].gap);
         if (which < 2 && found[k].kind == SURFACE_EDGE) assert_true(found[k].gap > -radius - 0.0021);
@@ -533,8 +522,8 @@ static void threads_do_not_matter(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cmocka_unit_test(plate_on_box), cmocka_unit_test(ridge_on_ridge),
-          cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box), cmocka_unit_test(sheets_face_to_face),
-          cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass), cmocka_unit_test(folded_sheet),
-          cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof), cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism),
-          cmocka_unit_test(threads_do_not_matter))
+TEST_MAIN(cmocka_unit_test(box_on_box), cmocka_unit_test(beside_a_flat_edge), cmocka_unit_test(plate_on_box),
+          cmocka_unit_test(ridge_on_ridge), cmocka_unit_test(sheet_on_box), cmocka_unit_test(points_near_a_box),
+          cmocka_unit_test(sheets_face_to_face), cmocka_unit_test(fast_points_do_not_pass), cmocka_unit_test(fast_edges_do_not_pass),
+          cmocka_unit_test(folded_sheet), cmocka_unit_test(thin_plate), cmocka_unit_test(fibre_on_a_roof),
+          cmocka_unit_test(fibre_under_a_thin_bar), cmocka_unit_test(fibre_in_a_prism), cmocka_unit_test(threads_do_not_matter))

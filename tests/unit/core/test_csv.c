@@ -6,7 +6,8 @@
 static void round_trip(void **state)
 {
   (void)state;
-  static const char *const cell[3][4] = {{"a", "b c", "", "d"}, {"1,2", "say \"no\"", "two\nlines", "\""}, {"[0, 1]", "\"\"", " x ", "\xc3\xa4"}};
+  static const char *const cell[3][4] = {
+      {"a", "b c", "", "d"}, {"1,2", "say \"no\"", "two\nlines", "\""}, {"[0, 1]", "\"\"", " x ", "\xc3\xa4"}};
   text_buffer b = {0};
   csv_table   t;
   for (int i = 0; i < 3; ++i) {

@@ -17,10 +17,11 @@ static void test_sorted_by_place_and_stable(void **state)
   diagnostics_add(d, at("a.yaml", 9, 4), NULL, "two");
   diagnostics_add(d, at(NULL, 0, 0), NULL, "zero");
   diagnostics_sort(d);
-  static const char *const lines[] = {"zero", "a.yaml:9:4: one", "a.yaml:9:4: two", "a.yaml:9:5: x: three", "a.yaml:10:2: x.y: four 4", "b.yaml:1:1: five"};
+  static const char *const lines[] = {
+      "zero", "a.yaml:9:4: one", "a.yaml:9:4: two", "a.yaml:9:5: x: three", "a.yaml:10:2: x.y: four 4", "b.yaml:1:1: five"};
   assert_int_equal(diagnostics_count(d), 6);
   for (int i = 0; i < 6; ++i) assert_string_equal(diagnostics_text(d, i), lines[i]);
-  FILE *out = tmpfile();
+  FILE *out       = tmpfile();
   char  text[400] = "";
   assert_non_null(out);
   assert_int_equal(diagnostics_close(d, out), PETSC_ERR_USER_INPUT);
@@ -37,10 +38,10 @@ static void test_sorted_by_place_and_stable(void **state)
  * errors. */
 static void test_places_under_a_node(void **state)
 {
-  document            *doc;
-  document_node       *root;
-  diagnostics         *d;
-  const document_mark  mark = {"a.yaml", 3, 7};
+  document           *doc;
+  document_node      *root;
+  diagnostics        *d;
+  const document_mark mark = {"a.yaml", 3, 7};
   (void)state;
   assert_ok(document_create(&doc));
   assert_ok(diagnostics_create(&d));
@@ -54,8 +55,8 @@ static void test_places_under_a_node(void **state)
   diagnostics_add_under(d, NULL, "b", "mesh", "nowhere");
   assert_false(diagnostics_take(d, root, "b", "mesh", PETSC_SUCCESS));
   assert_false(diagnostics_take(d, root, "b", "mesh", PETSC_ERR_MEM));
-  static const char *const lines[] = {"a.yaml:3:7: b: itself", "a.yaml:3:22: b.mesh.path: deep", "a.yaml:3:11: b.mesh.scale.x: half way", "a.yaml:3:7: b.mes: not there",
-                                      "b.mesh: nowhere"};
+  static const char *const lines[] = {"a.yaml:3:7: b: itself", "a.yaml:3:22: b.mesh.path: deep", "a.yaml:3:11: b.mesh.scale.x: half way",
+                                      "a.yaml:3:7: b.mes: not there", "b.mesh: nowhere"};
   assert_int_equal(diagnostics_count(d), 5);
   for (int i = 0; i < 5; ++i) assert_string_equal(diagnostics_text(d, i), lines[i]);
   diagnostics_destroy(&d);
@@ -85,10 +86,22 @@ static void test_nearest(void **state)
   static const struct {
     const char *word, *nearest;
   } cases[] = {
-    {"frction", "friction"}, {"firction", "friction"}, {"Friction", "friction"}, {"stifness", "stiffness"},
-    {"youngs", "youngs_modulus"}, {"youngs-modulus", "youngs_modulus"}, {"friction_angle", "friction_angle_deg"},
-    {"ned", "end"}, {"stpe", "step"}, {"steps", "step"}, {"mmp", "mpm"}, {"x", NULL}, {"", NULL}, {"gravity", NULL},
-    {"ab", NULL}, {"xyz", NULL},
+      {"frction", "friction"},
+      {"firction", "friction"},
+      {"Friction", "friction"},
+      {"stifness", "stiffness"},
+      {"youngs", "youngs_modulus"},
+      {"youngs-modulus", "youngs_modulus"},
+      {"friction_angle", "friction_angle_deg"},
+      {"ned", "end"},
+      {"stpe", "step"},
+      {"steps", "step"},
+      {"mmp", "mpm"},
+      {"x", NULL},
+      {"", NULL},
+      {"gravity", NULL},
+      {"ab", NULL},
+      {"xyz", NULL},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -103,5 +116,5 @@ static void test_nearest(void **state)
   assert_null(diagnostics_nearest(huge, 8, names));
 }
 
-TEST_MAIN(cmocka_unit_test(test_sorted_by_place_and_stable), cmocka_unit_test(test_places_under_a_node), cmocka_unit_test(test_hostile_text_stays_on_its_line),
-          cmocka_unit_test(test_nearest))
+TEST_MAIN(cmocka_unit_test(test_sorted_by_place_and_stable), cmocka_unit_test(test_places_under_a_node),
+          cmocka_unit_test(test_hostile_text_stays_on_its_line), cmocka_unit_test(test_nearest))

@@ -95,10 +95,18 @@ static void test_override_walks_and_creates(void **state)
   static const struct {
     const char *path, *says;
   } wrong[] = {
-    {"", "expected a key at position 1"},  {"time..end", "position 6"},        {"time.end.more", "not a mapping"},
-    {"pairs.mu", "not a mapping"},         {"pairs[9]", "3 entries"},          {"pairs[x]", "expected a number"},
-    {"pairs[1", "expected \"]\""},         {"time[0]", "not a list"},          {"pairs[0]x", "expected \".\""},
-    {"pairs[99999999999999999999]", "beyond its end"}, {".time", "position 1"}, {"time.", "position 6"},
+      {"", "expected a key at position 1"},
+      {"time..end", "position 6"},
+      {"time.end.more", "not a mapping"},
+      {"pairs.mu", "not a mapping"},
+      {"pairs[9]", "3 entries"},
+      {"pairs[x]", "expected a number"},
+      {"pairs[1", "expected \"]\""},
+      {"time[0]", "not a list"},
+      {"pairs[0]x", "expected \".\""},
+      {"pairs[99999999999999999999]", "beyond its end"},
+      {".time", "position 1"},
+      {"time.", "position 6"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; ++i) {
     assert_int_equal(document_override(doc, wrong[i].path, flow(doc, "1")), PETSC_ERR_USER_INPUT);
@@ -116,11 +124,23 @@ static void test_write_quotes_what_needs_it(void **state)
     bool        is_quoted;
     const char *written;
   } cases[] = {
-    {"3", false, " 3\n"},          {"3", true, " \"3\"\n"},        {"-9.81", false, " -9.81\n"},   {"- x", false, " \"- x\"\n"},
-    {"", false, " \"\"\n"},        {"null", false, " \"null\"\n"}, {"a: b", false, " \"a: b\"\n"}, {"a:b", false, " a:b\n"},
-    {"a #b", false, " \"a #b\"\n"}, {"*x", false, " \"*x\"\n"},     {"sin(2*t)", false, " sin(2*t)\n"},
-    {"a\nb\t\"\\", true, " \"a\\nb\\x09\\\"\\\\\"\n"},             {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", false, " \"\\xE4\\u20AC\\U0001F600\"\n"},
-    {" x", false, " \" x\"\n"},    {"x:", false, " \"x:\"\n"},     {"...", false, " \"...\"\n"},   {"\xff", false, " \"\\xFF\"\n"},
+      {"3", false, " 3\n"},
+      {"3", true, " \"3\"\n"},
+      {"-9.81", false, " -9.81\n"},
+      {"- x", false, " \"- x\"\n"},
+      {"", false, " \"\"\n"},
+      {"null", false, " \"null\"\n"},
+      {"a: b", false, " \"a: b\"\n"},
+      {"a:b", false, " a:b\n"},
+      {"a #b", false, " \"a #b\"\n"},
+      {"*x", false, " \"*x\"\n"},
+      {"sin(2*t)", false, " sin(2*t)\n"},
+      {"a\nb\t\"\\", true, " \"a\\nb\\x09\\\"\\\\\"\n"},
+      {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", false, " \"\\xE4\\u20AC\\U0001F600\"\n"},
+      {" x", false, " \" x\"\n"},
+      {"x:", false, " \"x:\"\n"},
+      {"...", false, " \"...\"\n"},
+      {"\xff", false, " \"\\xFF\"\n"},
   };
   document *doc;
   (void)state;

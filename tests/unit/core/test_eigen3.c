@@ -40,9 +40,8 @@ static void assert_spectrum(const double expected[3], double scale)
 static void spectra(void **state)
 {
   (void)state;
-  static const double list[][3] = {{3, 2, 1},          {1, 1, 1},         {2, 1, 1},        {2, 2, 1},
-                                   {1, 0, -1},         {0, 0, -3},        {1, 1e-9, 1e-18}, {5, 0, 0},
-                                   {1, 1 - 1e-12, -1}, {1, 1, 1 - 1e-15}, {1e8, 1, 1e-8},   {-1, -2, -3}};
+  static const double list[][3] = {{3, 2, 1},        {1, 1, 1}, {2, 1, 1},          {2, 2, 1},         {1, 0, -1},     {0, 0, -3},
+                                   {1, 1e-9, 1e-18}, {5, 0, 0}, {1, 1 - 1e-12, -1}, {1, 1, 1 - 1e-15}, {1e8, 1, 1e-8}, {-1, -2, -3}};
   static const double scales[]  = {1.0, 1e-150, 1e150, 1e290};
   for (int i = 0; i < (int)(sizeof list / sizeof *list); ++i)
     for (int j = 0; j < 4; ++j)

@@ -115,5 +115,5 @@ static void non_finite_values_are_gaps(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(short_tables_stay_as_they_are), cmocka_unit_test(spikes_are_kept), cmocka_unit_test(bins_have_the_extremes_of_their_rows),
-          cmocka_unit_test(non_finite_values_are_gaps))
+TEST_MAIN(cmocka_unit_test(short_tables_stay_as_they_are), cmocka_unit_test(spikes_are_kept),
+          cmocka_unit_test(bins_have_the_extremes_of_their_rows), cmocka_unit_test(non_finite_values_are_gaps))

@@ -24,8 +24,8 @@ static PetscErrorCode fail_bare_middle(PetscErrorCode code)
 static const char *report(PetscErrorCode code, bool verbose, exit_code *result)
 {
   static char text[8192];
-  text[0] = '\0';
-  FILE       *out = fmemopen(text, sizeof text, "w");
+  text[0]   = '\0';
+  FILE *out = fmemopen(text, sizeof text, "w");
   assert_non_null(out);
   *result = error_report(out, code, verbose);
   fclose(out);
@@ -75,11 +75,16 @@ static void test_exit_codes(void **state)
   static const struct {
     PetscErrorCode code;
     exit_code      expected;
-  } row[] = {{PETSC_ERR_USER_INPUT, SS_EXIT_BAD_INPUT},        {PETSC_ERR_FILE_OPEN, SS_EXIT_ENVIRONMENT},
-             {PETSC_ERR_FILE_READ, SS_EXIT_ENVIRONMENT},       {PETSC_ERR_FILE_WRITE, SS_EXIT_ENVIRONMENT},
-             {PETSC_ERR_FILE_UNEXPECTED, SS_EXIT_ENVIRONMENT}, {PETSC_ERR_MEM, SS_EXIT_ENVIRONMENT},
-             {PETSC_ERR_SYS, SS_EXIT_ENVIRONMENT},             {PETSC_ERR_PLIB, SS_EXIT_BUG},
-             {PETSC_ERR_ARG_WRONG, SS_EXIT_BUG},               {PETSC_ERR_ARG_NULL, SS_EXIT_BUG},
+  } row[] = {{PETSC_ERR_USER_INPUT, SS_EXIT_BAD_INPUT},
+             {PETSC_ERR_FILE_OPEN, SS_EXIT_ENVIRONMENT},
+             {PETSC_ERR_FILE_READ, SS_EXIT_ENVIRONMENT},
+             {PETSC_ERR_FILE_WRITE, SS_EXIT_ENVIRONMENT},
+             {PETSC_ERR_FILE_UNEXPECTED, SS_EXIT_ENVIRONMENT},
+             {PETSC_ERR_MEM, SS_EXIT_ENVIRONMENT},
+             {PETSC_ERR_SYS, SS_EXIT_ENVIRONMENT},
+             {PETSC_ERR_PLIB, SS_EXIT_BUG},
+             {PETSC_ERR_ARG_WRONG, SS_EXIT_BUG},
+             {PETSC_ERR_ARG_NULL, SS_EXIT_BUG},
              {PETSC_SUCCESS, SS_EXIT_OK}};
   for (size_t i = 0; i < sizeof row / sizeof *row; ++i) {
     exit_code e;
@@ -157,4 +162,5 @@ static void test_long_messages_are_cut(void **state)
 TEST_MAIN(cmocka_unit_test(test_user_sees_one_line), cmocka_unit_test(test_verbose_and_bugs_show_frames),
           cmocka_unit_test(test_reported_user_input_is_silent), cmocka_unit_test(test_exit_codes),
           cmocka_unit_test(test_petsc_option_mistakes_are_input), cmocka_unit_test(test_first_and_last_are_kept),
-          cmocka_unit_test(test_unknown_code_has_text), cmocka_unit_test(test_petsc_out_of_memory), cmocka_unit_test(test_long_messages_are_cut))
+          cmocka_unit_test(test_unknown_code_has_text), cmocka_unit_test(test_petsc_out_of_memory),
+          cmocka_unit_test(test_long_messages_are_cut))

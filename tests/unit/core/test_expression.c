@@ -35,8 +35,16 @@ static void test_derivatives(void **state)
 {
   (void)state;
   static const char *const names[] = {"t"};
-  static const char *const texts[] = {"sin(3*t)^2", "exp(-t)*cos(t)", "t^3/(1+t^2)", "sqrt(1+t)*log(2+t)", "atan(t)+asin(t/3)-acos(t/4)+tan(t/2)",
-                                      "atan2(t, 2)", "pow(2, t)", "t > 0.1 ? t*t : 5", "max(t, t^2) + min(3*t, 1) + abs(t - 2)", "t^t"};
+  static const char *const texts[] = {"sin(3*t)^2",
+                                      "exp(-t)*cos(t)",
+                                      "t^3/(1+t^2)",
+                                      "sqrt(1+t)*log(2+t)",
+                                      "atan(t)+asin(t/3)-acos(t/4)+tan(t/2)",
+                                      "atan2(t, 2)",
+                                      "pow(2, t)",
+                                      "t > 0.1 ? t*t : 5",
+                                      "max(t, t^2) + min(3*t, 1) + abs(t - 2)",
+                                      "t^t"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     expression *e;
     double      v;
@@ -57,13 +65,14 @@ static void test_errors(void **state)
   static const struct {
     const char *text, *says;
     int         place;
-  } cases[] = {{"", "unexpected end", 0}, {"1 +", "unexpected end", 3}, {"foo(1)", "unknown name", 0}, {"sin 1", "expected (", 4},
-               {"min(1)", "expected a comma", 5}, {"(1", "expected )", 2}, {"1 2", "unexpected character", 2}, {"1 ? 2", "expected :", 5},
-               {"0x10", "malformed number", 0}, {"1e999", "malformed number", 0}, {"a = 1", "unknown name", 0}, {"t $ 2", "unexpected character", 2}};
+  } cases[]                        = {{"", "unexpected end", 0},          {"1 +", "unexpected end", 3},      {"foo(1)", "unknown name", 0},
+                                      {"sin 1", "expected (", 4},         {"min(1)", "expected a comma", 5}, {"(1", "expected )", 2},
+                                      {"1 2", "unexpected character", 2}, {"1 ? 2", "expected :", 5},        {"0x10", "malformed number", 0},
+                                      {"1e999", "malformed number", 0},   {"a = 1", "unknown name", 0},      {"t $ 2", "unexpected character", 2}};
   static const char *const names[] = {"t"};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     expression *e;
-    int         place = -1;
+    int         place        = -1;
     char        message[128] = "";
     assert_ok(expression_compile(cases[i].text, 1, names, &e, &place, message, sizeof message));
     if (e) fail_msg("%s was accepted", cases[i].text);
@@ -114,7 +123,8 @@ static void test_names(void **state)
 static void test_random_texts(void **state)
 {
   (void)state;
-  static const char *const tokens[] = {"1", "t", "(", ")", "+", "-", "*", "/", "^", "sin(", "max(", ",", "?", ":", "<", "==", ".5", "pi", " ", "e", "2e3"};
+  static const char *const tokens[] = {"1", "t", "(", ")", "+",  "-",  "*",  "/", "^", "sin(", "max(",
+                                       ",", "?", ":", "<", "==", ".5", "pi", " ", "e", "2e3"};
   static const char *const names[]  = {"t"};
   uint64_t                 seed     = 1;
   for (int i = 0; i < 20000; ++i) {
@@ -138,8 +148,8 @@ static void test_table(void **state)
   static const double row[] = {-1.0, 2.0, 0.2, 5.0, 0.3, 4.0, 2.0, 4.0};
   static const struct {
     double x, value, slope;
-  } there[] = {{-3.0, 2.0, 0.0}, {-1.0, 2.0, 0.0}, {-0.4, 3.5, 2.5},         {0.2, 5.0, 2.5}, {0.25, 4.5, -10.0},
-               {0.3, 4.0, -10.0}, {0.1 + 0.2, 4.0, -10.0}, {1.0, 4.0, 0.0}, {2.0, 4.0, 0.0}, {9.0, 4.0, 0.0}}; /* 0.1 + 0.2 > 0.3 */
+  } there[] = {{-3.0, 2.0, 0.0},  {-1.0, 2.0, 0.0},        {-0.4, 3.5, 2.5}, {0.2, 5.0, 2.5}, {0.25, 4.5, -10.0},
+               {0.3, 4.0, -10.0}, {0.1 + 0.2, 4.0, -10.0}, {1.0, 4.0, 0.0},  {2.0, 4.0, 0.0}, {9.0, 4.0, 0.0}}; /* 0.1 + 0.2 > 0.3 */
   expression *e;
   assert_ok(expression_create_table(4, row, &e));
   for (size_t i = 0; i < sizeof there / sizeof *there; ++i) {
@@ -153,4 +163,5 @@ static void test_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_errors), cmocka_unit_test(test_names), cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))
+TEST_MAIN(cmocka_unit_test(test_values), cmocka_unit_test(test_derivatives), cmocka_unit_test(test_errors), cmocka_unit_test(test_names),
+          cmocka_unit_test(test_random_texts), cmocka_unit_test(test_table))

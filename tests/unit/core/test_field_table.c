@@ -9,8 +9,8 @@ static void both_layouts_follow_moving_arrays(void **state)
   field_table  *table = NULL;
   field_group  *group = NULL;
   const int64_t n     = 4;
-  double       *x[3]  = {NULL, NULL, NULL}, *frame = NULL;
-  int32_t      *id    = NULL;
+  double       *x[3] = {NULL, NULL, NULL}, *frame = NULL;
+  int32_t      *id = NULL;
 
   assert_ok(field_table_create(&table));
   assert_ok(field_table_add_group(table, "bodies/bed", FIELD_GROUP_POINTS, &n, NULL, &group));
@@ -106,10 +106,10 @@ enum { ROWS = 5 };
 
 typedef struct {
   int64_t  n, restored;
-  double  *x[3];      /* structure of arrays */
-  double  *q;         /* [n][4] */
+  double  *x[3]; /* structure of arrays */
+  double  *q;    /* [n][4] */
   int32_t *id;
-  double  *speed;     /* for frames only: not state */
+  double  *speed; /* for frames only: not state */
 } points;
 
 static PetscErrorCode resize(void *context, int64_t n)
@@ -185,5 +185,4 @@ static void test_state_is_restored(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(both_layouts_follow_moving_arrays), cmocka_unit_test(groups_stay_where_they_are),
-          cmocka_unit_test(misuse_is_rejected),
-          cmocka_unit_test(test_state_is_restored))
+          cmocka_unit_test(misuse_is_rejected), cmocka_unit_test(test_state_is_restored))

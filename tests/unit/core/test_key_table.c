@@ -41,16 +41,15 @@ static void test_tables_are_sound(void **state)
 
 static void test_unsound_tables_are_found(void **state)
 {
-  static const key_spec broken[] = {
-    {.name = "a", .type = KEY_REAL, .offset = 0, .fallback = "-1", .min = 0, .max = 1, .help = "x"},
-    {.name = "a", .type = KEY_ENUM, .offset = 0, .help = "x"},
-    {.name = "b", .type = KEY_TABLE, .offset = 0, .help = "x"},
-    {.name = "c", .type = KEY_REALS, .count = 3, .offset = 0, .help = "x."},
-    {.name = "e", .type = KEY_REALS, .count = 2, .offset = 0, .fallback = "[1", .help = "x"},
-    {0}};
-  static const key_table table = {.name = "broken", .help = "x", .size = 16, .keys = broken};
-  static const char *const says[] = {"-1 is out of range", "declared twice", "has no choices", "has a table although its type has none", "outside the struct",
-                                     "full stop", "does not parse"};
+  static const key_spec    broken[] = {{.name = "a", .type = KEY_REAL, .offset = 0, .fallback = "-1", .min = 0, .max = 1, .help = "x"},
+                                       {.name = "a", .type = KEY_ENUM, .offset = 0, .help = "x"},
+                                       {.name = "b", .type = KEY_TABLE, .offset = 0, .help = "x"},
+                                       {.name = "c", .type = KEY_REALS, .count = 3, .offset = 0, .help = "x."},
+                                       {.name = "e", .type = KEY_REALS, .count = 2, .offset = 0, .fallback = "[1", .help = "x"},
+                                       {0}};
+  static const key_table   table    = {.name = "broken", .help = "x", .size = 16, .keys = broken};
+  static const char *const says[]   = {"-1 is out of range", "declared twice", "has no choices", "has a table although its type has none",
+                                       "outside the struct", "full stop",      "does not parse"};
   (void)state;
   begin();
   assert_ok(key_table_validate(&table, d));
@@ -117,10 +116,11 @@ static void test_defaults_fill_what_is_absent(void **state)
 {
   (void)state;
   begin();
-  const job_spec *job = read_job("{stickslip: 1, name: 3, formulation: exact, time: {end: 1e0, step: +.5}, materials: {m: {model: rigid, density: 1}},\n"
-                                 "bodies: {b: {kind: static, shape: {union: [{sphere: {center: [0, 0, 0], radius: 1.}}, {difference:\n"
-                                 "{from: {container: {min: [0, 0, 0], max: [1, 1, 1]}}, minus: {sphere: {center: [0, 0, 0], radius: 1}}}}]}}},\n"
-                                 "output: {keep: 1e6}, contact: , measure: {a: {quantity: energy, body: b}}}");
+  const job_spec *job =
+      read_job("{stickslip: 1, name: 3, formulation: exact, time: {end: 1e0, step: +.5}, materials: {m: {model: rigid, density: 1}},\n"
+               "bodies: {b: {kind: static, shape: {union: [{sphere: {center: [0, 0, 0], radius: 1.}}, {difference:\n"
+               "{from: {container: {min: [0, 0, 0], max: [1, 1, 1]}}, minus: {sphere: {center: [0, 0, 0], radius: 1}}}}]}}},\n"
+               "output: {keep: 1e6}, contact: , measure: {a: {quantity: energy, body: b}}}");
   assert_clean();
   assert_string_equal(job->name, "3");
   assert_int_equal(job->formulation, 2);
@@ -172,16 +172,16 @@ static void test_malformed_jobs_are_rejected_with_their_position(void **state)
   (void)state;
   assert_true(N_MALFORMED >= 60);
   for (int i = 0; i < N_MALFORMED; ++i) {
-    const malformed_job *m = &malformed_jobs[i];
+    const malformed_job *m     = &malformed_jobs[i];
     const char          *shown = m->text ? m->text : "(line left out)";
-    int                  n = 0;
+    int                  n     = 0;
     begin();
     if (m->line) good_job(text, m->line, m->text);
     else strcpy(text, m->text);
     const job_spec *job = read_job(text);
     assert_walkable(job);
     for (; n < 4 && m->says[n]; ++n) {
-      char place[32] = "";
+      char        place[32] = "";
       const char *line = n < diagnostics_count(d) ? diagnostics_text(d, n) : "nothing", *rest = strstr(m->says[n], ": ");
       snprintf(place, sizeof place, "job.yaml:%.*s: ", (int)(rest - m->says[n]), m->says[n]);
       if (strncmp(line, place, strlen(place)) || strncmp(line + strlen(place), rest + 2, strlen(rest + 2)))
@@ -201,11 +201,16 @@ static void test_paths(void **state)
   static const struct {
     const char *file, *text, *is, *resolved;
   } cases[] = {
-    {"/a/b/job.yaml", "out", "/a/b/out", "/a/b/out"},       {"/a/b/job.yaml", "../out", "/a/b/../out", "/a/b/../out"},
-    {"/a/b/job.yaml", "/out", "/out", "/out"},              {"/a/b/job.yaml", "$STICKSLIP_X/out", "/x/out", "/x/out"},
-    {"/a/b/job.yaml", "p${STICKSLIP_Y}q", "/a/b/pyq", "/a/b/pyq"}, {"/a/b/job.yaml", "~/out", "/home/me/out", "/home/me/out"},
-    {"/a/b/job.yaml", "c$$d", "/a/b/c$d", "/a/b/c$$d"},     {"job.yaml", "out", "<cwd>/out", "<cwd>/out"},
-    {"jobs/job.yaml", "out", "<cwd>/jobs/out", "<cwd>/jobs/out"}, {"/a/b/job.yaml", "~", "/home/me", "/home/me"},
+      {"/a/b/job.yaml", "out", "/a/b/out", "/a/b/out"},
+      {"/a/b/job.yaml", "../out", "/a/b/../out", "/a/b/../out"},
+      {"/a/b/job.yaml", "/out", "/out", "/out"},
+      {"/a/b/job.yaml", "$STICKSLIP_X/out", "/x/out", "/x/out"},
+      {"/a/b/job.yaml", "p${STICKSLIP_Y}q", "/a/b/pyq", "/a/b/pyq"},
+      {"/a/b/job.yaml", "~/out", "/home/me/out", "/home/me/out"},
+      {"/a/b/job.yaml", "c$$d", "/a/b/c$d", "/a/b/c$$d"},
+      {"job.yaml", "out", "<cwd>/out", "<cwd>/out"},
+      {"jobs/job.yaml", "out", "<cwd>/jobs/out", "<cwd>/jobs/out"},
+      {"/a/b/job.yaml", "~", "/home/me", "/home/me"},
   };
   setenv("STICKSLIP_X", "/x", 1);
   setenv("STICKSLIP_Y", "y", 1);
@@ -234,14 +239,16 @@ static void test_paths_alone(void **state)
 {
   (void)state;
   static const char *const text = "materials: {m: {density: 1.50e3}}\nbodies:\n  a: {kind: static, shape: {mesh: x.obj}}\n"
-                                  "  b: {kind: static, shape: {union: [{mesh: ../y.obj}, {sphere: {radius: 1}}]}}\n  c: {kind: no_such, shape: {mesh: x.obj}}\nunknown: [x.obj]\n";
-  char *out;
+                                  "  b: {kind: static, shape: {union: [{mesh: ../y.obj}, {sphere: {radius: 1}}]}}\n  c: {kind: no_such, "
+                                  "shape: {mesh: x.obj}}\nunknown: [x.obj]\n";
+  char                    *out;
   begin();
   assert_ok(yaml_read_text("/a/b/job.yaml", text, strlen(text), doc, d));
   assert_ok(key_table_absolute_paths(&job_table, doc, document_root(doc)));
   assert_ok(document_write_flow(document_root(doc), &out));
   assert_string_equal(out, "{materials: {m: {density: 1.50e3}}, bodies: {a: {kind: static, shape: {mesh: /a/b/x.obj}}, "
-                           "b: {kind: static, shape: {union: [{mesh: /a/b/../y.obj}, {sphere: {radius: 1}}]}}, c: {kind: no_such, shape: {mesh: /a/b/x.obj}}}, unknown: [x.obj]}");
+                           "b: {kind: static, shape: {union: [{mesh: /a/b/../y.obj}, {sphere: {radius: 1}}]}}, c: {kind: no_such, shape: "
+                           "{mesh: /a/b/x.obj}}}, unknown: [x.obj]}");
   memory_free(&out);
   end();
 }
@@ -317,7 +324,8 @@ static void assert_says_the_same(const document_node *a, const document_node *b)
     assert_says_the_same(a->value[i], b->value[i]);
   }
   double x, y;
-  if (a->kind == DOCUMENT_SCALAR && key_text_real(a->text, &x) == KEY_TEXT_OK && key_text_real(b->text, &y) == KEY_TEXT_OK) assert_close(x, y, 0);
+  if (a->kind == DOCUMENT_SCALAR && key_text_real(a->text, &x) == KEY_TEXT_OK && key_text_real(b->text, &y) == KEY_TEXT_OK)
+    assert_close(x, y, 0);
   else if (a->kind == DOCUMENT_SCALAR) assert_string_equal(a->text, b->text);
 }
 
@@ -341,8 +349,9 @@ static void test_written_struct_is_the_resolved_job(void **state)
 /* Mutated jobs: read completely, without crash or endless loop; every accepted job can be written and read again. */
 static void test_mutated_jobs_are_rejected_or_round_trip(void **state)
 {
-  static const char *const pieces[] = {"[", "]", "{", "}", ": ", ", ", "\n", "- ", "&a ", "*a", "<<: ", "!include x", "\"", "'", "#", "1e999", "null", "~", "\t", "\xff", "|", ">", "?", "-", "\\", "%", "é"};
-  uint64_t                 r = 42;
+  static const char *const pieces[] = {"[", "]",     "{",    "}", ": ", ", ",   "\n", "- ", "&a ", "*a", "<<: ", "!include x", "\"", "'",
+                                       "#", "1e999", "null", "~", "\t", "\xff", "|",  ">",  "?",   "-",  "\\",   "%",          "é"};
+  uint64_t                 r        = 42;
   char                     good[4000], text[8000];
   int                      n_accepted = 0;
   (void)state;
@@ -429,19 +438,27 @@ static void test_equal_values_are_no_difference(void **state)
   (void)state;
   expect(JOB, JOB, "");
   /* numbers in other forms, defaults written out, names in another order */
-  expect(JOB, "name: test\nformulation: penalty\nstickslip: 1\ntime: {step: 5.0e-1, end: 1.0}\ngravity: [0, 0.0, -9.81]\n" SAND "bodies:\n  " BALL "\n  " BED "\n", "");
+  expect(JOB,
+         "name: test\nformulation: penalty\nstickslip: 1\ntime: {step: 5.0e-1, end: 1.0}\ngravity: [0, 0.0, -9.81]\n" SAND
+         "bodies:\n  " BALL "\n  " BED "\n",
+         "");
   assert_no_leak();
 }
 
 static void test_every_kind_of_change_is_reported(void **state)
 {
   (void)state;
-  expect(JOB, HEAD "gravity: [0, 0, -1.62]\n" SAND "bodies:\n  " BED "\n  " BALL "\n", "gravity: [0, 0, -9.81] -> [0, 0, -1.62] (line 5)\n");
-  expect(JOB, HEAD SAND "bodies:\n  " BED "\n", "bodies.ball: {kind: rigid, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}, material: sand, velocity: [0, 0, 0]} -> - (line 0)\n");
-  expect(HEAD SAND "bodies: {" BED "}", JOB,
-         "bodies.ball: - -> {kind: rigid, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}, material: sand, velocity: [0, 0, 0]} (line 8)\n");
+  expect(JOB, HEAD "gravity: [0, 0, -1.62]\n" SAND "bodies:\n  " BED "\n  " BALL "\n",
+         "gravity: [0, 0, -9.81] -> [0, 0, -1.62] (line 5)\n");
+  expect(
+      JOB, HEAD SAND "bodies:\n  " BED "\n",
+      "bodies.ball: {kind: rigid, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}, material: sand, velocity: [0, 0, 0]} -> - (line 0)\n");
+  expect(
+      HEAD SAND "bodies: {" BED "}", JOB,
+      "bodies.ball: - -> {kind: rigid, shape: {sphere: {center: [0, 0, 1], radius: 0.5}}, material: sand, velocity: [0, 0, 0]} (line 8)\n");
   expect(JOB, HEAD "materials: {sand: {model: rigid, density: 1600}}\nbodies:\n  " BED "\n  " BALL "\n",
-         "materials.sand: {model: drucker_prager, density: 1600, youngs_modulus: 1e6, poisson_ratio: 0.3, friction_angle_deg: 30, hardening: false} -> "
+         "materials.sand: {model: drucker_prager, density: 1600, youngs_modulus: 1e6, poisson_ratio: 0.3, friction_angle_deg: 30, "
+         "hardening: false} -> "
          "{model: rigid, density: 1600} (line 5)\n");
   assert_no_leak();
 }
@@ -449,8 +466,11 @@ static void test_every_kind_of_change_is_reported(void **state)
 static void test_permission_to_change_applies_to_all_keys_below(void **state)
 {
   (void)state;
-  expect(JOB, "stickslip: 1\nformulation: penalty\nname: test\ntime: {end: 2, step: 0.25}\n" SAND "bodies:\n  " BED "\n  " BALL "\nsolver: {linear: {method: cg}}\n",
-         "may time.end: 1 -> 2 (line 4)\ntime.step: 0.5 -> 0.25 (line 4)\nmay solver.linear: {method: gmres, restart: 20} -> {method: cg} (line 9)\n");
+  expect(JOB,
+         "stickslip: 1\nformulation: penalty\nname: test\ntime: {end: 2, step: 0.25}\n" SAND "bodies:\n  " BED "\n  " BALL
+         "\nsolver: {linear: {method: cg}}\n",
+         "may time.end: 1 -> 2 (line 4)\ntime.step: 0.5 -> 0.25 (line 4)\nmay solver.linear: {method: gmres, restart: 20} -> {method: cg} "
+         "(line 9)\n");
   assert_no_leak();
 }
 
@@ -477,6 +497,7 @@ typedef struct {
   double flip, factor, depth;
 } transfer_spec;
 static const char *const methods[] = {"plain", "flip", NULL}, *const directions[] = {"up", "down", NULL};
+/* clang-format off */
 static const key_spec    transfer_expert_keys[] = {
   {.name = "factor", .type = KEY_REAL, .offset = offsetof(transfer_spec, factor), .fallback = "2", .only_if = {"^method", "flip"}, .help = "Factor"},
   {.name = "depth", .type = KEY_REAL, .offset = offsetof(transfer_spec, depth), .fallback = "3", .min = 0, .max = 9, .only_if = {"factor", "!0"}, .help = "Depth"}, END};
@@ -486,8 +507,11 @@ static const key_spec  transfer_keys[] = {
   {.name = "direction", .type = KEY_ENUM, .offset = offsetof(transfer_spec, direction), .choices = directions, .fallback = "up", .only_if = {"method", "*"}, .help = "Direction"},
   {.name = "flip", .type = KEY_REAL, .offset = offsetof(transfer_spec, flip), .fallback = "1", .only_if = {"method", "flip"}, .help = "Share"},
   {.name = "expert", .type = KEY_PART, .table = &transfer_expert, .fallback = "{}", .help = "Keys for experts"}, END};
-static const key_rename renames[] = {{"way", "method", NULL}, {"method=old", "plain", NULL}, {"expert.gone", NULL, "it is always 4"}, {.old = NULL}};
-static const key_table  transfer_table = {.name = "transfer", .help = "A transfer.", .size = sizeof(transfer_spec), .keys = transfer_keys, .renames = renames};
+/* clang-format on */
+static const key_rename renames[] = {
+    {"way", "method", NULL}, {"method=old", "plain", NULL}, {"expert.gone", NULL, "it is always 4"}, {.old = NULL}};
+static const key_table transfer_table = {
+    .name = "transfer", .help = "A transfer.", .size = sizeof(transfer_spec), .keys = transfer_keys, .renames = renames};
 
 /* Errors of reading and of the conditions, one a line; "" if there is none. The resolved text goes to *resolved if not NULL. */
 static void read_transfer(const char *text, transfer_spec *value, char **resolved, char *said, size_t size)
@@ -542,13 +566,14 @@ static void test_keys_without_effect(void **state)
   static const struct {
     const char *text, *resolved, *said;
   } cases[] = {
-    {"{}", "{method: plain, direction: up, expert: {depth: 3}}", ""},
-    {"{flip: 1}", "{method: plain, direction: up, expert: {depth: 3}}", "t:1:1: flip: has no effect when method is plain; remove it\n"},
-    {"{method: plain, direction: down, expert: {factor: 1}}", "{method: plain, direction: down, expert: {depth: 3}}",
-     "t:1:1: expert.factor: has no effect when method is plain; remove it\n"},
-    {"{direction: down}", "{method: plain, direction: down, expert: {depth: 3}}", "t:1:1: direction: has no effect without method; remove it\n"},
-    {"{method: flip, expert: {factor: 0.0, depth: 1}}", "{method: flip, direction: up, flip: 1, expert: {factor: 0.0}}",
-     "t:1:1: expert.depth: has no effect when expert.factor is 0.0; remove it\n"},
+      {"{}", "{method: plain, direction: up, expert: {depth: 3}}", ""},
+      {"{flip: 1}", "{method: plain, direction: up, expert: {depth: 3}}", "t:1:1: flip: has no effect when method is plain; remove it\n"},
+      {"{method: plain, direction: down, expert: {factor: 1}}", "{method: plain, direction: down, expert: {depth: 3}}",
+       "t:1:1: expert.factor: has no effect when method is plain; remove it\n"},
+      {"{direction: down}", "{method: plain, direction: down, expert: {depth: 3}}",
+       "t:1:1: direction: has no effect without method; remove it\n"},
+      {"{method: flip, expert: {factor: 0.0, depth: 1}}", "{method: flip, direction: up, flip: 1, expert: {factor: 0.0}}",
+       "t:1:1: expert.depth: has no effect when expert.factor is 0.0; remove it\n"},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -583,10 +608,12 @@ static void test_earlier_names(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_parts_fill_the_same_struct), cmocka_unit_test(test_keys_without_effect), cmocka_unit_test(test_earlier_names),
-          cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone), cmocka_unit_test(test_unsound_tables_are_found),
-          cmocka_unit_test(test_every_type_reaches_its_member), cmocka_unit_test(test_defaults_fill_what_is_absent),
-          cmocka_unit_test(test_malformed_jobs_are_rejected_with_their_position), cmocka_unit_test(test_paths),
-          cmocka_unit_test(test_resolved_job_is_complete_and_equivalent), cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand), cmocka_unit_test(test_mutated_jobs_are_rejected_or_round_trip),
-          cmocka_unit_test(test_equal_values_are_no_difference), cmocka_unit_test(test_every_kind_of_change_is_reported),
-          cmocka_unit_test(test_permission_to_change_applies_to_all_keys_below), cmocka_unit_test(test_long_values_are_cut))
+TEST_MAIN(cmocka_unit_test(test_parts_fill_the_same_struct), cmocka_unit_test(test_keys_without_effect),
+          cmocka_unit_test(test_earlier_names), cmocka_unit_test(test_tables_are_sound), cmocka_unit_test(test_paths_alone),
+          cmocka_unit_test(test_unsound_tables_are_found), cmocka_unit_test(test_every_type_reaches_its_member),
+          cmocka_unit_test(test_defaults_fill_what_is_absent), cmocka_unit_test(test_malformed_jobs_are_rejected_with_their_position),
+          cmocka_unit_test(test_paths), cmocka_unit_test(test_resolved_job_is_complete_and_equivalent),
+          cmocka_unit_test(test_written_struct_is_the_resolved_job), cmocka_unit_test(test_shorthand),
+          cmocka_unit_test(test_mutated_jobs_are_rejected_or_round_trip), cmocka_unit_test(test_equal_values_are_no_difference),
+          cmocka_unit_test(test_every_kind_of_change_is_reported), cmocka_unit_test(test_permission_to_change_applies_to_all_keys_below),
+          cmocka_unit_test(test_long_values_are_cut))

@@ -25,11 +25,13 @@ static void test_markdown_has_a_section_a_table_and_a_row_a_key(void **state)
   assert_non_null(strstr(text, "| `gravity` | 3 numbers | m/s^2 | `[0, 0, -9.81]` |  | Acceleration of free fall |\n"));
   assert_non_null(strstr(text, "| `formulation` | one of `penalty`, `convex`, `exact`, `hybrid`, `monolith` |"));
   assert_non_null(strstr(text, "| `bodies` | names with a mapping each: [bodies](#bodies) |  | *required* | \\>= 1 entries |"));
-  assert_non_null(strstr(text, "| `kind` | one of `mpm`, `rigid`, `static` | | *required* | | picks the keys beside it: [bodies.mpm](#bodiesmpm), "));
+  assert_non_null(
+      strstr(text, "| `kind` | one of `mpm`, `rigid`, `static` | | *required* | | picks the keys beside it: [bodies.mpm](#bodiesmpm), "));
   assert_non_null(strstr(text, "| `friction_angle_deg` | number | deg | *required* | \\>= 0 and \\<= 89 |"));
   assert_int_equal(count(text, "; may change when a run is continued |\n"), 2);
   assert_non_null(strstr(text, "When it ends; may change when a run is continued |\n"));
-  assert_non_null(strstr(text, "\n| `quantity` | meaning |\n|---|---|\n| `penetration` | [m] how deep |\n| `momentum` | [N s] a\\|b |\n| `energy` | [J] all of it |\n"));
+  assert_non_null(strstr(text, "\n| `quantity` | meaning |\n|---|---|\n| `penetration` | [m] how deep |\n| `momentum` | [N s] a\\|b |\n| "
+                               "`energy` | [J] all of it |\n"));
   /* every row of every table has its six cells, or two where choices are explained */
   int n_short = 0;
   for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
@@ -58,7 +60,8 @@ static void test_man_page_is_sound_troff(void **state)
   assert_int_equal(count(text, "; may change when a run is continued\n"), 2);
   for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
     if (*line != '.' && *line != '\'') continue;
-    assert_true(!strncmp(line, requests[0], 4) || !strncmp(line, requests[1], 4) || !strncmp(line, requests[2], 4)); /* no text is taken for a request */
+    assert_true(!strncmp(line, requests[0], 4) || !strncmp(line, requests[1], 4) ||
+                !strncmp(line, requests[2], 4)); /* no text is taken for a request */
   }
   memory_free(&text);
   assert_no_leak();
@@ -128,7 +131,7 @@ static const char *json_value(const char *p)
     if (!strncmp(p, words[i], strlen(words[i]))) return p + strlen(words[i]);
   if (*p == '{' || *p == '[') {
     const char close = *p == '{' ? '}' : ']';
-    p = json_skip(p + 1);
+    p                = json_skip(p + 1);
     if (*p == close) return p + 1;
     for (;;) {
       if (close == '}') {
@@ -152,16 +155,23 @@ static const char *json_value(const char *p)
 static void test_schema_is_json_and_equals_the_tables(void **state)
 {
   static const char *const parts[] = {
-    "\"$schema\": \"https://json-schema.org/draft/2020-12/schema\"", "\"$ref\": \"#/$defs/job\"",
-    "\"stickslip\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 1, ",
-    "\"gravity\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, \"items\": {\"type\": \"number\"}, \"default\": [0, 0, -9.81], \"description\": \"Acceleration of free fall [m/s^2]\"}",
-    "\"poisson_ratio\": {\"type\": \"number\", \"exclusiveMinimum\": -1, \"exclusiveMaximum\": 0.5, \"default\": 0.3, ",
-    "\"formulation\": {\"enum\": [\"penalty\", \"convex\", \"exact\", \"hybrid\", \"monolith\"]",
-    "\"hardening\": {\"type\": \"boolean\", \"default\": false", "\"kind\": {\"const\": \"mpm\"", "\"required\": [\"kind\", \"shape\", \"material\", \"spacing\"]",
-    "\"minProperties\": 1, \"maxProperties\": 1", "\"union\": {\"type\": \"array\", \"minItems\": 2, \"maxItems\": 8, \"items\": {\"$ref\": \"#/$defs/shape\"}",
-    "\"linear\": {\"allOf\": [{\"$ref\": \"#/$defs/solver.linear\"}], \"default\": {\"method\": \"gmres\"}",
-    "\"between\": {\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, ", "\"tolerance\": {\"type\": \"number\", \"exclusiveMinimum\": 0, \"default\": 0.001,",
-    "\"until\": {\"anyOf\": [{\"anyOf\": [{\"type\": [\"string\", \"number\"]}, {\"$ref\": \"#/$defs/until\"}]}, {\"type\": \"array\", \"items\": {\"anyOf\": [{\"type\": [\"string\", \"number\"]}, {\"$ref\": \"#/$defs/until\"}]}}]",
+      "\"$schema\": \"https://json-schema.org/draft/2020-12/schema\"",
+      "\"$ref\": \"#/$defs/job\"",
+      "\"stickslip\": {\"type\": \"integer\", \"minimum\": 1, \"maximum\": 1, ",
+      "\"gravity\": {\"type\": \"array\", \"minItems\": 3, \"maxItems\": 3, \"items\": {\"type\": \"number\"}, \"default\": [0, 0, -9.81], "
+      "\"description\": \"Acceleration of free fall [m/s^2]\"}",
+      "\"poisson_ratio\": {\"type\": \"number\", \"exclusiveMinimum\": -1, \"exclusiveMaximum\": 0.5, \"default\": 0.3, ",
+      "\"formulation\": {\"enum\": [\"penalty\", \"convex\", \"exact\", \"hybrid\", \"monolith\"]",
+      "\"hardening\": {\"type\": \"boolean\", \"default\": false",
+      "\"kind\": {\"const\": \"mpm\"",
+      "\"required\": [\"kind\", \"shape\", \"material\", \"spacing\"]",
+      "\"minProperties\": 1, \"maxProperties\": 1",
+      "\"union\": {\"type\": \"array\", \"minItems\": 2, \"maxItems\": 8, \"items\": {\"$ref\": \"#/$defs/shape\"}",
+      "\"linear\": {\"allOf\": [{\"$ref\": \"#/$defs/solver.linear\"}], \"default\": {\"method\": \"gmres\"}",
+      "\"between\": {\"type\": \"array\", \"minItems\": 2, \"maxItems\": 2, ",
+      "\"tolerance\": {\"type\": \"number\", \"exclusiveMinimum\": 0, \"default\": 0.001,",
+      "\"until\": {\"anyOf\": [{\"anyOf\": [{\"type\": [\"string\", \"number\"]}, {\"$ref\": \"#/$defs/until\"}]}, {\"type\": \"array\", "
+      "\"items\": {\"anyOf\": [{\"type\": [\"string\", \"number\"]}, {\"$ref\": \"#/$defs/until\"}]}}]",
   };
   char *text;
   (void)state;
@@ -221,17 +231,24 @@ static void test_texts_are_written_on_request(void **state)
 /* Tables below keys of type KEY_PART are on the page for experts only. A key that two variants declare alike has one row, beside the variants. */
 static void test_pages(void **state)
 {
-  typedef struct { double density, depth; } spec;
-  static const key_spec expert_keys[] = {{.name = "depth", .type = KEY_REAL, .offset = offsetof(spec, depth), .fallback = "3", .only_if = {"^density", "!0"}, .help = "Depth"}, {.name = NULL}};
-  static const key_table expert = {.name = "sand.expert", .help = "For experts.", .size = sizeof(spec), .keys = expert_keys};
+  typedef struct {
+    double density, depth;
+  } spec;
+  static const key_spec expert_keys[] = {
+      {.name = "depth", .type = KEY_REAL, .offset = offsetof(spec, depth), .fallback = "3", .only_if = {"^density", "!0"}, .help = "Depth"},
+      {.name = NULL}};
+  static const key_table expert      = {.name = "sand.expert", .help = "For experts.", .size = sizeof(spec), .keys = expert_keys};
   static const key_spec grain_keys[] = {{.name = "density", .type = KEY_REAL, .offset = offsetof(spec, density), .help = "Mass per volume"},
-                                       {.name = "expert", .type = KEY_PART, .table = &expert, .fallback = "{}", .help = "For experts"}, {.name = NULL}},
+                                        {.name = "expert", .type = KEY_PART, .table = &expert, .fallback = "{}", .help = "For experts"},
+                                        {.name = NULL}},
                         plank_keys[] = {{.name = "density", .type = KEY_REAL, .offset = offsetof(spec, density), .help = "Mass per volume"},
-                                       {.name = "depth", .type = KEY_REAL, .offset = offsetof(spec, depth), .help = "Own depth"}, {.name = NULL}};
-  static const key_table sand = {.name = "sand", .help = "Sand.", .size = sizeof(spec), .keys = grain_keys}, wood = {.name = "wood", .help = "Wood.", .size = sizeof(spec), .keys = plank_keys};
+                                        {.name = "depth", .type = KEY_REAL, .offset = offsetof(spec, depth), .help = "Own depth"},
+                                        {.name = NULL}};
+  static const key_table sand        = {.name = "sand", .help = "Sand.", .size = sizeof(spec), .keys = grain_keys},
+                         wood        = {.name = "wood", .help = "Wood.", .size = sizeof(spec), .keys = plank_keys};
   static const key_variant variants[] = {{"sand", &sand}, {"wood", &wood}, {NULL, NULL}};
   static const key_table   root       = {.name = "materials", .help = "Materials.", .variant_key = "model", .variants = variants};
-  char *text, *experts;
+  char                    *text, *experts;
   (void)state;
   assert_ok(key_table_manual_markdown(&root, &text));
   assert_ok(key_table_manual_expert(&root, &experts));
@@ -241,13 +258,15 @@ static void test_pages(void **state)
   assert_int_equal(count(text, "| `depth` |"), 1); /* that of wood */
   assert_int_equal(count(text, "| `expert` |"), 0);
   assert_non_null(strstr(text, "Keys for experts: [sand.expert](expert.md#sandexpert).\n"));
-  assert_string_equal(experts, "## sand.expert\n\nFor experts.\n\n| key | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"
-                               "| `depth` | number |  | `3` |  | Depth; not with density: 0 |\n\n");
+  assert_string_equal(experts,
+                      "## sand.expert\n\nFor experts.\n\n| key | type | unit | default | range | meaning |\n|---|---|---|---|---|---|\n"
+                      "| `depth` | number |  | `3` |  | Depth; not with density: 0 |\n\n");
   memory_free(&text);
   memory_free(&experts);
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_pages), cmocka_unit_test(test_markdown_has_a_section_a_table_and_a_row_a_key), cmocka_unit_test(test_man_page_is_sound_troff),
-          cmocka_unit_test(test_outline_links_keys_to_tables), cmocka_unit_test(test_troff_escapes_text),
-          cmocka_unit_test(test_schema_is_json_and_equals_the_tables), cmocka_unit_test(test_texts_are_written_on_request))
+TEST_MAIN(cmocka_unit_test(test_pages), cmocka_unit_test(test_markdown_has_a_section_a_table_and_a_row_a_key),
+          cmocka_unit_test(test_man_page_is_sound_troff), cmocka_unit_test(test_outline_links_keys_to_tables),
+          cmocka_unit_test(test_troff_escapes_text), cmocka_unit_test(test_schema_is_json_and_equals_the_tables),
+          cmocka_unit_test(test_texts_are_written_on_request))

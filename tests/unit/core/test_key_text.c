@@ -6,16 +6,40 @@
 static void test_whole_texts_are_numbers_or_not(void **state)
 {
   static const struct {
-    const char      *text;
+    const char     *text;
     key_text_status verdict;
-    double           value;
+    double          value;
   } reals[] = {
-    {"0", KEY_TEXT_OK, 0}, {"-0", KEY_TEXT_OK, -0.0}, {"+1", KEY_TEXT_OK, 1}, {".5", KEY_TEXT_OK, 0.5}, {"5.", KEY_TEXT_OK, 5}, {"-1.5e-3", KEY_TEXT_OK, -1.5e-3},
-    {"007", KEY_TEXT_OK, 7}, {"1E3", KEY_TEXT_OK, 1000}, {"4.9e-324", KEY_TEXT_OK, 4.9e-324}, {"1e-400", KEY_TEXT_OK, 0},
-    {"1e999", KEY_TEXT_TOO_LARGE, 0}, {"-1e309", KEY_TEXT_TOO_LARGE, 0}, {"inf", KEY_TEXT_NOT_FINITE, 0}, {"-.inf", KEY_TEXT_NOT_FINITE, 0}, {"NaN", KEY_TEXT_NOT_FINITE, 0},
-    {"", KEY_TEXT_NOT_A_NUMBER, 0}, {".", KEY_TEXT_NOT_A_NUMBER, 0}, {"-", KEY_TEXT_NOT_A_NUMBER, 0}, {"1e", KEY_TEXT_NOT_A_NUMBER, 0}, {"1e+", KEY_TEXT_NOT_A_NUMBER, 0},
-    {" 1", KEY_TEXT_NOT_A_NUMBER, 0}, {"1 ", KEY_TEXT_NOT_A_NUMBER, 0}, {"0x10", KEY_TEXT_NOT_A_NUMBER, 0}, {"-0x10", KEY_TEXT_NOT_A_NUMBER, 0}, {"00x1", KEY_TEXT_NOT_A_NUMBER, 0},
-    {"1_000", KEY_TEXT_NOT_A_NUMBER, 0}, {"1,5", KEY_TEXT_NOT_A_NUMBER, 0}, {"1.2.3", KEY_TEXT_NOT_A_NUMBER, 0}, {"--1", KEY_TEXT_NOT_A_NUMBER, 0}, {"e3", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"0", KEY_TEXT_OK, 0},
+      {"-0", KEY_TEXT_OK, -0.0},
+      {"+1", KEY_TEXT_OK, 1},
+      {".5", KEY_TEXT_OK, 0.5},
+      {"5.", KEY_TEXT_OK, 5},
+      {"-1.5e-3", KEY_TEXT_OK, -1.5e-3},
+      {"007", KEY_TEXT_OK, 7},
+      {"1E3", KEY_TEXT_OK, 1000},
+      {"4.9e-324", KEY_TEXT_OK, 4.9e-324},
+      {"1e-400", KEY_TEXT_OK, 0},
+      {"1e999", KEY_TEXT_TOO_LARGE, 0},
+      {"-1e309", KEY_TEXT_TOO_LARGE, 0},
+      {"inf", KEY_TEXT_NOT_FINITE, 0},
+      {"-.inf", KEY_TEXT_NOT_FINITE, 0},
+      {"NaN", KEY_TEXT_NOT_FINITE, 0},
+      {"", KEY_TEXT_NOT_A_NUMBER, 0},
+      {".", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"-", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1e", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1e+", KEY_TEXT_NOT_A_NUMBER, 0},
+      {" 1", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1 ", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"0x10", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"-0x10", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"00x1", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1_000", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1,5", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1.2.3", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"--1", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"e3", KEY_TEXT_NOT_A_NUMBER, 0},
   };
   (void)state;
   for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
@@ -28,14 +52,28 @@ static void test_whole_texts_are_numbers_or_not(void **state)
 static void test_whole_numbers_lose_no_digit(void **state)
 {
   static const struct {
-    const char      *text;
+    const char     *text;
     key_text_status verdict;
-    int64_t          value;
+    int64_t         value;
   } ints[] = {
-    {"0", KEY_TEXT_OK, 0}, {"-12", KEY_TEXT_OK, -12}, {"010", KEY_TEXT_OK, 10}, {"1e6", KEY_TEXT_OK, 1000000}, {"2.0", KEY_TEXT_OK, 2}, {"2.5e1", KEY_TEXT_OK, 25},
-    {"9223372036854775807", KEY_TEXT_OK, INT64_MAX}, {"9007199254740993", KEY_TEXT_OK, 9007199254740993}, {"9007199254740992.0", KEY_TEXT_OK, 9007199254740992},
-    {"9223372036854775808", KEY_TEXT_TOO_LARGE, 0}, {"-9223372036854775808", KEY_TEXT_TOO_LARGE, 0}, {"1e16", KEY_TEXT_TOO_LARGE, 0}, {"2.5", KEY_TEXT_NOT_WHOLE, 0},
-    {"1e-3", KEY_TEXT_NOT_WHOLE, 0}, {"x", KEY_TEXT_NOT_A_NUMBER, 0}, {"1e999", KEY_TEXT_TOO_LARGE, 0}, {"1-2", KEY_TEXT_NOT_A_NUMBER, 0}, {"+-1", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"0", KEY_TEXT_OK, 0},
+      {"-12", KEY_TEXT_OK, -12},
+      {"010", KEY_TEXT_OK, 10},
+      {"1e6", KEY_TEXT_OK, 1000000},
+      {"2.0", KEY_TEXT_OK, 2},
+      {"2.5e1", KEY_TEXT_OK, 25},
+      {"9223372036854775807", KEY_TEXT_OK, INT64_MAX},
+      {"9007199254740993", KEY_TEXT_OK, 9007199254740993},
+      {"9007199254740992.0", KEY_TEXT_OK, 9007199254740992},
+      {"9223372036854775808", KEY_TEXT_TOO_LARGE, 0},
+      {"-9223372036854775808", KEY_TEXT_TOO_LARGE, 0},
+      {"1e16", KEY_TEXT_TOO_LARGE, 0},
+      {"2.5", KEY_TEXT_NOT_WHOLE, 0},
+      {"1e-3", KEY_TEXT_NOT_WHOLE, 0},
+      {"x", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"1e999", KEY_TEXT_TOO_LARGE, 0},
+      {"1-2", KEY_TEXT_NOT_A_NUMBER, 0},
+      {"+-1", KEY_TEXT_NOT_A_NUMBER, 0},
   };
   (void)state;
   for (size_t i = 0; i < sizeof ints / sizeof *ints; ++i) {
@@ -64,8 +102,16 @@ static void test_units_give_a_hint(void **state)
   static const struct {
     const char *text, *hint;
   } cases[] = {
-    {"5 mm", "5 mm is 0.005 m"}, {"5mm", "5 mm is 0.005 m"}, {"-1.5e2 km/h", "-1.5e2 km/h is -41.6666667 m/s"}, {"35 MPa", "35 MPa is 35000000 Pa"},
-    {"10 %", "10 % is 0.1"}, {"3 \xc2\xb5m", "3 \xc2\xb5m is 3e-06 m"}, {"5", ""}, {"5 apples", ""}, {"mm", ""}, {"", ""},
+      {"5 mm", "5 mm is 0.005 m"},
+      {"5mm", "5 mm is 0.005 m"},
+      {"-1.5e2 km/h", "-1.5e2 km/h is -41.6666667 m/s"},
+      {"35 MPa", "35 MPa is 35000000 Pa"},
+      {"10 %", "10 % is 0.1"},
+      {"3 \xc2\xb5m", "3 \xc2\xb5m is 3e-06 m"},
+      {"5", ""},
+      {"5 apples", ""},
+      {"mm", ""},
+      {"", ""},
   };
   char hint[100];
   (void)state;
@@ -80,8 +126,16 @@ static void test_reals_are_written_short_and_read_back(void **state)
   static const struct {
     double      x;
     const char *text;
-  } row[] = {{3, "3"}, {-0.0, "-0"}, {1e6, "1000000"}, {9007199254740991.0, "9007199254740991"}, {1e16, "1e+16"}, {0.1, "0.1"}, {0.1 + 0.2, "0.30000000000000004"},
-             {1e-9, "1e-09"}, {-2.5, "-2.5"}, {5e-324, "4.94065645841247e-324"}};
+  } row[] = {{3, "3"},
+             {-0.0, "-0"},
+             {1e6, "1000000"},
+             {9007199254740991.0, "9007199254740991"},
+             {1e16, "1e+16"},
+             {0.1, "0.1"},
+             {0.1 + 0.2, "0.30000000000000004"},
+             {1e-9, "1e-09"},
+             {-2.5, "-2.5"},
+             {5e-324, "4.94065645841247e-324"}};
   char   text[KEY_TEXT_REAL];
   double x = 1;
   (void)state;
@@ -126,6 +180,6 @@ static void test_reals_are_written_as_printf_would(void **state)
   }
 }
 
-TEST_MAIN(cmocka_unit_test(test_reals_are_written_as_printf_would),
-          cmocka_unit_test(test_whole_texts_are_numbers_or_not), cmocka_unit_test(test_reals_are_written_short_and_read_back), cmocka_unit_test(test_whole_numbers_lose_no_digit),
+TEST_MAIN(cmocka_unit_test(test_reals_are_written_as_printf_would), cmocka_unit_test(test_whole_texts_are_numbers_or_not),
+          cmocka_unit_test(test_reals_are_written_short_and_read_back), cmocka_unit_test(test_whole_numbers_lose_no_digit),
           cmocka_unit_test(test_locale_does_not_matter), cmocka_unit_test(test_units_give_a_hint))

@@ -45,8 +45,8 @@ static void test_resize_keeps_and_clears(void **state)
 {
   (void)state;
   static const int64_t n[] = {10, 100, 7, 9, 100000, 3, 13, 2, 13, 5000, 5001};
-  int32_t *x = NULL;
-  int64_t  old = 0;
+  int32_t             *x   = NULL;
+  int64_t              old = 0;
   for (size_t k = 0; k < sizeof n / sizeof *n; ++k) {
     assert_ok(memory_resize("x", n[k], sizeof *x, &x));
     assert_true(is_aligned(x));
@@ -96,7 +96,7 @@ static void test_impossible_sizes_are_rejected(void **state)
   assert_int_equal(memory_alloc("negative", -1, 8, &x), PETSC_ERR_MEM);
   error_clear();
   assert_ok(memory_alloc("x", 4, sizeof *x, &x));
-  x[3] = 7.0;
+  x[3]                 = 7.0;
   double *const before = x;
   assert_int_equal(memory_resize("x", INT64_MAX / 8, sizeof *x, &x), PETSC_ERR_MEM);
   assert_ptr_equal(x, before); /* what was there is still there */
@@ -109,7 +109,7 @@ static void test_impossible_sizes_are_rejected(void **state)
 static void test_counts_are_right_with_threads(void **state)
 {
   (void)state;
-  #pragma omp parallel for num_threads(4)
+#pragma omp parallel for num_threads(4)
   for (int i = 0; i < 4000; ++i) {
     char *c = NULL;
     if (memory_alloc("c", 1 + i % 300, 1, &c) == PETSC_SUCCESS) memory_free(&c);
@@ -166,7 +166,7 @@ static void test_arena_reuses_its_chunks(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items), cmocka_unit_test(test_reserve_leaves_room),
-          cmocka_unit_test(test_resize_keeps_and_clears), cmocka_unit_test(test_impossible_sizes_are_rejected),
-          cmocka_unit_test(test_counts_are_right_with_threads), cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks),
-          cmocka_unit_test(test_arena_reuses_its_chunks))
+TEST_MAIN(cmocka_unit_test(test_blocks_are_aligned_zeroed_and_counted), cmocka_unit_test(test_zero_items),
+          cmocka_unit_test(test_reserve_leaves_room), cmocka_unit_test(test_resize_keeps_and_clears),
+          cmocka_unit_test(test_impossible_sizes_are_rejected), cmocka_unit_test(test_counts_are_right_with_threads),
+          cmocka_unit_test(test_arena_gives_disjoint_zeroed_blocks), cmocka_unit_test(test_arena_reuses_its_chunks))

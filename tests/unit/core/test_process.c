@@ -70,8 +70,8 @@ static void lost_output_is_noticed(void **state)
 static int write_beyond_the_limit(void)
 {
   char                name[TEMPORARY_ROOM];
-  const int           fd      = mkstemp(temporary_name(name, ""));
-  const struct rlimit limit   = {10, 10};
+  const int           fd    = mkstemp(temporary_name(name, ""));
+  const struct rlimit limit = {10, 10};
   unlink(name);
   process_ignore_signals();
   setrlimit(RLIMIT_FSIZE, &limit);
@@ -125,8 +125,8 @@ static int crash(int number)
   raise(number);
   return 0;
 }
-static int crash_segv(void) { return crash(SIGSEGV); }
-static int crash_abort(void) { return crash(SIGABRT); }
+static int  crash_segv(void) { return crash(SIGSEGV); }
+static int  crash_abort(void) { return crash(SIGABRT); }
 static void a_crash_is_reported_and_ends_the_process(void **state)
 {
   int  ends[2];
@@ -153,7 +153,8 @@ static void a_crash_is_reported_and_ends_the_process(void **state)
 
 static void test_a_shell_reads_back_what_was_quoted(void **state)
 {
-  static const char *const words[] = {"plain", "", "two words", "it's", "$HOME `id` $(id) \\ \"x\" !*?[a]{b,c}~;&|<>#", "a\nb", "--set", "time.end=0.5", "'", "''x"};
+  static const char *const words[] = {"plain", "",      "two words",    "it's", "$HOME `id` $(id) \\ \"x\" !*?[a]{b,c}~;&|<>#",
+                                      "a\nb",  "--set", "time.end=0.5", "'",    "''x"};
   (void)state;
   for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
     text_buffer command = {0};

@@ -9,9 +9,13 @@ static void test_known_answers(void **state)
   static const struct {
     uint32_t counter[4], key[2], out[4];
   } row[] = {
-    {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}},
-    {{0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu}, {0xffffffffu, 0xffffffffu}, {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}},
-    {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u}, {0xa4093822u, 0x299f31d0u}, {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}},
+      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}},
+      {{0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu},
+       {0xffffffffu, 0xffffffffu},
+       {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}},
+      {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
+       {0xa4093822u, 0x299f31d0u},
+       {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}},
   };
   for (size_t i = 0; i < sizeof row / sizeof *row; ++i) {
     uint32_t out[4];
@@ -57,8 +61,7 @@ static void test_bins_and_independence(void **state)
   enum { BINS = 64 };
   for (int which = 0; which < 3; ++which) {
     int count[BINS] = {0};
-    for (uint64_t i = 0; i < N; ++i)
-      count[random_index(which == 0 ? i : 1, which == 1 ? i : 1, which == 2 ? i : 1, BINS)]++;
+    for (uint64_t i = 0; i < N; ++i) count[random_index(which == 0 ? i : 1, which == 1 ? i : 1, which == 2 ? i : 1, BINS)]++;
     double chi2 = 0.0;
     for (int b = 0; b < BINS; ++b) chi2 += pow(count[b] - (double)N / BINS, 2) / ((double)N / BINS);
     assert_close(chi2, BINS - 1.0, 5.0 * sqrt(2.0 * (BINS - 1.0)));

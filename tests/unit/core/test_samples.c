@@ -30,26 +30,26 @@ static void sobol_published_directions(void **state)
 {
   (void)state;
   static const char *const published[SAMPLES_SOBOL_MAX - 1] = {
-    "2 1 0 1",
-    "3 2 1 1 3",
-    "4 3 1 1 3 1",
-    "5 3 2 1 1 1",
-    "6 4 1 1 1 3 3",
-    "7 4 4 1 3 5 13",
-    "8 5 2 1 1 5 5 17",
-    "9 5 4 1 1 5 5 5",
-    "10 5 7 1 1 7 11 19",
-    "11 5 11 1 1 5 1 1",
-    "12 5 13 1 1 1 3 11",
-    "13 5 14 1 3 5 5 31",
-    "14 6 1 1 3 3 9 7 49",
-    "15 6 13 1 1 1 15 21 21",
-    "16 6 16 1 3 1 13 27 49",
-    "17 6 19 1 1 1 15 7 5",
-    "18 6 22 1 3 1 15 13 25",
-    "19 6 25 1 1 5 5 19 61",
-    "20 7 1 1 3 7 11 23 15 103",
-    "21 7 4 1 3 7 13 13 15 69",
+      "2 1 0 1",
+      "3 2 1 1 3",
+      "4 3 1 1 3 1",
+      "5 3 2 1 1 1",
+      "6 4 1 1 1 3 3",
+      "7 4 4 1 3 5 13",
+      "8 5 2 1 1 5 5 17",
+      "9 5 4 1 1 5 5 5",
+      "10 5 7 1 1 7 11 19",
+      "11 5 11 1 1 5 1 1",
+      "12 5 13 1 1 1 3 11",
+      "13 5 14 1 3 5 5 31",
+      "14 6 1 1 3 3 9 7 49",
+      "15 6 13 1 1 1 15 21 21",
+      "16 6 16 1 3 1 13 27 49",
+      "17 6 19 1 1 1 15 7 5",
+      "18 6 22 1 3 1 15 13 25",
+      "19 6 25 1 1 5 5 19 61",
+      "20 7 1 1 3 7 11 23 15 103",
+      "21 7 4 1 3 7 13 13 15 69",
   };
   enum { BITS = 16, N = 1 << BITS };
   double *u;
@@ -63,7 +63,8 @@ static void sobol_published_directions(void **state)
     const int      s = (int)strtol(end, &end, 10);
     const unsigned a = (unsigned)strtoul(end, &end, 10);
     for (int j = 0; j < BITS; ++j) {
-      for (int side = 0; side < 2; ++side) x[side] = (unsigned)(u[((1 << j) - 1 + side) * SAMPLES_SOBOL_MAX + k] * N); /* all their digits */
+      for (int side = 0; side < 2; ++side)
+        x[side] = (unsigned)(u[((1 << j) - 1 + side) * SAMPLES_SOBOL_MAX + k] * N); /* all their digits */
       v[j] = x[0] ^ x[1];
       if (j < s) assert_int_equal(v[j] >> (BITS - 1 - j), strtoul(end, &end, 10));
       unsigned expected = j < s ? v[j] : v[j - s] ^ v[j - s] >> s;
@@ -167,5 +168,5 @@ static void latin_hypercube(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(sobol_published_points), cmocka_unit_test(sobol_published_directions), cmocka_unit_test(sobol_property_a), cmocka_unit_test(sobol_each_dimension),
-          cmocka_unit_test(sobol_extends), cmocka_unit_test(latin_hypercube))
+TEST_MAIN(cmocka_unit_test(sobol_published_points), cmocka_unit_test(sobol_published_directions), cmocka_unit_test(sobol_property_a),
+          cmocka_unit_test(sobol_each_dimension), cmocka_unit_test(sobol_extends), cmocka_unit_test(latin_hypercube))

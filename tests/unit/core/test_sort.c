@@ -122,5 +122,4 @@ static void test_as_sorted(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_sorted_and_stable), cmocka_unit_test(test_too_many_are_rejected),
-          cmocka_unit_test(test_as_sorted))
+TEST_MAIN(cmocka_unit_test(test_sorted_and_stable), cmocka_unit_test(test_too_many_are_rejected), cmocka_unit_test(test_as_sorted))

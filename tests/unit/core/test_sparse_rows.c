@@ -19,8 +19,8 @@ static void entries(uint64_t seed, bool is_sorted, int64_t **start, int32_t **co
   for (int64_t i = 0; i < ROWS; ++i) {
     for (int32_t k = 0; k < 5; ++k) {
       const int32_t j = is_sorted ? 2 * k - (int32_t)(i % 2 && k > 0) : (int32_t)(random_u01(seed, (uint64_t)n, 0) * COLS);
-      (*col)[n]   = j;
-      (*value)[n] = random_u01(seed, (uint64_t)n, 1) - 0.5;
+      (*col)[n]       = j;
+      (*value)[n]     = random_u01(seed, (uint64_t)n, 1) - 0.5;
       dense[COLS * i + j] += (*value)[n++];
     }
     (*start)[i + 1] = n;
@@ -65,9 +65,10 @@ static void rows_are_sorted_and_added(void **state)
 
 static void products_and_sums(void **state)
 {
-  int64_t    *start;
-  int32_t    *col;
-  double     *value, d[2][ROWS * COLS], product[ROWS * ROWS] = {0}, sum[ROWS * COLS], stacked[2 * ROWS * COLS], turned[COLS * ROWS], x[COLS], y[ROWS];
+  int64_t *start;
+  int32_t *col;
+  double  *value, d[2][ROWS * COLS], product[ROWS * ROWS] = {0}, sum[ROWS * COLS], stacked[2 * ROWS * COLS], turned[COLS * ROWS], x[COLS],
+                                                   y[ROWS];
   sparse_rows a[2], t, p;
   (void)state;
   for (int k = 0; k < 2; ++k) {
@@ -115,7 +116,8 @@ static void mistakes(void **state)
     if (which == 1) col[12] = COLS;
     if (which == 2) value[12] = NAN;
     for (int is_adopted = 0; is_adopted < 2; ++is_adopted) {
-      const PetscErrorCode code = is_adopted ? sparse_rows_adopt("a", ROWS, COLS, start, col, value, &a) : sparse_rows_create("a", ROWS, COLS, start, col, value, &a);
+      const PetscErrorCode code = is_adopted ? sparse_rows_adopt("a", ROWS, COLS, start, col, value, &a)
+                                             : sparse_rows_create("a", ROWS, COLS, start, col, value, &a);
       assert_int_equal(code, PETSC_ERR_USER_INPUT);
       if (!strstr(error_message(), words[which])) fail_msg("\"%s\" does not say \"%s\"", error_message(), words[which]);
       error_clear();

@@ -99,5 +99,5 @@ static void test_a_deadline_needs_no_signal(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(test_a_warning_requests_a_stop_after_the_step), cmocka_unit_test(test_the_second_interrupt_abandons_the_step),
-          cmocka_unit_test(test_a_third_interrupt_leaves_at_once),
-          cmocka_unit_test(test_grace_begins_with_sigterm_alone), cmocka_unit_test(test_a_deadline_needs_no_signal))
+          cmocka_unit_test(test_a_third_interrupt_leaves_at_once), cmocka_unit_test(test_grace_begins_with_sigterm_alone),
+          cmocka_unit_test(test_a_deadline_needs_no_signal))

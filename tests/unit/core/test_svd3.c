@@ -68,10 +68,8 @@ static void random_matrix(int kind, double *F)
   case KIND_CLUSTERED:
   case KIND_GRADED:
     svd3(F, U, sigma, V);
-    if (kind == KIND_CLUSTERED)
-      v3_set(sigma, 1.0, random_unit() < 0.0 ? 1.0 - e1 : e1, sign * (1.0 - e2));
-    else
-      v3_set(sigma, 1.0, e1, sign * e1 * e2);
+    if (kind == KIND_CLUSTERED) v3_set(sigma, 1.0, random_unit() < 0.0 ? 1.0 - e1 : e1, sign * (1.0 - e2));
+    else v3_set(sigma, 1.0, e1, sign * e1 * e2);
     compose(F, U, sigma, V);
     break;
   case KIND_INTEGER: /* every rank, repeated values, exact ties */

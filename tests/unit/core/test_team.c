@@ -61,9 +61,9 @@ typedef struct {
 static void all_sums(int64_t n, double *const *x, sums *out)
 {
   memset(out, 0, sizeof *out);
-  out->sum = team_sum(n, x[0]);
-  out->dot = team_dot(n, x[0], x[1]);
-  out->max = team_max_abs(n, x[0]);
+  out->sum   = team_sum(n, x[0]);
+  out->dot   = team_dot(n, x[0], x[1]);
+  out->max   = team_max_abs(n, x[0]);
   out->apart = team_max_difference(n, x[0], x[1]);
   team_mdot(n, 3, (const double *const *)x, x[2], out->mdot);
 }
@@ -83,11 +83,11 @@ static void test_bits_do_not_depend_on_threads(void **state)
       all_sums(SIZES[s], x, &other);
       assert_memory_equal(&one, &other, sizeof one);
     }
-    #pragma omp parallel num_threads(2) /* from inside a region: each thread on its own */
+#pragma omp parallel num_threads(2) /* from inside a region: each thread on its own */
     {
       sums mine;
       all_sums(SIZES[s], x, &mine);
-      #pragma omp critical
+#pragma omp critical
       if (memcmp(&mine, &one, sizeof one) != 0) other.sum = NAN;
     }
     assert_memory_equal(&one, &other, sizeof one);

@@ -36,8 +36,10 @@ static void long_texts_fit(void **state)
 static void troff_is_escaped(void **state)
 {
   (void)state;
-  static const char *const texts[][2] = {{".start", "\\&.start"}, {"'quote'", "\\&\\(aqquote\\(aq"}, {"a.b", "a.b"}, {"a\\b", "a\\eb"}, {"--out", "\\-\\-out"},
-                                         {"`x`", "\\(gax\\(ga"}, {"\"x\"", "\\(dqx\\(dq"}, {"two\nlines", "two lines"}};
+  static const char *const texts[][2] = {{".start", "\\&.start"},  {"'quote'", "\\&\\(aqquote\\(aq"},
+                                         {"a.b", "a.b"},           {"a\\b", "a\\eb"},
+                                         {"--out", "\\-\\-out"},   {"`x`", "\\(gax\\(ga"},
+                                         {"\"x\"", "\\(dqx\\(dq"}, {"two\nlines", "two lines"}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     text_buffer b = {0};
     assert_ok(text_troff(&b, texts[i][0]));

@@ -3,9 +3,9 @@
 #include "test.h"
 #include <string.h>
 
-#define TIMER_OUTER  timer_register("outer stage", 30)
+#define TIMER_OUTER timer_register("outer stage", 30)
 #define TIMER_MIDDLE timer_register("middle stage", 20)
-#define TIMER_INNER  timer_register("inner stage", 10)
+#define TIMER_INNER timer_register("inner stage", 10)
 
 static void spin(double seconds)
 {
@@ -35,7 +35,7 @@ static void test_nested_stages_are_exclusive(void **state)
   timer_end(TIMER_OUTER);
   timer_end(TIMER_OUTER);
   const double total = timer_now() - start;
-  double       sum = 0.0;
+  double       sum   = 0.0;
   for (int i = 0; i < timer_n_stages(); ++i) sum += timer_record_of(timer_stage_at(i)).seconds;
   /* lower bounds are exact; the upper one is the wall clock, as another process may take the core at any time */
   assert_true(timer_record_of(TIMER_OUTER).seconds >= 0.006);
@@ -52,7 +52,7 @@ static void test_table_shows_rates(void **state)
 {
   (void)state;
   char  text[4096] = "";
-  FILE *out = fmemopen(text, sizeof text, "w");
+  FILE *out        = fmemopen(text, sizeof text, "w");
   timer_reset();
   timer_begin(TIMER_INNER);
   spin(0.001);

@@ -29,13 +29,13 @@ static void solve(int n, double *A, double *x)
 static int step(articulated_body *b, double t, double dt)
 {
   enum { MOST = 24 };
-  double         v[MOST], g[MOST], A[MOST * MOST], scale[MOST];
-  const int64_t *dof;
-  const double  *to;
-  int64_t        n_blocks;
-  step_status   ok   = {STEP_OK, NULL, -1};
-  const int      n    = b->tree.n_v;
-  int            k    = 0;
+  double          v[MOST], g[MOST], A[MOST * MOST], scale[MOST];
+  const int64_t  *dof;
+  const double   *to;
+  int64_t         n_blocks;
+  step_status     ok  = {STEP_OK, NULL, -1};
+  const int       n   = b->tree.n_v;
+  int             k   = 0;
   const body_ops *ops = b->base.ops;
   assert_ok(ops->begin_step(&b->base, t, dt, &n_blocks, &ok));
   assert_true(3 * n_blocks <= MOST);
@@ -69,14 +69,14 @@ static body_totals sums(const articulated_body *b)
   return s;
 }
 
-#define CHAIN                                                                                                                      \
-  "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.2, 0.25, 0.01, 0, 0.02]}, b: {mass: 1, center_of_mass: [1, "  \
-  "0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, "                                                                                 \
-  "c: {mass: 0.7, center_of_mass: [2, 0, 0.2], inertia: [0.05, 0.06, 0.07, 0, 0.01, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, "   \
-  "0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}, "                                                                                   \
-  "joints: {base: {type: free, child: a, velocity: [0.3, 0.2, -0.1], angular_velocity: [0.5, 1, -0.7]}, ab: {type: revolute, "     \
-  "parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], "                                                                        \
-  "rate: 2}, bc: {type: ball, parent: b, child: c, at: [1.5, 0, 0], angular_velocity: [1, -2, 3]}, ad: {type: prismatic, parent: " \
+#define CHAIN                                                                                                                              \
+  "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.2, 0.25, 0.01, 0, 0.02]}, b: {mass: 1, center_of_mass: [1, "          \
+  "0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, "                                                                                         \
+  "c: {mass: 0.7, center_of_mass: [2, 0, 0.2], inertia: [0.05, 0.06, 0.07, 0, 0.01, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, "           \
+  "0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}, "                                                                                           \
+  "joints: {base: {type: free, child: a, velocity: [0.3, 0.2, -0.1], angular_velocity: [0.5, 1, -0.7]}, ab: {type: revolute, "             \
+  "parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], "                                                                                \
+  "rate: 2}, bc: {type: ball, parent: b, child: c, at: [1.5, 0, 0], angular_velocity: [1, -2, 3]}, ad: {type: prismatic, parent: "         \
   "a, child: d, axis: [0, 1, 0.2], rate: 0.5}}"
 
 /* A free body: linear and angular momentum are constant to round-off, energy to second order in the mean; a torque at a joint
@@ -129,8 +129,7 @@ static void test_order(void **state)
   for (int i = 0; i < 2; ++i) {
     double coarse = 0.0, fine = 0.0;
     for (int k = 0; k < 3; ++k) chain_at_one(text[i], 0.004 / (1 << k), q[i][k], &n_q);
-    for (int k = 0; k < n_q; ++k)
-      coarse = fmax(coarse, fabs(q[i][1][k] - q[i][0][k])), fine = fmax(fine, fabs(q[i][2][k] - q[i][1][k]));
+    for (int k = 0; k < n_q; ++k) coarse = fmax(coarse, fabs(q[i][1][k] - q[i][0][k])), fine = fmax(fine, fabs(q[i][2][k] - q[i][1][k]));
     assert_close(log2(coarse / fine), 1.0, 0.15);
   }
   for (int k = 0; k < n_q; ++k) /* extrapolated to no step at all */
@@ -138,19 +137,17 @@ static void test_order(void **state)
   assert_close(between, 0.0, 2e-3);
 }
 
-#define ARM(more)                                                                                                                  \
-  "{links: {a: {mass: 2, center_of_mass: [1, 0, 0], inertia: [0.1, 0.5, 0.5, 0, 0, 0]}}, joints: {j: {type: revolute, child: a, "  \
+#define ARM(more)                                                                                                                          \
+  "{links: {a: {mass: 2, center_of_mass: [1, 0, 0], inertia: [0.1, 0.5, 0.5, 0, 0, 0]}}, joints: {j: {type: revolute, child: a, "          \
   "at: [0, 0, 0], axis: [0, 1, 0]" more "}}}"
-#define SLIDE(more)                                                                                                                \
-  "{links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]" more "}}}"
+#define SLIDE(more) "{links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]" more "}}}"
 
 /* Energy stays near what it was over many swings: nothing drifts. */
 static void test_pendulum(void **state)
 {
   (void)state;
   made m = make(
-      "{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]}}}",
-      -9.81);
+      "{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0]}}}", -9.81);
   double most = 0.0, late = 0.0;
   sound(&m);
   for (int k = 0; k < 4000; ++k) {
@@ -169,10 +166,9 @@ static void test_pendulum(void **state)
 static void test_spin(void **state)
 {
   (void)state;
-  made m =
-      make("{links: {a: {mass: 1, center_of_mass: [0, 0, 0], inertia: [1, 2, 3, 0, 0, 0]}}, joints: {j: {type: free, child: a, "
-           "angular_velocity: [0.01, 1, 0.01]}}}",
-           0.0);
+  made m = make("{links: {a: {mass: 1, center_of_mass: [0, 0, 0], inertia: [1, 2, 3, 0, 0, 0]}}, joints: {j: {type: free, child: a, "
+                "angular_velocity: [0.01, 1, 0.01]}}}",
+                0.0);
   const double dt = 0.02, L[3] = {0.01, 2.0, 0.03};
   double       last = 1.0, first_flip = NAN, flip = NAN;
   int          n = -1;
@@ -198,7 +194,7 @@ static void test_joints(void **state)
 {
   (void)state;
   const double dt = 0.01, g = 9.81;
-  made         m  = make(SLIDE(", damping: 4"), -g);
+  made         m = make(SLIDE(", damping: 4"), -g);
   for (int k = 0; k < 500; ++k) step(sound(&m), k * dt, dt);
   assert_close(m.b->v[0], -2.0 * g / 4.0, 1e-3); /* falls no faster: exp(-10) */
   finish(&m);
@@ -265,8 +261,7 @@ static void test_loop(void **state)
                 "jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}, loops: [{one: c, other: r, "
                 "at: [1, 0, 1], type: ball}]}",
                 -9.81);
-  for (int k = 0; k < 300 && !(fabs(sound(&m)->q[0]) > 1.2);
-       ++k) { /* at a right angle all bars lie on one line, and it may turn over */
+  for (int k = 0; k < 300 && !(fabs(sound(&m)->q[0]) > 1.2); ++k) { /* at a right angle all bars lie on one line, and it may turn over */
     step(m.b, 0.005 * k, 0.005);
     assert_close(m.b->q[0], m.b->q[1], 2e-5);
     assert_close(m.b->q[2], -m.b->q[0], 2e-5);
@@ -280,30 +275,30 @@ static void test_loop(void **state)
 static void test_links(void **state)
 {
   (void)state;
-  made m = make(
-      "{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, b: {mass: 1, center_of_mass: [1, 0.1, "
-      "0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, "
-      "c: {mass: 1, center_of_mass: [2, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, joints: {base: {type: free, child: a, "
-      "velocity: [1, 2, 3], angular_velocity: [3, -1, 2]}, "
-      "ab: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], position: 0.3, rate: 2}, "
-      "bc: {type: revolute, parent: b, child: c, at: [1.5, 0, 0], axis: [1, 1, 0], mimic: {joint: ab, factor: -2, offset: 0.1}}}}",
-      -9.81);
-  articulated_body *b = sound(&m);
-  const double      h = 1e-6;
+  made m =
+      make("{links: {a: {mass: 2, center_of_mass: [0, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, b: {mass: 1, center_of_mass: [1, 0.1, "
+           "0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}, "
+           "c: {mass: 1, center_of_mass: [2, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, joints: {base: {type: free, child: a, "
+           "velocity: [1, 2, 3], angular_velocity: [3, -1, 2]}, "
+           "ab: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], position: 0.3, rate: 2}, "
+           "bc: {type: revolute, parent: b, child: c, at: [1.5, 0, 0], axis: [1, 1, 0], mimic: {joint: ab, factor: -2, offset: 0.1}}}}",
+           -9.81);
+  articulated_body *b    = sound(&m);
+  const double      h    = 1e-6;
   double            v[9] = {0.0};
   int64_t           n;
   int               n_parts;
   body_totals       whole = sums(b), one, all = {0};
-  step_status      ok = {STEP_OK, NULL, -1};
+  step_status       ok   = {STEP_OK, NULL, -1};
   body *const      *part = b->base.ops->parts(&b->base, &n_parts);
   assert_int_equal(n_parts, 3);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, h, &n, &ok));
   assert_ok(b->base.ops->velocity(&b->base, v));
   for (int i = 0; i < 3; ++i) {
-    body_contact_location   spot = {.kind = FEATURE_FRAME, .x = {0.3, 0.7, -0.4}};
-    rigid_frame f0, f1;
-    int32_t     block[LOCATION_MAX_BLOCKS];
-    double      J[LOCATION_MAX_BLOCKS][9], u[3] = {0.0}, term[3], arm[3], X[3], x1[3];
+    body_contact_location spot = {.kind = FEATURE_FRAME, .x = {0.3, 0.7, -0.4}};
+    rigid_frame           f0, f1;
+    int32_t               block[LOCATION_MAX_BLOCKS];
+    double                J[LOCATION_MAX_BLOCKS][9], u[3] = {0.0}, term[3], arm[3], X[3], x1[3];
     assert_ptr_equal(part[i]->ops->carrier(part[i]), &b->base);
     part[i]->ops->frame(part[i], 0.0, 0.0, NULL, &f0);
     part[i]->ops->frame(part[i], 0.0, h, v, &f1);
@@ -335,13 +330,12 @@ static void test_links(void **state)
 static void test_loop_types(void **state)
 {
   (void)state;
-#define DOOR(more)                                                                                                                 \
-  "{links: {a: {mass: 2, center_of_mass: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0], torque: [\"1\", \"2\", \"3\"]}}, "        \
+#define DOOR(more)                                                                                                                         \
+  "{links: {a: {mass: 2, center_of_mass: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1, 0, 0, 0], torque: [\"1\", \"2\", \"3\"]}}, "                \
   "joints: {j: {type: free, child: a}}, loops: [{one: a, at: [0, 0, 0], " more "}]}"
   made m = make(DOOR("type: revolute, axis: [0, 0, 1]"), 0.0);
   for (int k = 0; k < 100; ++k) step(sound(&m), 0.01 * k, 0.01);
-  assert_close(m.b->w[2], 3.0 / (0.1 + 2 * 0.25),
-               3e-3); /* torque over inertia, for 1 s; chords are shorter than arcs by (w dt)^2/6 */
+  assert_close(m.b->w[2], 3.0 / (0.1 + 2 * 0.25), 3e-3); /* torque over inertia, for 1 s; chords are shorter than arcs by (w dt)^2/6 */
   assert_close(fabs(m.b->w[0]) + fabs(m.b->w[1]), 0.0, 1e-4);
   finish(&m);
   m = make(DOOR("type: fixed"), 0.0);
@@ -374,11 +368,9 @@ static void test_errors(void **state)
 
   check_refused("{links: {a: {mass: 1, center_of_mass: [0, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}", "moves no mass");
   check_refused("{links: {a: {mass: 0}}, joints: {j: {type: free, child: a}}}", "moves no mass");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 3, 0, 0, 0]}}, joints: {j: {" HINGE
-                ", child: a}}}",
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 3, 0, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}",
                 "principal moments (3, 1, 1)");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 1, 2, 0, 0]}}, joints: {j: {" HINGE
-                ", child: a}}}",
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0], inertia: [1, 1, 1, 2, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}",
                 "principal moments");
   check_refused(SLIDE(", lower: 1, upper: -1"), "lower: 1 is above upper = -1");
   check_refused(SLIDE(", lower: 1, upper: 2"), "starts at 0, outside its limits 1 and 2");
@@ -389,12 +381,11 @@ static void test_errors(void **state)
   check_refused(SLIDE(", mimic: {joint: k}"), "no joint is called \"k\"");
   check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: revolute, child: a, axis: [0, 1, 0]}}}",
                 "missing required key \"at\"");
-  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: fixed, child: a}}}",
-                "has no joint that moves");
+  check_refused("{links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {type: fixed, child: a}}}", "has no joint that moves");
   check_refused("{translate: [1, 0, 0], links: {a: {mass: 1, center_of_mass: [1, 0, 0]}}, joints: {j: {" HINGE ", child: a}}}",
                 "has no effect without urdf");
 }
 
-TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum),
-          cmocka_unit_test(test_spin), cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop),
-          cmocka_unit_test(test_loop_types), cmocka_unit_test(test_links), cmocka_unit_test(test_errors))
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_order), cmocka_unit_test(test_pendulum), cmocka_unit_test(test_spin),
+          cmocka_unit_test(test_joints), cmocka_unit_test(test_mimic), cmocka_unit_test(test_loop), cmocka_unit_test(test_loop_types),
+          cmocka_unit_test(test_links), cmocka_unit_test(test_errors))

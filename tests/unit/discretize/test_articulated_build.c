@@ -23,7 +23,7 @@ static made make(const char *table, const char *joints)
 
 #define HINGE(more) "hinge: {type: revolute, child: upper, at: [0, 0, 0], axis: [0, 1, 0]" more "}"
 #define SLIDE(more) "slide: {type: prismatic, parent: upper, child: hand, axis: [0, 0, 1]" more "}"
-#define DRIVE       ", drive: {stiffness: 100, damping: 10}"
+#define DRIVE ", drive: {stiffness: 100, damping: 10}"
 static const char good[] = "t,hinge,slide\r\n0.1,0.5, -0.25\r\n1.1,1.5,+0.75\r\n2.1,-1,2.5e-1"; /* no line end: the row counts */
 
 /* What has a drive has it as its target, what has none is prescribed; both begin there. */
@@ -43,7 +43,7 @@ static void test_follow(void **state)
   assert_close(value, 0.5, 1e-14);
   const double v[2] = {0.25, 0.0}; /* the motor: towards 1.0 with the rate 1 at the end of the step */
   int64_t      n_blocks;
-  step_status status;
+  step_status  status;
   b->q[0] = 0.75 - 0.01 * v[0];
   assert_ok(b->base.ops->begin_step(&b->base, 0.59, 0.01, &n_blocks, &status));
   assert_close(articulated_motor_force(b, 0, v), 100.0 * (1.0 - 0.75) + 10.0 * (1.0 - 0.25), 1e-11);
@@ -57,7 +57,8 @@ static void check_refused(const char *table, const char *joints, const char *mes
 {
   made m = make(table, joints);
   if (m.b || diagnostics_count(m.d) == 0) fail_msg("taken: %s with %s", table, joints);
-  if (!strstr(diagnostics_text(m.d, 0), message)) fail_msg("%s\n  message \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
+  if (!strstr(diagnostics_text(m.d, 0), message))
+    fail_msg("%s\n  message \"%s\", expected \"%s\"", table, diagnostics_text(m.d, 0), message);
   drop(&m);
 }
 

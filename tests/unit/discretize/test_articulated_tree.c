@@ -13,13 +13,12 @@ static double   any(void) { return 2.0 * random_u01(7, drawn++, 0) - 1.0; }
 /* One joint of each type, branches, and a mimic joint that depends on the first revolute one. */
 static void build(articulated_tree *t)
 {
-  const int type[N]   = {JOINT_FREE,  JOINT_REVOLUTE, JOINT_BALL,     JOINT_PRISMATIC,
-                         JOINT_FIXED, JOINT_PLANAR,   JOINT_REVOLUTE, JOINT_REVOLUTE};
+  const int type[N] = {JOINT_FREE, JOINT_REVOLUTE, JOINT_BALL, JOINT_PRISMATIC, JOINT_FIXED, JOINT_PLANAR, JOINT_REVOLUTE, JOINT_REVOLUTE};
   const int parent[N] = {-1, 0, 1, 1, 3, 4, 0, 6};
   assert_ok(articulated_tree_create(N, type, t));
   for (int i = 0; i < N; ++i) {
     double direction[3] = {any(), any(), any()};
-    t->parent[i] = parent[i];
+    t->parent[i]        = parent[i];
     articulated_axes(direction, t->axes + 9 * i);
     for (int k = 0; k < 3; ++k) t->anchor[3 * i + k] = any(), t->center[3 * i + k] = any();
     t->mass[i] = i == 4 ? 0.0 : 1.0 + 0.5 * any();
@@ -32,7 +31,7 @@ static void build(articulated_tree *t)
         for (int c = 0; c < 3; ++c) t->inertia[9 * i + 3 * r + c] += t->mass[i] * ((r == c ? v3_dot(x, x) : 0.0) - x[r] * x[c]);
     }
   }
-  const int led = t->rate_start[7];
+  const int led  = t->rate_start[7];
   t->leader[led] = t->rate_start[1], t->factor[led] = -1.7, t->offset[led] = 0.3;
   articulated_tree_number(t);
   assert_int_equal(t->n_rates, RATES);

@@ -28,13 +28,13 @@ static made from_urdf(const char *text, const char *more)
   return make(job);
 }
 
-#define INERTIAL(xyz, rpy)                                                                                                         \
-  "<inertial><origin xyz=\"" xyz "\" rpy=\"" rpy                                                                                   \
+#define INERTIAL(xyz, rpy)                                                                                                                 \
+  "<inertial><origin xyz=\"" xyz "\" rpy=\"" rpy                                                                                           \
   "\"/><mass value=\"2\"/><inertia ixx=\"0.3\" iyy=\"0.2\" izz=\"0.15\" ixy=\"0.01\" ixz=\"0.02\" iyz=\"0\"/></inertial>"
-#define LINK(name)         "<link name=\"" name "\">" INERTIAL("0.1 0 0.2", "0 0 0") "</link>"
-#define LIMIT              "<limit lower=\"-1\" upper=\"2\" effort=\"5\" velocity=\"3\"/>"
-#define JOINT(name, parent, child)                                                                                                 \
-  "<joint name=\"" name "\" type=\"revolute\"><parent link=\"" parent "\"/><child link=\"" child "\"/><axis xyz=\"0 1 0\"/>" LIMIT \
+#define LINK(name) "<link name=\"" name "\">" INERTIAL("0.1 0 0.2", "0 0 0") "</link>"
+#define LIMIT "<limit lower=\"-1\" upper=\"2\" effort=\"5\" velocity=\"3\"/>"
+#define JOINT(name, parent, child)                                                                                                         \
+  "<joint name=\"" name "\" type=\"revolute\"><parent link=\"" parent "\"/><child link=\"" child "\"/><axis xyz=\"0 1 0\"/>" LIMIT         \
   "</joint>"
 
 static void test_same(void **state)
@@ -43,21 +43,20 @@ static void test_same(void **state)
   /* the elbow's frame stands 0.5 m up, turned by a quarter about z; the forearm's inertial frame is turned by another about x */
   made u = from_urdf(
       "<?xml version=\"1.0\"?>\n<robot name=\"r\"><link name=\"world\"/>\n<link name=\"upper\">" INERTIAL(
-          "0 0 0.25",
-          "0 0 0") "<visual/>"
-                   "<collision><origin xyz=\"0 0 0.25\"/><geometry><box size=\"0.1 0.2 0.4\"/></geometry></collision></link>\n"
-                   "<link name=\"fore\">" INERTIAL(
-                       "0.3 0 0",
-                       "1.5707963267948966 0 0") "<collision><origin xyz=\"0.3 0 0\" rpy=\"0 1.5707963267948966 0\"/><geometry>"
-                                                 "<cylinder radius=\"0.05\" "
-                                                 "length=\"0.4\"/></geometry></collision><collision><geometry><sphere "
-                                                 "radius=\"0.06\"/></geometry></collision></link>\n"
-                                                 "<joint name=\"shoulder\" type=\"continuous\"><parent link=\"world\"/><child "
-                                                 "link=\"upper\"/><axis xyz=\"0 0 1\"/><dynamics damping=\"0.5\" "
-                                                 "friction=\"0.1\"/></joint>\n"
-                                                 "<joint name=\"elbow\" type=\"revolute\"><parent link=\"upper\"/><child "
-                                                 "link=\"fore\"/><origin xyz=\"0 0 0.5\" rpy=\"0 0 1.5707963267948966\"/><axis "
-                                                 "xyz=\"0 2 0\"/>" LIMIT "</joint></robot>",
+          "0 0 0.25", "0 0 0") "<visual/>"
+                               "<collision><origin xyz=\"0 0 0.25\"/><geometry><box size=\"0.1 0.2 0.4\"/></geometry></collision></link>\n"
+                               "<link name=\"fore\">" INERTIAL(
+                                   "0.3 0 0",
+                                   "1.5707963267948966 0 0") "<collision><origin xyz=\"0.3 0 0\" rpy=\"0 1.5707963267948966 0\"/><geometry>"
+                                                             "<cylinder radius=\"0.05\" "
+                                                             "length=\"0.4\"/></geometry></collision><collision><geometry><sphere "
+                                                             "radius=\"0.06\"/></geometry></collision></link>\n"
+                                                             "<joint name=\"shoulder\" type=\"continuous\"><parent link=\"world\"/><child "
+                                                             "link=\"upper\"/><axis xyz=\"0 0 1\"/><dynamics damping=\"0.5\" "
+                                                             "friction=\"0.1\"/></joint>\n"
+                                                             "<joint name=\"elbow\" type=\"revolute\"><parent link=\"upper\"/><child "
+                                                             "link=\"fore\"/><origin xyz=\"0 0 0.5\" rpy=\"0 0 1.5707963267948966\"/><axis "
+                                                             "xyz=\"0 2 0\"/>" LIMIT "</joint></robot>",
       ", translate: [1, 2, 3], joints: {elbow: {position: 0.4}}");
   if (!u.b) fail_msg("rejected: %s", diagnostics_text(u.d, 0));
   /* turned about x by a quarter: y to z. (ixx, izz, iyy; -ixz..): J' = Rx J Rx^T; then about z: x to y */
@@ -112,12 +111,11 @@ static void test_errors(void **state)
   check_refused("<!DOCTYPE robot [<!ENTITY a \"b\">]><robot/>", 1, "document type");
   check_refused("<model/>", 1, "begins with <robot>");
   check_refused(ROBOT(""), 1, "has no links");
-  check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 1,
-                "has no root link");
+  check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 1, "has no root link");
   check_refused(ROBOT(LINK("o") LINK("a") "\n" LINK("b") "\n" JOINT("j", "a", "b") "\n" JOINT("k", "b", "a")), 5,
                 "depends on itself through");
-  check_refused(ROBOT(LINK("a") "\n" LINK("b") LINK("c") "\n" JOINT("j", "a", "b") JOINT("l", "a", "c") "\n" JOINT("k", "c", "b")),
-                5, "already has joint \"j\" (line 4)");
+  check_refused(ROBOT(LINK("a") "\n" LINK("b") LINK("c") "\n" JOINT("j", "a", "b") JOINT("l", "a", "c") "\n" JOINT("k", "c", "b")), 5,
+                "already has joint \"j\" (line 4)");
   check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n" JOINT("j", "c", "b")), 4, "there is no such link");
   check_refused(ROBOT(LINK("a") "\n" LINK("b") "\n"), 3, "a urdf has one root");
   check_refused(ROBOT(LINK("a") "\n" LINK("a") "\n"), 3, "duplicates the name of the link in line 2");
@@ -133,26 +131,23 @@ static void test_errors(void **state)
   check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/>\n<limit "
                                           "lower=\"1\" upper=\"-1\"/></joint>"),
                 4, "exchange them");
-  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint>"),
-                3, "has no <limit>");
+  check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"revolute\"><parent link=\"a\"/><child link=\"b\"/></joint>"), 3,
+                "has no <limit>");
   check_refused(ROBOT(LINK("a") LINK("b") "\n<joint name=\"j\" type=\"screw\"><parent link=\"a\"/><child link=\"b\"/></joint>"), 3,
                 "expected revolute, continuous");
-  check_refused(
-      ROBOT(LINK("a") LINK(
-          "b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"k\"/></joint>"),
-      3, "no joint is called \"k\"");
-  check_refused(
-      ROBOT(LINK("a") LINK(
-          "b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/>\n<axis xyz=\"0 1\"/></joint>"),
-      4, "expected 3 finite numbers");
+  check_refused(ROBOT(LINK("a") LINK(
+                    "b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/><mimic joint=\"k\"/></joint>"),
+                3, "no joint is called \"k\"");
+  check_refused(ROBOT(LINK("a") LINK(
+                    "b") "\n<joint name=\"j\" type=\"continuous\"><parent link=\"a\"/><child link=\"b\"/>\n<axis xyz=\"0 1\"/></joint>"),
+                4, "expected 3 finite numbers");
   check_refused(ROBOT(LINK("a") "\n<gazebo/>"), 3, "<gazebo> has no effect here");
   check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"nowhere.obj\"/></geometry></collision></link>"), 3,
                 "there is no such file");
   check_refused(
-      ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"arm.urdf\" scale=\"1 2 1\"/></geometry></collision></link>"),
-      3, "expected the same factor");
-  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><cone/></geometry></collision></link>"), 3,
-                "not a supported shape");
+      ROBOT("<link name=\"a\">\n<collision><geometry><mesh filename=\"arm.urdf\" scale=\"1 2 1\"/></geometry></collision></link>"), 3,
+      "expected the same factor");
+  check_refused(ROBOT("<link name=\"a\">\n<collision><geometry><cone/></geometry></collision></link>"), 3, "not a supported shape");
   check_refused(ROBOT("<link name=\"a\">\n<collision><geometry of=\"b\"><sphere radius=\"1\"/></geometry></collision></link>"), 3,
                 "attribute of has no effect here");
   check_refused(ROBOT("<link name=\"a\">" INERTIAL("0 0 0", "0 0 0") "\n" INERTIAL("1 0 0", "0 0 0") "</link>"), 3,

@@ -73,7 +73,7 @@ static void test_derivatives(void **unused)
 
 static void begin(nodal_body *b, double dt)
 {
-  int64_t      n_blocks;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &status));
 }
@@ -135,7 +135,7 @@ static void test_damping_takes_energy(void **unused)
     nodal_body  *b  = make(3, 3, 0.0, kinds[i]);
     const int    n  = 3 * (int)b->n_nodes;
     const double dt = 1e-9; /* positions stay: the rest of g(v) - g(0) is inertia and damping */
-    double *v = calloc((size_t)n, sizeof *v), *g = malloc(sizeof *g * (size_t)n), *g0 = malloc(sizeof *g * (size_t)n), power = 0.0;
+    double      *v = calloc((size_t)n, sizeof *v), *g = malloc(sizeof *g * (size_t)n), *g0 = malloc(sizeof *g * (size_t)n), power = 0.0;
     random_state(b, 0.02, 0.0);
     begin(b, dt);
     residual(b, v, g0, false);
@@ -245,8 +245,8 @@ static void test_collapse(void **unused)
 {
   (void)unused;
   for (int kind = 0; kind < 2; ++kind) {
-    nodal_body  *b = make(1, 1, 0.0, kind ? (stiffnesses){.bending = 1.0} : (stiffnesses){.stretch = 1.0});
-    double       g[12], v[12] = {0.0};
+    nodal_body *b = make(1, 1, 0.0, kind ? (stiffnesses){.bending = 1.0} : (stiffnesses){.stretch = 1.0});
+    double      g[12], v[12] = {0.0};
     step_status status = {STEP_OK, NULL, -1};
     begin(b, 1.0);
     for (int k = 0; k < 3; ++k) v[3 + k] = b->x[k] - b->x[3 + k]; /* node 1 to node 0 */

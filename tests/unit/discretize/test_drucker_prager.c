@@ -127,10 +127,8 @@ static void asymmetry(void **state)
     const response r = respond(m, F, (const double[2]){0, 0});
     for (int k = 0; k < 3; ++k)
       for (int l = 0; l < k; ++l) skew = fmax(skew, fabs(r.dp[3 * k + l] - r.dp[3 * l + k]));
-    if (i == 0)
-      assert_close(skew, 0.0, 1e-12 * E);
-    else
-      assert_true(skew > 0.05 * E);
+    if (i == 0) assert_close(skew, 0.0, 1e-12 * E);
+    else assert_true(skew > 0.05 * E);
   }
   material_destroy(&m);
 }
@@ -257,10 +255,8 @@ static void volume_correction(void **state)
       const double d = step < 30 ? 1e-3 : -1e-3;
       stretch(F, exp(d)), log_size += d;
       assert_int_equal(material_stress(m, 1, 1, NULL, F, history, P, NULL, NULL, NULL, NULL, NULL), 1);
-      if (has || step < 30)
-        assert_true(P[0] == 0.0 || fabs(P[0]) < 1e-12 * E);
-      else
-        assert_true(P[0] < 0.0);
+      if (has || step < 30) assert_true(P[0] == 0.0 || fabs(P[0]) < 1e-12 * E);
+      else assert_true(P[0] < 0.0);
       assert_int_equal(material_accept(m, 1, 1, NULL, F, history, NULL), 1);
       assert_close(history[1], has ? 3 * log_size : 0.0, 1e-14);
     }

@@ -7,8 +7,9 @@
 #include "discretize/nodal/nodal_body.h"
 #include "sim/scene/scene.h"
 
-static const char *const head = "stickslip: 1\nname: bodies\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"
-                                "materials: {rubber: {model: neo_hookean, density: 300, youngs_modulus: 1000, poisson_ratio: 0.2}}\nbodies:\n";
+static const char *const head =
+    "stickslip: 1\nname: bodies\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"
+    "materials: {rubber: {model: neo_hookean, density: 300, youngs_modulus: 1000, poisson_ratio: 0.2}}\nbodies:\n";
 static diagnostics *d;
 static job         *j;
 static scene       *s;
@@ -94,11 +95,12 @@ static void test_shapes(void **unused)
   assert_close(volume_of(b), M_PI / 6.0, 0.03 * M_PI / 6.0);
   assert_close(mass_of(b), 300.0 * volume_of(b), 1e-9);
   destroy();
-  b = make("kind: fem, material: rubber, spacing: 0.1, shape: {sphere: {center: [1, 1, 1], radius: 0.5}}");
+  b                     = make("kind: fem, material: rubber, spacing: 0.1, shape: {sphere: {center: [1, 1, 1], radius: 0.5}}");
   const double  even    = b->length;
   const int64_t n_nodes = b->n_nodes;
   destroy();
-  b = make("kind: fem, material: rubber, spacing: 0.1, shape: {sphere: {center: [1, 1, 1], radius: 0.5}}, grading: {direction: [0, 0, -1], factor: 4}");
+  b = make("kind: fem, material: rubber, spacing: 0.1, shape: {sphere: {center: [1, 1, 1], radius: 0.5}}, grading: {direction: [0, 0, -1], "
+           "factor: 4}");
   int64_t below = 0;
   for (int64_t i = 0; i < b->n_nodes; ++i) {
     const double arm[3] = {b->x[3 * i] - 1.0, b->x[3 * i + 1] - 1.0, b->x[3 * i + 2] - 1.0};
@@ -115,8 +117,9 @@ static void test_shapes(void **unused)
 static void test_cloth(void **unused)
 {
   (void)unused;
-  nodal_body *b = make("kind: cloth, sheet: {corner: [0, 0, 1], u: [2, 0, 0], v: [0, 1, 0], cells: [4, 2]}, mass_per_area: 0.7, stretch: 100, bending: 0.1, "
-                       "velocity: [0, 0, 2], hold: [{inside: {box: {min: [-1, -1, 0], max: [0.1, 2, 2]}}, axes: [x, z]}]");
+  nodal_body *b = make(
+      "kind: cloth, sheet: {corner: [0, 0, 1], u: [2, 0, 0], v: [0, 1, 0], cells: [4, 2]}, mass_per_area: 0.7, stretch: 100, bending: 0.1, "
+      "velocity: [0, 0, 2], hold: [{inside: {box: {min: [-1, -1, 0], max: [0.1, 2, 2]}}, axes: [x, z]}]");
   assert_int_equal(b->n_nodes, 15);
   assert_int_equal(b->n_triangles, 16);
   assert_close(mass_of(b), 1.4, 1e-14);
@@ -128,7 +131,8 @@ static void test_cloth(void **unused)
   assert_int_equal(hinges, 8 + 4 * 1 + 3 * 2); /* diagonals, and edges between cells */
   for (int64_t i = 0; i < 15; ++i) assert_close(b->v[3 * i + 2], 2.0, 0.0);
   destroy();
-  b = make("kind: cloth, shape: {sphere: {center: [0, 0, 0], radius: 1}}, spacing: 0.3, mass_per_area: 0.5, stretch: 100, pressure: [{value: -3}]");
+  b = make("kind: cloth, shape: {sphere: {center: [0, 0, 0], radius: 1}}, spacing: 0.3, mass_per_area: 0.5, stretch: 100, pressure: "
+           "[{value: -3}]");
   double area = 0.0;
   for (int64_t t = 0; t < b->n_triangles; ++t) {
     const int32_t *c = b->triangles + 3 * t;
@@ -141,7 +145,7 @@ static void test_cloth(void **unused)
   assert_close(area, 4.0 * M_PI, 0.05 * 4.0 * M_PI);
   assert_close(mass_of(b), 0.5 * area, 1e-12);
   assert_true(volume_of(b) > 0.9 * 4.0 / 3.0 * M_PI);
-  assert_int_equal(b->sets[0].n, 3 * b->n_triangles / 2);      /* every edge of a closed surface */
+  assert_int_equal(b->sets[0].n, 3 * b->n_triangles / 2);     /* every edge of a closed surface */
   assert_int_equal(b->sets[b->n_sets - 1].n, b->n_triangles); /* the pressure */
   destroy();
 }

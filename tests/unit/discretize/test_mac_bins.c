@@ -16,20 +16,19 @@ static void scatter(uint64_t seed, bool is_sorted)
 {
   for (int s = 0; s < SETS; ++s)
     for (int64_t i = 0; i < n[s]; ++i)
-      for (int a = 0; a < 3; ++a)
-        x[s][a][i] = is_sorted ? 0.55 : random_range(seed, (uint64_t)(s * MOST + i), (uint64_t)a, -0.15, 1.15);
+      for (int a = 0; a < 3; ++a) x[s][a][i] = is_sorted ? 0.55 : random_range(seed, (uint64_t)(s * MOST + i), (uint64_t)a, -0.15, 1.15);
 }
 
 static void each_is_in_its_cell(void **unused)
 {
   (void)unused;
-  static const double        min[3] = {0.1, 0.0, -0.05};
-  static const int32_t       cells[3] = {9, 10, 11};
-  static const mac_wall      open[3][2] = {
-           {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_OPEN, MAC_WALL_SMOOTH}};
-  const double *const        at[SETS][3] = {{x[0][0], x[0][1], x[0][2]}, {x[1][0], x[1][1], x[1][2]}};
-  mac_grid                   g;
-  mac_bins                   b = {0}, again = {0};
+  static const double   min[3]     = {0.1, 0.0, -0.05};
+  static const int32_t  cells[3]   = {9, 10, 11};
+  static const mac_wall open[3][2] = {
+      {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_OPEN, MAC_WALL_SMOOTH}};
+  const double *const at[SETS][3] = {{x[0][0], x[0][1], x[0][2]}, {x[1][0], x[1][1], x[1][2]}};
+  mac_grid            g;
+  mac_bins            b = {0}, again = {0};
   assert_ok(mac_grid_create(0.1, min, cells, open, &g));
   for (int round = 0; round < 3; ++round) { /* into what is there, also where nothing needs to be sorted */
     bool seen[SETS][MOST] = {{false}};

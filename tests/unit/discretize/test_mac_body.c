@@ -43,8 +43,8 @@ static void stop(world *w)
 static void bodies_are_created_from_a_job(void **state)
 {
   (void)state;
-  world        w;
-  body_totals  sum;
+  world       w;
+  body_totals sum;
   if (!start(&w, 0, NULL)) fail_msg("%s", diagnostics_text(w.d, 0));
   const particles *one = particles_of(w.s->bodies[0].body), *two = particles_of(w.s->bodies[1].body);
   assert_int_equal(one->n, 8 * 10 * 10 * 8);
@@ -91,7 +91,8 @@ static void errors(void **state)
        "smooth, lower_y: smooth, upper_y: smooth, "
        "lower_z: smooth, upper_z: smooth}}",
        "has no effect without rough walls"},
-      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}", "has no effect, because no bodies.NAME.kind is mac"},
+      {"bodies={pin: {kind: static, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}}",
+       "has no effect, because no bodies.NAME.kind is mac"},
   };
   for (size_t i = 0; i < sizeof c / sizeof *c; ++i) {
     world w;
@@ -99,8 +100,7 @@ static void errors(void **state)
     if (start(&w, 1, &c[i].set)) fail_msg("accepted: %s", c[i].set);
     for (int k = 0; k < diagnostics_count(w.d); ++k) is_said = is_said || strstr(diagnostics_text(w.d, k), c[i].says);
     if (!is_said)
-      fail_msg("%s: expected \"%s\", got \"%s\"", c[i].set, c[i].says,
-               diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
+      fail_msg("%s: expected \"%s\", got \"%s\"", c[i].set, c[i].says, diagnostics_count(w.d) ? diagnostics_text(w.d, 0) : "nothing");
     stop(&w);
   }
   assert_no_leak();
@@ -113,7 +113,7 @@ static void pouring(void **state)
   const char *const sets[] = {
       "bodies={one: {kind: mac, material: sand, shape: {box: {min: [-0.2, 0.8, 0.2], max: [0.2, 0.9, 0.6]}}, velocity: [0, -1, 0], "
       "pour: {start: 0.1, end: 0.35, every: 0.1}}}"};
-  world             w;
+  world w;
   if (!start(&w, 1, sets)) fail_msg("%s", diagnostics_text(w.d, 0));
   const particles *p = particles_of(w.s->bodies[0].body);
   int64_t          n[4];
@@ -134,7 +134,7 @@ static void restored_state_continues_bit_for_bit(void **state)
 {
   (void)state;
   world           w;
-  step_status    v = {STEP_OK, NULL, -1};
+  step_status     v = {STEP_OK, NULL, -1};
   int64_t         n_blocks;
   field_snapshot *before;
   if (!start(&w, 0, NULL)) fail_msg("%s", diagnostics_text(w.d, 0));
@@ -154,7 +154,8 @@ static void restored_state_continues_bit_for_bit(void **state)
       assert_ok(mac_domain_correct_positions(d, 0, NULL, true, NULL));
     }
     seen[pass] = 0.0;
-    for (int64_t i = 0; i < d->bodies.particles[0]->n; ++i) seen[pass] += d->bodies.particles[0]->x[0][i] * (double)(1 + d->bodies.particles[0]->id[i]);
+    for (int64_t i = 0; i < d->bodies.particles[0]->n; ++i)
+      seen[pass] += d->bodies.particles[0]->x[0][i] * (double)(1 + d->bodies.particles[0]->id[i]);
     if (pass == 0) assert_ok(field_snapshot_restore(before, w.s->fields));
   }
   assert_true(seen[0] == seen[1]);

@@ -71,26 +71,26 @@ static void moves_are_those_of_the_formulas(void **unused)
   static const mac_wall walls[2][3][2] = {
       {{MAC_WALL_ROUGH, MAC_WALL_SMOOTH}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}},
       {{MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}}};
-  static const double   min[3] = {0};
-  static const int32_t  cells[3] = {CELLS, CELLS, CELLS};
-  const mac_packing     packing = mac_packing_of(h * h * h / 8.0, R);
-  const int64_t         n = N;
+  static const double  min[3]   = {0};
+  static const int32_t cells[3] = {CELLS, CELLS, CELLS};
+  const mac_packing    packing  = mac_packing_of(h * h * h / 8.0, R);
+  const int64_t        n        = N;
   for (int kind = 0; kind < 4; ++kind) { /* walls or periodic; moves free or limited */
-    const bool   is_periodic = kind % 2;
-    const double longest     = kind < 2 ? 1.0 : 0.1 * h;
+    const bool    is_periodic = kind % 2;
+    const double  longest     = kind < 2 ? 1.0 : 0.1 * h;
     static double x[N][3], multiplier[N], wall[N][3], at[2][3][N];
     for (int i = 0; i < N; ++i) /* in a corner, three times too dense */
       for (int a = 0; a < 3; ++a) {
-        x[i][a]  = random_range(3, (uint64_t)i, (uint64_t)a, 0.003, 0.25);
+        x[i][a]     = random_range(3, (uint64_t)i, (uint64_t)a, 0.003, 0.25);
         at[0][a][i] = at[1][a][i] = is_periodic && x[i][a] < 0.12 ? CELLS * h - x[i][a] : x[i][a];
-        x[i][a]  = at[0][a][i];
+        x[i][a]                   = at[0][a][i];
       }
     mac_correction c = {0};
     for (int t = 0; t < 2; ++t) {
-      mac_grid             g;
-      bool                 is_done = true;
-      double *const        to[1][3] = {{at[t][0], at[t][1], at[t][2]}};
-      const double *const  from[1][3] = {{at[t][0], at[t][1], at[t][2]}};
+      mac_grid            g;
+      bool                is_done    = true;
+      double *const       to[1][3]   = {{at[t][0], at[t][1], at[t][2]}};
+      const double *const from[1][3] = {{at[t][0], at[t][1], at[t][2]}};
       team_set_threads(1 + 2 * t);
       assert_ok(mac_grid_create(h, min, cells, walls[is_periodic], &g));
       assert_ok(mac_grid_build(&g, 1, &n, from, MAC_REACH));
@@ -106,15 +106,13 @@ static void moves_are_those_of_the_formulas(void **unused)
       double move[3] = {0}, d[3];
       for (int q = 0; q < N; ++q) {
         const double r = arm_to(x, p, q, is_periodic, d);
-        if (q != p && r < 1.0)
-          v3_axpy(move, -3.0 * (1.0 - r) * (1.0 - r) / r / packing.reference * (multiplier[p] + multiplier[q]), d);
+        if (q != p && r < 1.0) v3_axpy(move, -3.0 * (1.0 - r) * (1.0 - r) / r / packing.reference * (multiplier[p] + multiplier[q]), d);
       }
       v3_axpy(move, multiplier[p], wall[p]);
       v3_scale(move, R, move);
       const double length = v3_norm(move);
       if (length > longest) v3_scale(move, longest / length, move), ++n_limited;
-      for (int a = 0; a < 3; ++a)
-        assert_close(at[0][a][p] - x[p][a], move[a], 2e-4 * R); /* single precision, and next to each other */
+      for (int a = 0; a < 3; ++a) assert_close(at[0][a][p] - x[p][a], move[a], 2e-4 * R); /* single precision, and next to each other */
     }
     assert_true(kind < 2 ? n_limited == 0 : n_limited > N / 4);
     mac_correction_free(&c);
@@ -126,8 +124,8 @@ static void moves_are_those_of_the_formulas(void **unused)
 static void a_lattice_is_not_too_dense(void **unused)
 {
   (void)unused;
-  const double      a = 0.5 * h;
-  const mac_packing p = mac_packing_of(a * a * a, R);
+  const double      a   = 0.5 * h;
+  const mac_packing p   = mac_packing_of(a * a * a, R);
   double            sum = 0.0, most = 0.0;
   for (int i = -2; i <= 2; ++i)
     for (int j = -2; j <= 2; ++j)

@@ -137,9 +137,9 @@ static void walls_are_mirrors(void **state)
     for (int i = 0; i < full[0]; ++i)
       for (int j = 0; j < full[1]; ++j)
         for (int k = 0; k < full[2]; ++k) {
-          const int64_t slot = mac_grid_slot(&s->grid, i, j, k);
+          const int64_t slot  = mac_grid_slot(&s->grid, i, j, k);
           double        share = 1.0;
-          const int     c[3] = {i, j, k};
+          const int     c[3]  = {i, j, k};
           for (int a = 0; a < 3; ++a) share *= mode == 1 && (c[a] == 0 || c[a] == full[a] - 1) ? 0.875 : 1.0;
           assert_close(s->rho[slot], 1600 * share, 1e-9);
           assert_close(s->friction[slot], 0.5, 1e-15);
@@ -156,7 +156,7 @@ static void walls_are_mirrors(void **state)
 static void materials_mix(void **state)
 {
   (void)state;
-  const int n[3] = {6, 6, 6}, lo[3] = {1, 1, 1}, mid[3] = {3, 5, 5}, lo2[3] = {3, 1, 1}, hi[3] = {5, 5, 5};
+  const int   n[3] = {6, 6, 6}, lo[3] = {1, 1, 1}, mid[3] = {3, 5, 5}, lo2[3] = {3, 1, 1}, hi[3] = {5, 5, 5};
   mac_options o = fixture_options(n, 0.1);
   mac_domain *d;
   material   *sand = fixture_sand("sand", 1000, 30), *gravel = fixture_sand("gravel", 3000, 90);
@@ -166,7 +166,7 @@ static void materials_mix(void **state)
   assert_int_equal(fixture_begin(d, 1e-3).code, STEP_OK);
   const mac_state *s = mac_domain_state(d);
   /* cell (2,3,3): of its kernel 7/8 of the volume is sand, 1/8 gravel */
-  const int64_t slot = mac_grid_slot(&s->grid, 2, 3, 3);
+  const int64_t slot  = mac_grid_slot(&s->grid, 2, 3, 3);
   const double  light = 0.875 * 1000, heavy = 0.125 * 3000;
   assert_close(s->rho[slot], light + heavy, 1e-9);
   assert_close(s->rest_density[slot], (light * 1000 + heavy * 3000) / (light + heavy), 1e-9);
@@ -206,8 +206,7 @@ static void free_fall(void **state)
     for (int64_t i = 0; i < p->n; ++i)
       for (int a = 0; a < 3; ++a) {
         assert_close(p->v[a][i], v0[a] + steps * dt * gravity[a], 1e-13);
-        assert_close(p->x[a][i], x0[3 * p->id[i] + a] + steps * dt * v0[a] + 0.5 * steps * (steps + 1) * dt * dt * gravity[a],
-                     1e-13);
+        assert_close(p->x[a][i], x0[3 * p->id[i] + a] + steps * dt * v0[a] + 0.5 * steps * (steps + 1) * dt * dt * gravity[a], 1e-13);
       }
     memory_free(&x0);
     mac_domain_destroy(&d);
@@ -222,7 +221,7 @@ static double rotation_error(double dt)
   const int   n[3] = {20, 20, 8}, lo[3] = {12, 9, 3}, hi[3] = {15, 11, 5};
   mac_options o = fixture_options(n, 0.05);
   mac_domain *d;
-  material   *sand = fixture_sand("sand", 1600, 30);
+  material   *sand  = fixture_sand("sand", 1600, 30);
   double      worst = 0.0, *x0;
   const int   steps = (int)lround(0.5 / dt);
   assert_ok(mac_domain_create(&o, nothing, &d));
@@ -264,7 +263,7 @@ static double *some_steps(int threads, int64_t *n)
 {
   const int    cells[3] = {12, 9, 10}, lo[3] = {0, 0, 1}, hi[3] = {7, 4, 9}, lo2[3] = {7, 2, 3}, hi2[3] = {12, 7, 8};
   const double v0[3] = {0.4, -0.3, 0.2};
-  mac_options  o = fixture_options(cells, 0.05);
+  mac_options  o     = fixture_options(cells, 0.05);
   mac_domain  *d;
   double      *out;
   material    *sand = fixture_sand("sand", 1600, 30), *gravel = fixture_sand("gravel", 2100, 40);
@@ -317,8 +316,8 @@ static void steps_beyond_cfl_are_rejected(void **state)
   mac_domain  *d;
   material    *sand = fixture_sand("sand", 1600, 30);
   assert_ok(mac_domain_create(&o, nothing, &d));
-  particles *p = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 0.0, v0, 0.0));
-  p->v[2][5]   = 20.1;
+  particles *p  = mac_domain_particles(d, fixture_fill(d, "one", sand, lo, hi, 0.0, v0, 0.0));
+  p->v[2][5]    = 20.1;
   step_status v = fixture_begin(d, dt);
   assert_int_equal(v.code, STEP_CFL_VIOLATED);
   assert_string_equal(v.body, "one");
@@ -350,7 +349,7 @@ static void sides_of_the_box(void **state)
   const double h = 0.1, v0[3] = {1.5, 0.5, 0.5};
   mac_options  o = fixture_options(n, h);
   mac_domain  *d;
-  material    *sand = fixture_sand("sand", 1600, 30);
+  material    *sand        = fixture_sand("sand", 1600, 30);
   fixture_walls.side[0][1] = MAC_WALL_OPEN;
   fixture_walls.side[1][0] = fixture_walls.side[1][1] = MAC_WALL_PERIODIC;
   assert_ok(mac_domain_create(&o, nothing, &d));

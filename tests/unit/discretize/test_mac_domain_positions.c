@@ -30,8 +30,7 @@ static double *positions(const particles *p)
 static void lattices_rest(void **state)
 {
   (void)state;
-  const int lo[4][3] = {{3, 3, 3}, {3, 0, 3}, {0, 0, 0}, {0, 0, 0}},
-            hi[4][3] = {{7, 7, 7}, {7, 4, 7}, {4, 4, 4}, {SIDE, SIDE, SIDE}};
+  const int lo[4][3] = {{3, 3, 3}, {3, 0, 3}, {0, 0, 0}, {0, 0, 0}}, hi[4][3] = {{7, 7, 7}, {7, 4, 7}, {4, 4, 4}, {SIDE, SIDE, SIDE}};
   material *sand = fixture_sand("sand", 1600, 30);
   for (int c = 0; c < 4; ++c) {
     mac_options o;
@@ -96,21 +95,21 @@ static void a_squeezed_blob_spreads(void **state)
 static void thin_grains_rest(void **state)
 {
   (void)state;
-  const int   lo[3] = {3, 3, 3}, hi[3] = {7, 7, 7};
-  material   *sand = fixture_sand("sand", 1600, 30);
-  mac_options o;
-  mac_domain *d      = domain_of_cells(lo, hi, 0.5, &o, sand);
-  particles  *p      = d->bodies.particles[0];
-  const mac_position_correction once = {.iterations = 1, .radius = 2.0, .step = 0.1};
-  int         n_kept = 0, n_forgot = 0;
+  const int                     lo[3] = {3, 3, 3}, hi[3] = {7, 7, 7};
+  material                     *sand = fixture_sand("sand", 1600, 30);
+  mac_options                   o;
+  mac_domain                   *d      = domain_of_cells(lo, hi, 0.5, &o, sand);
+  particles                    *p      = d->bodies.particles[0];
+  const mac_position_correction once   = {.iterations = 1, .radius = 2.0, .step = 0.1};
+  int                           n_kept = 0, n_forgot = 0;
   o.position_correction = &once;
   assert_ok(mac_reserve_samples(d));
   for (int64_t i = 0; i < p->n; ++i) {
     d->seen[0].density[i] = o.density_threshold * (p->id[i] % 2 ? 1600.0 : 1600.1); /* just thin, just dense */
     for (int a = 0; a < 3; ++a) {
       d->seen[0].move[a][i] = 0.0;
-      p->x[a][i] = 0.5 + (p->id[i] == 1 ? 2.0 : 0.8) * (p->x[a][i] - 0.5),
-      p->v[a][i] = random_range(13, (uint64_t)p->id[i], (uint64_t)a, -1, 1);
+      p->x[a][i]            = 0.5 + (p->id[i] == 1 ? 2.0 : 0.8) * (p->x[a][i] - 0.5),
+      p->v[a][i]            = random_range(13, (uint64_t)p->id[i], (uint64_t)a, -1, 1);
     }
     for (int q = 0; q < 9; ++q) p->C[q][i] = 1.0 + q;
   }
@@ -165,20 +164,20 @@ static void a_settled_column_stays(void **state)
 static void out_of_solids(void **state)
 {
   (void)state;
-  const int   none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
+  const int    none[3] = {1, 1, 1}, all[3] = {SIDE - 1, SIDE - 1, SIDE - 1};
   const double c[3] = {0.05, 0, 0}, at[3] = {0.5, 0.5, 0.5};
-  material   *sand = fixture_sand("sand", 1600, 30);
-  mac_options o;
-  level_set  *ball;
-  mac_domain *d = domain_of_cells(none, all, 1.0, &o, sand);
+  material    *sand = fixture_sand("sand", 1600, 30);
+  mac_options  o;
+  level_set   *ball;
+  mac_domain  *d = domain_of_cells(none, all, 1.0, &o, sand);
   assert_ok(level_set_sphere(c, 0.2, &ball));
   mac_solid solid = {
       .n = 1, .sets = &ball, .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}}}; /* a quarter turn about z */
-  double   *x = positions(d->bodies.particles[0]);
+  double *x = positions(d->bodies.particles[0]);
   assert_ok(mac_domain_correct_positions(d, 1, &solid, false, NULL));
-  double       *y = positions(d->bodies.particles[0]);
-  const double  center[3] = {at[0], at[1] + 0.05, at[2]};
-  int           n_moved = 0;
+  double      *y         = positions(d->bodies.particles[0]);
+  const double center[3] = {at[0], at[1] + 0.05, at[2]};
+  int          n_moved   = 0;
   for (int64_t i = 0; i < d->bodies.particles[0]->n; ++i) {
     double r[3], q[3];
     v3_sub(r, x + 3 * i, center), v3_sub(q, y + 3 * i, center);
@@ -215,8 +214,8 @@ static void solids_are_hit(void **state)
     mac_solid    solid = {.n        = 1,
                           .sets     = &ball,
                           .friction = own ? mu : INFINITY,
-                          .frame = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .v = {0.5, -0.3, 0.2}, .w = {1, -2, 3}}};
-    particles   *p = d->bodies.particles[0];
+                          .frame    = {.c = {0.5, 0.5, 0.5}, .R = {0, -1, 0, 1, 0, 0, 0, 0, 1}, .v = {0.5, -0.3, 0.2}, .w = {1, -2, 3}}};
+    particles   *p     = d->bodies.particles[0];
     double       impulse[1][6], lost[6] = {0};
     int          n_slipped = 0;
     for (int64_t i = 0; i < p->n; ++i)
@@ -229,7 +228,7 @@ static void solids_are_hit(void **state)
     for (int64_t i = 0; i < p->n; ++i) {
       const double x[3] = {p->x[0][i], p->x[1][i], p->x[2][i]}, after[3] = {p->v[0][i], p->v[1][i], p->v[2][i]},
                    out[3] = {x[0] - 0.5, x[1] - 0.55, x[2] - 0.5};
-      double       change[3], arm[3], turn[3], slip[3], normal[3], along[3];
+      double change[3], arm[3], turn[3], slip[3], normal[3], along[3];
       v3_sub(change, after, v + 3 * i), v3_sub(arm, x, solid.frame.c), v3_cross(turn, arm, change);
       for (int a = 0; a < 3; ++a) lost[a] -= p->mass[i] * change[a], lost[3 + a] -= p->mass[i] * turn[a];
       if (v3_norm(change) == 0.0) continue;
@@ -267,12 +266,12 @@ static void thin_solids_stop_particles(void **state)
   assert_ok(level_set_box(low, high, &plate));
   for (int moves = 0; moves < 2; ++moves) {
     mac_options  o;
-    mac_domain  *d     = domain_of_cells(none, all, 1.0, &o, sand);
-    const double rise  = moves ? 0.05 : 0.0;
-    mac_solid    solid = {.n        = 1,
-                          .sets     = &plate,
-                          .friction = INFINITY,
-                          .frame    = {.c = {0.5, 0.5, 0.5 + rise}, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .v = {0, 0, rise / d->dt}}};
+    mac_domain  *d        = domain_of_cells(none, all, 1.0, &o, sand);
+    const double rise     = moves ? 0.05 : 0.0;
+    mac_solid    solid    = {.n        = 1,
+                             .sets     = &plate,
+                             .friction = INFINITY,
+                             .frame    = {.c = {0.5, 0.5, 0.5 + rise}, .R = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .v = {0, 0, rise / d->dt}}};
     particles   *p        = d->bodies.particles[0];
     int          n_beyond = 0, n_through = 0;
     double      *before;
@@ -303,5 +302,5 @@ static void thin_solids_stop_particles(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(lattices_rest), cmocka_unit_test(a_squeezed_blob_spreads), cmocka_unit_test(a_settled_column_stays),
-          cmocka_unit_test(thin_grains_rest),
-          cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit), cmocka_unit_test(thin_solids_stop_particles))
+          cmocka_unit_test(thin_grains_rest), cmocka_unit_test(out_of_solids), cmocka_unit_test(solids_are_hit),
+          cmocka_unit_test(thin_solids_stop_particles))

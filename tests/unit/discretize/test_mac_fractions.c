@@ -6,10 +6,7 @@
 #include "mac_fixture.h"
 #include <string.h>
 
-static double corner_phi(const double n[3], double d, int c)
-{
-  return n[0] * (c >> 2) + n[1] * ((c >> 1) & 1) + n[2] * (c & 1) - d;
-}
+static double corner_phi(const double n[3], double d, int c) { return n[0] * (c >> 2) + n[1] * ((c >> 1) & 1) + n[2] * (c & 1) - d; }
 
 /* Volume of the unit cube below a plane with positive normal: inclusion and exclusion of corners. */
 static double below_plane(const double n[3], double d)
@@ -63,12 +60,8 @@ static void planes_cut_cubes_exactly(void **unused)
 
 static mac_fraction_options fraction_options(const mac_scene *c, bool is_area)
 {
-  return (mac_fraction_options){.radius              = 0.62,
-                                .is_area             = is_area,
-                                .has_ghosts          = is_area,
-                                .least_theta         = 0.05,
-                                .rho                 = c->s.rho,
-                                .rest                = c->s.rest_density};
+  return (mac_fraction_options){
+      .radius = 0.62, .is_area = is_area, .has_ghosts = is_area, .least_theta = 0.05, .rho = c->s.rho, .rest = c->s.rest_density};
 }
 static void compute(mac_scene *c, int n_solids, const mac_solid *solids, bool is_area, mac_bins *bins, mac_weights *w)
 {
@@ -86,9 +79,9 @@ static void ball_has_its_volume(void **unused)
   for (int level = 0; level < 3; ++level) {
     const int32_t  n = 10 << level;
     mac_scene      c;
-    mac_scene_spec m = {.h = 1.0 / n, .n = {n, n, n}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+    mac_scene_spec m    = {.h = 1.0 / n, .n = {n, n, n}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
     mac_bins       bins = {0};
-    mac_weights    w = {0};
+    mac_weights    w    = {0};
     level_set     *ball;
     mac_scene_create(&c, &m);
     assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, radius, &ball));
@@ -123,16 +116,16 @@ static void aligned_boxes_have_their_volume(void **unused)
   (void)unused;
   const double   h = 0.1;
   mac_scene      c;
-  mac_scene_spec m = {.h = h, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+  mac_scene_spec m    = {.h = h, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
   mac_bins       bins = {0};
-  mac_weights    w = {0};
+  mac_weights    w    = {0};
   level_set     *box;
   mac_scene_create(&c, &m);
   assert_ok(level_set_box((double[3]){-0.15, -0.2, -0.1}, (double[3]){0.15, 0.2, 0.1}, &box)); /* 3 x 4 x 2 cells */
   for (int shift = 0; shift < 12; ++shift) { /* by half-cells; by a rounding error up or down */
-    const double    off = shift / 4 * 1e-16 - 1e-16;
-    const mac_solid solid = {.n = 1, .sets = &box,
-                             .frame = mac_frame_at(0.45 + 0.05 * (shift & 1) + off, 0.5 + 0.05 * (shift >> 1 & 1), 0.5 - off)};
+    const double    off   = shift / 4 * 1e-16 - 1e-16;
+    const mac_solid solid = {
+        .n = 1, .sets = &box, .frame = mac_frame_at(0.45 + 0.05 * (shift & 1) + off, 0.5 + 0.05 * (shift >> 1 & 1), 0.5 - off)};
     for (int is_area = 0; is_area < 2; ++is_area) {
       double by_cell = 0.0, by_face[3] = {0};
       compute(&c, 1, &solid, is_area, &bins, &w);
@@ -154,9 +147,9 @@ static void shifted_boxes_have_their_volume(void **unused)
 {
   (void)unused;
   mac_scene      c;
-  mac_scene_spec m = {.h = 0.1, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+  mac_scene_spec m    = {.h = 0.1, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
   mac_bins       bins = {0};
-  mac_weights    w = {0};
+  mac_weights    w    = {0};
   level_set     *box;
   double         worst = 0.0;
   mac_scene_create(&c, &m);
@@ -164,7 +157,7 @@ static void shifted_boxes_have_their_volume(void **unused)
   for (int t = 0; t < 20; ++t) {
     double at[3], volume = 0.0, turn[3];
     for (int a = 0; a < 3; ++a) {
-      at[a] = random_range(5, (uint64_t)t, (uint64_t)a, 0.45, 0.55);
+      at[a]   = random_range(5, (uint64_t)t, (uint64_t)a, 0.45, 0.55);
       turn[a] = t % 2 ? random_range(6, (uint64_t)t, (uint64_t)a, -1.0, 1.0) : 0.0;
     }
     mac_solid solid = {.n = 1, .sets = &box, .frame = mac_frame_at(at[0], at[1], at[2])};
@@ -186,9 +179,9 @@ static void planes_cut_faces_exactly(void **unused)
   (void)unused;
   const double   n[3] = {0.36, 0.48, 0.8}, at = 0.87, h = 0.1; /* n x < at is solid */
   mac_scene      c;
-  mac_scene_spec m = {.h = h, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
+  mac_scene_spec m    = {.h = h, .n = {10, 10, 10}, .wall = MAC_ALL_ROUGH, .density = 1000.0};
   mac_bins       bins = {0};
-  mac_weights    w = {0};
+  mac_weights    w    = {0};
   level_set     *plane;
   int            n_cut[3] = {0}, n_volumes = 0;
   mac_scene_create(&c, &m);
@@ -228,9 +221,9 @@ static void shares_add_up_to_one(void **unused)
   mac_scene      c;
   mac_scene_spec m = {
       .h = 1.0 / 18, .n = {18, 18, 18}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.5};
-  mac_bins       bins = {0};
-  mac_weights    w = {0};
-  level_set     *ball, *box;
+  mac_bins    bins = {0};
+  mac_weights w    = {0};
+  level_set  *ball, *box;
   mac_scene_create(&c, &m);
   assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.17, &ball));
   assert_ok(level_set_box((double[3]){-0.1, -0.2, -0.03}, (double[3]){0.1, 0.2, 0.03}, &box));
@@ -248,12 +241,11 @@ static void shares_add_up_to_one(void **unused)
         if (!s) continue;
         cell += s->cell[slot % MAC_BLOCK], n += s->cell[slot % MAC_BLOCK] > 0.0;
         for (int a = 0; a < 3; ++a) face[a] += s->face[a][slot % MAC_BLOCK];
-        for (int q = 0; q < MAC_HALVES; ++q)
-          assert_true(s->half[slot % MAC_BLOCK][q] >= 0.0 && s->half[slot % MAC_BLOCK][q] <= 1.0);
+        for (int q = 0; q < MAC_HALVES; ++q) assert_true(s->half[slot % MAC_BLOCK][q] >= 0.0 && s->half[slot % MAC_BLOCK][q] <= 1.0);
       }
       assert_close(cell, 1.0, 1e-14);
       for (int a = 0; a < 3; ++a) assert_close(face[a], 1.0, 1e-14);
-      n_cut += w.cell_fluid[slot] > 0.0 && w.cell_fluid[slot] < 1.0, n_overlap += n > 1;
+      n_cut += w.cell_fluid[slot] > 0.0 && w.cell_fluid[slot]<1.0, n_overlap += n> 1;
     }
     assert_true(n_cut > 200 && n_overlap > 10);
   }
@@ -268,10 +260,10 @@ static void fractions_without_half_cells_are_the_same(void **unused)
   mac_scene            c;
   const mac_scene_spec m = {
       .h = 1.0 / 12, .n = {12, 12, 12}, .wall = MAC_ALL_PERIODIC, .is_filled = lower_half, .density = 1000.0, .jitter = 0.8};
-  mac_bins             bins = {0};
-  mac_weights          whole = {0}, bare = {0};
-  level_set           *ball;
-  int64_t              n_air = 0;
+  mac_bins    bins  = {0};
+  mac_weights whole = {0}, bare = {0};
+  level_set  *ball;
+  int64_t     n_air = 0;
   mac_scene_create(&c, &m);
   assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.21, &ball));
   const mac_solid solid = {.n = 1, .sets = &ball, .frame = mac_frame_at(0.3, 0.95, 0.4)};
@@ -302,9 +294,9 @@ static void surface_continues_inside_solids(void **unused)
 {
   (void)unused;
   mac_scene      c;
-  mac_scene_spec m = {.h = 1.0 / 16, .n = {16, 6, 16}, .wall = MAC_ALL_ROUGH, .is_filled = pool_at_wall, .density = 1000.0};
+  mac_scene_spec m    = {.h = 1.0 / 16, .n = {16, 6, 16}, .wall = MAC_ALL_ROUGH, .is_filled = pool_at_wall, .density = 1000.0};
   mac_bins       bins = {0};
-  mac_weights    w = {0};
+  mac_weights    w    = {0};
   level_set     *wall;
   mac_scene_create(&c, &m);
   assert_ok(level_set_plane((double[3]){1.0, 0.0, 0.0}, 0.34375, &wall));
@@ -335,13 +327,13 @@ static void   level_surfaces_are_where_they_are(void **unused)
     for (int is_shifted = 0; is_shifted < 2; ++is_shifted) {
       const double   h = 1.0 / 16;
       mac_scene      c;
-      mac_scene_spec m = {.h = h, .n = {16, 16, 16}, .wall = MAC_ALL_ROUGH, .is_filled = below_level, .density = 1000.0,
-                          .jitter = is_shifted ? 0.5 : 0.0};
-      mac_bins       bins = {0};
-      mac_weights    w = {0};
-      level_set     *wall;
-      int            n = 0;
-      double         sum = 0.0, square = 0.0;
+      mac_scene_spec m = {
+          .h = h, .n = {16, 16, 16}, .wall = MAC_ALL_ROUGH, .is_filled = below_level, .density = 1000.0, .jitter = is_shifted ? 0.5 : 0.0};
+      mac_bins    bins = {0};
+      mac_weights w    = {0};
+      level_set  *wall;
+      int         n   = 0;
+      double      sum = 0.0, square = 0.0;
       LEVEL = (8.0 + 0.5 * level) * h;
       mac_scene_create(&c, &m);
       assert_ok(level_set_plane((double[3]){1.0, 0.0, 0.0}, 0.34375, &wall));
@@ -380,24 +372,24 @@ static bool beside_boxes(const double x[3])
 static void a_surface_is_not_behind_solids(void **unused)
 {
   (void)unused;
-  static const double low[4][3] = {{-REACH, -REACH, -REACH}, {-0.25, -0.25, -0.25}, {-0.25, -0.25, -0.25}, {0.31, -0.25, -0.25}},
+  static const double low[4][3]  = {{-REACH, -REACH, -REACH}, {-0.25, -0.25, -0.25}, {-0.25, -0.25, -0.25}, {0.31, -0.25, -0.25}},
                       high[4][3] = {{REACH, REACH, REACH}, {0.25, 0.25, -0.05}, {-0.05, 0.25, 0.25}, {0.35, 0.25, 0.25}};
-  int n_in_solids = 0;
+  int n_in_solids                = 0;
   for (int kind = 0; kind < 3; ++kind) {
-    BARELY = kind == 2;
-    const int32_t  n = kind == 1 ? 24 : 16;
+    BARELY               = kind == 2;
+    const int32_t  n     = kind == 1 ? 24 : 16;
     const int      first = BARELY ? 0 : 1, n_solids = BARELY ? 1 : 3;
     const double   angle = BARELY ? 0.0 : 0.4;
     mac_scene      c;
-    mac_scene_spec m = {.h = 1.0 / n, .n = {n, n, n}, .wall = MAC_ALL_ROUGH, .is_filled = beside_boxes, .density = 1000.0};
+    mac_scene_spec m    = {.h = 1.0 / n, .n = {n, n, n}, .wall = MAC_ALL_ROUGH, .is_filled = beside_boxes, .density = 1000.0};
     mac_bins       bins = {0};
-    mac_weights    w = {0};
+    mac_weights    w    = {0};
     level_set     *box[3];
     mac_solid      solid[3];
     mac_scene_create(&c, &m);
     for (int k = 0; k < n_solids; ++k) {
       assert_ok(level_set_box(low[first + k], high[first + k], &box[k]));
-      solid[k] = (mac_solid){.n = 1, .sets = &box[k], .frame = mac_frame_at(0.5, 0.5, 0.5)};
+      solid[k]            = (mac_solid){.n = 1, .sets = &box[k], .frame = mac_frame_at(0.5, 0.5, 0.5)};
       solid[k].frame.R[0] = solid[k].frame.R[8] = cos(angle), solid[k].frame.R[2] = -sin(angle), solid[k].frame.R[6] = sin(angle);
     }
     compute(&c, n_solids, solid, true, &bins, &w);
@@ -433,10 +425,10 @@ static void few_grains_do_not_form_a_bubble(void **unused)
   (void)unused;
   for (int has_bubble = 0; has_bubble < 2; ++has_bubble) {
     mac_scene      c;
-    mac_scene_spec m = {.h = 1.0 / 9, .n = {9, 9, 9}, .wall = MAC_ALL_ROUGH, .is_filled = sparse_within, .density = 1000.0};
+    mac_scene_spec m    = {.h = 1.0 / 9, .n = {9, 9, 9}, .wall = MAC_ALL_ROUGH, .is_filled = sparse_within, .density = 1000.0};
     mac_bins       bins = {0};
-    mac_weights    w = {0};
-    HAS_BUBBLE = has_bubble;
+    mac_weights    w    = {0};
+    HAS_BUBBLE          = has_bubble;
     mac_scene_create(&c, &m);
     compute(&c, 0, NULL, true, &bins, &w);
     for (int32_t i = 0; i < 9; ++i)
@@ -456,7 +448,7 @@ typedef struct {
   int32_t moved;
 } image;
 static image IMAGE;
-static void to_image(const double x[3], double y[3]) /* the box is [0,1]^3 */
+static void  to_image(const double x[3], double y[3]) /* the box is [0,1]^3 */
 {
   const double m[3] = {IMAGE.is_mirrored ? 1.0 - x[0] : x[0], x[1], x[2]};
   for (int a = 0; a < 3; ++a) {
@@ -468,7 +460,7 @@ static void from_image(const double y[3], double x[3])
 {
   double m[3];
   for (int a = 0; a < 3; ++a) {
-    double at = y[a] - (double)IMAGE.moved / SIDE;
+    double at                            = y[a] - (double)IMAGE.moved / SIDE;
     m[IMAGE.is_turned ? (a + 1) % 3 : a] = at - floor(at);
   }
   v3_set(x, IMAGE.is_mirrored ? 1.0 - m[0] : m[0], m[1], m[2]);
@@ -502,8 +494,8 @@ static void make_image(turned_scene *t, image which, bool is_area)
   to_image((double[3]){0.43, 0.56, 0.44}, center);
   assert_ok(level_set_sphere((double[3]){0.0, 0.0, 0.0}, 0.15, &t->ball));
   const mac_solid solid = {.n = 1, .sets = &t->ball, .frame = mac_frame_at(center[0], center[1], center[2]), .friction = 0.2};
-  t->y = (mac_system){0};
-  t->c.o.fractions = is_area ? MAC_FRACTIONS_AREA : MAC_FRACTIONS_VOLUME;
+  t->y                  = (mac_system){0};
+  t->c.o.fractions      = is_area ? MAC_FRACTIONS_AREA : MAC_FRACTIONS_VOLUME;
   assert_ok(mac_system_assemble(&t->c.s, &t->c.o, 1, &solid, 0.01, &t->y));
 }
 /* Five components of a tensor in the orthonormal basis. */
@@ -511,7 +503,7 @@ static void components(double t[3][3], double five[MAC_STRESSES])
 {
   for (int m = 0; m < MAC_STRESSES; ++m) {
     double unit[MAC_STRESSES] = {0}, e[6];
-    unit[m] = 1.0;
+    unit[m]                   = 1.0;
     mac_stress_tensor(MAC_ORTHONORMAL, unit, e);
     five[m] = e[0] * t[0][0] + e[1] * t[1][1] + e[2] * t[2][2] + 2.0 * (e[3] * t[0][1] + e[4] * t[0][2] + e[5] * t[1][2]);
   }
@@ -609,8 +601,7 @@ static void voxels_are_full_or_empty(void **state)
 {
   (void)state;
   mac_scene      c;
-  mac_scene_spec m = {
-      .h = 0.05, .n = {11, 9, 10}, .wall = MAC_ALL_ROUGH, .is_filled = below_a_slope, .density = 1000.0, .jitter = 0.5};
+  mac_scene_spec m = {.h = 0.05, .n = {11, 9, 10}, .wall = MAC_ALL_ROUGH, .is_filled = below_a_slope, .density = 1000.0, .jitter = 0.5};
   mac_system     volume = {0}, voxel = {0};
   int            n[3] = {0};
   mac_scene_create(&c, &m);
@@ -643,8 +634,7 @@ static void voxels_are_full_or_empty(void **state)
 
 TEST_MAIN(cmocka_unit_test(voxels_are_full_or_empty), cmocka_unit_test(planes_cut_cubes_exactly), cmocka_unit_test(ball_has_its_volume),
           cmocka_unit_test(aligned_boxes_have_their_volume), cmocka_unit_test(shifted_boxes_have_their_volume),
-          cmocka_unit_test(planes_cut_faces_exactly),
-          cmocka_unit_test(shares_add_up_to_one), cmocka_unit_test(fractions_without_half_cells_are_the_same),
-          cmocka_unit_test(surface_continues_inside_solids), cmocka_unit_test(level_surfaces_are_where_they_are),
-          cmocka_unit_test(few_grains_do_not_form_a_bubble), cmocka_unit_test(a_surface_is_not_behind_solids),
-          cmocka_unit_test(images_have_the_image_of_the_system))
+          cmocka_unit_test(planes_cut_faces_exactly), cmocka_unit_test(shares_add_up_to_one),
+          cmocka_unit_test(fractions_without_half_cells_are_the_same), cmocka_unit_test(surface_continues_inside_solids),
+          cmocka_unit_test(level_surfaces_are_where_they_are), cmocka_unit_test(few_grains_do_not_form_a_bubble),
+          cmocka_unit_test(a_surface_is_not_behind_solids), cmocka_unit_test(images_have_the_image_of_the_system))

@@ -6,12 +6,11 @@
 #include "discretize/mac/mac_grid.h"
 
 enum { N = 60 };
-static double X[3][N];
+static double              X[3][N];
 static const double *const SET[1][3] = {{X[0], X[1], X[2]}};
-static const mac_wall      ROUGH[3][2] = {
-         {MAC_WALL_ROUGH, MAC_WALL_OPEN}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}};
-static const mac_wall WRAPPED[3][2]  = {
-  {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}};
+static const mac_wall ROUGH[3][2] = {{MAC_WALL_ROUGH, MAC_WALL_OPEN}, {MAC_WALL_SMOOTH, MAC_WALL_ROUGH}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}};
+static const mac_wall WRAPPED[3][2] = {
+    {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}, {MAC_WALL_ROUGH, MAC_WALL_ROUGH}, {MAC_WALL_PERIODIC, MAC_WALL_PERIODIC}};
 static const double  MIN[3] = {-1.0, 2.0, 0.5}, H = 0.25;
 static const int32_t SIZE[3] = {50, 23, 37};
 
@@ -41,7 +40,7 @@ static void blocks_stand_where_particles_reach(const mac_wall wall[3][2])
   for (int p = 0; p < N; ++p) {
     const int32_t i = mac_grid_index(&g, 0, X[0][p]), j = mac_grid_index(&g, 1, X[1][p]), k = mac_grid_index(&g, 2, X[2][p]);
     for (int o = 0; o < 343; ++o) {
-      const int32_t at[3] = {i + o / 49 - 3, j + o / 7 % 7 - 3, k + o % 7 - 3};
+      const int32_t at[3]     = {i + o / 49 - 3, j + o / 7 % 7 - 3, k + o % 7 - 3};
       bool          is_stored = true;
       for (int a = 0; a < 3; ++a) is_stored = is_stored && (mac_grid_is_periodic(&g, a) || (at[a] >= 0 && at[a] <= SIZE[a]));
       const int64_t slot = mac_grid_slot(&g, at[0], at[1], at[2]);
@@ -87,8 +86,16 @@ static void blocks_stand_where_particles_reach(const mac_wall wall[3][2])
   }
   mac_grid_destroy(&g);
 }
-static void blocks_in_a_box(void **unused) { (void)unused, blocks_stand_where_particles_reach(ROUGH); assert_no_leak(); }
-static void blocks_that_wrap(void **unused) { (void)unused, blocks_stand_where_particles_reach(WRAPPED); assert_no_leak(); }
+static void blocks_in_a_box(void **unused)
+{
+  (void)unused, blocks_stand_where_particles_reach(ROUGH);
+  assert_no_leak();
+}
+static void blocks_that_wrap(void **unused)
+{
+  (void)unused, blocks_stand_where_particles_reach(WRAPPED);
+  assert_no_leak();
+}
 
 static void neighbours_wrap_by_cells(void **unused)
 {

@@ -8,16 +8,11 @@
 
 static const double DT = 0.01, DENSITY = 1500.0, FRICTION = 0.5;
 
-static void make(mac_scene *c, mac_system *y, const mac_wall (*wall)[2], bool (*is_filled)(const double x[3]), int32_t n,
-                 double jitter, int n_solids, const mac_solid *solids)
+static void make(mac_scene *c, mac_system *y, const mac_wall (*wall)[2], bool (*is_filled)(const double x[3]), int32_t n, double jitter,
+                 int n_solids, const mac_solid *solids)
 {
-  mac_scene_spec m = {.h         = 1.0 / n,
-                      .n         = {n, n, n},
-                      .wall      = wall,
-                      .is_filled = is_filled,
-                      .density   = DENSITY,
-                      .friction  = FRICTION,
-                      .jitter    = jitter};
+  mac_scene_spec m = {
+      .h = 1.0 / n, .n = {n, n, n}, .wall = wall, .is_filled = is_filled, .density = DENSITY, .friction = FRICTION, .jitter = jitter};
   mac_scene_create(c, &m);
   *y = (mac_system){0};
   assert_ok(mac_system_assemble(&c->s, &c->o, n_solids, solids, DT, y));
@@ -102,10 +97,7 @@ static void sums(const mac_scene *c, const mac_system *y, double sum[7])
 
 /* Any velocities, unevenly laid grains with a surface, a solid in them, pressures that bound some edges and not others: momentum
  * and moments stay, energy falls, faces that the solid cuts are left alone; the same bits on 1, 2, 7 threads. */
-static bool blob(const double x[3])
-{
-  return fabs(x[0] - 0.5) < 0.3 && fabs(x[1] - 0.5) < 0.33 && x[2] > 0.2 && x[2] < 0.7 + 0.1 * x[0];
-}
+static bool blob(const double x[3]) { return fabs(x[0] - 0.5) < 0.3 && fabs(x[1] - 0.5) < 0.33 && x[2] > 0.2 && x[2] < 0.7 + 0.1 * x[0]; }
 static void only_energy_is_dissipated(void **unused)
 {
   (void)unused;

@@ -8,15 +8,14 @@
 #include <string.h>
 
 static double LOW;
-static bool layer(const double x[3]) { return x[2] > LOW && x[2] < LOW + 0.4; }
-static void make(mac_scene *c, mac_system *y, double low, int arrangement)
+static bool   layer(const double x[3]) { return x[2] > LOW && x[2] < LOW + 0.4; }
+static void   make(mac_scene *c, mac_system *y, double low, int arrangement)
 {
-  mac_scene_spec m = {
-      .h = 1.0 / 13, .n = {13, 11, 13}, .wall = MAC_ALL_ROUGH, .is_filled = layer, .density = 1600.0, .friction = 0.5};
-  LOW = low;
+  mac_scene_spec m = {.h = 1.0 / 13, .n = {13, 11, 13}, .wall = MAC_ALL_ROUGH, .is_filled = layer, .density = 1600.0, .friction = 0.5};
+  LOW              = low;
   mac_scene_create(c, &m);
   c->o.arrangement = arrangement;
-  *y = (mac_system){0};
+  *y               = (mac_system){0};
   assert_ok(mac_system_assemble(&c->s, &c->o, 0, NULL, 0.01, y));
 }
 /* a number that is unique for each place */
@@ -31,10 +30,10 @@ static void values_are_found_at_the_same_place(void **unused)
 {
   (void)unused;
   for (int arrangement = 0; arrangement < 2; ++arrangement) {
-    mac_scene   before, after;
-    mac_system  old, new;
-    mac_memory *m, *copy;
-    double     *value[6];
+    mac_scene    before, after;
+    mac_system   old, new;
+    mac_memory  *m, *copy;
+    double      *value[6];
     field_table *table;
     make(&before, &old, 0.05, arrangement), make(&after, &new, 0.2, arrangement);
     const int64_t n[6] = {old.n_cells, old.n_stress, old.n_cells, new.n_cells, new.n_stress, new.n_cells};
@@ -52,8 +51,7 @@ static void values_are_found_at_the_same_place(void **unused)
     field_group *group = field_table_find_group(table, "mac/memory");
     assert_non_null(group);
     assert_ok(group->resize(group->context, m->n));
-    memcpy(copy->key, m->key, (size_t)m->n * sizeof *m->key),
-        memcpy(copy->pressure, m->pressure, (size_t)m->n * sizeof *m->pressure);
+    memcpy(copy->key, m->key, (size_t)m->n * sizeof *m->key), memcpy(copy->pressure, m->pressure, (size_t)m->n * sizeof *m->pressure);
     memcpy(copy->stress, m->stress, 5 * (size_t)m->n * sizeof *m->stress),
         memcpy(copy->multiplier, m->multiplier, (size_t)m->n * sizeof *m->multiplier);
     assert_ok(group->restored(group->context));
@@ -63,7 +61,7 @@ static void values_are_found_at_the_same_place(void **unused)
       int32_t at[3];
       mac_grid_cell(&after.s.grid, new.cell_slot[i], at);
       const int64_t slot = mac_grid_slot(&before.s.grid, at[0], at[1], at[2]);
-      const bool    was = slot >= 0 && old.cell_of[slot] >= 0;
+      const bool    was  = slot >= 0 && old.cell_of[slot] >= 0;
       assert_close(value[3][i], was ? mark(&after.s.grid, new.cell_slot[i], -1) : 0.0, 0.0);
       assert_close(value[5][i], -value[3][i], 0.0);
       n_found += was, n_lost += !was;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { N = 14 };
-static bool everywhere(const double x[3]) { return x[0] == x[0]; }
+static bool           everywhere(const double x[3]) { return x[0] == x[0]; }
 static mac_scene_spec scene_spec(const mac_wall (*wall)[2])
 {
   return (mac_scene_spec){.h         = 0.05,
@@ -35,8 +35,7 @@ static double *doubles(int64_t n)
 static void linear_fields(int arrangement, int basis)
 {
   static const double slope[3]              = {3.0, -5.0, 7.0},
-                      rate[MAC_STRESSES][3] = {
-                          {1.0, 2.0, 3.0}, {-2.0, 1.0, 4.0}, {3.0, 1.0, -2.0}, {1.0, -4.0, 2.0}, {2.0, 5.0, 1.0}};
+                      rate[MAC_STRESSES][3] = {{1.0, 2.0, 3.0}, {-2.0, 1.0, 4.0}, {3.0, 1.0, -2.0}, {1.0, -4.0, 2.0}, {2.0, 5.0, 1.0}};
   mac_scene      c;
   mac_scene_spec m = scene_spec(MAC_ALL_ROUGH);
   mac_system     y = {0};
@@ -115,7 +114,7 @@ static void archimedes(void **unused)
     level_set     *box;
     mac_scene_create(&c, &m);
     assert_ok(level_set_box((double[3]){-half[0], -half[1], -half[2]}, half, &box));
-    mac_solid solid = {.n = 1, .sets = &box, .frame = mac_frame_at(0.31, 0.287, 0.305), .is_unknown = true, .friction = INFINITY};
+    mac_solid    solid = {.n = 1, .sets = &box, .frame = mac_frame_at(0.31, 0.287, 0.305), .is_unknown = true, .friction = INFINITY};
     const double angle = 0.5;
     solid.frame.R[0] = solid.frame.R[4] = cos(angle), solid.frame.R[1] = -sin(angle), solid.frame.R[3] = sin(angle);
     assert_ok(mac_system_assemble(&c.s, &c.o, 1, &solid, 0.01, &y));
@@ -134,7 +133,6 @@ static void archimedes(void **unused)
   }
   assert_no_leak();
 }
-
 
 /* <G u, p> = <u, GT p>; a rigid motion strains nothing inside. */
 static void transposes_and_rigid_motions(void **unused)
@@ -226,10 +224,10 @@ static void all_sides_have_the_same_boundary_condition(void **unused)
   for (int64_t f = 0; f < y.n_faces; ++f) assert_true(mac_grid_has_face(&c.s.grid, y.face_axis[f], y.face_slot[f]));
   double *u = doubles(y.n_faces), *strain = doubles(y.n_stress);
   for (int side = 0; side < 12; ++side) { /* axis of the wall, lower or upper, one of two directions along it */
-    const int     axis = side / 4, t = (axis + 1 + side % 2) % 3, is_upper = side / 2 % 2, component = 4 - (3 - axis - t);
-    int32_t       at[3] = {N / 2, N / 2, N / 2};
-    at[axis]            = is_upper ? c.s.grid.n[axis] - 1 : 0;
-    const int64_t slot  = mac_grid_slot(&c.s.grid, at[0], at[1], at[2]);
+    const int axis = side / 4, t = (axis + 1 + side % 2) % 3, is_upper = side / 2 % 2, component = 4 - (3 - axis - t);
+    int32_t   at[3]    = {N / 2, N / 2, N / 2};
+    at[axis]           = is_upper ? c.s.grid.n[axis] - 1 : 0;
+    const int64_t slot = mac_grid_slot(&c.s.grid, at[0], at[1], at[2]);
     for (int64_t f = 0; f < y.n_faces; ++f) u[f] = y.face_axis[f] == t ? c.s.grid.h : 0.0;
     sparse_rows_apply(&y.D, u, strain);
     assert_close(strain[5 * y.cell_of[slot] + component], is_upper ? -1.0 : 1.0, 1e-12);
@@ -240,32 +238,24 @@ static void all_sides_have_the_same_boundary_condition(void **unused)
 }
 
 /* For any pressure and stress, forces and moments on the material and the bodies in it add up to zero. */
-static bool blob(const double x[3])
-{
-  return fabs(x[0] - 0.5) < 0.26 && fabs(x[1] - 0.5) < 0.21 && x[2] > 0.3 && x[2] < 0.65 + 0.1 * x[0];
-}
+static bool blob(const double x[3]) { return fabs(x[0] - 0.5) < 0.26 && fabs(x[1] - 0.5) < 0.21 && x[2] > 0.3 && x[2] < 0.65 + 0.1 * x[0]; }
 static void momentum_is_conserved(void **unused)
 {
   (void)unused;
   for (int kind = 0; kind < 3; ++kind) {
     mac_scene      c;
-    mac_scene_spec m = {.h         = 1.0 / 24,
-                        .n         = {24, 24, 24},
-                        .wall      = MAC_ALL_OPEN,
-                        .is_filled = blob,
-                        .density   = 1600.0,
-                        .friction  = 0.5,
-                        .jitter    = 0.8};
-    mac_system     y = {0};
-    level_set     *ball, *box;
+    mac_scene_spec m = {
+        .h = 1.0 / 24, .n = {24, 24, 24}, .wall = MAC_ALL_OPEN, .is_filled = blob, .density = 1600.0, .friction = 0.5, .jitter = 0.8};
+    mac_system y = {0};
+    level_set *ball, *box;
     mac_scene_create(&c, &m);
     c.o.arrangement = kind == 1, c.o.basis = kind == 1;
     if (kind == 2) c.o.fractions = MAC_FRACTIONS_AREA;
     assert_ok(level_set_sphere((double[3]){0.01, 0.0, 0.02}, 0.1, &ball));
     assert_ok(level_set_box((double[3]){-0.15, -0.012, -0.1}, (double[3]){0.15, 0.012, 0.1}, &box)); /* thinner than a cell */
-    mac_solid solid[2] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(0.45, 0.52, 0.6), .is_unknown = true, .friction = 0.1},
-                          {.n = 1, .sets = &box, .frame = mac_frame_at(0.55, 0.53, 0.5), .friction = INFINITY}};
-    const double angle = 0.4;
+    mac_solid    solid[2] = {{.n = 1, .sets = &ball, .frame = mac_frame_at(0.45, 0.52, 0.6), .is_unknown = true, .friction = 0.1},
+                             {.n = 1, .sets = &box, .frame = mac_frame_at(0.55, 0.53, 0.5), .friction = INFINITY}};
+    const double angle    = 0.4;
     solid[1].frame.R[0] = solid[1].frame.R[8] = cos(angle), solid[1].frame.R[2] = sin(angle), solid[1].frame.R[6] = -sin(angle);
     assert_ok(mac_system_assemble(&c.s, &c.o, 2, solid, 0.01, &y));
     double *p = doubles(y.n_cells), *s = doubles(y.n_stress), *fp = doubles(y.n_faces), *fs = doubles(y.n_faces), total[6] = {0},
@@ -316,8 +306,7 @@ static void project(const mac_system *y, double *p, double *u)
     for (int64_t k = 0; k < y->n_faces; ++k) f[k] *= y->weight[k] * y->mobility[k];
     sparse_rows_apply(&y->G, f, q);
     for (int64_t i = 0; i < y->n_cells; ++i) dq += d[i] * q[i];
-    for (int64_t i = 0; i < y->n_cells; ++i)
-      p[i] += rz / dq * d[i], r[i] -= rz / dq * q[i], z[i] = r[i] / diagonal[i], next += r[i] * z[i];
+    for (int64_t i = 0; i < y->n_cells; ++i) p[i] += rz / dq * d[i], r[i] -= rz / dq * q[i], z[i] = r[i] / diagonal[i], next += r[i] * z[i];
     for (int64_t i = 0; i < y->n_cells; ++i) d[i] = z[i] + next / rz * d[i];
     rz = next;
   }
@@ -335,11 +324,10 @@ static void rests(bool (*is_filled)(const double x[3]), double friction, const d
 {
   static const double g = 9.81, rho = 1000.0, dt = 0.002;
   mac_scene           c;
-  mac_scene_spec      m = {
-           .h = 1.0 / 16, .n = {16, 5, 16}, .wall = MAC_ALL_ROUGH, .is_filled = is_filled, .density = rho, .friction = friction};
-  mac_system          y = {0};
-  level_set          *plane = NULL;
-  mac_solid           solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0), .friction = INFINITY};
+  mac_scene_spec m = {.h = 1.0 / 16, .n = {16, 5, 16}, .wall = MAC_ALL_ROUGH, .is_filled = is_filled, .density = rho, .friction = friction};
+  mac_system     y = {0};
+  level_set     *plane = NULL;
+  mac_solid      solid = {.n = 1, .sets = &plane, .frame = mac_frame_at(0.0, 0.0, 0.0), .friction = INFINITY};
   mac_scene_create(&c, &m);
   if (normal) assert_ok(level_set_plane(normal, offset, &plane));
   const double fall[3] = {0.0, 0.0, -dt * g};
@@ -353,9 +341,9 @@ static void rests(bool (*is_filled)(const double x[3]), double friction, const d
     const int32_t *at = y.ijk[i], up = c.s.grid.n[2];
     const int64_t  above = mac_grid_slot(&c.s.grid, at[0], at[1], at[2] + 1);
     if (above < 0 || at[2] + 1 >= up || y.face_of[2][above] < 0) continue;
-    const int32_t face = y.face_of[2][above];
+    const int32_t face         = y.face_of[2][above];
     const double  weight_above = dt / y.mobility[face] * g * m.h; /* rho W_L g h */
-    const double  p_above = y.cell_of[above] >= 0 ? p[y.cell_of[above]] : 0.0;
+    const double  p_above      = y.cell_of[above] >= 0 ? p[y.cell_of[above]] : 0.0;
     assert_close(p[i] - p_above, weight_above, 1e-10 * rho * g * 0.5);
     if (y.cell_of[above] >= 0 && friction == 0.0) assert_close(weight_above, rho * g * m.h, 1e-9);
     ++n_tested;
@@ -418,8 +406,7 @@ static void the_same_bits_on_any_number_of_threads(void **unused)
       c[t].o.arrangement = kind == 1, c[t].o.edge_weights = kind == 2;
       for (int again = 0; again <= t; ++again)
         assert_ok(mac_system_assemble(&c[t].s, &c[t].o, 1, &solid, 0.01, &y[t])); /* into what is there */
-      same_matrix(&y[t].G, &y[0].G), same_matrix(&y[t].GT, &y[0].GT), same_matrix(&y[t].D, &y[0].D),
-          same_matrix(&y[t].DT, &y[0].DT);
+      same_matrix(&y[t].G, &y[0].G), same_matrix(&y[t].GT, &y[0].GT), same_matrix(&y[t].D, &y[0].D), same_matrix(&y[t].DT, &y[0].DT);
       is_transpose(&y[t].GT, &y[t].G), is_transpose(&y[t].DT, &y[t].D);
       same_coupling(&y[t].F_p, &y[0].F_p), same_coupling(&y[t].F_s, &y[0].F_s);
       assert_memory_equal(y[t].mobility, y[0].mobility, (size_t)y[0].n_faces * sizeof *y[0].mobility);
@@ -456,9 +443,9 @@ static double shear_on_plane(double slope, double offset, double friction, doubl
     if (at[0] >= 4 && at[0] < 12) *pressure -= v3_dot(normal, y.F_p.wrench[q]);
   }
   for (int64_t q = 0; q < y.F_s.n; ++q) {
-    const int64_t i = y.F_s.sample[q];
-    double        unit[MAC_STRESSES] = {0}, e[6];
-    const int32_t *at = y.ijk[i / 5];
+    const int64_t  i                  = y.F_s.sample[q];
+    double         unit[MAC_STRESSES] = {0}, e[6];
+    const int32_t *at                 = y.ijk[i / 5];
     if (at[0] < 4 || at[0] >= 12 || !(y.friction[i / 5] > 0.0)) continue;
     unit[y.component[i]] = 1.0;
     mac_stress_tensor(y.basis, unit, e);
@@ -475,7 +462,7 @@ static void friction_of_solids_stops_sliding(void **unused)
   for (int tilt = 0; tilt < 3; ++tilt)
     for (int q = 0; q < 5; ++q) {
       const double slope = 0.2 * tilt, offset = (2.2 + 0.2 * q) / 12.0;
-      double       pressure, own = shear_on_plane(slope, offset, INFINITY, &pressure), less, none;
+      double       pressure, own              = shear_on_plane(slope, offset, INFINITY, &pressure), less, none;
       less = shear_on_plane(slope, offset, 0.2, &pressure), none = shear_on_plane(slope, offset, 0.0, &pressure);
       assert_close(own / pressure, 0.5, slope > 0.0 ? 0.015 : 1e-12);
       assert_close(less / pressure, 0.2, slope > 0.0 ? 0.01 : 1e-12);
@@ -504,10 +491,8 @@ static void bodies_on_the_floor(void **unused)
     force_of_pressure(&y, 0, 1.0, none, &c.s.grid, total);
     for (int d = 0; d < 2; ++d) assert_close(total[d], 0.0, 1e-15);
     assert_close(total[2], -0.26 * 0.2,
-                 q < 2 ? 0.25 * m.h * m.h
-                       : 0.1 * m.h * 0.92); /* its edges are rounded: four upright ones, or all around its base */
-    for (int d = 3; d < 6; ++d)
-      assert_close(total[d], 0.0, 0.05 * m.h * 0.26 * 0.2); /* lever arms are those of faces, cut or not */
+                 q < 2 ? 0.25 * m.h * m.h : 0.1 * m.h * 0.92); /* its edges are rounded: four upright ones, or all around its base */
+    for (int d = 3; d < 6; ++d) assert_close(total[d], 0.0, 0.05 * m.h * 0.26 * 0.2); /* lever arms are those of faces, cut or not */
     mac_system_destroy(&y), level_set_destroy(&box), mac_scene_destroy(&c);
   }
   assert_no_leak();
@@ -552,15 +537,14 @@ static void hollow_bodies_carry_their_content(void **unused)
 
 /* Material on a rough wall is slowed by M times the momentum that its own faces bring to the wall: against its motion, to rest
  * and no further; not by smooth walls, and not with the published weights. */
-static bool thin(const double x[3]) { return x[2] < 0.1; }
+static bool   thin(const double x[3]) { return x[2] < 0.1; }
 static double speed_left(mac_wall floor, int edge_weights, double fall, double wall_friction, double *direction)
 {
   mac_wall wall[3][2];
   memcpy(wall, MAC_ALL_PERIODIC, sizeof wall);
   wall[2][0] = floor, wall[2][1] = MAC_WALL_SMOOTH;
   mac_scene      c;
-  mac_scene_spec m = {
-      .h = 0.1, .n = {8, 8, 8}, .wall = (const mac_wall(*)[2])wall, .is_filled = thin, .density = 1500.0, .friction = 0.5};
+  mac_scene_spec m = {.h = 0.1, .n = {8, 8, 8}, .wall = (const mac_wall(*)[2])wall, .is_filled = thin, .density = 1500.0, .friction = 0.5};
   mac_system     y = {0};
   mac_scene_create(&c, &m);
   c.o.edge_weights = edge_weights, c.o.wall_friction = wall_friction;
@@ -568,9 +552,9 @@ static double speed_left(mac_wall floor, int edge_weights, double fall, double w
   for (int a = 0; a < 3; ++a)
     for (int64_t s = 0; s < c.s.grid.n_slots; ++s) c.s.u[a][s] = c.s.mass[a][s] > 0.0 ? u[a] * (a == 2 ? fall : 1.0) : 0.0;
   assert_ok(mac_system_assemble(&c.s, &c.o, 0, NULL, 0.01, &y));
-  const int64_t slot = mac_grid_slot(&c.s.grid, 0, 5, 0);
+  const int64_t slot    = mac_grid_slot(&c.s.grid, 0, 5, 0);
   const double  left[2] = {c.s.u[0][slot], c.s.u[1][slot]};
-  *direction = left[0] * u[1] - left[1] * u[0];
+  *direction            = left[0] * u[1] - left[1] * u[0];
   mac_system_destroy(&y), mac_scene_destroy(&c);
   return hypot(left[0], left[1]);
 }
@@ -600,8 +584,8 @@ static void surfaces_are_free(void **unused)
 {
   (void)unused;
   mac_scene      c;
-  mac_scene_spec m = {.h = 0.05, .n = {8, 8, 12}, .wall = MAC_ALL_ROUGH, .is_filled = is_layer, .density = 1500.0, .friction = 0.5};
-  mac_system     y = {0};
+  mac_scene_spec m     = {.h = 0.05, .n = {8, 8, 12}, .wall = MAC_ALL_ROUGH, .is_filled = is_layer, .density = 1500.0, .friction = 0.5};
+  mac_system     y     = {0};
   int            n_top = 0, n_light = 0;
   mac_scene_create(&c, &m);
   const mac_grid *g = &c.s.grid;
@@ -651,7 +635,7 @@ static void crests_are_carried_at(double ahead)
     for (int64_t slot = 0; slot < c.s.grid.n_slots; ++slot)
       if (c.s.mass[a][slot] > 0.0 && y.face_of[a][slot] < 0) c.s.u[a][slot] += ahead;
   const double at_top = -2.0 + ahead + (ahead > 0.0 ? 0.0 : 0.75), beyond = -2.0 + ahead;
-  double *u = NULL;
+  double      *u = NULL;
   assert_ok(memory_alloc("u", y.n_faces, sizeof *u, &u));
   for (int64_t f = 0; f < y.n_faces; ++f) u[f] = y.u[f] + 0.75;
   mac_system_store_velocity(&y, u, &c.s);
@@ -697,8 +681,8 @@ static void dense_and_filled_cells_are_active(void **unused)
     for (int64_t s = 0; s < c.s.grid.n_slots; ++s) {
       int32_t ijk[3];
       mac_grid_cell(&c.s.grid, s, ijk);
-      const bool expected = mac_grid_is_inside(&c.s.grid, ijk) && c.s.rho[s] > threshold[kind] * 1500.0 &&
-                            y.weights.cell_liquid[s] > fill[kind];
+      const bool expected =
+          mac_grid_is_inside(&c.s.grid, ijk) && c.s.rho[s] > threshold[kind] * 1500.0 && y.weights.cell_liquid[s] > fill[kind];
       assert_int_equal(y.cell_of[s] >= 0, expected);
       n_active[kind] += expected;
     }
@@ -708,9 +692,11 @@ static void dense_and_filled_cells_are_active(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(surfaces_are_free), cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
-          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding), cmocka_unit_test(all_sides_have_the_same_boundary_condition),
-          cmocka_unit_test(momentum_is_conserved), cmocka_unit_test(hydrostatics),
-          cmocka_unit_test(the_same_bits_on_any_number_of_threads), cmocka_unit_test(friction_of_solids_stops_sliding),
-          cmocka_unit_test(bodies_on_the_floor), cmocka_unit_test(hollow_bodies_carry_their_content),
-          cmocka_unit_test(walls_slow_material_that_lies_on_them), cmocka_unit_test(faces_above_the_surface_are_accelerated))
+TEST_MAIN(cmocka_unit_test(dense_and_filled_cells_are_active), cmocka_unit_test(surfaces_are_free),
+          cmocka_unit_test(linear_fields_give_constant_forces), cmocka_unit_test(archimedes),
+          cmocka_unit_test(transposes_and_rigid_motions), cmocka_unit_test(wall_friction_stops_sliding),
+          cmocka_unit_test(all_sides_have_the_same_boundary_condition), cmocka_unit_test(momentum_is_conserved),
+          cmocka_unit_test(hydrostatics), cmocka_unit_test(the_same_bits_on_any_number_of_threads),
+          cmocka_unit_test(friction_of_solids_stops_sliding), cmocka_unit_test(bodies_on_the_floor),
+          cmocka_unit_test(hollow_bodies_carry_their_content), cmocka_unit_test(walls_slow_material_that_lies_on_them),
+          cmocka_unit_test(faces_above_the_surface_are_accelerated))

@@ -26,10 +26,10 @@ typedef struct {
 
 static void make(faces *f, const mac_wall wall[3][2], int n)
 {
-  const double        min[3] = {0}, x0[3] = {6.5, 6.5, 6.5}, x1[3] = {0.5, 0.5, 0.5}, *x[1][3];
-  const int32_t       cells[3] = {n, n, n};
-  double              all[3][2];
-  const int64_t       n_points = 2;
+  const double  min[3] = {0}, x0[3] = {6.5, 6.5, 6.5}, x1[3] = {0.5, 0.5, 0.5}, *x[1][3];
+  const int32_t cells[3] = {n, n, n};
+  double        all[3][2];
+  const int64_t n_points = 2;
   for (int a = 0; a < 3; ++a) all[a][0] = x0[a], all[a][1] = x1[a], x[0][a] = all[a];
   assert_ok(mac_grid_create(1.0, min, cells, wall, &f->g));
   assert_ok(mac_grid_build(&f->g, 1, &n_points, (const double *const(*)[3])x, 4));
@@ -56,7 +56,7 @@ static void unmake(faces *f)
 static void layers_are_extrapolated(void **unused)
 {
   (void)unused;
-  const mac_wall (*const walls[2])[2] = {MAC_ALL_ROUGH, MAC_ALL_PERIODIC};
+  const mac_wall(*const walls[2])[2] = {MAC_ALL_ROUGH, MAC_ALL_PERIODIC};
   for (int kind = 0; kind < 2; ++kind) {
     faces   f;
     int64_t n_second = 0, n_none = 0;
@@ -127,7 +127,7 @@ static void extrapolation_crosses_block_borders(void **unused)
 static void extrapolation_conserves_momentum(void **unused)
 {
   (void)unused;
-  const mac_wall (*const walls[3])[2] = {MAC_ALL_ROUGH, MAC_ALL_PERIODIC, MAC_ALL_PERIODIC};
+  const mac_wall(*const walls[3])[2] = {MAC_ALL_ROUGH, MAC_ALL_PERIODIC, MAC_ALL_PERIODIC};
   for (int kind = 0; kind < 3; ++kind) {
     faces f[2];
     for (int t = 0; t < 2; ++t) {
@@ -167,4 +167,5 @@ static void extrapolation_conserves_momentum(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(layers_are_extrapolated), cmocka_unit_test(extrapolation_crosses_block_borders), cmocka_unit_test(extrapolation_conserves_momentum))
+TEST_MAIN(cmocka_unit_test(layers_are_extrapolated), cmocka_unit_test(extrapolation_crosses_block_borders),
+          cmocka_unit_test(extrapolation_conserves_momentum))

@@ -82,8 +82,7 @@ static void objective_and_isotropic(void **state)
       double       F[9], Q[9], QF[9], FQ[9], expected[9], T[9];
       random_gradient(s, F), random_rotation(Q);
       m3_mul(QF, Q, F), m3_mul(FQ, F, Q);
-      const response r = respond(m, F, cases[i].state), left = respond(m, QF, cases[i].state),
-                     right = respond(m, FQ, cases[i].state);
+      const response r = respond(m, F, cases[i].state), left = respond(m, QF, cases[i].state), right = respond(m, FQ, cases[i].state);
       m3_mul(expected, Q, r.P);
       for (int k = 0; k < 9; ++k) assert_close(left.P[k], expected[k], 1e-12 * E);
       m3_mul(expected, r.P, Q);
@@ -243,10 +242,7 @@ static void snow_return(void **state)
   assert_close(packed, 1.2 * 0.8 / (1.05 * 0.9), 8 * DBL_EPSILON);
   double unhardened = 1.0; /* the implicit stress, Kirchhoff, was that of the returned state with the history it had */
   for (int k = 0; k < 3; ++k)
-    assert_close(before.P[4 * k] * (k == 0   ? 1.2
-                                    : k == 1 ? 1.0
-                                             : 0.8),
-                 respond(m, F, &unhardened).P[4 * k] * expected[k], 1e-12 * E);
+    assert_close(before.P[4 * k] * (k == 0 ? 1.2 : k == 1 ? 1.0 : 0.8), respond(m, F, &unhardened).P[4 * k] * expected[k], 1e-12 * E);
   double again[9], volume = packed;
   memcpy(again, F, sizeof again);
   assert_int_equal(material_accept(m, 1, 1, NULL, again, &volume, NULL), 1);
@@ -362,7 +358,7 @@ static void projected_tangent(void **state)
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
       const double kept = 4 * Q[3 * i] * Q[3 * j] + Q[3 * i + 1] * Q[3 * j + 1], skew = i == j ? 0.0 : (i < j ? 5.0 : -5.0);
-      wanted[3 * i + j]        = kept;
+      wanted[3 * i + j]       = kept;
       dp[2 * (3 * i + j)]     = kept - 2 * Q[3 * i + 2] * Q[3 * j + 2] + skew;
       dp[2 * (3 * i + j) + 1] = i == j ? 3.0 : 1.0;
     }
@@ -373,7 +369,8 @@ static void projected_tangent(void **state)
     assert_close(dp[2 * k], wanted[k], 1e-14);
     assert_true(dp[2 * k + 1] == (k % 4 == 0 ? 3.0 : 1.0));
   }
-  for (int k = 0; k < 3; ++k) assert_true(a[2 * k] == (k == 1 ? 0.0 : k == 0 ? 1.0 : 0.0) && b[2 * k] == (k == 0 ? 0.0 : k == 2 ? 2.0 : 0.0));
+  for (int k = 0; k < 3; ++k)
+    assert_true(a[2 * k] == (k == 1 ? 0.0 : k == 0 ? 1.0 : 0.0) && b[2 * k] == (k == 0 ? 0.0 : k == 2 ? 2.0 : 0.0));
   for (int k = 0; k < 3; ++k) assert_true(a[2 * k + 1] == 1.0 && b[2 * k + 1] == 1.0);
 }
 
@@ -414,7 +411,9 @@ static void projected_tangents_are_nearest(void **state)
   material_destroy(&m);
 }
 
-TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(registry_matches_keys), cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic),
-          cmocka_unit_test(spectral_quotients), cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted), cmocka_unit_test(linear_corotated_is_hooke),
-          cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return), cmocka_unit_test(elastic_states_keep_their_bits),
-          cmocka_unit_test(first_bad_point_is_reported), cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))
+TEST_MAIN(cmocka_unit_test(projected_tangent), cmocka_unit_test(projected_tangents_are_nearest), cmocka_unit_test(registry_matches_keys),
+          cmocka_unit_test(rest), cmocka_unit_test(objective_and_isotropic), cmocka_unit_test(spectral_quotients),
+          cmocka_unit_test(stress_is_energy_gradient), cmocka_unit_test(derivative_elastic), cmocka_unit_test(derivative_inverted),
+          cmocka_unit_test(linear_corotated_is_hooke), cmocka_unit_test(derivative_snow), cmocka_unit_test(snow_return),
+          cmocka_unit_test(elastic_states_keep_their_bits), cmocka_unit_test(first_bad_point_is_reported),
+          cmocka_unit_test(place_does_not_matter), cmocka_unit_test(small_strain))

@@ -121,12 +121,11 @@ static void lagged_and_current(void **state)
     for (int k = 0; k < 9; ++k) assert_close(turned.P[k], QP[k], 1e-12 * E);
   }
   /* a plain turn by w from rest: strain cos w - 1 in the two directions across the axis */
-  const double w = 0.1, e = cos(w) - 1.0, R[9] = {cos(w), -sin(w), 0, sin(w), cos(w), 0, 0, 0, 1},
-               one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  const response r    = respond_from(lagged, one, R, NULL);
+  const double   w = 0.1, e = cos(w) - 1.0, R[9] = {cos(w), -sin(w), 0, sin(w), cos(w), 0, 0, 0, 1}, one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const response r = respond_from(lagged, one, R, NULL);
   assert_close(r.P[0], 2.0 * MU * e + 2.0 * LAMBDA * e, 1e-13 * E);
   assert_close(r.P[8], 2.0 * LAMBDA * e, 1e-13 * E);
-  double         F[9];
+  double               F[9];
   material_step_maxima marks = {0.0, 0.0};
   memcpy(F, R, sizeof F);
   assert_int_equal(material_accept(lagged, 1, 1, one, F, NULL, &marks), 1);
@@ -175,7 +174,7 @@ static void von_mises_returns(void **state)
   int       n_yielding = 0, n_elastic = 0;
   assert_false(material_is_elastic(m));
   for (int repeat = 0; repeat < 400; ++repeat) {
-    double         start[9], F[9], R0[9], R[9], B[9], wanted[9], got[9], S[9], least[9], strain = 0.25, before[9], trial[9];
+    double               start[9], F[9], R0[9], R[9], B[9], wanted[9], got[9], S[9], least[9], strain = 0.25, before[9], trial[9];
     material_step_maxima marks = {0.0, 0.0};
     random_step(repeat % 4 == 0 ? 0.01 : 0.4, start, F);
     polar3(start, R0, NULL), polar3(F, R, NULL);
@@ -235,7 +234,7 @@ static void von_mises_limits_the_rotation_of_a_step(void **state)
       for (int k = 0; k < 9; ++k) start[k * N + i] = k % 4 == 0, step[k * N + i] = i == 1 ? F[k] : S[k];
     memcpy(kept, step, sizeof kept);
     material_step_maxima marks = {0.0, 0.0};
-    const int64_t  n     = material_accept(m, N, N, start, step, history, &marks);
+    const int64_t        n     = material_accept(m, N, N, start, step, history, &marks);
     if (w > 80.0 * M_PI / 180.0) {
       assert_int_equal(n, 1);
       assert_memory_equal(step, kept, sizeof kept);
@@ -250,11 +249,9 @@ static void von_mises_limits_the_rotation_of_a_step(void **state)
     strain_of(f, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, got);
     for (int k = 0; k < 9; ++k) assert_close(got[k], wanted[k], 1e-13);
   }
-  const double bad[4][9] = {{NAN, 0, 0, 0, 1, 0, 0, 0, 1},
-                            {INFINITY, 0, 0, 0, 1, 0, 0, 0, 1},
-                            {1, 0, 0, 0, -1, 0, 0, 0, -1},
-                            {0, -1, 0, 1, 0, 0, 0, 0, 1}};
-  const double one[9]    = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const double bad[4][9] = {
+      {NAN, 0, 0, 0, 1, 0, 0, 0, 1}, {INFINITY, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 0, 0, 0, -1, 0, 0, 0, -1}, {0, -1, 0, 1, 0, 0, 0, 0, 1}};
+  const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   for (int i = 0; i < 4; ++i) { /* not finite; turned by 180 degrees and by 90 */
     double F[9], zero = 0.0, P[9];
     memcpy(F, bad[i], sizeof F);
@@ -302,8 +299,8 @@ static void von_mises_bar_is_stretched(void **state)
   /* a bar yields at yield_stress_uniaxial: strained by e along, -nu e across */
   m = make("von_mises", ELASTIC "yield_stress_uniaxial: 5e3 ");
   for (int above = 0; above < 2; ++above) {
-    const double   e = 5e3 / E * (above ? 1.0 + 1e-9 : 1.0 - 1e-9), one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    double         bar[9] = {1.0 + e, 0, 0, 0, 1.0 - 0.3 * e, 0, 0, 0, 1.0 - 0.3 * e}, q = 0.0;
+    const double         e = 5e3 / E * (above ? 1.0 + 1e-9 : 1.0 - 1e-9), one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double               bar[9] = {1.0 + e, 0, 0, 0, 1.0 - 0.3 * e, 0, 0, 0, 1.0 - 0.3 * e}, q = 0.0;
     material_step_maxima marks = {0.0, 0.0};
     assert_int_equal(material_accept(m, 1, 1, one, bar, &q, &marks), 1);
     assert_true((q > 0.0) == above && (marks.overshoot > 1.0) == above);
@@ -399,12 +396,10 @@ static void place_does_not_matter(void **state)
   material *all[] = {make_lagged(), make_dough(), make_liquid()};
   for (int i = 0; i < 3; ++i) {
     material     *m = all[i];
-    static double start[9 * N], F[9 * N], P[9 * N], Q[9 * N], U[9 * N], V[9 * N], dp[9 * N], a[3 * N], b[3 * N], G[9 * N],
-        history[N];
+    static double start[9 * N], F[9 * N], P[9 * N], Q[9 * N], U[9 * N], V[9 * N], dp[9 * N], a[3 * N], b[3 * N], G[9 * N], history[N];
     for (int j = 0; j < N; ++j) {
       double s[9] = {1.1, 0, 0, 0, 1.1, 0, 0, 0, 1.1}, f[9];
-      if (i < 2)
-        random_step(0.2, s, f);
+      if (i < 2) random_step(0.2, s, f);
       else
         for (int k = 0; k < 9; ++k) f[k] = s[k] + 0.2 * random_unit();
       for (int k = 0; k < 9; ++k) start[k * N + j] = s[k], F[k * N + j] = G[k * N + j] = f[k];
@@ -430,5 +425,6 @@ static void place_does_not_matter(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(lagged_is_quadratic), cmocka_unit_test(lagged_and_current), cmocka_unit_test(von_mises_returns),
-          cmocka_unit_test(von_mises_limits_the_rotation_of_a_step), cmocka_unit_test(von_mises_bar_is_stretched), cmocka_unit_test(bad_parameters_are_rejected),
-          cmocka_unit_test(liquid_pressure_is_that_of_the_law), cmocka_unit_test(liquid_discards_shear), cmocka_unit_test(place_does_not_matter))
+          cmocka_unit_test(von_mises_limits_the_rotation_of_a_step), cmocka_unit_test(von_mises_bar_is_stretched),
+          cmocka_unit_test(bad_parameters_are_rejected), cmocka_unit_test(liquid_pressure_is_that_of_the_law),
+          cmocka_unit_test(liquid_discards_shear), cmocka_unit_test(place_does_not_matter))

@@ -44,9 +44,11 @@ static void test_motions(void **state)
 {
   (void)state;
   static const char *const text[] = {
-    "{velocity: [1, 2, -1], angular_velocity: [0.5, -1, 2], pivot: [1, 0, 2]}",
-    "{pivot: [1, 0, 2], keyframes: [{time: 0}, {time: 1, translate: [1, 0, 0], rotate_deg: 90}, {time: 3, translate: [1, 2, 0], rotate_deg: 100, axis: [1, 1, 0]}]}",
-    "{pivot: [1, 0, 2], expressions: {translate: [\"0.1*sin(2*pi*t)\", \"t^2\", \"0\"], rotate_deg: \"30*t + 20*cos(t)\", axis: [1, 2, 2]}}",
+      "{velocity: [1, 2, -1], angular_velocity: [0.5, -1, 2], pivot: [1, 0, 2]}",
+      "{pivot: [1, 0, 2], keyframes: [{time: 0}, {time: 1, translate: [1, 0, 0], rotate_deg: 90}, {time: 3, translate: [1, 2, 0], "
+      "rotate_deg: 100, axis: [1, 1, 0]}]}",
+      "{pivot: [1, 0, 2], expressions: {translate: [\"0.1*sin(2*pi*t)\", \"t^2\", \"0\"], rotate_deg: \"30*t + 20*cos(t)\", axis: [1, 2, "
+      "2]}}",
   };
   const double pivot[3] = {1, 0, 2}, at[3] = {0.4, 1.7, 2.2};
   for (int i = 0; i < 3; ++i) {
@@ -89,12 +91,12 @@ static void test_turns(void **state)
     const char *text;
     double      w[3]; /* at 0.5 s */
   } c[] = {
-    {"{keyframes: [{time: 0}, {time: 1, rotate_deg: 540, axis: [0, 2, 0]}]}", {0, 3 * M_PI, 0}},
-    {"{keyframes: [{time: 0}, {time: 1, rotate_deg: -360, axis: [1, 0, 0]}]}", {-2 * M_PI, 0, 0}},
-    {"{keyframes: [{time: 0, rotate_deg: 720}, {time: 1}]}", {0, 0, -4 * M_PI}},
-    {"{keyframes: [{time: 0, rotate_deg: 90}, {time: 1, rotate_deg: 450, axis: [0, 0, -1]}]}", {0, 0, -3 * M_PI}},
-    {"{keyframes: [{time: 0, rotate_deg: 360}, {time: 1, rotate_deg: 450, axis: [1, 0, 0]}]}", {M_PI / 2, 0, 0}},
-    {"{interpolation: smooth, keyframes: [{time: 0}, {time: 1, rotate_deg: 540}]}", {0, 0, 1.5 * 3 * M_PI}},
+      {"{keyframes: [{time: 0}, {time: 1, rotate_deg: 540, axis: [0, 2, 0]}]}", {0, 3 * M_PI, 0}},
+      {"{keyframes: [{time: 0}, {time: 1, rotate_deg: -360, axis: [1, 0, 0]}]}", {-2 * M_PI, 0, 0}},
+      {"{keyframes: [{time: 0, rotate_deg: 720}, {time: 1}]}", {0, 0, -4 * M_PI}},
+      {"{keyframes: [{time: 0, rotate_deg: 90}, {time: 1, rotate_deg: 450, axis: [0, 0, -1]}]}", {0, 0, -3 * M_PI}},
+      {"{keyframes: [{time: 0, rotate_deg: 360}, {time: 1, rotate_deg: 450, axis: [1, 0, 0]}]}", {M_PI / 2, 0, 0}},
+      {"{interpolation: smooth, keyframes: [{time: 0}, {time: 1, rotate_deg: 540}]}", {0, 0, 1.5 * 3 * M_PI}},
   };
   for (size_t i = 0; i < sizeof c / sizeof *c; ++i) {
     document    *doc = NULL;
@@ -118,17 +120,17 @@ static void test_errors(void **state)
 {
   (void)state;
   static const char *const bad[][2] = {
-    {"{keyframes: [{time: 1}, {time: 1}]}", "bodies.b.motion.keyframes[1].time: times must ascend"},
-    {"{keyframes: [{time: 1, axis: [0, 0, 0]}]}", "keyframes[0].axis: must not be the zero vector"},
-    {"{keyframes: [{translate: [0, 0, 0]}]}", "time"},
-    {"{velocity: [1, 0, 0], keyframes: [{time: 0}]}", "not several of them"},
-    {"{expressions: {translate: [\"t\", \"0\"]}}", "expected three expressions, got 2"},
-    {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
-    {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},
-    {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be the zero vector"},
-    {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth needs keyframes"},
-    {"{keyframes: [{time: 0}], interpolation: cubic}", "linear or smooth"},
-    {"{velocty: [1, 0, 0]}", "did you mean \"velocity\""},
+      {"{keyframes: [{time: 1}, {time: 1}]}", "bodies.b.motion.keyframes[1].time: times must ascend"},
+      {"{keyframes: [{time: 1, axis: [0, 0, 0]}]}", "keyframes[0].axis: must not be the zero vector"},
+      {"{keyframes: [{translate: [0, 0, 0]}]}", "time"},
+      {"{velocity: [1, 0, 0], keyframes: [{time: 0}]}", "not several of them"},
+      {"{expressions: {translate: [\"t\", \"0\"]}}", "expected three expressions, got 2"},
+      {"{expressions: {rotate_deg: \"sin(t\"}}", "\"sin(t\": "},
+      {"{expressions: {rotate_deg: \"x\"}}", "\"x\": "},
+      {"{expressions: {rotate_deg: \"t\", axis: [0, 0, 0]}}", "axis must not be the zero vector"},
+      {"{velocity: [1, 0, 0], interpolation: smooth}", "smooth needs keyframes"},
+      {"{keyframes: [{time: 0}], interpolation: cubic}", "linear or smooth"},
+      {"{velocty: [1, 0, 0]}", "did you mean \"velocity\""},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     document    *doc = NULL;
@@ -149,12 +151,14 @@ static void test_errors(void **state)
 static void test_smooth(void **state)
 {
   (void)state;
-  static const char text[] =
-    "{pivot: [1, 0, 2], interpolation: smooth, keyframes: [{time: 1}, {time: 2, translate: [1, 0, 0.1], rotate_deg: 90}, {time: 4, translate: [1.5, 2, 0.5], rotate_deg: 150},"
-    " {time: 4.5, translate: [0.5, 2.5, 5], rotate_deg: 30, axis: [1, 1, 0]}, {time: 6, translate: [0.5, 3, 5.1], rotate_deg: -20, axis: [1, 1, 0]}]}";
-  const double key[5] = {1, 2, 4, 4.5, 6}, at[5][3] = {{0, 0, 0}, {1, 0, 0.1}, {1.5, 2, 0.5}, {0.5, 2.5, 5}, {0.5, 3, 5.1}}, pivot[3] = {1, 0, 2};
-  document    *doc = NULL;
-  diagnostics *d   = NULL;
+  static const char text[] = "{pivot: [1, 0, 2], interpolation: smooth, keyframes: [{time: 1}, {time: 2, translate: [1, 0, 0.1], "
+                             "rotate_deg: 90}, {time: 4, translate: [1.5, 2, 0.5], rotate_deg: 150},"
+                             " {time: 4.5, translate: [0.5, 2.5, 5], rotate_deg: 30, axis: [1, 1, 0]}, {time: 6, translate: [0.5, 3, 5.1], "
+                             "rotate_deg: -20, axis: [1, 1, 0]}]}";
+  const double      key[5] = {1, 2, 4, 4.5, 6}, at[5][3] = {{0, 0, 0}, {1, 0, 0.1}, {1.5, 2, 0.5}, {0.5, 2.5, 5}, {0.5, 3, 5.1}},
+               pivot[3] = {1, 0, 2};
+  document    *doc      = NULL;
+  diagnostics *d        = NULL;
   assert_ok(document_create(&doc));
   assert_ok(diagnostics_create(&d));
   motion *m = motion_from_text(text, doc, d);
@@ -205,7 +209,8 @@ static void test_prescribed_bodies(void **state)
   rigid_frame f;
   double      local[3], d[3];
   assert_ok(document_create(&doc));
-  rigid_body *b = rigid_from_text(RIGID_KINEMATIC, "{shape: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, motion: {velocity: [0, 0, 2]}}", 0.0, doc, NULL);
+  rigid_body *b = rigid_from_text(RIGID_KINEMATIC, "{shape: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, motion: {velocity: [0, 0, 2]}}",
+                                  0.0, doc, NULL);
   rigid_body_prescribed_frame(b, 0.25, &f);
   const double x[3] = {0.3, 0.2, 0.75};
   v3_sub(d, x, f.c);
@@ -227,4 +232,5 @@ static void test_prescribed_bodies(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_errors), cmocka_unit_test(test_prescribed_bodies))
+TEST_MAIN(cmocka_unit_test(test_motions), cmocka_unit_test(test_turns), cmocka_unit_test(test_smooth), cmocka_unit_test(test_errors),
+          cmocka_unit_test(test_prescribed_bodies))

@@ -3,8 +3,8 @@
 #include "material_fixture.h"
 
 static const double       no_gravity[3] = {0, 0, 0};
-static const mpm_transfer apic = {.is_apic = true};
-static const mpm_kernel   kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
+static const mpm_transfer apic          = {.is_apic = true};
+static const mpm_kernel   kernels[]     = {MPM_QUADRATIC, MPM_CUBIC};
 static toy_constants      soft_constants;
 static material           soft;
 
@@ -42,9 +42,9 @@ static void free_fall_is_exact(void **state)
   (void)state;
   const double gravity[3] = {1.0, -2.0, -9.81}, dt = 1e-2;
   for (int c = 0; c < 4; ++c) {
-    double        *x, worst = 0.0;
-    int            index;
-    mpm_domain    *d;
+    double             *x, worst = 0.0;
+    int                 index;
+    mpm_domain         *d;
     const particle_seed seed = bar(3, 0.1, &x);
     assert_ok(mpm_domain_create(0.1, kernels[c & 1], c & 2 ? (mpm_transfer){.is_apic = false, .flip = 0.9} : apic, gravity, &d));
     assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
@@ -70,7 +70,7 @@ static void steps_conserve_momentum(void **state)
   for (int c = 0; c < 2; ++c) {
     double drift[2] = {0, 0};
     for (int half = 0; half < 2; ++half) {
-      mpm_domain  *d = fixture_cloud(&soft, 2, 250, 0.1, kernels[c], apic, no_gravity);
+      mpm_domain  *d  = fixture_cloud(&soft, 2, 250, 0.1, kernels[c], apic, no_gravity);
       const double dt = half ? 1e-4 : 2e-4;
       body_totals  before, after;
       body        *b = mpm_domain_body(d);
@@ -101,7 +101,7 @@ static void bar_vibrates_in_its_first_mode(void **state)
     double        *x, *v;
     int            index, n_steps = 50; /* a quarter period */
     mpm_domain    *d;
-    particle_seed       seed = bar(25, 1.0, &x);
+    particle_seed  seed = bar(25, 1.0, &x);
     assert_ok(memory_alloc("v", 3 * seed.n, sizeof *v, &v));
     for (int64_t i = 0; i < seed.n; ++i) v[3 * i] = 0.1 * sin(M_PI * x[3 * i] / (2.0 * L));
     seed.v = v;
@@ -118,7 +118,7 @@ static void bar_vibrates_in_its_first_mode(void **state)
       run_step(b, (s - 1) * dt, dt);
       assert_ok(b->ops->totals(b, no_gravity, &sums));
       const double expected = 0.2 / M_PI * pow(1.0 + omega * omega * dt * dt, -0.5 * s) * cos(s * atan(omega * dt));
-      worst = fmax(worst, fabs(sums.momentum[0] / sums.mass - expected));
+      worst                 = fmax(worst, fabs(sums.momentum[0] / sums.mass - expected));
     }
     assert_close(worst / (0.2 / M_PI), 0.0, 5e-3); /* (pi h/2L)^2 = 4e-3 from space, v0/c = 1 % of strain squared; 1 % is E05's band */
     memory_free(&x);
@@ -132,18 +132,18 @@ static void bar_vibrates_in_its_first_mode(void **state)
 static void walls_hold(void **state)
 {
   (void)state;
-  double        *x;
-  int            index;
-  mpm_domain    *d;
-  const double   gravity[3] = {0.5, 0.0, -9.81};
+  double             *x;
+  int                 index;
+  mpm_domain         *d;
+  const double        gravity[3] = {0.5, 0.0, -9.81};
   const particle_seed seed       = bar(4, 0.1, &x);
   assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, gravity, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
   assert_ok(mpm_domain_add_wall(d, 2, -1, 0.0, MPM_WALL_SLIP));
   smooth_sides(d, 0.1);
   for (int s = 0; s < 20; ++s) run_step(mpm_domain_body(d), s * 5e-3, 5e-3);
-  const particles *p = mpm_domain_particles(d, 0);
-  double               mean[3] = {0, 0, 0};
+  const particles *p       = mpm_domain_particles(d, 0);
+  double           mean[3] = {0, 0, 0};
   for (int64_t i = 0; i < p->n; ++i)
     for (int k = 0; k < 3; ++k) mean[k] += p->v[k][i] / (double)p->n;
   assert_close(mean[0], 0.5 * 0.1, 1e-10);
@@ -159,7 +159,7 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
 {
   uint64_t *all;
   int64_t   at = 0;
-  *bytes = 0;
+  *bytes       = 0;
   for (int b = 0; b < d->bodies.n; ++b) *bytes += 8 * PARTICLES_MAX_ARRAYS * d->bodies.particles[b]->n;
   assert_ok(memory_alloc("snapshot", *bytes, 1, &all));
   for (int b = 0; b < d->bodies.n; ++b) {
@@ -171,11 +171,11 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
 }
 static void two_rough_steps(mpm_domain *d)
 {
-  body        *b = mpm_domain_body(d);
+  body       *b      = mpm_domain_body(d);
   step_status status = {STEP_OK, NULL, -1};
   for (int s = 0; s < 2; ++s) {
     const int64_t n = 3 * fixture_begin(b, 0.0, 1e-3);
-    double       *v = fixture_vector(n), *g = fixture_vector(n), *y = fixture_vector(n), *m = fixture_vector(n), *blocks = fixture_vector(3 * n);
+    double *v = fixture_vector(n), *g = fixture_vector(n), *y = fixture_vector(n), *m = fixture_vector(n), *blocks = fixture_vector(3 * n);
     assert_ok(b->ops->velocity(b, v));
     assert_ok(b->ops->mass(b, m));
     assert_ok(b->ops->residual(b, v, g, true, &status));
@@ -226,7 +226,8 @@ static void fields_are_the_state(void **state)
   (void)state;
   material *sand;
   assert_ok(material_from_text("drucker_prager", "density: 1600 youngs_modulus: 1e6 poisson_ratio: 0.3 friction_angle_deg: 30 ", &sand));
-  mpm_domain *a = fixture_cloud(sand, 2, 300, 0.1, MPM_QUADRATIC, apic, no_gravity), *b = fixture_cloud(sand, 2, 20, 0.1, MPM_QUADRATIC, apic, no_gravity);
+  mpm_domain *a = fixture_cloud(sand, 2, 300, 0.1, MPM_QUADRATIC, apic, no_gravity),
+             *b = fixture_cloud(sand, 2, 20, 0.1, MPM_QUADRATIC, apic, no_gravity);
   two_rough_steps(a);
   field_table *from, *to;
   assert_ok(field_table_create(&from));
@@ -286,13 +287,13 @@ static void contact_points_are_the_particles(void **state)
   const double beside[3] = {0.03, -0.05, 0.02};
   (void)state;
   for (int c = 0; c < 2; ++c) {
-    mpm_domain *d = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
+    mpm_domain *d                   = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
     mpm_domain_body(d)->first_block = 17;
     fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     for (int i = 0; i < 2; ++i) {
-      const body   *b     = mpm_domain_adapter(d, i);
-      const int64_t n     = b->ops->n_clusters(b);
-      int64_t       next  = 0;
+      const body   *b    = mpm_domain_adapter(d, i);
+      const int64_t n    = b->ops->n_clusters(b);
+      int64_t       next = 0;
       assert_int_equal(b->first_block, 17);
       assert_string_equal(b->name, i ? "block" : "bed");
       for (int64_t q = 0; q < n; ++q) {
@@ -347,8 +348,8 @@ static void rejected_steps_change_nothing(void **state)
   memory_free(&before);
   memory_free(&v);
   d->bodies.particles[0]->x[1][42] = 1e9;
-  step_status status = {STEP_OK, NULL, -1};
-  int64_t      blocks;
+  step_status status               = {STEP_OK, NULL, -1};
+  int64_t     blocks;
   assert_ok(b->ops->begin_step(b, 0.0, 1e-3, &blocks, &status));
   assert_int_equal(status.code, STEP_OUT_OF_GRID);
   assert_int_equal(status.where, 42);
@@ -367,9 +368,9 @@ static void clock_force(void *context, double t, int64_t n, const double *const 
 static void forces_and_sources(void **state)
 {
   (void)state;
-  double        *x, far[3] = {3.0, 3.0, 3.0}, fast[3] = {0.0, 0.0, -2.0};
-  int            index;
-  mpm_domain    *d;
+  double             *x, far[3] = {3.0, 3.0, 3.0}, fast[3] = {0.0, 0.0, -2.0};
+  int                 index;
+  mpm_domain         *d;
   const particle_seed seed = bar(3, 0.1, &x);
   assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, (const double[3]){2.0, 0.0, -1.0}, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
@@ -402,14 +403,14 @@ static void sand_tangent_is_the_derivative(void **state)
   assert_ok(material_from_text("drucker_prager", "density: 1600 youngs_modulus: 1e5 poisson_ratio: 0.3 friction_angle_deg: 30 ", &sand));
   mpm_domain   *d = fixture_cloud(sand, 1, 300, 0.1, MPM_QUADRATIC, apic, no_gravity);
   body         *b = mpm_domain_body(d);
-  particles *p = mpm_domain_particles(d, 0);
+  particles    *p = mpm_domain_particles(d, 0);
   const int64_t n = 3 * fixture_begin(b, 0.0, 4e-3);
   for (int64_t i = 0; i < p->n; ++i) /* a third isotropically pressed (elastic), a third sheared (cone), a third apart (tip) */
     for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 ? (i % 3 == 1 ? 0.1 * p->F[k][i] : 0.0) : i % 3 == 2 ? 1.05 : 0.95;
   double *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *plus = fixture_vector(n), *minus = fixture_vector(n);
   fixture_random(n, x, 2, 1.0);
-  step_status status = {STEP_OK, NULL, -1};
-  const double eps = 1e-5;
+  step_status  status = {STEP_OK, NULL, -1};
+  const double eps    = 1e-5;
   assert_ok(b->ops->residual(b, v, y, true, &status));
   memset(y, 0, (size_t)n * sizeof *y);
   assert_ok(b->ops->tangent(b, x, y, false));

@@ -6,7 +6,7 @@ static const double no_gravity[3] = {0, 0, 0};
 
 typedef struct {
   int32_t (*node)[3];
-  double  *mass, (*outward)[3];
+  double *mass, (*outward)[3];
 } handed;
 
 static handed get(mpm_domain *d, int64_t n)
@@ -24,15 +24,15 @@ static void put_away(handed *o) { memory_free(&o->node), memory_free(&o->mass), 
 static void gradients_are_those_of_the_splines(void **state)
 {
   (void)state;
-  toy_constants k;
-  material      soft = toy_material(1000.0, 2e4, 3e4, 0.0, &k);
+  toy_constants    k;
+  material         soft      = toy_material(1000.0, 2e4, 3e4, 0.0, &k);
   const mpm_kernel kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
   for (int c = 0; c < 2; ++c) {
-    mpm_domain    *d = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], (mpm_transfer){.is_apic = true}, no_gravity);
-    const int64_t  n = fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
-    const mpm_grid *g = mpm_domain_grid(d);
-    handed         o = get(d, n);
-    double         worst = 0.0, sum[3] = {0, 0, 0}, moment[9] = {0}, total = 0.0, mass = 0.0, largest = 0.0;
+    mpm_domain     *d     = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], (mpm_transfer){.is_apic = true}, no_gravity);
+    const int64_t   n     = fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
+    const mpm_grid *g     = mpm_domain_grid(d);
+    handed          o     = get(d, n);
+    double          worst = 0.0, sum[3] = {0, 0, 0}, moment[9] = {0}, total = 0.0, mass = 0.0, largest = 0.0;
     for (int64_t i = 0; i < n; ++i) {
       double expected[3] = {0, 0, 0}, m = 0.0;
       for (int b = 0; b < 2; ++b) {
@@ -71,13 +71,14 @@ static void outward_direction_is_correct(void **state)
   (void)state;
   toy_constants k;
   material      soft = toy_material(1000.0, 2e4, 3e4, 0.0, &k);
-  const double  h = 0.1;
+  const double  h    = 0.1;
   double        x[2][3 * 8 * 8 * 8], found[2][2] = {{0}};
   for (int mirrored = 0; mirrored < 2; ++mirrored) {
     int64_t n = 0;
     for (int i = mirrored ? 4 : 0; i < 8; ++i)
       for (int j = 0; j < 64; ++j, ++n) {
-        x[mirrored][3 * n] = h * (-1.75 + 0.5 * i), x[mirrored][3 * n + 1] = h * (0.25 + 0.5 * (j / 8)), x[mirrored][3 * n + 2] = h * (0.25 + 0.5 * (j % 8));
+        x[mirrored][3 * n] = h * (-1.75 + 0.5 * i), x[mirrored][3 * n + 1] = h * (0.25 + 0.5 * (j / 8)),
+                        x[mirrored][3 * n + 2] = h * (0.25 + 0.5 * (j % 8));
       }
     int                 index;
     mpm_domain         *d;
@@ -87,7 +88,7 @@ static void outward_direction_is_correct(void **state)
     if (mirrored) assert_ok(mpm_domain_add_wall(d, 0, -1, 0.0, MPM_WALL_SLIP));
     const int64_t n_nodes = fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
     handed        o       = get(d, n_nodes);
-    int           seen = 0;
+    int           seen    = 0;
     for (int64_t i = 0; i < n_nodes; ++i) {
       const int32_t *at = o.node[i];
       if (at[1] != 2 || at[2] != 2) continue;

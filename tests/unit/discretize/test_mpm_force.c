@@ -2,8 +2,8 @@
 #include "mpm_fixture.h"
 
 static const double       no_gravity[3] = {0, 0, 0};
-static const mpm_transfer apic = {.is_apic = true};
-static const mpm_kernel   kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
+static const mpm_transfer apic          = {.is_apic = true};
+static const mpm_kernel   kernels[]     = {MPM_QUADRATIC, MPM_CUBIC};
 enum { N = 300 };
 static const double  dt = 4e-3;
 static toy_constants elastic_constants, twisted_constants;
@@ -48,14 +48,14 @@ static void residual_is_the_definition(void **state)
     mpm_domain_set_affine_gradient(d, c >= 2);
     const int64_t   n = fixture_begin(&d->base, 0.0, dt);
     const mpm_grid *g = d->grid;
-    double *v = fixture_vector(3 * n), *got = fixture_vector(3 * n), *expected = fixture_vector(3 * n);
+    double         *v = fixture_vector(3 * n), *got = fixture_vector(3 * n), *expected = fixture_vector(3 * n);
     fixture_random(3 * n, v, 1, 0.7);
     residual(d, v, got, false);
     for (int64_t i = 0; i < 3 * n; ++i) expected[i] = g->mass[i / 3] * (v[i] - g->velocity[i] - dt * gravity[i % 3]);
     for (int b = 0; b < 2; ++b)
       for (int64_t q = 0; q < N; ++q) {
         const particles *p = d->bodies.particles[b];
-        double               x[3], w[3], G[9] = {0}, F0[9], F[9], P[9], Q[9], f[3];
+        double           x[3], w[3], G[9] = {0}, F0[9], F[9], P[9], Q[9], f[3];
         particle_at(p, q, x);
         for (int k = 0; k < 9; ++k) F0[k] = p->F[k][q];
         for (int64_t i = 0; i < n; ++i) {
@@ -90,7 +90,8 @@ static void tangent_is_the_derivative(void **state)
     mpm_domain *d = fixture_cloud(stuff[c >> 1 & 1], 2, N, 0.1, kernels[c & 1], apic, no_gravity);
     mpm_domain_set_affine_gradient(d, c >= 4);
     const int64_t n = 3 * fixture_begin(&d->base, 0.0, dt);
-    double *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *plus = fixture_vector(n), *minus = fixture_vector(n), *w = fixture_vector(n);
+    double *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *plus = fixture_vector(n), *minus = fixture_vector(n),
+           *w = fixture_vector(n);
     fixture_random(n, v, 1, 0.5);
     fixture_random(n, x, 2, 1.0);
     residual(d, v, y, true);
@@ -129,7 +130,7 @@ static void transposed_product_is_the_adjoint(void **state)
     assert_ok(mpm_domain_add_wall(d, 2, -1, -0.1, MPM_WALL_STICK));
     assert_ok(mpm_domain_add_wall(d, 0, 1, 0.2, MPM_WALL_SLIP));
     const int64_t n = 3 * fixture_begin(&d->base, 0.0, dt);
-    double *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *hx = fixture_vector(n), *hy = fixture_vector(n);
+    double       *v = fixture_vector(n), *x = fixture_vector(n), *y = fixture_vector(n), *hx = fixture_vector(n), *hy = fixture_vector(n);
     fixture_random(n, v, 1, 0.5);
     fixture_random(n, x, 2, 1.0);
     fixture_random(n, y, 3, 1.0);
@@ -165,8 +166,8 @@ static void single_precision_product_is_accurate(void **state)
     mpm_domain_set_affine_gradient(d, c >= 2);
     d->base.ops->want_single(&d->base, true);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
-    double *v = fixture_vector(3 * n), *x = fixture_vector(3 * n), *y = fixture_vector(3 * n), *near = fixture_vector(3 * n);
-    int64_t n_full = 0;
+    double       *v = fixture_vector(3 * n), *x = fixture_vector(3 * n), *y = fixture_vector(3 * n), *near = fixture_vector(3 * n);
+    int64_t       n_full = 0;
     for (int64_t q = 0; q < d->bodies.particles[0]->n_groups; ++q) n_full += d->bodies.particles[0]->groups[q].n == LANES;
     assert_true(n_full > 0);
     fixture_random(3 * n, v, 3, 0.5);
@@ -191,7 +192,7 @@ static void block_diagonal_is_the_diagonal(void **state)
     mpm_domain_set_affine_gradient(d, c >= 2);
     assert_ok(mpm_domain_add_wall(d, 0, 1, 0.2, MPM_WALL_SLIP));
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
-    double *v = fixture_vector(3 * n), *x = fixture_vector(3 * n), *y = fixture_vector(3 * n), *diagonal = fixture_vector(9 * n);
+    double       *v = fixture_vector(3 * n), *x = fixture_vector(3 * n), *y = fixture_vector(3 * n), *diagonal = fixture_vector(9 * n);
     fixture_random(3 * n, v, 1, 0.5);
     residual(d, v, y, true);
     assert_ok(d->base.ops->block_diagonal(&d->base, diagonal));
@@ -224,7 +225,7 @@ static void internal_forces_balance(void **state)
     mpm_domain_set_affine_gradient(d, c >= 2);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *f = fixture_vector(3 * n), sum[3] = {0}, moment[3] = {0}, size = 0.0;
-    step_status  status = {STEP_OK, NULL, -1};
+    step_status   status = {STEP_OK, NULL, -1};
     fixture_random(3 * n, v, 1, 0.5);
     assert_ok(mpm_force_residual(d->grid, 2, d->bodies.particles, d->bodies.materials, d->bodies.names, dt, v, f, NULL, &status));
     for (int64_t i = 0; i < n; ++i) {
@@ -263,7 +264,7 @@ static void first_bad_particle_is_reported(void **state)
     mpm_domain   *d = fixture_cloud(&elastic, 2, N, 0.1, MPM_QUADRATIC, apic, no_gravity);
     const int64_t n = fixture_begin(&d->base, 0.0, dt);
     double       *v = fixture_vector(3 * n), *g = fixture_vector(3 * n);
-    step_status  status = {STEP_OK, NULL, -1};
+    step_status   status              = {STEP_OK, NULL, -1};
     d->bodies.particles[1]->F[4][250] = -1.0;
     d->bodies.particles[1]->F[4][77]  = -1.0;
     assert_ok(d->base.ops->residual(&d->base, v, g, true, &status));
@@ -271,7 +272,7 @@ static void first_bad_particle_is_reported(void **state)
     assert_int_equal(status.where, 77);
     assert_string_equal(status.body, "block");
     d->bodies.particles[0]->F[4][123] = NAN;
-    status                    = (step_status){STEP_OK, NULL, -1};
+    status                            = (step_status){STEP_OK, NULL, -1};
     assert_ok(d->base.ops->residual(&d->base, v, g, false, &status));
     assert_int_equal(status.code, STEP_NOT_FINITE);
     assert_int_equal(status.where, 123);
@@ -285,6 +286,7 @@ static void first_bad_particle_is_reported(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test_setup(residual_is_the_definition, setup), cmocka_unit_test_setup(tangent_is_the_derivative, setup),
-          cmocka_unit_test_setup(transposed_product_is_the_adjoint, setup), cmocka_unit_test_setup(single_precision_product_is_accurate, setup),
-          cmocka_unit_test_setup(block_diagonal_is_the_diagonal, setup),
-          cmocka_unit_test_setup(internal_forces_balance, setup), cmocka_unit_test_setup(first_bad_particle_is_reported, setup))
+          cmocka_unit_test_setup(transposed_product_is_the_adjoint, setup),
+          cmocka_unit_test_setup(single_precision_product_is_accurate, setup),
+          cmocka_unit_test_setup(block_diagonal_is_the_diagonal, setup), cmocka_unit_test_setup(internal_forces_balance, setup),
+          cmocka_unit_test_setup(first_bad_particle_is_reported, setup))

@@ -4,8 +4,8 @@
 #include "discretize/mpm/mpm_light.h"
 
 static const double       no_gravity[3] = {0, 0, 0};
-static const mpm_transfer apic = {.is_apic = true};
-static const mpm_kernel   kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
+static const mpm_transfer apic          = {.is_apic = true};
+static const mpm_kernel   kernels[]     = {MPM_QUADRATIC, MPM_CUBIC};
 enum { N = 300 };
 static const double  SHARE = 0.3;
 static toy_constants constants;
@@ -44,12 +44,12 @@ static void light_nodes_depend_on_heavy_ones(void **state)
 {
   (void)state;
   for (int c = 0; c < 2; ++c) {
-    mpm_domain          *d = cloud(c, SHARE);
-    const mpm_grid      *g = d->grid;
+    mpm_domain                 *d = cloud(c, SHARE);
+    const mpm_grid             *g = d->grid;
     const body_dependent_block *f;
-    const int64_t        n = d->base.ops->followers(&d->base, &f);
-    double              *sum = fixture_vector(g->n_dofs);
-    int64_t              n_light = 0, n_follow = 0;
+    const int64_t               n       = d->base.ops->followers(&d->base, &f);
+    double                     *sum     = fixture_vector(g->n_dofs);
+    int64_t                     n_light = 0, n_follow = 0;
     for (int64_t k = 0; k < n; ++k) {
       assert_true(is_light(g, f[k].block) && !is_light(g, f[k].leader));
       sum[f[k].block] += f[k].weight;
@@ -72,11 +72,11 @@ static void linear_velocities_are_exact(void **state)
 {
   (void)state;
   for (int c = 0; c < 2; ++c) {
-    mpm_domain          *d = cloud(c, SHARE);
-    const mpm_grid      *g = d->grid;
+    mpm_domain                 *d = cloud(c, SHARE);
+    const mpm_grid             *g = d->grid;
     const body_dependent_block *f;
-    const int64_t        n = d->base.ops->followers(&d->base, &f);
-    int64_t              n_pairs = 0;
+    const int64_t               n       = d->base.ops->followers(&d->base, &f);
+    int64_t                     n_pairs = 0;
     for (int64_t k = 0; k < n; ++k) {
       int64_t own[3], near[3], far[3];
       if (k + 1 == n || f[k + 1].block != f[k].block) {
@@ -101,13 +101,14 @@ static void mirrors_are_satisfied(void **state)
 {
   (void)state;
   for (int c = 0; c < 2; ++c) {
-    mpm_domain          *d = fixture_cloud(&stuff, 2, N, 0.1, kernels[c], apic, no_gravity);
+    mpm_domain                 *d = fixture_cloud(&stuff, 2, N, 0.1, kernels[c], apic, no_gravity);
     const body_dependent_block *f;
-    double               low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    int64_t              n_follow_on_plane = 0;
+    double                      low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    int64_t                     n_follow_on_plane = 0;
     for (int b = 0; b < d->bodies.n; ++b)
       for (int64_t i = 0; i < d->bodies.particles[b]->n; ++i)
-        for (int k = 0; k < 3; ++k) low[k] = fmin(low[k], d->bodies.particles[b]->x[k][i]), high[k] = fmax(high[k], d->bodies.particles[b]->x[k][i]);
+        for (int k = 0; k < 3; ++k)
+          low[k] = fmin(low[k], d->bodies.particles[b]->x[k][i]), high[k] = fmax(high[k], d->bodies.particles[b]->x[k][i]);
     assert_ok(mpm_domain_add_wall(d, 0, -1, 0.1 * floor(low[0] / 0.1), MPM_WALL_SLIP));
     assert_ok(mpm_domain_add_wall(d, 1, 1, 0.1 * ceil(high[1] / 0.1), MPM_WALL_SLIP));
     assert_ok(mpm_domain_add_wall(d, 2, -1, 0.1 * floor(low[2] / 0.1), MPM_WALL_STICK));
@@ -129,11 +130,11 @@ static void mirrors_are_satisfied(void **state)
 static int64_t light_in_bar(bool is_half)
 {
   enum { SIDE = 8 };
-  const double h = 0.1, gap = 0.5 * h;
-  double      *x;
-  int          index;
-  int64_t      m = 0, n_light = 0;
-  mpm_domain  *d;
+  const double                h = 0.1, gap = 0.5 * h;
+  double                     *x;
+  int                         index;
+  int64_t                     m = 0, n_light = 0;
+  mpm_domain                 *d;
   const body_dependent_block *f;
   assert_ok(memory_alloc("x", 3 * 2 * SIDE * 4, sizeof *x, &x));
   for (int i = is_half ? 0 : -SIDE; i < SIDE; ++i)
@@ -167,7 +168,7 @@ static void no_dependent_nodes_by_default(void **state)
 {
   (void)state;
   const body_dependent_block *f;
-  mpm_domain          *d = cloud(0, 0.0);
+  mpm_domain                 *d = cloud(0, 0.0);
   assert_int_equal(d->base.ops->followers(&d->base, &f), 0);
   mpm_domain_destroy(&d);
   assert_no_leak();
@@ -181,11 +182,11 @@ static void moving_nodes_stay_independent(void **state)
   const double gravity[3] = {0, 6.0, -8.0}, h = 0.1, dt = 2e-2, rest = 0.8 * sqrt(10.0 * h), own = rest + 2.0 * 10.0 * dt;
   for (int c = 0; c < 2; ++c) {
     const body_dependent_block *all, *f;
-    mpm_domain          *d       = fixture_cloud(&stuff, 2, N, h, kernels[c], apic, gravity);
-    int64_t              m = 0, count[3] = {0, 0, 0}; /* dependent; too fast themselves; with fast leaders */
+    mpm_domain                 *d = fixture_cloud(&stuff, 2, N, h, kernels[c], apic, gravity);
+    int64_t                     m = 0, count[3] = {0, 0, 0}; /* dependent; too fast themselves; with fast leaders */
     mpm_domain_set_light_nodes(d, SHARE, INFINITY);
     fixture_begin(&d->base, 0.0, dt);
-    const int64_t n = d->base.ops->followers(&d->base, &all);
+    const int64_t         n = d->base.ops->followers(&d->base, &all);
     body_dependent_block *before;
     assert_ok(memory_alloc("followers", n, sizeof *before, &before));
     memcpy(before, all, (size_t)n * sizeof *all);
@@ -215,12 +216,12 @@ static void moving_nodes_stay_independent(void **state)
 static void threads_change_nothing(void **state)
 {
   (void)state;
-  mpm_domain          *one, *three;
+  mpm_domain                 *one, *three;
   const body_dependent_block *a, *b;
   team_set_threads(1);
   one = cloud(0, SHARE);
   team_set_threads(3);
-  three = cloud(0, SHARE);
+  three           = cloud(0, SHARE);
   const int64_t n = one->base.ops->followers(&one->base, &a);
   assert_int_equal(n, three->base.ops->followers(&three->base, &b));
   assert_memory_equal(a, b, (size_t)n * sizeof *a);
@@ -232,9 +233,12 @@ static void threads_change_nothing(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(light_nodes_depend_on_heavy_ones), cmocka_unit_test(linear_velocities_are_exact),
-                                     cmocka_unit_test(mirrors_are_satisfied), cmocka_unit_test(half_a_bar_has_the_light_nodes_of_the_whole),
-                                     cmocka_unit_test(no_dependent_nodes_by_default), cmocka_unit_test(moving_nodes_stay_independent),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(light_nodes_depend_on_heavy_ones),
+                                     cmocka_unit_test(linear_velocities_are_exact),
+                                     cmocka_unit_test(mirrors_are_satisfied),
+                                     cmocka_unit_test(half_a_bar_has_the_light_nodes_of_the_whole),
+                                     cmocka_unit_test(no_dependent_nodes_by_default),
+                                     cmocka_unit_test(moving_nodes_stay_independent),
                                      cmocka_unit_test(threads_change_nothing)};
   return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,9 +1,9 @@
 /* Particle-grid transfers against their definition, and what they must conserve. */
 #include "mpm_fixture.h"
 
-static const double     no_gravity[3] = {0, 0, 0};
+static const double       no_gravity[3] = {0, 0, 0};
 static const mpm_transfer apic = {.is_apic = true}, flip = {.is_apic = false, .flip = 0.95};
-static const mpm_kernel kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
+static const mpm_kernel   kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
 enum { N = 400 };
 static toy_constants constants;
 static material      stuff;
@@ -24,7 +24,7 @@ static void reference_to_grid(const mpm_domain *d, double *mass, double *velocit
     for (int b = 0; b < d->bodies.n; ++b)
       for (int64_t q = 0; q < d->bodies.particles[b]->n; ++q) {
         const particles *p = d->bodies.particles[b];
-        double               x[3], gradient[3], arm[3];
+        double           x[3], gradient[3], arm[3];
         particle_at(p, q, x);
         const double w = node_weight(g, i, x, gradient, arm) * p->mass[q];
         m += w;
@@ -66,11 +66,12 @@ static void grid_layout_is_sound(void **state)
     const mpm_grid *g    = d->grid;
     int64_t         seen = 0;
     for (int64_t q = 0; q < g->n_clusters; ++q) {
-      const mpm_cluster   *cl = &g->cluster[q];
-      const particles *p  = d->bodies.particles[cl->body];
+      const mpm_cluster *cl = &g->cluster[q];
+      const particles   *p  = d->bodies.particles[cl->body];
       assert_int_equal(cl->first, p->batches[cl->first_batch].particle);
       assert_int_equal(cl->end, p->batches[cl->end_batch].particle);
-      for (int32_t b = cl->first_batch; b < cl->end_batch; ++b) assert_in_range(p->batches[b + 1].particle - p->batches[b].particle, 1, MATERIAL_BATCH);
+      for (int32_t b = cl->first_batch; b < cl->end_batch; ++b)
+        assert_in_range(p->batches[b + 1].particle - p->batches[b].particle, 1, MATERIAL_BATCH);
       for (int32_t i = p->batches[cl->first_batch].group; i < p->batches[cl->end_batch].group; ++i)
         for (int l = 0; l < p->groups[i].n; ++l) {
           double x[3], base[3];
@@ -97,10 +98,10 @@ static void to_particles_is_the_definition(void **state)
   const double dt = 2e-3, h = 0.1;
   for (int c = 0; c < 4; ++c) {
     const mpm_transfer transfer = c & 2 ? flip : apic;
-    mpm_domain   *d = fixture_cloud(&stuff, 1, N, h, kernels[c & 1], transfer, no_gravity);
-    const int64_t n = fixture_begin(&d->base, 0.0, dt);
-    particles *p = d->bodies.particles[0];
-    double       *v = fixture_vector(3 * n), *expected = fixture_vector(15 * N), *got = fixture_vector(15 * N);
+    mpm_domain        *d        = fixture_cloud(&stuff, 1, N, h, kernels[c & 1], transfer, no_gravity);
+    const int64_t      n        = fixture_begin(&d->base, 0.0, dt);
+    particles         *p        = d->bodies.particles[0];
+    double            *v = fixture_vector(3 * n), *expected = fixture_vector(15 * N), *got = fixture_vector(15 * N);
     fixture_random(3 * n, v, 5, 1.0);
     const double inertia = c & 1 ? h * h / 3.0 : h * h / 4.0;
     for (int64_t q = 0; q < N; ++q) {
@@ -198,8 +199,8 @@ static void affine_fields_are_reproduced(void **state)
       v3_add(v + 3 * i, v + 3 * i, a);
     }
     mpm_transfer_to_particles(d->grid, d->bodies.particles, apic, v, 0.0);
-    const particles *p = d->bodies.particles[0];
-    double               worst = 0.0;
+    const particles *p     = d->bodies.particles[0];
+    double           worst = 0.0;
     for (int64_t q = 0; q < N; ++q) {
       double x[3], expected[3];
       particle_at(p, q, x);
@@ -219,8 +220,8 @@ static void pure_flip_keeps_velocities(void **state)
   (void)state;
   mpm_domain *d = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, (mpm_transfer){.is_apic = false, .flip = 1.0}, no_gravity);
   fixture_begin(&d->base, 0.0, 1e-3);
-  particles *p = d->bodies.particles[0];
-  double        *before = fixture_vector(N);
+  particles *p      = d->bodies.particles[0];
+  double    *before = fixture_vector(N);
   memcpy(before, p->v[1], N * sizeof *before);
   mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, d->grid->velocity, 1e-3);
   assert_close(distance(N, p->v[1], before), 0.0, 1e-15);
@@ -233,8 +234,9 @@ static void pure_flip_keeps_velocities(void **state)
 static void order_of_particles_does_not_matter(void **state)
 {
   (void)state;
-  mpm_domain     *a = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, apic, no_gravity), *b = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, apic, no_gravity);
-  int32_t        *order;
+  mpm_domain *a = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, apic, no_gravity),
+             *b = fixture_cloud(&stuff, 1, N, 0.1, MPM_QUADRATIC, apic, no_gravity);
+  int32_t *order;
   assert_ok(memory_alloc("order", N, sizeof *order, &order));
   for (int i = 0; i < N; ++i) order[i] = (int32_t)((i * 331 + 7) % N);
   assert_true(particles_permute(b->bodies.particles[0], order));
@@ -243,7 +245,8 @@ static void order_of_particles_does_not_matter(void **state)
   assert_memory_equal(a->grid->dof_node, b->grid->dof_node, (size_t)n * sizeof(int32_t));
   assert_close(distance(n, a->grid->mass, b->grid->mass), 0.0, 1e-15);
   for (int64_t i = 0; i < 3 * n; ++i)
-    assert_close(a->grid->velocity[i] * a->grid->mass[i / 3], b->grid->velocity[i] * a->grid->mass[i / 3], 64 * 2.2e-16 * a->bodies.particles[0]->mass[0]);
+    assert_close(a->grid->velocity[i] * a->grid->mass[i / 3], b->grid->velocity[i] * a->grid->mass[i / 3],
+                 64 * 2.2e-16 * a->bodies.particles[0]->mass[0]);
   memory_free(&order);
   mpm_domain_destroy(&a);
   mpm_domain_destroy(&b);

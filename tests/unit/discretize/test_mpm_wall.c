@@ -2,7 +2,7 @@
 #include "mpm_fixture.h"
 
 static const double       no_gravity[3] = {0, 0, 0};
-static const mpm_transfer apic = {.is_apic = true};
+static const mpm_transfer apic          = {.is_apic = true};
 static toy_constants      soft_constants;
 
 /* n cells of 2 x 2 x 2 particles between `from` and from + n h, periodic along x, one cell wide between mirrors, v_x = u + a sin. */
@@ -41,8 +41,8 @@ static void periodic_motion_is_unchanged(void **state)
   const material m = toy_material(1000.0, 2e4, 3e4, 0.0, &soft_constants);
   mpm_domain    *d = ring(&m, 6, -0.2, 1.7, 0.0);
   for (int s = 0; s < 80; ++s) fixture_step(mpm_domain_body(d), s * 0.01, 0.01, 1e-11);
-  const particles *p = mpm_domain_particles(d, 0);
-  double               worst = 0.0;
+  const particles *p     = mpm_domain_particles(d, 0);
+  double           worst = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     worst = fmax(worst, fmax(fabs(p->v[0][i] - 1.7), fabs(p->F[0][i] - 1.0)));
     assert_true(p->x[0][i] > -0.2 - 0.02 && p->x[0][i] < 0.4 + 0.02); /* they are put back when the next step begins */

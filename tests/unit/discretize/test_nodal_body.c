@@ -43,7 +43,7 @@ static void destroy(body *b)
 
 static void begin(body *b, double t, double dt)
 {
-  int64_t      n_blocks;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(b->ops->begin_step(b, t, dt, &n_blocks, &status));
   assert_int_equal(n_blocks, 512);
@@ -100,12 +100,12 @@ static void test_assembly(void **unused)
 {
   (void)unused;
   enum { AT = 3, ALL = 512 + AT };
-  nodal_body *n;
-  body       *b = make(&n);
-  int64_t     row_start[ALL + 1] = {0};
-  int32_t    *col = malloc(sizeof *col * 512 * 64), other[BODY_MAX_COUPLINGS];
+  nodal_body   *n;
+  body         *b                  = make(&n);
+  int64_t       row_start[ALL + 1] = {0};
+  int32_t      *col                = malloc(sizeof *col * 512 * 64), other[BODY_MAX_COUPLINGS];
   static double x[3 * ALL], y[1536], z[1536], g[1536];
-  state = 32;
+  state           = 32;
   n->mass_damping = 0.4;
   assert_ok(nodal_body_finish(n));
   random_state(n, 0.02, 1.0);
@@ -113,7 +113,7 @@ static void test_assembly(void **unused)
   residual(n, n->v, g, true);
   for (int i = 0; i < ALL; ++i) {
     row_start[i + 1] = row_start[i];
-    const int count = i < AT ? 0 : b->ops->couplings(b, i - AT, other);
+    const int count  = i < AT ? 0 : b->ops->couplings(b, i - AT, other);
     for (int k = 0; k < count; ++k) col[row_start[i + 1]++] = other[k] + AT;
   }
   double          *value = calloc(9 * (size_t)row_start[ALL], sizeof *value);
@@ -145,10 +145,11 @@ static void test_moving_constraints(void **unused)
   nodal_body       *n;
   body             *b    = make(&n);
   const motion_spec turn = {.pivot = {0.5, 0.5, 0.0}, .velocity = {0.0, 0.0, 0.3}, .angular_velocity = {0.0, 0.0, 2.0}};
-  const double      dt = 0.1;
+  const double      dt   = 0.1;
   diagnostics      *d;
-  nodal_constraint        held = {.n = 3, .axis = {true, true, true}}, pinned = {.n = 1, .axis = {false, false, true}}, pushed = {.n = 1, .axis = {true, false, false}};
-  static double     v[1536];
+  nodal_constraint  held = {.n = 3, .axis = {true, true, true}}, pinned = {.n = 1, .axis = {false, false, true}},
+                   pushed = {.n = 1, .axis = {true, false, false}};
+  static double v[1536];
   assert_ok(diagnostics_create(&d));
   assert_ok(motion_create(&turn, NULL, "motion", d, &held.motion));
   assert_int_equal(diagnostics_count(d), 0);
@@ -167,7 +168,7 @@ static void test_moving_constraints(void **unused)
   for (int step = 0; step < 3; ++step) {
     const int64_t *dof;
     const double  *wanted;
-    step_status   status = {STEP_OK, NULL, -1};
+    step_status    status = {STEP_OK, NULL, -1};
     begin(b, step * dt, dt);
     assert_int_equal(b->ops->prescribed(b, &dof, &wanted), 10);
     const double before = n->x[300] - n->rest[300], now = dt * (step + 1);
@@ -183,7 +184,7 @@ static void test_moving_constraints(void **unused)
       assert_close(x[2], r[2] + (i == 1 ? 0.0 : 0.3 * dt * (step + 1)), 1e-14);
     }
     assert_close(n->x[300], n->rest[300] + 0.2 * now + n->rest[300] * now * now + 10.0 * before, 1e-14);
-    assert_close(n->x[301], n->rest[301], 0.0); /* only along x */
+    assert_close(n->x[301], n->rest[301], 0.0);             /* only along x */
     assert_memory_equal(n->x, n->rest, 3 * sizeof(double)); /* node 0 is free and has zero velocity */
   }
   destroy(b);
@@ -195,11 +196,11 @@ static void test_totals_and_step(void **unused)
 {
   (void)unused;
   nodal_body   *n;
-  body         *b = make(&n);
+  body         *b    = make(&n);
   const double  w[3] = {0.0, 0.0, 3.0}, u[3] = {1.0, -2.0, 0.5}, gravity[3] = {0.0, 0.0, -9.81};
   static double v[1536], scale[1536];
   body_totals   sum;
-  step_status  status = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   assert_ok(nodal_body_finish(n));
   for (int i = 0; i < 512; ++i) {
     const double arm[3] = {n->x[3 * i] - 0.5, n->x[3 * i + 1] - 0.5, n->x[3 * i + 2] - 0.5};
@@ -237,7 +238,7 @@ static void test_free_fall(void **unused)
 {
   (void)unused;
   nodal_body   *n;
-  body         *b = make(&n);
+  body         *b     = make(&n);
   const double  alpha = 0.7, dt = 0.1;
   static double v[1536], g[1536];
   assert_ok(nodal_body_finish(n));
@@ -255,7 +256,7 @@ static void test_free_fall(void **unused)
   residual(n, v, g, false);
   assert_true(fabs(g[3]) > 1e-4);
   step_status status = {STEP_OK, NULL, -1};
-  v[3 * 77 + 1]        = NAN;
+  v[3 * 77 + 1]      = NAN;
   assert_ok(b->ops->residual(b, v, g, false, &status));
   assert_int_equal(status.code, STEP_NOT_FINITE);
   assert_int_equal(status.where, 77);
@@ -291,7 +292,7 @@ static void test_rigid_velocity(void **unused)
   m3_mulv(W, inverse, wanted_L);
   assert_true(nodal_body_add_rigid_velocity(n, V, W, before.center));
   assert_ok(b->ops->totals(b, none, &after));
-  v3_cross(moved, before.center, wanted_P); /* L about the origin of what goes through the centre */
+  v3_cross(moved, before.center, wanted_P);               /* L about the origin of what goes through the centre */
   const double eps = 512.0 * 2.2e-16 * before.mass * 2.0; /* of sums of 512 terms m v, lengths of 1 */
   for (int k = 0; k < 3; ++k) {
     assert_close(after.momentum[k] - before.momentum[k], wanted_P[k], eps);
@@ -329,5 +330,5 @@ static void test_rigid_velocity(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_constraints), cmocka_unit_test(test_totals_and_step),
-          cmocka_unit_test(test_free_fall), cmocka_unit_test(test_rigid_velocity))
+TEST_MAIN(cmocka_unit_test(test_points), cmocka_unit_test(test_assembly), cmocka_unit_test(test_moving_constraints),
+          cmocka_unit_test(test_totals_and_step), cmocka_unit_test(test_free_fall), cmocka_unit_test(test_rigid_velocity))

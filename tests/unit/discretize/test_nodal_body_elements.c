@@ -10,12 +10,12 @@
 static void block_mesh(int m, double h, double jitter, int64_t *n_nodes, double **x, int64_t *n_tets, int32_t **tet)
 {
   static const int way[6][2] = {{1, 2}, {2, 1}, {0, 2}, {2, 0}, {0, 1}, {1, 0}}; /* first two steps from corner to corner */
-  const int        s = m + 1;
-  int64_t          k = 0;
-  *n_nodes = s * s * s;
-  *n_tets  = 6 * m * m * m;
-  *x       = malloc(sizeof(double) * 3 * (size_t)*n_nodes);
-  *tet     = malloc(sizeof(int32_t) * 4 * (size_t)*n_tets);
+  const int        s         = m + 1;
+  int64_t          k         = 0;
+  *n_nodes                   = s * s * s;
+  *n_tets                    = 6 * m * m * m;
+  *x                         = malloc(sizeof(double) * 3 * (size_t)*n_nodes);
+  *tet                       = malloc(sizeof(int32_t) * 4 * (size_t)*n_tets);
   for (int64_t i = 0; i < *n_nodes; ++i) {
     const double at[3] = {(double)(i % s), (double)(i / s % s), (double)(i / (s * s))};
     for (int j = 0; j < 3; ++j) (*x)[3 * i + j] = h * (at[j] + jitter * uniform(-1.0, 1.0));
@@ -88,14 +88,14 @@ static void test_tangent(void **unused)
 static void test_forces(void **unused)
 {
   (void)unused;
-  material    *mat;
-  nodal_body  *b;
-  int64_t      n_blocks;
+  material   *mat;
+  nodal_body *b;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
-  state = 2;
+  state              = 2;
   make(&material_law_neo_hookean, 3, 0.1, 0.0, &mat, &b);
   assert_ok(nodal_body_finish(b));
-  const int n = 3 * (int)b->n_nodes;
+  const int n    = 3 * (int)b->n_nodes;
   double   *zero = calloc((size_t)n, sizeof *zero), *g = malloc(sizeof *g * (size_t)n);
   random_state(b, 0.01, 0.0);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, 1.0, &n_blocks, &status));
@@ -109,8 +109,8 @@ static void test_forces(void **unused)
     for (int i = 0; i < n; i += 3) m3_mulv(b->x + i, pass ? R : A, b->rest + i);
     residual(b, zero, g, false);
     for (int i = 0; i < n; i += 3) {
-      bool is_inner = true;
-      const int s[3] = {(i / 3) % 4, (i / 3) / 4 % 4, (i / 3) / 16};
+      bool      is_inner = true;
+      const int s[3]     = {(i / 3) % 4, (i / 3) / 4 % 4, (i / 3) / 16};
       for (int k = 0; k < 3; ++k) is_inner = is_inner && s[k] > 0 && s[k] < 3;
       if (is_inner || pass == 1)
         for (int k = 0; k < 3; ++k) assert_close(g[i + k], 0.0, pass ? 1e-12 : 1e-11); /* E h^2 = 100 N */
@@ -126,16 +126,17 @@ static void test_forces(void **unused)
 static void test_damping(void **unused)
 {
   (void)unused;
-  material    *mat;
-  nodal_body  *b;
-  int64_t      n_blocks;
+  material   *mat;
+  nodal_body *b;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
-  state = 3;
+  state              = 3;
   make(&material_law_fixed_corotated, 2, 0.1, 0.05, &mat, &b);
   assert_ok(nodal_body_finish(b));
   const int    n  = 3 * (int)b->n_nodes;
   const double dt = 1e-9; /* positions stay: the damping alone is seen as g(v) - g(0) */
-  double      *v = malloc(sizeof *v * (size_t)n), *g = malloc(sizeof *g * (size_t)n), *g0 = malloc(sizeof *g * (size_t)n), *zero = calloc((size_t)n, sizeof *g);
+  double      *v = malloc(sizeof *v * (size_t)n), *g = malloc(sizeof *g * (size_t)n), *g0 = malloc(sizeof *g * (size_t)n),
+         *zero = calloc((size_t)n, sizeof *g);
   for (int pass = 0; pass < 2; ++pass) {
     const double w[3] = {0.3, 0.1, -0.4}, u[3] = {1.0, 2.0, 3.0};
     double       power = 0.0, size = 0.0;
@@ -168,13 +169,13 @@ static void test_damping(void **unused)
 static void test_holds_colors_threads(void **unused)
 {
   (void)unused;
-  material      *mat;
-  nodal_body    *b;
-  int64_t        n_blocks;
-  step_status   status = {STEP_OK, NULL, -1};
-  nodal_constraint     held = {.n = 2, .axis = {true, false, true}};
-  const int64_t *dof;
-  const double  *velocity;
+  material        *mat;
+  nodal_body      *b;
+  int64_t          n_blocks;
+  step_status      status = {STEP_OK, NULL, -1};
+  nodal_constraint held   = {.n = 2, .axis = {true, false, true}};
+  const int64_t   *dof;
+  const double    *velocity;
   state = 4;
   make(&material_law_fixed_corotated, 4, 0.1, 0.01, &mat, &b);
   assert_ok(memory_alloc("held", 2, sizeof *held.node, &held.node));

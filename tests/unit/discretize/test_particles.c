@@ -9,11 +9,11 @@
 static void displacement_from_origins(void **state)
 {
   (void)state;
-  const double x[9] = {0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.3, 0.2}, u[3] = {0.01, -0.02, 0.02};
+  const double        x[9] = {0.1, 0.1, 0.1, 0.2, 0.1, 0.1, 0.1, 0.3, 0.2}, u[3] = {0.01, -0.02, 0.02};
   const particle_seed seed = {.n = 3, .x = x, .volume_each = 1e-3};
-  particle_origins o;
-  particles       *p;
-  int64_t          next_id = 0;
+  particle_origins    o;
+  particles          *p;
+  int64_t             next_id = 0;
   assert_ok(particles_create(NULL, &p));
   assert_ok(particle_seed_add(&seed, "b", 1000.0, true, &next_id, p));
   assert_int_equal(next_id, 3);

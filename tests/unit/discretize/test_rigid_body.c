@@ -18,11 +18,13 @@ static void test_tables(void **state)
 static void test_mass(void **state)
 {
   (void)state;
-  document   *doc = NULL;
+  document    *doc     = NULL;
   const double zero[3] = {0, 0, -9.81};
-  body_totals totals;
+  body_totals  totals;
   assert_ok(document_create(&doc));
-  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [1, 2, 3], radius: 0.5}}, velocity: [1, 0, 0], angular_velocity: [0, 0, 2]}", 1000.0, doc, NULL);
+  rigid_body *b = rigid_from_text(
+      RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [1, 2, 3], radius: 0.5}}, velocity: [1, 0, 0], angular_velocity: [0, 0, 2]}",
+      1000.0, doc, NULL);
   const double m = 1000.0 * M_PI / 6.0;
   assert_close(b->mass, m, 1e-12 * m);
   for (int k = 0; k < 9; ++k) assert_close(b->inertia[k], k % 4 ? 0.0 : 0.1 * m, 1e-13 * m);
@@ -37,7 +39,8 @@ static void test_mass(void **state)
   assert_close(b->radius, 0.5, 1e-12);
   assert_close(level_set_value(b->level_sets[0], (const double[3]){0, 0, 0.75}), 0.25, 1e-15);
   rigid_body_destroy(&b);
-  b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, inertia: [1, 2, 3], shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", 5.0, doc, NULL);
+  b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, inertia: [1, 2, 3], shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", 5.0, doc,
+                      NULL);
   assert_close(b->mass, 2.0, 0.0);
   for (int k = 0; k < 9; ++k) assert_close(b->inertia[k], k % 4 ? 0.0 : 1.0 + k / 4, 0.0);
   assert_int_equal(b->n_vertices, 8);
@@ -45,7 +48,10 @@ static void test_mass(void **state)
   b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, shape: {box: {min: [0, 0, 0], max: [1, 2, 3]}}}", 5.0, doc, NULL);
   assert_close(b->inertia[0], 2.0 / 12.0 * 13.0, 1e-14); /* given mass, the shape's inertia */
   rigid_body_destroy(&b);
-  b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 2, inertia: [1, 1, 1], center_of_mass: [1, 2, 2.9], shape: {sphere: {center: [1, 2, 3], radius: 0.5}}}", 5.0, doc, NULL);
+  b = rigid_from_text(
+      RIGID_DYNAMIC,
+      "{material: m, mass: 2, inertia: [1, 1, 1], center_of_mass: [1, 2, 2.9], shape: {sphere: {center: [1, 2, 3], radius: 0.5}}}", 5.0,
+      doc, NULL);
   assert_close(b->c[2], 2.9, 0.0); /* loaded below its centre: the surface is about that */
   assert_close(b->radius, 0.6, 1e-3);
   assert_close(level_set_value(b->level_sets[0], (const double[3]){0, 0, 0.1}), -0.5, 1e-15);
@@ -62,20 +68,25 @@ static void test_errors(void **state)
     rigid_kind  kind;
     const char *text, *expected;
   } bad[] = {
-    {RIGID_DYNAMIC, "{material: m, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.shape: has no volume"},
-    {RIGID_DYNAMIC, "{material: m, shape: {box: {min: [0, 0, 0], max: [1, 1, 0]}}}", "bodies.b.shape.box.max"},
-    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, inertia: [1, 1, 3]}", "inertia: no body has these moments"},
-    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, mass: 0}", "bodies.b.mass"},
-    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, rotation: mid}", "bodies.b.rotation"},
-    {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, center_of_mass: [0, 0, 0.1]}", "bodies.b.center_of_mass: requires `inertia`"},
-    {RIGID_DYNAMIC, "{material: m}", "shape"},
-    {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
-    {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},
-    {RIGID_STATIC, "{contact_surface: mesh, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.contact_surface: mesh: this shape is unbounded"},
-    {RIGID_KINEMATIC, "{contact_surface: mesh, motion: {}, shape: {container: {min: [0, 0, 0], max: [1, 1, 1]}}}", "bodies.b.contact_surface: mesh"},
-    {RIGID_STATIC, "{contact_surface: mesh, shape: {difference: {from: {plane: {}}, minus: [{sphere: {center: [0, 0, 0], radius: 1}}]}}}", "give a box instead"},
-    {RIGID_DYNAMIC, "{material: m, contact_surface: mesh, shape: {plane: {}}}", "bodies.b.shape: has no volume"},
-    {RIGID_STATIC, "{contact_surface: meshes, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", "did you mean \"mesh\""},
+      {RIGID_DYNAMIC, "{material: m, shape: {plane: {}}}", "job.yaml:3:1: bodies.b.shape: has no volume"},
+      {RIGID_DYNAMIC, "{material: m, shape: {box: {min: [0, 0, 0], max: [1, 1, 0]}}}", "bodies.b.shape.box.max"},
+      {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, inertia: [1, 1, 3]}",
+       "inertia: no body has these moments"},
+      {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, mass: 0}", "bodies.b.mass"},
+      {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, rotation: mid}", "bodies.b.rotation"},
+      {RIGID_DYNAMIC, "{material: m, shape: {sphere: {center: [0, 0, 0], radius: 1}}, center_of_mass: [0, 0, 0.1]}",
+       "bodies.b.center_of_mass: requires `inertia`"},
+      {RIGID_DYNAMIC, "{material: m}", "shape"},
+      {RIGID_STATIC, "{shape: {plane: {}}, velocity: [0, 0, 1]}", "velocity"},
+      {RIGID_KINEMATIC, "{shape: {plane: {}}}", "motion"},
+      {RIGID_STATIC, "{contact_surface: mesh, shape: {plane: {}}}",
+       "job.yaml:3:1: bodies.b.contact_surface: mesh: this shape is unbounded"},
+      {RIGID_KINEMATIC, "{contact_surface: mesh, motion: {}, shape: {container: {min: [0, 0, 0], max: [1, 1, 1]}}}",
+       "bodies.b.contact_surface: mesh"},
+      {RIGID_STATIC, "{contact_surface: mesh, shape: {difference: {from: {plane: {}}, minus: [{sphere: {center: [0, 0, 0], radius: 1}}]}}}",
+       "give a box instead"},
+      {RIGID_DYNAMIC, "{material: m, contact_surface: mesh, shape: {plane: {}}}", "bodies.b.shape: has no volume"},
+      {RIGID_STATIC, "{contact_surface: meshes, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", "did you mean \"mesh\""},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     document    *doc = NULL;
@@ -85,7 +96,8 @@ static void test_errors(void **state)
     rigid_body *b = rigid_from_text(bad[i].kind, bad[i].text, 1.0, doc, d);
     assert_null(b);
     assert_true(diagnostics_count(d) >= 1);
-    if (!strstr(diagnostics_text(d, 0), bad[i].expected)) fail_msg("\"%s\" does not contain \"%s\"", diagnostics_text(d, 0), bad[i].expected);
+    if (!strstr(diagnostics_text(d, 0), bad[i].expected))
+      fail_msg("\"%s\" does not contain \"%s\"", diagnostics_text(d, 0), bad[i].expected);
     diagnostics_destroy(&d);
     document_destroy(&doc);
   }
@@ -126,10 +138,14 @@ static const char *const rotation_names[] = {"backward_euler", "midpoint"};
 static rigid_body *tumbling(int rotation, bool has_anchors, document *doc)
 {
   char text[1024];
-  snprintf(text, sizeof text, "{material: m, rotation: %s, mass: 1.7, inertia: [0.2, 0.3, 0.4], shape: {box: {min: [0, 0, 0], max: [0.4, 0.7, 0.9]}}, "
-           "velocity: [0.3, -0.2, 0.5], angular_velocity: [2, -3, 1.5], force: [1, 2, -1], torque: [0.3, -0.1, 0.2]%s}", rotation_names[rotation],
-           has_anchors ? ", anchors: [{point: [0, 0, 0], stiffness: 40}, {point: [0.4, 0.1, 0.2], to: [1, 0, 0.5], stiffness: 25, damping: 3}]" : "");
-  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, text, 1.0, doc, NULL);
+  snprintf(text, sizeof text,
+           "{material: m, rotation: %s, mass: 1.7, inertia: [0.2, 0.3, 0.4], shape: {box: {min: [0, 0, 0], max: [0.4, 0.7, 0.9]}}, "
+           "velocity: [0.3, -0.2, 0.5], angular_velocity: [2, -3, 1.5], force: [1, 2, -1], torque: [0.3, -0.1, 0.2]%s}",
+           rotation_names[rotation],
+           has_anchors
+               ? ", anchors: [{point: [0, 0, 0], stiffness: 40}, {point: [0.4, 0.1, 0.2], to: [1, 0, 0.5], stiffness: 25, damping: 3}]"
+               : "");
+  rigid_body  *b          = rigid_from_text(RIGID_DYNAMIC, text, 1.0, doc, NULL);
   const double gravity[3] = {0.1, 0.2, -9.81};
   rigid_body_set_gravity(b, gravity);
   return b;
@@ -141,10 +157,10 @@ static void test_tangent(void **state)
   (void)state;
   for (int rotation = 0; rotation < 2; ++rotation)
     for (int has_anchors = 0; has_anchors < 2; ++has_anchors) {
-      document       *doc = NULL;
-      step_status    status = {0};
-      int64_t         n;
-      double          v[6], H[6][6], error[2] = {0}, size = 0.0, diagonal[18] = {0};
+      document   *doc    = NULL;
+      step_status status = {0};
+      int64_t     n;
+      double      v[6], H[6][6], error[2] = {0}, size = 0.0, diagonal[18] = {0};
       assert_ok(document_create(&doc));
       rigid_body     *b   = tumbling(rotation, has_anchors, doc);
       const body_ops *ops = b->base.ops;
@@ -211,7 +227,7 @@ static void test_frame(void **state)
       assert_close(turn[3], f.Jl[6 + j], 1e-8);
     }
     step_status status = {0};
-    int64_t      n;
+    int64_t     n;
     assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n, &status));
     assert_ok(b->base.ops->end_step(&b->base, vu, &status));
     rigid_body_frame(b, NULL, 0.0, &p);
@@ -261,10 +277,12 @@ static void test_oscillator(void **state)
   (void)state;
   document *doc = NULL;
   assert_ok(document_create(&doc));
-  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, mass: 1, shape: {sphere: {center: [1, 0, 0], radius: 0.1}}, "
-                                  "anchors: [{point: [1, 0, 0], to: [0, 0, 0], stiffness: 1}]}", 1.0, doc, NULL);
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC,
+                                  "{material: m, mass: 1, shape: {sphere: {center: [1, 0, 0], radius: 0.1}}, "
+                                  "anchors: [{point: [1, 0, 0], to: [0, 0, 0], stiffness: 1}]}",
+                                  1.0, doc, NULL);
   /* the discrete solution is the real part of z^n, z = 1/(1 - i omega dt), if it starts on it: v_0 = (x_0 - x_-1)/dt, x_-1 = 1 */
-  body_totals totals;
+  body_totals  totals;
   const double none[3] = {0};
   assert_ok(b->base.ops->totals(&b->base, none, &totals));
   assert_close(totals.elastic, 0.5, 1e-15);
@@ -290,8 +308,10 @@ static void test_free_spin(void **state)
   int          n_flips = 0;
   body_totals  totals;
   assert_ok(document_create(&doc));
-  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, rotation: midpoint, mass: 1, inertia: [1, 2, 3], angular_velocity: [0.01, 1, 0.01], "
-                                  "shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}", 1.0, doc, NULL);
+  rigid_body *b = rigid_from_text(RIGID_DYNAMIC,
+                                  "{material: m, rotation: midpoint, mass: 1, inertia: [1, 2, 3], angular_velocity: [0.01, 1, 0.01], "
+                                  "shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}",
+                                  1.0, doc, NULL);
   for (int i = 0; i < 10000; ++i) {
     double R[9], W[3];
     (void)rigid_advance(b, i * dt, dt);
@@ -329,14 +349,16 @@ static double precession(int rotation, double dt, double seconds, double *tilt)
   const double theta = M_PI / 6.0, e[3] = {sin(theta), 0.0, cos(theta)}, half = 5e-4, arm = 0.1, spin = 300.0, rate = 2.8097;
   const double gravity[3] = {0, 0, -9.81};
   assert_ok(document_create(&doc));
-  snprintf(text, sizeof text, "{material: m, rotation: %s, mass: 1, shape: {cylinder: {from: [%.17g, 0, %.17g], to: [%.17g, 0, %.17g], radius: 0.05}}, "
-           "anchors: [{point: [0, 0, 0], stiffness: 1e6}]}", rotation_names[rotation], (arm - half) * e[0], (arm - half) * e[2], (arm + half) * e[0], (arm + half) * e[2]);
+  snprintf(text, sizeof text,
+           "{material: m, rotation: %s, mass: 1, shape: {cylinder: {from: [%.17g, 0, %.17g], to: [%.17g, 0, %.17g], radius: 0.05}}, "
+           "anchors: [{point: [0, 0, 0], stiffness: 1e6}]}",
+           rotation_names[rotation], (arm - half) * e[0], (arm - half) * e[2], (arm + half) * e[0], (arm + half) * e[2]);
   rigid_body *b = rigid_from_text(RIGID_DYNAMIC, text, 1.0, doc, NULL);
   rigid_body_set_gravity(b, gravity);
   for (int k = 0; k < 3; ++k) b->w[k] = (spin - rate * cos(theta)) * e[k] + (k == 2 ? rate : 0.0);
   v3_cross(b->v, b->w, b->c);
-  double      angle = 0.0, last = 0.0;
-  const int   n     = (int)lround(seconds / dt);
+  double    angle = 0.0, last = 0.0;
+  const int n = (int)lround(seconds / dt);
   for (int i = 0; i < n; ++i) {
     (void)rigid_advance(b, i * dt, dt);
     const double now = atan2(b->c[1], b->c[0]);
@@ -363,14 +385,17 @@ static void test_heavy_top(void **state)
 static void test_points_and_fields(void **state)
 {
   (void)state;
-  document    *doc = NULL;
-  field_table *table = NULL;
-  step_status status = {0};
+  document    *doc    = NULL;
+  field_table *table  = NULL;
+  step_status  status = {0};
   int64_t      n, at = 0;
   double       mean_radius = 0.0;
   assert_ok(document_create(&doc));
-  rigid_body *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, surface_spacing: 0.1, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}, "
-                                  "angular_velocity: [1, 2, 3]}", 1.0, doc, NULL);
+  rigid_body *b =
+      rigid_from_text(RIGID_DYNAMIC,
+                      "{material: m, surface_spacing: 0.1, shape: {torus: {center: [1, 2, 3], major_radius: 1, minor_radius: 0.3}}, "
+                      "angular_velocity: [1, 2, 3]}",
+                      1.0, doc, NULL);
   for (int i = 0; i < 5; ++i) (void)rigid_advance(b, 0.0, 0.1);
   assert_ok(b->base.ops->begin_step(&b->base, 0.0, 0.1, &n, &status));
   assert_ok(field_table_create(&table));
@@ -389,8 +414,9 @@ static void test_points_and_fields(void **state)
       v3_sub(d, x, center);
       assert_true(v3_norm(d) <= radius * (1.0 + 1e-12));
       for (int k = 0; k < 3; ++k) assert_close(b->position[3 * at + k], x[k], 1e-15);
-      double  back[3], local[3], R[9];
-      rigid_body_current_point(b, (const double[3]){b->surface->x[3 * at] + 1, b->surface->x[3 * at + 1] + 2, b->surface->x[3 * at + 2] + 3}, back);
+      double back[3], local[3], R[9];
+      rigid_body_current_point(
+          b, (const double[3]){b->surface->x[3 * at] + 1, b->surface->x[3 * at + 1] + 2, b->surface->x[3 * at + 2] + 3}, back);
       for (int k = 0; k < 3; ++k) assert_close(back[k], x[k], 1e-14);
       v3_sub(d, x, b->c);
       quaternion_to_matrix(R, b->q);
@@ -418,7 +444,9 @@ static void test_displace(void **state)
   (void)state;
   document *doc;
   assert_ok(document_create(&doc));
-  rigid_body  *b = rigid_from_text(RIGID_DYNAMIC, "{material: m, shape: {box: {min: [0, 0, 0], max: [2, 4, 6]}}, velocity: [1, 2, 3], angular_velocity: [3, 2, 1]}", 1.0, doc, NULL);
+  rigid_body *b = rigid_from_text(
+      RIGID_DYNAMIC, "{material: m, shape: {box: {min: [0, 0, 0], max: [2, 4, 6]}}, velocity: [1, 2, 3], angular_velocity: [3, 2, 1]}", 1.0,
+      doc, NULL);
   const double move[6] = {10, 20, 30, 0, 0, M_PI / 2}, from[3] = {2, 2, 3};
   double       x[3];
   rigid_body_displace(b, move);
@@ -440,6 +468,7 @@ static void test_displace(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface), cmocka_unit_test(test_tangent),
-          cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator), cmocka_unit_test(test_free_spin),
-          cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields), cmocka_unit_test(test_displace))
+TEST_MAIN(cmocka_unit_test(test_tables), cmocka_unit_test(test_mass), cmocka_unit_test(test_errors), cmocka_unit_test(test_contact_surface),
+          cmocka_unit_test(test_tangent), cmocka_unit_test(test_frame), cmocka_unit_test(test_momentum), cmocka_unit_test(test_oscillator),
+          cmocka_unit_test(test_free_spin), cmocka_unit_test(test_heavy_top), cmocka_unit_test(test_points_and_fields),
+          cmocka_unit_test(test_displace))

@@ -9,7 +9,8 @@ static const char *const rods[] = {
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 3, curvature: [2, -1]}",
     "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
     "section: {ellipse: {radii: [0.02, 0.01]}}, damping: {mass: 2, stiffness: 0.05}, "
-    "start: {support: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, 0.3, -0.2]}",
+    "start: {support: clamped, motion: {angular_velocity: [1, 2, 3], velocity: [0.1, 0.2, 0.3]}}, end: {force: [1, 2, -3], moment: [0.1, "
+    "0.3, -0.2]}",
     "curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {circle: 0.01}, copies: {count: 3, radius: 0.2}, "
     "start: {support: pinned}, natural: straight, velocity: [1, 0, 2], angular_velocity: [1, -2, 3]",
     "curve: {points: [{at: [0, 0, 0]}, {at: [0.1, 0, 0]}, {at: [0.2, 0.1, 0]}, {at: [0.3, 0.1, 0.2]}]}, section: {circle: 0.01}, "
@@ -19,6 +20,7 @@ static const char *const rods[] = {
     "curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {circle: 0.01}, "
     "start: {support: clamped}, end: {support: clamped, motion: {angular_velocity: [3, 0, 1]}}"};
 /* Those without twist are round. */
+/* clang-format off */
 static const char *const round_rods[] = {
     "curve: {helix: {from: [0, 0, 0], axis: [0, 0, 1], towards: [1, 0, 0], radius: 0.1, pitch: 0.1, turns: 1.2}}, segments: 7, section: {circle: 0.01}, "
     "natural: {shape: straight, curvature: [2, -1]}, stiffness: {bend_springs: 20, twist_springs: 10}",
@@ -38,6 +40,7 @@ static const struct {
   bool               has_ends; /* its last half segment, on which moments act, is neither bent nor twisted */
   bool               is_round; /* no section, no twist */
 } models[] = {{"corde", rods, 6, true, false}, {"super_helix", rods, 4, false, false}, {"discrete_elastic_rod", rods, 6, true, false}, {"mass_spring", round_rods, 5, true, true}};
+/* clang-format on */
 enum { N_MODELS = 4 };
 
 static void open_rod(const char *model, const char *text, const double gravity[3], rod_case *c)
@@ -57,7 +60,7 @@ static void test_derivatives(void **unused)
 {
   (void)unused;
   const double gravity[3] = {1.0, -2.0, 3.0};
-  rod_random_state = 3;
+  rod_random_state        = 3;
   for (int m = 0; m < N_MODELS; ++m)
     for (int i = 0; i < models[m].n_rods; ++i) {
       rod_case c;
@@ -79,7 +82,7 @@ static void test_definite(void **unused)
 {
   (void)unused;
   const double gravity[3] = {1.0, -2.0, 3.0};
-  rod_random_state = 5;
+  rod_random_state        = 5;
   for (int m = 0; m < N_MODELS; ++m)
     for (int i = 0; i < models[m].n_rods; ++i) {
       rod_case c;
@@ -181,15 +184,17 @@ static void test_rest(void **unused)
 {
   (void)unused;
   static const char *const shapes[] = {
-      "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 1], towards: [-1, 0, 0], radius: 0.1, angle_deg: 250}}, segments: 9, section: {circle: 0.01}, "
+      "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 1], towards: [-1, 0, 0], radius: 0.1, angle_deg: 250}}, segments: 9, section: "
+      "{circle: 0.01}, "
       "natural: {curvature: [10, 0], twist: 0}, start: clamped",
       "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 9, "
       "section: {rectangle: {sides: [0.02, 0.01]}}, start: clamped"};
-  static const char *const round_shapes[] = {
-      "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 1], towards: [-1, 0, 0], radius: 0.1, angle_deg: 250}}, segments: 9, section: {circle: 0.01}, "
-      "natural: {curvature: [6, -8]}, start: clamped",
-      "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 9, section: {circle: 0.01}, "
-      "start: clamped, stiffness: {bend_springs: 10, twist_springs: 10}"};
+  static const char *const round_shapes[] = {"curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 1], towards: [-1, 0, 0], radius: 0.1, "
+                                             "angle_deg: 250}}, segments: 9, section: {circle: 0.01}, "
+                                             "natural: {curvature: [6, -8]}, start: clamped",
+                                             "curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: "
+                                             "-0.1, turns: 1.2}}, segments: 9, section: {circle: 0.01}, "
+                                             "start: clamped, stiffness: {bend_springs: 10, twist_springs: 10}"};
   for (int m = 0; m < N_MODELS; ++m)
     for (int i = 0; i < 2; ++i) {
       rod_case c;
@@ -211,8 +216,10 @@ static void test_ring(void **unused)
   (void)unused;
   rod_case c;
   open_rod("corde",
-           "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, segments: 12, "
-           "section: {circle: 0.01}, natural: straight, stiffness: {bending: [0.3, 0.3], twist: 0.2}", NULL, &c);
+           "curve: {arc: {from: [0.1, 0, 0], tangent: [0, 1, 0], towards: [-1, 0, 0], radius: 0.1, angle_deg: 360}}, closed: true, "
+           "segments: 12, "
+           "section: {circle: 0.01}, natural: straight, stiffness: {bending: [0.3, 0.3], twist: 0.2}",
+           NULL, &c);
   const double phi = 2.0 * M_PI / 12.0, l = 0.2 * sin(0.5 * phi), u = 4.0 / l * tan(0.25 * phi);
   assert_close(rod_elastic(c.b), 0.5 * 12 * l * 0.3 * u * u, 1e-12);
   rod_case_close(&c);
@@ -229,8 +236,8 @@ static void test_frame_indifference(void **unused)
   for (int m = 0; m < N_MODELS; ++m) {
     double tip[2][3], energy[2];
     for (int side = 0; side < 2; ++side) {
-      double       v[4][3], down[3], x[3];
-      const double from[3] = {0.1, 0.2, 0.3}, tangent[3] = {1.0, 0.0, 0.0}, towards[3] = {0.0, 1.0, 0.0}, w[3] = {1.0, 2.0, 3.0};
+      double        v[4][3], down[3], x[3];
+      const double  from[3] = {0.1, 0.2, 0.3}, tangent[3] = {1.0, 0.0, 0.0}, towards[3] = {0.0, 1.0, 0.0}, w[3] = {1.0, 2.0, 3.0};
       const double *plain[4] = {from, tangent, towards, w};
       char          text[1000];
       rod_case      c;
@@ -240,11 +247,13 @@ static void test_frame_indifference(void **unused)
       if (side) m3_mulv(down, R, gravity);
       else v3_copy(down, gravity);
       snprintf(text, sizeof text,
-               "curve: {arc: {from: [%.17g, %.17g, %.17g], tangent: [%.17g, %.17g, %.17g], towards: [%.17g, %.17g, %.17g], radius: 0.2, angle_deg: 100}}, "
+               "curve: {arc: {from: [%.17g, %.17g, %.17g], tangent: [%.17g, %.17g, %.17g], towards: [%.17g, %.17g, %.17g], radius: 0.2, "
+               "angle_deg: 100}}, "
                "segments: 8, section: %s, damping: {mass: 1, stiffness: 0.01}, "
                "start: {support: clamped, motion: {pivot: [%.17g, %.17g, %.17g], angular_velocity: [%.17g, %.17g, %.17g]}}",
                v[0][0], v[0][1], v[0][2], v[1][0], v[1][1], v[1][2], v[2][0], v[2][1], v[2][2],
-               models[m].is_round ? "{circle: 0.01}" : "{rectangle: {sides: [0.02, 0.01]}}", v[0][0], v[0][1], v[0][2], v[3][0], v[3][1], v[3][2]);
+               models[m].is_round ? "{circle: 0.01}" : "{rectangle: {sides: [0.02, 0.01]}}", v[0][0], v[0][1], v[0][2], v[3][0], v[3][1],
+               v[3][2]);
       open_rod(models[m].name, text, down, &c);
       for (int step = 0; step < 5; ++step) assert_true(rod_step(c.b, 0.05 * step, 0.05) > 0);
       v3_copy(x, c.b->x + 3 * 8);
@@ -266,8 +275,10 @@ static void bend_to_circle(const char *model, int segments, double *gap, double 
   const double B = 0.01;
   char         text[500];
   snprintf(text, sizeof text,
-           "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: %d, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], twist: 0.01}, "
-           "start: clamped, damping: {mass: 1000}", segments);
+           "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: %d, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], "
+           "twist: 0.01}, "
+           "start: clamped, damping: {mass: 1000}",
+           segments);
   open_rod(model, text, NULL, &c);
   for (int step = 0; step < 20; ++step) {
     v3_set(c.b->end[1].moment, 0.0, 0.0, 2.0 * M_PI * B * fmin((step + 1) / 12.0, 1.0));
@@ -303,7 +314,8 @@ static void test_twist(void **unused)
     rod_case c;
     if (models[m].is_round) continue;
     open_rod(models[m].name,
-             "curve: {line: {from: [0, 0, 0], to: [0, 1, 0]}}, segments: 12, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], twist: 0.02}, "
+             "curve: {line: {from: [0, 0, 0], to: [0, 1, 0]}}, segments: 12, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], "
+             "twist: 0.02}, "
              "start: clamped, end: {moment: [0, 0.01, 0]}, damping: {mass: 10}",
              NULL, &c);
     for (int step = 0; step < 12; ++step) assert_true(rod_step(c.b, step, 1e3) > 0);
@@ -324,8 +336,10 @@ static void test_driven_twist(void **unused)
   rod_case     c;
   const double twist[] = {0.5, 1.0};
   open_rod("corde",
-           "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 12, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], twist: 0.02}, "
-           "start: clamped, end: {support: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 114.59155902616465, axis: [1, 0, 0]}]}}, damping: {mass: 10}",
+           "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 12, section: {circle: 0.005}, stiffness: {bending: [0.01, 0.01], "
+           "twist: 0.02}, "
+           "start: clamped, end: {support: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 114.59155902616465, axis: [1, 0, "
+           "0]}]}}, damping: {mass: 10}",
            NULL, &c);
   for (int k = 0; k < 2; ++k) {
     for (int step = 0; step < 4; ++step) assert_true(rod_step(c.b, 0.5 * k + step / 8.0, 1.0 / 8.0) > 0);
@@ -342,15 +356,15 @@ static void test_spots(void **unused)
   (void)unused;
   rod_random_state = 21;
   for (int m = 0; m < 2; ++m) {
-    rod_case  c;
-    double    u[300], before[300], J[LOCATION_MAX_BLOCKS][9];
-    int32_t   block[LOCATION_MAX_BLOCKS];
+    rod_case              c;
+    double                u[300], before[300], J[LOCATION_MAX_BLOCKS][9];
+    int32_t               block[LOCATION_MAX_BLOCKS];
     body_contact_location spot = {.kind = FEATURE_POINT};
     open_rod(models[m].name, rods[3], NULL, &c);
     rod_begin(c.b, 0.0, 1e-7);
     random_rates(c.b, 1.0, u);
     memcpy(before, c.b->x, sizeof(double) * 3 * (size_t)c.b->strands.n_nodes);
-    double v[20][3] = {{0.0}}, w[20][3] = {{0.0}};
+    double    v[20][3] = {{0.0}}, w[20][3] = {{0.0}};
     const int n = (int)c.b->strands.n_nodes;
     for (int i = 0; i < n; ++i) {
       spot = (body_contact_location){.kind = FEATURE_POINT, .index = i};
@@ -365,15 +379,15 @@ static void test_spots(void **unused)
       if (i == n - 1) continue;
       spot = (body_contact_location){.kind = FEATURE_SEGMENT, .index = i, .w = {0.5}};
       for (int k = 0; k < 3; ++k) spot.x[k] = 0.5 * (before[3 * i + k] + before[3 * i + 3 + k]) + 0.01 * rod_uniform(-1.0, 1.0);
-      const int      links = c.base->ops->location_jacobian(c.base, &spot, block, J);
-      const double   spin[3] = {1.0, -2.0, 0.5};
-      double         expected[3], arm[3], shift[3] = {0.3, 0.1, 0.2};
+      const int    links   = c.base->ops->location_jacobian(c.base, &spot, block, J);
+      const double spin[3] = {1.0, -2.0, 0.5};
+      double       expected[3], arm[3], shift[3] = {0.3, 0.1, 0.2};
       v3_sub(arm, spot.x, before);
       v3_cross(expected, spin, arm);
       v3_axpy(expected, 1.0, shift);
       for (int k = 0; k < links; ++k) {
-        double       rate[3] = {0.0}, term[3];
-        const bool   is_node = m == 0 && block[k] % 2 == 0;
+        double     rate[3] = {0.0}, term[3];
+        const bool is_node = m == 0 && block[k] % 2 == 0;
         if (is_node) {
           v3_sub(arm, before + 3 * (block[k] / 2), before);
           v3_cross(rate, spin, arm);
@@ -400,12 +414,13 @@ static void frequencies(const char *model, int segments, double omega[2])
   char     text[600];
   snprintf(text, sizeof text,
            "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: %d, section: {circle: 1.0e-3}, "
-           "stiffness: {bending: [1000, 1], twist: 1000, mass_per_length: 1%s}, start: clamped", segments,
-           strcmp(model, "corde") ? "" : ", stretch: 1.0e+7, shear: 1.0e+7");
+           "stiffness: {bending: [1000, 1], twist: 1000, mass_per_length: 1%s}, start: clamped",
+           segments, strcmp(model, "corde") ? "" : ", stretch: 1.0e+7, shear: 1.0e+7");
   open_rod(model, text, NULL, &c);
-  const int      n = 3 * (int)c.b->n_blocks;
-  const double   steps[2] = {1e-9, 1.0};
-  double        *H[2], *A = malloc(sizeof *A * (size_t)(n * n)), *x = malloc(sizeof *x * (size_t)n), *y = malloc(sizeof *x * (size_t)n), *zero = calloc((size_t)n, sizeof *x);
+  const int    n        = 3 * (int)c.b->n_blocks;
+  const double steps[2] = {1e-9, 1.0};
+  double      *H[2], *A = malloc(sizeof *A * (size_t)(n * n)), *x = malloc(sizeof *x * (size_t)n), *y = malloc(sizeof *x * (size_t)n),
+                *zero = calloc((size_t)n, sizeof *x);
   double         mode[2][300], Mmode[2][300];
   const int64_t *dof;
   const double  *wanted;
@@ -469,5 +484,6 @@ static void test_frequencies(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(test_derivatives), cmocka_unit_test(test_definite), cmocka_unit_test(test_matrix), cmocka_unit_test(test_energy),
-          cmocka_unit_test(test_rest), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference), cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist),
-          cmocka_unit_test(test_driven_twist), cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))
+          cmocka_unit_test(test_rest), cmocka_unit_test(test_ring), cmocka_unit_test(test_frame_indifference),
+          cmocka_unit_test(test_pure_bending), cmocka_unit_test(test_twist), cmocka_unit_test(test_driven_twist),
+          cmocka_unit_test(test_spots), cmocka_unit_test(test_frequencies))

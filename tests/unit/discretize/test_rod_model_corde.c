@@ -29,7 +29,7 @@ typedef struct {
 } setting;
 
 typedef double energy_function(const setting *s, const double *x, bool is_definite, double *gradient, double *hessian);
-static double stretch(const setting *s, const double *x, bool is_definite, double *g, double *H)
+static double  stretch(const setting *s, const double *x, bool is_definite, double *g, double *H)
 {
   return corde_stretch(x, s->stiffness[1], s->stiffness[0], is_definite, g, H);
 }

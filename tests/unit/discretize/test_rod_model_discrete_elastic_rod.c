@@ -4,6 +4,7 @@
 #include "discretize/rod/der_vertex.h"
 
 /* Rods with everything: bent, twisted, anisotropic, clamped, moved, loaded, damped, several, closed. */
+/* clang-format off */
 static const char *const rods[] = {
     "curve: {helix: {from: [0, 0, 0], axis: [0, 0, 1], towards: [1, 0, 0], radius: 0.1, pitch: 0.1, turns: 1.2}}, segments: 7, "
     "section: {rectangle: {sides: [0.02, 0.01]}}, natural: {shape: straight, twist: 3, curvature: [2, -1]}",
@@ -19,6 +20,7 @@ static const char *const rods[] = {
     "bending_strain: angle, curve: {helix: {from: [0, 0, 0], axis: [0, 1, 1], towards: [1, 0, 0], radius: 0.1, pitch: -0.1, turns: 1.2}}, segments: 6, "
     "section: {ellipse: {radii: [0.02, 0.01]}}, damping: {mass: 2, stiffness: 0.05}, natural: {shape: straight, curvature: [2, -1]}, start: clamped",
     "bending_strain: angle, curve: {line: {from: [0, 0, 0], to: [0.5, 0, 0.1]}}, segments: 5, section: {ellipse: {radii: [0.02, 0.01]}}, natural: {curvature: [0.1, 0.2]}"};
+/* clang-format on */
 enum { N_RODS = sizeof rods / sizeof *rods };
 
 /* Rates that move nodes and angles by about 0.01 l in a step, and more from step to step. */
@@ -81,13 +83,18 @@ static void twist_of_many_turns(void **unused)
   (void)unused;
   rod_case     c;
   const double dt = 0.05;
-  rod_case_open("curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 8, section: {circle: 0.01}, stiffness: {bending: [100, 100], twist: 2}, start: clamped, "
-                "end: {support: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 179, axis: [1, 0, 0]}, {time: 2, rotate_deg: 358, axis: [1, 0, 0]}, "
-                "{time: 3, rotate_deg: 537, axis: [1, 0, 0]}, {time: 4, rotate_deg: 716, axis: [1, 0, 0]}, {time: 5, rotate_deg: 895, axis: [1, 0, 0]}, "
-                "{time: 6, rotate_deg: 720, axis: [1, 0, 0]}]}}, damping: {mass: 10}", NULL, &c);
+  rod_case_open("curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 8, section: {circle: 0.01}, stiffness: {bending: [100, 100], "
+                "twist: 2}, start: clamped, "
+                "end: {support: clamped, motion: {keyframes: [{time: 0}, {time: 1, rotate_deg: 179, axis: [1, 0, 0]}, {time: 2, "
+                "rotate_deg: 358, axis: [1, 0, 0]}, "
+                "{time: 3, rotate_deg: 537, axis: [1, 0, 0]}, {time: 4, rotate_deg: 716, axis: [1, 0, 0]}, {time: 5, rotate_deg: 895, "
+                "axis: [1, 0, 0]}, "
+                "{time: 6, rotate_deg: 720, axis: [1, 0, 0]}]}}, damping: {mass: 10}",
+                NULL, &c);
   for (int step = 0; step < 240; ++step) {
     assert_true(rod_step(c.b, dt * step, dt) > 0);
-    const double time = dt * (step + 1), turned = fmin(time, 5.0) * 179.0 - fmax(0.0, fmin(time, 6.0) - 5.0) * 175.0, theta = turned * M_PI / 180.0;
+    const double time = dt * (step + 1), turned = fmin(time, 5.0) * 179.0 - fmax(0.0, fmin(time, 6.0) - 5.0) * 175.0,
+                 theta = turned * M_PI / 180.0;
     if (step == 99 || step == 239) assert_close(rod_elastic(c.b), 0.5 * 2.0 * theta * theta, (step == 239 ? 1e-9 : 1e-3) * theta * theta);
   }
   for (int i = 0; i <= 8; ++i) assert_close(c.b->x[3 * i], i / 8.0, 1e-9);
@@ -104,12 +111,15 @@ static void frequencies(void **unused)
   for (int fine = 0; fine < 2; ++fine) {
     rod_case c;
     char     text[300];
-    snprintf(text, sizeof text, "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: %d, section: {rectangle: {sides: [0.01, 0.02]}}, start: clamped", fine ? 24 : 12);
+    snprintf(text, sizeof text,
+             "curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: %d, section: {rectangle: {sides: [0.01, 0.02]}}, start: clamped",
+             fine ? 24 : 12);
     rod_case_open(text, NULL, &c);
     rod_begin(c.b, 0.0, dt);
     const int n = 3 * (int)c.b->n_blocks;
-    double   *H = malloc(sizeof *H * (size_t)n * (size_t)n), *A = malloc(sizeof *H * (size_t)n * (size_t)n), *x = malloc(sizeof *x * (size_t)n), *first = calloc((size_t)n, sizeof *x);
-    double   *unit = calloc((size_t)n, sizeof *x), *y = malloc(sizeof *x * (size_t)n), *m = c.b->inertia;
+    double   *H = malloc(sizeof *H * (size_t)n * (size_t)n), *A = malloc(sizeof *H * (size_t)n * (size_t)n),
+           *x = malloc(sizeof *x * (size_t)n), *first = calloc((size_t)n, sizeof *x);
+    double *unit = calloc((size_t)n, sizeof *x), *y = malloc(sizeof *x * (size_t)n), *m = c.b->inertia;
     rod_residual_at(c.b, c.b->u, y, true);
     for (int j = 0; j < n; ++j) {
       memset(y, 0, sizeof *y * (size_t)n);
@@ -163,8 +173,10 @@ static void momenta(void **unused)
     body_totals  start, end;
     const double none[3] = {0.0}, dt = fine ? 5e-4 : 1e-3;
     rod_case_open("curve: {helix: {from: [0, 0, 0], axis: [0, 0, 1], towards: [1, 0, 0], radius: 0.1, pitch: 0.1, turns: 1}}, segments: 8, "
-                  "section: {circle: 0.0005}, stiffness: {stretch: 100, bending: [0.001, 0.001], twist: 0.001, mass_per_length: 0.2}, natural: straight, "
-                  "velocity: [1, 2, 3], angular_velocity: [3, -2, 1]", NULL, &c);
+                  "section: {circle: 0.0005}, stiffness: {stretch: 100, bending: [0.001, 0.001], twist: 0.001, mass_per_length: 0.2}, "
+                  "natural: straight, "
+                  "velocity: [1, 2, 3], angular_velocity: [3, -2, 1]",
+                  NULL, &c);
     assert_ok(c.base->ops->totals(c.base, none, &start));
     for (int step = 0; step < (fine ? 40 : 20); ++step) assert_true(rod_step(c.b, dt * step, dt) > 0);
     assert_ok(c.base->ops->totals(c.base, none, &end));
@@ -181,7 +193,7 @@ static void momenta(void **unused)
 /* A point of the section of edge j of the strand, in its material frame; edges of the helix above. */
 static void surface_point(const rod_body *b, int64_t j, double s, const double local[3], double x[3])
 {
-  const double *p = b->x + 3 * (int64_t)b->strands.segment[2 * j], *q = b->x + 3 * (int64_t)b->strands.segment[2 * j + 1];
+  const double      *p = b->x + 3 * (int64_t)b->strands.segment[2 * j], *q = b->x + 3 * (int64_t)b->strands.segment[2 * j + 1];
   const field_group *g;
   field_table       *table;
   double             t[3], m1[3], m2[3], a1[3], a2[3];
@@ -235,4 +247,5 @@ static void spots(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(bend_angles), cmocka_unit_test(twist_of_many_turns), cmocka_unit_test(frequencies), cmocka_unit_test(momenta), cmocka_unit_test(spots))
+TEST_MAIN(cmocka_unit_test(derivatives), cmocka_unit_test(bend_angles), cmocka_unit_test(twist_of_many_turns),
+          cmocka_unit_test(frequencies), cmocka_unit_test(momenta), cmocka_unit_test(spots))

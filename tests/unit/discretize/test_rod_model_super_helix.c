@@ -214,7 +214,7 @@ static void test_published_velocity(void **unused)
   make(&s, 5.0);
   random_vector(u + 6, 3 * N, 1.0);
   super_helix_rates(&s.h, u, v);
-  const double *x = s.h.point + 3 * (POINTS - 1);
+  const double *x      = s.h.point + 3 * (POINTS - 1);
   double        sum[3] = {0.0};
   for (int e = 0; e < N; ++e) {
     const double end = e < N - 1 ? s.h.length[e] : 0.93056815579702628761 * s.h.length[e];
@@ -227,7 +227,8 @@ static void test_published_velocity(void **unused)
       v3_axpy(sum, end / PARTS, c);
     }
   }
-  for (int k = 0; k < 3; ++k) assert_close(sum[k], v[3 * (POINTS - 1) + k], 1e-5); /* midpoint rule: (0.3 / 400)^2 times second derivatives of 50 */
+  for (int k = 0; k < 3; ++k)
+    assert_close(sum[k], v[3 * (POINTS - 1) + k], 1e-5); /* midpoint rule: (0.3 / 400)^2 times second derivatives of 50 */
   super_helix_destroy(&s.h);
   assert_no_leak();
 }
@@ -288,8 +289,8 @@ static void test_tangent(void **unused)
   const double sizes[] = {0.0, 1e-5, 2.0, 9.0}, h = 1e-6, a = 1.3, b = 0.4;
   for (size_t i = 0; i < 2 * sizeof sizes / sizeof *sizes; ++i) {
     const bool with_tip = i % 2;
-    strand s;
-    double f[3 * POINTS], H[UNKNOWNS][UNKNOWNS], T[UNKNOWNS][UNKNOWNS];
+    strand     s;
+    double     f[3 * POINTS], H[UNKNOWNS][UNKNOWNS], T[UNKNOWNS][UNKNOWNS];
     make(&s, sizes[i / 2]);
     random_vector(f, 3 * POINTS, 1.0);
     super_helix_load load = {.f = f}, inertia = {.f = f};
@@ -310,7 +311,8 @@ static void test_tangent(void **unused)
       move(&moved, h, u), super_helix_forces(&moved.h, &load, side[1]);
       move(&moved, -2.0 * h, u), super_helix_forces(&moved.h, &load, side[0]);
       super_helix_shape(&s.h, s.r, s.R0, s.theta, s.kappa);
-      for (int k = 0; k < UNKNOWNS; ++k) assert_close(H[j][k], expected[k] + b * (side[1][k] - side[0][k]) / (2.0 * h), with_tip ? 2e-8 : 5e-9);
+      for (int k = 0; k < UNKNOWNS; ++k)
+        assert_close(H[j][k], expected[k] + b * (side[1][k] - side[0][k]) / (2.0 * h), with_tip ? 2e-8 : 5e-9);
     }
     for (int p = 0; p < LINKS; ++p)
       for (int q = 0; q < LINKS; ++q) {
@@ -348,6 +350,7 @@ static void test_mass_of_beam(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_stumpff), cmocka_unit_test(test_kinematics), cmocka_unit_test(test_element_derivatives), cmocka_unit_test(test_cayley),
-          cmocka_unit_test(test_rates), cmocka_unit_test(test_published_velocity), cmocka_unit_test(test_point_jacobian), cmocka_unit_test(test_spin),
-          cmocka_unit_test(test_tangent), cmocka_unit_test(test_mass_of_beam))
+TEST_MAIN(cmocka_unit_test(test_stumpff), cmocka_unit_test(test_kinematics), cmocka_unit_test(test_element_derivatives),
+          cmocka_unit_test(test_cayley), cmocka_unit_test(test_rates), cmocka_unit_test(test_published_velocity),
+          cmocka_unit_test(test_point_jacobian), cmocka_unit_test(test_spin), cmocka_unit_test(test_tangent),
+          cmocka_unit_test(test_mass_of_beam))

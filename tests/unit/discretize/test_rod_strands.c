@@ -14,7 +14,9 @@ static void curves(void **unused)
 {
   (void)unused;
   rod_case c;
-  open_sound("curve: {arc: {from: [1, 2, 3], tangent: [0, 2, 0], towards: [5, 7, 0], radius: 0.5, angle_deg: 540}}, segments: 30, section: {circle: 0.01}", &c);
+  open_sound("curve: {arc: {from: [1, 2, 3], tangent: [0, 2, 0], towards: [5, 7, 0], radius: 0.5, angle_deg: 540}}, segments: 30, section: "
+             "{circle: 0.01}",
+             &c);
   const rod_strands *s = &c.b->strands;
   for (int i = 0; i <= 30; ++i) {
     const double phi = 3.0 * M_PI * i / 30.0;
@@ -27,8 +29,10 @@ static void curves(void **unused)
   assert_close(v3_dot(s->director, (const double[3]){1.0, 0.0, 0.0}), cos(0.05 * M_PI), 1e-14); /* in the plane, towards the centre */
   assert_close(s->end_director[3], -1.0, 1e-13);
   rod_case_close(&c);
-  open_sound("curve: {helix: {from: [0.2, 0, 0], axis: [0, 0, 3], towards: [-1, 0, 1], radius: 0.2, pitch: -0.3, turns: 2}}, segment_length: 0.01, section: {circle: 0.01}", &c);
-  s = &c.b->strands;
+  open_sound("curve: {helix: {from: [0.2, 0, 0], axis: [0, 0, 3], towards: [-1, 0, 1], radius: 0.2, pitch: -0.3, turns: 2}}, "
+             "segment_length: 0.01, section: {circle: 0.01}",
+             &c);
+  s               = &c.b->strands;
   const int64_t n = s->n_segments;
   assert_int_equal(n, (int64_t)ceil(hypot(0.8 * M_PI, 0.6) / 0.01));
   for (int64_t i = 0; i <= n; ++i) {
@@ -62,9 +66,12 @@ static void copies(void **unused)
   for (int p = 0; p < 3; ++p) {
     rod_case c;
     char     text[300];
-    snprintf(text, sizeof text, "curve: {line: {from: [1, 1, 1], to: [1, 1, 0]}}, segments: 4, section: {circle: 0.01}, copies: {count: 50, radius: 0.3, pattern: %s}", patterns[p]);
+    snprintf(text, sizeof text,
+             "curve: {line: {from: [1, 1, 1], to: [1, 1, 0]}}, segments: 4, section: {circle: 0.01}, copies: {count: 50, radius: 0.3, "
+             "pattern: %s}",
+             patterns[p]);
     open_sound(text, &c);
-    const rod_strands *s = &c.b->strands;
+    const rod_strands *s     = &c.b->strands;
     double             least = INFINITY, mass = 0.0;
     assert_int_equal(s->n_strands, 50);
     for (int i = 0; i < 50; ++i) {
@@ -92,10 +99,11 @@ static void copies_in_an_ellipse(void **unused)
     rod_case c;
     char     text[300];
     snprintf(text, sizeof text,
-             "curve: {line: {from: [1, 1, 1], to: [1, 1, 0]}}, segments: 2, section: {circle: 0.001}, copies: {count: 400, radius: 0.1, aspect: 4, along: [0, 2, 1], pattern: %s}",
+             "curve: {line: {from: [1, 1, 1], to: [1, 1, 0]}}, segments: 2, section: {circle: 0.001}, copies: {count: 400, radius: 0.1, "
+             "aspect: 4, along: [0, 2, 1], pattern: %s}",
              patterns[p]);
     open_sound(text, &c);
-    const rod_strands *s = &c.b->strands;
+    const rod_strands *s     = &c.b->strands;
     double             least = INFINITY, moment[2] = {0};
     for (int i = 0; i < 400; ++i) {
       const double *x = s->x + 3 * s->node_start[i], a = (x[1] - 1.0) / 0.4, b = (x[0] - 1.0) / 0.1;
@@ -144,9 +152,11 @@ static void constrained_nodes_have_prescribed_positions(void **unused)
     char           text[700];
     const int64_t *dof;
     const double  *wanted;
-    snprintf(text, sizeof text, "model: %s, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 10, section: {circle: 0.01}, start: pinned, "
+    snprintf(text, sizeof text,
+             "model: %s, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 10, section: {circle: 0.01}, start: pinned, "
              "hold: [{inside: {sphere: {center: [0.5, 0, 0], radius: 0.11}}, axes: [z], motion: {velocity: [0, 0, 2]}}, "
-             "{inside: {sphere: {center: [1, 0, 0], radius: 0.01}}, axes: [x, y], displacement: [t, 0, 0]}]", models[m]);
+             "{inside: {sphere: {center: [1, 0, 0], radius: 0.01}}, axes: [x, y], displacement: [t, 0, 0]}]",
+             models[m]);
     open_sound(text, &c);
     rod_begin(c.b, 1.0, 0.5);
     int64_t n = c.base->ops->prescribed(c.base, &dof, &wanted), found = 0;
@@ -189,21 +199,29 @@ static void mistakes(void **unused)
       {LINE ", segments: 4, copies: {count: 3, radius: 1, along: [0, 0, 0]}", "give a direction in this plane"},
       {LINE ", segments: 4, copies: {count: 3, radius: 1, aspect: 2, along: [-3, 0, 0]}", "give a direction in this plane"},
       {"curve: {points: [{at: [0, 0, 0]}, {at: [0, 0, 0]}, {at: [1, 0, 0]}]}, section: {circle: 0.01}", "two equal points"},
-      {"curve: {points: [{at: [0, 0, 0]}, {at: [1, 0, 0]}, {at: [0.5, 0, 0]}, {at: [0, 1, 0]}]}, section: {circle: 0.01}", "reverses the direction"},
+      {"curve: {points: [{at: [0, 0, 0]}, {at: [1, 0, 0]}, {at: [0.5, 0, 0]}, {at: [0, 1, 0]}]}, section: {circle: 0.01}",
+       "reverses the direction"},
       {"curve: {points: [{at: [0, 0, 0]}, {at: [1, 0, 0]}]}, section: {circle: 0.01}", "at least 2 segments"},
-      {"curve: {arc: {from: [0, 0, 0], tangent: [1, 0, 0], towards: [2, 0, 0], radius: 1, angle_deg: 90}}, segments: 4, section: {circle: 0.01}", "not parallel"},
-      {"curve: {arc: {from: [0, 0, 0], tangent: [1, 0, 0], towards: [0, 1, 0], radius: 1, angle_deg: 90}}, closed: true, segments: 4, section: {circle: 0.01}", "requires curve.arc.angle_deg: 360"},
-      {"curve: {arc: {from: [0, 0, 0], tangent: [1, 0, 0], towards: [0, 1, 0], radius: 1, angle_deg: 360}}, closed: true, segments: 4, start: clamped, section: {circle: 0.01}",
+      {"curve: {arc: {from: [0, 0, 0], tangent: [1, 0, 0], towards: [2, 0, 0], radius: 1, angle_deg: 90}}, segments: 4, section: {circle: "
+       "0.01}",
+       "not parallel"},
+      {"curve: {arc: {from: [0, 0, 0], tangent: [1, 0, 0], towards: [0, 1, 0], radius: 1, angle_deg: 90}}, closed: true, segments: 4, "
+       "section: {circle: 0.01}",
+       "requires curve.arc.angle_deg: 360"},
+      {"curve: {arc: {from: [0, 0, 0], tangent: [1, 0, 0], towards: [0, 1, 0], radius: 1, angle_deg: 360}}, closed: true, segments: 4, "
+       "start: clamped, section: {circle: 0.01}",
        "a loop has no ends"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     rod_case c;
     rod_case_open(bad[i][0], NULL, &c);
     assert_null(c.b);
     assert_true(diagnostics_count(c.d) > 0);
-    if (!strstr(diagnostics_text(c.d, 0), bad[i][1])) fail_msg("%s\nsays \"%s\", not \"%s\"", bad[i][0], diagnostics_text(c.d, 0), bad[i][1]);
+    if (!strstr(diagnostics_text(c.d, 0), bad[i][1]))
+      fail_msg("%s\nsays \"%s\", not \"%s\"", bad[i][0], diagnostics_text(c.d, 0), bad[i][1]);
     rod_case_close(&c);
   }
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse), cmocka_unit_test(sections), cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))
+TEST_MAIN(cmocka_unit_test(curves), cmocka_unit_test(copies), cmocka_unit_test(copies_in_an_ellipse), cmocka_unit_test(sections),
+          cmocka_unit_test(constrained_nodes_have_prescribed_positions), cmocka_unit_test(mistakes))

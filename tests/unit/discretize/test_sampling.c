@@ -196,5 +196,5 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_cells), cmocka_unit_test(test_blue_noise), cmocka_unit_test(test_parts_and_counts),
-          cmocka_unit_test(test_errors))
+TEST_MAIN(cmocka_unit_test(test_lattice), cmocka_unit_test(test_cells), cmocka_unit_test(test_blue_noise),
+          cmocka_unit_test(test_parts_and_counts), cmocka_unit_test(test_errors))

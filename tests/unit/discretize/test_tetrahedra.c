@@ -56,7 +56,7 @@ static void cube_destroy(cube *c)
 /* Minus the forces of the elements at b->x; a step of dt 1 from rest. */
 static void internal(cube *c, double *g)
 {
-  int64_t      n_blocks;
+  int64_t     n_blocks;
   step_status status = {STEP_OK, NULL, -1};
   assert_ok(c->b->base.ops->begin_step(&c->b->base, 0.0, 1.0, &n_blocks, &status));
   residual(c->b, c->b->v, g, true); /* v is zero */
@@ -88,7 +88,7 @@ static void equilibrate(cube *c, const double *load, double tolerance)
   double      *r = malloc(size), *d = malloc(size), *p = malloc(size), *q = malloc(size);
   int          newton = 0;
   while (imbalance(c, load, r) > tolerance && newton++ < 12) {
-    double rr = dot(c->n, r, r);
+    double       rr     = dot(c->n, r, r);
     const double enough = 1e-16 * rr;
     memset(d, 0, size);
     memcpy(p, r, size);
@@ -153,7 +153,8 @@ static void check_patch(const material_law *law)
     }
     for (int i = 0; i < c.n; ++i) wrong = fmax(wrong, fabs(g[i]));
     assert_close(error, 0.0, 1e-12);
-    assert_close(wrong, 0.0, pass ? 1e-12 * jelly.E : 1e-10 * 0.0625 * 0.2 * jelly.E); /* a rotation; stress times a vertex's share of a side */
+    assert_close(wrong, 0.0,
+                 pass ? 1e-12 * jelly.E : 1e-10 * 0.0625 * 0.2 * jelly.E); /* a rotation; stress times a vertex's share of a side */
   }
   free(g);
   cube_destroy(&c);
@@ -241,7 +242,7 @@ static void integrate(const cube *c, double *load, double *error0, double *error
     m3_inverse(inverse, rest);
     m3_mul(F_h, now, inverse);
     for (int q = 0; q < N_GAUSS; ++q) {
-      const double w = weight[q] * c->mesh->volume[t];
+      const double w    = weight[q] * c->mesh->volume[t];
       double       X[3] = {0.0}, u_h[3] = {0.0}, u[3], F[9], force[3];
       for (int a = 0; a < 4; ++a)
         for (int k = 0; k < 3; ++k) {
@@ -261,7 +262,7 @@ static void test_orders(void **unused)
 {
   (void)unused;
   double error[3][2] = {{0.0}};
-  state = 12;
+  state              = 12;
   for (int level = 0; level < 3; ++level) {
     cube c;
     cube_create(&c, &material_law_neo_hookean, 3 << level, 0.1, false);
@@ -273,8 +274,8 @@ static void test_orders(void **unused)
     free(load);
     cube_destroy(&c);
   }
-  print_message("errors in L2: %.3g %.3g %.3g, orders %.3f %.3f; in H1: %.3g %.3g %.3g, orders %.3f %.3f\n", error[0][0], error[1][0], error[2][0],
-                log2(error[0][0] / error[1][0]), log2(error[1][0] / error[2][0]), error[0][1], error[1][1], error[2][1],
+  print_message("errors in L2: %.3g %.3g %.3g, orders %.3f %.3f; in H1: %.3g %.3g %.3g, orders %.3f %.3f\n", error[0][0], error[1][0],
+                error[2][0], log2(error[0][0] / error[1][0]), log2(error[1][0] / error[2][0]), error[0][1], error[1][1], error[2][1],
                 log2(error[0][1] / error[1][1]), log2(error[1][1] / error[2][1]));
   assert_close(log2(error[1][0] / error[2][0]), 2.0, 0.15);
   assert_close(log2(error[1][1] / error[2][1]), 1.0, 0.15);

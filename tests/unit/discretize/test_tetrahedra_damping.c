@@ -63,9 +63,9 @@ static void pair_destroy(pair *p)
 static void begin(pair *p, const double *x)
 {
   for (int k = 0; k < 2; ++k) {
-    nodal_body  *b       = k ? p->damped : p->bare;
+    nodal_body *b      = k ? p->damped : p->bare;
     step_status status = {STEP_OK, NULL, -1};
-    int64_t      n_blocks;
+    int64_t     n_blocks;
     memcpy(b->x, x, (size_t)p->n * sizeof *x);
     assert_ok(b->base.ops->begin_step(&b->base, 0.0, dt, &n_blocks, &status));
   }
@@ -129,8 +129,7 @@ static double power(nodal_damping_form form, const material *m, double volume, c
     for (int k = 0; k < 9; ++k) sum += L[k] * dP[k];
     return beta * volume * sum;
   }
-  if (form == NODAL_DAMPING_GREEN)
-    m3_mul_tn(D, F, L); /* F^T F' */
+  if (form == NODAL_DAMPING_GREEN) m3_mul_tn(D, F, L); /* F^T F' */
   else {
     double inverse[9];
     volume *= fabs(m3_inverse(inverse, F));
@@ -197,8 +196,7 @@ static void test_one_element(void **unused)
       begin(&p, x);
       dense(&p, K);
       for (int i = 0; i < 144; ++i) largest = fmax(largest, fabs(K[i]));
-      for (int i = 0; i < 144; ++i)
-        assert_close(K[i], K[12 * (i % 12) + i / 12], 1e-14 * largest); /* of the elastic tangent next to it */
+      for (int i = 0; i < 144; ++i) assert_close(K[i], K[12 * (i % 12) + i / 12], 1e-14 * largest); /* of the elastic tangent next to it */
       for (int i = 0; i < 12; ++i) v[i] = uniform(-1.0, 1.0);
       damping_force(&p, v, f);
       double moving[9];
@@ -464,5 +462,4 @@ static void test_beta(void **unused)
 }
 
 TEST_MAIN(cmocka_unit_test(test_tangent), cmocka_unit_test(test_one_element), cmocka_unit_test(test_dissipates),
-          cmocka_unit_test(test_turned), cmocka_unit_test(test_momenta), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_beta))
+          cmocka_unit_test(test_turned), cmocka_unit_test(test_momenta), cmocka_unit_test(test_threads), cmocka_unit_test(test_beta))

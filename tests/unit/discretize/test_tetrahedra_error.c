@@ -17,7 +17,7 @@ static material   *jelly;
 static nodal_body *make(void)
 {
   const double     min[3] = {0.0, 0.0, 0.0}, max[3] = {1.0, 1.0, 1.0};
-  const parameters p = {10.0, 100.0, 0.3};
+  const parameters p        = {10.0, 100.0, 0.3};
   double           mass[64] = {0.0};
   tet_mesh        *m;
   nodal_body      *b;
@@ -61,7 +61,8 @@ static void test_integrals(void **unused)
   assert_close(error(b, TETRAHEDRA_DISPLACEMENT, "0", "X*Y", "t", 2.0), sqrt(1.0 / 9.0 + 4.0), 1e-14);
   assert_close(error(b, TETRAHEDRA_VELOCITY, "0", "0", "Y^2", 0.0), sqrt(1.0 / 5.0), 1e-14);
   assert_close(error(b, TETRAHEDRA_DISPLACEMENT, "0", "0", "Z^3", 0.0), sqrt(1.0 / 7.0), 2e-6);
-  assert_true(fabs(error(b, TETRAHEDRA_DISPLACEMENT, "0", "0", "Z^3", 0.0) - sqrt(1.0 / 7.0)) > 1e-12); /* a rule of degree 6 would be another */
+  assert_true(fabs(error(b, TETRAHEDRA_DISPLACEMENT, "0", "0", "Z^3", 0.0) - sqrt(1.0 / 7.0)) >
+              1e-12); /* a rule of degree 6 would be another */
   /* grad (X Y, 0, Z^3/3) = (Y X 0; 0 0 0; 0 0 Z^2) */
   assert_close(error(b, TETRAHEDRA_GRADIENT, "X*Y", "0", "Z^3/3", 0.0), sqrt(2.0 / 3.0 + 1.0 / 5.0), 1e-14);
   destroy(b);

@@ -7,10 +7,10 @@ static void values_and_gradients(void **state)
 {
   (void)state;
   vector_field *f    = field_of("x*y + t", "sin(X)*z", "3");
-  const double    X[3] = {0.3, 0.1, -0.4}, x[3] = {0.5, -2.0, 0.7};
-  const double    F[9] = {1.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0, 3.0};
-  const double    expected[9] = {-2.0, -4.0 + 0.5, 0.0, cos(0.3) * 0.7 + 0.5 * sin(0.3), 0.0, 3.0 * sin(0.3), 0.0, 0.0, 0.0};
-  double          v[3], gradient[9];
+  const double  X[3] = {0.3, 0.1, -0.4}, x[3] = {0.5, -2.0, 0.7};
+  const double  F[9]        = {1.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0, 3.0};
+  const double  expected[9] = {-2.0, -4.0 + 0.5, 0.0, cos(0.3) * 0.7 + 0.5 * sin(0.3), 0.0, 3.0 * sin(0.3), 0.0, 0.0, 0.0};
+  double        v[3], gradient[9];
   vector_field_at(f, X, x, 4.0, v);
   vector_field_gradient(f, X, x, 4.0, F, gradient);
   assert_close(v[0], 3.0, 1e-15);
@@ -24,8 +24,8 @@ static void values_and_gradients(void **state)
 static void mistakes_are_named(void **state)
 {
   (void)state;
-  key_item        items[3] = {{.value = "x"}, {.value = "y +"}, {.value = "q"}};
-  diagnostics   *d;
+  key_item      items[3] = {{.value = "x"}, {.value = "y +"}, {.value = "q"}};
+  diagnostics  *d;
   vector_field *f;
   assert_ok(diagnostics_create(&d));
   assert_ok(vector_field_create(&(key_list){3, items}, &nowhere, "field", d, &f));

@@ -117,8 +117,7 @@ static void equals_double_loop(void **unused)
       assert_all_pairs(&S, false, margin, n, pair);
       assert_ok(broad_phase_edge_edge(b, &n, &pair));
       assert_all_pairs(&S, true, margin, n, pair);
-      for (int64_t i = 0, run = 0; i < n; ++i)
-        run = i && pair[i].first == pair[i - 1].first ? run + 1 : 1, most = run > most ? run : most;
+      for (int64_t i = 0, run = 0; i < n; ++i) run = i && pair[i].first == pair[i - 1].first ? run + 1 : 1, most = run > most ? run : most;
     }
     assert_true(broad_phase_rebuilds(b) > 2); /* the deformation made the trees loose */
     broad_phase_destroy(&b);
@@ -227,5 +226,5 @@ static void bad_input(void **unused)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(equals_double_loop), cmocka_unit_test(same_on_any_threads_and_age),
-          cmocka_unit_test(sorts_anew_when_loose), cmocka_unit_test(bad_input))
+TEST_MAIN(cmocka_unit_test(equals_double_loop), cmocka_unit_test(same_on_any_threads_and_age), cmocka_unit_test(sorts_anew_when_loose),
+          cmocka_unit_test(bad_input))

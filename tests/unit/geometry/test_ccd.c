@@ -40,20 +40,10 @@ static const known_case CASES[] = {
     {"passes by within the plane", false, {-1, 3, 0, TRIANGLE}, {3, -.5, 0, TRIANGLE}, 0, -1},
     {"a triangle that is a line", false, {.5, 0, 1, 0, 0, 0, 1, 0, 0, 2, 0, 0}, {.5, 0, -1, 0, 0, 0, 1, 0, 0, 2, 0, 0}, 0, .5},
     {"a triangle that is a point", false, {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {0, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 0, .5},
-    {"misses a triangle that is a point",
-     false,
-     {1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-     {1, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-     .5,
-     -1},
+    {"misses a triangle that is a point", false, {1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {1, 0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0}, .5, -1},
     {"all one point", false, {0}, {0}, 0, 0},
     {"a triangle that collapses into the point", false, {0, 0, 0, 1, 0, 1, -1, 1, 1, -1, -1, 1}, {0}, 0, 1},
-    {"turns over through the point",
-     false,
-     {.25, .25, .25, 0, 0, 0, 1, 0, 0, 0, 1, 0},
-     {.25, .25, .25, 0, 0, 0, 1, 0, 0, 0, 1, 2},
-     0,
-     .5},
+    {"turns over through the point", false, {.25, .25, .25, 0, 0, 0, 1, 0, 0, 0, 1, 0}, {.25, .25, .25, 0, 0, 0, 1, 0, 0, 0, 1, 2}, 0, .5},
     {"a triangle flies over the point, twice coplanar",
      false,
      {0, 0, 0, 3, 3, -1, 4, 3, -1, 3, 4, -1},
@@ -64,12 +54,7 @@ static const known_case CASES[] = {
     {"crossing edges, separated", true, {-1, 0, 1, 1, 0, 1, 0, -1, 0, 0, 1, 0}, {-1, 0, -1, 1, 0, -1, 0, -1, 0, 0, 1, 0}, .5, .25},
     {"lines cross, edges do not", true, {2, 0, 1, 3, 0, 1, 0, -1, 0, 0, 1, 0}, {2, 0, -1, 3, 0, -1, 0, -1, 0, 0, 1, 0}, 0, -1},
     {"parallel edges", true, {0, 0, 1, 1, 0, 1, .5, 0, 0, 2, 0, 0}, {0, 0, -3, 1, 0, -3, .5, 0, 0, 2, 0, 0}, 0, .25},
-    {"parallel edges next to each other",
-     true,
-     {0, 0, 1, 1, 0, 1, 1.5, 0, 0, 2, 0, 0},
-     {0, 0, -3, 1, 0, -3, 1.5, 0, 0, 2, 0, 0},
-     0,
-     -1},
+    {"parallel edges next to each other", true, {0, 0, 1, 1, 0, 1, 1.5, 0, 0, 2, 0, 0}, {0, 0, -3, 1, 0, -3, 1.5, 0, 0, 2, 0, 0}, 0, -1},
     {"in line, head on", true, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0}, 0, .5},
     {"in line, separated", true, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, {0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 0}, .5, .25},
     {"in line, away", true, {0, 0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0}, {-2, 0, 0, -1, 0, 0, 2, 0, 0, 3, 0, 0}, .5, -1},
@@ -138,14 +123,12 @@ static void exact_collision(uint64_t i, bool is_edges, double x0[12], double x1[
   const int u = (int)random_index(7, i, 92, 9), v = (int)random_index(7, i, 93, is_edges ? 9 : (uint64_t)(9 - u));
   double    x[12], velocity[12];
   *t = (double)random_index(7, i, 94, 9) / 8.0;
-  for (int k = 0; k < 12; ++k)
-    x[k] = 8.0 * integer(i, (uint64_t)k, reach), velocity[k] = 8.0 * integer(i, (uint64_t)(20 + k), speed);
+  for (int k = 0; k < 12; ++k) x[k] = 8.0 * integer(i, (uint64_t)k, reach), velocity[k] = 8.0 * integer(i, (uint64_t)(20 + k), speed);
   for (int k = 0; k < 3; ++k) {
     if (is_edges) { /* translate the first edge so that the two points coincide */
       const double p = x[k] + u * (x[3 + k] - x[k]) / 8.0, q = x[6 + k] + v * (x[9 + k] - x[6 + k]) / 8.0;
       x[k] += q - p, x[3 + k] += q - p;
-    } else
-      x[k] = x[3 + k] + (u * (x[6 + k] - x[3 + k]) + v * (x[9 + k] - x[3 + k])) / 8.0;
+    } else x[k] = x[3 + k] + (u * (x[6 + k] - x[3 + k]) + v * (x[9 + k] - x[3 + k])) / 8.0;
   }
   for (int k = 0; k < 12; ++k) x0[k] = x[k] - *t * velocity[k], x1[k] = x[k] + (1.0 - *t) * velocity[k];
 }
@@ -239,10 +222,8 @@ static double crossing(bool is_edges, const double *x0, const double *x1)
     if (!(f_lo * coplanarity(is_edges, x0, x1, hi) < 0)) continue;
     for (int i = 0; i < 60; ++i) {
       const quad middle = (lo + hi) / 2, f = coplanarity(is_edges, x0, x1, middle);
-      if (f * f_lo > 0)
-        lo = middle;
-      else
-        hi = middle;
+      if (f * f_lo > 0) lo = middle;
+      else hi = middle;
     }
     if (distance2(is_edges, x0, x1, (double)hi) < 1e-30) return (double)hi; /* the cast to double changes it by 1e-16 */
   }
@@ -296,8 +277,7 @@ static void keeps_the_separation(void **unused)
     const bool found = query_of(is_edges)(x0, x1, &limits, &hit);
     n_found += found && hit.t > 0.0;
     for (int k = 0; k < 40 && hit.t > 0.0; ++k)
-      if (distance2(is_edges, x0, x1, hit.t * k / 40.0) <= (quad)s * s)
-        fail_msg("query %lld: missed before %g", (long long)i, hit.t);
+      if (distance2(is_edges, x0, x1, hit.t * k / 40.0) <= (quad)s * s) fail_msg("query %lld: missed before %g", (long long)i, hit.t);
     if (!found) continue;
     const double d = sqrt((double)distance2(is_edges, x0, x1, hit.t));
     if (d > s + limits.tolerance + 1e-13) fail_msg("query %lld: false positive, %g apart for %g", (long long)i, d, s);
@@ -338,8 +318,7 @@ static void symmetries(void **unused)
       transform(kind, is_edges, kind ? x1 : x0, y1);
       if (query_of(is_edges)(y0, y1, &limits, &image) != found) fail_msg("query %lld: image %d differs", (long long)i, kind);
       /* For grazing features a tolerance of 1e-9 corresponds to a time difference of its square root. */
-      if (found && kind && fabs(image.t - hit.t) > 1e-4)
-        fail_msg("query %lld: image %d at %g, not %g", (long long)i, kind, image.t, hit.t);
+      if (found && kind && fabs(image.t - hit.t) > 1e-4) fail_msg("query %lld: image %d at %g, not %g", (long long)i, kind, image.t, hit.t);
       if (found && !kind && 1.0 - image.t < hit.t - 1e-15) fail_msg("query %lld: last contact before the first", (long long)i);
     }
   }
@@ -348,8 +327,7 @@ static void symmetries(void **unused)
 static void powers_of_two_change_no_bit(void **unused)
 {
   (void)unused;
-  static const int powers[] = {-1040, -1000, -500, 30,
-                               500,   1010,  1022}; /* differences underflow in the first, overflow in the last */
+  static const int powers[] = {-1040, -1000, -500, 30, 500, 1010, 1022}; /* differences underflow in the first, overflow in the last */
   for (uint64_t i = 0; i < 2000; ++i) {
     const bool is_edges = i % 2;
     double     x0[12], x1[12], y0[12], y1[12];
@@ -421,7 +399,8 @@ static void edges_that_are_almost_parallel(void **unused)
     double       x0[12], x1[12];
     ccd_hit      hit;
     for (int meets = 0; meets < 2; ++meets) {
-      const double at_t[12] = {-1, 0, 0, 1, 0, 0, -1, -angle, 0, 1, angle, 0}, velocity[12] = {0, 0, 0, 0, 0, 0, 0, 0, meets * fall, 0, 0, meets * fall};
+      const double at_t[12]     = {-1, 0, 0, 1, 0, 0, -1, -angle, 0, 1, angle, 0},
+                   velocity[12] = {0, 0, 0, 0, 0, 0, 0, 0, meets * fall, 0, 0, meets * fall};
       for (int c = 0; c < 12; ++c) {
         const double v = velocity[c] + (c % 3 == 0 && c >= 6 ? 8.0 * slide * ldexp(1.0, -k / 2) : 0.0);
         x0[c] = at_t[c] - t * v, x1[c] = at_t[c] + (1.0 - t) * v;
@@ -447,8 +426,9 @@ static void bounding_boxes_miss_no_collision(void **unused)
     exact_collision(i, is_edges, x0, x1, &t);
     assert_false(ccd_boxes_are_apart(x0, x1, n_first, 0.0));
     assert_false(ccd_corners_are_apart(x0, x1, n_first, 0.0));
-    for (int k = 0; k < 12; ++k) x1[k] = (x0[k] = random_range(23, i, (uint64_t)k, -1.0, 1.0)) + 0.3 * random_range(23, i, (uint64_t)(12 + k), -1.0, 1.0);
-    const bool is_apart = ccd_boxes_are_apart(x0, x1, n_first, limits.tolerance);
+    for (int k = 0; k < 12; ++k)
+      x1[k] = (x0[k] = random_range(23, i, (uint64_t)k, -1.0, 1.0)) + 0.3 * random_range(23, i, (uint64_t)(12 + k), -1.0, 1.0);
+    const bool is_apart  = ccd_boxes_are_apart(x0, x1, n_first, limits.tolerance);
     const bool are_apart = ccd_corners_are_apart(x0, x1, n_first, limits.tolerance);
     assert_true(are_apart || !is_apart);
     n_more += are_apart && !is_apart;
@@ -474,20 +454,24 @@ static void tolerances_make_no_collisions(void **unused)
     if (i / 32 % 2) random_query(i, x0, x1);
     else exact_collision(i, is_edges, x0, x1, &t);
     const double off = pow(10.0, random_range(29, i, 0, -18.0, -3.0)); /* displaced by a tiny distance */
-    for (int k = 0; k < 3 && i / 64 % 2; ++k) x0[k] += off * random_range(29, i, (uint64_t)(1 + k), -1.0, 1.0), x1[k] += off * random_range(29, i, (uint64_t)(4 + k), -1.0, 1.0);
+    for (int k = 0; k < 3 && i / 64 % 2; ++k)
+      x0[k] += off * random_range(29, i, (uint64_t)(1 + k), -1.0, 1.0), x1[k] += off * random_range(29, i, (uint64_t)(4 + k), -1.0, 1.0);
     const bool is_one = query_of(is_edges)(x0, x1, &sharp, &exact), is_fast = query_of(is_edges)(x0, x1, &fast, &early);
     const bool is_near = lenient_of(is_edges)(x0, x1, &fast, &first);
-    if (is_fast != is_one) fail_msg("query %lld: %s with a tolerance of %g", (long long)i, is_fast ? "a false positive" : "missed", fast.tolerance);
+    if (is_fast != is_one)
+      fail_msg("query %lld: %s with a tolerance of %g", (long long)i, is_fast ? "a false positive" : "missed", fast.tolerance);
     if (is_one && !(early.t <= exact.t)) fail_msg("query %lld: late", (long long)i);
     if (is_one && !is_near) fail_msg("query %lld: missed by the query ..._near", (long long)i);
-    if (is_one && early.is_certain && !(early.distance <= fast.separation + fast.tolerance + 1e-13)) fail_msg("query %lld: too early, %g apart", (long long)i, early.distance);
+    if (is_one && early.is_certain && !(early.distance <= fast.separation + fast.tolerance + 1e-13))
+      fail_msg("query %lld: too early, %g apart", (long long)i, early.distance);
     ++n[is_one][is_near];
     passes += is_one && exact.t > 0.0;
   }
   assert_true(n[0][0] > 400 && n[0][1] > 400 && n[1][1] > 400 && passes > 400);
 }
 
-TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel), cmocka_unit_test(bounding_boxes_miss_no_collision), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal), cmocka_unit_test(exact_collisions_are_found),
-          cmocka_unit_test(agrees_with_quadruple_precision), cmocka_unit_test(keeps_the_separation), cmocka_unit_test(symmetries),
-          cmocka_unit_test(powers_of_two_change_no_bit), cmocka_unit_test(non_finite_input_counts_as_collision),
-          cmocka_unit_test(close_passes_take_few_subdivisions))
+TEST_MAIN(cmocka_unit_test(tolerances_make_no_collisions), cmocka_unit_test(edges_that_are_almost_parallel),
+          cmocka_unit_test(bounding_boxes_miss_no_collision), cmocka_unit_test(closed_forms), cmocka_unit_test(weights_and_normal),
+          cmocka_unit_test(exact_collisions_are_found), cmocka_unit_test(agrees_with_quadruple_precision),
+          cmocka_unit_test(keeps_the_separation), cmocka_unit_test(symmetries), cmocka_unit_test(powers_of_two_change_no_bit),
+          cmocka_unit_test(non_finite_input_counts_as_collision), cmocka_unit_test(close_passes_take_few_subdivisions))

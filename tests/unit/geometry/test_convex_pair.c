@@ -5,7 +5,10 @@
 enum { TRIALS = 150 };
 static const double MARGIN = 0.05;
 /* Lengths are about 1, with a few hundred operations. Touches at rims are found by iteration, with errors of a few 1e-7. */
-static double exact(const placed *a, const placed *b) { return a->pose.kind == CONVEX_CYLINDER || b->pose.kind == CONVEX_CYLINDER ? 2e-6 : 1e-9; }
+static double exact(const placed *a, const placed *b)
+{
+  return a->pose.kind == CONVEX_CYLINDER || b->pose.kind == CONVEX_CYLINDER ? 2e-6 : 1e-9;
+}
 
 /* For every touch both points lie on the surfaces. The ball at the upper end of a capsule may touch at a point inside its
  * cylinder. */
@@ -22,9 +25,11 @@ static void assert_on_surfaces(const placed *a, const placed *b, const convex_to
     if (k != zoo_deepest(t) && a->pose.kind == CONVEX_CAPSULE && on_a > -0.2) on_a = fmax(0.0, on_a);
     if (k != zoo_deepest(t) && b->pose.kind == CONVEX_CAPSULE && on_b > -0.2) on_b = fmax(0.0, on_b);
     if (!(fabs(on_a) <= exact(a, b) && fabs(on_b) <= exact(a, b) && fabs(v3_norm(o->normal) - 1.0) <= 1e-12))
-      fail_msg("%d against %d, trial %d touch %d of %d (%x): on a %g, on b %g, gap %g", (int)a->pose.kind, (int)b->pose.kind, (int)trial, k, t->n, (unsigned)o->feature, on_a, on_b, o->gap);
+      fail_msg("%d against %d, trial %d touch %d of %d (%x): on a %g, on b %g, gap %g", (int)a->pose.kind, (int)b->pose.kind, (int)trial, k,
+               t->n, (unsigned)o->feature, on_a, on_b, o->gap);
     for (int l = 0; l < k; ++l)
-      if (t->touch[l].feature == o->feature) fail_msg("trial %d: touches %d and %d have the same feature %x", (int)trial, l, k, (unsigned)o->feature);
+      if (t->touch[l].feature == o->feature)
+        fail_msg("trial %d: touches %d and %d have the same feature %x", (int)trial, l, k, (unsigned)o->feature);
   }
 }
 
@@ -49,7 +54,8 @@ static void test_apart(void **state)
         /* accuracy of a direction from two points at this distance, with coordinates of order 1 */
         const double aim = 4.0 * 2.22e-16 / gap;
         if (!(fabs(slab - o->gap) <= exact(&a, &b) + aim && fabs(o->gap - gap) <= exact(&a, &b)))
-          fail_msg("%d against %d, trial %d: gap %.12g (%x), slab %.12g, true %.12g", i, j, (int)trial, o->gap, (unsigned)o->feature, slab, gap);
+          fail_msg("%d against %d, trial %d: gap %.12g (%x), slab %.12g, true %.12g", i, j, (int)trial, o->gap, (unsigned)o->feature, slab,
+                   gap);
         assert_on_surfaces(&a, &b, &t, trial);
         convex_pair_touches(&a.pose, &b.pose, 0.9 * gap, &t);
         if (gap > 10.0 * exact(&a, &b)) assert_int_equal(t.n, 0);
@@ -80,7 +86,7 @@ static void test_overlap(void **state)
         assert_on_surfaces(&a, &b, &t, trial);
         const convex_touch *o    = &t.touch[zoo_deepest(&t)];
         const double        slab = placed_separation(&a, &b, o->normal);
-        const double hair = exact(&a, &b) + 3e-6; /* tolerance for corners close to each other */
+        const double        hair = exact(&a, &b) + 3e-6; /* tolerance for corners close to each other */
         if (!(o->gap <= exact(&a, &b) && o->gap >= -depth - exact(&a, &b) && slab <= o->gap + exact(&a, &b) && slab >= o->gap - hair))
           fail_msg("%d in %d, trial %d: gap %.12g, slab %.12g, depth %g", i, j, (int)trial, o->gap, slab, depth);
         /* random directions, and directions close to the normal */
@@ -89,7 +95,8 @@ static void test_overlap(void **state)
           random_direction(6, 1000 * trial + d, 2, m);
           if (d >= 100) v3_scale(m, d < 200 ? 0.1 : 1e-3, m), v3_axpy(m, 1.0, o->normal), v3_scale(m, 1.0 / v3_norm(m), m);
           const double other = placed_separation(&a, &b, m);
-          if (!(other <= slab + exact(&a, &b))) fail_msg("%d in %d, trial %d: overlap %.12g, but %.12g along another direction", i, j, (int)trial, o->gap, other);
+          if (!(other <= slab + exact(&a, &b)))
+            fail_msg("%d in %d, trial %d: overlap %.12g, but %.12g along another direction", i, j, (int)trial, o->gap, other);
         }
       }
   zoo_destroy(&z);
@@ -158,7 +165,8 @@ static void test_continuity(void **state)
         convex_pair_touches(&c.pose, &b.pose, 0.1, &after);
         if (before.n == 0 || after.n == 0) continue; /* not within the margin */
         const double change = after.touch[zoo_deepest(&after)].gap - before.touch[zoo_deepest(&before)].gap;
-        if (!(fabs(change) <= 2.5 * step)) fail_msg("%d against %d, trial %d: gap %g changes by %g", i, j, (int)trial, before.touch[zoo_deepest(&before)].gap, change);
+        if (!(fabs(change) <= 2.5 * step))
+          fail_msg("%d against %d, trial %d: gap %g changes by %g", i, j, (int)trial, before.touch[zoo_deepest(&before)].gap, change);
       }
   zoo_destroy(&z);
   assert_no_leak();
@@ -173,7 +181,8 @@ static int cut(int n, double (*p)[2], const double *a, const double *b)
   int    m = 0;
   for (int i = 0; i < n; ++i) {
     const double *x = p[i], *y = p[(i + 1) % n];
-    const double  s = (b[0] - a[0]) * (x[1] - a[1]) - (b[1] - a[1]) * (x[0] - a[0]), t = (b[0] - a[0]) * (y[1] - a[1]) - (b[1] - a[1]) * (y[0] - a[0]);
+    const double  s = (b[0] - a[0]) * (x[1] - a[1]) - (b[1] - a[1]) * (x[0] - a[0]),
+                 t  = (b[0] - a[0]) * (y[1] - a[1]) - (b[1] - a[1]) * (y[0] - a[0]);
     if (s >= 0.0) out[m][0] = x[0], out[m][1] = x[1], ++m;
     if (s * t < 0.0) out[m][0] = x[0] + s / (s - t) * (y[0] - x[0]), out[m][1] = x[1] + s / (s - t) * (y[1] - x[1]), ++m;
   }
@@ -198,12 +207,15 @@ static void test_faces(void **state)
   zoo_create(&z);
   for (uint64_t trial = 0; trial < 400; ++trial) {
     const double angle = trial == 0 ? 0.0 : random_range(1, trial, 0, -1.0, 1.0), gap = 1e-4;
-    const double c[3]  = {trial == 0 ? 0.0 : random_range(1, trial, 1, -0.8, 0.8), trial == 0 ? 0.0 : random_range(1, trial, 2, -0.8, 0.8), 0.32 + gap};
-    const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, O[3] = {0, 0, 0}, R[9] = {cos(angle), -sin(angle), 0, sin(angle), cos(angle), 0, 0, 0, 1};
-    placed_set(&b, z.s[ZOO_BOX], O, identity);   /* its top at 0.3 */
-    placed_set(&a, z.s[ZOO_PLATE], c, R); /* its bottom at c_z - 0.02 */
+    const double c[3] = {trial == 0 ? 0.0 : random_range(1, trial, 1, -0.8, 0.8), trial == 0 ? 0.0 : random_range(1, trial, 2, -0.8, 0.8),
+                         0.32 + gap};
+    const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, O[3] = {0, 0, 0},
+                 R[9] = {cos(angle), -sin(angle), 0, sin(angle), cos(angle), 0, 0, 0, 1};
+    placed_set(&b, z.s[ZOO_BOX], O, identity); /* its top at 0.3 */
+    placed_set(&a, z.s[ZOO_PLATE], c, R);      /* its bottom at c_z - 0.02 */
     double       p[32][2], q[16][2];
-    const double corner[4][2] = {{-0.6, -0.5}, {0.5, -0.5}, {0.5, 0.6}, {-0.6, 0.6}}, side[4][2] = {{-0.4, -0.3}, {0.3, -0.3}, {0.3, 0.4}, {-0.4, 0.4}};
+    const double corner[4][2] = {{-0.6, -0.5}, {0.5, -0.5}, {0.5, 0.6}, {-0.6, 0.6}},
+                 side[4][2]   = {{-0.4, -0.3}, {0.3, -0.3}, {0.3, 0.4}, {-0.4, 0.4}};
     for (int k = 0; k < 4; ++k)
       for (int d = 0; d < 2; ++d) p[k][d] = c[d] + R[3 * d] * corner[k][0] + R[3 * d + 1] * corner[k][1];
     int n = 4;
@@ -226,7 +238,7 @@ static void test_faces(void **state)
       assert_close(farthest(t.n, q, d), farthest(n, p, d), 3e-5);
     }
     for (uint64_t wobble = 0; wobble < 4; ++wobble) {
-      double theta[3], Q[9], RR[9];
+      double         theta[3], Q[9], RR[9];
       convex_touches again;
       random_direction(2, trial, wobble, theta);
       v3_scale(theta, 1e-9, theta);
@@ -265,12 +277,14 @@ static void test_special(void **state)
   (void)state;
   const shape_segment_spec lying = {{-0.5, 0, 0.25}, {0.5, 0, 0.25}, 0.25}, standing = {{0, 0, 0}, {0, 0, 1}, 0.25};
   const shape_plane_spec   floor_ = {{0, 0, 1}, {NAN, NAN, NAN}, 0, 1};
-  const shape_box_spec     slab   = {{-2, -2, -1}, {2, 2, 0}}, cube = {{0, 0, 0}, {1, 1, 1}}, bar = {{-0.1, -2, -1}, {0.1, 2, 0}};
-  const shape_spec         specs[7] = {{.cylinder = &lying, .axis = {0, 0, 1}}, {.capsule = &lying, .axis = {0, 0, 1}}, {.cylinder = &standing, .axis = {0, 0, 1}},
-                                       {.plane = &floor_, .axis = {0, 0, 1}}, {.box = &slab, .axis = {0, 0, 1}}, {.box = &cube, .axis = {0, 0, 1}}, {.box = &bar, .axis = {0, 0, 1}}};
-  shape                   *s[7];
-  convex_touches           t;
-  const double             O[3] = {0, 0, 0};
+  const shape_box_spec     slab = {{-2, -2, -1}, {2, 2, 0}}, cube = {{0, 0, 0}, {1, 1, 1}}, bar = {{-0.1, -2, -1}, {0.1, 2, 0}};
+  const shape_spec         specs[7] = {
+              {.cylinder = &lying, .axis = {0, 0, 1}}, {.capsule = &lying, .axis = {0, 0, 1}}, {.cylinder = &standing, .axis = {0, 0, 1}},
+              {.plane = &floor_, .axis = {0, 0, 1}},   {.box = &slab, .axis = {0, 0, 1}},      {.box = &cube, .axis = {0, 0, 1}},
+              {.box = &bar, .axis = {0, 0, 1}}};
+  shape         *s[7];
+  convex_touches t;
+  const double   O[3] = {0, 0, 0};
   for (int i = 0; i < 7; ++i) s[i] = zoo_shape(&specs[i]);
   for (int k = 0; k < 2; ++k) {
     pair(s[k], (double[3]){0.3, 0.5 + 1e-4, 0}, s[k], O, 0.01, &t);
@@ -282,7 +296,8 @@ static void test_special(void **state)
     assert_close(fmax(t.touch[0].x[0], t.touch[1].x[0]), 0.5, 1e-14);
     assert_close(fmin(t.touch[0].x[0], t.touch[1].x[0]), -0.2, 1e-14);
     for (int wobble = 0; wobble < 200; ++wobble) { /* ends flush up to round-off */
-      pair(s[k], (double[3]){random_range(1, (uint64_t)wobble, 0, -1e-15, 1e-15), 0.5, random_range(1, (uint64_t)wobble, 1, -1e-12, 1e-12)}, s[k], O, 0.01, &t);
+      pair(s[k], (double[3]){random_range(1, (uint64_t)wobble, 0, -1e-15, 1e-15), 0.5, random_range(1, (uint64_t)wobble, 1, -1e-12, 1e-12)},
+           s[k], O, 0.01, &t);
       assert_int_equal(t.n, 2);
       assert_close(fabs(t.touch[0].x[0] - t.touch[1].x[0]), 1.0, 1e-12);
     }
@@ -334,10 +349,11 @@ static void test_special(void **state)
 static void test_edges(void **state)
 {
   (void)state;
-  const shape_box_spec cube = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
-  const shape_spec     lower = {.box = &cube, .axis = {1, 0, 0}, .rotate_deg = 45.0}, upper = {.box = &cube, .axis = {0, 1, 0}, .rotate_deg = 45.0};
-  shape               *s = zoo_shape(&lower), *t = zoo_shape(&upper);
-  convex_touches       out;
+  const shape_box_spec cube  = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
+  const shape_spec     lower = {.box = &cube, .axis = {1, 0, 0}, .rotate_deg = 45.0},
+                   upper     = {.box = &cube, .axis = {0, 1, 0}, .rotate_deg = 45.0};
+  shape         *s = zoo_shape(&lower), *t = zoo_shape(&upper);
+  convex_touches out;
   for (int k = -3; k <= 3; ++k) {
     const double gap = 1e-3 * k, c[3] = {0.2, 0.1, 2.0 * M_SQRT1_2 + gap}, O[3] = {0, 0, 0};
     pair(t, c, s, O, 0.01, &out);

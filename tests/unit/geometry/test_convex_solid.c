@@ -83,10 +83,11 @@ static void test_cuts(void **state)
     key_item         item[9];
     memset(part, 0, sizeof part);
     memset(item, 0, sizeof item);
-    part[0] = (shape_spec){.box = &big, .axis = {0, 0, 1}};
+    part[0]       = (shape_spec){.box = &big, .axis = {0, 0, 1}};
     item[0].value = &part[0];
     for (int i = 0; i < 8; ++i) {
-      plane[i] = (shape_plane_spec){.offset = random_range(5, (uint64_t)(8 * trial + i), 1, 0.3, 1.2), .point = {NAN, NAN, NAN}, .extent = 1};
+      plane[i] =
+          (shape_plane_spec){.offset = random_range(5, (uint64_t)(8 * trial + i), 1, 0.3, 1.2), .point = {NAN, NAN, NAN}, .extent = 1};
       random_direction(5, (uint64_t)(8 * trial + i), 2, plane[i].normal);
       part[i + 1]       = (shape_spec){.plane = &plane[i], .axis = {0, 0, 1}};
       item[i + 1].value = &part[i + 1];
@@ -113,19 +114,20 @@ static bool is_in(const convex_polyhedron *p, const double x[3])
 static void test_hollow(void **state)
 {
   (void)state;
-  const shape_box_spec  out = {{0, 0, 0}, {1, 1, 1}};
-  const shape_box_spec  cut[3] = {{{0.1, 0.2, 0.1}, {0.9, 0.8, 0.7}}, {{0.3, 0.3, -1}, {0.6, 0.7, 2}}, {{3, 3, 3}, {4, 4, 4}}};
-  const int             expected[] = {6, 12, 12}; /* two plates of the first have a hole */
-  const shape_spec      from = {.box = &out, .axis = {0, 0, 1}};
-  shape_spec            part[3];
-  key_item              item[3];
+  const shape_box_spec out        = {{0, 0, 0}, {1, 1, 1}};
+  const shape_box_spec cut[3]     = {{{0.1, 0.2, 0.1}, {0.9, 0.8, 0.7}}, {{0.3, 0.3, -1}, {0.6, 0.7, 2}}, {{3, 3, 3}, {4, 4, 4}}};
+  const int            expected[] = {6, 12, 12}; /* two plates of the first have a hole */
+  const shape_spec     from       = {.box = &out, .axis = {0, 0, 1}};
+  shape_spec           part[3];
+  key_item             item[3];
   memset(item, 0, sizeof item);
   for (int i = 0; i < 3; ++i) part[i] = (shape_spec){.box = &cut[i], .axis = {0, 0, 1}}, item[i].value = &part[i];
   for (int n = 1; n <= 3; ++n) {
     const shape_difference_spec difference = {&from, {.n = n, .item = item}};
-    const shape_spec spec = {.difference = &difference, .rotate_deg = 25.0, .axis = {1, 1, 2}, .about = {0, 0.3, 0}, .translate = {1, 2, 3}};
-    shape           *s    = create(&spec, 0.3);
-    int              n_in = 0;
+    const shape_spec            spec       = {
+                         .difference = &difference, .rotate_deg = 25.0, .axis = {1, 1, 2}, .about = {0, 0.3, 0}, .translate = {1, 2, 3}};
+    shape *s    = create(&spec, 0.3);
+    int    n_in = 0;
     assert_int_equal(s->n_solids, expected[n - 1]);
     for (int i = 0; i < 3000; ++i) {
       double x[3];
@@ -138,7 +140,7 @@ static void test_hollow(void **state)
     assert_true(n_in > 300 && n_in < 2700);
     shape_destroy(&s);
   }
-  part[1].rotate_deg = 10.0;
+  part[1].rotate_deg                     = 10.0;
   const shape_difference_spec difference = {&from, {.n = 2, .item = item}};
   shape                      *s          = create(&(shape_spec){.difference = &difference, .axis = {0, 0, 1}}, 0.3);
   assert_int_equal(s->n_solids, 0);
@@ -150,14 +152,16 @@ static void test_hollow(void **state)
 static void test_kinds(void **state)
 {
   (void)state;
-  const shape_box_spec     brick  = {{0, 0, 0}, {1, 1, 1}};
-  const shape_sphere_spec  ball   = {{0.1, 0.2, 0.3}, 0.5};
-  const shape_segment_spec rod    = {{-0.3, 0.1, 0.2}, {0.5, 0.4, 0.9}, 0.3};
-  const shape_torus_spec   ring   = {{0.1, 0.2, 0.3}, {1, 2, 2}, 0.6, 0.2};
-  const shape_plane_spec   plane  = {{0, 3, 4}, {NAN, NAN, NAN}, 0.7, 1.0};
+  const shape_box_spec     brick = {{0, 0, 0}, {1, 1, 1}};
+  const shape_sphere_spec  ball  = {{0.1, 0.2, 0.3}, 0.5};
+  const shape_segment_spec rod   = {{-0.3, 0.1, 0.2}, {0.5, 0.4, 0.9}, 0.3};
+  const shape_torus_spec   ring  = {{0.1, 0.2, 0.3}, {1, 2, 2}, 0.6, 0.2};
+  const shape_plane_spec   plane = {{0, 3, 4}, {NAN, NAN, NAN}, 0.7, 1.0};
   key_item                 item[3], top = {0};
   memset(item, 0, sizeof item);
-  shape_spec part[3] = {{.box = &brick, .axis = {0, 0, 1}, .rotate_deg = 45.0}, {.sphere = &ball, .axis = {0, 0, 1}, .translate = {1, 0, 0}}, {.capsule = &rod, .axis = {0, 0, 1}}};
+  shape_spec part[3] = {{.box = &brick, .axis = {0, 0, 1}, .rotate_deg = 45.0},
+                        {.sphere = &ball, .axis = {0, 0, 1}, .translate = {1, 0, 0}},
+                        {.capsule = &rod, .axis = {0, 0, 1}}};
   for (int i = 0; i < 3; ++i) item[i].value = &part[i];
   shape_spec both = {.unite = {.n = 3, .item = item}, .axis = {0, 0, 1}, .rotate_deg = 90.0, .translate = {0, 0, 2}};
   shape     *s    = create(&both, 0.2);
@@ -213,7 +217,8 @@ static void test_dent(void **state)
     bool           is_convex;
     assert_ok(triangle_mesh_box((double[3]){0, 0, 0}, (double[3]){1, 1, 1}, 0.5, &m));
     for (int64_t v = 0; v < m->n_vertices; ++v)
-      if (fabs(m->x[3 * v] - 0.5) < 0.1 && fabs(m->x[3 * v + 1] - 0.5) < 0.1 && m->x[3 * v + 2] > 0.9) m->x[3 * v + 2] -= trial ? 0.01 : 1e-7;
+      if (fabs(m->x[3 * v] - 0.5) < 0.1 && fabs(m->x[3 * v + 1] - 0.5) < 0.1 && m->x[3 * v + 2] > 0.9)
+        m->x[3 * v + 2] -= trial ? 0.01 : 1e-7;
     assert_ok(convex_solid_polyhedron(m, &solid, &is_convex));
     assert_true(is_convex == (trial == 0));
     if (is_convex) assert_sound(solid.polyhedron, 1.0);
@@ -223,4 +228,5 @@ static void test_dent(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_box), cmocka_unit_test(test_cuts), cmocka_unit_test(test_hollow), cmocka_unit_test(test_kinds), cmocka_unit_test(test_dent))
+TEST_MAIN(cmocka_unit_test(test_box), cmocka_unit_test(test_cuts), cmocka_unit_test(test_hollow), cmocka_unit_test(test_kinds),
+          cmocka_unit_test(test_dent))

@@ -57,8 +57,8 @@ static void swept_contacts_equal_small_steps(void **state)
     assert_true(share > 0.0 && share <= 1.0 && touches.n > 0 && share <= first);
     assert_true(distance_at(&a, &b, d, share) <= 1.01e-3 * fmin(a.solid->bound, b.solid->bound));
     for (int t = 0; t < touches.n; ++t) {
-      const convex_touch *c    = &touches.touch[t];
-      const double        gap  = c->gap + share * v3_dot(d, c->normal); /* gap at the time of the touch */
+      const convex_touch *c   = &touches.touch[t];
+      const double        gap = c->gap + share * v3_dot(d, c->normal); /* gap at the time of the touch */
       assert_true(c->gap > 0.0 && fabs(gap) < 3e-3);
       double normal[3], q[3];
       if (b.kind == CONVEX_POLYHEDRON) assert_close(convex_point_distance(&b, c->x, normal, q), 0.0, 3e-3);
@@ -73,9 +73,9 @@ static void swept_contacts_equal_small_steps(void **state)
 static void flat_plates_touch_along_faces(void **state)
 {
   (void)state;
-  zoo           z;
-  static double room_a[ZOO_ROOM], room_b[ZOO_ROOM], room[ZOO_ROOM];
-  const double  one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, d[3] = {0, 0, -30}, beside[3] = {0, 1.3, -30};
+  zoo            z;
+  static double  room_a[ZOO_ROOM], room_b[ZOO_ROOM], room[ZOO_ROOM];
+  const double   one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, d[3] = {0, 0, -30}, beside[3] = {0, 1.3, -30};
   convex_pose    a, b;
   convex_touches touches;
   double         share;

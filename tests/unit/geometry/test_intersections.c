@@ -27,8 +27,8 @@ static void make_soup(soup *q)
   for (int i = 0; i < N_VERTICES; ++i) {
     q->body[i] = i * N_BODIES / N_VERTICES;
     for (int k = 0; k < 3; ++k)
-      q->x[3 * i + k] = 0.25 * ((double)random_index(5, (uint64_t)i / 12, (uint64_t)k, 12) +
-                                (double)random_index(6, (uint64_t)i, (uint64_t)k, 4));
+      q->x[3 * i + k] =
+          0.25 * ((double)random_index(5, (uint64_t)i / 12, (uint64_t)k, 12) + (double)random_index(6, (uint64_t)i, (uint64_t)k, 4));
   }
   for (int t = 0; t < N_TRIANGLES; ++t) { /* corners close to each other, of one body */
     const int first = (int)random_index(7, (uint64_t)t, 0, N_VERTICES / 12) * 12;
@@ -128,7 +128,7 @@ static pair_counts count(const triangle_mesh *a, const triangle_mesh *b)
   int64_t             bad, n, at = 0, corner = 0;
   int32_t            *body, *tri;
   double             *x;
-  pair_counts               out = {0};
+  pair_counts         out = {0};
   assert_ok(memory_alloc("test", n_vertices, sizeof *body, &body));
   assert_ok(memory_alloc("test", 3 * n_triangles, sizeof *tri, &tri));
   assert_ok(memory_alloc("test", 3 * n_vertices, sizeof *x, &x));
@@ -166,8 +166,8 @@ static triangle_mesh *box(double x, double y, double z, double size, double spac
 
 static pair_counts count_boxes(double x, double y, double z, double size)
 {
-  triangle_mesh *a = box(0, 0, 0, 1, 0.25), *b = box(x, y, z, size, 0.25 * size);
-  const pair_counts    one = count(a, b), two = count(b, a);
+  triangle_mesh    *a = box(0, 0, 0, 1, 0.25), *b = box(x, y, z, size, 0.25 * size);
+  const pair_counts one = count(a, b), two = count(b, a);
   assert_int_equal(one.passing, two.passing); /* independent of the order */
   assert_int_equal(one.touching, two.touching);
   triangle_mesh_destroy(&a);
@@ -190,7 +190,7 @@ static void test_boxes(void **state)
   assert_counts(count_boxes(1, 1, 1, 1), false, true);                          /* corner on corner */
   assert_counts(count_boxes(0.25, 0.25, 0.25, 0.5), false, false);              /* inside: the surfaces do not intersect */
   assert_counts(count_boxes(0.93, 0.31, 0.47, 0.3), true, false);               /* half inside */
-  const pair_counts sliver = count_boxes(nextafter(1.0, 0.0), 0.13, 0.17, 0.5);      /* overlap by one unit in the last place */
+  const pair_counts sliver = count_boxes(nextafter(1.0, 0.0), 0.13, 0.17, 0.5); /* overlap by one unit in the last place */
   assert_true(sliver.passing > 0);
   triangle_mesh *a = box(0, 0, 0, 1, 0.25);
   assert_counts(count(a, NULL), false, false); /* coplanar triangles of a face do not intersect */

@@ -34,7 +34,7 @@ static void rotation(double R[9]) /* about (1,2,3) by 0.7, by Rodrigues */
  * Points within 1e-3 of a kink, where a step of h sees two branches, are recognised by a jump of the gradient and skipped. */
 static void check_derivatives(const level_set *s, double lo, double hi, double unit_tolerance)
 {
-  const double h = 1e-5;
+  const double h         = 1e-5;
   int          n_checked = 0;
   for (int i = 0; i < 400; ++i) {
     double x[3], g[3], H[9], g_num[3], H_num[9];
@@ -101,7 +101,7 @@ static void test_primitives(void **state)
   (void)state;
   const double c[3] = {0.1, -0.2, 0.3}, a[3] = {-0.5, -0.4, -0.6}, b[3] = {0.6, 0.7, 0.5}, axis[3] = {1, 2, 2};
   const double radii[3] = {0.9, 0.35, 0.6}, along[4] = {-0.7, -0.1, 0.2, 0.9}, radius[4] = {0.8, 0.2, 0.3, 0.0};
-  level_set   *s[8] = {NULL};
+  level_set   *s[8]    = {NULL};
   const double zero[3] = {0};
   double       lo[3], hi[3];
   assert_ok(level_set_plane(axis, 0.25, &s[0]));
@@ -163,7 +163,7 @@ static void check_nearest(const level_set *s, const triangle_mesh *m, double spa
 static void test_ellipsoid(void **state)
 {
   (void)state;
-  const double zero[3] = {0}, thin[3] = {1.0, 1e-3, 0.5}, ball[3] = {0.5, 0.5, 0.5}, disc[3] = {1.0, 0.2, 1.0}, egg[3] = {0.9, 0.35, 0.6};
+  const double   zero[3] = {0}, thin[3] = {1.0, 1e-3, 0.5}, ball[3] = {0.5, 0.5, 0.5}, disc[3] = {1.0, 0.2, 1.0}, egg[3] = {0.9, 0.35, 0.6};
   level_set     *s = NULL, *t = NULL;
   triangle_mesh *m = NULL;
   assert_ok(level_set_ellipsoid(zero, egg, &s));
@@ -172,8 +172,8 @@ static void test_ellipsoid(void **state)
   for (int64_t v = 0; v < m->n_vertices; ++v) assert_close(level_set_value(s, &m->x[3 * v]), 0.0, 1e-15);
   /* zero coordinates: inside the focal curve the closest point lies off the plane, at z = r_z sqrt(1 - ...) */
   for (int i = 0; i <= 200; ++i) {
-    double       x[3] = {0.9 * 1.3 * i / 200.0, 0.0, 0.0}, g[3], H[9];
-    const double focal = (0.81 - 0.1225) / 0.9; /* beyond it the vertex is nearest */
+    double       x[3]     = {0.9 * 1.3 * i / 200.0, 0.0, 0.0}, g[3], H[9];
+    const double focal    = (0.81 - 0.1225) / 0.9; /* beyond it the vertex is nearest */
     const double expected = x[0] >= focal ? x[0] - 0.9 : -0.35 * sqrt(1.0 - x[0] * x[0] / (0.81 - 0.1225));
     assert_close(level_set_eval(s, x, g, H), expected, 1e-15);
     assert_close(v3_norm(g), 1.0, 1e-15);
@@ -316,12 +316,12 @@ static double sampled_sphere_error(int64_t n_half, double *gradient_error)
   const double  h = 1.0 / (double)n_half, origin[3] = {-1.5, -1.5, -1.5};
   const int64_t m = 3 * n_half + 1, n[3] = {m, m, m};
   double       *phi = NULL, worst = 0.0;
-  level_set    *s   = NULL;
+  level_set    *s = NULL;
   assert_ok(memory_alloc("test", m * m * m, sizeof *phi, &phi));
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < m; ++j)
       for (int64_t k = 0; k < m; ++k) {
-        const double x[3] = {origin[0] + h * (double)i, origin[1] + h * (double)j, origin[2] + h * (double)k};
+        const double x[3]        = {origin[0] + h * (double)i, origin[1] + h * (double)j, origin[2] + h * (double)k};
         phi[(i * m + j) * m + k] = v3_norm(x) - 1.0;
       }
   assert_ok(level_set_sampled(n, origin, h, phi, &s));
@@ -393,8 +393,8 @@ static void test_bvh_uneven_fan(void **state)
   (void)state;
   enum { N = 50 };
   const double   b[3][3] = {{-0.2, -0.1, 0}, {0.2, -0.1, 0}, {0, 0.25, 0}}, apex[3] = {0, 0, 1};
-  triangle_mesh *m       = NULL;
-  triangle_bvh  *tree    = NULL;
+  triangle_mesh *m    = NULL;
+  triangle_bvh  *tree = NULL;
   int64_t        at = 0, n_outside = 0;
   assert_ok(triangle_mesh_create(N + 3, 2 * N + 2, &m)); /* vertices: N + 1 along side 0-1, then corner 2, then the apex */
   for (int i = 0; i <= N; ++i)
@@ -436,10 +436,10 @@ static void test_bvh_uneven_fan(void **state)
 static void test_from_mesh(void **state)
 {
   (void)state;
-  const double      c[3] = {0.3, 0.1, -0.2};
-  triangle_mesh    *m    = NULL;
-  level_set        *s = NULL, *one = NULL;
-  double            lo[3], hi[3];
+  const double   c[3] = {0.3, 0.1, -0.2};
+  triangle_mesh *m    = NULL;
+  level_set     *s = NULL, *one = NULL;
+  double         lo[3], hi[3];
   assert_ok(triangle_mesh_sphere(c, 0.5, 0.03, &m));
   team_set_threads(2);
   assert_ok(level_set_from_mesh(m, 0.05, &s));
@@ -449,7 +449,7 @@ static void test_from_mesh(void **state)
     double x[3];
     random_point(x, -1.0, 1.0);
     const double v = level_set_value(s, x), d = hypot(hypot(x[0] - c[0], x[1] - c[1]), x[2] - c[2]) - 0.5;
-    assert_true(v == level_set_value(one, x)); /* bits do not depend on the number of threads */
+    assert_true(v == level_set_value(one, x));   /* bits do not depend on the number of threads */
     if (fabs(d) < 0.1) assert_close(v, d, 4e-4); /* sagitta of the facets: 0.03^2/(8 R) * 4/3 = 3e-4, plus 0.05^4/R^3/50 */
   }
   level_set_bounds(s, lo, hi);
@@ -475,5 +475,6 @@ static void test_from_mesh(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution), cmocka_unit_test(test_errors), cmocka_unit_test(test_csg_and_pose),
-          cmocka_unit_test(test_sampled_order), cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))
+TEST_MAIN(cmocka_unit_test(test_primitives), cmocka_unit_test(test_ellipsoid), cmocka_unit_test(test_revolution),
+          cmocka_unit_test(test_errors), cmocka_unit_test(test_csg_and_pose), cmocka_unit_test(test_sampled_order),
+          cmocka_unit_test(test_bvh), cmocka_unit_test(test_bvh_uneven_fan), cmocka_unit_test(test_from_mesh))

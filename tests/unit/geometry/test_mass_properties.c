@@ -9,7 +9,7 @@ static void tetrahedron(void **state)
 {
   (void)state;
   const double corner[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, origin[3] = {10, 20, 30};
-  mass_sum     s            = {0};
+  mass_sum     s = {0};
   mass_sum_add(&s, 1.0 / 6.0, 3, corner);
   const mass_properties p = mass_sum_properties(&s, origin);
   assert_close(p.volume, 1.0 / 6.0, 0.0);
@@ -32,7 +32,7 @@ static void box(void **state)
       for (int k = 0; k < 3; ++k) corner[q][k] = at[k] + (four[t][q] >> k & 1 ? side[k] : 0.0);
     mass_sum_add(&s, volume * (t ? 1.0 / 6.0 : 1.0 / 3.0), 4, corner);
   }
-  const mass_properties p = mass_sum_properties(&s, zero);
+  const mass_properties p      = mass_sum_properties(&s, zero);
   const double          square = side[0] * side[0] + side[1] * side[1] + side[2] * side[2];
   assert_close(p.volume, volume, 1e-15 * 4);
   for (int i = 0; i < 3; ++i) {
@@ -45,7 +45,7 @@ static void box(void **state)
 static void rigid_motion(void **state)
 {
   (void)state;
-  const mass_properties p = {.volume = 2, .center = {1, 2, 3}, .inertia = {4, 0.1, 0.2, 0.1, 5, 0.3, 0.2, 0.3, 6}};
+  const mass_properties p    = {.volume = 2, .center = {1, 2, 3}, .inertia = {4, 0.1, 0.2, 0.1, 5, 0.3, 0.2, 0.3, 6}};
   const double          c[3] = {10, 0, 0}, R[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1}, expected[9] = {5, -0.1, -0.3, -0.1, 4, 0.2, -0.3, 0.2, 6};
   const mass_properties q = mass_properties_transform(&p, c, R);
   assert_close(q.volume, 2, 0);

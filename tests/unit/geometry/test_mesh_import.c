@@ -79,13 +79,14 @@ static void test_surface_files(void **state)
     assert_cube(&m, 0.5);
   }
   /* corners that differ by round-off are one vertex; a sliver that collapses is dropped */
-  const double jitter = 1e-7;
-  char        *p      = text + sprintf(text, "solid\n");
-  const double v[5][3] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0.1 * jitter, 0, 0}};
+  const double jitter    = 1e-7;
+  char        *p         = text + sprintf(text, "solid\n");
+  const double v[5][3]   = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0.1 * jitter, 0, 0}};
   const int    tri[5][3] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {2, 4, 3}, {0, 4, 1}};
   for (int t = 0; t < 5; ++t) {
     p += sprintf(p, "facet normal 1 0 0\nouter loop\n");
-    for (int i = 0; i < 3; ++i) p += sprintf(p, "vertex %.12g %.12g %.12g\n", v[tri[t][i]][0] + t * jitter, v[tri[t][i]][1], v[tri[t][i]][2] - t * jitter);
+    for (int i = 0; i < 3; ++i)
+      p += sprintf(p, "vertex %.12g %.12g %.12g\n", v[tri[t][i]][0] + t * jitter, v[tri[t][i]][1], v[tri[t][i]][2] - t * jitter);
     p += sprintf(p, "endloop\nendfacet\n");
   }
   p += sprintf(p, "endsolid\n");
@@ -114,8 +115,11 @@ static void test_lines(void **state)
   static const char good[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\nl 1 2 \\\n 3\nv 0 0 5\nl -1 1/7\n";
   static const struct {
     const char *text, *expected;
-  } bad[] = {{"v 0 0 0\nv 1 0 0\n", "has no line"}, {"v 0 0 0\nl 1\n", "bad:2: a line needs at least two"}, {"v 0 0 0\nl 1 2\n", "bad:2: no such vertex"},
-             {"v 0 0\nl 1 1\n", "bad:1: a vertex needs three coordinates"}, {"v 0 0 0\nl 1 x\n", "not a vertex index"}};
+  } bad[] = {{"v 0 0 0\nv 1 0 0\n", "has no line"},
+             {"v 0 0 0\nl 1\n", "bad:2: a line needs at least two"},
+             {"v 0 0 0\nl 1 2\n", "bad:2: no such vertex"},
+             {"v 0 0\nl 1 1\n", "bad:1: a vertex needs three coordinates"},
+             {"v 0 0 0\nl 1 x\n", "not a vertex index"}};
   mesh_lines l;
   assert_ok(mesh_parse_obj_lines("good", sizeof good - 1, good, &l));
   assert_int_equal(l.n_lines, 2);
@@ -189,14 +193,14 @@ static void test_fuzz_surfaces(void **state)
     memcpy(damaged, source[kind], n);
     const uint64_t n_changes = 1 + random_index(7, i, 0, 6);
     for (uint64_t c = 0; c < n_changes; ++c) {
-      const size_t at = random_index(7, i, 3 * c + 1, n ? n : 1);
+      const size_t at            = random_index(7, i, 3 * c + 1, n ? n : 1);
       const char   interesting[] = "0-.e/\\ \n\r\t#vfs9\0\x7f\xff";
       switch (random_index(7, i, 3 * c + 2, 6)) {
-      case 0: n = at; break;                                                                            /* cut */
-      case 1: damaged[at] = (char)random_index(7, i, 3 * c + 3, 256); break;                            /* any byte */
-      case 2: damaged[at] ^= (char)(1 << random_index(7, i, 3 * c + 3, 8)); break;                      /* one bit */
+      case 0: n = at; break;                                                       /* cut */
+      case 1: damaged[at] = (char)random_index(7, i, 3 * c + 3, 256); break;       /* any byte */
+      case 2: damaged[at] ^= (char)(1 << random_index(7, i, 3 * c + 3, 8)); break; /* one bit */
       case 3: damaged[at] = interesting[random_index(7, i, 3 * c + 3, sizeof interesting)]; break;
-      case 4: memmove(damaged + at, damaged + at / 2, n - at); break;                                   /* repeat a part */
+      case 4: memmove(damaged + at, damaged + at / 2, n - at); break; /* repeat a part */
       default:
         if (n > 0 && 2 * n - at < sizeof damaged) memcpy(damaged + n, damaged + at, n - at), n += n - at; /* append a part */
       }
@@ -233,12 +237,15 @@ static void write_kind(const tet_mesh *m, int kind, test_file *f, test_file *nod
   else write_vtu(m, (vtu_form)((kind - VTU) / 4), kind & 1, kind & 2, f);
 }
 
-static PetscErrorCode parse_kind(int kind, const test_file *f, const test_file *node, const test_file *face, triangle_mesh **surface, tet_mesh **solid)
+static PetscErrorCode parse_kind(int kind, const test_file *f, const test_file *node, const test_file *face, triangle_mesh **surface,
+                                 tet_mesh **solid)
 {
   const test_file *cell = surface ? face : f;
   PetscFunctionBegin;
   if (kind < TETGEN) PetscCall(mesh_parse_msh("a.msh", f->size, f->bytes, false, surface, solid));
-  else if (kind == TETGEN) PetscCall(mesh_parse_tetgen("a.node", node->size, node->bytes, surface ? "a.face" : "a.ele", cell->size, cell->bytes, false, surface, solid));
+  else if (kind == TETGEN)
+    PetscCall(
+        mesh_parse_tetgen("a.node", node->size, node->bytes, surface ? "a.face" : "a.ele", cell->size, cell->bytes, false, surface, solid));
   else PetscCall(mesh_parse_vtu("a.vtu", f->size, f->bytes, false, surface, solid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -288,11 +295,11 @@ static void save(const char *path, const test_file *f)
 static void test_solid_files(void **state)
 {
   (void)state;
-  const double a[3] = {0}, b[3] = {1, 1, 2};
-  char         folder[TEMPORARY_ROOM], path[6][TEMPORARY_ROOM + 8];
-  const char  *ending[6] = {"node", "ele", "face", "MSH", "vtu", "txt"};
-  test_file    f[5] = {{0}};
-  tet_mesh    *m = NULL, *solid = NULL;
+  const double   a[3] = {0}, b[3] = {1, 1, 2};
+  char           folder[TEMPORARY_ROOM], path[6][TEMPORARY_ROOM + 8];
+  const char    *ending[6] = {"node", "ele", "face", "MSH", "vtu", "txt"};
+  test_file      f[5]      = {{0}};
+  tet_mesh      *m = NULL, *solid = NULL;
   triangle_mesh *surface = NULL;
   assert_non_null(mkdtemp(temporary_name(folder, "")));
   for (int i = 0; i < 6; ++i) snprintf(path[i], sizeof path[i], "%s/a.%s", folder, ending[i]);
@@ -335,10 +342,11 @@ static void test_solid_files(void **state)
 
 static void assert_solid_error(int kind, bool wants_surface, const char *text, const char *expected)
 {
-  tet_mesh            *m = NULL;
-  triangle_mesh       *s = NULL;
-  const PetscErrorCode code = kind == VTU ? mesh_parse_vtu("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m)
-                                          : mesh_parse_msh("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m);
+  tet_mesh            *m    = NULL;
+  triangle_mesh       *s    = NULL;
+  const PetscErrorCode code = kind == VTU
+                                  ? mesh_parse_vtu("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m)
+                                  : mesh_parse_msh("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m);
   assert_int_equal(code, PETSC_ERR_USER_INPUT);
   assert_null(m);
   assert_null(s);
@@ -358,7 +366,8 @@ static void test_bad_msh(void **state)
   assert_solid_error(MSH_2, false, "", "bad: no section $Elements");
   assert_solid_error(MSH_2, false, "hello\n", "bad:1: expected the start of a section, $..., but found \"hello\"");
   assert_solid_error(MSH_2, false, NODES_2, "bad:1: a Gmsh file starts with $MeshFormat, not with \"$Nodes\"");
-  assert_solid_error(MSH_2, false, "$MeshFormat\n4 0 8\n", "bad:2: only versions 2.2 and 4.1 can be read (Mesh.MshFileVersion in Gmsh), not \"4\"");
+  assert_solid_error(MSH_2, false, "$MeshFormat\n4 0 8\n",
+                     "bad:2: only versions 2.2 and 4.1 can be read (Mesh.MshFileVersion in Gmsh), not \"4\"");
   assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 2 8\n", "bad:2: the file type must be a whole number from 0 to 1, not \"2\"");
   assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 0 4\n", "bad:2: the data size");
   assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 1 8\n", "bad: the file ends early, after");
@@ -367,33 +376,47 @@ static void test_bad_msh(void **state)
   assert_solid_error(MSH_2, false, HEAD_2 "$Comments\nfoo\n", "the file ends within section \"Comments\"");
   assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3 5\n$EndElements\n", "bad:13: no such node: \"5\"");
   assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3\n$EndElements\n", "bad:13: a corner is missing");
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 5 2 0 1 1 2 3 4 1 2 3 4\n", "bad:13: hexahedra, prisms and pyramids cannot be read, only tetrahedra: element type \"5\"");
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 11 2 0 1 1 2 3 4 1 2 3 4 1 2\n", "bad:13: second-order elements cannot be read, mesh with Mesh.ElementOrder = 1: element type \"11\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 5 2 0 1 1 2 3 4 1 2 3 4\n",
+                     "bad:13: hexahedra, prisms and pyramids cannot be read, only tetrahedra: element type \"5\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 11 2 0 1 1 2 3 4 1 2 3 4 1 2\n",
+                     "bad:13: second-order elements cannot be read, mesh with Mesh.ElementOrder = 1: element type \"11\"");
   assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 99 2 0 1 1\n", "element type \"99\"");
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 x 0 1 1\n", "bad:13: the number of tags must be a whole number from 0 to 1000, not \"x\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 x 0 1 1\n",
+                     "bad:13: the number of tags must be a whole number from 0 to 1000, not \"x\"");
   assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n3000000000\n", "bad:12: the number of elements");
   assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n$EndElements\n", "bad:14: the number of an element");
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n", "bad:14: expected $EndElements but found \"2\"");
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n77 4 0 1 2 3 3\n$EndElements\n", "1 tetrahedra have no volume, the first is tetrahedron 77");
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 2 0 1 2 3\n$EndElements\n", "no tetrahedra in this file, only triangles");
-  assert_solid_error(MSH_2, true, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n$EndElements\n", "no triangles in this file, only tetrahedra");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n",
+                     "bad:14: expected $EndElements but found \"2\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n77 4 0 1 2 3 3\n$EndElements\n",
+                     "1 tetrahedra have no volume, the first is tetrahedron 77");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 2 0 1 2 3\n$EndElements\n",
+                     "no tetrahedra in this file, only triangles");
+  assert_solid_error(MSH_2, true, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n$EndElements\n",
+                     "no triangles in this file, only tetrahedra");
   assert_solid_error(MSH_2, false, HEAD_2 "$Elements\n0\n$EndElements\n", "bad:4: elements before the nodes they need");
   assert_solid_error(MSH_2, false, HEAD_2 NODES_2 NODES_2, "bad:11: a second section $Nodes");
   assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n1 1 0 0\n$EndNodes\n", "bad: two nodes have the number 1");
-  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n-2 1 0 0\n$EndNodes\n", "bad:7: the number of a node must be a whole number from 0");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n-2 1 0 0\n$EndNodes\n",
+                     "bad:7: the number of a node must be a whole number from 0");
   assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 nan 0\n", "bad:6: not a finite number: \"nan\"");
   assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n-1\n", "bad:5: the number of nodes");
   assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n", "the file ends early: \"a node\"");
   /* the same one twice */
-  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n", "on the wrong side of a face, the first is tetrahedron 2");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n",
+                     "on the wrong side of a face, the first is tetrahedron 2");
   /* names survive that node 90 is dropped */
-  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n7\n90 5 5 5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 0 0\n6 1 1 1\n$EndNodes\n$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 5 3 4 6\n$EndElements\n",
-                 "1 vertices coincide with another vertex, the first is vertex 5 with vertex 2; merge duplicate vertices");
+  assert_solid_error(MSH_2, false,
+                     HEAD_2 "$Nodes\n7\n90 5 5 5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 0 0\n6 1 1 1\n$EndNodes\n$Elements\n2\n1 4 0 1 2 "
+                            "3 4\n2 4 0 5 3 4 6\n$EndElements\n",
+                     "1 vertices coincide with another vertex, the first is vertex 5 with vertex 2; merge duplicate vertices");
   assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 2 4\n", "bad:6: \"parametric\" must be a whole number from 0 to 1");
   assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n4 1 0 4\n", "bad:6: the dimension of a block");
-  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 0 5\n", "bad:6: the number of nodes of a block must be a whole number from 0 to 4, not \"5\"");
-  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 2 1 4\n3 1 0 1\n1\n0 0 0\n$EndNodes\n", "the blocks have fewer nodes than the header states; missing: \"1\"");
-  assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 2 1 2\n3 1 4 1\n1 1 2 3 4\n$EndElements\n", "the blocks have fewer elements than the header states; missing: \"1\"");
+  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 0 5\n",
+                     "bad:6: the number of nodes of a block must be a whole number from 0 to 4, not \"5\"");
+  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 2 1 4\n3 1 0 1\n1\n0 0 0\n$EndNodes\n",
+                     "the blocks have fewer nodes than the header states; missing: \"1\"");
+  assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 2 1 2\n3 1 4 1\n1 1 2 3 4\n$EndElements\n",
+                     "the blocks have fewer elements than the header states; missing: \"1\"");
   assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 9\n$EndElements\n", "no such node: \"9\"");
   assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 6 1\n", "only tetrahedra: element type \"6\"");
   assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n", "the file ends early: \"an element\"");
@@ -401,9 +424,11 @@ static void test_bad_msh(void **state)
 
 #define HEAD_VTU "<VTKFile type=\"UnstructuredGrid\" byte_order=\"LittleEndian\">\n<UnstructuredGrid>\n"
 #define PIECE "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\">\n"
-#define POINTS_VTU "<Points>\n<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 0 0 1 0 0 0 1</DataArray>\n</Points>\n"
+#define POINTS_VTU                                                                                                                         \
+  "<Points>\n<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 0 0 1 0 0 0 1</DataArray>\n</Points>\n"
 #define ARRAY(type, name, numbers) "<DataArray type=\"" type "\" Name=\"" name "\" format=\"ascii\">" numbers "</DataArray>\n"
-#define CELLS(connectivity, offsets, types) "<Cells>\n" ARRAY("Int32", "connectivity", connectivity) ARRAY("Int32", "offsets", offsets) ARRAY("UInt8", "types", types) "</Cells>\n"
+#define CELLS(connectivity, offsets, types)                                                                                                \
+  "<Cells>\n" ARRAY("Int32", "connectivity", connectivity) ARRAY("Int32", "offsets", offsets) ARRAY("UInt8", "types", types) "</Cells>\n"
 #define TAIL "</Piece></UnstructuredGrid></VTKFile>\n"
 
 static void test_bad_vtu(void **state)
@@ -416,36 +441,65 @@ static void test_bad_vtu(void **state)
   tet_mesh_destroy(&m);
   assert_solid_error(VTU, false, "", "bad: not a .vtu file: no element VTKFile");
   assert_solid_error(VTU, false, "<html>", "bad:1: a .vtu file starts with VTKFile, not with \"html\"");
-  assert_solid_error(VTU, false, "\n<VTKFile type=\"PolyData\">", "bad:2: only a VTKFile of type UnstructuredGrid can be read, not \"PolyData\"");
-  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZ4DataCompressor\">", "only vtkZLibDataCompressor is supported, not \"vtkLZ4DataCompressor\"");
-  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" header_type=\"Int8\">", "header_type must be UInt32 or UInt64, not \"Int8\"");
+  assert_solid_error(VTU, false, "\n<VTKFile type=\"PolyData\">",
+                     "bad:2: only a VTKFile of type UnstructuredGrid can be read, not \"PolyData\"");
+  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZ4DataCompressor\">",
+                     "only vtkZLibDataCompressor is supported, not \"vtkLZ4DataCompressor\"");
+  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" header_type=\"Int8\">",
+                     "header_type must be UInt32 or UInt64, not \"Int8\"");
   assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\"></VTKFile>", "bad: no element Piece");
   assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\"><Piece", "bad:1: this tag does not end");
   assert_solid_error(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\">", "bad:3: NumberOfCells= is missing in element \"Piece\"");
-  assert_solid_error(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"-1\">", "bad:3: NumberOfCells must be a whole number from 0 to");
+  assert_solid_error(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"-1\">",
+                     "bad:3: NumberOfCells must be a whole number from 0 to");
   assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU TAIL, "bad:3: this Piece lacks the array \"connectivity\"");
   assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU POINTS_VTU, "bad:8: this array occurs twice");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Complex\" format=\"ascii\">", "bad:4: unknown type of a DataArray: \"Complex\"");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"hex\">", "the format of a DataArray is ascii, binary or appended, not \"hex\"");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"ascii\">0 0", "bad:4: this DataArray does not end");
-  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" byte_order=\"BigEndian\">" PIECE "<Points><DataArray type=\"Float32\" format=\"binary\"></DataArray>", "BigEndian cannot be read");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 4", "4", "10") TAIL, "bad:8: there are points 0 to 3, but number 3 of the connectivity names point 4");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Complex\" format=\"ascii\">",
+                     "bad:4: unknown type of a DataArray: \"Complex\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"hex\">",
+                     "the format of a DataArray is ascii, binary or appended, not \"hex\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"ascii\">0 0",
+                     "bad:4: this DataArray does not end");
+  assert_solid_error(VTU, false,
+                     "<VTKFile type=\"UnstructuredGrid\" byte_order=\"BigEndian\">" PIECE
+                     "<Points><DataArray type=\"Float32\" format=\"binary\"></DataArray>",
+                     "BigEndian cannot be read");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 4", "4", "10") TAIL,
+                     "bad:8: there are points 0 to 3, but number 3 of the connectivity names point 4");
   assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 -1", "4", "10") TAIL, "names point -1");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "5", "10") TAIL, "bad:8: this array must have 5 numbers, but has 4");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4 4", "10") TAIL, "bad:9: this array must have 1 numbers, but has 2");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "10 10") TAIL, "bad:10: this array must have 1 numbers, but has 2");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "12") TAIL, "bad:10: cell 0 is of type 12; only vertices, lines, polygons and linear tetrahedra");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "5", "10") TAIL,
+                     "bad:8: this array must have 5 numbers, but has 4");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4 4", "10") TAIL,
+                     "bad:9: this array must have 1 numbers, but has 2");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "10 10") TAIL,
+                     "bad:10: this array must have 1 numbers, but has 2");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "12") TAIL,
+                     "bad:10: cell 0 is of type 12; only vertices, lines, polygons and linear tetrahedra");
   assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2", "3", "10") TAIL, "bad:9: cell 0 of type 10 cannot have 3 points");
   assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 x", "4", "10") TAIL, "bad:8: not a whole number: \"x\"");
   assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 99999999999999999999", "4", "10") TAIL, "not a whole number");
-  assert_solid_error(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"2\">" POINTS_VTU CELLS("0 1 2 3", "5 4", "10 10") TAIL, "the offsets must not decrease; they do at cell 1");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 inf</DataArray></Points>" CELLS("", "", ""),
-                 "bad:4: not a finite number below 1e30: \"inf\"");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\"> 0 0</DataArray></Points>" CELLS("0", "1", "1"),
-                 "NumberOfComponents=\"3\"");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") "</Cells>", "this Piece lacks");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") ARRAY("Int8", "offsets", "4") ARRAY("Int8", "types", "10"), "this array must contain whole numbers");
-#define BINARY(text) HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">" text "</DataArray></Points>" CELLS("0 1 2 3", "4", "10") TAIL
+  assert_solid_error(VTU, false,
+                     HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"2\">" POINTS_VTU CELLS("0 1 2 3", "5 4", "10 10") TAIL,
+                     "the offsets must not decrease; they do at cell 1");
+  assert_solid_error(
+      VTU, false,
+      HEAD_VTU PIECE
+      "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 inf</DataArray></Points>" CELLS("", "", ""),
+      "bad:4: not a finite number below 1e30: \"inf\"");
+  assert_solid_error(
+      VTU, false,
+      HEAD_VTU PIECE
+      "<Points><DataArray type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\"> 0 0</DataArray></Points>" CELLS("0", "1", "1"),
+      "NumberOfComponents=\"3\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") "</Cells>",
+                     "this Piece lacks");
+  assert_solid_error(VTU, false,
+                     HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") ARRAY("Int8", "offsets", "4")
+                         ARRAY("Int8", "types", "10"),
+                     "this array must contain whole numbers");
+#define BINARY(text)                                                                                                                       \
+  HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">" text                                    \
+                 "</DataArray></Points>" CELLS("0 1 2 3", "4", "10") TAIL
   assert_solid_error(VTU, false, BINARY("!!!!"), "bad:4: this array ends early, or is not base64");
   assert_solid_error(VTU, false, BINARY("////f////38="), "a count larger than the file: \"2147483647\"");
   assert_solid_error(VTU, false, BINARY("BQAAAAAAAAAA"), "not a multiple");
@@ -459,22 +513,31 @@ static void test_bad_vtu(void **state)
       test_file f = {0}, array = {0};
       put_array(&array, VTU_ZLIB_RAW, false, true, x, sizeof x);
       array.bytes[damage ? 20 : 8] ^= 1; /* in the block; the size of the last one, 96 */
-      print(&f, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkZLibDataCompressor\">" PIECE "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"%s\" offset=\"0\">",
+      print(&f,
+            "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkZLibDataCompressor\">" PIECE
+            "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"%s\" offset=\"0\">",
             form == VTU_ZLIB_RAW ? "appended" : "binary");
       if (form == VTU_ZLIB_INLINE) put_base64(&f, array.bytes, 16), put_base64(&f, array.bytes + 16, array.size - 16);
       print(&f, "</DataArray></Points>" CELLS("0 1 2 3", "4", "10") "</Piece>");
-      if (form == VTU_ZLIB_RAW) print(&f, "<AppendedData encoding=\"raw\">_"), put(&f, array.bytes, array.size), print(&f, "</AppendedData>");
+      if (form == VTU_ZLIB_RAW)
+        print(&f, "<AppendedData encoding=\"raw\">_"), put(&f, array.bytes, array.size), print(&f, "</AppendedData>");
       assert_int_equal(mesh_parse_vtu("bad", f.size, f.bytes, false, NULL, &m), PETSC_ERR_USER_INPUT);
       if (!strstr(error_message(), "a compressed block of this array is damaged")) fail_msg("%s", error_message());
       error_clear();
       test_file_free(&f), test_file_free(&array);
     }
   }
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"appended\"/>", "bad:4: offset= is missing in element \"DataArray\"");
-  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"appended\" offset=\"0\"/></Points>" CELLS("", "", "") TAIL, "beyond the AppendedData");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"appended\"/>",
+                     "bad:4: offset= is missing in element \"DataArray\"");
+  assert_solid_error(
+      VTU, false,
+      HEAD_VTU PIECE
+      "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"appended\" offset=\"0\"/></Points>" CELLS("", "", "") TAIL,
+      "beyond the AppendedData");
   assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"raw\">", "start with an underscore");
   assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"raw\">_ab", "AppendedData do not end");
-  assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"gzip\">", "the encoding of AppendedData is raw or base64, not \"gzip\"");
+  assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"gzip\">",
+                     "the encoding of AppendedData is raw or base64, not \"gzip\"");
 }
 
 static void test_bad_tetgen(void **state)
@@ -483,26 +546,28 @@ static void test_bad_tetgen(void **state)
   static const char good_node[] = "4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n", good_ele[] = "1 4 0\n1 1 2 3 4\n";
   static const struct {
     const char *node, *ele, *expected;
-  } bad[] = {{"", good_ele, "a.node:0: the file ends early: \"the number of points\""},
-             {"0 3 0 0\n", good_ele, "a.node:1: there are no points in this file"},
-             {"4 2 0 0\n", good_ele, "a.node:1: the dimension must be a whole number from 3 to 3, not \"2\""},
-             {"4 3 0 0\n1 0 0 0\n", good_ele, "a.node:2: the file ends early: \"a point\""},
-             {"1 3 0 0\n\n1 0 0 # 0\n", good_ele, "a.node:3: a vertex needs three coordinates"},
-             {"2 3 0 0\n1 0 0 0\n1 0 0 1\n", good_ele, "a.node: two points have the number 1"},
-             {"1 3 0 0\nx 0 0 0\n", good_ele, "a.node:2: the number of a point must be a whole number"},
-             {good_node, "", "a.ele:0: the file ends early: \"the number of cells\""},
-             {good_node, "1 10 0\n", "a.ele:1: tetrahedra with 10 nodes are not supported: run TetGen without -o2"},
-             {good_node, "1 5 0\n", "a.ele:1: a tetrahedron has four corners"},
-             {good_node, "1 4 0\n1 0 1 2 3\n", "a.ele:2: no such point: \"0\""},
-             {good_node, "1 4 0\n1 1 2 3\n", "a.ele:2: a corner is missing"},
-             {good_node, "2 4 0\n1 1 2 3 4\n", "a.ele:2: the file ends early: \"a tetrahedron\""},
-             {good_node, "0 4 0\n", "a.ele: no tetrahedra in this file"}};
+  } bad[]     = {{"", good_ele, "a.node:0: the file ends early: \"the number of points\""},
+                 {"0 3 0 0\n", good_ele, "a.node:1: there are no points in this file"},
+                 {"4 2 0 0\n", good_ele, "a.node:1: the dimension must be a whole number from 3 to 3, not \"2\""},
+                 {"4 3 0 0\n1 0 0 0\n", good_ele, "a.node:2: the file ends early: \"a point\""},
+                 {"1 3 0 0\n\n1 0 0 # 0\n", good_ele, "a.node:3: a vertex needs three coordinates"},
+                 {"2 3 0 0\n1 0 0 0\n1 0 0 1\n", good_ele, "a.node: two points have the number 1"},
+                 {"1 3 0 0\nx 0 0 0\n", good_ele, "a.node:2: the number of a point must be a whole number"},
+                 {good_node, "", "a.ele:0: the file ends early: \"the number of cells\""},
+                 {good_node, "1 10 0\n", "a.ele:1: tetrahedra with 10 nodes are not supported: run TetGen without -o2"},
+                 {good_node, "1 5 0\n", "a.ele:1: a tetrahedron has four corners"},
+                 {good_node, "1 4 0\n1 0 1 2 3\n", "a.ele:2: no such point: \"0\""},
+                 {good_node, "1 4 0\n1 1 2 3\n", "a.ele:2: a corner is missing"},
+                 {good_node, "2 4 0\n1 1 2 3 4\n", "a.ele:2: the file ends early: \"a tetrahedron\""},
+                 {good_node, "0 4 0\n", "a.ele: no tetrahedra in this file"}};
   tet_mesh *m = NULL;
   assert_ok(mesh_parse_tetgen("a.node", sizeof good_node - 1, good_node, "a.ele", sizeof good_ele - 1, good_ele, false, NULL, &m));
   assert_close(m->volume[0], 1.0 / 6.0, 1e-16);
   tet_mesh_destroy(&m);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-    assert_int_equal(mesh_parse_tetgen("a.node", strlen(bad[i].node), bad[i].node, "a.ele", strlen(bad[i].ele), bad[i].ele, false, NULL, &m), PETSC_ERR_USER_INPUT);
+    assert_int_equal(
+        mesh_parse_tetgen("a.node", strlen(bad[i].node), bad[i].node, "a.ele", strlen(bad[i].ele), bad[i].ele, false, NULL, &m),
+        PETSC_ERR_USER_INPUT);
     if (!strstr(error_message(), bad[i].expected)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), bad[i].expected);
     error_clear();
     assert_null(m);
@@ -516,15 +581,15 @@ static void test_fuzz_solids(void **state)
   (void)state;
   const double a[3] = {0}, b[3] = {1, 1, 2};
   test_file    source[N_KINDS] = {{0}}, node[N_KINDS] = {{0}}, face[N_KINDS] = {{0}};
-  tet_mesh    *m = NULL;
+  tet_mesh    *m          = NULL;
   int          n_accepted = 0;
   enum { N = 3000 };
   assert_ok(tet_mesh_box(a, b, 1.0, &m));
   for (int kind = 0; kind < N_KINDS; ++kind) write_kind(m, kind, &source[kind], &node[kind], &face[kind]);
   tet_mesh_destroy(&m);
   for (uint64_t i = 0; i < N; ++i) {
-    const int      kind   = (int)(i % N_KINDS);
-    test_file      f      = {0};
+    const int      kind    = (int)(i % N_KINDS);
+    test_file      f       = {0};
     triangle_mesh *surface = NULL;
     put(&f, source[kind].bytes, source[kind].size);
     for (uint64_t c = 0, n_changes = 1 + random_index(9, i, 0, 4); c < n_changes && f.size; ++c) {
@@ -558,6 +623,7 @@ static void test_fuzz_solids(void **state)
   assert_true(n_accepted > N / 20 && n_accepted < N / 2); /* some damaged files are accepted, others are not */
 }
 
-TEST_MAIN(cmocka_unit_test(test_surface_files), cmocka_unit_test(test_lines), cmocka_unit_test(test_bad_surface_files), cmocka_unit_test(test_fuzz_surfaces),
-          cmocka_unit_test(test_solid_round_trips), cmocka_unit_test(test_solid_files), cmocka_unit_test(test_bad_msh), cmocka_unit_test(test_bad_vtu),
-          cmocka_unit_test(test_bad_tetgen), cmocka_unit_test(test_fuzz_solids))
+TEST_MAIN(cmocka_unit_test(test_surface_files), cmocka_unit_test(test_lines), cmocka_unit_test(test_bad_surface_files),
+          cmocka_unit_test(test_fuzz_surfaces), cmocka_unit_test(test_solid_round_trips), cmocka_unit_test(test_solid_files),
+          cmocka_unit_test(test_bad_msh), cmocka_unit_test(test_bad_vtu), cmocka_unit_test(test_bad_tetgen),
+          cmocka_unit_test(test_fuzz_solids))

@@ -74,8 +74,8 @@ static void test_meets(void **state)
     draw(i, x, y);
     const segment_intersection found    = segment_intersects_triangle(y[0], y[1], y[2], y[3], y[4]);
     const segment_intersection expected = are_apart(x)                                ? SEGMENT_APART
-                                     : side(x + 2, x[0]) * side(x + 2, x[1]) < 0 ? SEGMENT_CROSSES
-                                                                                 : SEGMENT_TOUCHES;
+                                          : side(x + 2, x[0]) * side(x + 2, x[1]) < 0 ? SEGMENT_CROSSES
+                                                                                      : SEGMENT_TOUCHES;
     if (found != expected) fail_msg("%lld: %d, not %d", (long long)i, (int)found, (int)expected);
     ++seen[expected];
     assert_int_equal(segment_crosses_triangle(y[0], y[1], y[2], y[3], y[4]), expected == SEGMENT_CROSSES);

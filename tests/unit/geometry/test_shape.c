@@ -50,11 +50,11 @@ static const shape_box_spec     brick = {{-0.4, -0.3, -0.2}, {0.5, 0.3, 0.4}};
 static const shape_segment_spec rod   = {{-0.3, 0.1, 0.2}, {0.5, 0.4, 0.9}, 0.3};
 static const shape_torus_spec   ring  = {{0.1, 0.2, 0.3}, {1, 2, 2}, 0.6, 0.2};
 
-static const shape_ellipsoid_spec  egg        = {{0.1, 0.2, 0.3}, {0.8, 0.3, 0.5}};
+static const shape_ellipsoid_spec egg = {{0.1, 0.2, 0.3}, {0.8, 0.3, 0.5}};
 /* an hourglass with a pointed end */
-static const shape_profile_spec    waist_of[4] = {{-0.7, 0.8}, {-0.1, 0.2}, {0.2, 0.3}, {0.9, 0.0}};
-static key_item                    corners[4]  = {{.value = &waist_of[0]}, {.value = &waist_of[1]}, {.value = &waist_of[2]}, {.value = &waist_of[3]}};
-static const shape_revolution_spec hourglass   = {{0.1, 0.2, 0.3}, {1, 2, 2}, {4, corners}};
+static const shape_profile_spec waist_of[4] = {{-0.7, 0.8}, {-0.1, 0.2}, {0.2, 0.3}, {0.9, 0.0}};
+static key_item corners[4] = {{.value = &waist_of[0]}, {.value = &waist_of[1]}, {.value = &waist_of[2]}, {.value = &waist_of[3]}};
+static const shape_revolution_spec hourglass = {{0.1, 0.2, 0.3}, {1, 2, 2}, {4, corners}};
 
 /* Closed forms agree with the integral over the level set (1e-6) and with that over a fine surface (its h^2), after a turn. */
 static void test_primitives(void **state)
@@ -94,7 +94,7 @@ static void test_rabbit(void **state)
   const shape_rabbit_spec rabbit = {{1.0, 2.0, 3.0}, 0.5};
   shape_spec              spec   = plain();
   spec.rabbit                    = &rabbit;
-  shape *s = create(&spec, 0.01);
+  shape       *s                 = create(&spec, 0.01);
   const double sum = 4.0 / 3.0 * M_PI * (0.33 * 0.32 * 0.28 + 0.19 * 0.18 * 0.17 + 2 * 0.07 * 0.16 * 0.05 + 0.09 * 0.09 * 0.09) * 0.125;
   assert_true(s->mass.volume < sum && s->mass.volume > 0.95 * sum);
   assert_close(s->mass.volume, 0.1514 * 0.125, 1e-4 * 0.125);
@@ -113,9 +113,9 @@ static void test_rabbit(void **state)
 static void test_turn(void **state)
 {
   (void)state;
-  shape_spec spec  = plain();
-  spec.box         = &brick;
-  spec.rotate_deg  = 90.0;
+  shape_spec spec = plain();
+  spec.box        = &brick;
+  spec.rotate_deg = 90.0;
   v3_set(spec.about, 1.0, 0.0, 0.0);
   v3_set(spec.translate, 0.0, 0.0, 2.0);
   shape *s = create(&spec, NAN); /* (x, y) -> (1 - y, x - 1) */
@@ -138,8 +138,8 @@ static void test_booleans(void **state)
   const double            each = 4.0 / 3.0 * M_PI * 0.125, lens = M_PI * 0.16 * (0.36 + 1.2) / 7.2;
   shape_spec              a = plain(), b = plain();
   a.sphere = &left, b.sphere = &right;
-  key_item              two[2] = {{.value = &a}, {.value = &b}};
-  shape_difference_spec cut    = {&a, {1, &two[1]}};
+  key_item              two[2]      = {{.value = &a}, {.value = &b}};
+  shape_difference_spec cut         = {&a, {1, &two[1]}};
   const double          expected[3] = {2 * each - lens, lens, each - lens};
   for (int kind = 0; kind < 3; ++kind) {
     shape_spec spec = plain();
@@ -151,8 +151,7 @@ static void test_booleans(void **state)
     if (kind < 2) assert_close(s->mass.center[0], 0.0, 1e-6);
     const mass_properties mesh = triangle_mesh_mass(s->surface);
     assert_close(mesh.volume / expected[kind], 1.0, 0.02);
-    for (int64_t i = 0; i < s->surface->n_vertices; ++i)
-      assert_close(level_set_value(s->piece[0], &s->surface->x[3 * i]), 0.0, 1e-9);
+    for (int64_t i = 0; i < s->surface->n_vertices; ++i) assert_close(level_set_value(s->piece[0], &s->surface->x[3 * i]), 0.0, 1e-9);
     shape_destroy(&s);
   }
   assert_no_leak();
@@ -192,8 +191,9 @@ static void test_polyhedra(void **state)
   /* A box of 2 x 2 x 1 cut by a plane through four of its edges: a prism of half its volume; two planes without effect, one of them
    * on a face. */
   const shape_box_spec   whole = {{-1, -1, 0}, {1, 1, 1}};
-  const shape_plane_spec slope = {{1, 0, 2}, {0, 0, 0.5}, NAN, 1.0}, beyond = {{0, 0, 3}, {NAN, 0, 0}, 5.0, 1.0}, face = {{0, 2, 0}, {0, 1, 0}, NAN, 1.0};
-  shape_spec             a = plain(), b = plain(), c = plain(), d = plain(), inner = plain(), spec = plain();
+  const shape_plane_spec slope = {{1, 0, 2}, {0, 0, 0.5}, NAN, 1.0}, beyond = {{0, 0, 3}, {NAN, 0, 0}, 5.0, 1.0},
+                         face = {{0, 2, 0}, {0, 1, 0}, NAN, 1.0};
+  shape_spec a = plain(), b = plain(), c = plain(), d = plain(), inner = plain(), spec = plain();
   a.box = &whole, b.plane = &slope, c.plane = &beyond, d.plane = &face;
   key_item two[2] = {{.value = &a}, {.value = &b}}, three[3] = {{.value = &inner}, {.value = &c}, {.value = &d}};
   inner.intersect = (key_list){2, two}, spec.intersect = (key_list){3, three};
@@ -212,7 +212,7 @@ static void test_polyhedra(void **state)
       m3_mulv(x, R, expected);
       for (int k = 0; k < 3; ++k) assert_close(s->mass.center[k], x[k] + at[k], 1e-13);
       const double corner[6][3] = {{-1, -1, 0}, {1, -1, 0}, {-1, -1, 1}, {-1, 1, 0}, {1, 1, 0}, {-1, 1, 1}};
-      int          n_found = 0;
+      int          n_found      = 0;
       for (int q = 0; q < 6; ++q) {
         m3_mulv(x, R, corner[q]);
         v3_axpy(x, 1.0, at);
@@ -230,10 +230,10 @@ static void test_polyhedra(void **state)
     }
   }
   /* empty intersection; intersections with curved solids are contoured */
-  const shape_plane_spec    away = {{0, 0, 1}, {0, 0, -1e-3}, NAN, 1.0};
-  const double              lo[3] = {-1, -1, 0}, hi[3] = {1, 1, 1};
-  triangle_mesh            *m = NULL;
-  b.plane = &away;
+  const shape_plane_spec away  = {{0, 0, 1}, {0, 0, -1e-3}, NAN, 1.0};
+  const double           lo[3] = {-1, -1, 0}, hi[3] = {1, 1, 1};
+  triangle_mesh         *m = NULL;
+  b.plane                  = &away;
   refuse(&inner, "is empty");
   b.plane = NULL, b.sphere = &ball;
   assert_ok(shape_polyhedron(&inner, lo, hi, &m));
@@ -248,8 +248,9 @@ static void test_sharp_slices(void **state)
   const shape_segment_spec outer = {{0, -0.052, 0}, {0, 0.052, 0}, 1.062}, bore = {{0, -1, 0}, {0, 1, 0}, 0.938};
   for (int i = 0; i < 15; ++i) {
     const double           low = M_PI * i / 15.0, high = M_PI * (i + 1) / 15.0;
-    const shape_plane_spec below = {{sin(low), 0, -cos(low)}, {NAN, 0, 0}, NAN, 1.0}, above = {{-sin(high), 0, cos(high)}, {NAN, 0, 0}, NAN, 1.0};
-    shape_spec             o = plain(), p = plain(), q = plain(), n = plain(), wedge = plain(), spec = plain();
+    const shape_plane_spec below = {{sin(low), 0, -cos(low)}, {NAN, 0, 0}, NAN, 1.0},
+                           above = {{-sin(high), 0, cos(high)}, {NAN, 0, 0}, NAN, 1.0};
+    shape_spec o = plain(), p = plain(), q = plain(), n = plain(), wedge = plain(), spec = plain();
     o.cylinder = &outer, n.cylinder = &bore, p.plane = &below, q.plane = &above;
     key_item              three[3] = {{.value = &o}, {.value = &p}, {.value = &q}}, one = {.value = &n};
     shape_difference_spec cut = {&wedge, {1, &one}};
@@ -263,11 +264,11 @@ static void test_sharp_slices(void **state)
 static void test_unbounded(void **state)
 {
   (void)state;
-  shape_plane_spec     ground = {{0, 0, 2}, {0, 0, 0.5}, NAN, 3.0};
-  shape_spec           spec   = plain();
-  const double         above[3] = {4, 5, 0.75}, inside[3] = {0.5, 0.25, 0.4}, low[3] = {0.5, 0.25, -0.1};
-  spec.plane                    = &ground;
-  shape *s = create(&spec, NAN);
+  shape_plane_spec ground   = {{0, 0, 2}, {0, 0, 0.5}, NAN, 3.0};
+  shape_spec       spec     = plain();
+  const double     above[3] = {4, 5, 0.75}, inside[3] = {0.5, 0.25, 0.4}, low[3] = {0.5, 0.25, -0.1};
+  spec.plane = &ground;
+  shape *s   = create(&spec, NAN);
   assert_true(!s->is_bounded && s->n_pieces == 1 && !s->surface && s->outline);
   assert_close(level_set_value(s->piece[0], above), 0.25, 1e-15);
   for (int i = 0; i < 4; ++i) assert_close(s->outline->x[3 * i + 2], 0.5, 1e-15);
@@ -359,12 +360,12 @@ static void test_mesh_file(void **state)
 static void test_errors(void **state)
 {
   (void)state;
-  shape_spec         spec = plain(), far = plain(), near = plain();
-  shape_box_spec     flat = {{0, 0, 0}, {1, 0, 1}};
-  shape_segment_spec point = {{1, 1, 1}, {1, 1, 1}, 1};
-  shape_torus_spec   fat = {{0, 0, 0}, {0, 0, 1}, 1, 1}, no_axis = {{0, 0, 0}, {0, 0, 0}, 1, 0.5};
-  shape_plane_spec   nowhere = {{0, 0, 0}, {NAN, NAN, NAN}, NAN, 1}, twice = {{0, 0, 1}, {0, 0, 0}, 1, 1};
-  key_item           open = {.value = "topp"};
+  shape_spec           spec = plain(), far = plain(), near = plain();
+  shape_box_spec       flat  = {{0, 0, 0}, {1, 0, 1}};
+  shape_segment_spec   point = {{1, 1, 1}, {1, 1, 1}, 1};
+  shape_torus_spec     fat = {{0, 0, 0}, {0, 0, 1}, 1, 1}, no_axis = {{0, 0, 0}, {0, 0, 0}, 1, 0.5};
+  shape_plane_spec     nowhere = {{0, 0, 0}, {NAN, NAN, NAN}, NAN, 1}, twice = {{0, 0, 1}, {0, 0, 0}, 1, 1};
+  key_item             open = {.value = "topp"};
   shape_container_spec room = {{0, 0, 0}, {1, 1, 1}, {1, &open}};
   refuse(&spec, "bodies.b.shape: needs one of sphere, box");
   spec.sphere = &ball, spec.box = &brick;
@@ -420,10 +421,10 @@ static void test_errors(void **state)
 /* From the text of a job to a shape: the key table is sound, nests, fills defaults, and errors have a position. */
 static const shape *from_text(const char *text, document *doc, diagnostics *d)
 {
-  document_node    *node = NULL;
-  const void       *spec = NULL;
-  shape            *s    = NULL;
-  document_mark     mark = {"job.yaml", 7, 3};
+  document_node *node = NULL;
+  const void    *spec = NULL;
+  shape         *s    = NULL;
+  document_mark  mark = {"job.yaml", 7, 3};
   assert_ok(document_read_flow(doc, text, mark, &node));
   assert_ok(key_table_read(&shape_table, doc, node, "bodies.b.shape", d, &spec));
   if (diagnostics_count(d) == 0) assert_ok(shape_create(spec, node, "bodies.b.shape", d, NAN, &s));
@@ -439,8 +440,10 @@ static void test_key_table(void **state)
   assert_ok(key_table_validate(&shape_table, d));
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   assert_ok(document_create(&doc));
-  shape *s = (shape *)from_text("{difference: {from: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, minus: [{box: {min: [0.5, 0, 0], max: [1, 1, 1]}}, "
-                                "{union: [{box: {min: [0, 0.5, 0], max: [1, 1, 1]}}]}]}, translate: [0, 0, 2]}", doc, d);
+  shape *s =
+      (shape *)from_text("{difference: {from: {box: {min: [0, 0, 0], max: [1, 1, 1]}}, minus: [{box: {min: [0.5, 0, 0], max: [1, 1, 1]}}, "
+                         "{union: [{box: {min: [0, 0.5, 0], max: [1, 1, 1]}}]}]}, translate: [0, 0, 2]}",
+                         doc, d);
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   assert_close(s->mass.volume, 0.25, 1e-6);
   assert_close(s->mass.center[2], 2.5, 1e-6);
@@ -466,7 +469,7 @@ static void test_key_table(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn), cmocka_unit_test(test_booleans),
-          cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra), cmocka_unit_test(test_sharp_slices),
-          cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
+TEST_MAIN(cmocka_unit_test(test_key_table), cmocka_unit_test(test_primitives), cmocka_unit_test(test_rabbit), cmocka_unit_test(test_turn),
+          cmocka_unit_test(test_booleans), cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_polyhedra),
+          cmocka_unit_test(test_sharp_slices), cmocka_unit_test(test_unbounded), cmocka_unit_test(test_mesh_file),
           cmocka_unit_test(test_errors))

@@ -121,7 +121,7 @@ static void test_orientation(void **state)
 {
   (void)state;
   const int64_t        vertex[5] = {10, 20, 30, 40, 50}, tet[2] = {700, 800};
-  const tet_mesh_names names     = {vertex, tet};
+  const tet_mesh_names names = {vertex, tet};
   tet_mesh_defects     d;
   int64_t              n = 0;
   /* the second one is listed in mirrored order: detected, reported, repaired */
@@ -135,7 +135,8 @@ static void test_orientation(void **state)
   assert_ok(tet_mesh_check(m, &d));
   assert_true(tet_mesh_is_sound(&d, false));
   tet_mesh_destroy(&m);
-  assert_refused(mesh_of(5, pair_x, 2, flipped), &names, "1 tetrahedra list their vertices in mirrored order, the first is tetrahedron 800");
+  assert_refused(mesh_of(5, pair_x, 2, flipped), &names,
+                 "1 tetrahedra list their vertices in mirrored order, the first is tetrahedron 800");
   /* the tip lies on the wrong side of the common face: reordering cannot repair it */
   double folded[15];
   memcpy(folded, pair_x, sizeof folded);
@@ -204,7 +205,7 @@ static void test_defects(void **state)
   assert_ok(tet_mesh_require("body", m, true, NULL));
   assert_refused(m, &names, "2 separate parts, tetrahedron 800 is not in the first");
   const double edge_x[24] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 9, 9, 9, 9, 9, 9, -1, -1, 0};
-  m = mesh_of(8, edge_x, 2, edge);
+  m                       = mesh_of(8, edge_x, 2, edge);
   assert_ok(tet_mesh_orient(m, NULL));
   assert_ok(tet_mesh_compact(m, NULL));
   assert_int_equal(m->n_vertices, 6);
@@ -214,7 +215,8 @@ static void test_defects(void **state)
   assert_refused(m, &names, "the boundary touches itself at 1 vertices, the first is vertex 40");
   const double  seam_x[24]  = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1};
   const int32_t seam_tet[8] = {0, 1, 2, 3, 5, 6, 7, 4};
-  assert_refused(mesh_of(8, seam_x, 2, seam_tet), &names, "3 vertices coincide with another vertex, the first is vertex 60 with vertex 20; merge");
+  assert_refused(mesh_of(8, seam_x, 2, seam_tet), &names,
+                 "3 vertices coincide with another vertex, the first is vertex 60 with vertex 20; merge");
   double gap_x[24]; /* a gap of a millionth of the mesh's size is a gap */
   memcpy(gap_x, seam_x, sizeof gap_x);
   for (int k = 0; k < 9; ++k) gap_x[15 + k] += 1e-6;
@@ -236,13 +238,15 @@ static tet_mesh *prism_ring(bool is_twisted)
     int32_t   a[3], b[3];
     const int next = (l + 1) % N;
     for (int k = 0; k < 3; ++k) a[k] = 4 * l + k, b[k] = 4 * next + (is_twisted && next == 0 && k ? 3 - k : k);
-    const int32_t middle = 4 * l + 3;
+    const int32_t middle    = 4 * l + 3;
     int32_t       tri[8][3] = {{a[0], a[1], a[2]}, {b[0], b[1], b[2]}};
     for (int k = 0; k < 3; ++k) { /* the side along edge k: its diagonal starts at the smallest vertex */
       const int32_t quad[4] = {a[k], a[(k + 1) % 3], b[(k + 1) % 3], b[k]};
       int           least   = 0;
       for (int q = 1; q < 4; ++q) least = quad[q] < quad[least] ? q : least;
-      for (int q = 0; q < 2; ++q) tri[2 + 2 * k + q][0] = quad[least], tri[2 + 2 * k + q][1] = quad[(least + 1 + q) % 4], tri[2 + 2 * k + q][2] = quad[(least + 2 + q) % 4];
+      for (int q = 0; q < 2; ++q)
+        tri[2 + 2 * k + q][0] = quad[least], tri[2 + 2 * k + q][1] = quad[(least + 1 + q) % 4],
+                        tri[2 + 2 * k + q][2] = quad[(least + 2 + q) % 4];
     }
     for (int t = 0; t < 8; ++t) {
       memcpy(&m->tet[4 * at], tri[t], sizeof tri[t]);

@@ -177,11 +177,11 @@ static void test_errors(void **state)
   (void)state;
   const double a[3] = {0}, b[3] = {1, 1, 1}, flat[3] = {1, 0, 1};
   tet_mesh    *m = NULL;
-#define REFUSED(call, text)                                                                                                \
-  do {                                                                                                                     \
-    assert_int_equal(call, PETSC_ERR_USER_INPUT);                                                                          \
-    if (!strstr(error_message(), text)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), text);                  \
-    error_clear();                                                                                                         \
+#define REFUSED(call, text)                                                                                                                \
+  do {                                                                                                                                     \
+    assert_int_equal(call, PETSC_ERR_USER_INPUT);                                                                                          \
+    if (!strstr(error_message(), text)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), text);                                 \
+    error_clear();                                                                                                                         \
   } while (0)
   REFUSED(tet_mesh_box(a, flat, 0.1, &m), "a box needs finite, positive sizes");
   REFUSED(tet_mesh_box(a, b, 0.0, &m), "positive spacing");
@@ -201,5 +201,5 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_shapes), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_box_is_isotropic), cmocka_unit_test(test_graded),
-          cmocka_unit_test(test_threads), cmocka_unit_test(test_errors))
+TEST_MAIN(cmocka_unit_test(test_shapes), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_box_is_isotropic),
+          cmocka_unit_test(test_graded), cmocka_unit_test(test_threads), cmocka_unit_test(test_errors))

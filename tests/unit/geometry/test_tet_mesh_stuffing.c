@@ -16,14 +16,14 @@ enum { SPHERE, TORUS, BOX, CYLINDER, N_SHAPES };
 static level_set *shape_of(int kind)
 {
   const double origin[3] = {0.2, -0.1, 0.3}, size[3] = {1.2, 1.2, 1.2}, axis[3] = {1, 2, 3}, end[3] = {0.7, 0.9, 1.8};
-  level_set   *s         = NULL;
+  level_set   *s = NULL;
   if (kind == SPHERE) assert_ok(level_set_sphere(origin, 1.0, &s));
   if (kind == TORUS) assert_ok(level_set_torus(origin, axis, 1.0, 0.4, &s));
   if (kind == BOX) assert_ok(level_set_box(origin, size, &s));
   if (kind == CYLINDER) assert_ok(level_set_cylinder(origin, end, 0.7, &s));
   return s;
 }
-static const double volume_of[N_SHAPES] = {4.0 / 3.0 * M_PI, 2.0 * M_PI * M_PI * 0.16, 1.0 * 1.3 * 0.9, M_PI * 0.49 * 1.8708286933869707};
+static const double volume_of[N_SHAPES] = {4.0 / 3.0 * M_PI, 2.0 * M_PI *M_PI * 0.16, 1.0 * 1.3 * 0.9, M_PI * 0.49 * 1.8708286933869707};
 
 static tet_mesh *stuff(const level_set *s, double spacing, const double *shift)
 {
@@ -153,11 +153,11 @@ static void test_sharp_edges(void **state)
   assert_close(q.min_dihedral_deg, 45.0, 1e-9);
   assert_close(q.max_dihedral_deg, 90.0, 1e-9);
   tet_mesh_destroy(&m);
-  m = stuff(box, h, shift);
+  m                 = stuff(box, h, shift);
   const double lost = volume_of[BOX] - tet_mesh_mass(m).volume;
   assert_true(lost > 0.0 && lost < 0.5 * h * h * 4.0 * (1.0 + 1.3 + 0.9)); /* a prism along every edge */
   tet_mesh_destroy(&m);
-  m = stuff(cylinder, h, shift);
+  m                 = stuff(cylinder, h, shift);
   const double less = volume_of[CYLINDER] - tet_mesh_mass(m).volume;
   assert_true(less > 0.0 && less < 0.5 * h * h * 2.0 * 2.0 * M_PI * 0.7 + 0.3 * h * h * volume_of[CYLINDER]);
   tet_mesh_destroy(&m);
@@ -170,7 +170,7 @@ static void test_sharp_edges(void **state)
 static void test_shift_and_threads(void **state)
 {
   (void)state;
-  level_set   *s = shape_of(TORUS);
+  level_set   *s        = shape_of(TORUS);
   const double shift[3] = {0.25, 0.5, 0.125}, period[3] = {1.25, -0.5, 7.125};
   tet_mesh    *m[4] = {NULL};
   for (int i = 0; i < 4; ++i) {
@@ -219,11 +219,11 @@ static void test_errors(void **state)
   assert_ok(level_set_sphere(far, 1.0, &other));
   child[0] = one, child[1] = other;
   assert_ok(level_set_union(2, child, &both));
-#define REFUSED(call, text)                                                                                                \
-  do {                                                                                                                     \
-    assert_int_equal(call, PETSC_ERR_USER_INPUT);                                                                          \
-    if (!strstr(error_message(), text)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), text);                  \
-    error_clear();                                                                                                         \
+#define REFUSED(call, text)                                                                                                                \
+  do {                                                                                                                                     \
+    assert_int_equal(call, PETSC_ERR_USER_INPUT);                                                                                          \
+    if (!strstr(error_message(), text)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), text);                                 \
+    error_clear();                                                                                                                         \
   } while (0)
   REFUSED(tet_mesh_from_level_set(both, min, max, 0.2, NULL, &m), "2 separate parts");
   REFUSED(tet_mesh_from_level_set(both, min, open, 0.2, NULL, &m), "only a bounded shape");
@@ -236,5 +236,6 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_angles), cmocka_unit_test(test_angles_of_rough_surfaces), cmocka_unit_test(test_volume_order), cmocka_unit_test(test_sharp_edges),
-          cmocka_unit_test(test_shift_and_threads), cmocka_unit_test(test_csg), cmocka_unit_test(test_errors))
+TEST_MAIN(cmocka_unit_test(test_angles), cmocka_unit_test(test_angles_of_rough_surfaces), cmocka_unit_test(test_volume_order),
+          cmocka_unit_test(test_sharp_edges), cmocka_unit_test(test_shift_and_threads), cmocka_unit_test(test_csg),
+          cmocka_unit_test(test_errors))

@@ -105,7 +105,7 @@ static void test_mass(void **state)
 {
   (void)state;
   const double   zero[3] = {0}, far[3] = {1000, -2000, 3000};
-  const double   R[9]     = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1};
+  const double   R[9] = {0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1};
   const double   a[3] = {0, 0, 0}, b[3] = {1, 2, 3};
   triangle_mesh *m = NULL, *copy = NULL;
   assert_ok(triangle_mesh_box(a, b, 0.5, &m));
@@ -179,11 +179,11 @@ static void test_defects(void **state)
     assert_ok(triangle_mesh_create(2 * m->n_vertices, 2 * m->n_triangles, &two));
     for (int64_t i = 0; i < m->n_vertices; ++i)
       for (int k = 0; k < 3; ++k) {
-        two->x[3 * i + k]                       = m->x[3 * i + k];
+        two->x[3 * i + k]                   = m->x[3 * i + k];
         two->x[3 * (m->n_vertices + i) + k] = m->x[3 * i + k] + (touch == 0 ? 2.0 : touch == 1 || k < 2 ? 1.0 : 0.0);
       }
     for (int64_t i = 0; i < 3 * m->n_triangles; ++i) {
-      two->tri[i]                         = m->tri[i];
+      two->tri[i]                      = m->tri[i];
       two->tri[3 * m->n_triangles + i] = m->tri[i] + (int32_t)m->n_vertices;
       for (int64_t j = 0; touch && j < m->n_vertices; ++j) { /* weld */
         double d[3];
@@ -213,7 +213,7 @@ static void test_defects(void **state)
 static void test_sort_and_compact(void **state)
 {
   (void)state;
-  const double   c[3] = {0.1, 0.2, 0.3};
+  const double   c[3]    = {0.1, 0.2, 0.3};
   double         jump[2] = {0};
   triangle_mesh *m = NULL, *wide = NULL;
   assert_ok(triangle_mesh_sphere(c, 1.0, 0.05, &m));
@@ -276,7 +276,7 @@ static void test_crossings(void **state)
   int32_t        first[2];
   double         depth;
   assert_int_equal(crossings_of_boxes((const double[3]){2.0, 0.0, 0.0}, 1.0, &depth), 0);
-  assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0, &depth), 0);     /* face on face */
+  assert_int_equal(crossings_of_boxes((const double[3]){1.0, 0.0, 0.0}, 1.0, &depth), 0); /* face on face */
   /* the same, as rounding leaves it */
   assert_int_equal(crossings_of_boxes((const double[3]){1.0 - 0x1p-52, 0.0, 0.0}, 1.0, &depth), 0);
   assert_true(crossings_of_boxes((const double[3]){1.0 - 0x1p-40, 0.0, 0.0}, 1.0, &depth) > 0);

@@ -6,7 +6,7 @@
 static void numbers_follow_the_order(void **state)
 {
   (void)state;
-  const double  x[6][3] = {{1, 0, 0}, {0, 0, 0}, {1, 0, 1e-7}, {0, 0, -1e-7}, {0, 1e-3, 0}, {1, 0, 0}};
+  const double  x[6][3]     = {{1, 0, 0}, {0, 0, 0}, {1, 0, 1e-7}, {0, 0, -1e-7}, {0, 1e-3, 0}, {1, 0, 0}};
   const int32_t expected[6] = {0, 1, 0, 1, 2, 0};
   int32_t       kept[6];
   int64_t       n;

@@ -51,8 +51,7 @@ static void test_balls(void **state)
     memcpy(both->x, outer->x, 3 * (size_t)outer->n_vertices * sizeof(double));
     memcpy(both->x + 3 * outer->n_vertices, inner->x, 3 * (size_t)inner->n_vertices * sizeof(double));
     memcpy(both->tri, outer->tri, 3 * (size_t)outer->n_triangles * sizeof(int32_t));
-    for (int64_t k = 0; k < 3 * inner->n_triangles; ++k)
-      both->tri[3 * outer->n_triangles + k] = inner->tri[k] + (int32_t)outer->n_vertices;
+    for (int64_t k = 0; k < 3 * inner->n_triangles; ++k) both->tri[3 * outer->n_triangles + k] = inner->tri[k] + (int32_t)outer->n_vertices;
     const double  at[3]       = {0.0, 0.7, 1.2};
     const int64_t expected[3] = {hollow ? 0 : 2, 1, 0};
     for (int k = 0; k < 3; ++k) {

@@ -31,10 +31,10 @@ static void restored_state_has_every_bit(void **state)
   (void)state;
   static const uint64_t odd_bits[] = {0x7ff8000000001234u, 0xfff0000000000000u, 0x7ff0000000000000u, 0x8000000000000000u,
                                       0x0000000000000001u, 0x000fffffffffffffu, 0x7ff4dead0000beefu};
-  const double denormal = 4.9406564584124654e-324, time = 0.1 + 0.2;
-  char         folder[256], *path = NULL;
-  int64_t      step;
-  double       t;
+  const double          denormal = 4.9406564584124654e-324, time = 0.1 + 0.2;
+  char                  folder[256], *path                       = NULL;
+  int64_t               step;
+  double                t;
 
   folder_make(folder);
   fixture *a = fixture_create(20000, 3.0), *b = fixture_create(7, 0.0); /* several chunks; a count to be resized */
@@ -67,7 +67,7 @@ static void restored_state_has_every_bit(void **state)
 static void no_rows_and_no_folder_are_fine(void **state)
 {
   (void)state;
-  char  folder[256], deep[300], *path = NULL;
+  char folder[256], deep[300], *path = NULL;
   folder_make(folder);
   snprintf(deep, sizeof deep, "%s/a/b", folder);
   fixture *a = fixture_create(0, 1.0), *b = fixture_create(5, 2.0);
@@ -124,7 +124,7 @@ static void a_state_that_cannot_be_resumed_is_not_written(void **state)
   folder_make(folder);
   fixture *a = fixture_create(30, 1.0);
   write_step(folder, a, 1, 1);
-  a->x[1][17] = NAN;
+  a->x[1][17]                = NAN;
   const checkpoint_head head = head_of(2);
   expect_message(checkpoint_write(folder, &head, a->table, 1), "bodies/bed/position is not finite in row 17, component 1");
   assert_true(exists(folder, 1));
@@ -208,7 +208,7 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
   (void)state;
   enum { N_KILLS = 60 };
   char     folder[256];
-  int64_t  last = 1;
+  int64_t  last   = 1;
   uint64_t random = 12345;
   folder_make(folder);
   fixture *s = fixture_create(3000, 1.0), *expected = fixture_create(3000, 0.0);
@@ -217,9 +217,9 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
   write_step(folder, s, last, 2);
   double span = 3.0 * (seconds() - start); /* of the random delay: about two checkpoints, on whatever machine */
   for (int i = 0; i < N_KILLS; ++i) {
-    char   *path = NULL;
-    int64_t step;
-    int     status;
+    char       *path = NULL;
+    int64_t     step;
+    int         status;
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) write_forever(folder, s, i % 3 ? last + 1 : last, i % 3 ? 1 : 0);
@@ -284,7 +284,7 @@ static char *said;
 static void write_both(const fixture *a, const fixture *b, const char *job_b, double time_b)
 {
   const checkpoint_head ha = {"bed", "penalty", "name: bed\nstep: 1\n", 1, 0.5}, hb = {"bed", "penalty", job_b, 1, time_b};
-  char sub[300];
+  char                  sub[300];
   snprintf(sub, sizeof sub, "%s/a", folder);
   assert_ok(checkpoint_write(sub, &ha, a->table, 0));
   snprintf(path_a, sizeof path_a, "%s/checkpoint_000000001.h5", sub);
@@ -397,7 +397,7 @@ static void info_lists_the_contents(void **state)
 
 TEST_MAIN(cmocka_unit_test(restored_state_has_every_bit), cmocka_unit_test(no_rows_and_no_folder_are_fine),
           cmocka_unit_test(the_same_state_gives_the_same_bytes), cmocka_unit_test(a_state_that_cannot_be_resumed_is_not_written),
-          cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(leftovers_are_removed), cmocka_unit_test(kill_at_any_moment_leaves_a_good_one),
-          cmocka_unit_test(a_full_disk_leaves_old_checkpoints),
+          cmocka_unit_test(retention_keeps_the_newest_good_ones), cmocka_unit_test(leftovers_are_removed),
+          cmocka_unit_test(kill_at_any_moment_leaves_a_good_one), cmocka_unit_test(a_full_disk_leaves_old_checkpoints),
           cmocka_unit_test(differences_are_found_and_measured), cmocka_unit_test(other_shapes_are_differences),
           cmocka_unit_test(info_lists_the_contents))

@@ -40,7 +40,7 @@ static void file_has_the_state_at_the_call(void **state)
   assert_true(checkpoint_beside_has_room(0));
   assert_ok(checkpoint_beside_start(folder, &head, s->table, 3, &b));
   assert_non_null(b);
-  fixture_fill(s, 5.0); /* the computation continues */
+  fixture_fill(s, 5.0);                                  /* the computation continues */
   do assert_ok(checkpoint_beside_poll(&b, false, &end)); /* the number of polls depends on the scheduler */
   while (end.is_running);
   assert_true(end.is_written && end.step == 7 && end.seconds > 0 && !b);

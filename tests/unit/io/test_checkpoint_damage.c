@@ -108,7 +108,7 @@ static void put_dataset(const char *name, hid_t type, int rank, hsize_t rows, hs
   hsize_t     dims[2] = {rows, columns}, chunk[2] = {4, columns};
   const hid_t space = H5Screate_simple(rank, dims, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
   double      x[1024] = {0};
-  uint64_t    sum[4] = {1, 2, 3, 4};
+  uint64_t    sum[4]  = {1, 2, 3, 4};
   if (is_chunked) H5Pset_chunk(create, rank, chunk);
   if (deflate) H5Pset_deflate(create, 1);
   H5Ldelete(file, name, H5P_DEFAULT);
@@ -164,10 +164,7 @@ static void big_endian(void) { put_dataset(ODD, H5T_IEEE_F64BE, 1, 40, 1, true, 
 static void contiguous(void) { put_dataset(ODD, H5T_IEEE_F64LE, 1, 40, 1, false, 0); }
 static void packed(void) { put_dataset(ODD, H5T_IEEE_F64LE, 1, 40, 1, true, 1); }
 static void other_data(void) { put_dataset(ODD, H5T_IEEE_F64LE, 1, 40, 1, true, 0); }
-static void extra_field(void)
-{
-  assert_true(H5Ocopy(file, ODD, file, "/fields/bodies/bed/odder", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-}
+static void extra_field(void) { assert_true(H5Ocopy(file, ODD, file, "/fields/bodies/bed/odder", H5P_DEFAULT, H5P_DEFAULT) >= 0); }
 static void huge_claim(void)
 {
   put_i64("/fields/bodies/bed", "n_rows", (int64_t)1 << 40);
@@ -178,10 +175,7 @@ static void huge_claim(void)
     put_dataset(path, H5T_IEEE_F64LE, 1, (hsize_t)1 << 40, 1, true, 0);
   }
 }
-static void extra_group(void)
-{
-  assert_true(H5Ocopy(file, "/fields/run", file, "/fields/walk", H5P_DEFAULT, H5P_DEFAULT) >= 0);
-}
+static void extra_group(void) { assert_true(H5Ocopy(file, "/fields/run", file, "/fields/walk", H5P_DEFAULT, H5P_DEFAULT) >= 0); }
 static void soft_link(void)
 {
   H5Ldelete(file, ODD, H5P_DEFAULT);
@@ -236,6 +230,7 @@ typedef struct {
   const char *name, *message;
   void (*spoil)(void);
 } damage;
+/* clang-format off */
 #define DAMAGE(function, message) {#function, message, function}
 
 static const damage outside[] = {
@@ -263,6 +258,7 @@ static const damage inside[] = {
   DAMAGE(a_named_type, "bodies/bed/type is neither a group nor a field"), DAMAGE(job_is_a_group, "/job is not a dataset"), DAMAGE(job_is_numbers, "/job is not a text"),
   DAMAGE(long_kind, "attribute \"kind\" is not a text of at most"), DAMAGE(another_kind, "is a frame"),
 };
+/* clang-format on */
 
 static fixture *state_now, *state_before;
 
@@ -287,8 +283,8 @@ static void tear_down(void)
 
 static void expect_refusal_untouched(const char *name, const char *job_name, const char *message)
 {
-  int64_t step = -7;
-  double  time = -7.0;
+  int64_t              step = -7;
+  double               time = -7.0;
   const PetscErrorCode code = checkpoint_read(bad_path, job_name, state_now->table, &step, &time);
   if (code != PETSC_ERR_FILE_READ) fail_msg("%s: code %d, \"%s\"", name, (int)code, error_message());
   if (!strstr(error_message(), message)) fail_msg("%s: \"%s\" does not mention \"%s\"", name, error_message(), message);
@@ -426,8 +422,8 @@ static void other_tables_are_rejected(void **unused)
   field *odd = (field *)(uintptr_t)field_group_find(bed, "odd");
   odd->flags = FIELD_FRAME;
   expect_refusal_untouched("no state any more", "bed", "field bodies/bed/odd is unknown to this job");
-  odd->flags           = FIELD_CHECKPOINT | FIELD_ANY_BITS;
-  state_now->odd[33]   = INFINITY;
+  odd->flags                 = FIELD_CHECKPOINT | FIELD_ANY_BITS;
+  state_now->odd[33]         = INFINITY;
   const checkpoint_head head = {"bed", NULL, NULL, 2, 0.5};
   assert_ok(checkpoint_write(folder, &head, state_before->table, 0));
   state_before->odd[33] = INFINITY;

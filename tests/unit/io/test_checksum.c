@@ -60,4 +60,5 @@ static void length_and_order_matter(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(result_does_not_depend_on_chunks), cmocka_unit_test(every_single_bit_matters), cmocka_unit_test(length_and_order_matter))
+TEST_MAIN(cmocka_unit_test(result_does_not_depend_on_chunks), cmocka_unit_test(every_single_bit_matters),
+          cmocka_unit_test(length_and_order_matter))

@@ -102,7 +102,8 @@ static void test_storages(void **state)
     double              x[64];
     if (storage == 0) { /* triplets, last first */
       for (int64_t j = 5; j >= 0; --j)
-        for (int64_t k = H->start[j + 1] - 1; k >= H->start[j]; --k) pp[at] = j, ii[at] = H->row[k], x[at++] = k ? H->value[k] : 0.25 * H->value[k];
+        for (int64_t k = H->start[j + 1] - 1; k >= H->start[j]; --k)
+          pp[at] = j, ii[at] = H->row[k], x[at++] = k ? H->value[k] : 0.25 * H->value[k];
       pp[at] = 0, ii[at] = H->row[0], x[at++] = 0.75 * H->value[0];
       pp[at] = 5, ii[at] = 1, x[at++] = 0.0;
       pp[at] = 99, ii[at] = -7, x[at] = NAN; /* beyond nz: not used */
@@ -218,9 +219,10 @@ static void test_other_types(void **state)
 
 static void refused(const char *fragment)
 {
-  fclib_problem back;
+  fclib_problem        back;
   const PetscErrorCode code = fclib_read(path, &back);
-  if (code && error_exit_code(code) != SS_EXIT_BAD_INPUT && error_exit_code(code) != SS_EXIT_ENVIRONMENT) fail_msg("\"%s\" is reported as an internal error", error_message());
+  if (code && error_exit_code(code) != SS_EXIT_BAD_INPUT && error_exit_code(code) != SS_EXIT_ENVIRONMENT)
+    fail_msg("\"%s\" is reported as an internal error", error_message());
   if (code && !strstr(error_message(), folder)) fail_msg("\"%s\" does not name the file", error_message());
   expect_message(code, fragment);
   assert_null(back.mu); /* nothing is left */
@@ -286,7 +288,8 @@ static void test_errors_local(void **state)
   BUT(spoil_whole(path, "fclib_local/W/i", WHOLE(0, 1, 2)), "W/i has 3 entries");
   BUT((spoil_number(path, "fclib_local/W/nzmax", 36), spoil_whole(path, "fclib_local/W/p", WHOLE(0, 0, 0, 0, 0, 0, 0))), "dense matrix");
   BUT((spoil_whole(path, "fclib_local/W/p", WHOLE(0, 0, 0, 0, 0, 0, 0))), "is empty");
-  BUT((spoil_whole(path, "fclib_local/W/p", WHOLE(0, 1, 2, 3, 4, 5, INT32_MAX)), spoil_number(path, "fclib_local/W/nzmax", INT32_MAX)), "entries; expected 2147483647"); /* 16 GB */
+  BUT((spoil_whole(path, "fclib_local/W/p", WHOLE(0, 1, 2, 3, 4, 5, INT32_MAX)), spoil_number(path, "fclib_local/W/nzmax", INT32_MAX)),
+      "entries; expected 2147483647"); /* 16 GB */
   BUT(spoil_delete(path, "fclib_local/W/x"), "fclib_local/W/x is missing");
   BUT(spoil_delete(path, "fclib_local/W"), "fclib_local/W is missing");
   BUT(spoil_group(path, "fclib_local/V"), "bilateral constraints (V)");
@@ -314,12 +317,17 @@ static void test_errors_global(void **state)
   BUT(spoil_entry(path, "fclib_global/M/x", 1, 0.3), "M is not symmetric");
   BUT(spoil_entry(path, "fclib_global/vectors/f", 1, NAN), "vectors/f[1] is nan");
   BUT(spoil_entry(path, "fclib_global/vectors/w", 0, NAN), "vectors/w[0] is nan");
-  BUT((spoil_number(path, "fclib_global/H/nz", 1), spoil_whole(path, "fclib_global/H/p", WHOLE(6)), spoil_whole(path, "fclib_global/H/i", WHOLE(0))),
+  BUT((spoil_number(path, "fclib_global/H/nz", 1), spoil_whole(path, "fclib_global/H/p", WHOLE(6)),
+       spoil_whole(path, "fclib_global/H/i", WHOLE(0))),
       "p[0] = 6 is no column; expected 0 to 5 (in triplets, p has the columns and i the rows)");
-  BUT((spoil_number(path, "fclib_global/H/nz", 1), spoil_whole(path, "fclib_global/H/p", WHOLE(0)), spoil_whole(path, "fclib_global/H/i", WHOLE(-1))), "i[0] = -1 is no row");
-  BUT((spoil_number(path, "fclib_global/H/nz", 1), spoil_whole(path, "fclib_global/H/p", WHOLE(0)), spoil_whole(path, "fclib_global/H/i", WHOLE(0))),
+  BUT((spoil_number(path, "fclib_global/H/nz", 1), spoil_whole(path, "fclib_global/H/p", WHOLE(0)),
+       spoil_whole(path, "fclib_global/H/i", WHOLE(-1))),
+      "i[0] = -1 is no row");
+  BUT((spoil_number(path, "fclib_global/H/nz", 1), spoil_whole(path, "fclib_global/H/p", WHOLE(0)),
+       spoil_whole(path, "fclib_global/H/i", WHOLE(0))),
       "contact 1 acts on no degree of freedom");
-  BUT((spoil_number(path, "fclib_global/H/nz", 2), spoil_whole(path, "fclib_global/H/p", WHOLE(1, 4)), spoil_whole(path, "fclib_global/H/i", WHOLE(0, 1))),
+  BUT((spoil_number(path, "fclib_global/H/nz", 2), spoil_whole(path, "fclib_global/H/p", WHOLE(1, 4)),
+       spoil_whole(path, "fclib_global/H/i", WHOLE(0, 1))),
       "the normal of contact 0 acts on no degree of freedom");
   folder_remove(folder);
   assert_no_leak();
@@ -334,7 +342,8 @@ static void test_invalid_hdf5_is_rejected(void **state)
   write_local(&p);
   hid_t file = spoil_open(path);
   H5Ldelete(file, "fclib_local/vectors/q", H5P_DEFAULT);
-  assert_true(H5Lcreate_external("/etc/hostname", "q", file, "fclib_local/vectors/q", H5P_DEFAULT, H5P_DEFAULT) >= 0 && H5Fclose(file) >= 0);
+  assert_true(H5Lcreate_external("/etc/hostname", "q", file, "fclib_local/vectors/q", H5P_DEFAULT, H5P_DEFAULT) >= 0 &&
+              H5Fclose(file) >= 0);
   refused("q is a link");
   assert_ok(fclib_write(path, &p, NULL, 0, NULL));
   {
@@ -433,9 +442,9 @@ static void test_validation_in_a_child_process(void **state)
 static void test_collection(void **state)
 {
   (void)state;
-  const char    *base = getenv("STICKSLIP_FCLIB");
-  glob_t         files = {0};
-  char           pattern[400];
+  const char *base  = getenv("STICKSLIP_FCLIB");
+  glob_t      files = {0};
+  char        pattern[400];
   if (!base) skip();
   snprintf(pattern, sizeof pattern, "%s/*.hdf5", base);
   assert_int_equal(glob(pattern, 0, NULL, &files), 0);
@@ -460,7 +469,8 @@ static void test_collection(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_bytes), cmocka_unit_test(test_storages), cmocka_unit_test(test_half_stored),
-          cmocka_unit_test(test_other_types), cmocka_unit_test(test_other_files), cmocka_unit_test(test_errors_local), cmocka_unit_test(test_errors_global),
-          cmocka_unit_test(test_invalid_hdf5_is_rejected), cmocka_unit_test(test_writing), cmocka_unit_test(test_products), cmocka_unit_test(test_validation_in_a_child_process),
+TEST_MAIN(cmocka_unit_test(test_round_trip), cmocka_unit_test(test_bytes), cmocka_unit_test(test_storages),
+          cmocka_unit_test(test_half_stored), cmocka_unit_test(test_other_types), cmocka_unit_test(test_other_files),
+          cmocka_unit_test(test_errors_local), cmocka_unit_test(test_errors_global), cmocka_unit_test(test_invalid_hdf5_is_rejected),
+          cmocka_unit_test(test_writing), cmocka_unit_test(test_products), cmocka_unit_test(test_validation_in_a_child_process),
           cmocka_unit_test(test_collection))

@@ -107,8 +107,8 @@ static void test_time_is_up(void **state)
   (void)state;
   char              folder[256], path[300];
   const char *const name = "step", *const unit = "";
-  const double      value = 1;
-  history          *h;
+  const double value = 1;
+  history     *h;
   folder_make(folder);
   snprintf(path, sizeof path, "%s/h.csv", folder);
   n_files = n_folders = 0;

@@ -29,15 +29,12 @@ static void add_shell(fixture *s, shell *ball)
   assert_ok(field_table_add(s->table, g, "position", "m", FIELD_F64, 3, &ball->contact, FIELD_FRAME, "points"));
 }
 
-static void drop_shell(shell *ball)
-{
-  memory_free(&ball->x), memory_free(&ball->force), memory_free(&ball->contact);
-}
+static void drop_shell(shell *ball) { memory_free(&ball->x), memory_free(&ball->force), memory_free(&ball->contact); }
 
 static char *read_text(const char *folder, const char *name)
 {
-  char   path[512];
-  char  *text = calloc(1, 1 << 20);
+  char  path[512];
+  char *text = calloc(1, 1 << 20);
   snprintf(path, sizeof path, "%s/%s", folder, name);
   FILE *in = fopen(path, "r");
   assert_non_null(in);
@@ -86,14 +83,16 @@ static int expect_data_there(const char *folder, const char *text)
     hid_t   h, d;
     hsize_t dims[2];
     H5_SCOPE(scope);
-    assert_int_equal(sscanf(at, "<DataItem Format=\"HDF\" NumberType=\"%15[A-Za-z]\" Precision=\"%d\" Dimensions=\"%63[0-9 ]\">%127[^:]:%127[^<]",
-                            number, &precision, shape, file, dataset), 5);
+    assert_int_equal(
+        sscanf(at, "<DataItem Format=\"HDF\" NumberType=\"%15[A-Za-z]\" Precision=\"%d\" Dimensions=\"%63[0-9 ]\">%127[^:]:%127[^<]",
+               number, &precision, shape, file, dataset),
+        5);
     snprintf(path, sizeof path, "%s/%s", folder, file);
     assert_ok(h5_open(&scope, path, &h));
     d = h5_keep(&scope, H5Dopen2(h, dataset, H5P_DEFAULT));
     assert_true(d >= 0);
     const hid_t space = h5_keep(&scope, H5Dget_space(d)), type = h5_keep(&scope, H5Dget_type(d));
-    const int   rank  = H5Sget_simple_extent_dims(space, dims, NULL);
+    const int   rank = H5Sget_simple_extent_dims(space, dims, NULL);
     for (int k = 0; k < rank; ++k) sprintf(found + strlen(found), "%s%d", k ? " " : "", (int)dims[k]);
     assert_string_equal(found, shape);
     assert_int_equal(H5Tget_size(type), precision);
@@ -132,7 +131,7 @@ static void series_lists_the_existing_frames(void **state)
   assert_int_equal(count(text, "a &amp; b"), 1);
   /* bed: topology, position, turn, key, count, kind, flag, speed; ball: topology, position, force; contacts: topology, position */
   assert_int_equal(expect_data_there(folder, text), 3 * 11 + 2 * 2);
-  assert_null(strstr(text, "odd")); /* state only */
+  assert_null(strstr(text, "odd"));  /* state only */
   assert_null(strstr(text, folder)); /* the folder may move */
   free(text);
   drop_shell(&ball);
@@ -207,14 +206,14 @@ static void fibres_are_polylines(void **state)
 {
   (void)state;
   static const int32_t good[3][2] = {{0, 1}, {1, 2}, {3, 0}}, bad[1][2] = {{1, 4}};
-  char         folder[256], *path = NULL;
-  int64_t      n = 4, n_read;
-  int32_t     *t = NULL;
-  double      *x = NULL;
-  field_table *table;
-  field_group *g;
-  frames      *f = NULL;
-  frame       *r = NULL;
+  char                 folder[256], *path                               = NULL;
+  int64_t              n = 4, n_read;
+  int32_t             *t = NULL;
+  double              *x = NULL;
+  field_table         *table;
+  field_group         *g;
+  frames              *f = NULL;
+  frame               *r = NULL;
   folder_make(folder);
   assert_ok(memory_alloc("test", 12, sizeof *x, &x));
   assert_ok(field_table_create(&table));
@@ -259,9 +258,9 @@ static void fibres_are_polylines(void **state)
 static void resumed_series_continues(void **state)
 {
   (void)state;
-  char     folder[256], path[300];
-  frames  *f = NULL;
-  int64_t  n, *indices = NULL;
+  char    folder[256], path[300];
+  frames *f = NULL;
+  int64_t n, *indices = NULL;
   folder_make(folder);
   fixture *s = fixture_create(5, 1.0);
   assert_ok(frames_open(folder, 0, NULL, &f));
@@ -395,5 +394,5 @@ static void only_requested_fields_are_written(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(series_lists_the_existing_frames), cmocka_unit_test(values_are_read_back),
-          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(resumed_series_continues), cmocka_unit_test(resume_checks_the_last_frame),
-          cmocka_unit_test(only_requested_fields_are_written))
+          cmocka_unit_test(fibres_are_polylines), cmocka_unit_test(resumed_series_continues),
+          cmocka_unit_test(resume_checks_the_last_frame), cmocka_unit_test(only_requested_fields_are_written))

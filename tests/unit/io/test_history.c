@@ -41,11 +41,14 @@ static void expect_text(const char *expected)
 static void numbers_keep_their_bits(void **state)
 {
   (void)state;
-  history *h = NULL;
-  double   rows[6][4] = {{0, 0.1, 0.1 + 0.2, -0.0}, {1, 1.0 / 3.0, 5e-324, 1e300}, {2, 9007199254740993.0, -17, 1e17},
-                         {123456789, 2.2250738585072011e-308, M_PI, INFINITY}, {9007199254740991.0, -1e-7, 100000, -INFINITY},
+  history *h          = NULL;
+  double   rows[6][4] = {{0, 0.1, 0.1 + 0.2, -0.0},
+                         {1, 1.0 / 3.0, 5e-324, 1e300},
+                         {2, 9007199254740993.0, -17, 1e17},
+                         {123456789, 2.2250738585072011e-308, M_PI, INFINITY},
+                         {9007199254740991.0, -1e-7, 100000, -INFINITY},
                          {4, 0.001, 1e22, 123456.789}};
-  double  *back = NULL;
+  double  *back       = NULL;
   int      n_columns;
   int64_t  n_rows;
 
@@ -68,7 +71,7 @@ static void numbers_keep_their_bits(void **state)
 static void the_table_reads_well(void **state)
 {
   (void)state;
-  history     *h        = NULL;
+  history     *h      = NULL;
   const double row[4] = {12, 0.1, -3, NAN};
   set_up();
   assert_ok(history_open(path, 4, names, units, -1, &h));
@@ -87,17 +90,17 @@ static void resume_removes_later_rows(void **state)
     int64_t     step;
     const char *after;
   } cases[] = {
-    {HEADER "1,0,0,0\n2,0,0,0\n3,0,0,0\n", 2, HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n"},
-    {HEADER "1,0,0,0\n2,0,0,0\n", 5, HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n"},
-    {HEADER "1,0,0,0\n2,0,0,0\n3,0", 2, HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n"}, /* killed within a row */
-    {HEADER "1,0,0,0\n2,0,", 5, HEADER "1,0,0,0\n9,0,0,0\n"},
-    {HEADER "1,0,0,0\n", 0, HEADER "9,0,0,0\n"},
-    {HEADER, 3, HEADER "9,0,0,0\n"},
-    {"step,ti", 3, HEADER "9,0,0,0\n"}, /* killed within the header */
-    {"", 3, HEADER "9,0,0,0\n"},
-    {NULL, 3, HEADER "9,0,0,0\n"}, /* no file */
-    {HEADER "1,0,0,0\n", -1, HEADER "9,0,0,0\n"}, /* a new run */
-    {"something else", -1, HEADER "9,0,0,0\n"},
+      {HEADER "1,0,0,0\n2,0,0,0\n3,0,0,0\n", 2, HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n"},
+      {HEADER "1,0,0,0\n2,0,0,0\n", 5, HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n"},
+      {HEADER "1,0,0,0\n2,0,0,0\n3,0", 2, HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n"}, /* killed within a row */
+      {HEADER "1,0,0,0\n2,0,", 5, HEADER "1,0,0,0\n9,0,0,0\n"},
+      {HEADER "1,0,0,0\n", 0, HEADER "9,0,0,0\n"},
+      {HEADER, 3, HEADER "9,0,0,0\n"},
+      {"step,ti", 3, HEADER "9,0,0,0\n"}, /* killed within the header */
+      {"", 3, HEADER "9,0,0,0\n"},
+      {NULL, 3, HEADER "9,0,0,0\n"},                /* no file */
+      {HEADER "1,0,0,0\n", -1, HEADER "9,0,0,0\n"}, /* a new run */
+      {"something else", -1, HEADER "9,0,0,0\n"},
   };
   const double row[4] = {9, 0, 0, 0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -118,8 +121,8 @@ static void foreign_tables_are_rejected_and_kept(void **state)
   static const struct {
     const char *text, *message;
   } cases[] = {
-    {"step,time [s],energy [J]\n1,0,0\n", "history.csv:1: other columns"},
-    {"a letter\n", "history.csv:1: other columns"},
+      {"step,time [s],energy [J]\n1,0,0\n", "history.csv:1: other columns"},
+      {"a letter\n", "history.csv:1: other columns"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     history *h = NULL;
@@ -171,13 +174,13 @@ static void damaged_tables_are_repaired_and_kept(void **state)
   static const struct {
     const char *before, *after, *says;
   } cases[] = {
-    {HEADER "1,0,0,0\n2,0,0\n3,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:3: not a row of 4 numbers"},
-    {HEADER "1,0,0,0,0\n", HEADER "9,0,0,0\n", "history.csv:2: not a row"},
-    {HEADER ",0,0,0\n1,0,0,\n", HEADER "1,0,0,\n9,0,0,0\n", "history.csv:2: not a row"}, /* a step is needed */
-    {HEADER "1,0,x,0\n2,0,0,0\n", HEADER "2,0,0,0\n9,0,0,0\n", "history.csv:2: not a row"},
-    {HEADER "1,0,0,0\n\n2,0,0,0\n", HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n", "history.csv:3: not a row"},
-    {HEADER "1,0,0,0\n3,0,0,0\n2,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:4: not a row"},
-    {HEADER "1,0,0,0\nnan,0,0,0\nx\n2,0,0,nan\n7,0", HEADER "1,0,0,0\n2,0,0,nan\n9,0,0,0\n", "nor are others"},
+      {HEADER "1,0,0,0\n2,0,0\n3,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:3: not a row of 4 numbers"},
+      {HEADER "1,0,0,0,0\n", HEADER "9,0,0,0\n", "history.csv:2: not a row"},
+      {HEADER ",0,0,0\n1,0,0,\n", HEADER "1,0,0,\n9,0,0,0\n", "history.csv:2: not a row"}, /* a step is needed */
+      {HEADER "1,0,x,0\n2,0,0,0\n", HEADER "2,0,0,0\n9,0,0,0\n", "history.csv:2: not a row"},
+      {HEADER "1,0,0,0\n\n2,0,0,0\n", HEADER "1,0,0,0\n2,0,0,0\n9,0,0,0\n", "history.csv:3: not a row"},
+      {HEADER "1,0,0,0\n3,0,0,0\n2,0,0,0\n", HEADER "1,0,0,0\n3,0,0,0\n9,0,0,0\n", "history.csv:4: not a row"},
+      {HEADER "1,0,0,0\nnan,0,0,0\nx\n2,0,0,nan\n7,0", HEADER "1,0,0,0\n2,0,0,nan\n9,0,0,0\n", "nor are others"},
   };
   const double row[4] = {9, 0, 0, 0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -212,9 +215,13 @@ static void missing_rows_are_reported(void **state)
     int64_t     resume_step, every;
     bool        is_whole;
   } cases[] = {
-    {HEADER "1,0,0,0\n2,0,0,0\n", 2, 1, true},  {HEADER "1,0,0,0\n2,0,0,0\n", 3, 1, false}, {HEADER "0,0,0,0\n10,0,0,0\n", 19, 10, true},
-    {HEADER "0,0,0,0\n10,0,0,0\n", 20, 10, false}, {NULL, 5, 1, false},                         {NULL, -1, 1, true},
-    {HEADER "1,0,0,0\nx\n", 2, 1, false},
+      {HEADER "1,0,0,0\n2,0,0,0\n", 2, 1, true},
+      {HEADER "1,0,0,0\n2,0,0,0\n", 3, 1, false},
+      {HEADER "0,0,0,0\n10,0,0,0\n", 19, 10, true},
+      {HEADER "0,0,0,0\n10,0,0,0\n", 20, 10, false},
+      {NULL, 5, 1, false},
+      {NULL, -1, 1, true},
+      {HEADER "1,0,0,0\nx\n", 2, 1, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     history *h    = NULL;
@@ -241,10 +248,10 @@ static void killed_writers_lose_nothing(void **state)
   (void)state;
   set_up();
   for (int i = 0; i < 20; ++i) {
-    history *h    = NULL;
-    double  *back = NULL;
-    int      n_columns;
-    int64_t  n_rows;
+    history    *h    = NULL;
+    double     *back = NULL;
+    int         n_columns;
+    int64_t     n_rows;
     const pid_t child = fork();
     if (child == 0) {
       if (history_open(path, 4, names, units, 10 * i, &h)) _exit(1);
@@ -270,7 +277,7 @@ static void killed_writers_lose_nothing(void **state)
   tear_down();
 }
 
-TEST_MAIN(cmocka_unit_test(numbers_keep_their_bits), cmocka_unit_test(the_table_reads_well),
-          cmocka_unit_test(resume_removes_later_rows), cmocka_unit_test(foreign_tables_are_rejected_and_kept),
-          cmocka_unit_test(cells_may_be_empty), cmocka_unit_test(damaged_tables_are_repaired_and_kept), cmocka_unit_test(missing_rows_are_reported),
+TEST_MAIN(cmocka_unit_test(numbers_keep_their_bits), cmocka_unit_test(the_table_reads_well), cmocka_unit_test(resume_removes_later_rows),
+          cmocka_unit_test(foreign_tables_are_rejected_and_kept), cmocka_unit_test(cells_may_be_empty),
+          cmocka_unit_test(damaged_tables_are_repaired_and_kept), cmocka_unit_test(missing_rows_are_reported),
           cmocka_unit_test(killed_writers_lose_nothing))

@@ -4,12 +4,12 @@
 #include "test.h"
 #include <string.h>
 
-#define assert_puts(expected, ...)                     \
-  do {                                                 \
-    text_buffer b_ = {0};                              \
-    assert_ok(html_put(&b_, __VA_ARGS__));             \
-    assert_string_equal(b_.data ? b_.data : "", expected); \
-    memory_free(&b_.data);                             \
+#define assert_puts(expected, ...)                                                                                                         \
+  do {                                                                                                                                     \
+    text_buffer b_ = {0};                                                                                                                  \
+    assert_ok(html_put(&b_, __VA_ARGS__));                                                                                                 \
+    assert_string_equal(b_.data ? b_.data : "", expected);                                                                                 \
+    memory_free(&b_.data);                                                                                                                 \
   } while (0)
 
 static void texts_are_escaped(void **state)
@@ -32,11 +32,15 @@ static void numbers_keep_their_formats(void **state)
 static void only_characters_remain(void **state)
 {
   (void)state;
-  assert_puts("a\xef\xbf\xbd" "b\tc\n", "%s", "a\x01" "b\tc\n");
+  assert_puts("a\xef\xbf\xbd"
+              "b\tc\n",
+              "%s",
+              "a\x01"
+              "b\tc\n");
   assert_puts("\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80", "%s", "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
-  assert_puts("\xef\xbf\xbd\xef\xbf\xbd", "%s", "\xc0\x80");                         /* longer than needed */
-  assert_puts("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "%s", "\xed\xa0\x80");         /* half a pair */
-  assert_puts("\xef\xbf\xbd", "%s", "\xe2");                                         /* cut off */
+  assert_puts("\xef\xbf\xbd\xef\xbf\xbd", "%s", "\xc0\x80");                 /* longer than needed */
+  assert_puts("\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "%s", "\xed\xa0\x80"); /* half a pair */
+  assert_puts("\xef\xbf\xbd", "%s", "\xe2");                                 /* cut off */
   assert_puts("\xef\xbf\xbd<", "%s<", "\xf0");
   assert_no_leak();
 }
@@ -69,22 +73,26 @@ static void pictures_are_base64(void **state)
 }
 
 static const char drawing[] =
-  "<?xml version=\"1.0\"?>\n<svg \n viewBox=\"0 0 48 26\"\n xmlns=\"http://www.w3.org/2000/svg\">\n<title>Gnuplot</title>\n"
-  "<g id=\"canvas\">\n<defs>\n\t<circle id='gpDot' r='1'/>\n\t<path id='gpPt1' d='M-1,-1'/>\n\t<use xlink:href='#gpPt1' id='gpPt2'/>\n</defs>\n"
-  "<g fill=\"none\" color=\"white\" stroke=\"currentColor\">\n</g>\n"
-  "<g fill=\"none\" color=\"black\" stroke=\"black\">\n\t<path stroke='rgb(  1,   1,   7)' d='M1,2 L3,4'/><polygon fill = 'rgb(  1,   1,   2)' points = '1,2 3,4'/>"
-  "<use xlink:href='#gpPt2' color='rgb(  1,   1,  12)'/><g font-family=\"sans\" clip-path=\"url(#gpClip)\"><text>a &lt; 'b'</text></g></g>\n</g>\n</svg>\n";
+    "<?xml version=\"1.0\"?>\n<svg \n viewBox=\"0 0 48 26\"\n xmlns=\"http://www.w3.org/2000/svg\">\n<title>Gnuplot</title>\n"
+    "<g id=\"canvas\">\n<defs>\n\t<circle id='gpDot' r='1'/>\n\t<path id='gpPt1' d='M-1,-1'/>\n\t<use xlink:href='#gpPt1' "
+    "id='gpPt2'/>\n</defs>\n"
+    "<g fill=\"none\" color=\"white\" stroke=\"currentColor\">\n</g>\n"
+    "<g fill=\"none\" color=\"black\" stroke=\"black\">\n\t<path stroke='rgb(  1,   1,   7)' d='M1,2 L3,4'/><polygon fill = 'rgb(  1,   1, "
+    "  2)' points = '1,2 3,4'/>"
+    "<use xlink:href='#gpPt2' color='rgb(  1,   1,  12)'/><g font-family=\"sans\" clip-path=\"url(#gpClip)\"><text>a &lt; "
+    "'b'</text></g></g>\n</g>\n</svg>\n";
 
 static void drawings_get_ids_of_their_own(void **state)
 {
   (void)state;
   text_buffer a = {0};
   assert_ok(svg_prepare_for_page(drawing, strlen(drawing), "d3-", "x & y", &a));
-  assert_string_equal(a.data,
-                      "<svg class=\"plot\" role=\"img\" aria-label=\"x &amp; y\" viewBox=\"0 0 48 26\" xmlns=\"http://www.w3.org/2000/svg\">\n"
-                      "<g id=\"d3-canvas\">\n<defs>\n<path id='d3-gpPt1' d='M-1,-1'/>\n<use href='#d3-gpPt1' id='d3-gpPt2'/>\n</defs>\n"
-                      "<g fill=\"none\" stroke=\"currentColor\">\n<path stroke='var(--c7)' d='M1,2 L3,4'/><polygon fill='var(--c2)' points='1,2 3,4'/>"
-                      "<use href='#d3-gpPt2' color='var(--c12)'/><g clip-path=\"url(#d3-gpClip)\"><text>a &lt; 'b'</text></g></g>\n</g>\n</svg>\n");
+  assert_string_equal(
+      a.data,
+      "<svg class=\"plot\" role=\"img\" aria-label=\"x &amp; y\" viewBox=\"0 0 48 26\" xmlns=\"http://www.w3.org/2000/svg\">\n"
+      "<g id=\"d3-canvas\">\n<defs>\n<path id='d3-gpPt1' d='M-1,-1'/>\n<use href='#d3-gpPt1' id='d3-gpPt2'/>\n</defs>\n"
+      "<g fill=\"none\" stroke=\"currentColor\">\n<path stroke='var(--c7)' d='M1,2 L3,4'/><polygon fill='var(--c2)' points='1,2 3,4'/>"
+      "<use href='#d3-gpPt2' color='var(--c12)'/><g clip-path=\"url(#d3-gpClip)\"><text>a &lt; 'b'</text></g></g>\n</g>\n</svg>\n");
   memory_free(&a.data);
   assert_no_leak();
 }

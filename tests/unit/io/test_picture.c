@@ -36,7 +36,7 @@ static void test_sphere_has_its_outline(void **state)
   assert_ok(picture_add_points(p, 1, x, 1.5, NULL, 0, 0, RED));
   assert_ok(picture_render(p, rgb));
   const double radius = focal * tan(asin(0.15));
-  int          n = 0;
+  int          n      = 0;
   for (int j = 0; j < H; ++j)
     for (int i = 0; i < W; ++i) {
       const double d = hypot(i + 0.5 - 0.5 * W, j + 0.5 - 0.5 * H);
@@ -166,11 +166,11 @@ static picture *busy_scene(void)
   enum { N = 3000 };
   static double x[3 * N], s[N];
   const double  tri[3][3] = {{-1, -1, 0}, {1, -1, 0}, {0, -1, 1}};
-  const int32_t face[3] = {0, 1, 2};
+  const int32_t face[3]   = {0, 1, 2};
   picture      *p;
   for (uint64_t i = 0; i < 3 * N; ++i) x[i] = random_range(3, i, 0, i % 3 == 2 ? 0.0 : -1.0, i % 3 == 2 ? 0.4 : 1.0), s[i / 3] = x[i];
   picture_paint veil = BLUE;
-  veil.opacity = 0.2f;
+  veil.opacity       = 0.2f;
   assert_ok(picture_create(W, H, &p));
   assert_ok(picture_add_points(p, N, x, 0.03, s, 0.0, 0.4, RED));
   assert_ok(picture_add_mesh(p, 3, &tri[0][0], 1, face, true, NULL, 0, 0, veil));
@@ -202,7 +202,7 @@ static void test_bad_input(void **state)
   (void)state;
   double        x[2][3] = {{NAN, 0, 0}, {0, 0, 0}};
   const int32_t face[3] = {0, 1, 2};
-  picture      *p = front_view();
+  picture      *p       = front_view();
   assert_ok(picture_add_points(p, 2, &x[0][0], 0.1, (const double[]){0, NAN}, 0, 1, RED)); /* the first is left out, the second grey */
   assert_int_equal(picture_add_mesh(p, 2, &x[0][0], 1, face, false, NULL, 0, 0, RED), PETSC_ERR_ARG_OUTOFRANGE);
   error_clear();
@@ -288,7 +288,8 @@ static void test_colour_bar_of_tiny_numbers(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_colour_bar_of_tiny_numbers), cmocka_unit_test(test_sphere_has_its_outline), cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts),
-          cmocka_unit_test(test_near_sphere_hides_far_one),
-          cmocka_unit_test(test_light_and_shadow), cmocka_unit_test(test_framing_fits), cmocka_unit_test(test_bits_do_not_depend_on_threads),
-          cmocka_unit_test(test_bad_input), cmocka_unit_test(test_text), cmocka_unit_test(test_colour_map))
+TEST_MAIN(cmocka_unit_test(test_colour_bar_of_tiny_numbers), cmocka_unit_test(test_sphere_has_its_outline),
+          cmocka_unit_test(test_places_and_depth), cmocka_unit_test(test_near_plane_cuts), cmocka_unit_test(test_near_sphere_hides_far_one),
+          cmocka_unit_test(test_light_and_shadow), cmocka_unit_test(test_framing_fits),
+          cmocka_unit_test(test_bits_do_not_depend_on_threads), cmocka_unit_test(test_bad_input), cmocka_unit_test(test_text),
+          cmocka_unit_test(test_colour_map))

@@ -19,7 +19,7 @@ static uint8_t *image(int width, int height, int kind)
     for (int x = 0; x < width; ++x)
       for (int k = 0; k < 3; ++k) {
         const uint64_t at = (uint64_t)(y * width + x) * 3 + (uint64_t)k;
-        rgb[at] = kind == 0 ? (uint8_t)random_index(1, at, 0, 256) : (uint8_t)(2 * x + 3 * y * k);
+        rgb[at]           = kind == 0 ? (uint8_t)random_index(1, at, 0, 256) : (uint8_t)(2 * x + 3 * y * k);
       }
   return rgb;
 }
@@ -64,13 +64,17 @@ typedef struct {
 
 static void unfilter(const uint8_t *plain, player *p)
 {
-  const int n = 3 * p->w;
+  const int n             = 3 * p->w;
   uint8_t   above[64 * 3] = {0}, row[64 * 3];
   for (int j = 0; j < p->h; ++j) {
     const uint8_t *in = plain + (size_t)j * (size_t)(n + 1);
     for (int i = 0; i < n; ++i) {
       const int a = i >= 3 ? row[i - 3] : 0, b = above[i], c = i >= 3 ? above[i - 3] : 0, e = a + b - c;
-      const int da = abs(e - a), db = abs(e - b), dc = abs(e - c), guess[5] = {0, a, b, (a + b) / 2, da <= db && da <= dc ? a : db <= dc ? b : c};
+      const int da = abs(e - a), db = abs(e - b), dc = abs(e - c),
+                guess[5] = {0, a, b, (a + b) / 2,
+                            da <= db && da <= dc ? a
+                            : db <= dc           ? b
+                                                 : c};
       assert_true(in[0] <= 4);
       row[i] = (uint8_t)(in[1 + i] + guess[in[0]]);
     }
@@ -110,8 +114,8 @@ static void test_animation_plays_back(void **state)
     frame[f] = image(W, H, 1);
     if (f > 0) memcpy(frame[f], frame[f - 1], W * H * 3);
     if (f == 1) memset(frame[f] + 3 * (10 * W + 20), 9, 3 * 5); /* a few pixels change */
-    if (f == 2) frame[f][0] ^= 1, frame[f][3 * W * H - 1] ^= 1;  /* opposite corners */
-    if (f == 4) memset(frame[f], 77, W * H * 3);                 /* 3: nothing changes */
+    if (f == 2) frame[f][0] ^= 1, frame[f][3 * W * H - 1] ^= 1; /* opposite corners */
+    if (f == 4) memset(frame[f], 77, W * H * 3);                /* 3: nothing changes */
   }
   remove(path);
   assert_ok(png_animation_open(path, W, H, 0, &a));
@@ -122,7 +126,7 @@ static void test_animation_plays_back(void **state)
   assert_reads_as(W, H, frame[0]); /* readers that do not know animations see the first */
 
   static uint8_t file[1 << 20];
-  FILE          *in = fopen(path, "rb");
+  FILE          *in   = fopen(path, "rb");
   const size_t   size = fread(file, 1, sizeof file, in);
   fclose(in);
   player p = {0};

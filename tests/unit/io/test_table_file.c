@@ -8,9 +8,9 @@
 #include "io_fixture.h"
 #include "test.h"
 
-static const double      reals[3]  = {0.1, NAN, -INFINITY};
-static const int64_t     wholes[3] = {1, -2, 9007199254740993};
-static const char *const texts[3]  = {"plain", NULL, "a, \"b\"\nc"};
+static const double       reals[3]   = {0.1, NAN, -INFINITY};
+static const int64_t      wholes[3]  = {1, -2, 9007199254740993};
+static const char *const  texts[3]   = {"plain", NULL, "a, \"b\"\nc"};
 static const table_column columns[3] = {{.name = "speed/x", .unit = "m/s", .type = TABLE_REAL, .real = reals},
                                         {.name = "n", .unit = "1", .type = TABLE_WHOLE, .whole = wholes},
                                         {.name = "why", .unit = "", .type = TABLE_TEXT, .text = texts}};

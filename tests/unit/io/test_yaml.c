@@ -37,7 +37,8 @@ static void test_one_line(void **state)
 {
   (void)state;
   assert_flows_as("a:\n  - 1\n  - {b: c d, e: \"3\"}\n  - []\nf: {}\ng: ~\n", "{a: [1, {b: c d, e: \"3\"}, []], f: {}, g: null}");
-  assert_flows_as("- a, b\n- \"[x]\"\n- 'it''s'\n- {\"x,y\": \"a: b\"}\n- \"two\\nlines\"\n", "[\"a, b\", \"[x]\", \"it's\", {\"x,y\": \"a: b\"}, \"two\\nlines\"]");
+  assert_flows_as("- a, b\n- \"[x]\"\n- 'it''s'\n- {\"x,y\": \"a: b\"}\n- \"two\\nlines\"\n",
+                  "[\"a, b\", \"[x]\", \"it's\", {\"x,y\": \"a: b\"}, \"two\\nlines\"]");
   assert_flows_as("-9.81", "-9.81");
 }
 /* What is read, written again in block style. */
@@ -105,7 +106,7 @@ static void test_anchors_and_merges(void **state)
   assert_reads_as("a: &a {k: 1}\nb: {k: 2, <<: *a}\n", "a:\n  k: 1\nb:\n  k: 2\n");
   assert_reads_as("b: {<<: {k: 1}, l: 2}\n", "b:\n  l: 2\n  k: 1\n");
   assert_reads_as("a: &a 1\nb: &a 2\nc: *a\n", "a: 1\nb: 2\nc: 2\n"); /* set again */
-  assert_reads_as("\"<<\": {k: 1}\n", "\"<<\":\n  k: 1\n");            /* quoted: an ordinary key */
+  assert_reads_as("\"<<\": {k: 1}\n", "\"<<\":\n  k: 1\n");           /* quoted: an ordinary key */
   assert_reads_as("a: !!str 3\nb: !!float 3\nc: ! 4\n", "a: \"3\"\nb: 3\nc: \"4\"\n");
   assert_reads_as("\xef\xbb\xbfz: 1\n", "z: 1\n");
   /* a copy is a copy: overriding one leaves the other */
@@ -141,12 +142,14 @@ static uint32_t random_u32(void)
 
 static document_node *invent(int depth)
 {
-  static const char *const pieces[] = {"a", "-", ": ", "#", " ", "\n", "\"", "'", "\\", "3", "null", "~", "{", "]", "\xc3\xa4", "\xc2\x85", "\x7f",
-                                       "\xe2\x80\xa8", "...", "---", "?", "!", "&", "*", "<<", "%", "@", "`", "|", ">", "\t", "\x01", ",", "true"};
-  const document_kind kind = depth > 3 ? DOCUMENT_SCALAR : (document_kind)(random_u32() % 4);
+  static const char *const pieces[] = {
+      "a",   "-",   ": ", "#", " ", "\n", "\"", "'", "\\", "3", "null", "~", "{",  "]",    "\xc3\xa4", "\xc2\x85", "\x7f", "\xe2\x80\xa8",
+      "...", "---", "?",  "!", "&", "*",  "<<", "%", "@",  "`", "|",    ">", "\t", "\x01", ",",        "true"};
+  const document_kind kind     = depth > 3 ? DOCUMENT_SCALAR : (document_kind)(random_u32() % 4);
   char                text[64] = "";
   document_node      *node, *child;
-  for (uint32_t i = random_u32() % 4; i < 4 && kind == DOCUMENT_SCALAR; ++i) strcat(text, pieces[random_u32() % (sizeof pieces / sizeof *pieces)]);
+  for (uint32_t i = random_u32() % 4; i < 4 && kind == DOCUMENT_SCALAR; ++i)
+    strcat(text, pieces[random_u32() % (sizeof pieces / sizeof *pieces)]);
   assert_ok(document_add_node(doc, kind, (document_mark){0}, kind == DOCUMENT_SCALAR ? text : NULL, &node));
   for (uint32_t i = random_u32() % 4; i < 4 && kind >= DOCUMENT_SEQUENCE; ++i) {
     char key[64];
@@ -189,41 +192,43 @@ static void test_errors_have_positions(void **state)
     size_t      n; /* 0: strlen */
     const char *says[4];
   } cases[] = {
-    {"a: 1\nb: 2\na: 3\n", 0, {"job.yaml:3:1: the key \"a\" stands here twice; the first is in line 1"}},
-    {"x:\n  - {k: 1, k: 2}\n", 0, {"job.yaml:2:12: the key \"k\" stands here twice"}},
-    {"a: *nobody\n", 0, {"job.yaml:1:4: the anchor \"&nobody\" is not defined"}},
-    {"a: &x [*x]\n", 0, {"job.yaml:1:8: the alias \"*x\" stands inside its own anchor"}},
-    {"a: &x {b: {c: *x}}\n", 0, {"job.yaml:1:15: the alias \"*x\" stands inside"}},
-    {"a: 1\n---\nb: 2\n", 0, {"job.yaml:2:1: a second document begins here"}},
-    {"a: {<<: 3}\n", 0, {"job.yaml:1:9: \"<<\" merges a mapping"}},
-    {"a: {<<: [{b: 1}, 4]}\n", 0, {"job.yaml:1:18: \"<<\" merges a mapping"}},
-    {"[1, 2]: 3\n", 0, {"job.yaml:1:1: a key must be a word"}},
-    {"{{a: 1}: 3}\n", 0, {"job.yaml:1:2: a key must be a word"}},
-    {"\"\": 3\n", 0, {"job.yaml:1:1: a key is empty"}},
-    {"a: !foo 3\n", 0, {"job.yaml:1:4: the tag \"!foo\" is not supported"}},
-    {"a: !!set {b: 1}\n", 0, {"job.yaml:1:4: the tag \"tag:yaml.org,2002:set\" is not supported"}},
-    {"a: !x [1]\n", 0, {"job.yaml:1:4: the tag \"!x\" is not supported"}},
-    {"a: !include no/such.yaml\n", 0, {"job.yaml:1:4: cannot include no/such.yaml: No such file"}},
-    {"a: !include /tmp\n", 0, {"job.yaml:1:4: cannot include /tmp: it is a folder"}},
-    {"a: !include /dev/zero\n", 0, {"job.yaml:1:4: cannot include /dev/zero: it is not a regular file"}},
-    {"", 0, {"job.yaml:1:1: there is nothing in it"}},
-    {"# only words\n", 0, {"job.yaml:1:1: there is nothing in it"}},
-    {"a:\n\t- 1\n", 0, {"job.yaml:2:1: YAML error: found character that cannot start any token; a tab cannot indent, use spaces"}},
-    {"a: [1, 2\nb: 3\n", 0, {"job.yaml:2:2: YAML error: did not find expected ',' or ']' (while parsing a flow sequence that began in line 1)"}},
-    {"a: {b: 1\n", 0, {"job.yaml:2:1: YAML error: "}},
-    {"a: 1\n b: 2\n", 0, {"job.yaml:2:3: YAML error: mapping values are not allowed"}},
-    {"a: \"x\n", 0, {"YAML error: found unexpected end of stream (while scanning a quoted scalar that began in line 1)"}},
-    {"a: 1\nb: \xff\n", 0, {"job.yaml:2:4: invalid leading UTF-8 octet (0xFF)"}},
-    {"a: b\x01\n", 0, {"job.yaml:1:5: control characters are not allowed (0x01)"}},
-    {"a: b\0c\n", 7, {"job.yaml:1:5: control characters are not allowed (0x00)"}},
-    {"a: \"b\\0c\"\n", 0, {"job.yaml:1:4: the text contains a zero character"}},
-    {"a: 'b\n", 0, {"YAML error"}},
-    {"%YAML 3.0\n---\na: 1\n", 0, {"job.yaml:1:1: YAML error: found incompatible YAML document"}},
-    {"a: @b\n", 0, {"job.yaml:1:4: YAML error: found character that cannot start any token"}},
-    {"a: %b\n", 0, {"job.yaml:1:4: YAML error: found character that cannot start any token"}},
-    {"- 1\nb: 2\n", 0, {"job.yaml:2:1: YAML error: did not find expected '-' indicator"}},
-    /* several at once */
-    {"a: 1\na: 2\nb: *z\n? [x]\n: 1\n", 0, {"job.yaml:2:1: the key", "job.yaml:3:4: the anchor", "job.yaml:4:3: a key must be"}},
+      {"a: 1\nb: 2\na: 3\n", 0, {"job.yaml:3:1: the key \"a\" stands here twice; the first is in line 1"}},
+      {"x:\n  - {k: 1, k: 2}\n", 0, {"job.yaml:2:12: the key \"k\" stands here twice"}},
+      {"a: *nobody\n", 0, {"job.yaml:1:4: the anchor \"&nobody\" is not defined"}},
+      {"a: &x [*x]\n", 0, {"job.yaml:1:8: the alias \"*x\" stands inside its own anchor"}},
+      {"a: &x {b: {c: *x}}\n", 0, {"job.yaml:1:15: the alias \"*x\" stands inside"}},
+      {"a: 1\n---\nb: 2\n", 0, {"job.yaml:2:1: a second document begins here"}},
+      {"a: {<<: 3}\n", 0, {"job.yaml:1:9: \"<<\" merges a mapping"}},
+      {"a: {<<: [{b: 1}, 4]}\n", 0, {"job.yaml:1:18: \"<<\" merges a mapping"}},
+      {"[1, 2]: 3\n", 0, {"job.yaml:1:1: a key must be a word"}},
+      {"{{a: 1}: 3}\n", 0, {"job.yaml:1:2: a key must be a word"}},
+      {"\"\": 3\n", 0, {"job.yaml:1:1: a key is empty"}},
+      {"a: !foo 3\n", 0, {"job.yaml:1:4: the tag \"!foo\" is not supported"}},
+      {"a: !!set {b: 1}\n", 0, {"job.yaml:1:4: the tag \"tag:yaml.org,2002:set\" is not supported"}},
+      {"a: !x [1]\n", 0, {"job.yaml:1:4: the tag \"!x\" is not supported"}},
+      {"a: !include no/such.yaml\n", 0, {"job.yaml:1:4: cannot include no/such.yaml: No such file"}},
+      {"a: !include /tmp\n", 0, {"job.yaml:1:4: cannot include /tmp: it is a folder"}},
+      {"a: !include /dev/zero\n", 0, {"job.yaml:1:4: cannot include /dev/zero: it is not a regular file"}},
+      {"", 0, {"job.yaml:1:1: there is nothing in it"}},
+      {"# only words\n", 0, {"job.yaml:1:1: there is nothing in it"}},
+      {"a:\n\t- 1\n", 0, {"job.yaml:2:1: YAML error: found character that cannot start any token; a tab cannot indent, use spaces"}},
+      {"a: [1, 2\nb: 3\n",
+       0,
+       {"job.yaml:2:2: YAML error: did not find expected ',' or ']' (while parsing a flow sequence that began in line 1)"}},
+      {"a: {b: 1\n", 0, {"job.yaml:2:1: YAML error: "}},
+      {"a: 1\n b: 2\n", 0, {"job.yaml:2:3: YAML error: mapping values are not allowed"}},
+      {"a: \"x\n", 0, {"YAML error: found unexpected end of stream (while scanning a quoted scalar that began in line 1)"}},
+      {"a: 1\nb: \xff\n", 0, {"job.yaml:2:4: invalid leading UTF-8 octet (0xFF)"}},
+      {"a: b\x01\n", 0, {"job.yaml:1:5: control characters are not allowed (0x01)"}},
+      {"a: b\0c\n", 7, {"job.yaml:1:5: control characters are not allowed (0x00)"}},
+      {"a: \"b\\0c\"\n", 0, {"job.yaml:1:4: the text contains a zero character"}},
+      {"a: 'b\n", 0, {"YAML error"}},
+      {"%YAML 3.0\n---\na: 1\n", 0, {"job.yaml:1:1: YAML error: found incompatible YAML document"}},
+      {"a: @b\n", 0, {"job.yaml:1:4: YAML error: found character that cannot start any token"}},
+      {"a: %b\n", 0, {"job.yaml:1:4: YAML error: found character that cannot start any token"}},
+      {"- 1\nb: 2\n", 0, {"job.yaml:2:1: YAML error: did not find expected '-' indicator"}},
+      /* several at once */
+      {"a: 1\na: 2\nb: *z\n? [x]\n: 1\n", 0, {"job.yaml:2:1: the key", "job.yaml:3:4: the anchor", "job.yaml:4:3: a key must be"}},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -246,10 +251,10 @@ static void test_limits_are_enforced(void **state)
   assert_says(big, N, SAYS("nested too deeply"));
   /* a billion laughs */
   char   laughs[2000] = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
-  size_t n = strlen(laughs);
+  size_t n            = strlen(laughs);
   for (int i = 1; i < 10; ++i)
-    n += (size_t)snprintf(laughs + n, sizeof laughs - n, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i, i - 1, i - 1, i - 1,
-                          i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
+    n += (size_t)snprintf(laughs + n, sizeof laughs - n, "a%d: &a%d [*a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d, *a%d]\n", i, i,
+                          i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1, i - 1);
   assert_says(laughs, n, SAYS("too many values, once aliases and merges are written out"));
   /* a key of any length is rejected */
   memset(big, 'k', N);

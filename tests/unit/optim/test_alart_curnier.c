@@ -10,13 +10,13 @@ typedef struct {
   bool        is_active[2]; /* by radius */
 } region;
 static const region regions[] = {
-  {"pressed, stick", 0.5, {0.1, 0.05, -0.02}, {1.0, 0.1, 0.2}, {true, true}},
-  {"pressed, slide", 0.5, {0.1, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, true}},
-  {"pressed, pulling impulse", 0.5, {-0.9, 0.6, -0.9}, {-0.3, 0.1, 0.2}, {true, true}},
-  {"open, stick", 0.5, {3.0, 0.05, -0.02}, {1.0, 0.1, 0.2}, {true, false}},
-  {"open, slide", 0.5, {3.0, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, false}},
-  {"open, pulling impulse", 0.5, {0.4, 0.6, -0.9}, {-0.3, 0.1, 0.2}, {false, false}},
-  {"no friction", 0.0, {0.1, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, true}},
+    {"pressed, stick", 0.5, {0.1, 0.05, -0.02}, {1.0, 0.1, 0.2}, {true, true}},
+    {"pressed, slide", 0.5, {0.1, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, true}},
+    {"pressed, pulling impulse", 0.5, {-0.9, 0.6, -0.9}, {-0.3, 0.1, 0.2}, {true, true}},
+    {"open, stick", 0.5, {3.0, 0.05, -0.02}, {1.0, 0.1, 0.2}, {true, false}},
+    {"open, slide", 0.5, {3.0, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, false}},
+    {"open, pulling impulse", 0.5, {0.4, 0.6, -0.9}, {-0.3, 0.1, 0.2}, {false, false}},
+    {"no friction", 0.0, {0.1, 0.6, -0.9}, {1.0, 0.1, 0.2}, {true, true}},
 };
 
 /* Central differences: the error of a smooth function is of order h^2, here 1e-10 times third derivatives of order one. */
@@ -34,17 +34,16 @@ static void jacobian_is_the_derivative_in_every_region(void **state)
         for (int j = 0; j < 3; ++j) {
           double u[3], r[3];
           memcpy(u, at->u, sizeof u), memcpy(r, at->r, sizeof r);
-          double *x = of_r ? r : u;
+          double      *x      = of_r ? r : u;
           const double middle = x[j];
-          x[j] = middle - h;
+          x[j]                = middle - h;
           alart_curnier_contact((alart_curnier_radius)radius, at->mu, rho, u, r, low, none, none + 9);
           x[j] = middle + h;
           alart_curnier_contact((alart_curnier_radius)radius, at->mu, rho, u, r, high, none, none + 9);
           for (int i = 0; i < 3; ++i) {
             const double slope = (high[i] - low[i]) / (2.0 * h), ours = (of_r ? B : A)[3 * i + j];
             if (!(fabs(slope - ours) <= 1e-8))
-              fail_msg("%s, radius %d: df_%d/d%c_%d = %.10g, differences say %.10g", at->name, radius, i, of_r ? 'r' : 'u', j, ours,
-                       slope);
+              fail_msg("%s, radius %d: df_%d/d%c_%d = %.10g, differences say %.10g", at->name, radius, i, of_r ? 'r' : 'u', j, ours, slope);
           }
         }
     }
@@ -53,10 +52,9 @@ static void jacobian_is_the_derivative_in_every_region(void **state)
 /* Zero exactly where Coulomb's law holds, for any rho; continuous across the kinks. */
 static void zeros_are_coulombs_law(void **state)
 {
-  const double good[][6] = {
-      /* u, r */ {0.3, 0.1, -2, 0, 0, 0}, {0, 0, 0, 2, 0.6, -0.8}, {0, 0.3, 0.4, 2, -0.6, -0.8}, {0, 0, 0, 0, 0, 0}};
-  const double bad[][6] = {{0.3, 0, 0, 1, 0, 0},    {-0.1, 0, 0, 0, 0, 0}, {0, 0.3, 0.4, 2, 0.6, 0.8},
-                           {0, 0.3, 0, 2, -0.6, 0}, {0, 0, 0, 2, 1.2, 0},  {0, 0, 0, -1, 0, 0}};
+  const double good[][6] = {/* u, r */ {0.3, 0.1, -2, 0, 0, 0}, {0, 0, 0, 2, 0.6, -0.8}, {0, 0.3, 0.4, 2, -0.6, -0.8}, {0, 0, 0, 0, 0, 0}};
+  const double bad[][6]  = {{0.3, 0, 0, 1, 0, 0},    {-0.1, 0, 0, 0, 0, 0}, {0, 0.3, 0.4, 2, 0.6, 0.8},
+                            {0, 0.3, 0, 2, -0.6, 0}, {0, 0, 0, 2, 1.2, 0},  {0, 0, 0, -1, 0, 0}};
   double       f[3], A[9], B[9];
   (void)state;
   for (int radius = 0; radius < 2; ++radius)
@@ -84,7 +82,7 @@ static void all_contacts_are_summed(void **state)
     mu[a] = regions[a].mu, rho[2 * a] = 0.8 + 0.1 * a, rho[2 * a + 1] = 1.3;
     memcpy(u + 3 * a, regions[a].u, sizeof regions[a].u), memcpy(r + 3 * a, regions[a].r, sizeof regions[a].r);
   }
-  const friction_problem p = {.n = N, .mu = mu};
+  const friction_problem p    = {.n = N, .mu = mu};
   const double           half = alart_curnier(ALART_CURNIER_AUGMENTED, &p, rho, u, r, f, A, B, is_active);
   for (int a = 0; a < N; ++a) {
     assert_int_equal(alart_curnier_contact(ALART_CURNIER_AUGMENTED, mu[a], rho + 2 * a, u + 3 * a, r + 3 * a, one, C, D), is_active[a]);
@@ -103,4 +101,5 @@ static void all_contacts_are_summed(void **state)
   assert_close(one[1], 0.25, 0.0);
 }
 
-TEST_MAIN(cmocka_unit_test(jacobian_is_the_derivative_in_every_region), cmocka_unit_test(zeros_are_coulombs_law), cmocka_unit_test(all_contacts_are_summed))
+TEST_MAIN(cmocka_unit_test(jacobian_is_the_derivative_in_every_region), cmocka_unit_test(zeros_are_coulombs_law),
+          cmocka_unit_test(all_contacts_are_summed))

@@ -74,4 +74,5 @@ static void equal_bits_on_any_team(void **state)
   memory_free(&weight);
 }
 
-TEST_MAIN(cmocka_unit_test(anderson_solves_linear_iterations), cmocka_unit_test(first_and_memoryless_steps_are_plain), cmocka_unit_test(equal_bits_on_any_team))
+TEST_MAIN(cmocka_unit_test(anderson_solves_linear_iterations), cmocka_unit_test(first_and_memoryless_steps_are_plain),
+          cmocka_unit_test(equal_bits_on_any_team))

@@ -8,7 +8,7 @@ static bool in_ball(int i, int j, int k) { return (i - 5) * (i - 5) + (j - 6) * 
 
 typedef struct {
   grid_matrix a;
-  bounds_qp      q;
+  bounds_qp   q;
   uint8_t    *is_free;
   double     *x, *y, *mx, *my;
 } face_case;
@@ -75,7 +75,7 @@ static void sweeps_invert_their_factors(void **state)
 {
   (void)state;
   for (int which = 0; which < 2; ++which) {
-    face_case   s;
+    face_case      s;
     bounds_sweeps *w = NULL;
     open_case(&s, which);
     assert_ok(bounds_sweeps_create(&s.a, &w));
@@ -84,7 +84,7 @@ static void sweeps_invert_their_factors(void **state)
     bounds_sweeps_apply(w, &s.a, s.x, s.mx);
     for (int pass = 0; pass < 2; ++pass) /* mx -> my = E^-1 (E + L^T) mx -> mx = (E + L) my */
       for (int64_t i = 0; i < s.a.n; ++i) {
-        const double e   = w->inverse[i] > 0.0 ? w->unit / w->inverse[i] : 0.0, *from = pass ? s.my : s.mx;
+        const double e = w->inverse[i] > 0.0 ? w->unit / w->inverse[i] : 0.0, *from = pass ? s.my : s.mx;
         double       sum = e * from[i];
         for (int k = 0; k < 6; ++k) {
           const int32_t j = s.a.neighbor[i][k];
@@ -105,7 +105,7 @@ static void an_update_forgets(void **state)
 {
   (void)state;
   for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS; ++kind) {
-    face_case s;
+    face_case    s;
     bounds_face *f = NULL, *fresh = NULL;
     open_case(&s, 0);
     assert_ok(bounds_face_create(&s.q, kind, &f));
@@ -135,9 +135,9 @@ static void multigrid_takes_as_many_steps_on_all_sizes(void **state)
   (void)state;
   for (int level = 0, n = 12; level < 3; ++level, n *= 2)
     for (int which = 0; which < 2; ++which) {
-      grid_matrix a;
-      double     *x, *b;
-      bounds_result  r = {0};
+      grid_matrix   a;
+      double       *x, *b;
+      bounds_result r = {0};
       lattice_fill(n, n, n, 0, true, false, NULL, &a);
       const bounds_options o = box_defaults(BOUNDS_METHOD_CG, which ? BOUNDS_PRECONDITIONER_JACOBI : BOUNDS_PRECONDITIONER_MULTIGRID, 1e-6);
       assert_ok(memory_alloc("test", a.n, sizeof *x, &x));
@@ -155,5 +155,5 @@ static void multigrid_takes_as_many_steps_on_all_sizes(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(symmetric_positive_and_bits), cmocka_unit_test(sweeps_invert_their_factors),
-          cmocka_unit_test(an_update_forgets), cmocka_unit_test(multigrid_takes_as_many_steps_on_all_sizes))
+TEST_MAIN(cmocka_unit_test(symmetric_positive_and_bits), cmocka_unit_test(sweeps_invert_their_factors), cmocka_unit_test(an_update_forgets),
+          cmocka_unit_test(multigrid_takes_as_many_steps_on_all_sizes))

@@ -29,15 +29,15 @@ static void against_enumeration(void **state)
 {
   (void)state;
   for (uint64_t seed = 0; seed < 40; ++seed) {
-    const int64_t n = seed == 39 ? DENSE_MAX : 1 + (int64_t)(seed % 8);
-    dense         a = dense_random(seed, n, n, 0.05, seed % 4 == 3);
-    const bounds_qp  q = dense_qp(&a);
-    double        exact[DENSE_MAX], x[DENSE_MAX];
+    const int64_t   n = seed == 39 ? DENSE_MAX : 1 + (int64_t)(seed % 8);
+    dense           a = dense_random(seed, n, n, 0.05, seed % 4 == 3);
+    const bounds_qp q = dense_qp(&a);
+    double          exact[DENSE_MAX], x[DENSE_MAX];
     assert_true(dense_enumerate(&a, exact));
     for (int method = 0; method < BOUNDS_N_METHODS; ++method)
       for (int kind = 0; kind < BOUNDS_N_PRECONDITIONERS && method != BOUNDS_METHOD_CG; ++kind) {
-        bounds_options o    = box_defaults(method, kind, 1e-13);
-        bounds_result  r    = {0};
+        bounds_options o = box_defaults(method, kind, 1e-13);
+        bounds_result  r = {0};
         o.max_iterations = 1000000;
         o.trials         = seed % 2 ? 5 : 1;
         for (int64_t i = 0; i < n; ++i) x[i] = random_range(seed, (uint64_t)i, 5, -1, 1);
@@ -58,14 +58,14 @@ static void objective_falls_at_every_step(void **state)
   (void)state;
   for (uint64_t seed = 0; seed < 30; ++seed)
     for (int method = BOUNDS_METHOD_MPRGP; method <= BOUNDS_METHOD_MPRGP_ORIGINAL; ++method) {
-      dense        a = dense_random(100 + seed, DENSE_MAX, DENSE_MAX - (int64_t)(seed % 3), 0.0, seed % 2);
-      const bounds_qp q = dense_qp(&a);
-      double       before = INFINITY;
+      dense           a      = dense_random(100 + seed, DENSE_MAX, DENSE_MAX - (int64_t)(seed % 3), 0.0, seed % 2);
+      const bounds_qp q      = dense_qp(&a);
+      double          before = INFINITY;
       for (int k = 1; k < 40; ++k) {
-        double      x[DENSE_MAX] = {0};
+        double         x[DENSE_MAX] = {0};
         bounds_result  r            = {0};
         bounds_options o            = box_defaults(method, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
-        o.max_iterations         = k;
+        o.max_iterations            = k;
         assert_ok(bounds_solve(&q, &o, x, &r));
         assert_true(r.iterations <= k);
         dense_residual(&a, x); /* feasible */
@@ -81,15 +81,15 @@ static void objective_falls_at_every_step(void **state)
  * the minimum instead of 0.01. */
 static void cut_steps_that_go_uphill_are_not_taken(void **state)
 {
-  dense        a = {.n = 2, .A = {1, 0.99, 0.99, 1}, .d = {1, 1}, .b = {0.98, 1.01}, .lo = {0, 0}, .hi = {INFINITY, INFINITY}};
-  const bounds_qp q = dense_qp(&a);
-  double       before = INFINITY;
+  dense           a      = {.n = 2, .A = {1, 0.99, 0.99, 1}, .d = {1, 1}, .b = {0.98, 1.01}, .lo = {0, 0}, .hi = {INFINITY, INFINITY}};
+  const bounds_qp q      = dense_qp(&a);
+  double          before = INFINITY;
   (void)state;
   for (int k = 1; k < 12; ++k) {
-    double      x[DENSE_MAX] = {0.1, 0.95};
+    double         x[DENSE_MAX] = {0.1, 0.95};
     bounds_result  r            = {.alpha_bar = 0.9};
     bounds_options o            = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-9);
-    o.max_iterations         = k;
+    o.max_iterations            = k;
     assert_ok(bounds_solve(&q, &o, x, &r));
     const double now = dense_objective(&a, x);
     if (!(now <= before + 1e-14)) fail_msg("%.17g after %.17g at step %d", now, before, k);
@@ -104,10 +104,10 @@ static void order_and_units_do_not_matter(void **state)
 {
   (void)state;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    dense         a = dense_random(200 + seed, 11, 11, 0.1, false), b = {.n = 11}, c = a;
+    dense                a = dense_random(200 + seed, 11, 11, 0.1, false), b = {.n = 11}, c = a;
     const bounds_options o = box_defaults(seed % 2 ? BOUNDS_METHOD_MPRGP : BOUNDS_METHOD_ACTIVE_SET, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
-    double        x[DENSE_MAX] = {0}, y[DENSE_MAX] = {0}, z[DENSE_MAX] = {0};
-    bounds_result    r = {0}, s = {0}, t = {0};
+    double               x[DENSE_MAX] = {0}, y[DENSE_MAX] = {0}, z[DENSE_MAX] = {0};
+    bounds_result        r = {0}, s = {0}, t = {0};
     for (int i = 0; i < 11; ++i) {
       const int p = i * 4 % 11;
       for (int j = 0; j < 11; ++j) b.A[i * 11 + j] = a.A[p * 11 + j * 4 % 11];
@@ -137,12 +137,12 @@ static void semidefinite(void **state)
   static const int methods[] = {BOUNDS_METHOD_MPRGP, BOUNDS_METHOD_MPRGP_ORIGINAL, BOUNDS_METHOD_ACTIVE_SET, BOUNDS_METHOD_ADMM};
   (void)state;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    dense        a = dense_random(300 + seed, 10, 5, 0.0, false);
-    const bounds_qp q = dense_qp(&a);
-    double       first[DENSE_MAX] = {0};
+    dense           a                = dense_random(300 + seed, 10, 5, 0.0, false);
+    const bounds_qp q                = dense_qp(&a);
+    double          first[DENSE_MAX] = {0};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
       bounds_options o = box_defaults(methods[m], BOUNDS_PRECONDITIONER_JACOBI, 1e-11);
-      double      x[DENSE_MAX], y[DENSE_MAX];
+      double         x[DENSE_MAX], y[DENSE_MAX];
       bounds_result  r = {0};
       o.max_iterations = 20000;
       for (int i = 0; i < 10; ++i) x[i] = random_range(seed, (uint64_t)i, 9, -1, 1);
@@ -162,12 +162,12 @@ static void nothing_free_everything_free_and_warm(void **state)
 {
   (void)state;
   for (int method = 0; method < BOUNDS_N_METHODS; ++method) {
-    dense       a = dense_random(7, 9, 9, 0.5, false);
-    bounds_qp      q = dense_qp(&a);
-    bounds_options o = box_defaults(method, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
-    bounds_result  r = {0};
-    double      x[DENSE_MAX] = {0}, y[DENSE_MAX];
-    o.max_iterations = 100000;
+    dense          a            = dense_random(7, 9, 9, 0.5, false);
+    bounds_qp      q            = dense_qp(&a);
+    bounds_options o            = box_defaults(method, BOUNDS_PRECONDITIONER_JACOBI, 1e-12);
+    bounds_result  r            = {0};
+    double         x[DENSE_MAX] = {0}, y[DENSE_MAX];
+    o.max_iterations            = 100000;
     /* no bounds: the solution of A x = b */
     q.lo = q.hi = NULL;
     assert_ok(bounds_solve(&q, &o, x, &r));
@@ -179,8 +179,7 @@ static void nothing_free_everything_free_and_warm(void **state)
     memcpy(y, x, sizeof y);
     assert_ok(bounds_solve(
         &q,
-        &(bounds_options){
-            .method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .gamma = 1, .trials = 1, .prefix = ""},
+        &(bounds_options){.method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .gamma = 1, .trials = 1, .prefix = ""},
         x, &r));
     assert_int_equal(r.verdict, BOUNDS_OK);
     assert_true(r.iterations == 0);
@@ -240,7 +239,7 @@ typedef struct {
 } floating;
 static void floating_apply(void *context, const double *restrict x, double *restrict y)
 {
-  floating *f = context;
+  floating *f   = context;
   double    sum = 0.0;
   grid_matrix_apply(&f->a, x, y);
   for (int64_t i = 0; i <= f->a.n; ++i) sum += f->c[i] * x[i];
@@ -255,7 +254,7 @@ static void more_than_the_grid(void **state)
   double  *d, *b, *lo, *x, *y, *first = NULL;
   (void)state;
   lattice_fill(N, N, N, 0, true, true, NULL, &f.a);
-  const int64_t n = f.a.n + 1;
+  const int64_t  n         = f.a.n + 1;
   double **const vectors[] = {&d, &b, &lo, &x, &y, &first, &f.c};
   for (int k = 0; k < 7; ++k) assert_ok(memory_alloc("test", n, sizeof(double), vectors[k]));
   for (int64_t i = 0; i < n; ++i) {
@@ -303,8 +302,8 @@ static void nested_start_finds_the_bounds(void **state)
       for (int is_nested = 0; is_nested < 2; ++is_nested) {
         bounds_options o = box_defaults(method, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-8);
         bounds_result  r = {0};
-        o.is_nested   = is_nested;
-        double *to    = is_nested ? x : y;
+        o.is_nested      = is_nested;
+        double *to       = is_nested ? x : y;
         memset(to, 0, (size_t)a.n * sizeof *x);
         assert_ok(bounds_solve(&q, &o, to, &r));
         assert_int_equal(r.verdict, BOUNDS_OK);
@@ -336,9 +335,9 @@ static void refused(const bounds_qp *q, double *x, const char *text)
 
 static void bad_input_and_bad_ends(void **state)
 {
-  dense        a = dense_random(5, 4, 4, 0.5, false), good = a;
-  const bounds_qp q = dense_qp(&a);
-  double       x[DENSE_MAX] = {0};
+  dense           a = dense_random(5, 4, 4, 0.5, false), good = a;
+  const bounds_qp q            = dense_qp(&a);
+  double          x[DENSE_MAX] = {0};
   (void)state;
   a.lo[2] = 1.0, a.hi[2] = 0.5;
   refused(&q, x, "unknown 2 of a quadratic program: its bounds leave no room");
@@ -349,11 +348,11 @@ static void bad_input_and_bad_ends(void **state)
   a = good, x[0] = INFINITY;
   refused(&q, x, "unknown 0 of a quadratic program: the value it starts from");
   /* 1/2 (x - y)^2 - x - y falls for ever along (1, 1) */
-  dense             down = {.n = 2, .A = {1, -1, -1, 1}, .d = {1, 1}, .b = {1, 1}, .lo = {-1, -1}, .hi = {INFINITY, INFINITY}};
-  const bounds_qp      p = dense_qp(&down);
-  const bounds_options o = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-6);
-  bounds_result        r = {0};
-  double            y[2] = {0};
+  dense                down = {.n = 2, .A = {1, -1, -1, 1}, .d = {1, 1}, .b = {1, 1}, .lo = {-1, -1}, .hi = {INFINITY, INFINITY}};
+  const bounds_qp      p    = dense_qp(&down);
+  const bounds_options o    = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-6);
+  bounds_result        r    = {0};
+  double               y[2] = {0};
   assert_ok(bounds_solve(&p, &o, y, &r));
   assert_int_equal(r.verdict, BOUNDS_UNBOUNDED);
   down.hi[0] = down.hi[1] = 3.0; /* now there is an end to it */
@@ -385,5 +384,4 @@ TEST_MAIN(cmocka_unit_test(against_enumeration), cmocka_unit_test(objective_fall
           cmocka_unit_test(cut_steps_that_go_uphill_are_not_taken), cmocka_unit_test(order_and_units_do_not_matter),
           cmocka_unit_test(semidefinite), cmocka_unit_test(nothing_free_everything_free_and_warm),
           cmocka_unit_test(bits_do_not_depend_on_threads), cmocka_unit_test(more_than_the_grid),
-          cmocka_unit_test(nested_start_finds_the_bounds), cmocka_unit_test(bad_input_and_bad_ends),
-          cmocka_unit_test(keys_are_sound))
+          cmocka_unit_test(nested_start_finds_the_bounds), cmocka_unit_test(bad_input_and_bad_ends), cmocka_unit_test(keys_are_sound))

@@ -65,11 +65,10 @@ static bool is_pool(int i, int j, int k) { return k < 6 + (i * j) % 4; }
 static void open_case(tao_case *s)
 {
   lattice_fill(14, 13, 12, 0, true, true, is_pool, &s->a);
-  const PetscInt n = (PetscInt)s->a.n;
+  const PetscInt n         = (PetscInt)s->a.n;
   double **const vectors[] = {&s->b, &s->lo, &s->x, &s->y};
   for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("test", s->a.n, sizeof(double), vectors[k]));
-  for (int64_t i = 0; i < n; ++i)
-    s->b[i] = sin(0.5 * s->a.ijk[i][0]) * sin(0.4 * s->a.ijk[i][1]) * cos(0.4 * s->a.ijk[i][2]) - 0.05;
+  for (int64_t i = 0; i < n; ++i) s->b[i] = sin(0.5 * s->a.ijk[i][0]) * sin(0.4 * s->a.ijk[i][1]) * cos(0.4 * s->a.ijk[i][2]) - 0.05;
   assert_ok(MatCreateShell(PETSC_COMM_SELF, n, n, n, n, s, &s->H));
   assert_ok(MatShellSetOperation(s->H, MATOP_MULT, (void (*)(void))mult));
   assert_ok(MatShellSetOperation(s->H, MATOP_GET_DIAGONAL, (void (*)(void))diagonal));
@@ -165,8 +164,8 @@ static void methods_tao_and_snesvi(void **state)
   assert_ok(bounds_solve(&q, &exact, s.x, &r));
   assert_int_equal(r.verdict, BOUNDS_OK);
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
-    const bool  is_tao = t + 1 < sizeof types / sizeof *types;
-    const char *key    = is_tao ? "-pressure_tao_type" : "-pressure_snes_type";
+    const bool     is_tao = t + 1 < sizeof types / sizeof *types;
+    const char    *key    = is_tao ? "-pressure_tao_type" : "-pressure_snes_type";
     bounds_options o      = box_defaults(is_tao ? BOUNDS_METHOD_TAO : BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
     assert_ok(PetscOptionsSetValue(NULL, key, types[t]));
     memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
@@ -200,7 +199,7 @@ static void what_they_want_is_said(void **state)
   bounds_qp            q = qp_of(&s);
   const bounds_options o = box_defaults(BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-6);
   bounds_result        r = {0};
-  q.grid              = NULL;
+  q.grid                 = NULL;
   assert_int_equal(bounds_solve(&q, &o, s.x, &r), PETSC_ERR_USER_INPUT);
   assert_non_null(strstr(error_message(), "method snesvi needs an assembled matrix"));
   error_clear();

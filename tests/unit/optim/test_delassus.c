@@ -90,8 +90,8 @@ static void one_system(int64_t n_bodies, int64_t size, int64_t width, int64_t n)
 static void blocks_and_products_agree_with_elimination(void **state)
 {
   (void)state;
-  one_system(5, 6, 5, 9);   /* rigid: dense */
-  one_system(4, 1, 0, 6);   /* point masses on rails */
+  one_system(5, 6, 5, 9);    /* rigid: dense */
+  one_system(4, 1, 0, 6);    /* point masses on rails */
   one_system(3, 60, 10, 30); /* rods */
   one_system(2, 90, 89, 12); /* wide */
   assert_no_leak();
@@ -169,7 +169,10 @@ static void strands_mass(uint64_t seed, double pivot, sparse_rows *M)
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t j = i > STRAND_WIDTH ? i - STRAND_WIDTH : 0; j <= i; ++j) {
         const double off = scene_random(seed, (uint64_t)(n + i), (uint64_t)j);
-        row[k] = (int32_t)(n + i), col[k] = (int32_t)(n + j), value[k++] = i > j ? off : s == 13 && i == 20 ? pivot : 3.0 * STRAND_WIDTH + off;
+        row[k] = (int32_t)(n + i), col[k] = (int32_t)(n + j),
+        value[k++] = i > j                ? off
+                     : s == 13 && i == 20 ? pivot
+                                          : 3.0 * STRAND_WIDTH + off;
         if (i > j) row[k] = (int32_t)(n + j), col[k] = (int32_t)(n + i), value[k++] = off;
       }
     n += rows;
@@ -235,16 +238,15 @@ static void contacts_on_wide_components(void **state)
   assert_ok(memory_alloc("columns", n_entries + 6, sizeof *m_col, &m_col));
   assert_ok(memory_alloc("values", n_entries + 6, sizeof *m_value, &m_value));
   for (int64_t i = 0; i < grid.n_rows; ++i)
-    for (int64_t e = grid.start[i]; e < grid.start[i + 1]; ++e)
-      m_row[k] = (int32_t)i, m_col[k] = grid.col[e], m_value[k++] = grid.value[e];
+    for (int64_t e = grid.start[i]; e < grid.start[i + 1]; ++e) m_row[k] = (int32_t)i, m_col[k] = grid.col[e], m_value[k++] = grid.value[e];
   for (int64_t i = SIDE * SIDE; i < n_dof; ++i) m_row[k] = m_col[k] = (int32_t)i, m_value[k++] = 2.0;
   assert_ok(sparse_rows_from_triplets("mass", n_dof, n_dof, k, m_row, m_col, m_value, &M));
   k = 0;
   for (int64_t a = 0; a < N; ++a) /* five unknowns of the grid, and for every third contact one of the others */
     for (int i = 0; i < 3; ++i)
       for (int e = 0; e < 5 + (a % 3 == 0); ++e) {
-        row[k] = (int32_t)(3 * a + i);
-        col[k] = (int32_t)(e == 5 ? SIDE * SIDE + (a + i) % 6 : (a * 97 + e * 71 + i) % (SIDE * SIDE));
+        row[k]   = (int32_t)(3 * a + i);
+        col[k]   = (int32_t)(e == 5 ? SIDE * SIDE + (a + i) % 6 : (a * 97 + e * 71 + i) % (SIDE * SIDE));
         value[k] = scene_random(4, 4, (uint64_t)k);
         ++k;
       }
@@ -318,12 +320,12 @@ static void same_bits_on_any_number_of_threads(void **state)
 
 static void bad_input_is_refused_by_name(void **state)
 {
-  contact_scene  s;
-  delassus      *w = NULL;
-  const int64_t  start[3] = {0, 1, 2}, falling[3] = {0, 2, 1};
-  const int32_t  col[2] = {0, 1}, far[2] = {0, 2}, empty[2] = {1, 0}, twice[2] = {0, 0};
-  const int64_t  double_start[3] = {0, 2, 2};
-  double         value[18] = {[0] = 1, [4] = 1, [8] = 1, [9] = 1, [13] = 1, [17] = 1};
+  contact_scene s;
+  delassus     *w        = NULL;
+  const int64_t start[3] = {0, 1, 2}, falling[3] = {0, 2, 1};
+  const int32_t col[2] = {0, 1}, far[2] = {0, 2}, empty[2] = {1, 0}, twice[2] = {0, 0};
+  const int64_t double_start[3] = {0, 2, 2};
+  double        value[18]       = {[0] = 1, [4] = 1, [8] = 1, [9] = 1, [13] = 1, [17] = 1};
   (void)state;
   expect(delassus_create_blocks(2, falling, col, value, 0, &w), PETSC_ERR_USER_INPUT, "contact 1 ends before it starts");
   expect(delassus_create_blocks(2, start, far, value, 0, &w), PETSC_ERR_USER_INPUT, "column 2, expected 0 ... 1");
@@ -349,6 +351,6 @@ static void bad_input_is_refused_by_name(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(blocks_and_products_agree_with_elimination), cmocka_unit_test(wide_components_go_to_a_package), cmocka_unit_test(strands_go_side_by_side),
-          cmocka_unit_test(contacts_on_wide_components), cmocka_unit_test(same_bits_on_any_number_of_threads),
-          cmocka_unit_test(bad_input_is_refused_by_name))
+TEST_MAIN(cmocka_unit_test(blocks_and_products_agree_with_elimination), cmocka_unit_test(wide_components_go_to_a_package),
+          cmocka_unit_test(strands_go_side_by_side), cmocka_unit_test(contacts_on_wide_components),
+          cmocka_unit_test(same_bits_on_any_number_of_threads), cmocka_unit_test(bad_input_is_refused_by_name))

@@ -27,9 +27,8 @@ static void a_block_takes_off_sticks_and_slides(void **state)
   const int64_t start[2] = {0, 1};
   const int32_t col[1]   = {0};
   const double  value[9] = {0.5, 0, 0, 0, 0.5, 0, 0, 0, 0.5}, mu = 0.5;
-  const double  q[3][3] = {{0.5, 0.1, 0}, {-0.5, 0.1, -0.2}, {-0.5, 0.3, -0.4}};
-  const double  wanted_r[3][3] = {{0, 0, 0}, {1, -0.2, 0.4}, {1, -0.3, 0.4}},
-               wanted_u[3][3]  = {{0.5, 0.1, 0}, {0, 0, 0}, {0, 0.15, -0.2}};
+  const double  q[3][3]        = {{0.5, 0.1, 0}, {-0.5, 0.1, -0.2}, {-0.5, 0.3, -0.4}};
+  const double  wanted_r[3][3] = {{0, 0, 0}, {1, -0.2, 0.4}, {1, -0.3, 0.4}}, wanted_u[3][3] = {{0.5, 0.1, 0}, {0, 0, 0}, {0, 0.15, -0.2}};
   document     *doc;
   delassus     *w;
   (void)state;
@@ -37,7 +36,7 @@ static void a_block_takes_off_sticks_and_slides(void **state)
   const friction_options o = scene_options(&doc);
   for (int k = 0; k < 3; ++k) {
     double                 r[3] = {0, 0, 0}, u[3], share;
-    const friction_problem p = {.W = w, .n = 1, .q = q[k], .mu = &mu};
+    const friction_problem p    = {.W = w, .n = 1, .q = q[k], .mu = &mu};
     friction_result        out;
     assert_ok(friction_solve(&p, &o, r, u, &out));
     assert_int_equal(out.verdict, FRICTION_OK);
@@ -65,10 +64,10 @@ static void bad_problems_are_refused_by_name(void **state)
 {
   const int64_t start[3] = {0, 1, 2};
   const int32_t col[2]   = {0, 1};
-  double        value[18] = {[0] = 1, [4] = 1, [8] = 1, [9] = 1, [13] = 1, [17] = 1}, mu[2] = {0, 0.5}, q[6] = {-1, 0, 0, -1, 1, 0},
-         r[6] = {0}, u[6];
-  document     *doc;
-  delassus     *w;
+  double value[18] = {[0] = 1, [4] = 1, [8] = 1, [9] = 1, [13] = 1, [17] = 1}, mu[2] = {0, 0.5}, q[6] = {-1, 0, 0, -1, 1, 0}, r[6] = {0},
+         u[6];
+  document       *doc;
+  delassus       *w;
   friction_result out;
   (void)state;
   assert_ok(delassus_create_blocks(2, start, col, value, 0, &w));
@@ -92,7 +91,8 @@ static void bad_problems_are_refused_by_name(void **state)
   value[9] = 0.0; /* a contact on nothing that moves */
   assert_ok(delassus_create_blocks(2, start, col, value, 0, &w));
   p = (friction_problem){.W = w, .n = 2, .q = q, .mu = mu};
-  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT, "contact 1: its normal impulse does not change its normal velocity (W_NN = 0");
+  expect(friction_solve(&p, &o, r, u, &out), PETSC_ERR_USER_INPUT,
+         "contact 1: its normal impulse does not change its normal velocity (W_NN = 0");
   p.n = 0;
   delassus_destroy(&w);
   const int64_t none[1] = {0};

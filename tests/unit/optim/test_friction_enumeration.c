@@ -46,7 +46,10 @@ static bool gauss(int n, double A[12][12], double *b)
     for (int i = k; i < n; ++i)
       if (fabs(A[i][k]) > fabs(A[best][k])) best = i;
     if (fabs(A[best][k]) < 1e-12) return false;
-    for (int j = 0; j < n; ++j) { const double t = A[k][j]; A[k][j] = A[best][j], A[best][j] = t; }
+    for (int j = 0; j < n; ++j) {
+      const double t = A[k][j];
+      A[k][j] = A[best][j], A[best][j] = t;
+    }
     const double t = b[k];
     b[k] = b[best], b[best] = t;
     for (int i = k + 1; i < n; ++i) {
@@ -112,7 +115,7 @@ static int enumerate(small_problem *p, double kept[KEPT][12])
     }
     for (int s = 0; s < n_starts; ++s) {
       double z[12] = {0}, r[12];
-      int    left = s;
+      int    left  = s;
       for (int a = 0; a < p->n; ++a) {
         if (p->status[a] != SLIDE) continue;
         z[3 * a] = fmax(0.1, -p->q[3 * a] / p->W[3 * a][3 * a]), z[3 * a + 1] = 2.0 * M_PI * (left % ANGLES) / ANGLES + 0.1;
@@ -149,7 +152,7 @@ static void every_answer_is_one_of_all(void **state)
     assert_ok(delassus_create_system(&s.M, &s.H, &w));
     for (int j = 0; j < 3 * small.n; ++j) {
       double unit[12] = {0}, column[12];
-      unit[j] = 1.0;
+      unit[j]         = 1.0;
       delassus_apply(w, unit, column);
       for (int i = 0; i < 3 * small.n; ++i) small.W[i][j] = column[i];
       small.q[j] = s.q[j], small.mu[j / 3] = s.mu[j / 3];
@@ -158,7 +161,7 @@ static void every_answer_is_one_of_all(void **state)
     if (n_found == 0) fail_msg("problem %d: no combination of statuses has a solution", (int)seed);
     const friction_problem p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
     friction_options       o = scene_options(&doc);
-    o.tolerance = 1e-13;
+    o.tolerance              = 1e-13;
     ++n_problems;
     for (size_t k = 0; k < sizeof methods / sizeof *methods; ++k) {
       double          r[12] = {0}, u[12], least = INFINITY;
@@ -167,8 +170,7 @@ static void every_answer_is_one_of_all(void **state)
       assert_ok(friction_solve(&p, &o, r, u, &out));
       if (methods[k] == FRICTION_METHOD_NEWTON && out.verdict != FRICTION_OK) continue; /* it promises nothing from afar */
       if (out.verdict != FRICTION_OK)
-        fail_msg("problem %d, %s: %s, error %g", (int)seed, friction_solvers[o.method].name, friction_status_text(out.verdict),
-                 out.scaled);
+        fail_msg("problem %d, %s: %s, error %g", (int)seed, friction_solvers[o.method].name, friction_status_text(out.verdict), out.scaled);
       n_newton += methods[k] == FRICTION_METHOD_NEWTON;
       for (int f = 0; f < n_found; ++f) {
         double apart = 0.0;
@@ -176,8 +178,7 @@ static void every_answer_is_one_of_all(void **state)
         least = fmin(least, apart);
       }
       if (!(least <= 1e-10))
-        fail_msg("problem %d, %s: the nearest of %d solutions is %g away", (int)seed, friction_solvers[o.method].name, n_found,
-                 least);
+        fail_msg("problem %d, %s: the nearest of %d solutions is %g away", (int)seed, friction_solvers[o.method].name, n_found, least);
       for (int a = 0; a < small.n; ++a) ++seen[r[3 * a] == 0.0 ? OFF : hypot(u[3 * a + 1], u[3 * a + 2]) < 1e-9 ? STICK : SLIDE];
     }
     scene_destroy(&s), delassus_destroy(&w), document_destroy(&doc);

@@ -61,7 +61,9 @@ static void law_holds(const char *who, const bench *b, double tolerance)
 
 static void all_find_the_solution(void **state)
 {
-  const struct { int64_t n_bodies, size, width, n; } c[] = {{12, 6, 5, 20}, {20, 40, 6, 60}, {6, 60, 10, 8}};
+  const struct {
+    int64_t n_bodies, size, width, n;
+  } c[] = {{12, 6, 5, 20}, {20, 40, 6, 60}, {6, 60, 10, 8}};
   (void)state;
   for (int k = 0; k < 3; ++k) {
     bench b;
@@ -181,7 +183,8 @@ static void same_bits(bench *b, const friction_options *o)
     assert_ok(friction_solve(&p, o, b->r, b->u, &out));
     assert_int_equal(out.verdict, FRICTION_OK);
     if (threads == 1) memcpy(b->other, b->r, (size_t)p.n * 3 * sizeof *b->r);
-    else if (memcmp(b->other, b->r, (size_t)p.n * 3 * sizeof *b->r)) fail_msg("%s: the bits depend on the threads", friction_solvers[o->method].name);
+    else if (memcmp(b->other, b->r, (size_t)p.n * 3 * sizeof *b->r))
+      fail_msg("%s: the bits depend on the threads", friction_solvers[o->method].name);
   }
   team_set_threads(0);
 }
@@ -228,6 +231,6 @@ static void loose_sets_are_left_to_the_gradient(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(loose_sets_are_left_to_the_gradient), cmocka_unit_test(all_find_the_solution), cmocka_unit_test(all_solve_unsymmetric_blocks),
-          cmocka_unit_test(the_unit_of_mass_does_not_matter), cmocka_unit_test(all_start_from_a_guess_and_keep_limits),
-          cmocka_unit_test(all_give_the_same_bits_on_any_threads))
+TEST_MAIN(cmocka_unit_test(loose_sets_are_left_to_the_gradient), cmocka_unit_test(all_find_the_solution),
+          cmocka_unit_test(all_solve_unsymmetric_blocks), cmocka_unit_test(the_unit_of_mass_does_not_matter),
+          cmocka_unit_test(all_start_from_a_guess_and_keep_limits), cmocka_unit_test(all_give_the_same_bits_on_any_threads))

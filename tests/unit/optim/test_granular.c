@@ -24,8 +24,7 @@ static void a_hydrostatic_column_is_exact(void **state)
   fixture_tighten(&w, 1e-12);
   const granular_report r = fixture_solve(&w);
   assert_true(r.is_converged);
-  for (int64_t c = 0; c < w.f.n_cells;
-       ++c) /* the surface lies half a cell above the last one's centre, where p = 0 is one cell up */
+  for (int64_t c = 0; c < w.f.n_cells; ++c) /* the surface lies half a cell above the last one's centre, where p = 0 is one cell up */
     assert_close(w.x.p[c], spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]), 1e-10 * spec.rho * FIXTURE_G * 0.3);
   for (int64_t i = 0; i < w.f.n_faces; ++i) assert_close(w.x.u[i], 0.0, 1e-12);
   assert_true(r.kkt.kkt < 1e-11 && r.kkt.energy < 0.0);
@@ -46,18 +45,17 @@ static void cohesion_lets_a_liquid_hang(void **state)
                                .tilt           = acos(-1.0),
                                .is_orthonormal = true,
                                .is_material    = is_lower_half};
-    fixture w;
+    fixture            w;
     fixture_create(&w, &spec);
     fixture_tighten(&w, 1e-12);
     double cohesion[36];
     for (int c = 0; c < 36; ++c) cohesion[c] = is_cohesive ? 1e4 : 0.0;
     assert_int_equal(w.f.n_cells, 36);
-    w.f.cohesion = cohesion;
+    w.f.cohesion            = cohesion;
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-10);
     for (int64_t c = 0; c < w.f.n_cells; ++c)
-      assert_close(w.x.p[c], is_cohesive ? -spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]) : 0.0,
-                   1e-10 * spec.rho * FIXTURE_G * 0.3);
+      assert_close(w.x.p[c], is_cohesive ? -spec.rho * FIXTURE_G * spec.h * (6 - w.ijk[c][1]) : 0.0, 1e-10 * spec.rho * FIXTURE_G * 0.3);
     fixture_destroy(&w);
   }
   assert_no_leak();
@@ -77,7 +75,7 @@ static void sand_is_solved_to_the_tolerance(void **state)
                                .is_open_wall   = true,
                                .tilt           = 0.3,
                                .is_material    = is_lower_half};
-    fixture w;
+    fixture            w;
     fixture_create(&w, &spec);
     fixture_tighten(&w, 1e-8);
     const granular_report r = fixture_solve(&w);
@@ -93,14 +91,8 @@ static bool is_column(const int p[3], const int n[3])
 {
   return abs(2 * p[0] + 1 - n[0]) < n[0] / 2 && abs(2 * p[2] + 1 - n[2]) < n[2] / 2 && 2 * p[1] < n[1];
 }
-static const fixture_spec column = {.n              = {8, 12, 8},
-                                    .h              = 0.05,
-                                    .dt             = 0.02,
-                                    .rho            = 1600,
-                                    .M              = 0.5,
-                                    .is_orthonormal = true,
-                                    .is_open_wall   = true,
-                                    .is_material    = is_column};
+static const fixture_spec column = {
+    .n = {8, 12, 8}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_orthonormal = true, .is_open_wall = true, .is_material = is_column};
 
 /* The report lists yielding where p is more than 5 % of its maximum. */
 static void yield_is_reported_where_there_is_pressure(void **state)
@@ -150,7 +142,7 @@ static void cohesion_holds_what_friction_cannot(void **state)
     double *cohesion = NULL, fastest = 0.0, lowest = 0.0;
     assert_ok(memory_alloc("cohesion", w.f.n_cells, sizeof *cohesion, &cohesion));
     for (int64_t c = 0; c < w.f.n_cells; ++c) cohesion[c] = is_cohesive ? 8.0 * column.rho * FIXTURE_G * 0.3 : 0.0;
-    w.f.cohesion = cohesion;
+    w.f.cohesion            = cohesion;
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-7 && r.kkt.energy < 0.0);
     for (int64_t i = 0; i < w.f.n_faces; ++i) fastest = fmax(fastest, fabs(w.x.u[i]));
@@ -195,7 +187,7 @@ static void a_silo_settles(void **state)
   w.o.max_outer_iterations = 150; /* support as it comes: yield is 2 after 250, a quarter of the way each time: 118 */
   assert_ok(memory_alloc("known", w.f.n_cells, sizeof *known, &known));
   for (int64_t c = 0; c < w.f.n_cells; ++c) known[c] = w.ijk[c][1] == 0 ? 0.02 * spec.h * spec.h : 0.0;
-  w.f.p_known         = known;
+  w.f.p_known             = known;
   const granular_report r = fixture_solve(&w);
   assert_true(r.is_converged && r.kkt.kkt < 1e-3 && r.kkt.yield < 1.0 + 1e-3);
   memory_free(&known);
@@ -207,10 +199,10 @@ static void a_silo_settles(void **state)
 static void kept_memory_changes_nothing(void **state)
 {
   (void)state;
-  fixture     w;
+  fixture         w;
   granular_work  *kept;
   granular_report r;
-  double     *s = NULL;
+  double         *s = NULL;
   fixture_create(&w, &column);
   assert_ok(granular_work_create(&kept));
   assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
@@ -241,8 +233,8 @@ static void friction_may_depend_on_the_flow(void **state)
   fixture_create(&w, &column);
   fixture_tighten(&w, 1e-8);
   w.f.update_alpha = halve_alpha, w.f.alpha_context = &w;
-  const int64_t before = w.friction.max_iterations;
-  const granular_report r = fixture_solve(&w);
+  const int64_t         before = w.friction.max_iterations;
+  const granular_report r      = fixture_solve(&w);
   assert_true(r.is_converged && r.kkt.kkt < 1e-6);
   assert_int_equal(w.friction.max_iterations - before, r.outer);
   int64_t n_yielding = 0;
@@ -302,15 +294,15 @@ static void bad_input_is_refused(void **state)
   fixture w;
   fixture_create(&w, &column);
   fixture_add_body(&w, 1.0, 0.1);
-  const int32_t samples[2] = {5, 3}, outside[1] = {7};
-  const double  wrench[2][6] = {{0}};
-  granular_problem  f = w.f;
-  w.u_star[17] = NAN;
+  const int32_t    samples[2] = {5, 3}, outside[1] = {7};
+  const double     wrench[2][6] = {{0}};
+  granular_problem f            = w.f;
+  w.u_star[17]                  = NAN;
   expect(&f, &w, "u*[17] is not a finite number");
   w.u_star[17] = 0.0, w.mobility[3] = 0.0;
   expect(&f, &w, "face 3 has mobility 0");
   w.mobility[3] = 1e-5;
-  f.F_p = (granular_coupling){1, samples, outside, wrench};
+  f.F_p         = (granular_coupling){1, samples, outside, wrench};
   expect(&f, &w, "with body 7 of 1");
   f.F_p = (granular_coupling){2, samples, (const int32_t[2]){0, 0}, wrench};
   expect(&f, &w, "samples must be in ascending order");
@@ -326,7 +318,6 @@ static void bad_input_is_refused(void **state)
 TEST_MAIN(cmocka_unit_test(the_table_is_sound), cmocka_unit_test(a_hydrostatic_column_is_exact),
           cmocka_unit_test(sand_is_solved_to_the_tolerance), cmocka_unit_test(cohesion_lets_a_liquid_hang),
           cmocka_unit_test(yield_is_reported_where_there_is_pressure), cmocka_unit_test(what_counts_as_solved_is_in_the_cone),
-          cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests),
-          cmocka_unit_test(a_silo_settles), cmocka_unit_test(kept_memory_changes_nothing),
-          cmocka_unit_test(friction_may_depend_on_the_flow), cmocka_unit_test(staggered_stress_is_solved),
-          cmocka_unit_test(bad_input_is_refused))
+          cmocka_unit_test(cohesion_holds_what_friction_cannot), cmocka_unit_test(sand_in_a_box_rests), cmocka_unit_test(a_silo_settles),
+          cmocka_unit_test(kept_memory_changes_nothing), cmocka_unit_test(friction_may_depend_on_the_flow),
+          cmocka_unit_test(staggered_stress_is_solved), cmocka_unit_test(bad_input_is_refused))

@@ -2,7 +2,7 @@
 #include "flow_fixture.h"
 
 static const fixture_spec box_of_water = {.n = {3, 4, 2}, .h = 0.1, .dt = 0.02, .rho = 1000, .M = 0, .is_orthonormal = true};
-static bool is_nothing(const int p[3], const int n[3])
+static bool               is_nothing(const int p[3], const int n[3])
 {
   (void)p, (void)n;
   return false;
@@ -13,8 +13,8 @@ static bool is_nothing(const int p[3], const int n[3])
 static void add_contact(fixture *w, int upper, int lower, const double arm[3], double below, double mu)
 {
   static const double direction[3][3] = {{0, 1, 0}, {1, 0, 0}, {0, 0, 1}};
-  granular_contact *c = &w->contact[w->f.n_contacts++];
-  *c = (granular_contact){.body = {upper, lower}, .mu = mu};
+  granular_contact   *c               = &w->contact[w->f.n_contacts++];
+  *c                                  = (granular_contact){.body = {upper, lower}, .mu = mu};
   for (int k = 0; k < 3; ++k) {
     const double *d = direction[k], under[3] = {arm[0], below, arm[2]};
     for (int i = 0; i < 3; ++i) c->row[k][0][i] = d[i], c->row[k][1][i] = -d[i];
@@ -52,12 +52,12 @@ static void a_block_on_a_slope_sticks_or_slides(void **state)
       fixture_create(&w, &spec);
       fixture_tighten(&w, 1e-10);
       w.friction.method = method;
-      const int body = fixture_add_body(&w, mass, 0.1);
+      const int    body = fixture_add_body(&w, mass, 0.1);
       const double g[2] = {FIXTURE_G * sin(angles[k]), -FIXTURE_G * cos(angles[k])};
       w.v_star[body][0] = spec.dt * g[0], w.v_star[body][1] = spec.dt * g[1];
       add_corners(&w, body, -1, 0.1, 0.02, 0.0, mu);
-      const granular_report r = fixture_solve(&w);
-      double z[2] = {0.0};
+      const granular_report r    = fixture_solve(&w);
+      double                z[2] = {0.0};
       for (int j = 0; j < 4; ++j) {
         z[0] += w.x.z[2 * j], z[1] += w.x.z[2 * j + 1];
         assert_true(hypot(w.x.z[2 * j], w.x.z[2 * j + 1]) <= mu * w.x.lambda[j] * (1.0 + 1e-6) + 1e-8);
@@ -86,10 +86,10 @@ static void known_rates_of_a_contact_are_met(void **state)
     fixture_tighten(&w, 1e-10);
     fixture_add_body(&w, 2.0, 0.1);
     granular_contact *c = &w.contact[0];
-    *c = (granular_contact){.body = {0, -1}, .mu = 0.9, .known = {-0.3, 0.05, -0.02}};
+    *c                  = (granular_contact){.body = {0, -1}, .mu = 0.9, .known = {-0.3, 0.05, -0.02}};
     for (int k = 0; k < 3; ++k) c->row[k][0][(k + 1) % 3] = 1.0; /* normal y, tangents z and x */
     w.f.n_contacts = 1, w.f.contact_scale = 2.0 * FIXTURE_G;
-    w.o.coupling = coupling;
+    w.o.coupling            = coupling;
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.kkt < 1e-7);
     assert_close(w.x.v[1], 0.3, 1e-8);
@@ -149,7 +149,7 @@ static void water_carries_a_lid_and_a_block(void **state)
     for (int has_block = 0; has_block < 2; ++has_block) {
       fixture w;
       lid_and_block(&w, 20.0, has_block ? 15.0 : 0.0);
-      w.o.coupling = coupling;
+      w.o.coupling            = coupling;
       const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged && r.kkt.kkt < 1e-7);
       assert_true((r.pn_iterations > 0) == (coupling == GRANULAR_UNIFIED && has_block));
@@ -182,7 +182,7 @@ static void contacts_obey_the_law_at_any_tolerance(void **state)
       fixture w;
       lid_and_block(&w, 20.0, 15.0);
       fixture_tighten(&w, 1e-2);
-      w.o.coupling = coupling;
+      w.o.coupling   = coupling;
       w.v_star[1][0] = is_fast ? 0.3 : 0.02, w.v_star[1][4] = 0.5; /* block: along x, about y */
       const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged && r.kkt.p > 1e-9);
@@ -200,7 +200,7 @@ static void those_that_come_near_take_no_part(void **state)
 {
   (void)state;
   enum { NEAR = 3000, BEAR = 4 };
-  double        v[2][12];
+  double            v[2][12];
   granular_contact *all;
   assert_ok(memory_alloc("contacts", NEAR, sizeof *all, &all));
   for (int is_near = 0; is_near < 2; ++is_near) {
@@ -221,8 +221,7 @@ static void those_that_come_near_take_no_part(void **state)
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
     memcpy(v[is_near], w.x.v, sizeof v[is_near]);
-    for (int64_t j = BEAR; j < w.f.n_contacts; ++j)
-      assert_true(w.x.lambda[j] == 0.0 && w.x.z[2 * j] == 0.0 && w.x.z[2 * j + 1] == 0.0);
+    for (int64_t j = BEAR; j < w.f.n_contacts; ++j) assert_true(w.x.lambda[j] == 0.0 && w.x.z[2 * j] == 0.0 && w.x.z[2 * j + 1] == 0.0);
     fixture_destroy(&w);
   }
   for (int i = 0; i < 12; ++i) assert_close(v[0][i], v[1][i], 1e-7);
@@ -239,9 +238,9 @@ static void a_blow_compresses_nothing(void **state)
   fixture w;
   lid_and_block(&w, 20.0, 15.0);
   fixture_tighten(&w, 3e-2);
-  w.v_star[1][1] = -2.0;
+  w.v_star[1][1]             = -2.0;
   const granular_report r    = fixture_solve(&w);
-  const double      area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
+  const double          area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
   assert_true(r.is_converged && r.kkt.lambda < 1e-8);
   assert_true(r.kkt.volume_rate < 1e-3 * area * 2.0 * 15.0 / 35.0);
   fixture_destroy(&w);
@@ -256,17 +255,18 @@ static void weak_couplings_lose_what_they_do_not_know(void **state)
   for (int coupling = GRANULAR_P_C; coupling <= GRANULAR_C_PF; ++coupling) {
     fixture w;
     lid_and_block(&w, 20.0, 15.0);
-    w.o.coupling = coupling;
-    const bool is_pressure_first = coupling == GRANULAR_P_C || coupling == GRANULAR_PF_C;
-    const granular_report r = fixture_solve(&w);
-    const double      free_fall         = box_of_water.dt * FIXTURE_G,
-                 area                   = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
+    w.o.coupling                            = coupling;
+    const bool            is_pressure_first = coupling == GRANULAR_P_C || coupling == GRANULAR_PF_C;
+    const granular_report r                 = fixture_solve(&w);
+    const double free_fall = box_of_water.dt * FIXTURE_G, area = box_of_water.h * box_of_water.h * box_of_water.n[0] * box_of_water.n[2];
     if (is_pressure_first) { /* the lid was at rest, then shares the block's momentum */
       const double v = -free_fall * 15.0 / 35.0;
-      assert_close(w.x.v[1], v, 1e-6); assert_close(w.x.v[7], v, 1e-6);
+      assert_close(w.x.v[1], v, 1e-6);
+      assert_close(w.x.v[7], v, 1e-6);
       assert_close(r.kkt.volume_rate, -v * area, 1e-6 * area);
     } else { /* both fell alike, nothing touched; then the lid was held, and the block falls into it */
-      assert_close(w.x.v[1], 0.0, 1e-6); assert_close(w.x.v[7], -free_fall, 1e-6);
+      assert_close(w.x.v[1], 0.0, 1e-6);
+      assert_close(w.x.v[7], -free_fall, 1e-6);
       assert_close(r.kkt.volume_rate, 0.0, 1e-8);
       assert_true(r.kkt.lambda > 0.1);
     }
@@ -291,18 +291,18 @@ static void everything_at_once(void **state)
                                .is_orthonormal = kind & 1,
                                .is_open_wall   = true,
                                .is_material    = is_corner};
-    fixture  w;
-    uint64_t count = 0;
-    double   p_known[64], s_known[400], cohesion[64];
+    fixture            w;
+    uint64_t           count = 0;
+    double             p_known[64], s_known[400], cohesion[64];
     fixture_create(&w, &spec);
     fixture_complicate(&w, p_known, s_known, &count);
     for (int64_t c = 0; c < w.f.n_cells; ++c) cohesion[c] = 10.0 * (double)(c % 3);
     w.f.cohesion = cohesion;
     fixture_forget(&w);
     fixture_tighten(&w, kind & 2 ? 1e-8 : 1e-9);
-    w.lagrangian.damping = 0.2; /* bodies couple all components: five blocks at once need less than the published 0.5 */
-    w.o.stress = kind & 2 ? GRANULAR_STRESS_LAGRANGIAN : GRANULAR_STRESS_GRADIENT;
-    w.o.coupling = kind & 4 ? GRANULAR_UNIFIED : GRANULAR_MONOLITHIC;
+    w.lagrangian.damping    = 0.2; /* bodies couple all components: five blocks at once need less than the published 0.5 */
+    w.o.stress              = kind & 2 ? GRANULAR_STRESS_LAGRANGIAN : GRANULAR_STRESS_GRADIENT;
+    w.o.coupling            = kind & 4 ? GRANULAR_UNIFIED : GRANULAR_MONOLITHIC;
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_converged);
     if (!(r.kkt.kkt < 1e-6))
@@ -326,15 +326,9 @@ static void everything_at_once(void **state)
 static void settled_contacts_leave_stress_in_its_cone(void **state)
 {
   (void)state;
-  const fixture_spec spec = {.n              = {3, 3, 2},
-                             .h              = 0.1,
-                             .dt             = 0.02,
-                             .rho            = 1500,
-                             .M              = 0.4,
-                             .is_orthonormal = true,
-                             .is_open_wall   = true,
-                             .is_material    = is_corner};
-  const double       tolerance = 1e-2;
+  const fixture_spec spec = {
+      .n = {3, 3, 2}, .h = 0.1, .dt = 0.02, .rho = 1500, .M = 0.4, .is_orthonormal = true, .is_open_wall = true, .is_material = is_corner};
+  const double tolerance = 1e-2;
   for (uint64_t scene = 1; scene <= 20; ++scene) {
     fixture  w;
     uint64_t count = 1000 * scene;
@@ -343,8 +337,8 @@ static void settled_contacts_leave_stress_in_its_cone(void **state)
     fixture_complicate(&w, p_known, s_known, &count);
     fixture_forget(&w);
     fixture_tighten(&w, tolerance);
-    w.o.max_outer_iterations       = 200;
-    const granular_report r = fixture_solve(&w);
+    w.o.max_outer_iterations = 200;
+    const granular_report r  = fixture_solve(&w);
     assert_true(r.is_converged && r.kkt.lambda < 1e-9 && r.kkt.z < 1e-9);
     if (!(r.kkt.yield <= 1.0 + 2.0 * tolerance)) fail_msg("scene %d: |s| is %g of its bound", (int)scene, r.kkt.yield);
     fixture_destroy(&w);
@@ -353,8 +347,7 @@ static void settled_contacts_leave_stress_in_its_cone(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_block_on_a_slope_sticks_or_slides), cmocka_unit_test(known_rates_of_a_contact_are_met),
-          cmocka_unit_test(water_carries_a_lid_and_a_block),
-          cmocka_unit_test(slow_sweeps_become_one_solve), cmocka_unit_test(contacts_obey_the_law_at_any_tolerance),
-          cmocka_unit_test(those_that_come_near_take_no_part),
+          cmocka_unit_test(water_carries_a_lid_and_a_block), cmocka_unit_test(slow_sweeps_become_one_solve),
+          cmocka_unit_test(contacts_obey_the_law_at_any_tolerance), cmocka_unit_test(those_that_come_near_take_no_part),
           cmocka_unit_test(a_blow_compresses_nothing), cmocka_unit_test(weak_couplings_lose_what_they_do_not_know),
           cmocka_unit_test(everything_at_once), cmocka_unit_test(settled_contacts_leave_stress_in_its_cone))

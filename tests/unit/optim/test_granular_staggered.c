@@ -5,8 +5,8 @@
 static const double huge = 1e6; /* Pa: stress far outside of all cones */
 
 typedef struct {
-  fixture     w;
-  arena      *memory;
+  fixture         w;
+  arena          *memory;
   granular_solver S;
   granular_report r;
 } scene;
@@ -17,7 +17,7 @@ static void scene_create(scene *t, bool is_orthonormal)
 {
   fixture_spec spec   = full_box;
   spec.is_orthonormal = is_orthonormal;
-  *t = (scene){0};
+  *t                  = (scene){0};
   fixture_create(&t->w, &spec);
   assert_ok(arena_create(1 << 16, &t->memory));
   assert_ok(granular_solver_create(&t->S, &t->w.f, &t->w.o, t->memory, &t->w.x, &t->r));
@@ -50,15 +50,13 @@ static void uniform_stress_gets_the_length_of_the_cone(void **state)
       scene_create(&t, basis);
       const double bound = sqrt(2.0) * full_box.M * p,
                    /* |s|_F: the components make sxx, szz, sxy, sxz, syz, syy = -sxx - szz */
-                   size  = basis ? sqrt(0.49 + 0.04 + 0.25 + 0.81 + 0.09)
-                                 : sqrt(0.49 + 0.04 + 0.25 + 2.0 * (0.25 + 0.81 + 0.09)),
+          size           = basis ? sqrt(0.49 + 0.04 + 0.25 + 0.81 + 0.09) : sqrt(0.49 + 0.04 + 0.25 + 2.0 * (0.25 + 0.81 + 0.09)),
                    start = is_within ? 0.999 * bound / size : huge;
       for (int64_t c = 0; c < t.w.f.n_cells; ++c) t.w.x.p[c] = p;
       for (int64_t i = 0; i < t.w.f.n_stress; ++i) t.w.x.s[i] = start * five[t.w.component[i]];
       shorten(&t);
       const double wanted = is_within ? start : bound / size;
-      for (int64_t i = 0; i < t.w.f.n_stress; ++i)
-        assert_close(t.w.x.s[i], wanted * five[t.w.component[i]], 1e-12 * bound);
+      for (int64_t i = 0; i < t.w.f.n_stress; ++i) assert_close(t.w.x.s[i], wanted * five[t.w.component[i]], 1e-12 * bound);
       scene_destroy(&t);
     }
   assert_no_leak();
@@ -79,14 +77,13 @@ static void an_edge_bears_the_pressure_of_its_depth(void **state)
     for (int64_t i = 0; i < t.w.f.n_stress; ++i) t.w.x.s[i] = t.w.component[i] == 2 ? huge : 0.0;
     shorten(&t);
     int64_t sample = 2 * t.w.f.n_cells; /* in the order in which the fixture numbers edges: along x, y, z */
-    for (int o = 0; o < 3; ++o)
-      FIXTURE_EACH(p, t.w.spec.n, 1) {
+    for (int o = 0; o < 3; ++o) FIXTURE_EACH(p, t.w.spec.n, 1)
+      {
         if (p[o] >= t.w.spec.n[o]) continue;
-        const double depth  = full_box.n[1] - p[1],
-                     wanted = p[1] == 0   ? depth - 0.5 /* the floor: of the one cell on it */
-                              : depth > 1 ? depth
-                              : depth > 0 ? 65.0 / 84.0
-                                          : 2.0 / 7.0;
+        const double depth = full_box.n[1] - p[1], wanted = p[1] == 0   ? depth - 0.5 /* the floor: of the one cell on it */
+                                                            : depth > 1 ? depth
+                                                            : depth > 0 ? 65.0 / 84.0
+                                                                        : 2.0 / 7.0;
         assert_close(t.w.x.s[sample], o == 2 ? of_depth * wanted : 0.0, 1e-12 * of_depth * (1.0 + depth));
         n[p[1]] += o == 2, ++sample;
       }
@@ -104,23 +101,23 @@ static void an_edge_bears_the_pressure_of_its_depth(void **state)
 static void cells_slide_on_each_other_by_m_times_p(void **state)
 {
   enum { X0, X1, Y1, Y2, N_FACES, N_CELLS = 2, EDGE = 2 * N_CELLS, N_STRESS };
-  static const int32_t ijk[N_CELLS][3]    = {{0, 0, 0}, {0, 1, 0}};
-  static const int32_t cells[N_STRESS][4] = {{0, -1, -1, -1}, {0, -1, -1, -1}, {1, -1, -1, -1}, {1, -1, -1, -1}, {0, 1, -1, -1}};
+  static const int32_t ijk[N_CELLS][3]     = {{0, 0, 0}, {0, 1, 0}};
+  static const int32_t cells[N_STRESS][4]  = {{0, -1, -1, -1}, {0, -1, -1, -1}, {1, -1, -1, -1}, {1, -1, -1, -1}, {0, 1, -1, -1}};
   static const uint8_t component[N_STRESS] = {0, 1, 0, 1, 2};
   static const double  mobility[N_FACES] = {1e-5, 1e-5, 1e-5, 1e-5}, weight[N_FACES] = {1e-3, 1e-3, 1e-3, 1e-3};
-  const double h = 0.1, M = 0.3, V = 0.02, alpha[N_CELLS] = {sqrt(2.0) * M, sqrt(2.0) * M}, p = V * h / mobility[0],
+  const double         h = 0.1, M = 0.3, V = 0.02, alpha[N_CELLS] = {sqrt(2.0) * M, sqrt(2.0) * M}, p = V * h / mobility[0],
                U[3] = {10.0 * M * V, 2.0 * M * V, 0.5 * M * V};
   (void)state;
   for (int kind = 0; kind < 6 * 4; ++kind) {
     const bool   is_orthonormal = kind & 1;
-    const double along          = U[kind / 2 % 3], slowed = fmin(M * V, along);
+    const double along = U[kind / 2 % 3], slowed = fmin(M * V, along);
     const double shear = is_orthonormal ? sqrt(0.5) : 1.0, u_star[N_FACES] = {-along, along, 0.0, -V},
-                 yy[2] = {is_orthonormal ? -sqrt(0.5) : -1.0, is_orthonormal ? sqrt(1.0 / 6.0) : -1.0};
-    double       at_p[N_CELLS] = {0}, s[N_STRESS] = {0}, multiplier[N_CELLS] = {0}, u[N_FACES], none[1] = {0};
-    sparse_rows  G, GT, D, DT;
-    triplets     g = {0}, d = {0};
-    fixture      options;
-    granular_report  r;
+                 yy[2]            = {is_orthonormal ? -sqrt(0.5) : -1.0, is_orthonormal ? sqrt(1.0 / 6.0) : -1.0};
+    double          at_p[N_CELLS] = {0}, s[N_STRESS] = {0}, multiplier[N_CELLS] = {0}, u[N_FACES], none[1] = {0};
+    sparse_rows     G, GT, D, DT;
+    triplets        g = {0}, d = {0};
+    fixture         options;
+    granular_report r;
     fixture_options(&options);
     fixture_tighten(&options, 1e-10);
     options.o.stress = GRANULAR_STRESS_GRADIENT + kind / 6, options.pyramid.shift = 0.0;
@@ -132,22 +129,22 @@ static void cells_slide_on_each_other_by_m_times_p(void **state)
     triplet(&d, EDGE, X1, shear / h), triplet(&d, EDGE, X0, -shear / h);
     triplets_become(&g, N_CELLS, N_FACES, &G, &GT), triplets_become(&d, N_STRESS, N_FACES, &D, &DT);
     const granular_problem f = {.n_faces        = N_FACES,
-                            .n_cells        = N_CELLS,
-                            .n_stress       = N_STRESS,
-                            .u_star         = u_star,
-                            .mobility       = mobility,
-                            .weight         = weight,
-                            .G              = &G,
-                            .GT             = &GT,
-                            .D              = &D,
-                            .DT             = &DT,
-                            .ijk            = ijk,
-                            .is_staggered   = true,
-                            .is_orthonormal = is_orthonormal,
-                            .component      = component,
-                            .sample_cells   = cells,
-                            .alpha          = alpha,
-                            .pressure_scale = p};
+                                .n_cells        = N_CELLS,
+                                .n_stress       = N_STRESS,
+                                .u_star         = u_star,
+                                .mobility       = mobility,
+                                .weight         = weight,
+                                .G              = &G,
+                                .GT             = &GT,
+                                .D              = &D,
+                                .DT             = &DT,
+                                .ijk            = ijk,
+                                .is_staggered   = true,
+                                .is_orthonormal = is_orthonormal,
+                                .component      = component,
+                                .sample_cells   = cells,
+                                .alpha          = alpha,
+                                .pressure_scale = p};
     granular_state         x = {at_p, s, none, none, multiplier, u, none};
     assert_ok(granular_solve(&f, &options.o, NULL, &x, &r));
     assert_true(r.is_converged);

@@ -36,7 +36,7 @@ static void methods_and_bases_agree_on_the_cone(void **state)
       fixture            w;
       fixture_create(&w, &spec);
       fixture_tighten(&w, 1e-9);
-      w.o.stress = method;
+      w.o.stress              = method;
       const granular_report r = fixture_solve(&w);
       assert_true(r.is_converged);
       assert_true(r.kkt.energy < 0.0 && r.kkt.kkt < 1e-6);
@@ -69,7 +69,7 @@ static void change_variant(fixture *w, int variant)
 static void variants_of_the_published_method_differ(void **state)
 {
   (void)state;
-  double *s = NULL;
+  double *s          = NULL;
   int64_t iterations = 0;
   for (int variant = 0; variant < 9; ++variant) {
     const fixture_spec spec = heap(false, false);
@@ -121,7 +121,7 @@ static void pair_create(fixture *w, dense *d, bool is_orthonormal)
     w->u_star[i] += 0.05 * (random_u01(3, (uint64_t)i, 0) - 0.5);
     w->mobility[i] *= 0.7 + random_u01(3, (uint64_t)i, 1);
   }
-  *d = (dense){0};
+  *d                = (dense){0};
   double row[N][32] = {{0.0}};
   assert_true(w->f.n_faces <= 32);
   for (int i = 0; i < N; ++i) {
@@ -149,14 +149,14 @@ static double value(const dense *d, const double *x)
 /* Unknowns first ... last - 1 of x to the minimum in their box, the others fixed, by trying every set of bounds that may hold. */
 static bool enumerate(const dense *d, int first, int last, const double *lo, const double *hi, double *x)
 {
-  const int n = last - first;
+  const int n      = last - first;
   int64_t   n_sets = 1;
   for (int i = 0; i < n; ++i) n_sets *= 3;
   for (int64_t set = 0; set < n_sets; ++set) {
     int    which[N_S], free_at[N_S], n_free = 0;
     double M[N_S][N_S + 1], y[N];
     memcpy(y, x, sizeof y);
-    int64_t digits = set;
+    int64_t digits      = set;
     bool    is_possible = true;
     for (int i = 0; i < n; ++i, digits /= 3) {
       which[i] = (int)(digits % 3);
@@ -220,27 +220,21 @@ static void descend_in_cones(const dense *d, bool is_orthonormal, const double *
       memcpy(raised, is_orthonormal ? g : third, sizeof raised);
       for (int e = 0; e < 5; ++e) s[e] -= raised[e] / most;
       const double shear = s[2] * s[2] + s[3] * s[3] + s[4] * s[4],
-                   size  = sqrt(is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear
-                                               : 2 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear));
+                   size  = sqrt(is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear : 2 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear));
       for (int e = 0; e < 5 && size > radius[c]; ++e) s[e] *= radius[c] / size;
     }
 }
 
-static void gather(const fixture *w, double *x)
-{
-  memcpy(x, w->x.p, N_P * sizeof *x), memcpy(x + N_P, w->x.s, N_S * sizeof *x);
-}
+static void gather(const fixture *w, double *x) { memcpy(x, w->x.p, N_P * sizeof *x), memcpy(x + N_P, w->x.s, N_S * sizeof *x); }
 static void expect_same(const fixture *w, const dense *d, const char *what, const double *x, const double *reference)
 {
   const double e = value(d, x), wanted = value(d, reference);
-  if (!(fabs(e - wanted) <= 1e-10 * fabs(wanted) * test_tolerance_scale()))
-    fail_msg("%s: energy %.15g, reference %.15g", what, e, wanted);
+  if (!(fabs(e - wanted) <= 1e-10 * fabs(wanted) * test_tolerance_scale())) fail_msg("%s: energy %.15g, reference %.15g", what, e, wanted);
   double change = 0.0, scale = 0.0;
   for (int64_t f = 0; f < w->f.n_faces; ++f) {
     double u = w->u_star[f];
     for (int64_t k = w->GT.start[f]; k < w->GT.start[f + 1]; ++k) u -= w->mobility[f] * w->GT.value[k] * reference[w->GT.col[k]];
-    for (int64_t k = w->DT.start[f]; k < w->DT.start[f + 1]; ++k)
-      u -= w->mobility[f] * w->DT.value[k] * reference[N_P + w->DT.col[k]];
+    for (int64_t k = w->DT.start[f]; k < w->DT.start[f + 1]; ++k) u -= w->mobility[f] * w->DT.value[k] * reference[N_P + w->DT.col[k]];
     change = fmax(change, fabs(u - w->x.u[f])), scale = fmax(scale, fabs(w->u_star[f]));
   }
   if (!(change <= 1e-6 * scale * test_tolerance_scale())) fail_msg("%s: velocities differ by %g of %g", what, change, scale);
@@ -270,17 +264,16 @@ static void twelve_unknowns_agree_with_references(void **state)
       expect_same(&w, &d, "pressure", x, reference);
       memcpy(reference, x, sizeof x);
       for (int i = 0; i < N_S; ++i)
-        hi[i] = radius[i / 5] * (basis == 1 ? 1.0 : sqrt(0.5)), lo[i] = -hi[i],
-        n_bound += fabs(fabs(x[N_P + i]) - hi[i]) < 1e-9 * hi[i];
+        hi[i] = radius[i / 5] * (basis == 1 ? 1.0 : sqrt(0.5)), lo[i] = -hi[i], n_bound += fabs(fabs(x[N_P + i]) - hi[i]) < 1e-9 * hi[i];
       if (method >= GRANULAR_STRESS_PYRAMID) {
-        assert_true(n_bound > 0 && n_bound < N_S); /* else this would be no test */
+        assert_true(n_bound > 0 && n_bound < N_S);                        /* else this would be no test */
         for (int i = N_P; i < N; ++i) d.A[i][i] *= 1.0 + w.pyramid.shift; /* what SP minimises */
         assert_true(enumerate(&d, N_P, N, lo, hi, reference));
       } else descend_in_cones(&d, basis == 1, radius, reference);
       expect_same(&w, &d,
                   method == GRANULAR_STRESS_GRADIENT     ? "projected gradient"
                   : method == GRANULAR_STRESS_LAGRANGIAN ? "lagrangian"
-                                                     : "pyramid",
+                                                         : "pyramid",
                   x, reference);
       fixture_destroy(&w);
     }

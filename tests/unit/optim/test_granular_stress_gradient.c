@@ -8,9 +8,9 @@ static bool is_lower_half(const int p[3], const int n[3]) { return 2 * p[1] < n[
 static const double TOO_SMALL = 0.02; /* L to begin with */
 
 typedef struct {
-  fixture     w;
-  double     *p_known, *s_known;
-  arena      *memory;
+  fixture         w;
+  double         *p_known, *s_known;
+  arena          *memory;
   granular_solver S;
   granular_report r;
 } scene;
@@ -19,17 +19,17 @@ typedef struct {
  * none there. */
 static void scene_create(scene *t, bool is_orthonormal, int64_t iterations)
 {
-  const fixture_spec spec = {.n              = {12, 14, 12},
-                             .h              = 0.05,
-                             .dt             = 0.02,
-                             .rho            = 1600,
-                             .M              = 0.5,
-                             .is_orthonormal = is_orthonormal,
-                             .is_open_wall   = true,
-                             .tilt           = 0.3,
-                             .is_material    = is_lower_half};
-  uint64_t count = 0;
-  *t = (scene){0};
+  const fixture_spec spec  = {.n              = {12, 14, 12},
+                              .h              = 0.05,
+                              .dt             = 0.02,
+                              .rho            = 1600,
+                              .M              = 0.5,
+                              .is_orthonormal = is_orthonormal,
+                              .is_open_wall   = true,
+                              .tilt           = 0.3,
+                              .is_material    = is_lower_half};
+  uint64_t           count = 0;
+  *t                       = (scene){0};
   fixture_create(&t->w, &spec);
   const int64_t n = t->w.f.n_cells;
   assert_true(n > GRANULAR_CHUNK + 100 && n % GRANULAR_CHUNK != 0);
@@ -81,7 +81,7 @@ static void gradient_at(scene *t, const double *s, double *g)
 static int written_out(scene *t, const double *metric, int64_t iterations, double *s)
 {
   enum { OLD, Y, NEXT, G, G_NEXT, N_VECTORS };
-  const int64_t n    = t->w.f.n_stress;
+  const int64_t n     = t->w.f.n_stress;
   const bool    ortho = t->w.f.is_orthonormal;
   double       *v[N_VECTORS], L = TOO_SMALL, momentum = 1.0, beta = 0.0, next_momentum, uphill;
   int           n_short = 0;
@@ -149,8 +149,7 @@ static void the_method_is_what_it_says(void **state)
     const int n_short = written_out(&t, ((granular_gradient *)t.S.stress)->metric, counts[kind / 2], mine);
     for (int64_t i = 0; i < n; ++i) most = fmax(most, fabs(s[i]));
     for (int64_t i = 0; i < n; ++i)
-      if (!(fabs(s[i] - mine[i]) <= 1e-7 * most))
-        fail_msg("kind %d: s[%d] = %.12g, written out %.12g", kind, (int)i, s[i], mine[i]);
+      if (!(fabs(s[i] - mine[i]) <= 1e-7 * most)) fail_msg("kind %d: s[%d] = %.12g, written out %.12g", kind, (int)i, s[i], mine[i]);
     assert_true(n_short > 0);
     memory_free(&s), memory_free(&mine), memory_free(&u);
     scene_destroy(&t);
@@ -164,8 +163,8 @@ static void chunks_of_coupled_samples_add_up(void **state)
   scene t;
   (void)state;
   scene_create(&t, true, 1);
-  const granular_coupling *F = &t.w.f.F_s;
-  double wrench[FIXTURE_BODIES][6] = {{0}}, sum[FIXTURE_BODIES][6] = {{0}}, size[FIXTURE_BODIES][6] = {{0}};
+  const granular_coupling *F                         = &t.w.f.F_s;
+  double                   wrench[FIXTURE_BODIES][6] = {{0}}, sum[FIXTURE_BODIES][6] = {{0}}, size[FIXTURE_BODIES][6] = {{0}};
   granular_coupled_force(&t.S.F_s, t.w.x.s, wrench);
   for (int64_t k = 0; k < F->n; ++k)
     for (int d = 0; d < 6; ++d) {
@@ -185,14 +184,8 @@ static void options_of_another_method_change_nothing(void **state)
   for (int stress = GRANULAR_STRESS_PYRAMID; stress <= GRANULAR_STRESS_SP; ++stress) {
     double *s = NULL;
     for (int round = 0; round < 2; ++round) {
-      const fixture_spec spec = {.n            = {4, 6, 4},
-                                 .h            = 0.05,
-                                 .dt           = 0.02,
-                                 .rho          = 1600,
-                                 .M            = 0.5,
-                                 .is_open_wall = true,
-                                 .tilt         = 0.3,
-                                 .is_material  = is_lower_half};
+      const fixture_spec spec = {
+          .n = {4, 6, 4}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_open_wall = true, .tilt = 0.3, .is_material = is_lower_half};
       fixture w;
       fixture_create(&w, &spec);
       w.o.stress = stress, w.o.max_outer_iterations = 3;

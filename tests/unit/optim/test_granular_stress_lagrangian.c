@@ -17,10 +17,10 @@ static void compare_gradient(const char *name, fixture *w, int64_t n, double *x,
   double most = 0.0;
   for (int64_t i = 0; i < n; ++i) most = fmax(most, fabs(g[i]));
   for (int64_t i = 0; i < n; ++i) {
-    const double at = x[i];
-    x[i] = at + step;
-    const double up = energy(w);
-    x[i] = at - step;
+    const double at   = x[i];
+    x[i]              = at + step;
+    const double up   = energy(w);
+    x[i]              = at - step;
     const double down = energy(w), slope = (up - down) / (2.0 * step);
     x[i] = at;
     if (!(fabs(slope - g[i]) <= 1e-8 * most * test_tolerance_scale()))
@@ -29,15 +29,15 @@ static void compare_gradient(const char *name, fixture *w, int64_t n, double *x,
 }
 
 typedef struct {
-  fixture     w;
-  double      p_known[64], s_known[400];
-  arena      *memory;
+  fixture         w;
+  double          p_known[64], s_known[400];
+  arena          *memory;
   granular_solver S;
   granular_report r;
 } scene;
 static void scene_create(scene *c, bool is_staggered, bool is_orthonormal)
 {
-  uint64_t count = 0;
+  uint64_t           count = 0;
   const fixture_spec spec  = {.n              = {3, 3, 2},
                               .h              = 0.1,
                               .dt             = 0.02,
@@ -122,20 +122,19 @@ static void the_penalty_of_the_cone_has_its_derivatives(void **state)
     assert_ok(granular_stress_lagrangian.create(&c.S));
     granular_lagrangian *w = c.S.stress;
     granular_radii(&c.S);
-    for (int64_t i = 0; i < c.w.f.n_cells; ++i)
-      w->multiplier[i] = i % 2 ? 0.1 * w->stiffness[i] * c.S.radius[i] * c.S.radius[i] : 0.0;
-    double  *s = c.w.x.s;
+    for (int64_t i = 0; i < c.w.f.n_cells; ++i) w->multiplier[i] = i % 2 ? 0.1 * w->stiffness[i] * c.S.radius[i] * c.S.radius[i] : 0.0;
+    double *s = c.w.x.s;
     for (int64_t i = 0; i < c.w.f.n_stress; ++i) s[i] *= 3.0;
-    int64_t  n_violated = 0;
+    int64_t n_violated = 0;
     for (int64_t i = 0; i < c.w.f.n_stress; ++i) {
       const double at = s[i], step = 1e-3 * c.S.radius[i / 5];
       double       error[2], slope_up, slope_down, slope, hessian;
       for (int half = 0; half < 2; ++half) {
-        const double d = half ? 0.5 * step : step;
-        s[i] = at + d, granular_lagrangian_gather(&c.S, s);
+        const double d  = half ? 0.5 * step : step;
+        s[i]            = at + d, granular_lagrangian_gather(&c.S, s);
         const double up = granular_lagrangian_energy(&c.S);
         granular_lagrangian_derivatives(&c.S), slope_up = w->gradient[i % 5][i / 5];
-        s[i] = at - d, granular_lagrangian_gather(&c.S, s);
+        s[i]              = at - d, granular_lagrangian_gather(&c.S, s);
         const double down = granular_lagrangian_energy(&c.S);
         granular_lagrangian_derivatives(&c.S), slope_down = w->gradient[i % 5][i / 5];
         s[i] = at, granular_lagrangian_gather(&c.S, s);
@@ -160,10 +159,10 @@ static void the_penalty_of_the_cone_has_its_derivatives(void **state)
 static void the_product_of_friction_is_the_hessian(void **state)
 {
   (void)state;
-  scene         c;
+  scene             c;
   granular_friction t;
-  double        before[6], after[6], x[6], y[6];
-  uint64_t      count = 50;
+  double            before[6], after[6], x[6], y[6];
+  uint64_t          count = 50;
   scene_create(&c, false, true);
   assert_ok(granular_friction_create(&c.S, &t));
   granular_gradient_contacts(&c.w.f, c.S.v, NULL, before);

@@ -15,18 +15,18 @@ typedef struct {
 
 static void scene_create(scene *t, bool is_staggered)
 {
-  const fixture_spec spec = {.n              = {18, 26, 18},
-                             .h              = 0.05,
-                             .dt             = 0.02,
-                             .rho            = 1600,
-                             .M              = 0.5,
-                             .is_staggered   = is_staggered,
-                             .is_orthonormal = !is_staggered,
-                             .is_open_wall   = true,
-                             .tilt           = 0.2,
-                             .is_material    = is_heap};
-  uint64_t count = 0;
-  *t = (scene){0};
+  const fixture_spec spec  = {.n              = {18, 26, 18},
+                              .h              = 0.05,
+                              .dt             = 0.02,
+                              .rho            = 1600,
+                              .M              = 0.5,
+                              .is_staggered   = is_staggered,
+                              .is_orthonormal = !is_staggered,
+                              .is_open_wall   = true,
+                              .tilt           = 0.2,
+                              .is_material    = is_heap};
+  uint64_t           count = 0;
+  *t                       = (scene){0};
   fixture_create(&t->w, &spec);
   const int64_t n_p = t->w.f.n_cells, n_s = t->w.f.n_stress;
   assert_true(n_p > 4000); /* every loop is shared out */
@@ -107,8 +107,8 @@ static void step_of_stress(scene *t, int try)
 {
   granular_solver S;
   granular_report r = {.is_finite = true};
-  arena      *memory;
-  double      undamped;
+  arena          *memory;
+  double          undamped;
   assert_ok(arena_create(1 << 20, &memory));
   memcpy(t->w.x.p, t->p, (size_t)t->w.f.n_cells * sizeof(double));
   for (int64_t i = 0; i < t->w.f.n_stress; ++i) t->w.x.s[i] = (1.0 - 0.01 * try) * t->s[i];
@@ -148,8 +148,8 @@ static void pressures(void **state)
   (void)state;
   assert_ok(optim_register_all());
   scene_create(&t, false);
-  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0; /* snesvi needs an assembled matrix: no floating bodies */
-  t.w.o.coupling = GRANULAR_P_C;                                         /* no stress */
+  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0;            /* snesvi needs an assembled matrix: no floating bodies */
+  t.w.o.coupling                                                = GRANULAR_P_C; /* no stress */
   for (int method = 0; method < BOUNDS_N_METHODS; ++method) {
     t.w.pressure.method = method;
     expect_same_bits(&t, "pressure", method);

@@ -70,7 +70,7 @@ static void solves_what_is_redundant(void **state)
     assert_ok(delassus_create_system(&s.M, &s.H, &w));
     const friction_problem p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
     friction_options       o = scene_options(&doc);
-    o.method = FRICTION_METHOD_INTERIOR_POINT;
+    o.method                 = FRICTION_METHOD_INTERIOR_POINT;
     memset(r, 0, sizeof r);
     assert_ok(friction_solve(&p, &o, r, u, &out));
     if (out.verdict != FRICTION_OK) fail_msg("%d: %s, error %g", k, friction_status_text(out.verdict), out.scaled);
@@ -83,17 +83,17 @@ static void solves_what_is_redundant(void **state)
 /* The initial method is replaced when it stalls, and the result names the method that converged. */
 static void automatic_says_who_answered(void **state)
 {
-  contact_scene s;
-  delassus     *w;
-  document     *doc;
-  double        r[600] = {0}, u[600];
+  contact_scene   s;
+  delassus       *w;
+  document       *doc;
+  double          r[600] = {0}, u[600];
   friction_result out;
   (void)state;
   scene_create(50, 10, 6, 5, 60, 0.5, &s);
   assert_ok(delassus_create_system(&s.M, &s.H, &w));
   const friction_problem p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
   friction_options       o = scene_options(&doc);
-  o.method = FRICTION_METHOD_AUTOMATIC;
+  o.method                 = FRICTION_METHOD_AUTOMATIC;
   assert_ok(friction_solve(&p, &o, r, u, &out));
   assert_int_equal(out.verdict, FRICTION_OK);
   assert_non_null(strstr(out.method, "splitting"));
@@ -111,9 +111,9 @@ static void automatic_says_who_answered(void **state)
  * unique. */
 enum { COURSES = 8, BRICKS = COURSES * COURSES, MOST_CORNERS = 16 * BRICKS };
 typedef struct {
-  int64_t  n, start[3 * MOST_CORNERS + 1];
-  int32_t  col[36 * MOST_CORNERS];
-  double   value[36 * MOST_CORNERS];
+  int64_t n, start[3 * MOST_CORNERS + 1];
+  int32_t col[36 * MOST_CORNERS];
+  double  value[36 * MOST_CORNERS];
 } wall_rows;
 
 static void centre(int brick, double c[3])
@@ -127,7 +127,7 @@ static void add_corner(wall_rows *w, int a, int b, int axis, const double x[3])
 {
   for (int i = 0; i < 3; ++i) { /* normal, then two tangents: cyclic axes */
     const int along = (axis + i) % 3, side[2] = {a, b};
-    int64_t   at    = w->start[3 * w->n + i];
+    int64_t   at = w->start[3 * w->n + i];
     for (int k = 0; k < 2; ++k) {
       double c[3], arm[3], e[3] = {0.0, 0.0, 0.0}, turn[3];
       if (side[k] < 0) continue;
@@ -170,8 +170,8 @@ static void a_wall_at_rest(void **state)
   int64_t          start[6 * BRICKS + 1];
   int32_t          col[6 * BRICKS];
   double           mass[6 * BRICKS];
-  double *const    q = calloc(3 * MOST_CORNERS, sizeof *q), *const r = calloc(3 * MOST_CORNERS, sizeof *r);
-  double *const    u = calloc(3 * MOST_CORNERS, sizeof *u), *const mu = calloc(MOST_CORNERS, sizeof *mu);
+  double *const q = calloc(3 * MOST_CORNERS, sizeof *q), *const r = calloc(3 * MOST_CORNERS, sizeof *r);
+  double *const u = calloc(3 * MOST_CORNERS, sizeof *u), *const mu = calloc(MOST_CORNERS, sizeof *mu);
   (void)state;
   build_wall(&w);
   for (int i = 0; i <= 6 * BRICKS; ++i) start[i] = i;
@@ -186,11 +186,10 @@ static void a_wall_at_rest(void **state)
     mu[a] = 0.5, q[3 * a] += 1e-7 * scene_random(7, 1, (uint64_t)a);
   const friction_problem p = {.W = W, .n = w.n, .q = q, .mu = mu};
   friction_options       o = scene_options(&doc);
-  o.method = FRICTION_METHOD_INTERIOR_POINT;
+  o.method                 = FRICTION_METHOD_INTERIOR_POINT;
   assert_ok(friction_solve(&p, &o, r, u, &out));
   if (out.verdict != FRICTION_OK)
-    fail_msg("%d contacts: %s after %d steps, error %g", (int)w.n, friction_status_text(out.verdict), (int)out.iterations,
-             out.scaled);
+    fail_msg("%d contacts: %s after %d steps, error %g", (int)w.n, friction_status_text(out.verdict), (int)out.iterations, out.scaled);
   double weight = 0.0;
   for (int64_t a = 0; a < w.n; ++a) /* what the floor carries */
     if (w.start[3 * a + 1] - w.start[3 * a] == 6) weight += r[3 * a];

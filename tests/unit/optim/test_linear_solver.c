@@ -32,8 +32,7 @@ static PetscErrorCode solve_tridiagonal(void *context, const double *b, double *
   fixture *f = context;
   ++f->n_factor_solves;
   for (int i = 0; i < N; ++i)
-    f->diagonal[i] = 2.0 + i - (i > 0 ? 1.0 / f->diagonal[i - 1] : 0.0),
-    x[i]           = b[i] + (i > 0 ? x[i - 1] / f->diagonal[i - 1] : 0.0);
+    f->diagonal[i] = 2.0 + i - (i > 0 ? 1.0 / f->diagonal[i - 1] : 0.0), x[i] = b[i] + (i > 0 ? x[i - 1] / f->diagonal[i - 1] : 0.0);
   for (int i = N - 1; i >= 0; --i) x[i] = (x[i] + (i + 1 < N ? x[i + 1] : 0.0)) / f->diagonal[i];
   return PETSC_SUCCESS;
 }
@@ -70,13 +69,9 @@ static PetscErrorCode solve_with(const char *options, bool has_entries, fixture 
   for (int i = 0; i < N; ++i) b[i] = sin(1.0 + i);
   assert_ok(PetscOptionsInsertString(NULL, options));
   assert_ok(linear_solver_create(PETSC_COMM_SELF, "test_", &s));
-  const linear_system system = {.ksp          = KSPPREONLY,
-                                .pc           = PCMASSFACTOR,
-                                .n            = N,
-                                .context      = f,
-                                .precondition = solve_tridiagonal,
-                                .A            = has_entries ? &f->A : NULL};
-  PetscErrorCode      code   = linear_solver_set(s, &system);
+  const linear_system system = {
+      .ksp = KSPPREONLY, .pc = PCMASSFACTOR, .n = N, .context = f, .precondition = solve_tridiagonal, .A = has_entries ? &f->A : NULL};
+  PetscErrorCode code = linear_solver_set(s, &system);
   memcpy(x, b, sizeof b);
   if (!code) code = linear_solver_solve(s, x, x, iterations); /* in place */
   linear_solver_destroy(&s);
@@ -105,8 +100,7 @@ static void test_types(void **state)
   assert_int_equal(f.n_factor_solves, 0);
   assert_ok(solve_with("-other_pc_type lu", true, &f, x, &iterations)); /* another prefix */
   assert_int_equal(f.n_factor_solves, 1);
-  assert_int_not_equal(solve_with("-test_pc_type multifrontal", true, &f, x, &iterations),
-                       0); /* a type of ours, but not of this system */
+  assert_int_not_equal(solve_with("-test_pc_type multifrontal", true, &f, x, &iterations), 0); /* a type of ours, but not of this system */
   assert_no_leak();
 }
 
@@ -134,8 +128,7 @@ static void test_changes(void **state)
   assert_ok(linear_solver_set_tolerance(s, 1e-2, 0.0, 100));
   assert_ok(linear_solver_solve(s, b, x, &loose));
   assert_true(loose < tight);
-  system =
-      (linear_system){.ksp = KSPGMRES, .pc = PCMASSFACTOR, .n = 1, .context = &f, .precondition = solve_tridiagonal, .A = &one};
+  system = (linear_system){.ksp = KSPGMRES, .pc = PCMASSFACTOR, .n = 1, .context = &f, .precondition = solve_tridiagonal, .A = &one};
   assert_ok(linear_solver_set(s, &system));
   assert_ok(linear_solver_is(s, KSPCG, &is_cg));
   assert_false(is_cg);

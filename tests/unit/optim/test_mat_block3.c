@@ -24,9 +24,9 @@ static double difference(Vec a, Vec b)
 /* All products, norms and diagonals against PETSc's BAIJ, through MatConvert; rows have at most 27 blocks of size ~ 1. */
 static void same_as_baij(void **state)
 {
-  Mat       A, B, C, D;
-  Vec       x, y, z;
-  PetscReal a, b;
+  Mat          A, B, C, D;
+  Vec          x, y, z;
+  PetscReal    a, b;
   const double tolerance = 81 * 20 * DBL_EPSILON;
   (void)state;
   assert_ok(lattice_create(7, 9, 11, 0.5, 0.2, 0.3, &A));
@@ -34,31 +34,47 @@ static void same_as_baij(void **state)
   assert_ok(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &C));
   vectors_of(A, &x, &y);
   assert_ok(VecDuplicate(y, &z));
-  assert_ok(MatMult(A, x, y)); assert_ok(MatMult(B, x, z));
+  assert_ok(MatMult(A, x, y));
+  assert_ok(MatMult(B, x, z));
   assert_close(difference(y, z), 0.0, tolerance);
-  assert_ok(MatMultTranspose(A, x, y)); assert_ok(MatMultTranspose(B, x, z));
+  assert_ok(MatMultTranspose(A, x, y));
+  assert_ok(MatMultTranspose(B, x, z));
   assert_close(difference(y, z), 0.0, tolerance);
-  assert_ok(lattice_random(y, 4)); assert_ok(lattice_random(z, 4));
-  assert_ok(MatMultAdd(A, x, y, y)); assert_ok(MatMultAdd(C, x, z, z));
+  assert_ok(lattice_random(y, 4));
+  assert_ok(lattice_random(z, 4));
+  assert_ok(MatMultAdd(A, x, y, y));
+  assert_ok(MatMultAdd(C, x, z, z));
   assert_close(difference(y, z), 0.0, tolerance);
-  assert_ok(lattice_random(y, 4)); assert_ok(lattice_random(z, 4));
-  assert_ok(MatMultTransposeAdd(A, x, y, y)); assert_ok(MatMultTransposeAdd(C, x, z, z));
+  assert_ok(lattice_random(y, 4));
+  assert_ok(lattice_random(z, 4));
+  assert_ok(MatMultTransposeAdd(A, x, y, y));
+  assert_ok(MatMultTransposeAdd(C, x, z, z));
   assert_close(difference(y, z), 0.0, tolerance);
-  assert_ok(MatGetDiagonal(A, y)); assert_ok(MatGetDiagonal(B, z));
+  assert_ok(MatGetDiagonal(A, y));
+  assert_ok(MatGetDiagonal(B, z));
   assert_close(difference(y, z), 0.0, 0.0);
   for (NormType t = NORM_1; t <= NORM_INFINITY; ++t) {
     if (t == NORM_2) continue;
-    assert_ok(MatNorm(A, t, &a)); assert_ok(MatNorm(C, t, &b));
+    assert_ok(MatNorm(A, t, &a));
+    assert_ok(MatNorm(C, t, &b));
     assert_close(a, b, tolerance * b);
   }
   assert_ok(lattice_random(z, 9));
-  assert_ok(MatDiagonalScale(A, x, z)); assert_ok(MatDiagonalScale(B, x, z));
-  assert_ok(MatScale(A, 3.0)); assert_ok(MatScale(B, 3.0));
+  assert_ok(MatDiagonalScale(A, x, z));
+  assert_ok(MatDiagonalScale(B, x, z));
+  assert_ok(MatScale(A, 3.0));
+  assert_ok(MatScale(B, 3.0));
   assert_ok(MatConvert(B, MATBLOCK3, MAT_INITIAL_MATRIX, &D)); /* and back */
-  assert_ok(MatMult(A, x, y)); assert_ok(MatMult(D, x, z));
+  assert_ok(MatMult(A, x, y));
+  assert_ok(MatMult(D, x, z));
   assert_close(difference(y, z), 0.0, 3 * tolerance);
-  assert_ok(MatDestroy(&A)); assert_ok(MatDestroy(&B)); assert_ok(MatDestroy(&C)); assert_ok(MatDestroy(&D));
-  assert_ok(VecDestroy(&x)); assert_ok(VecDestroy(&y)); assert_ok(VecDestroy(&z));
+  assert_ok(MatDestroy(&A));
+  assert_ok(MatDestroy(&B));
+  assert_ok(MatDestroy(&C));
+  assert_ok(MatDestroy(&D));
+  assert_ok(VecDestroy(&x));
+  assert_ok(VecDestroy(&y));
+  assert_ok(VecDestroy(&z));
   assert_no_leak();
 }
 
@@ -86,7 +102,9 @@ static void same_bits_on_any_team(void **state)
     }
   team_set_threads(0);
   free(first);
-  assert_ok(MatDestroy(&A)); assert_ok(VecDestroy(&x)); assert_ok(VecDestroy(&y));
+  assert_ok(MatDestroy(&A));
+  assert_ok(VecDestroy(&x));
+  assert_ok(VecDestroy(&y));
   assert_no_leak();
 }
 
@@ -99,8 +117,8 @@ static void pattern_from_pairs(void **state)
   uint8_t  wanted[ROWS][ROWS] = {{0}};
   (void)state;
   for (int k = 0; k < PAIRS; ++k) {
-    row[k] = (int32_t)random_range(1, (uint64_t)k, 0, 0, ROWS);
-    col[k] = (int32_t)random_range(1, (uint64_t)k, 1, 0, ROWS);
+    row[k]                 = (int32_t)random_range(1, (uint64_t)k, 0, 0, ROWS);
+    col[k]                 = (int32_t)random_range(1, (uint64_t)k, 1, 0, ROWS);
     wanted[row[k]][col[k]] = 1;
   }
   for (int i = 0; i < ROWS; ++i) wanted[i][i] = 1;
@@ -134,9 +152,12 @@ static void refuses_bad_rows(void **state)
   (void)state;
   assert_ok(mat_block3_create(PETSC_COMM_SELF, 2, start, good, NULL, false, &A));
   assert_ok(MatDestroy(&A));
-  assert_int_not_equal(mat_block3_create(PETSC_COMM_SELF, 2, start, unsorted, NULL, false, &A), 0); error_clear();
-  assert_int_not_equal(mat_block3_create(PETSC_COMM_SELF, 2, start, outside, NULL, false, &A), 0); error_clear();
-  assert_int_not_equal(mat_block3_create(PETSC_COMM_SELF, 2, falling, good, NULL, false, &A), 0); error_clear();
+  assert_int_not_equal(mat_block3_create(PETSC_COMM_SELF, 2, start, unsorted, NULL, false, &A), 0);
+  error_clear();
+  assert_int_not_equal(mat_block3_create(PETSC_COMM_SELF, 2, start, outside, NULL, false, &A), 0);
+  error_clear();
+  assert_int_not_equal(mat_block3_create(PETSC_COMM_SELF, 2, falling, good, NULL, false, &A), 0);
+  error_clear();
   assert_no_leak();
 }
 
@@ -183,7 +204,9 @@ static void behaves_as_a_mat(void **state)
   assert_ok(MatView(B, viewer));
   assert_ok(PetscViewerDestroy(&viewer));
   assert_ok(MatCreateVecs(A, &x, &y));
-  assert_ok(MatDestroy(&A)); assert_ok(MatDestroy(&B)); assert_ok(MatDestroy(&C));
+  assert_ok(MatDestroy(&A));
+  assert_ok(MatDestroy(&B));
+  assert_ok(MatDestroy(&C));
   /* by name, without a pattern: the diagonal */
   assert_ok(PetscOptionsSetValue(NULL, "-mat_type", "block3"));
   assert_ok(MatCreate(PETSC_COMM_SELF, &A));
@@ -198,17 +221,19 @@ static void behaves_as_a_mat(void **state)
   assert_ok(VecNorm(y, NORM_1, &norm));
   assert_close(norm, 21.0, 0.0);
   assert_ok(PetscOptionsClearValue(NULL, "-mat_type"));
-  assert_ok(MatDestroy(&A)); assert_ok(VecDestroy(&x)); assert_ok(VecDestroy(&y));
+  assert_ok(MatDestroy(&A));
+  assert_ok(VecDestroy(&x));
+  assert_ok(VecDestroy(&y));
   assert_no_leak();
 }
 
 /* PETSc's direct solver by way of MatConvert. */
 static void solves_with_mumps(void **state)
 {
-  Mat       A, B;
-  Vec       x, y, z;
-  KSP       ksp;
-  PC        pc;
+  Mat A, B;
+  Vec x, y, z;
+  KSP ksp;
+  PC  pc;
   (void)state;
   assert_ok(lattice_create(5, 5, 5, 0.5, 0.2, 0.3, &A));
   assert_ok(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
@@ -223,8 +248,12 @@ static void solves_with_mumps(void **state)
   assert_ok(PCFactorSetMatSolverType(pc, MATSOLVERMUMPS));
   assert_ok(KSPSolve(ksp, y, z));
   assert_close(difference(z, x), 0.0, 1e-10);
-  assert_ok(KSPDestroy(&ksp)); assert_ok(MatDestroy(&A)); assert_ok(MatDestroy(&B));
-  assert_ok(VecDestroy(&x)); assert_ok(VecDestroy(&y)); assert_ok(VecDestroy(&z));
+  assert_ok(KSPDestroy(&ksp));
+  assert_ok(MatDestroy(&A));
+  assert_ok(MatDestroy(&B));
+  assert_ok(VecDestroy(&x));
+  assert_ok(VecDestroy(&y));
+  assert_ok(VecDestroy(&z));
   assert_no_leak();
 }
 

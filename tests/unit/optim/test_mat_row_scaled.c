@@ -175,7 +175,7 @@ static void scaled_solve_is_solve_of_scaled(void **state)
   for (int k = 0; k < 6; ++k) {
     SNESStabilizedStatistics s, t;
     Vec                      z, w;
-    Mat P = k == 4 ? B : k == 5 ? shell : A, DP = k == 4 ? DB : k == 5 ? dshell : DA;
+    Mat                      P = k == 4 ? B : k == 5 ? shell : A, DP = k == 4 ? DB : k == 5 ? dshell : DA;
     solve(k == 5 ? shell : A, P, A, NULL, dinv, types[k], &z, &s);
     solve(k == 5 ? dshell : DA, DP, DA, dinv, NULL, types[k], &w, &t);
     assert_int_equal(s.n_linear, t.n_linear);
@@ -196,8 +196,8 @@ static void scaled_solve_is_solve_of_scaled(void **state)
 /* H = M alone: D^-1 M preconditioned by its own blocks is the identity, so one GMRES iteration, whatever D and M. */
 static void block_diagonal_sees_the_scaled_operator(void **state)
 {
-  Mat  M;
-  Vec  dinv, z;
+  Mat                      M;
+  Vec                      dinv, z;
   SNESStabilizedStatistics s;
   (void)state;
   assert_ok(lattice_create(6, 6, 6, 0.0, 0.0, 0.0, &M));
@@ -205,8 +205,7 @@ static void block_diagonal_sees_the_scaled_operator(void **state)
   assert_ok(mat_block3_get(M, &v));
   assert_ok(MatZeroEntries(M));
   for (int64_t i = 0; i < v.n; ++i)
-    for (int e = 0; e < 9; ++e)
-      v.value[9 * v.diagonal[i] + e] = (e % 4 == 0) + 0.1 * random_range(1, (uint64_t)(9 * i + e), 0, -1, 1);
+    for (int e = 0; e < 9; ++e) v.value[9 * v.diagonal[i] + e] = (e % 4 == 0) + 0.1 * random_range(1, (uint64_t)(9 * i + e), 0, -1, 1);
   dinv = uneven(M);
   assert_ok(MatDiagonalScale(M, NULL, dinv));
   solve(M, M, M, NULL, dinv, PCBLOCKDIAGONAL, &z, &s);

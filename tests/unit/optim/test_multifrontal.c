@@ -10,12 +10,12 @@
 /* A box of nodes of three unknowns, coupled with those within `reach` as in a stiff mesh; terms on nodes of the lowest layers, and one
  * body of six unknowns in all of them: it is a hub. */
 typedef struct {
-  int64_t      n, n_terms;
-  sparse_rows  A;
-  int64_t     *start;
-  int32_t     *column;
-  double      *value, *G;
-  multifrontal_terms  terms;
+  int64_t            n, n_terms;
+  sparse_rows        A;
+  int64_t           *start;
+  int32_t           *column;
+  double            *value, *G;
+  multifrontal_terms terms;
 } problem;
 
 static double any(uint64_t a, uint64_t b) { return random_range(17, a, b, -1.0, 1.0); }
@@ -35,7 +35,7 @@ static void make_matrix(problem *p, const int side[3], int reach)
     for (int64_t j = 0; j < n_nodes; ++j) {
       const int64_t a[3] = {i / (side[1] * side[2]), i / side[2] % side[1], i % side[2]},
                     b[3] = {j / (side[1] * side[2]), j / side[2] % side[1], j % side[2]};
-      bool          is_near = true;
+      bool is_near       = true;
       for (int k = 0; k < 3; ++k) is_near &= llabs(a[k] - b[k]) <= reach;
       if (!is_near) continue;
       for (int r = 0; r < 3; ++r)
@@ -46,8 +46,7 @@ static void make_matrix(problem *p, const int side[3], int reach)
         }
     }
   for (int r = 0; r < 6; ++r)
-    for (int c = 0; c < 6; ++c)
-      row[n] = (int32_t)(3 * n_nodes + r), col[n] = (int32_t)(3 * n_nodes + c), value[n++] = r == c ? 5.0 : 0.5;
+    for (int c = 0; c < 6; ++c) row[n] = (int32_t)(3 * n_nodes + r), col[n] = (int32_t)(3 * n_nodes + c), value[n++] = r == c ? 5.0 : 0.5;
   assert_ok(sparse_rows_from_triplets("A", p->n, p->n, n, row, col, value, &p->A));
   memory_free(&row), memory_free(&col), memory_free(&value);
 }
@@ -61,8 +60,9 @@ static void make_terms(problem *p, const int side[3], int64_t n_groups)
   assert_ok(memory_alloc("value", 90 * p->n_terms, sizeof *p->value, &p->value));
   assert_ok(memory_alloc("G", 9 * p->n_terms, sizeof *p->G, &p->G));
   for (int64_t a = 0; a < p->n_terms; ++a) {
-    const int64_t x = random_index((uint64_t)(a / 3), 1, 5, (uint64_t)side[0] - 1), y = random_index((uint64_t)(a / 3), 2, 5, (uint64_t)side[1] - 1);
-    int64_t       at = p->start[a];
+    const int64_t x = random_index((uint64_t)(a / 3), 1, 5, (uint64_t)side[0] - 1),
+                  y = random_index((uint64_t)(a / 3), 2, 5, (uint64_t)side[1] - 1);
+    int64_t at      = p->start[a];
     for (int64_t i = 0; i < 2; ++i)
       for (int64_t j = 0; j < 2; ++j)
         for (int64_t k = 0; k < 2; ++k)
@@ -116,11 +116,11 @@ static void solves_are_inverses(void **state)
 {
   (void)state;
   for (size_t q = 0; q < sizeof kinds / sizeof *kinds; ++q) {
-    problem       p;
+    problem              p;
     multifrontal_tree   *t;
     multifrontal_factor *f;
-    double       *x, *b, *y;
-    bool          is_definite, *is_late;
+    double              *x, *b, *y;
+    bool                 is_definite, *is_late;
     problem_create(&p, kinds[q].side, kinds[q].reach, kinds[q].n_groups);
     assert_ok(multifrontal_tree_create(&p.A, kinds[q].n_groups ? &p.terms : NULL, 10.0, &t));
     assert_ok(multifrontal_factor_create(t, &f));
@@ -174,13 +174,13 @@ static void solves_are_inverses(void **state)
 /* Through the terms that act, few at first and then others, too: what the fronts say. */
 static void terms_by_themselves_say_the_same(void **state)
 {
-  problem       p;
+  problem              p;
   multifrontal_tree   *t;
   multifrontal_factor *f;
   multifrontal_dual   *d;
-  double       *x, *y, *G, now, missing;
-  bool         *is_late, is_definite;
-  const int     side[3] = {8, 7, 5};
+  double              *x, *y, *G, now, missing;
+  bool                *is_late, is_definite;
+  const int            side[3] = {8, 7, 5};
   (void)state;
   problem_create(&p, side, 1, 12);
   assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
@@ -194,8 +194,7 @@ static void terms_by_themselves_say_the_same(void **state)
   multifrontal_tree_late(t, is_late);
   for (int k = 0; k < 4; ++k) {
     for (int64_t a = 0; a < p.n_terms; ++a) /* none, some, others, all; some of rank one, along their normal */
-      for (int i = 0; i < 9; ++i)
-        G[9 * a + i] = k == 0 || (k < 3 && a % 3 == k) ? 0.0 : a % 4 ? p.G[9 * a + i] : i == 0 ? 50.0 : 0.0;
+      for (int i = 0; i < 9; ++i) G[9 * a + i] = k == 0 || (k < 3 && a % 3 == k) ? 0.0 : a % 4 ? p.G[9 * a + i] : i == 0 ? 50.0 : 0.0;
     multifrontal_dual_work(d, G, &now, &missing);
     assert_true(isfinite(now) && (k == 0) == (now == 0.0) && (k == 1 || k == 2) == (missing > 0.0));
     assert_ok(multifrontal_dual_set(d, G, &is_definite));
@@ -220,9 +219,9 @@ static void terms_by_themselves_say_the_same(void **state)
 /* What is touched in one corner of a long bar leaves most of it alone. */
 static void little_is_done_again(void **state)
 {
-  problem     p;
+  problem            p;
   multifrontal_tree *t;
-  const int   side[3] = {12, 3, 14};
+  const int          side[3] = {12, 3, 14};
   (void)state;
   problem_create(&p, side, 1, 4);
   assert_ok(multifrontal_tree_create(&p.A, &p.terms, 20.0, &t));
@@ -235,11 +234,11 @@ static void little_is_done_again(void **state)
 
 static void indefinite_is_an_answer(void **state)
 {
-  problem       p;
+  problem              p;
   multifrontal_tree   *t;
   multifrontal_factor *f;
-  bool          is_definite;
-  const int     side[3] = {5, 4, 6};
+  bool                 is_definite;
+  const int            side[3] = {5, 4, 6};
   (void)state;
   problem_create(&p, side, 1, 5);
   assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
@@ -269,11 +268,11 @@ static void threads_change_no_bit(void **state)
   double *first = NULL, *x;
   (void)state;
   for (int k = 0; k < 3; ++k) {
-    const int     side[3] = {9, 8, 9};
-    problem       p;
+    const int            side[3] = {9, 8, 9};
+    problem              p;
     multifrontal_tree   *t;
     multifrontal_factor *f;
-    bool          is_definite;
+    bool                 is_definite;
     team_set_threads(k + 1);
     problem_create(&p, side, 1, 12);
     assert_ok(multifrontal_tree_create(&p.A, &p.terms, 10.0, &t));
@@ -315,14 +314,14 @@ static void tiles_are_a_factor(void **state)
     memcpy(columns, given, K * M * sizeof *columns);
     for (int64_t j = 0; j < R; ++j)
       for (int64_t i = j; i < R; ++i) update[j * R + i] = any((uint64_t)i, (uint64_t)(7000 + j));
-    #pragma omp parallel num_threads(n_threads)
-    #pragma omp single
+#pragma omp parallel num_threads(n_threads)
+#pragma omp          single
     is_definite = multifrontal_dense_factor(K, R, columns, update);
     assert_true(is_definite);
     if (n_threads == 1) first = columns;
     else {
-      assert_memory_equal(first, columns, (K * M + R * R) * sizeof *columns);
-      memory_free(&columns);
+               assert_memory_equal(first, columns, (K * M + R * R) * sizeof *columns);
+               memory_free(&columns);
     }
   }
   update = first + K * M;
@@ -340,5 +339,5 @@ static void tiles_are_a_factor(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(solves_are_inverses), cmocka_unit_test(terms_by_themselves_say_the_same), cmocka_unit_test(little_is_done_again), cmocka_unit_test(indefinite_is_an_answer),
-          cmocka_unit_test(tiles_are_a_factor), cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(solves_are_inverses), cmocka_unit_test(terms_by_themselves_say_the_same), cmocka_unit_test(little_is_done_again),
+          cmocka_unit_test(indefinite_is_an_answer), cmocka_unit_test(tiles_are_a_factor), cmocka_unit_test(threads_change_no_bit))

@@ -35,14 +35,17 @@ static void case_destroy(solve_case *c)
 static void newton_matrix_solves_its_system(void **state)
 {
   enum { N = 60, M = 3 * N };
-  const struct { int64_t n_bodies, size, n; double shift; } c_of[] = {{6, 8, 40, 0.3}, {20, 12, 60, 0.0}, {1, 12, N, 0.01}};
+  const struct {
+    int64_t n_bodies, size, n;
+    double  shift;
+  } c_of[] = {{6, 8, 40, 0.3}, {20, 12, 60, 0.0}, {1, 12, N, 0.01}};
   double r[M], f[M], A[3 * M], B[3 * M], d[M], rho[2 * N], Wd[M];
   bool   is_active[N], is_solved;
   (void)state;
   for (int k = 0; k < 3; ++k) {
-    const int64_t  n = c_of[k].n;
+    const int64_t  n     = c_of[k].n;
     const double   shift = c_of[k].shift;
-    solve_case    *c = malloc(sizeof *c);
+    solve_case    *c     = malloc(sizeof *c);
     newton_matrix *matrix;
     case_create(3, c_of[k].n_bodies, c_of[k].size, n, 0.4, c);
     for (int64_t a = 0; a < n; ++a) alart_curnier_rho(delassus_diagonal(c->w) + 9 * a, rho + 2 * a);
@@ -85,8 +88,7 @@ static void every_line_search_solves(void **state)
     if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_status_text(out.verdict), out.scaled);
     assert_true(out.iterations < 40);
     assert_true(out.scaled <= c->o.tolerance);
-    for (int64_t a = 0; a < c->p.n; ++a)
-      assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
+    for (int64_t a = 0; a < c->p.n; ++a) assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
     case_destroy(c);
   }
   free(c);
@@ -97,7 +99,7 @@ static void every_line_search_solves(void **state)
 static void converges_quadratically(void **state)
 {
   (void)state;
-  solve_case *c = malloc(sizeof *c);
+  solve_case     *c = malloc(sizeof *c);
   friction_result out;
   case_create(11, 20, 12, 60, 0.4, c);
   c->o.tolerance = 1e-13;
@@ -127,7 +129,7 @@ static void converges_quadratically(void **state)
 static void merit_stops(void **state)
 {
   (void)state;
-  solve_case *c = malloc(sizeof *c);
+  solve_case             *c = malloc(sizeof *c);
   friction_result         strict, loose;
   friction_newton_options own = {.merit = 1e-3};
   case_create(11, 20, 12, 60, 0.4, c);
@@ -161,13 +163,12 @@ static void wall_entry(wall *w, int i, int brick, int j, double value)
 static void wall_contact(wall *w, int brick, int below, const double at[3], const double centre[][3])
 {
   static const double axes[3][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}};
-  w->q[3 * w->n] = 1e-5 * scene_random(77, 5, (uint64_t)w->n);
+  w->q[3 * w->n]                 = 1e-5 * scene_random(77, 5, (uint64_t)w->n);
   for (int side = 0; side < 2; ++side) {
     const int b = side ? below : brick;
     if (b < 0) continue;
     for (int i = 0; i < 3; ++i) {
-      const double *x = axes[i], arm[3] = {at[0] - centre[b][0], at[1] - centre[b][1], at[2] - centre[b][2]},
-                   sign  = side ? -1.0 : 1.0;
+      const double *x = axes[i], arm[3] = {at[0] - centre[b][0], at[1] - centre[b][1], at[2] - centre[b][2]}, sign = side ? -1.0 : 1.0;
       const double  m[3] = {arm[1] * x[2] - arm[2] * x[1], arm[2] * x[0] - arm[0] * x[2], arm[0] * x[1] - arm[1] * x[0]};
       for (int j = 0; j < 3; ++j) wall_entry(w, i, b, j, sign * x[j]), wall_entry(w, i, b, 3 + j, sign * m[j]);
     }
@@ -209,11 +210,11 @@ static void a_wall_of_bricks_is_solved(void **state)
   assert_ok(sparse_rows_from_triplets("mass", 6 * BRICKS, 6 * BRICKS, 6 * BRICKS, row, row, mass, &M));
   assert_ok(sparse_rows_from_triplets("Jacobian", 3 * s.n, 6 * BRICKS, s.n_entries, s.row, s.col, s.value, &H));
   assert_ok(delassus_create_system(&M, &H, &w));
-  const friction_problem     p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
-  friction_options           o = scene_options(&doc);
+  const friction_problem       p     = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
+  friction_options             o     = scene_options(&doc);
   friction_newton_prox_options alone = *o.newton_prox;
-  alone.hand_over = false;
-  o.newton_prox   = &alone;
+  alone.hand_over                    = false;
+  o.newton_prox                      = &alone;
   for (int k = 0; k < 2; ++k) {
     friction_result out;
     o.method = methods[k];

@@ -11,7 +11,8 @@ static void random_case(uint64_t id, double W[9], double b[3], double *mu)
   double a[9], scale[3] = {1.0, 1.0, 1.0};
   for (int e = 0; e < 9; ++e) a[e] = uniform(id, (uint64_t)e, -1.0, 1.0);
   if (id % 5 == 1) scale[id / 5 % 3] = pow(10.0, uniform(id, 20, -6.0, 0.0)); /* nearly singular */
-  if (id % 5 == 2) for (int i = 0; i < 3; ++i) scale[i] = pow(10.0, uniform(id, 20 + (uint64_t)i, -3.0, 3.0));
+  if (id % 5 == 2)
+    for (int i = 0; i < 3; ++i) scale[i] = pow(10.0, uniform(id, 20 + (uint64_t)i, -3.0, 3.0));
   for (int i = 0; i < 9; ++i) a[i] *= scale[i % 3];
   m3_mul_nt(W, a, a);
   W[0] += 1e-3 * m3_trace(W) * (id % 5 == 1);
@@ -48,10 +49,7 @@ static double violation_against(double size, const double W[9], const double b[3
   return fmax(v, hypot(u[1] + t_u / t_r * r[1], u[2] + t_u / t_r * r[2]) / u_size); /* against the impulse */
 }
 
-static double violation(const double W[9], const double b[3], double mu, const double r[3])
-{
-  return violation_against(0.0, W, b, mu, r);
-}
+static double violation(const double W[9], const double b[3], double mu, const double r[3]) { return violation_against(0.0, W, b, mu, r); }
 
 static void every_case_is_solved(void **state)
 {
@@ -90,8 +88,8 @@ static void every_case_is_solved(void **state)
     n_failed += !one_contact_newton(&o, b, 50, 1e-12 * o.rho * v3_norm(b), r, NULL);
   }
   for (int k = 0; k < 3; ++k) assert_true(count[k] > 2000); /* take-off, stick, slide */
-  print_message("worst violation: solve %.1e, enumerate %.1e, hybrid %.1e; Newton alone fails on %d of %d\n", worst[0], worst[1],
-                worst[2], (int)n_failed, (int)n_newton);
+  print_message("worst violation: solve %.1e, enumerate %.1e, hybrid %.1e; Newton alone fails on %d of %d\n", worst[0], worst[1], worst[2],
+                (int)n_failed, (int)n_newton);
   assert_true(5 * n_failed < n_newton);
 }
 
@@ -102,13 +100,13 @@ static void enumeration_takes_the_smallest_root(void **state)
   int n_scanned = 0;
   (void)state;
   for (uint64_t id = 0; id < 4000; ++id) {
-    double      W[9], b[3], mu, r[3], u[3], least = INFINITY;
-    one_contact o;
-    int         n_roots = 0;
-    const double d[3] = {1.0, uniform(id, 41, -2.0, 2.0), uniform(id, 42, -2.0, 2.0)}; /* normal and tangent move together */
+    double       W[9], b[3], mu, r[3], u[3], least = INFINITY;
+    one_contact  o;
+    int          n_roots = 0;
+    const double d[3]    = {1.0, uniform(id, 41, -2.0, 2.0), uniform(id, 42, -2.0, 2.0)}; /* normal and tangent move together */
     m3_outer(W, d, d);
     for (int i = 0; i < 9; i += 4) W[i] += 0.02;
-    mu = pow(10.0, uniform(id, 40, -0.5, 1.0));
+    mu   = pow(10.0, uniform(id, 40, -0.5, 1.0));
     b[0] = -pow(10.0, uniform(id, 43, -4.0, 0.0)), b[1] = uniform(id, 44, -1.0, 1.0), b[2] = uniform(id, 45, -1.0, 1.0);
     one_contact_prepare(W, mu, &o);
     one_contact_enumerate(&o, b, r);
@@ -151,7 +149,7 @@ static void fischer_burmeister_derivative(void **state)
     one_contact_prepare(W, mu, &o);
     for (int i = 0; i < 3; ++i) r[i] = uniform(id, 60 + (uint64_t)i, -1.0, 1.0) * o.rho;
     one_contact_fischer_burmeister(&o, b, r, phi, J);
-    const double h = 1e-6 * v3_norm(r);
+    const double h     = 1e-6 * v3_norm(r);
     double       error = 0.0, coarse = 0.0;
     for (int j = 0; j < 3; ++j) {
       double at[3];
@@ -205,8 +203,8 @@ static void singular_blocks_give_finite_answers(void **state)
   (void)state;
   for (int k = 0; k < 4; ++k)
     for (uint64_t id = 0; id < 200; ++id) {
-      one_contact o;
-      double      b[3] = {-1.0, 0, 0}, v[3], r[3], alpha = 0.0;
+      one_contact  o;
+      double       b[3] = {-1.0, 0, 0}, v[3], r[3], alpha = 0.0;
       const double mu = uniform(id, 3, 0.0, 2.0);
       for (int i = 0; i < 3; ++i) v[i] = uniform(id, (uint64_t)i, -1.0, 1.0);
       m3_mulv(b, W[k], v); /* within reach of the block */

@@ -121,10 +121,10 @@ static void transposes_and_bits(void **state)
  * long: still A, restricted to what each owns. */
 static void exact_without_fill(void **state)
 {
-  Mat  A;
-  Vec  x, y, z;
-  KSP  ksp;
-  PC   pc;
+  Mat A;
+  Vec x, y, z;
+  KSP ksp;
+  PC  pc;
   (void)state;
   assert_ok(lattice_create(40, 1, 1, 0.5, 0.2, 0.1, &A));
   assert_ok(MatCreateVecs(A, &x, &y));
@@ -154,10 +154,10 @@ static void exact_without_fill(void **state)
 
 static int iterations(Mat A, const char *type, double *error)
 {
-  KSP      ksp;
-  PC       pc;
-  Vec      x, b, u;
-  PetscInt n;
+  KSP                ksp;
+  PC                 pc;
+  Vec                x, b, u;
+  PetscInt           n;
   KSPConvergedReason reason;
   solver_for(A, type, &ksp, &pc);
   assert_ok(MatCreateVecs(A, &x, &b));
@@ -242,12 +242,12 @@ static void touch(Mat A) /* "values have changed" */
 
 static void refuses_and_reports(void **state)
 {
-  const char *types[] = {PCBLOCKDIAGONAL, PCMETISSCHWARZ};
-  Mat         A, B;
-  KSP         ksp;
-  PC          pc;
-  Vec         x, b;
-  double     *value;
+  const char        *types[] = {PCBLOCKDIAGONAL, PCMETISSCHWARZ};
+  Mat                A, B;
+  KSP                ksp;
+  PC                 pc;
+  Vec                x, b;
+  double            *value;
   KSPConvergedReason reason;
   (void)state;
   assert_ok(lattice_create(4, 4, 4, 0.5, 0.2, 0.0, &A));
@@ -298,5 +298,5 @@ static void registers(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(inverse_of_blocks), cmocka_unit_test(transposes_and_bits),
-          cmocka_unit_test(exact_without_fill), cmocka_unit_test(schwarz_beats_block_diagonal),
-          cmocka_unit_test(works_with_petsc_solvers), cmocka_unit_test(refuses_and_reports))
+          cmocka_unit_test(exact_without_fill), cmocka_unit_test(schwarz_beats_block_diagonal), cmocka_unit_test(works_with_petsc_solvers),
+          cmocka_unit_test(refuses_and_reports))

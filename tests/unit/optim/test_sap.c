@@ -12,13 +12,13 @@ static const sap_options exact_search = {SAP_SEARCH_EXACT, 1e-10, 200};
 
 static sap_contact random_contact(uint64_t seed, sap_model model)
 {
-  const sap_parameters step = {.dt          = 0.01,
-                               .relaxation  = 0.02 * random_u01(seed, 0, 1),
-                               .min_contact_period  = 1.0,
-                               .stiction_tolerance    = pow(10, -3.0 * random_u01(seed, 1, 1)),
-                               .overlap_speed = INFINITY,
-                               .dissipation = 10.0 * random_u01(seed, 2, 1),
-                               .slip        = 1e-2};
+  const sap_parameters step = {.dt                 = 0.01,
+                               .relaxation         = 0.02 * random_u01(seed, 0, 1),
+                               .min_contact_period = 1.0,
+                               .stiction_tolerance = pow(10, -3.0 * random_u01(seed, 1, 1)),
+                               .overlap_speed      = INFINITY,
+                               .dissipation        = 10.0 * random_u01(seed, 2, 1),
+                               .slip               = 1e-2};
   const sap_source     s    = {.mu           = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0,
                                .gap          = random_range(seed, 5, 1, -2e-3, 5e-4),
                                .stiffness    = pow(10.0, 1.0 + 5.0 * random_u01(seed, 6, 1)),
@@ -84,10 +84,10 @@ static constraint random_constraint(uint64_t seed)
   for (int i = 0; i < 3; ++i) {
     const int    kind = (int)random_index(seed, (uint64_t)i, 30, 5);
     const double most = 1e-2 * random_u01(seed, (uint64_t)i, 31);
-    c.bias[i]  = random_range(seed, (uint64_t)i, 32, -0.1, 0.1);
-    c.R[i]     = pow(10.0, random_range(seed, (uint64_t)i, 33, -2.0, 1.0));
-    c.lower[i] = kind == 0 || kind == 4 ? 0.0 : kind == 3 ? -most : -INFINITY;
-    c.upper[i] = kind == 1 || kind == 4 ? 0.0 : kind == 3 ? most : INFINITY;
+    c.bias[i]         = random_range(seed, (uint64_t)i, 32, -0.1, 0.1);
+    c.R[i]            = pow(10.0, random_range(seed, (uint64_t)i, 33, -2.0, 1.0));
+    c.lower[i]        = kind == 0 || kind == 4 ? 0.0 : kind == 3 ? -most : -INFINITY;
+    c.upper[i]        = kind == 1 || kind == 4 ? 0.0 : kind == 3 ? most : INFINITY;
   }
   return c;
 }
@@ -178,15 +178,14 @@ static void laws_are_derivatives(void **state)
       laws[model](&c, u, r, G);
       const double rho = hypot(u[1], u[2]), h = cbrt(DBL_EPSILON) * rho, size = largest(G, 0.0);
       for (int i = 0; i < 3; ++i) {
-        double v[3] = {u[0], u[1], u[2]}, g_low[9], g_high[9];
-        v[i]              = u[i] + h;
-        const double up   = laws[model](&c, v, high, g_high);
-        v[i]              = u[i] - h;
-        const double down = laws[model](&c, v, low, g_low), most = largest(g_low, largest(g_high, size));
-        const int    here = piece_of((sap_model)model, &c, r);
-        const bool   is_smooth =
-            piece_of((sap_model)model, &c, high) == here && piece_of((sap_model)model, &c, low) == here;
-        const law_size s = size_of_law((sap_model)model, &c, u, r, most, rho);
+        double v[3]         = {u[0], u[1], u[2]}, g_low[9], g_high[9];
+        v[i]                = u[i] + h;
+        const double up     = laws[model](&c, v, high, g_high);
+        v[i]                = u[i] - h;
+        const double   down = laws[model](&c, v, low, g_low), most = largest(g_low, largest(g_high, size));
+        const int      here      = piece_of((sap_model)model, &c, r);
+        const bool     is_smooth = piece_of((sap_model)model, &c, high) == here && piece_of((sap_model)model, &c, low) == here;
+        const law_size s         = size_of_law((sap_model)model, &c, u, r, most, rho);
         assert_close((up - down) / (2 * h), -r[i], h * h / 6.0 * s.third + eps * s.energy / h + (is_smooth ? 0.0 : most * h));
         for (int k = 0; k < 3 && is_smooth; ++k)
           assert_close(-(high[k] - low[k]) / (2 * h), G[3 * k + i], h * h / 6.0 * s.fourth + eps * s.impulse / h);
@@ -197,7 +196,7 @@ static void laws_are_derivatives(void **state)
         any[k] = random_range(seed, (uint64_t)k, 3, -1.0, 1.0);
       }
       for (int k = 0; k < 3; ++k) { /* positive semidefinite */
-        const double *x = any + 3 * k;
+        const double *x   = any + 3 * k;
         double        sum = 0.0;
         for (int i = 0; i < 9; ++i) sum += x[i / 3] * G[i] * x[i % 3];
         assert_true(sum >= -1e-14 * size);
@@ -212,18 +211,18 @@ static void compliance_is_the_springs(void **state)
 {
   const sap_parameters step = {
       .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = INFINITY, .slip = 1e-4};
-  const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
-  const sap_source     hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
-  const double         u[3] = {-0.02, 0.0, 0.0};
-  double               r[3];
-  sap_contact          c = sap_contact_make(SAP_REGULARISED, &step, &soft);
+  const sap_source soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
+  const sap_source hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
+  const double     u[3] = {-0.02, 0.0, 0.0};
+  double           r[3];
+  sap_contact      c = sap_contact_make(SAP_REGULARISED, &step, &soft);
   (void)state;
   sap_law_regularised(&c, u, r, NULL); /* r/dt = -k (gap + dt u) - relaxation k u */
   assert_close(r[0], 0.01 * (-200.0 * (-1e-3 + 0.01 * -0.02) - 0.02 * 200.0 * -0.02), 1e-15);
   /* k_eff = 1/(R dt (dt + relaxation)); without damper, period 2 pi (m/k)^1/2 = dt */
   c = sap_contact_make(SAP_REGULARISED, &step, &hard);
   assert_close(2.0 * M_PI * sqrt(0.01 * 0.01 * c.R_n / 2.0), 0.01, 1e-15);
-  const sap_source open = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
+  const sap_source open     = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
   const double     touch[3] = {-0.1, 0.3, 0.0}, past[3] = {-0.11, 0.0, 0.0};
   c = sap_contact_make(SAP_REGULARISED, &step, &open); /* what is open closes exactly, without a damper that would act before */
   sap_law_regularised(&c, (double[3]){-0.1, 0.0, 0.0}, r, NULL);
@@ -241,13 +240,13 @@ static void overlaps_part_slowly(void **state)
 {
   const sap_parameters step = {
       .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = 0.1, .slip = 1e-4};
-  sap_parameters   free = step, held = step;
-  double           r[3], all[3];
-  const double     rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};
+  sap_parameters free = step, held = step;
+  double         r[3], all[3];
+  const double   rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};
   (void)state;
   free.overlap_speed = INFINITY, held.overlap_speed = 0.0;
   for (int k = 0; k < 4; ++k) {
-    const double      gap = (double[]){1e-3, -1e-3, -0.0299, -0.5}[k];
+    const double      gap      = (double[]){1e-3, -1e-3, -0.0299, -0.5}[k];
     const sap_source  hard     = {.mu = 0.5, .gap = gap, .stiffness = INFINITY, .w = 2.0};
     const sap_source  soft     = {.mu = 0.5, .gap = gap, .stiffness = 200.0, .w = 2.0};
     const sap_contact c        = sap_contact_make(SAP_REGULARISED, &step, &hard);
@@ -286,7 +285,7 @@ static double duality_gap(sap_case *c, const double *v, const double *r)
     kinetic += 0.5 * c->v_free[i] * c->v_free[i];
   }
   for (int64_t a = 0; a < n; ++a) {
-    const sap_contact *k = c->contact + a;
+    const sap_contact *k    = c->contact + a;
     double             u[3] = {0}, any[3];
     for (int i = 0; i < 3; ++i) {
       for (int64_t e = c->scene.H.start[3 * a + i]; e < c->scene.H.start[3 * a + i + 1]; ++e)
@@ -519,8 +518,8 @@ static void always_converges(void **state)
   if (asked)
     for (int k = 0; k <= most / 5; ++k) print_message("%3d-%3d iterations: %6d problems\n", 5 * k, 5 * k + 4, (int)count[k]);
   if (asked)
-    print_message("all %d solved, %.1f iterations on average, at most %d; largest gap %.1e\n", (int)n, (double)sum / (double)n,
-                  (int)most, gap);
+    print_message("all %d solved, %.1f iterations on average, at most %d; largest gap %.1e\n", (int)n, (double)sum / (double)n, (int)most,
+                  gap);
   assert_close(gap, 0.0, 1e-12);
   assert_true(most <= 60);
   assert_no_leak();
@@ -602,14 +601,14 @@ static void fronts_change_nothing(void **state)
 {
   (void)state;
   for (uint64_t seed = 0; seed < 12; ++seed) {
-    sap_case      c;
-    sap_result    out;
-    sap_columns   J;
+    sap_case             c;
+    sap_result           out;
+    sap_columns          J;
     multifrontal_tree   *tree;
     multifrontal_factor *front;
-    double       *v, *r, size = 0.0;
-    bool          is_definite;
-    const bool    is_chain = seed % 2;
+    double              *v, *r, size = 0.0;
+    bool                 is_definite;
+    const bool           is_chain = seed % 2;
     if (is_chain) sap_case_create(&c, 300 + seed, 3, 150, 6, 12, (sap_model)(seed % 4 / 2), 4.0);
     else sap_case_create(&c, 300 + seed, 9, 6, 5, 30, (sap_model)(seed % 4 / 2), 4.0);
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
@@ -695,14 +694,14 @@ static void what_was_carried_along_is_checked(void **state)
 {
   (void)state;
   for (uint64_t seed = 0; seed < 8; ++seed) {
-    sap_case      c;
-    sap_result    out;
-    sap_columns   J;
-    sparse_rows   rough;
+    sap_case             c;
+    sap_result           out;
+    sap_columns          J;
+    sparse_rows          rough;
     multifrontal_tree   *tree;
     multifrontal_factor *front;
-    double       *v, *value;
-    bool          is_definite;
+    double              *v, *value;
+    bool                 is_definite;
     sap_case_create(&c, 700 + seed, 9, 6, 5, 30, SAP_REGULARISED, 2.0);
     const int64_t n = c.scene.M.n_rows;
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
@@ -742,19 +741,19 @@ static PetscErrorCode product_of(void *context, const double *x, double *y)
 
 /* A case for conjugate gradients. */
 typedef struct {
-  sap_columns  J;
-  multifrontal_terms  columns;
-  sap_operator o;
+  sap_columns        J;
+  multifrontal_terms columns;
+  sap_operator       o;
 } by_products;
 
 static void take_products(by_products *b, sap_case *c)
 {
   assert_ok(sap_columns_create(&c->scene.H, c->scene.n, &b->J));
-  b->columns     = sap_columns_view(&b->J);
-  b->o           = (sap_operator){.context = &c->scene.M, .product = product_of, .A = &c->scene.M};
-  c->p.factor    = NULL;
-  c->p.columns   = &b->columns;
-  c->p.operator  = &b->o;
+  b->columns   = sap_columns_view(&b->J);
+  b->o         = (sap_operator){.context = &c->scene.M, .product = product_of, .A = &c->scene.M};
+  c->p.factor  = NULL;
+  c->p.columns = &b->columns;
+  c->p.operator= & b->o;
 }
 
 /* H x = b to the tolerance, and A x with it; from the first iteration on a direction of descent. */
@@ -775,7 +774,7 @@ static void gradients_solve_to_the_tolerance(void **state)
     for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("x", n, sizeof(double), arrays[k]));
     assert_ok(memory_alloc("G", 9 * m, sizeof *G, &G));
     for (int64_t a = 0; a < m; ++a) {
-      G[9 * a] = a % 3 ? 1e2 : 0.0; /* some have no normal impulse */
+      G[9 * a]     = a % 3 ? 1e2 : 0.0; /* some have no normal impulse */
       G[9 * a + 4] = G[9 * a + 8] = a % 3 ? 1e4 : 0.0;
     }
     for (int64_t i = 0; i < n; ++i) right[i] = scene_random(seed, 3, (uint64_t)i);
@@ -849,7 +848,7 @@ static void gmres_solves_what_is_not_symmetric(void **state)
     assert_ok(optim_register_all());
     sap_case_create(&c, 640 + seed, 4, 120, 5, 14, SAP_REGULARISED, 4.0);
     take_products(&b, &c);
-    b.o.product = skew_product_of;
+    b.o.product     = skew_product_of;
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
     double      **arrays[] = {&x, &Ax, &y, &right};
     for (int k = 0; k < 4; ++k) assert_ok(memory_alloc("x", n, sizeof(double), arrays[k]));
@@ -961,13 +960,11 @@ static void nothing_to_do(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives),
-          cmocka_unit_test(constraints_are_derivatives),
-          cmocka_unit_test(velocities_are_found_back),
+          cmocka_unit_test(constraints_are_derivatives), cmocka_unit_test(velocities_are_found_back),
           cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(overlaps_part_slowly),
           cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(agrees_with_trying_all),
-          cmocka_unit_test(constraints_agree_with_an_independent_solver),
-          cmocka_unit_test(always_converges), cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(fronts_change_nothing),
+          cmocka_unit_test(constraints_agree_with_an_independent_solver), cmocka_unit_test(always_converges),
+          cmocka_unit_test(minimum_is_unique), cmocka_unit_test(reduction_changes_nothing), cmocka_unit_test(fronts_change_nothing),
           cmocka_unit_test(what_pushed_before_is_a_start), cmocka_unit_test(what_was_carried_along_is_checked),
           cmocka_unit_test(gradients_solve_to_the_tolerance), cmocka_unit_test(gmres_solves_what_is_not_symmetric),
-          cmocka_unit_test(gradients_find_the_minimum),
-          cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))
+          cmocka_unit_test(gradients_find_the_minimum), cmocka_unit_test(threads_change_no_bit), cmocka_unit_test(nothing_to_do))

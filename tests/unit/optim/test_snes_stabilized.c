@@ -13,11 +13,11 @@ struct problem {
   Mat      H;
   void (*residual)(problem *, const double *z, double *g);
   void (*tangent)(problem *, const double *z);
-  Vec      last;         /* where the residual was evaluated last */
-  int      n_wanted;     /* residuals evaluated with the hint that a tangent follows */
-  bool     has_domain_error;
+  Vec           last;     /* where the residual was evaluated last */
+  int           n_wanted; /* residuals evaluated with the hint that a tangent follows */
+  bool          has_domain_error;
   const double *parameter;
-  Mat      constant;     /* for lattice problems */
+  Mat           constant; /* for lattice problems */
 };
 
 static PetscErrorCode form_residual(SNES snes, Vec z, Vec g, void *ctx)
@@ -125,11 +125,11 @@ static problem cubic(int m)
 /* With exact linear solves the residual squares: r[k+1] <= C r[k]^2 with one C, down to round-off. */
 static void converges_quadratically(void **state)
 {
-  problem   p = cubic(4);
-  SNES      snes;
-  Vec       z;
-  PetscReal r[51];
-  PetscInt  n;
+  problem                  p = cubic(4);
+  SNES                     snes;
+  Vec                      z;
+  PetscReal                r[51];
+  PetscInt                 n;
   SNESStabilizedStatistics s;
   (void)state;
   set_options("-snes_atol 1e-12 -snes_stabilized_eta 1e-13 -ksp_max_it 200 -ksp_gmres_restart 200", "-pc_type metisschwarz");
@@ -234,20 +234,19 @@ static void block_tangent(problem *p, const double *z)
   double        Z[3], Y[3], A[9], *H;
   relax(q, z, Z, Y, A);
   assert_ok(mat_block3_values(p->H, &H));
-  for (int e = 0; e < 9; ++e)
-    H[e] = q[MASS] * (e % 4 == 0) - (Z[2] < 0.0 ? q[DT] * q[DT] * q[STIFFNESS] * (A[e] - (e % 4 == 0)) : 0.0);
+  for (int e = 0; e < 9; ++e) H[e] = q[MASS] * (e % 4 == 0) - (Z[2] < 0.0 ? q[DT] * q[DT] * q[STIFFNESS] * (A[e] - (e % 4 == 0)) : 0.0);
 }
 
 /* Newton counts on the slope: 1 while sliding or sticking, 2 at the transition; deceleration g (sin - mu cos). */
 static void block_on_a_slope(void **state)
 {
-  const double g = 9.81, tan_theta = 0.11, c = 1.0 / sqrt(1.0 + tan_theta * tan_theta);
-  double       q[N_BLOCK] = {[MASS] = 1.0, [DT] = 1e-3, [STIFFNESS] = 1e6, [FRICTION] = 0.125};
-  problem      p = {.n = 3, .residual = block_residual, .tangent = block_tangent, .parameter = q, .H = one_block()};
-  SNES         snes;
-  Vec          z;
+  const double             g = 9.81, tan_theta = 0.11, c = 1.0 / sqrt(1.0 + tan_theta * tan_theta);
+  double                   q[N_BLOCK] = {[MASS] = 1.0, [DT] = 1e-3, [STIFFNESS] = 1e6, [FRICTION] = 0.125};
+  problem                  p          = {.n = 3, .residual = block_residual, .tangent = block_tangent, .parameter = q, .H = one_block()};
+  SNES                     snes;
+  Vec                      z;
   SNESStabilizedStatistics s;
-  int          n_steps[4] = {0}, n_stopped_at = -1;
+  int                      n_steps[4] = {0}, n_stopped_at = -1;
   (void)state;
   v3_set(q + GRAVITY, g * tan_theta * c, 0.0, -g * c);
   v3_set(q + POSITION, 0.0, 0.0, -g * c / q[STIFFNESS]); /* at rest across the plane, friction fully mobilised */
@@ -293,7 +292,7 @@ static void no_creep_at_any_tolerance(void **state)
   for (int forced = 0; forced <= 1; ++forced)
     for (double tolerance = 1e-6; tolerance < 1.0; tolerance *= 1e2) {
       double  q[N_BLOCK] = {[MASS] = 1.0, [DT] = 1e-2, [STIFFNESS] = 1e4, [FRICTION] = 0.3};
-      problem p = {.n = 3, .residual = block_residual, .tangent = block_tangent, .parameter = q, .H = one_block()};
+      problem p          = {.n = 3, .residual = block_residual, .tangent = block_tangent, .parameter = q, .H = one_block()};
       SNES    snes;
       Vec     z;
       v3_set(q + GRAVITY, g * 0.1 * c, 0.0, -g * c);
@@ -342,9 +341,9 @@ static void shift_tangent(problem *p, const double *z)
 }
 static void falls_back_when_gmres_stagnates(void **state)
 {
-  problem p = {.n = 3, .residual = shift_residual, .tangent = shift_tangent, .H = one_block()};
-  SNES    snes;
-  Vec     z;
+  problem                  p = {.n = 3, .residual = shift_residual, .tangent = shift_tangent, .H = one_block()};
+  SNES                     snes;
+  Vec                      z;
   SNESStabilizedStatistics s;
   SNESConvergedReason      reason;
   (void)state;
@@ -380,9 +379,9 @@ static void finds_the_stationary_point(void **state)
   (void)state;
   for (int with_test = 0; with_test <= 1; ++with_test)
     for (int start_on_it = 0; start_on_it <= 1; ++start_on_it) {
-      problem p = {.n = 3, .residual = rootless_residual, .tangent = rootless_tangent, .H = one_block()};
-      SNES    snes;
-      Vec     z, c;
+      problem                  p = {.n = 3, .residual = rootless_residual, .tangent = rootless_tangent, .H = one_block()};
+      SNES                     snes;
+      Vec                      z, c;
       SNESStabilizedStatistics s;
       SNESConvergedReason      reason;
       double                  *a;
@@ -426,11 +425,11 @@ static void backtracks_from_states_that_do_not_exist(void **state)
 {
   (void)state;
   for (int by_domain_error = 0; by_domain_error <= 1; ++by_domain_error) {
-    const double a[4] = {0.01, 3.0, 1e-3, by_domain_error};
-    problem      p    = {.n = 3, .residual = log_residual, .tangent = log_tangent, .parameter = a, .H = one_block()};
-    SNES         snes;
-    Vec          z;
-    const PetscScalar *za;
+    const double             a[4] = {0.01, 3.0, 1e-3, by_domain_error};
+    problem                  p    = {.n = 3, .residual = log_residual, .tangent = log_tangent, .parameter = a, .H = one_block()};
+    SNES                     snes;
+    Vec                      z;
+    const PetscScalar       *za;
     SNESStabilizedStatistics s;
     SNESConvergedReason      reason;
     solver_for(&p, &snes, &z);
@@ -461,11 +460,11 @@ static void liar_tangent(problem *p, const double *z)
 }
 static void keeps_z_when_the_search_fails(void **state)
 {
-  const double a[4] = {1.0, 2.0, 3.0, 0.0};
-  problem      p    = {.n = 3, .residual = log_residual, .tangent = liar_tangent, .parameter = a, .H = one_block()};
-  SNES         snes;
-  Vec          z;
-  PetscReal    norm;
+  const double             a[4] = {1.0, 2.0, 3.0, 0.0};
+  problem                  p    = {.n = 3, .residual = log_residual, .tangent = liar_tangent, .parameter = a, .H = one_block()};
+  SNES                     snes;
+  Vec                      z;
+  PetscReal                norm;
   SNESConvergedReason      reason;
   SNESStabilizedStatistics s;
   (void)state;
@@ -595,12 +594,12 @@ static void takes_what_promises_more(void **state)
   static const double b[2][3] = {{1.0, 0.1, 0.1}, {0.1, 0.1, 1.0}};
   (void)state;
   for (int c = 0; c < 4; ++c) {
-    const bool is_stiff = c & 1, is_strict = c & 2, takes_gradient = is_stiff || is_strict;
-    problem    p     = {.n = 3, .residual = weighed_residual, .tangent = weighed_tangent, .H = one_block(), .parameter = b[is_stiff]};
-    Mat        other = one_block();
-    SNES       snes;
-    Vec        z;
-    double    *H;
+    const bool   is_stiff = c & 1, is_strict = c & 2, takes_gradient = is_stiff || is_strict;
+    problem      p     = {.n = 3, .residual = weighed_residual, .tangent = weighed_tangent, .H = one_block(), .parameter = b[is_stiff]};
+    Mat          other = one_block();
+    SNES         snes;
+    Vec          z;
+    double      *H;
     const double before = v3_norm(b[is_stiff]);
     SNESStabilizedStatistics s;
     assert_ok(mat_block3_values(other, &H));
@@ -642,12 +641,12 @@ static void solves_with_another_matrix(void **state)
   enum { EXPECTED = 14 }; /* sqrt(3) 0.2^14 < 1e-9 */
   (void)state;
   for (int c = 0; c < 4; ++c) {
-    const bool has_other = c & 1, is_scaled = c & 2;
-    problem    p     = {.n = 3, .residual = plain_residual, .tangent = plain_tangent, .H = one_block()};
-    Mat        other = one_block();
-    SNES       snes;
-    Vec        z, dinv;
-    double    *H;
+    const bool               has_other = c & 1, is_scaled = c & 2;
+    problem                  p     = {.n = 3, .residual = plain_residual, .tangent = plain_tangent, .H = one_block()};
+    Mat                      other = one_block();
+    SNES                     snes;
+    Vec                      z, dinv;
+    double                  *H;
     const PetscScalar       *at;
     SNESStabilizedStatistics s;
     assert_ok(mat_block3_values(other, &H));
@@ -684,15 +683,15 @@ static PetscErrorCode count_calls(SNES snes, PetscInt it, PetscReal norm, void *
 /* Reached by name and steered by options and prefixes, like PETSc's own. */
 static void is_steered_by_options(void **state)
 {
-  problem   p = cubic(3);
-  SNES      snes;
-  KSP       ksp;
-  Vec       z;
-  SNESType  type;
-  PetscReal rtol;
-  PetscInt  max_it, n_its, n_linear, restart;
-  PCSide    side;
-  int       n_calls = 0;
+  problem                  p = cubic(3);
+  SNES                     snes;
+  KSP                      ksp;
+  Vec                      z;
+  SNESType                 type;
+  PetscReal                rtol;
+  PetscInt                 max_it, n_its, n_linear, restart;
+  PCSide                   side;
+  int                      n_calls = 0;
   SNESConvergedReason      reason;
   SNESStabilizedStatistics s;
   (void)state;
@@ -762,5 +761,4 @@ TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(converges_quadratically)
           cmocka_unit_test(falls_back_when_gmres_stagnates), cmocka_unit_test(finds_the_stationary_point),
           cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(keeps_z_when_the_search_fails),
           cmocka_unit_test(right_preconditioned_gmres_is_downhill), cmocka_unit_test(takes_newton_steps_of_stiff_systems),
-          cmocka_unit_test(takes_what_promises_more),
-          cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))
+          cmocka_unit_test(takes_what_promises_more), cmocka_unit_test(solves_with_another_matrix), cmocka_unit_test(is_steered_by_options))

@@ -43,7 +43,7 @@ static void groups_add_up_to_W(void **state)
   const struct {
     int64_t n_bodies, size, width, n;
   } c[] = {{5, 6, 5, 40}, {5, 6, 0, 12}, {6, 60, 10, 20}, {4, 40, 6, 90}, {6, 1, 0, 9}};
-  document     *doc;
+  document *doc;
   (void)state;
   const friction_options o = scene_options(&doc);
   for (int k = 0; k < 5; ++k) {
@@ -54,7 +54,7 @@ static void groups_add_up_to_W(void **state)
     assert_ok(delassus_create_system(&s.M, &s.H, &w));
     friction_problem p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
     check_state(&p, o.splitting, &n_groups, &n_unknowns);
-    assert_true(k == 1 || n_groups <= c[k].n_bodies); /* diagonal mass falls into unknowns */
+    assert_true(k == 1 || n_groups <= c[k].n_bodies);  /* diagonal mass falls into unknowns */
     if (k == 0 || k == 3) assert_true(n_unknowns > 0); /* many contacts on few unknowns */
     if (k == 2) assert_int_equal(n_unknowns, 0);
     delassus *stored = stored_copy(w);
@@ -104,7 +104,7 @@ static void tasks_of_a_round_do_not_meet(void **state)
   contact_scene  s;
   delassus      *w;
   contact_groups g;
-  contact_plan     plan;
+  contact_plan   plan;
   (void)state;
   scene_create(2, 60, 12, 4, 700, 0.4, &s);
   assert_ok(delassus_create_system(&s.M, &s.H, &w));
@@ -167,7 +167,7 @@ static void every_variant_finds_the_solution(void **state)
   document     *doc;
   double       *r, *u, *first;
   (void)state;
-  friction_options           o = splitting_options(&doc);
+  friction_options                  o     = splitting_options(&doc);
   const friction_splitting_options *plain = o.splitting;
   friction_splitting_options        own;
   o.splitting = &own, o.tolerance = 1e-10;
@@ -177,12 +177,12 @@ static void every_variant_finds_the_solution(void **state)
   assert_ok(memory_alloc("first", 3 * s.n, sizeof *u, &first));
   for (int k = 0; k < 8; ++k) {
     const bool is_stored = k % 2;
-    own          = *plain;
-    own.local    = k / 2 == 1 ? SPLITTING_LOCAL_HYBRID : SPLITTING_LOCAL_EXACT;
-    own.memory   = k / 2 == 2 ? 0 : 10;
-    own.freeze_change = k / 2 == 2 ? 1e-6 : 0.0;
-    own.sweep    = k / 2 == 3 ? SPLITTING_SWEEP_SYMMETRIC : SPLITTING_SWEEP_FORWARD;
-    own.parts    = k / 2 == 3 ? 4 : 0;
+    own                  = *plain;
+    own.local            = k / 2 == 1 ? SPLITTING_LOCAL_HYBRID : SPLITTING_LOCAL_EXACT;
+    own.memory           = k / 2 == 2 ? 0 : 10;
+    own.freeze_change    = k / 2 == 2 ? 1e-6 : 0.0;
+    own.sweep            = k / 2 == 3 ? SPLITTING_SWEEP_SYMMETRIC : SPLITTING_SWEEP_FORWARD;
+    own.parts            = k / 2 == 3 ? 4 : 0;
     memset(r, 0, (size_t)s.n * 3 * sizeof *r);
     const friction_result out = solve_scene(&s, &o, is_stored, r, u);
     assert_int_equal(out.verdict, FRICTION_OK);
@@ -270,7 +270,7 @@ static void more_sweeps_are_never_worse(void **state)
   document     *doc;
   double        r[3 * 60], u[3 * 60], last = INFINITY;
   (void)state;
-  friction_options           o = splitting_options(&doc);
+  friction_options           o   = splitting_options(&doc);
   friction_splitting_options own = *o.splitting;
   own.memory = 3, own.period = 1, own.check_every = 1;
   o.splitting = &own, o.tolerance = 1e-12, o.error = FRICTION_ERROR_SCALED;

@@ -90,8 +90,7 @@ static void same_as_seq(void **state)
     operate(&a, sum_a);
     operate(&b, sum_b);
     for (int k = 0; k < N_SCALARS; ++k)
-      if (fabs(sum_a[k]) < 1e300)
-        assert_close(sum_b[k], sum_a[k], 100.0 * DBL_EPSILON * (n + 10.0) * (1.0 + fabs(sum_a[k]) / (n + 1.0)));
+      if (fabs(sum_a[k]) < 1e300) assert_close(sum_b[k], sum_a[k], 100.0 * DBL_EPSILON * (n + 10.0) * (1.0 + fabs(sum_a[k]) / (n + 1.0)));
     const PetscScalar *x, *y;
     for (int k = -3; k < M; ++k) {
       Vec u = k == -3 ? a.x : k == -2 ? a.y : k == -1 ? a.z : a.many[k];
@@ -99,8 +98,7 @@ static void same_as_seq(void **state)
       assert_ok(VecGetArrayRead(u, &x));
       assert_ok(VecGetArrayRead(w, &y));
       for (PetscInt i = 0; i < n; ++i)
-        if (!(fabs(x[i] - y[i]) <= 100 * DBL_EPSILON * (1.0 + fabs(x[i]))))
-          fail_msg("vector %d entry %d: %g, %g", k, (int)i, x[i], y[i]);
+        if (!(fabs(x[i] - y[i]) <= 100 * DBL_EPSILON * (1.0 + fabs(x[i])))) fail_msg("vector %d entry %d: %g, %g", k, (int)i, x[i], y[i]);
       assert_ok(VecRestoreArrayRead(w, &y));
       assert_ok(VecRestoreArrayRead(u, &x));
     }

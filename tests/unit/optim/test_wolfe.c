@@ -120,6 +120,6 @@ static void stops_on_an_endless_slope(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(takes_the_newton_step), cmocka_unit_test(finds_long_and_short_steps),
-          cmocka_unit_test(armijo_alone_at_a_kink), cmocka_unit_test(backtracks_from_states_that_do_not_exist),
-          cmocka_unit_test(fails_when_nothing_is_lower), cmocka_unit_test(stops_on_an_endless_slope))
+TEST_MAIN(cmocka_unit_test(takes_the_newton_step), cmocka_unit_test(finds_long_and_short_steps), cmocka_unit_test(armijo_alone_at_a_kink),
+          cmocka_unit_test(backtracks_from_states_that_do_not_exist), cmocka_unit_test(fails_when_nothing_is_lower),
+          cmocka_unit_test(stops_on_an_endless_slope))

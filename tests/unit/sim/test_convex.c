@@ -5,10 +5,10 @@
 #include "core/math3.h"
 #include "discretize/particles/particles.h"
 
-#define HEAD                                                                                                                       \
-  "stickslip: 1\nname: test\nformulation: convex\n"                                                                                \
-  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, "   \
-  "poisson_ratio: 0.3}\n"                                                                                                          \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: convex\n"                                                                                        \
+  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, "           \
+  "poisson_ratio: 0.3}\n"                                                                                                                  \
   "  jelly: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n"
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
 #define CUBE "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}%s}\n"
@@ -67,17 +67,16 @@ static void check_riding(int passes)
   char         text[2000];
   snprintf(text, sizeof text,
            HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [-0.2, "
-                "0, 0]}}\n" CUBE
-                "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02, "
+                "0, 0]}}\n" CUBE "contact: {friction: 0.3, stiffness: 5.0e3}\nsolver: {convex: {tolerance: 1.0e-12, relaxation_time: 0.02, "
                 "expert: {max_coulomb_iterations: %d}}}\n",
            ", force: [23.544, 0, 0]", passes);
   open_world(text, &w); /* 0.3 m g: the force that keeps it where it is */
   for (int i = 0; i < 200; ++i) step(&w);
-  const rigid_body *b = rigid(&w, "cube");
+  const rigid_body *b   = rigid(&w, "cube");
   const double      R_n = 1.0 / (h * k * (h + s)), R_t = 1e-3 * corner_w(), r_n = m * 9.81 * h / 4.0, slip = b->v[0] + 0.2;
   if (passes == 1) assert_close(b->c[2] - 0.1, (h + s) * (mu * slip - (1.0 + mu * mu * R_t / R_n) * R_n * r_n), 2e-5);
   else assert_close(b->c[2], 0.1 * b->R0[8] - (h + s) * R_n * r_n, 1e-9); /* it tilts slightly, as friction turns it */
-  if (passes > 1) assert_close(slip, 0.2, 1e-7); /* the applied force equals friction */
+  if (passes > 1) assert_close(slip, 0.2, 1e-7);                          /* the applied force equals friction */
   assert_close(w.report.contact.contact_law_error, 0.0, 1e-9);
   assert_int_equal(w.report.contact.sliding, 4);
   assert_close(w.report.contact.friction_angle_error, 0.0, 1e-10);
@@ -116,8 +115,10 @@ static void test_momentum(void **state)
     world   w;
     char    text[3000];
     int64_t most = 0;
-    snprintf(text, sizeof text, HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n%scontact: {friction: 0.5}\n"
-             "solver: {newton: {tolerance: 1.0e-10}, convex: {tolerance: 1.0e-6}}\n", bodies[c]);
+    snprintf(text, sizeof text,
+             HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n%scontact: {friction: 0.5}\n"
+                  "solver: {newton: {tolerance: 1.0e-10}, convex: {tolerance: 1.0e-6}}\n",
+             bodies[c]);
     open_world(text, &w);
     const body_totals before = totals(&w);
     double            last   = energy(&w);
@@ -163,8 +164,7 @@ static void test_overlap(void **state)
       assert_true(fastest <= most && fastest > 0.9 * most);
       assert_true(highest < 1e-4);
       assert_close(0.1 - b->c[2], depth, 1e-3 * depth);
-    } else
-      assert_true(fastest > 0.3);
+    } else assert_true(fastest > 0.3);
     close_world(&w);
   }
   assert_no_leak();
@@ -179,7 +179,7 @@ static void test_linearised_again(void **state)
   for (int k = 0; k < 3; ++k) {
     world  w;
     char   text[2000];
-    double left = 0.0;
+    double left        = 0.0;
     bool   is_unsolved = false;
     snprintf(text, sizeof text,
              HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
@@ -229,8 +229,9 @@ static void test_laws(void **state)
   (void)state;
   world w;
   open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
-             "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}}\n"
-             "contact: {friction: 0.5, pairs: [{between: [floor, ball], contact: false}]}\n", &w);
+                  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.05], radius: 0.05}}}\n"
+                  "contact: {friction: 0.5, pairs: [{between: [floor, ball], contact: false}]}\n",
+             &w);
   for (int k = 0; k < 10; ++k) step(&w);
   assert_close(rigid(&w, "ball")->v[2], -9.81 * 0.1, 1e-12);
   close_world(&w);
@@ -260,7 +261,7 @@ static void test_rotation(void **state)
     static const struct {
       const char *rotation;
       int         n;
-    } runs[] = {{"current", 30}, {"lagged", 1}, {"lagged", 2}, {"lagged", 30}};
+    } runs[]           = {{"current", 30}, {"lagged", 1}, {"lagged", 2}, {"lagged", 30}};
     body_totals sum[4] = {{0}};
     for (int r = 0; r < 4; ++r) {
       world w;
@@ -273,8 +274,8 @@ static void test_rotation(void **state)
                     "angular_velocity: [0, 0, 30], velocity: [0, 0, %s]}\n"
                     "contact: {friction: 0, stiffness: 1.0e3}\n"
                     "solver: {newton: {tolerance: 1.0e-11}, convex: {max_outer_iterations: %d, tolerance: 1.0e-13}}\n",
-               runs[r].rotation, c < 2 ? "-9.81" : "0", c < 2 ? "0" : "-9", kinds[c % 2],
-               c % 2 ? "-0.04" : "0.001", c < 2 ? "-0.2" : "3", runs[r].n);
+               runs[r].rotation, c < 2 ? "-9.81" : "0", c < 2 ? "0" : "-9", kinds[c % 2], c % 2 ? "-0.04" : "0.001", c < 2 ? "-0.2" : "3",
+               runs[r].n);
       open_world(text, &w);
       int64_t n_active = 0;
       for (int i = 0; i < 2; ++i) step(&w), n_active += w.report.contact.contacts;

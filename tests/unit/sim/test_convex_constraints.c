@@ -4,11 +4,13 @@
 #include "formulation_fixture.h"
 #include <stdio.h>
 
-#define HEAD                                                                                                                  \
-  "stickslip: 1\nname: test\nformulation: %s\n"                                                                               \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: %s\n"                                                                                            \
   "materials:\n  wood: {model: rigid, density: 1000}\nsolver: {newton: {tolerance: 1.0e-10}%s}\n"
 #define CONVEX(linearisations) ", convex: {tolerance: 1.0e-12, max_outer_iterations: " #linearisations "}"
-#define SLIDE "  arm: {kind: articulated, links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]%s}}}\n"
+#define SLIDE                                                                                                                              \
+  "  arm: {kind: articulated, links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, "     \
+  "1]%s}}}\n"
 
 static void open_formulation(const char *name, const char *solver, const char *format, const char *more, world *w)
 {
@@ -149,13 +151,15 @@ static void test_creep_on_a_drive(void **state)
   (void)state;
   for (int k = 0; k < 3; ++k) {
     world w;
-    open_formulation("convex", ", convex: {tolerance: 1.0e-12, max_outer_iterations: 1, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03}",
-                     "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
-                     "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
-                     "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.2, -0.2, -0.025], max: [0.2, "
-                     "0.2, 0]}}}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1], %s}}}\n"
-                     "contact: {friction: 0.5}\n",
-                     is[k].joint, &w);
+    open_formulation(
+        "convex",
+        ", convex: {tolerance: 1.0e-12, max_outer_iterations: 1, stiction_tolerance: 1.0e-2, min_contact_period: 2, relaxation_time: 0.03}",
+        "gravity: [1, 0, -9]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n"
+        "  cube: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+        "  arm: {kind: articulated, material: wood, links: {a: {shape: {box: {min: [-0.2, -0.2, -0.025], max: [0.2, "
+        "0.2, 0]}}}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1], %s}}}\n"
+        "contact: {friction: 0.5}\n",
+        is[k].joint, &w);
     for (int i = 0; i < 120; ++i) step(&w);
     const double creep = 1e-2 * corner_on_platform(is[k].inertia) * m * g_T * h / 4.0;
     assert_int_equal(w.report.contact.contacts, 4);
@@ -166,23 +170,23 @@ static void test_creep_on_a_drive(void **state)
   assert_no_leak();
 }
 
-#define CHAIN                                                                                                                      \
-  "gravity: [0.5, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                              \
-  "  arm:\n    kind: articulated\n    links: {a: {mass: 2, center_of_mass: [0.2, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0, 0, 0]}, "   \
-  "b: {mass: 1, center_of_mass: [1, 0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, c: {mass: 1, center_of_mass: [1.5, 0, 0], "      \
-  "inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, 0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}\n"        \
-  "    joints:\n      ja: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0], friction: 0.5, lower: -0.2, upper: 0.3}\n"                   \
-  "      jb: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], rate: 2, effort: 4, drive: {stiffness: 400, " \
-  "damping: 5, target: \"0.5*sin(8*t)\"}}\n"                                                                                       \
-  "      jc: {type: revolute, parent: b, child: c, at: [1.2, 0, 0], axis: [0, 1, 0], mimic: {joint: jb, factor: -0.5}}\n"          \
+#define CHAIN                                                                                                                              \
+  "gravity: [0.5, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                                      \
+  "  arm:\n    kind: articulated\n    links: {a: {mass: 2, center_of_mass: [0.2, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0, 0, 0]}, "           \
+  "b: {mass: 1, center_of_mass: [1, 0.1, 0], inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, c: {mass: 1, center_of_mass: [1.5, 0, 0], "              \
+  "inertia: [0.02, 0.1, 0.1, 0, 0, 0]}, d: {mass: 0.5, center_of_mass: [0, 1, 0], inertia: [0.05, 0.02, 0.04, 0, 0, 0]}}\n"                \
+  "    joints:\n      ja: {type: revolute, child: a, at: [0, 0, 0], axis: [0, 1, 0], friction: 0.5, lower: -0.2, upper: 0.3}\n"            \
+  "      jb: {type: revolute, parent: a, child: b, at: [0.5, 0, 0], axis: [0, 1, 1], rate: 2, effort: 4, drive: {stiffness: 400, "         \
+  "damping: 5, target: \"0.5*sin(8*t)\"}}\n"                                                                                               \
+  "      jc: {type: revolute, parent: b, child: c, at: [1.2, 0, 0], axis: [0, 1, 0], mimic: {joint: jb, factor: -0.5}}\n"                  \
   "      jd: {type: prismatic, parent: a, child: d, axis: [0, 1, 0], rate: -1, friction: 1, lower: -0.05, max_rate: 0.8%s}\n"
 
-#define BARS                                                                                                                       \
-  "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                                \
-  "  arm: {kind: articulated, links: {l: {mass: 1, center_of_mass: [0, 0, 0.5]}, r: {mass: 1, center_of_mass: [1, 0, 0.5]}, c: "   \
-  "{mass: 2, center_of_mass: [0.5, 0, 1], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, "                                                   \
-  "joints: {jl: {type: revolute, child: l, at: [0, 0, 0], axis: [0, 1, 0]%s}, jr: {type: revolute, child: r, "                     \
-  "at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}" \
+#define BARS                                                                                                                               \
+  "gravity: [0, 0, -9.81]\ntime: {end: 1, step: 5.0e-3}\nbodies:\n"                                                                        \
+  "  arm: {kind: articulated, links: {l: {mass: 1, center_of_mass: [0, 0, 0.5]}, r: {mass: 1, center_of_mass: [1, 0, 0.5]}, c: "           \
+  "{mass: 2, center_of_mass: [0.5, 0, 1], inertia: [0.1, 0.1, 0.1, 0, 0, 0]}}, "                                                           \
+  "joints: {jl: {type: revolute, child: l, at: [0, 0, 0], axis: [0, 1, 0]%s}, jr: {type: revolute, child: r, "                             \
+  "at: [1, 0, 0], axis: [0, 1, 0], rate: 1}, jc: {type: revolute, parent: l, child: c, at: [0, 0, 1], axis: [0, 1, 0], rate: -1}}"         \
   ", loops: [{one: c, other: r, at: [1, 0, 1], type: ball}]}\n"
 
 /* Repeated linearisation until convergence gives the solution of `exact`, which has the same terms in its residuals: stops in
@@ -193,7 +197,7 @@ static void test_agrees_with_exact(void **state)
   (void)state;
   for (int k = 0; k < 3; ++k) {
     world   own, other;
-    int64_t most = 0;
+    int64_t most  = 0;
     double  reach = 0.0;
     open_formulation("convex", CONVEX(60), format[k], more[k], &own);
     open_formulation("exact", "", format[k], more[k], &other);

@@ -9,15 +9,17 @@
 static void open_gel(bool has_floor, const char *linear, const char *tolerance, const char *newton, world *w)
 {
   char text[2000];
-  snprintf(text, sizeof text,
-           "stickslip: 1\nname: test\nformulation: convex\ngravity: [0, 0, %s]\ntime: {end: 1, step: 1.0e-2}\n"
-           "materials:\n  wood: {model: rigid, density: 1000}\n"
-           "  gel: {model: linear_corotated, rotation: lagged, density: 1000, youngs_modulus: 2.0e4, poisson_ratio: 0.4}\n"
-           "bodies:\n%s"
-           "  ball: {kind: rigid, material: wood, velocity: [0.5, 0, -2], angular_velocity: [0, 20, 0], shape: {sphere: {center: [0, 0, 0.175], radius: 0.05}}}\n"
-           "  gel: {kind: mpm, material: gel, spacing: 0.06, seeding: cells, shape: {box: {min: [-0.12, -0.12, 0], max: [0.12, 0.12, 0.12]}}}\n"
-           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: %s}, convex: {expert: {linear: %s}, tolerance: %s}}\n",
-           has_floor ? "-9.81" : "0", has_floor ? "  floor: {kind: static, shape: {plane: {}}}\n" : "", newton, linear, tolerance);
+  snprintf(
+      text, sizeof text,
+      "stickslip: 1\nname: test\nformulation: convex\ngravity: [0, 0, %s]\ntime: {end: 1, step: 1.0e-2}\n"
+      "materials:\n  wood: {model: rigid, density: 1000}\n"
+      "  gel: {model: linear_corotated, rotation: lagged, density: 1000, youngs_modulus: 2.0e4, poisson_ratio: 0.4}\n"
+      "bodies:\n%s"
+      "  ball: {kind: rigid, material: wood, velocity: [0.5, 0, -2], angular_velocity: [0, 20, 0], shape: {sphere: {center: [0, 0, 0.175], "
+      "radius: 0.05}}}\n"
+      "  gel: {kind: mpm, material: gel, spacing: 0.06, seeding: cells, shape: {box: {min: [-0.12, -0.12, 0], max: [0.12, 0.12, 0.12]}}}\n"
+      "contact: {friction: 0.5}\nsolver: {newton: {tolerance: %s}, convex: {expert: {linear: %s}, tolerance: %s}}\n",
+      has_floor ? "-9.81" : "0", has_floor ? "  floor: {kind: static, shape: {plane: {}}}\n" : "", newton, linear, tolerance);
   open_world(text, w);
 }
 
@@ -60,8 +62,10 @@ static void open_sand(const char *linear, world *w)
            "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 2.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}\n"
            "bodies:\n  floor: {kind: static, shape: {plane: {}}}\n"
            "  ball: {kind: rigid, material: steel, velocity: [0.2, 0, -1], shape: {sphere: {center: [0, 0, 0.125], radius: 0.04}}}\n"
-           "  sand: {kind: mpm, material: sand, spacing: 0.04, seeding: cells, shape: {box: {min: [-0.08, -0.08, 0], max: [0.08, 0.08, 0.08]}}}\n"
-           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {min_contact_period: 0.1, stiction_tolerance: 1.0e-6, expert: {linear: %s}, tolerance: 1.0e-11}}\n",
+           "  sand: {kind: mpm, material: sand, spacing: 0.04, seeding: cells, shape: {box: {min: [-0.08, -0.08, 0], max: [0.08, 0.08, "
+           "0.08]}}}\n"
+           "contact: {friction: 0.5}\nsolver: {newton: {tolerance: 1.0e-7}, convex: {min_contact_period: 0.1, stiction_tolerance: 1.0e-6, "
+           "expert: {linear: %s}, tolerance: 1.0e-11}}\n",
            linear);
   open_world(text, w);
 }
@@ -138,5 +142,5 @@ static void threads_change_no_bit(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(gradients_and_factors_agree), cmocka_unit_test(sand_takes_few_iterations), cmocka_unit_test(momentum_is_kept_whatever_the_tolerance),
-          cmocka_unit_test(threads_change_no_bit))
+TEST_MAIN(cmocka_unit_test(gradients_and_factors_agree), cmocka_unit_test(sand_takes_few_iterations),
+          cmocka_unit_test(momentum_is_kept_whatever_the_tolerance), cmocka_unit_test(threads_change_no_bit))

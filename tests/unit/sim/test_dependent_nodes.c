@@ -5,8 +5,8 @@
 
 enum { N = 6 };
 /* 1 depends on 0 and 4 as an extrapolation, 3 on 4. */
-static body_dependent_block   entries[] = {{1, 0, 2.0}, {1, 4, -1.0}, {3, 4, 1.0}};
-static const dependent_nodes some = {3, 3, entries};
+static body_dependent_block  entries[] = {{1, 0, 2.0}, {1, 4, -1.0}, {3, 4, 1.0}};
+static const dependent_nodes some      = {3, 3, entries};
 
 static void followers_are_sums_of_leaders(void **state)
 {

@@ -10,9 +10,10 @@
 #include "sim/step/step_frame.h"
 #include "optim/friction/mass_factor.h"
 
-#define HEAD                                                                                                                        \
-  "stickslip: 1\nname: test\nformulation: exact\n"                                                                                  \
-  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, poisson_ratio: 0.3}\n" \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: exact\n"                                                                                         \
+  "materials:\n  wood: {model: rigid, density: 1000}\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 1.0e4, "           \
+  "poisson_ratio: 0.3}\n"                                                                                                                  \
   "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 1.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}\n"
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
 #define TIGHT "solver: {newton: {tolerance: 1.0e-11}, friction: {tolerance: 1.0e-12}}\n"
@@ -23,9 +24,11 @@ static void test_slip_distance(void **state)
   (void)state;
   world  w;
   double v = 1.0, x = 0.0;
-  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
-                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
-                  "contact: {friction: 0.3}\n" TIGHT, &w);
+  open_world(
+      HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+           "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
+           "contact: {friction: 0.3}\n" TIGHT,
+      &w);
   for (int k = 0; k < 60; ++k) {
     step(&w);
     v = fmax(0.0, v - 0.3 * 9.81 * 1e-2);
@@ -69,16 +72,18 @@ static void test_friction_angle(void **state)
   (void)state;
   world  w;
   double all, values[HISTORY_N_QUANTITIES];
-  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
-                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
-                  "contact: {friction: 0.3}\n" TIGHT, &w);
+  open_world(
+      HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+           "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.2, -0.1, 0], max: [0.2, 0.1, 0.05]}}, velocity: [0.8, 0.6, 0]}\n"
+           "contact: {friction: 0.3}\n" TIGHT,
+      &w);
   step(&w);
   assert_close(w.report.contact.friction_work_deficit, 0.0, 1e-15 * w.report.contact.friction_work_done);
   const double slow[] = {1.0, 1e-6, 1e-6, 5e-8}, angle[] = {1e-3, 6e-3, M_PI, M_PI};
   for (int k = 0; k < 4; ++k) {
-    const contact_summary sum   = turn_one(&w, slow[k], angle[k], &all);
-    const double          share = slow[k] / (3.0 + slow[k]), expected = slow[k] * 1e-2 > 1e-9 ? 2.0 * asin(sqrt(share) * sin(0.5 * angle[k])) : 0.0;
-    step_report           report = {.contact = sum};
+    const contact_summary sum = turn_one(&w, slow[k], angle[k], &all);
+    const double share = slow[k] / (3.0 + slow[k]), expected = slow[k] * 1e-2 > 1e-9 ? 2.0 * asin(sqrt(share) * sin(0.5 * angle[k])) : 0.0;
+    step_report  report = {.contact = sum};
     run_history_add_friction(sum.friction_work_done, sum.friction_work_deficit, &report);
     assert_close(sum.friction_work_done + sum.friction_work_deficit, all, expected > 0.0 ? 1e-12 : 1e-7);
     assert_close(sum.friction_angle_error, expected > 0.0 ? angle[k] : 0.0, 1e-12);
@@ -101,8 +106,10 @@ static void test_threshold(void **state)
   for (int slides = 0; slides < 2; ++slides) {
     world w;
     char  text[2000];
-    snprintf(text, sizeof text, HEAD "gravity: [4.387165, 0, -8.77433]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
-             "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.1]}}}\ncontact: {friction: %g}\n" TIGHT,
+    snprintf(text, sizeof text,
+             HEAD "gravity: [4.387165, 0, -8.77433]\ntime: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
+                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.1]}}}\ncontact: {friction: "
+                  "%g}\n" TIGHT,
              slides ? 0.499 : 0.501);
     open_world(text, &w);
     for (int k = 0; k < 50; ++k) step(&w);
@@ -119,25 +126,28 @@ static void test_threshold(void **state)
 /* Collision without other forces: rigid bodies with spin, an elastic body, fibres. Momentum is preserved to rounding, and at e =
  * 0 the energy decreases. Angular momentum is preserved for rigid bodies only: backward Euler rotates deformable bodies with
  * forces of the end and lever arms of the start. */
-#define RIGID                                                                                                                            \
-  "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}, velocity: [1, 0.2, 0], angular_velocity: [0, 3, 1]}\n" \
-  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.24, 0.05, 0.02], radius: 0.1}}, velocity: [-1, 0, 0], angular_velocity: [0, 0, -5]}\n"
+#define RIGID                                                                                                                              \
+  "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.1, 0.1]}}, velocity: [1, 0.2, 0], "              \
+  "angular_velocity: [0, 3, 1]}\n"                                                                                                         \
+  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.24, 0.05, 0.02], radius: 0.1}}, velocity: [-1, 0, 0], "                  \
+  "angular_velocity: [0, 0, -5]}\n"
 #define ALONE HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 2.0e-3}\n"
 #define CONVERGED "solver: {newton: {tolerance: 1.0e-12, stall_tolerance: 1.0e-9}, friction: {tolerance: 1.0e-10}}\n"
 static const char *const pair  = ALONE "contact: {friction: 0.5}\n" CONVERGED "bodies:\n" RIGID;
-static const char *const crowd =
-  ALONE CONVERGED "bodies:\n" RIGID
-       "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.12], max: [0.1, 0.1, 0.32]}}, velocity: [0, 0, -2]}\n"
-       "  d: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [-0.3, 0.5, 0], to: [0.3, 0.5, 0]}}, segments: 8}\n"
-       "  e: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [0.02, 0.3, 0.03], to: [0.0, 0.8, 0.03]}}, segments: 8, velocity: [0.5, 0, -1]}\n"
-       "contact: {friction: 0.5, pairs: [{between: [c, d], contact: false}, {between: [c, e], contact: false}]}\n";
+static const char *const crowd = ALONE CONVERGED
+    "bodies:\n" RIGID "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.12], max: [0.1, 0.1, 0.32]}}, "
+    "velocity: [0, 0, -2]}\n"
+    "  d: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [-0.3, 0.5, 0], to: [0.3, 0.5, 0]}}, segments: 8}\n"
+    "  e: {kind: rod, material: rubber, section: {circle: 0.01}, curve: {line: {from: [0.02, 0.3, 0.03], to: [0.0, 0.8, 0.03]}}, segments: "
+    "8, velocity: [0.5, 0, -1]}\n"
+    "contact: {friction: 0.5, pairs: [{between: [c, d], contact: false}, {between: [c, e], contact: false}]}\n";
 
 static void check_momentum(const char *text, int64_t least_contacts, bool has_moment)
 {
   world w;
   open_world(text, &w);
-  const body_totals before = totals(&w);
-  double            last = energy(&w);
+  const body_totals before   = totals(&w);
+  double            last     = energy(&w);
   int64_t           contacts = 0;
   for (int k = 0; k < 40; ++k) {
     step(&w);
@@ -189,7 +199,9 @@ static void test_restitution(void **state)
   world  w;
   double before = 0.0, after = 0.0;
   open_world(HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
-                  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.3], radius: 0.1}}, velocity: [0, 0, -1]}\ncontact: {friction: 0.3, restitution: 0.6}\n" TIGHT, &w);
+                  "  ball: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.3], radius: 0.1}}, velocity: [0, 0, "
+                  "-1]}\ncontact: {friction: 0.3, restitution: 0.6}\n" TIGHT,
+             &w);
   const rigid_body *b = rigid(&w, "ball");
   for (int k = 0; k < 200 && after <= 0.0; ++k) {
     before = b->v[2];
@@ -206,9 +218,10 @@ static void test_overlap(void **state)
 {
   (void)state;
   world w;
-  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR
-                  "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3}\n" TIGHT, &w);
-  const rigid_body *b = rigid(&w, "block");
+  open_world(HEAD "time: {end: 1, step: 1.0e-2}\nbodies:\n" FLOOR "  block: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, "
+                  "-0.01], max: [0.1, 0.1, 0.09]}}}\ncontact: {friction: 0.3}\n" TIGHT,
+             &w);
+  const rigid_body *b       = rigid(&w, "block");
   double            highest = 0.0;
   for (int k = 0; k < 100; ++k) {
     step(&w);
@@ -230,7 +243,8 @@ static void test_held(void **state)
                   "  floor: {kind: kinematic, shape: {plane: {normal: [0, 0, 1]}}, motion: {velocity: [0, 0, 0.02]}}\n"
                   "  beam: {kind: fem, material: rubber, spacing: 0.05, shape: {box: {min: [0, -0.05, 0.002], max: [0.3, 0.05, 0.102]}},\n"
                   "    hold: [{inside: {box: {min: [-0.01, -1, -1], max: [0.01, 1, 1]}}, motion: {velocity: [0, 0.1, 0.02]}}]}\n"
-                  "contact: {friction: 0.4}\n" TIGHT, &w);
+                  "contact: {friction: 0.4}\n" TIGHT,
+             &w);
   const body  *b = w.s->systems[0];
   body_surface surface;
   int64_t      n_held = 0;
@@ -258,13 +272,15 @@ static void land(double height, double radius, double speed, double most_overlap
   world  w;
   char   text[2000];
   double overlap = 0.0, map = 0.0;
-  snprintf(text, sizeof text,
-           "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 2.0e-3}\n"
-           "materials: {hair: {model: linear_corotated, density: 1300, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n" FLOOR
-           "  hair:\n    kind: rod\n    model: mass_spring\n    material: hair\n    section: {circle: 1.0e-3}\n    segments: 4\n"
-           "    curve: {line: {from: [0, 0, %g], to: [0.04, 0, %g]}}\n    copies: {count: 24, pattern: grid, radius: %g}\n    velocity: [0, 0, %g]\n"
-           "contact: {friction: 0.3, pairs: [{between: [hair, hair]}]}\nsolver: {newton: {tolerance: 1.0e-4}, friction: {tolerance: 1.0e-6}}\n",
-           height, height, radius, -speed);
+  snprintf(
+      text, sizeof text,
+      "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 2.0e-3}\n"
+      "materials: {hair: {model: linear_corotated, density: 1300, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n" FLOOR
+      "  hair:\n    kind: rod\n    model: mass_spring\n    material: hair\n    section: {circle: 1.0e-3}\n    segments: 4\n"
+      "    curve: {line: {from: [0, 0, %g], to: [0.04, 0, %g]}}\n    copies: {count: 24, pattern: grid, radius: %g}\n    velocity: [0, 0, "
+      "%g]\n"
+      "contact: {friction: 0.3, pairs: [{between: [hair, hair]}]}\nsolver: {newton: {tolerance: 1.0e-4}, friction: {tolerance: 1.0e-6}}\n",
+      height, height, radius, -speed);
   open_world(text, &w);
   for (int k = 0; k < 8; ++k) {
     step(&w);
@@ -298,10 +314,12 @@ static void test_bumps(void **state)
   world w;
   open_world("stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 2.0e-3}\n"
              "materials: {hair: {model: linear_corotated, density: 1300, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n"
-             "  bumps: {kind: static, shape: {union: [{sphere: {center: [0, 0, 0], radius: 0.005}}, {sphere: {center: [0.014, 0, 0], radius: 0.005}}]}}\n"
+             "  bumps: {kind: static, shape: {union: [{sphere: {center: [0, 0, 0], radius: 0.005}}, {sphere: {center: [0.014, 0, 0], "
+             "radius: 0.005}}]}}\n"
              "  hair:\n    kind: rod\n    model: mass_spring\n    material: hair\n    section: {circle: 3.0e-4}\n    segments: 4\n"
              "    curve: {line: {from: [5.4e-3, 0, 0.02], to: [5.4e-3, 0, 0]}}\n    velocity: [2, 0, 0]\n"
-             "contact: {friction: 0}\n", &w);
+             "contact: {friction: 0}\n",
+             &w);
   for (int k = 0; k < 5; ++k) {
     step(&w);
     if (k == 0) assert_true(w.report.contact.contacts > 0);
@@ -317,14 +335,16 @@ static void jump(const char *model, const char *to, const char *others, int64_t 
   world   w;
   char    text[2000];
   int64_t most = 0;
-  snprintf(text, sizeof text,
-           "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-2}\n"
-           "materials: {rope: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n%s"
-           "  rope:\n    kind: rod\n    model: %s\n    material: rope\n    curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}\n    segments: 20\n"
-           "    section: {circle: 0.01784}\n    start: clamped\n" /* E A = 1e4 N */
-           "    end: {support: pinned, motion: {keyframes: [{time: 0, translate: [0, 0, 0]}, {time: 0.01, translate: %s}, {time: 1, translate: %s}]}}\n"
-           "contact: {friction: 0.3}\n",
-           others, model, to, to);
+  snprintf(
+      text, sizeof text,
+      "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-2}\n"
+      "materials: {rope: {model: linear_corotated, density: 1000, youngs_modulus: 1.0e7, poisson_ratio: 0.3}}\nbodies:\n%s"
+      "  rope:\n    kind: rod\n    model: %s\n    material: rope\n    curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}\n    segments: 20\n"
+      "    section: {circle: 0.01784}\n    start: clamped\n" /* E A = 1e4 N */
+      "    end: {support: pinned, motion: {keyframes: [{time: 0, translate: [0, 0, 0]}, {time: 0.01, translate: %s}, {time: 1, translate: "
+      "%s}]}}\n"
+      "contact: {friction: 0.3}\n",
+      others, model, to, to);
   open_world(text, &w);
   for (int k = 0; k < 10; ++k) {
     step(&w);
@@ -344,7 +364,8 @@ static void test_jump(void **state)
   jump("mass_spring", "[-0.5, 0, 0.3]", "", 0);
   jump("mass_spring", "[0, 0, 0.5]", "", 0);
   jump("mass_spring", "[-1, 0.1, 0]", "", 0);
-  jump("mass_spring", "[-0.3, 0, -0.4]", "  bar: {kind: static, shape: {capsule: {from: [0.4, -1, -0.1], to: [0.4, 1, -0.1], radius: 0.05}}}\n", 1);
+  jump("mass_spring", "[-0.3, 0, -0.4]",
+       "  bar: {kind: static, shape: {capsule: {from: [0.4, -1, -0.1], to: [0.4, 1, -0.1], radius: 0.05}}}\n", 1);
   jump("discrete_elastic_rod", "[-0.5, 0, 0.3]", "", 0);
   assert_no_leak();
 }
@@ -357,8 +378,10 @@ static void test_landing_wire(void **state)
   world  w;
   double deepest = 0.0, before = 0.0;
   open_world(HEAD "time: {end: 1, step: 2.0e-3}\nbodies:\n" FLOOR
-                  "  wire: {kind: rod, material: rubber, section: {circle: 0.002}, curve: {line: {from: [-0.1, 0, 0.0025], to: [0.1, 0, 0.0055]}}, segments: 20, velocity: [0, 0, -2]}\n"
-                  "contact: {friction: 0.3}\n" TIGHT, &w);
+                  "  wire: {kind: rod, material: rubber, section: {circle: 0.002}, curve: {line: {from: [-0.1, 0, 0.0025], to: [0.1, 0, "
+                  "0.0055]}}, segments: 20, velocity: [0, 0, -2]}\n"
+                  "contact: {friction: 0.3}\n" TIGHT,
+             &w);
   for (int k = 0; k < 5; ++k) {
     step(&w);
     deepest = fmax(deepest, w.report.contact.penetration);
@@ -373,11 +396,11 @@ static void test_landing_wire(void **state)
 /* ---- parts ----------------------------------------------------------------------------------------------------------- */
 
 static const char *const close_by =
-  ALONE "contact: {friction: 0.5}\nbodies:\n"
-        "  floor: {kind: kinematic, shape: {plane: {normal: [0, 0, 1]}}, motion: {velocity: [0.3, 0, 0.1]}}\n"
-        "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
-        "  b: {kind: rigid, material: wood, shape: {box: {min: [0.101, -0.05, 0], max: [0.2, 0.15, 0.3]}}}\n"
-        "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.2], max: [0.1, 0.1, 0.4]}}}\n";
+    ALONE "contact: {friction: 0.5}\nbodies:\n"
+          "  floor: {kind: kinematic, shape: {plane: {normal: [0, 0, 1]}}, motion: {velocity: [0.3, 0, 0.1]}}\n"
+          "  a: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.2]}}}\n"
+          "  b: {kind: rigid, material: wood, shape: {box: {min: [0.101, -0.05, 0], max: [0.2, 0.15, 0.3]}}}\n"
+          "  c: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.1, -0.1, 0.2], max: [0.1, 0.1, 0.4]}}}\n";
 
 /* Displacement of a point of body i, by the poses. */
 static void follow(const step_contacts *c, const step_layout *l, int32_t i, const double x[3], double moved[3])
@@ -413,14 +436,14 @@ static void sum_up(const scene *s, const double *y, double force[3], double mome
 static void test_rows(void **state)
 {
   (void)state;
-  world          w;
-  step_layout    l;
+  world         w;
+  step_layout   l;
   step_unknowns u;
   step_contacts c;
   step_status   verdict = {STEP_OK, NULL, -1};
-  const double   dt = 1e-6;
-  int64_t        n_rigid = 0, n_soft = 0, n_floor = 0;
-  double        *rows, *r, *y, force[3] = {0}, moment[3] = {0};
+  const double  dt      = 1e-6;
+  int64_t       n_rigid = 0, n_soft = 0, n_floor = 0;
+  double       *rows, *r, *y, force[3] = {0}, moment[3] = {0};
   open_world(close_by, &w);
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
@@ -436,7 +459,7 @@ static void test_rows(void **state)
   assert_ok(memory_alloc("test", 3 * l.n_blocks, sizeof *y, &y));
   contact_jacobian_velocity(&c.rows, l.v0, rows);
   for (int64_t i = 0; i < n; ++i) {
-    const contact_spot *s = &step_contacts_spots(&c)[i];
+    const contact_spot *s        = &step_contacts_spots(&c)[i];
     const bool          on_floor = w.s->bodies[s->body_a].kind->ops->residual == NULL || w.s->bodies[s->body_b].kind->ops->residual == NULL;
     double              moved[2][3], way[3], u_i[3];
     n_floor += on_floor;
@@ -501,17 +524,17 @@ static void check_part(const step_layout *l, const step_unknowns *u, const spars
 /* M is symmetric positive definite, and the exact tangent for bodies at rest. `shape`: amplitude of random displacements. */
 static void check_matrix(const char *text, double noise, bool is_exact)
 {
-  world          w;
-  step_layout    l;
+  world         w;
+  step_layout   l;
   step_unknowns u;
-  sparse_rows    M;
+  sparse_rows   M;
   step_status   verdict = {STEP_OK, NULL, -1};
   open_world(text, &w);
   const double dt = w.j->scene.time->step;
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
   assert_ok(step_unknowns_create(&l, &u));
-  double *g, *x, *y, *z, *plus, *minus;
+  double  *g, *x, *y, *z, *plus, *minus;
   double **arrays[] = {&g, &x, &y, &z, &plus, &minus};
   for (int k = 0; k < 6; ++k) assert_ok(memory_alloc("test", u.n_full, sizeof **arrays[k], arrays[k]));
   for (int64_t i = 0; i < u.n; ++i) z[i] = random_range(5, (uint64_t)i, 0, -noise, noise);
@@ -535,7 +558,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
     for (int64_t i = 0; i < u.n; ++i) xy += x[i] * g[i], yx += z[i] * y[i], size += fabs(x[i] * g[i]);
     assert_close(xy, yx, 1e-13 * size + 1e-300);
     if (!is_exact) continue;
-    const double e = 1e-4;
+    const double e     = 1e-4;
     double       error = 0.0, length = 0.0;
     for (int side = 0; side < 2; ++side) {
       double *to = side ? minus : plus;
@@ -560,21 +583,25 @@ static void check_matrix(const char *text, double noise, bool is_exact)
 }
 
 #define SOFT HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1}\nbodies:\n"
-static const char *const beam =
-  SOFT "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}, hold: [{inside: {box: {min: [-0.01, -1, -1], max: [0.01, 1, 1]}}}]}\n";
+static const char *const beam = SOFT "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, "
+                                     "0.1]}}, hold: [{inside: {box: {min: [-0.01, -1, -1], max: [0.01, 1, 1]}}}]}\n";
 
 /* dt^2 K is not small against the mass. */
 static const char *const stiff =
-  "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1, pairs: [{between: [beam, sheet], contact: false}]}\n"
-  "materials: {rubber: {model: fixed_corotated, density: 10, youngs_modulus: 1.0e6, poisson_ratio: 0.4}}\nbodies:\n"
-  "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}}\n"
-  "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [1, 0, 0], v: [0, 1, 0], cells: [6, 6]}, mass_per_area: 0.02, stretch: 1000, bending: 1.0}\n";
+    "stickslip: 1\nname: test\nformulation: exact\ngravity: [0, 0, 0]\ntime: {end: 1, step: 1.0e-2}\ncontact: {friction: 0.1, pairs: "
+    "[{between: [beam, sheet], contact: false}]}\n"
+    "materials: {rubber: {model: fixed_corotated, density: 10, youngs_modulus: 1.0e6, poisson_ratio: 0.4}}\nbodies:\n"
+    "  beam: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.1]}}}\n"
+    "  sheet: {kind: cloth, sheet: {corner: [0, 0, 1], u: [1, 0, 0], v: [0, 1, 0], cells: [6, 6]}, mass_per_area: 0.02, stretch: 1000, "
+    "bending: 1.0}\n";
 
 static void test_matrix_at_rest(void **state)
 {
   (void)state;
   check_matrix(beam, 0.0, true);
-  check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, anchors: [{point: [0, 0, 0], stiffness: 100}]}\n", 0.0, true);
+  check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, anchors: [{point: [0, 0, 0], "
+                    "stiffness: 100}]}\n",
+               0.0, true);
 }
 
 static void test_matrix_far_from_rest(void **state)
@@ -582,8 +609,12 @@ static void test_matrix_far_from_rest(void **state)
   (void)state;
   check_matrix(beam, 4.0, false);
   check_matrix(stiff, 3.0, false);
-  check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, angular_velocity: [30, 2, 1], anchors: [{point: [0, 0, 0], to: [1, 0, 0], stiffness: 1e5}]}\n", 50.0, false);
-  check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {expert: {light_node_mass_fraction: 0.01}}\n", 1.0, false);
+  check_matrix(SOFT "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.3, 0.1, 0.2]}}, angular_velocity: [30, 2, "
+                    "1], anchors: [{point: [0, 0, 0], to: [1, 0, 0], stiffness: 1e5}]}\n",
+               50.0, false);
+  check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}}\nmpm: {expert: "
+                    "{light_node_mass_fraction: 0.01}}\n",
+               1.0, false);
   check_matrix(SOFT "  bed: {kind: mpm, material: sand, spacing: 0.1, shape: {box: {min: [0, 0, 0], max: [0.5, 0.2, 0.2]}}}\n", 1.0, false);
 }
 
@@ -594,19 +625,22 @@ static void test_refused(void **state)
   static const struct {
     const char *more, *wanted;
   } cases[] = {
-    {"contact: {friction: 0.1, pairs: [{between: [a, floor], friction: 1, friction_direction: [1, 0, 0], friction_transverse: 2}]}\n",
-     "contact.pairs[0].friction_direction: not supported by formulation exact: its friction cones are circular; remove it"},
-    {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
-    {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n", "\"a\" is of kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
+      {"contact: {friction: 0.1, pairs: [{between: [a, floor], friction: 1, friction_direction: [1, 0, 0], friction_transverse: 2}]}\n",
+       "contact.pairs[0].friction_direction: not supported by formulation exact: its friction cones are circular; remove it"},
+      {"contact: {restitution: 0.5}\n", "contact.friction: missing: \"floor\" and \"a\" may touch"},
+      {"contact: {friction: 0.1, pairs: [{between: [a, a]}]}\n",
+       "\"a\" is of kind rigid; only bodies of kind fem and cloth, and rod with formulation exact, have self-contact"},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     char         text[3000];
     diagnostics *d;
     job         *j = NULL;
     scene       *s = NULL;
-    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
-             "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
-             "  c: {kind: fem, material: rubber, spacing: 0.5, shape: {box: {min: [0, 0, 2], max: [1, 1, 3]}}}\n%s", cases[k].more);
+    snprintf(text, sizeof text,
+             HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n" FLOOR
+                  "  a: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
+                  "  c: {kind: fem, material: rubber, spacing: 0.5, shape: {box: {min: [0, 0, 2], max: [1, 1, 3]}}}\n%s",
+             cases[k].more);
     assert_ok(diagnostics_create(&d));
     assert_ok(job_read_text("job", text, 0, NULL, d, &j));
     if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));
@@ -620,6 +654,9 @@ static void test_refused(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold), cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
-          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held), cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped), cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows),
-          cmocka_unit_test(test_matrix_at_rest), cmocka_unit_test(test_matrix_far_from_rest))
+TEST_MAIN(cmocka_unit_test(test_refused), cmocka_unit_test(test_slip_distance), cmocka_unit_test(test_threshold),
+          cmocka_unit_test(test_friction_angle), cmocka_unit_test(test_momentum_and_energy), cmocka_unit_test(test_threads),
+          cmocka_unit_test(test_restitution), cmocka_unit_test(test_overlap), cmocka_unit_test(test_held),
+          cmocka_unit_test(test_landing_wire), cmocka_unit_test(test_jump), cmocka_unit_test(test_left_out), cmocka_unit_test(test_stopped),
+          cmocka_unit_test(test_bumps), cmocka_unit_test(test_rows), cmocka_unit_test(test_matrix_at_rest),
+          cmocka_unit_test(test_matrix_far_from_rest))

@@ -7,14 +7,14 @@
 #include "discretize/nodal/nodal_body.h"
 #include "sim/scene/scene_surfaces.h"
 
-#define HEAD                                                                                                                       \
-  "stickslip: 1\nname: test\nformulation: hybrid\ngravity: [0, 0, 0]\n"                                                            \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: hybrid\ngravity: [0, 0, 0]\n"                                                                    \
   "materials:\n  rubber: {model: fixed_corotated, density: 1000, youngs_modulus: 5.0e4, poisson_ratio: 0.3}\n"
-#define BLOCKS                                                                                                                     \
-  "bodies:\n"                                                                                                                      \
-  "  left: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, "          \
-  "velocity: [1, 0.1, 0], angular_velocity: [0, 0, 4]}\n"                                                                           \
-  "  right: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0.02, -0.05, -0.12], max: [0.22, 0.15, 0.08]}}, "       \
+#define BLOCKS                                                                                                                             \
+  "bodies:\n"                                                                                                                              \
+  "  left: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, "                 \
+  "velocity: [1, 0.1, 0], angular_velocity: [0, 0, 4]}\n"                                                                                  \
+  "  right: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [0.02, -0.05, -0.12], max: [0.22, 0.15, 0.08]}}, "              \
   "velocity: [-1, 0, 0.2], angular_velocity: [1, 0, 0]}\n"
 
 static const nodal_body *nodal(const world *w, const char *name) { return nodal_body_of(w->s->bodies[scene_find_body(w->s, name)].body); }
@@ -80,7 +80,9 @@ static void check_momentum(const char *options, bool by_contact, double P_error,
   char    text[3000];
   double  P0[3], L0[3], P[3], L[3], L_before[3], lost = 0.0;
   int64_t points = 0;
-  snprintf(text, sizeof text, HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n", options);
+  snprintf(text, sizeof text,
+           HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n",
+           options);
   open_world(text, &w);
   call(&w, &e);
   body_totals sum;
@@ -124,11 +126,14 @@ static void check_force(const char *other, double dt, const char *options)
   world  w;
   char   text[3000];
   double most = 0.0;
-  snprintf(text, sizeof text,
-           HEAD "  wood: {model: rigid, density: 400}\ntime: {end: 1, step: %g}\nbodies:\n"
-                "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.15], radius: 0.1}}, velocity: [0.3, 0, -2], "
-                "angular_velocity: [0, 3, 0]}\n%s"
-                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n", dt, other, options);
+  snprintf(
+      text, sizeof text,
+      HEAD
+      "  wood: {model: rigid, density: 400}\ntime: {end: 1, step: %g}\nbodies:\n"
+      "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.15], radius: 0.1}}, velocity: [0.3, 0, -2], "
+      "angular_velocity: [0, 3, 0]}\n%s"
+      "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n",
+      dt, other, options);
   open_world(text, &w);
   for (int k = 0; k * dt < 0.1; ++k) {
     body_totals before, after;
@@ -150,8 +155,10 @@ static void test_forces(void **state)
   (void)state;
   static const char *const others[] = {
       "  block: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.2, -0.2, -0.2], max: [0.2, 0.2, 0]}}}\n",
-      "  crate: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.07, shape: {box: {min: [-0.1, -0.1, -0.1], max: [0.1, 0.15, 0]}}}\n",
-      "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 20, stretch: 1000}\n"};
+      "  crate: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.07, shape: {box: {min: [-0.1, -0.1, -0.1], max: "
+      "[0.1, 0.15, 0]}}}\n",
+      "  sheet: {kind: cloth, sheet: {corner: [-0.2, -0.2, 0], u: [0.4, 0, 0], v: [0, 0.4, 0], cells: [6, 6]}, mass_per_area: 20, stretch: "
+      "1000}\n"};
   for (int k = 0; k < 3; ++k) {
     check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {spacing: 0.04}}");
     check_force(others[k], 4e-3, "{momentum_correction: linear, grid: {transfer: none}}");
@@ -192,8 +199,9 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
   }
   momenta(&w, P, L);
   assert_ok(scene_body_totals(w.s, 0, &ball));
-  print_message("ball, steps of %g s, %s held, momentum_correction: %s: %.6f of the energy at most, change of its momentum %.6f N s, told %.6f, lost %.1e\n", dt, holds, fix, most,
-                ball.momentum[2] - sank, told, change(P, P0));
+  print_message("ball, steps of %g s, %s held, momentum_correction: %s: %.6f of the energy at most, change of its momentum %.6f N s, told "
+                "%.6f, lost %.1e\n",
+                dt, holds, fix, most, ball.momentum[2] - sank, told, change(P, P0));
   assert_true(told > 1.5 * -sank); /* it comes back */
   if (strcmp(fix, "none")) assert_close(told, ball.momentum[2] - sank, 1e-10);
   for (int k = 0; k < (is_held ? 2 : 3) && strcmp(fix, "none"); ++k) assert_close(P[k], P0[k], 1e-10);
@@ -204,11 +212,12 @@ static double energy_at_most(const char *other, bool is_held, double dt, const c
 static void test_energy(void **state)
 {
   (void)state;
-  const char *slab = "  slab: {kind: rigid, material: stone, contact_surface: mesh, surface_spacing: 0.1, "
-                     "shape: {box: {min: [-0.2, -0.2, -0.4], max: [0.2, 0.2, 0]}}}\n";
+  const char *slab  = "  slab: {kind: rigid, material: stone, contact_surface: mesh, surface_spacing: 0.1, "
+                      "shape: {box: {min: [-0.2, -0.2, -0.4], max: [0.2, 0.2, 0]}}}\n";
   const char *floor = "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n";
   assert_true(energy_at_most(floor, true, 2.5e-4, "surface", "linear") < 1.0 + 1e-6);
-  assert_true(energy_at_most(slab, false, 2.5e-4, "surface", "rigid") < energy_at_most(slab, false, 2.5e-4, "surface", "none") + 0.02); /* body by body 1.4 */
+  assert_true(energy_at_most(slab, false, 2.5e-4, "surface", "rigid") <
+              energy_at_most(slab, false, 2.5e-4, "surface", "none") + 0.02); /* body by body 1.4 */
   for (int k = 2; k <= 8; k *= 2) /* sound travels 22 to 90 mm; with all surface nodes prescribed 1.06, 1.46, 2.73 */
     assert_true(energy_at_most(floor, true, 2.5e-4 * k, "contact", "linear") < 1.0 + 1e-6);
   assert_true(energy_at_most(slab, false, 1e-3, "contact", "linear") < 1.1); /* 1.79 */
@@ -224,7 +233,8 @@ static void test_backward_euler(void **state)
   double P0[3], L0[3], P[3], L[3], expected[3] = {0.0, 0.0, 0.0};
   open_world(HEAD "time: {end: 1, step: 4.0e-3}\nbodies:\n"
                   "  one: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, "
-                  "velocity: [1, 0.1, 0], angular_velocity: [0, 0, 9]}\nsolver: {newton: {tolerance: 1.0e-10}}\n", &w);
+                  "velocity: [1, 0.1, 0], angular_velocity: [0, 0, 9]}\nsolver: {newton: {tolerance: 1.0e-10}}\n",
+             &w);
   for (int k = 0; k < 20; ++k) step(&w);
   const nodal_body *b = nodal(&w, "one");
   double           *v = malloc((size_t)(3 * b->n_nodes) * sizeof *v);
@@ -252,9 +262,11 @@ static void test_mass_damping(void **state)
 {
   (void)state;
   world w;
-  open_world(HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n"
-                  "  one: {kind: fem, material: rubber, spacing: 0.1, damping: {mass: 50}, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}, "
-                  "velocity: [1, 0.1, 0]}\nsolver: {hybrid: {integrator: symplectic}}\n", &w);
+  open_world(
+      HEAD "time: {end: 1, step: 1.0e-3}\nbodies:\n"
+           "  one: {kind: fem, material: rubber, spacing: 0.1, damping: {mass: 50}, shape: {box: {min: [0, 0, 0], max: [0.2, 0.2, 0.2]}}, "
+           "velocity: [1, 0.1, 0]}\nsolver: {hybrid: {integrator: symplectic}}\n",
+      &w);
   for (int k = 0; k < 20; ++k) step(&w);
   const nodal_body *b = nodal(&w, "one");
   const double      v = pow(1.05, -20.0);
@@ -272,11 +284,14 @@ static void test_held(void **state)
   (void)state;
   world   w;
   witness e;
-  open_world(HEAD "time: {end: 1, step: 4.0e-3}\nbodies:\n"
-                  "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.18], radius: 0.1}}, velocity: [0, 0, -2]}\n"
-                  "  block: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.2, -0.2, -0.2], max: [0.2, 0.2, 0]}}, "
-                  "hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, -0.05]}}}]}\n"
-                  "contact: {friction: 0.5}\nsolver: {hybrid: {grid: {spacing: 0.02}}}\n", &w);
+  open_world(
+      HEAD
+      "time: {end: 1, step: 4.0e-3}\nbodies:\n"
+      "  ball: {kind: fem, material: rubber, spacing: 0.05, shape: {sphere: {center: [0, 0, 0.18], radius: 0.1}}, velocity: [0, 0, -2]}\n"
+      "  block: {kind: fem, material: rubber, spacing: 0.1, shape: {box: {min: [-0.2, -0.2, -0.2], max: [0.2, 0.2, 0]}}, "
+      "hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, -0.05]}}}]}\n"
+      "contact: {friction: 0.5}\nsolver: {hybrid: {grid: {spacing: 0.02}}}\n",
+      &w);
   call(&w, &e);
   const nodal_body *b = nodal(&w, "block"), *ball = nodal(&w, "ball");
   double            lowest = INFINITY;
@@ -301,10 +316,13 @@ static void run_linear(const char *linear, int threads, double *x, int64_t most,
   char  text[3000];
   snprintf(text, sizeof text,
            HEAD "time: {end: 1, step: 4.0e-3}\nbodies:\n"
-                "  left: {kind: fem, material: rubber, spacing: 0.03, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, velocity: [1, 0.1, 0]}\n"
-                "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], max: [0.2, 0.15, 0.08]}}, "
+                "  left: {kind: fem, material: rubber, spacing: 0.03, shape: {box: {min: [-0.25, -0.1, -0.1], max: [-0.05, 0.1, 0.1]}}, "
+                "velocity: [1, 0.1, 0]}\n"
+                "  right: {kind: fem, material: rubber, spacing: 0.03, damping: {stiffness: 0.01}, shape: {box: {min: [0, -0.05, -0.12], "
+                "max: [0.2, 0.15, 0.08]}}, "
                 "hold: [{inside: {box: {min: [0.19, -1, -1], max: [1, 1, 1]}}, axes: [x, z]}]}\n"
-                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {expert: {linear: %s}}}\n", linear);
+                "contact: {friction: 0.3}\nsolver: {newton: {tolerance: 1.0e-8}, hybrid: {expert: {linear: %s}}}\n",
+           linear);
   team_set_threads(threads);
   open_world(text, &w);
   bool has_met = false;
@@ -352,13 +370,16 @@ static void test_cubes(void **state)
     body_totals sum, next;
     double      P0[3], L0[3], P[3], L[3], energy;
     int         n_met = 0;
-    snprintf(text, sizeof text,
-             HEAD "  wood: {model: rigid, density: 400}\ntime: {end: 1, step: 4.0e-3}\nbodies:\n"
-                  "  a: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [-0.45, -0.1, -0.1], max: "
-                  "[-0.15, 0.2, 0.2]}}, velocity: [1, 0.1, 0]}\n"
-                  "  b: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [0.12, -0.05, -0.15], max: "
-                  "[0.32, 0.15, 0.05]}}, velocity: [-1, 0, 0.2]}\n"
-                  "contact: {friction: 0}\nsolver: {hybrid: {grid: %s, impulses: {enabled: false}}}\n", grids[c]);
+    snprintf(
+        text, sizeof text,
+        HEAD
+        "  wood: {model: rigid, density: 400}\ntime: {end: 1, step: 4.0e-3}\nbodies:\n"
+        "  a: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [-0.45, -0.1, -0.1], max: "
+        "[-0.15, 0.2, 0.2]}}, velocity: [1, 0.1, 0]}\n"
+        "  b: {kind: rigid, material: wood, contact_surface: mesh, surface_spacing: 0.1, shape: {box: {min: [0.12, -0.05, -0.15], max: "
+        "[0.32, 0.15, 0.05]}}, velocity: [-1, 0, 0.2]}\n"
+        "contact: {friction: 0}\nsolver: {hybrid: {grid: %s, impulses: {enabled: false}}}\n",
+        grids[c]);
     open_world(text, &w);
     step(&w);
     assert_ok(scene_totals(w.s, &sum));
@@ -372,8 +393,8 @@ static void test_cubes(void **state)
       energy = next.kinetic;
     }
     momenta(&w, P, L);
-    print_message("cubes, grid %s: %d steps with contact, %.3f of the energy is left; P %.2g, L %.2g\n", grids[c], n_met, energy / sum.kinetic, change(P, P0),
-                  change(L, L0));
+    print_message("cubes, grid %s: %d steps with contact, %.3f of the energy is left; P %.2g, L %.2g\n", grids[c], n_met,
+                  energy / sum.kinetic, change(P, P0), change(L, L0));
     assert_true(n_met > 5);
     assert_true(energy < 0.5 * sum.kinetic);
     assert_close(change(P, P0), 0.0, 1e-12 * 10.0);
@@ -383,8 +404,8 @@ static void test_cubes(void **state)
   assert_no_leak();
 }
 
-#define DISC(NAME, X, Y, V)                                                                                                        \
-  "  " NAME ": {kind: fem, material: rubber, spacing: 0.1, shape: {cylinder: {from: [" X ", " Y ", 0], to: [" X ", " Y ", 0.1], "   \
+#define DISC(NAME, X, Y, V)                                                                                                                \
+  "  " NAME ": {kind: fem, material: rubber, spacing: 0.1, shape: {cylinder: {from: [" X ", " Y ", 0], to: [" X ", " Y ", 0.1], "          \
   "radius: 0.4}}, velocity: [" V ", 0, 0], hold: [{inside: {box: {min: [-2, -2, -1], max: [2, 2, 1]}}, axes: [z]}]}\n"
 
 /* Slabs in plane motion: contact acts only on their rims, and the energy hardly grows although a step is nearly as long as the
@@ -399,8 +420,10 @@ static void test_plane(void **state)
     char        text[3000];
     body_totals sum;
     double      most = 0.0, least = INFINITY, first;
-    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 8.0e-3}\nbodies:\n" DISC("left", "-0.405", "0", "0.25") DISC("right", "0.405", "0.1", "-0.25")
-                  "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n", options[c]);
+    snprintf(text, sizeof text,
+             HEAD "time: {end: 1, step: 8.0e-3}\nbodies:\n" DISC("left", "-0.405", "0", "0.25")
+                 DISC("right", "0.405", "0.1", "-0.25") "contact: {friction: 0}\nsolver: {newton: {tolerance: 1.0e-9}, hybrid: %s}\n",
+             options[c]);
     open_world(text, &w);
     call(&w, &e);
     assert_ok(scene_totals(w.s, &sum));
@@ -430,7 +453,8 @@ static void test_unsolved_steps_are_reported(void **state)
   for (int k = 0; k < 2; ++k) {
     world w;
     char  text[3000];
-    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: %s}}\n", tolerances[k]);
+    snprintf(text, sizeof text, HEAD "time: {end: 1, step: 4.0e-3}\n" BLOCKS "contact: {friction: 0}\nsolver: {newton: {tolerance: %s}}\n",
+             tolerances[k]);
     open_world(text, &w);
     step(&w);
     assert_int_equal(w.report.unconverged, k);
@@ -440,5 +464,6 @@ static void test_unsolved_steps_are_reported(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_linear), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_energy), cmocka_unit_test(test_mass_damping), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
+TEST_MAIN(cmocka_unit_test(test_linear), cmocka_unit_test(test_momentum), cmocka_unit_test(test_forces), cmocka_unit_test(test_energy),
+          cmocka_unit_test(test_mass_damping), cmocka_unit_test(test_backward_euler), cmocka_unit_test(test_held),
           cmocka_unit_test(test_cubes), cmocka_unit_test(test_plane), cmocka_unit_test(test_unsolved_steps_are_reported))

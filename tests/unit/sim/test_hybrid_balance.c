@@ -50,7 +50,8 @@ static void sums_are_felt(void **state)
     int64_t       n_pairs;
     random_pairs(seed, n, &n_pairs, pair, truth);
     sum_up(n, n_pairs, truth, felt);
-    for (int32_t i = 0; i < n; ++i) is_known[i] = seed % 3 == 0 || i != 1; /* in a third of the cases all are known; else body 1
+    for (int32_t i = 0; i < n; ++i)
+      is_known[i] = seed % 3 == 0 || i != 1; /* in a third of the cases all are known; else body 1
                                                                             * is constrained */
     for (int k = 0; k < 3 && seed % 3; ++k) felt[1][k] = 1e3;
     memcpy(guess, pair, sizeof guess);

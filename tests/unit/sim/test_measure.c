@@ -86,26 +86,27 @@ static double last_of(const bench *b, const char *name)
 /* --- bodies of nodes --------------------------------------------------------------------------------------------------- */
 
 /* 2 x 1 x 1 bricks: nodes at x = 0, 1 and 2, four each. */
-static const char *const bar_text = "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"
-                                    "materials: {rubber: {model: fixed_corotated, density: 1, youngs_modulus: 1, poisson_ratio: 0}}\n"
-                                    "bodies:\n  bar: {kind: fem, material: rubber, spacing: 1, shape: {box: {min: [0, 0, 0], max: [2, 1, 1]}}}\n"
-                                    "measure:\n"
-                                    "  place:  {quantity: point, body: bar, point: [1.6, 0.9, 0.2], direction: [1, 0, 0]}\n"
-                                    "  far:    {quantity: point, body: bar, point: [1.6, 0.9, 0.2]}\n"
-                                    "  front:  {quantity: extent, body: bar, direction: [1, 0, 0]}\n"
-                                    "  middle: {quantity: extent, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
-                                    "  went:   {quantity: runout, body: bar, direction: [2, 0, 0]}\n"
-                                    "  half:   {quantity: runout, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
-                                    "  wide:   {quantity: runout, body: bar, point: [0, 0, 7]}\n"
-                                    "  top:    {quantity: height, body: bar, point: [5, 5, 0.25]}\n"
-                                    "  foot:   {quantity: height, body: bar, fraction: 0}\n"
-                                    "  fast:   {quantity: max_speed}\n"
-                                    "  m:      {quantity: mass}\n"
-                                    "  pull:   {quantity: stress, body: bar, point: [2, 1, 1], direction: [1, 0, 0]}\n"
-                                    "  aside:  {quantity: stress, body: bar, point: [2, 1, 1], direction: [0, 1, 0]}\n"
-                                    "  stored: {quantity: elastic_energy}\n"
-                                    "  high:   {quantity: potential_energy, body: bar}\n"
-                                    "  low:    {quantity: extent, body: bar, direction: [0, 0, 1], fraction: 0}\n";
+static const char *const bar_text =
+    "stickslip: 1\nname: bar\ngravity: [0, 0, -9.81]\ntime: {end: 1, step: 0.1}\n"
+    "materials: {rubber: {model: fixed_corotated, density: 1, youngs_modulus: 1, poisson_ratio: 0}}\n"
+    "bodies:\n  bar: {kind: fem, material: rubber, spacing: 1, shape: {box: {min: [0, 0, 0], max: [2, 1, 1]}}}\n"
+    "measure:\n"
+    "  place:  {quantity: point, body: bar, point: [1.6, 0.9, 0.2], direction: [1, 0, 0]}\n"
+    "  far:    {quantity: point, body: bar, point: [1.6, 0.9, 0.2]}\n"
+    "  front:  {quantity: extent, body: bar, direction: [1, 0, 0]}\n"
+    "  middle: {quantity: extent, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
+    "  went:   {quantity: runout, body: bar, direction: [2, 0, 0]}\n"
+    "  half:   {quantity: runout, body: bar, direction: [1, 0, 0], fraction: 0.5}\n"
+    "  wide:   {quantity: runout, body: bar, point: [0, 0, 7]}\n"
+    "  top:    {quantity: height, body: bar, point: [5, 5, 0.25]}\n"
+    "  foot:   {quantity: height, body: bar, fraction: 0}\n"
+    "  fast:   {quantity: max_speed}\n"
+    "  m:      {quantity: mass}\n"
+    "  pull:   {quantity: stress, body: bar, point: [2, 1, 1], direction: [1, 0, 0]}\n"
+    "  aside:  {quantity: stress, body: bar, point: [2, 1, 1], direction: [0, 1, 0]}\n"
+    "  stored: {quantity: elastic_energy}\n"
+    "  high:   {quantity: potential_energy, body: bar}\n"
+    "  low:    {quantity: extent, body: bar, direction: [0, 0, 1], fraction: 0}\n";
 
 /* Node (2, 1, 0) is closest at rest and is followed: after the stretch it is not closest any more. */
 static void nodes_are_followed(void **state)
@@ -147,21 +148,23 @@ static void nodes_are_followed(void **state)
 
 /* --- rigid bodies ------------------------------------------------------------------------------------------------------- */
 
-static const char *const rigid_text = "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
-                                      "materials: {steel: {model: rigid, density: 1}}\n"
-                                      "bodies:\n"
-                                      "  die:  {kind: rigid, material: steel, shape: {box: {min: [0, 0, 0], max: [2, 2, 2]}}, velocity: [3, 0, 0], angular_velocity: [0, 0, 2]}\n"
-                                      "  wall: {kind: static, shape: {box: {min: [4, -9, -9], max: [5, 9, 9]}}}\n"
-                                      "measure:\n"
-                                      "  apart:  {quantity: distance, body: die, other: wall}\n"
-                                      "  along:  {quantity: distance, body: wall, other: die, direction: [0, 3, 0]}\n"
-                                      "  turned: {quantity: rotation, body: die}\n"
-                                      "  about:  {quantity: rotation, body: die, direction: [0, 0, -1]}\n"
-                                      "  across: {quantity: rotation, body: die, direction: [0, 1, 0]}\n"
-                                      "  leans:  {quantity: tilt, body: die, direction: [1, 0, 0]}\n"
-                                      "  fast:   {quantity: max_speed, body: die}\n"
-                                      "  fastest: {quantity: max_speed}\n"
-                                      "  still:  {quantity: max_speed, body: die, every: 0.25}\n";
+static const char *const rigid_text =
+    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
+    "materials: {steel: {model: rigid, density: 1}}\n"
+    "bodies:\n"
+    "  die:  {kind: rigid, material: steel, shape: {box: {min: [0, 0, 0], max: [2, 2, 2]}}, velocity: [3, 0, 0], angular_velocity: [0, 0, "
+    "2]}\n"
+    "  wall: {kind: static, shape: {box: {min: [4, -9, -9], max: [5, 9, 9]}}}\n"
+    "measure:\n"
+    "  apart:  {quantity: distance, body: die, other: wall}\n"
+    "  along:  {quantity: distance, body: wall, other: die, direction: [0, 3, 0]}\n"
+    "  turned: {quantity: rotation, body: die}\n"
+    "  about:  {quantity: rotation, body: die, direction: [0, 0, -1]}\n"
+    "  across: {quantity: rotation, body: die, direction: [0, 1, 0]}\n"
+    "  leans:  {quantity: tilt, body: die, direction: [1, 0, 0]}\n"
+    "  fast:   {quantity: max_speed, body: die}\n"
+    "  fastest: {quantity: max_speed}\n"
+    "  still:  {quantity: max_speed, body: die, every: 0.25}\n";
 
 static void rigid_bodies_turn(void **state)
 {
@@ -169,7 +172,7 @@ static void rigid_bodies_turn(void **state)
   bench b;
   bench_open(&b, rigid_text, NULL);
   bench_record(&b, 0, NULL);
-  expect("apart", sqrt(3.0), 1e-14);  /* the frame of an obstacle is at the origin */
+  expect("apart", sqrt(3.0), 1e-14); /* the frame of an obstacle is at the origin */
   expect("along", 1.0, 1e-14);
   expect("turned", 0.0, 0);
   /* corner (0, -1) from the centre turns with w to v = (3 + 2, ...): v + w x r over the corners, largest at r = (+-1, -1): |(3 + 2, +-2)| */
@@ -194,25 +197,26 @@ static void rigid_bodies_turn(void **state)
 
 /* --- particles ----------------------------------------------------------------------------------------------------------- */
 
-static const char *const sand_text = "stickslip: 1\nname: sand\ngravity: [0, 0, -10]\ntime: {end: 1, step: 0.1}\n"
-                                     "materials: {sand: {model: drucker_prager, density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}}\n"
-                                     "bodies:\n  sand: {kind: mpm, material: sand, spacing: 0.5, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [2, 1, 1]}}}\n"
-                                     "measure:\n"
-                                     "  all:     {quantity: mass_beyond, body: sand, direction: [1, 0, 0], point: [-1, 0, 0]}\n"
-                                     "  beyond:  {quantity: mass_beyond, body: sand, direction: [1, 0, 0], point: [1, 0, 0]}\n"
-                                     "  flow:    {quantity: flow_rate, body: sand, direction: [1, 0, 0], point: [1, 0, 0]}\n"
-                                     "  seldom:  {quantity: flow_rate, body: sand, direction: [1, 0, 0], point: [1, 0, 0], every: 0.2}\n"
-                                     "  lower:   {quantity: flow_rate, body: sand, direction: [2, 0, 0], point: [1, 0, 0], within: {min: [-9, -9, -9], max: [9, 9, 0.5]}}\n"
-                                     "  round:   {quantity: flow_rate, body: sand, direction: [1, 0, 0], point: [1, 0.5, 0.5], radius: 0.3}\n"
-                                     "  dense:   {quantity: density, body: sand, within: {min: [0.5, 0, 0], max: [1.5, 1, 1]}}\n"
-                                     "  heat:    {quantity: granular_temperature, body: sand}\n"
-                                     "  inside:  {quantity: granular_temperature, body: sand, within: {min: [0, 0, 0], max: [1, 9, 9]}}\n"
-                                     "  nowhere: {quantity: granular_temperature, body: sand, within: {min: [8, 8, 8], max: [9, 9, 9]}}\n"
-                                     "  fast:    {quantity: max_speed, body: sand}\n"
-                                     "  piece:   {quantity: largest_fragment, body: sand, radius: 0.3}\n"
-                                     "  whole:   {quantity: largest_fragment, body: sand, radius: 0.8}\n"
-                                     "  grains:  {quantity: largest_fragment, body: sand, radius: 0.2}\n"
-                                     "  square:  {quantity: anisotropy, body: sand, point: [1, 2, 3]}\n";
+static const char *const sand_text =
+    "stickslip: 1\nname: sand\ngravity: [0, 0, -10]\ntime: {end: 1, step: 0.1}\n"
+    "materials: {sand: {model: drucker_prager, density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}}\n"
+    "bodies:\n  sand: {kind: mpm, material: sand, spacing: 0.5, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [2, 1, 1]}}}\n"
+    "measure:\n"
+    "  all:     {quantity: mass_beyond, body: sand, direction: [1, 0, 0], point: [-1, 0, 0]}\n"
+    "  beyond:  {quantity: mass_beyond, body: sand, direction: [1, 0, 0], point: [1, 0, 0]}\n"
+    "  flow:    {quantity: flow_rate, body: sand, direction: [1, 0, 0], point: [1, 0, 0]}\n"
+    "  seldom:  {quantity: flow_rate, body: sand, direction: [1, 0, 0], point: [1, 0, 0], every: 0.2}\n"
+    "  lower:   {quantity: flow_rate, body: sand, direction: [2, 0, 0], point: [1, 0, 0], within: {min: [-9, -9, -9], max: [9, 9, 0.5]}}\n"
+    "  round:   {quantity: flow_rate, body: sand, direction: [1, 0, 0], point: [1, 0.5, 0.5], radius: 0.3}\n"
+    "  dense:   {quantity: density, body: sand, within: {min: [0.5, 0, 0], max: [1.5, 1, 1]}}\n"
+    "  heat:    {quantity: granular_temperature, body: sand}\n"
+    "  inside:  {quantity: granular_temperature, body: sand, within: {min: [0, 0, 0], max: [1, 9, 9]}}\n"
+    "  nowhere: {quantity: granular_temperature, body: sand, within: {min: [8, 8, 8], max: [9, 9, 9]}}\n"
+    "  fast:    {quantity: max_speed, body: sand}\n"
+    "  piece:   {quantity: largest_fragment, body: sand, radius: 0.3}\n"
+    "  whole:   {quantity: largest_fragment, body: sand, radius: 0.8}\n"
+    "  grains:  {quantity: largest_fragment, body: sand, radius: 0.2}\n"
+    "  square:  {quantity: anisotropy, body: sand, point: [1, 2, 3]}\n";
 
 static particles *sand_of(bench *b) { return particles_of(b->s->bodies[0].body); }
 
@@ -222,7 +226,8 @@ static void lattice(bench *b)
   particles *p = sand_of(b);
   assert_ok(particles_resize(p, 128));
   for (int64_t i = 0; i < 128; ++i) {
-    p->x[0][i] = 0.125 + 0.25 * (double)(i / 16), p->x[1][i] = 0.125 + 0.25 * (double)(i / 4 % 4), p->x[2][i] = 0.125 + 0.25 * (double)(i % 4);
+    p->x[0][i] = 0.125 + 0.25 * (double)(i / 16), p->x[1][i] = 0.125 + 0.25 * (double)(i / 4 % 4),
+    p->x[2][i] = 0.125 + 0.25 * (double)(i % 4);
     p->mass[i] = 2000.0 / 128.0, p->id[i] = i;
   }
 }
@@ -361,40 +366,42 @@ static void heaps_are_round_or_not(void **state)
 
 /* --- contact ------------------------------------------------------------------------------------------------------------- */
 
-static const char *const contact_text = "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
-                                        "materials: {steel: {model: rigid, density: 1}}\n"
-                                        "bodies:\n"
-                                        "  a: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
-                                        "  b: {kind: rigid, material: steel, shape: {sphere: {center: [3, 0, 0], radius: 1}}}\n"
-                                        "  c: {kind: static, shape: {box: {min: [4, -9, -9], max: [5, 9, 9]}}}\n"
-                                        "measure:\n"
-                                        "  all:      {quantity: contacts}\n"
-                                        "  of_a:     {quantity: contacts, body: a}\n"
-                                        "  of_ab:    {quantity: contacts, body: a, other: b}\n"
-                                        "  deepest:  {quantity: penetration}\n"
-                                        "  in_b:     {quantity: penetration, body: b, other: a}\n"
-                                        "  in_c:     {quantity: penetration, body: c}\n"
-                                        "  c_and_b:  {quantity: penetration, body: c, other: b}\n"
-                                        "  force:    {quantity: contact_force, body: a, direction: [0, 1, 0]}\n"
-                                        "  moment:   {quantity: contact_moment, body: a, direction: [0, 0, 1]}\n"
-                                        "  normal:   {quantity: contact_force, body: a, part: normal, direction: [0, 0, 1]}\n"
-                                        "  friction: {quantity: contact_force, body: a, part: friction}\n"
-                                        "  push_b:   {quantity: contact_force, body: b, other: a, part: normal, direction: [0, 0, 1]}\n"
-                                        "  drag_b:   {quantity: contact_force, body: b, other: a, part: friction, direction: [1, 0, 0]}\n"
-                                        "  lost:     {quantity: friction_work}\n"
-                                        "  stick:    {quantity: sticking_fraction, body: a}\n";
+static const char *const contact_text =
+    "stickslip: 1\nname: pair\ngravity: [0, 0, 0]\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
+    "materials: {steel: {model: rigid, density: 1}}\n"
+    "bodies:\n"
+    "  a: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}\n"
+    "  b: {kind: rigid, material: steel, shape: {sphere: {center: [3, 0, 0], radius: 1}}}\n"
+    "  c: {kind: static, shape: {box: {min: [4, -9, -9], max: [5, 9, 9]}}}\n"
+    "measure:\n"
+    "  all:      {quantity: contacts}\n"
+    "  of_a:     {quantity: contacts, body: a}\n"
+    "  of_ab:    {quantity: contacts, body: a, other: b}\n"
+    "  deepest:  {quantity: penetration}\n"
+    "  in_b:     {quantity: penetration, body: b, other: a}\n"
+    "  in_c:     {quantity: penetration, body: c}\n"
+    "  c_and_b:  {quantity: penetration, body: c, other: b}\n"
+    "  force:    {quantity: contact_force, body: a, direction: [0, 1, 0]}\n"
+    "  moment:   {quantity: contact_moment, body: a, direction: [0, 0, 1]}\n"
+    "  normal:   {quantity: contact_force, body: a, part: normal, direction: [0, 0, 1]}\n"
+    "  friction: {quantity: contact_force, body: a, part: friction}\n"
+    "  push_b:   {quantity: contact_force, body: b, other: a, part: normal, direction: [0, 0, 1]}\n"
+    "  drag_b:   {quantity: contact_force, body: b, other: a, part: friction, direction: [1, 0, 0]}\n"
+    "  lost:     {quantity: friction_work}\n"
+    "  stick:    {quantity: sticking_fraction, body: a}\n";
 
 static void contacts_between_two(void **state)
 {
   (void)state;
   /* a on b: normal force 5 and friction 2; b on a: the opposite; a on c: normal force 1 along x; and a body on itself */
-  double  x[12] = {0}, n[12] = {0, 0, 1, 0, 0, -1, -1, 0, 0, 0, 0, 1}, f[12] = {2, 0, 5, 1, 0, -7, -1, 0, 4, 0, 9, 9};
-  double  gap[4] = {-0.25, -0.5, -0.125, -2.0};
-  int32_t source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
-  uint8_t slides[4] = {1, 0, 1, 1};
-  const step_report report = {.contact = {.contacts = 42, .penetration = 3.0}, .friction_work = 7.0};
+  double            x[12] = {0}, n[12] = {0, 0, 1, 0, 0, -1, -1, 0, 0, 0, 0, 1}, f[12] = {2, 0, 5, 1, 0, -7, -1, 0, 4, 0, 9, 9};
+  double            gap[4]    = {-0.25, -0.5, -0.125, -2.0};
+  int32_t           source[4] = {0, 1, 0, 0}, object[4] = {1, 0, 2, 0};
+  uint8_t           slides[4] = {1, 0, 1, 1};
+  const step_report report    = {.contact = {.contacts = 42, .penetration = 3.0}, .friction_work = 7.0};
   bench             b;
-  given_points = (contact_points){.n = 4, .position = x, .force = f, .normal = n, .gap = gap, .source_body = source, .object_body = object, .is_sliding = slides};
+  given_points = (contact_points){
+      .n = 4, .position = x, .force = f, .normal = n, .gap = gap, .source_body = source, .object_body = object, .is_sliding = slides};
   bench_open(&b, contact_text, NULL);
   bench_record(&b, 1, &report);
   expect("all", 42.0, 0);
@@ -424,7 +431,8 @@ static void contacts_between_two(void **state)
 static void surfaces_meet(void **state)
 {
   static const char text[] = "stickslip: 1\nname: pair\ntime: {end: 1, step: 0.1}\ncontact: {friction: 0, stiffness: 1}\n"
-                             "materials: {steel: {model: rigid, density: 1}, soft: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
+                             "materials: {steel: {model: rigid, density: 1}, soft: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: "
+                             "0.3, model: fixed_corotated}}\n"
                              "bodies:\n"
                              "  a: {kind: fem, material: soft, spacing: 0.5, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
                              "  b: {kind: fem, material: soft, spacing: 0.3, shape: {box: {min: [0.9, 0.93, 0.97], max: [2, 2, 2]}}}\n"
@@ -477,5 +485,6 @@ static void what_is_due_is_due_once(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(nodes_are_followed), cmocka_unit_test(rigid_bodies_turn), cmocka_unit_test(flow_keeps_the_books),
-          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(bodies_come_apart), cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two), cmocka_unit_test(surfaces_meet),
+          cmocka_unit_test(flow_outlives_a_resume), cmocka_unit_test(velocities_differ), cmocka_unit_test(bodies_come_apart),
+          cmocka_unit_test(heaps_are_round_or_not), cmocka_unit_test(contacts_between_two), cmocka_unit_test(surfaces_meet),
           cmocka_unit_test(what_is_due_is_due_once))

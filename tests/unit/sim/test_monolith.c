@@ -4,8 +4,8 @@
 #include "core/quaternion.h"
 #include "sim/monolith/monolith_bodies.h"
 
-#define HEAD                                                                                       \
-  "stickslip: 1\nname: test\nformulation: monolith\n"                                              \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: monolith\n"                                                                                      \
   "materials:\n  wood: {model: rigid, density: 1000}\n"
 #define FLOOR "  floor: {kind: static, shape: {plane: {normal: [0, 0, 1]}}}\n"
 #define TIGHT "solver: {monolith: {tolerance: 1.0e-12, max_outer_iterations: 400, pressure: {tolerance: 1.0e-13}}}\n"
@@ -17,7 +17,7 @@ static void test_momentum(void **state)
   world           w;
   step_layout     l;
   monolith_bodies b       = {0};
-  step_status    verdict = {STEP_OK, NULL, -1};
+  step_status     verdict = {STEP_OK, NULL, -1};
   const double    dt = 0.01, wrench[1][6] = {{3, -2, 1, 0.02, 0.01, -0.03}};
   double          v[1][6], moment[3], arm[3];
   open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
@@ -55,10 +55,9 @@ static void test_mobility(void **state)
   world           w;
   step_layout     l;
   monolith_bodies b       = {0};
-  step_status    verdict = {STEP_OK, NULL, -1};
-  open_world(HEAD
-             "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
-             "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",
+  step_status     verdict = {STEP_OK, NULL, -1};
+  open_world(HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
+                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",
              &w);
   assert_ok(step_layout_create(w.s, &l));
   assert_ok(step_layout_begin(&l, 0.0, 0.01, &verdict));
@@ -66,11 +65,10 @@ static void test_mobility(void **state)
   assert_close(b.v_free[0][2], 3.0 - 0.0981, 1e-14);
   for (int j = 0; j < 6; ++j) {
     double wrench[1][6] = {{0}}, v[1][6];
-    wrench[0][j] = 1e-3;
+    wrench[0][j]        = 1e-3;
     memcpy(v, b.v_free, sizeof v);
     assert_ok(monolith_bodies_push(&b, 0.01, (const double(*)[6])wrench, v, &verdict));
-    for (int i = 0; i < 6; ++i)
-      assert_close((v[0][i] - b.v_free[0][i]) / 1e-3, b.inverse_mass[0][6 * i + j], 1e-8 * b.inverse_mass[0][21]);
+    for (int i = 0; i < 6; ++i) assert_close((v[0][i] - b.v_free[0][i]) / 1e-3, b.inverse_mass[0][6 * i + j], 1e-8 * b.inverse_mass[0][21]);
   }
   monolith_bodies_destroy(&b);
   step_layout_destroy(&l);
@@ -83,15 +81,15 @@ static void test_slope(void **state)
 {
   (void)state;
   for (int slides = 0; slides < 2; ++slides) {
-    world  w;
-    char   text[1000];
+    world w;
+    char  text[1000];
     snprintf(text, sizeof text,
              HEAD "gravity: [%.17g, 0, %.17g]\ntime: {end: 1, step: 0.01}\ncontact: {friction: %g}\nbodies:\n" FLOOR
                   "  box: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.1]}}}\n" TIGHT,
              9.81 * 0.4 / sqrt(1.16), -9.81 / sqrt(1.16), slides ? 0.3 : 0.41);
     open_world(text, &w);
     for (int k = 0; k < 10; ++k) step(&w);
-    double force[3], moment[3];
+    double       force[3], moment[3];
     const double weight = 4.0 * 9.81 / sqrt(1.16);
     contact_forces_between(w.f->forces, 1, 0, force, moment);
     assert_close(force[2], weight, 1e-7 * weight);
@@ -108,13 +106,12 @@ static void test_impact(void **state)
 {
   (void)state;
   world w;
-  open_world(
-      HEAD
-      "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0, pairs: [{between: [rubber, floor], restitution: "
-      "0.5}]}\nbodies:\n" FLOOR
-      "  lead: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.101], radius: 0.1}}, velocity: [0, 0, -0.5]}\n"
-      "  rubber: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0.1], radius: 0.1}}, velocity: [0, 0, -1]}\n" TIGHT,
-      &w);
+  open_world(HEAD
+             "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0, pairs: [{between: [rubber, floor], restitution: "
+             "0.5}]}\nbodies:\n" FLOOR
+             "  lead: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0.101], radius: 0.1}}, velocity: [0, 0, -0.5]}\n"
+             "  rubber: {kind: rigid, material: wood, shape: {sphere: {center: [1, 0, 0.1], radius: 0.1}}, velocity: [0, 0, -1]}\n" TIGHT,
+             &w);
   step(&w);
   assert_close(rigid(&w, "lead")->c[2], 0.1, 1e-12);
   assert_close(rigid(&w, "rubber")->v[2], 0.5, 1e-10);
@@ -133,21 +130,21 @@ static void test_start(void **state)
     const char *bodies;
     double      depth; /* 0: accepted */
   } cases[] = {
-    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
-     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0], max: [0.1, 1, 0.2]}}}\n",
-     0.1},
-    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-0.3, -0.3, -0.3], max: [0.3, 0.3, 0.3]}}}\n"
-     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -1, -1], max: [0.05, 1, 1]}}}\n",
-     0.25},
-    {"  a: {kind: static, shape: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}}\n"
-     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.02], max: [0.1, 0.1, 0.18]}}}\n",
-     0.02},
-    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
-     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.099], max: [0.1, 1, 0.2]}}}\n",
-     0.0},
-    {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
-     "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.101], max: [0.1, 1, 0.2]}}}\n",
-     0.0},
+      {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0], max: [0.1, 1, 0.2]}}}\n",
+       0.1},
+      {"  a: {kind: rigid, material: wood, shape: {box: {min: [-0.3, -0.3, -0.3], max: [0.3, 0.3, 0.3]}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -1, -1], max: [0.05, 1, 1]}}}\n",
+       0.25},
+      {"  a: {kind: static, shape: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -0.1, -0.02], max: [0.1, 0.1, 0.18]}}}\n",
+       0.02},
+      {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.099], max: [0.1, 1, 0.2]}}}\n",
+       0.0},
+      {"  a: {kind: rigid, material: wood, shape: {box: {min: [-1, -0.1, -0.1], max: [1, 0.1, 0.1]}}}\n"
+       "  b: {kind: rigid, material: wood, shape: {box: {min: [-0.1, -1, 0.101], max: [0.1, 1, 0.2]}}}\n",
+       0.0},
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
     char         text[2000];
@@ -179,12 +176,11 @@ static void test_overlap(void **state)
   (void)state;
   world  w;
   double before = 0.002;
-  open_world(
-      HEAD
-      "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_correction: 0.5, overlap_correction_speed: 1}\nbodies:\n"
-      "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
-      "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.198, 0, 0], radius: 0.1}}}\n",
-      &w);
+  open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5, overlap_correction: 0.5, "
+                  "overlap_correction_speed: 1}\nbodies:\n"
+                  "  a: {kind: rigid, material: wood, shape: {sphere: {center: [0, 0, 0], radius: 0.1}}}\n"
+                  "  b: {kind: rigid, material: wood, shape: {sphere: {center: [0.198, 0, 0], radius: 0.1}}}\n",
+             &w);
   for (int k = 0; k < 3; ++k, before *= 0.5) {
     const double *a = rigid(&w, "a")->c, *b = rigid(&w, "b")->c;
     assert_close(0.2 - (b[0] - a[0]), before, 1e-12);
@@ -280,7 +276,8 @@ static void test_refusals(void **state)
       {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, expert: {position_correction: "
        "{iterations: 0, step: 0.2}}}\nbodies:\n" FLOOR LUMP,
        "mac.expert.position_correction.step: has no effect when mac.expert.position_correction.iterations is 0"},
-      {"contact: {friction: 0.1}\nmpm: {transfer: apic}\nbodies:\n" FLOOR, "job:8:6: mpm: has no effect, because no bodies.NAME.kind is mpm; remove it"},
+      {"contact: {friction: 0.1}\nmpm: {transfer: apic}\nbodies:\n" FLOOR,
+       "job:8:6: mpm: has no effect, because no bodies.NAME.kind is mpm; remove it"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
        "2]}, mass_per_area: 1, stretch: 1, bending: 1}\n",
        "bodies.a.kind: formulation monolith does not support kind cloth"},
@@ -318,12 +315,11 @@ static void test_law(void **state)
 {
   (void)state;
   world  w;
-  double worst = 0.0;
+  double worst   = 0.0;
   int    n_steps = 0;
-  open_world(HEAD
-             "time: {end: 1, step: 0.005}\ncontact: {friction: 0.4}\nbodies:\n" FLOOR
-             "  brick: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -0.1, 0.2], max: [0.05, 0.1, 0.5]}}, "
-             "velocity: [1, 0.5, -1], angular_velocity: [5, 8, -3]}\n",
+  open_world(HEAD "time: {end: 1, step: 0.005}\ncontact: {friction: 0.4}\nbodies:\n" FLOOR
+                  "  brick: {kind: rigid, material: wood, shape: {box: {min: [-0.05, -0.1, 0.2], max: [0.05, 0.1, 0.5]}}, "
+                  "velocity: [1, 0.5, -1], angular_velocity: [5, 8, -3]}\n",
              &w);
   for (int k = 0; k < 80; ++k) {
     step(&w);
@@ -336,6 +332,6 @@ static void test_law(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope),
-          cmocka_unit_test(test_impact), cmocka_unit_test(test_start), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision),
-          cmocka_unit_test(test_walls), cmocka_unit_test(test_law), cmocka_unit_test(test_refusals))
+TEST_MAIN(cmocka_unit_test(test_momentum), cmocka_unit_test(test_mobility), cmocka_unit_test(test_slope), cmocka_unit_test(test_impact),
+          cmocka_unit_test(test_start), cmocka_unit_test(test_overlap), cmocka_unit_test(test_collision), cmocka_unit_test(test_walls),
+          cmocka_unit_test(test_law), cmocka_unit_test(test_refusals))

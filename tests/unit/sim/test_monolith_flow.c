@@ -12,7 +12,7 @@ typedef struct {
   monolith_solids   solids;
   mac_system        system;
   monolith_flow     flow;
-  granular_report       report;
+  granular_report   report;
   mac_state        *state;
 } parts;
 
@@ -93,9 +93,9 @@ static void momentum_is_exchanged(void **unused)
 static void velocities_agree(void **unused)
 {
   (void)unused;
-  world        w;
-  parts        p;
-  double       wrench[2][6], v[2][6];
+  world       w;
+  parts       p;
+  double      wrench[2][6], v[2][6];
   step_status verdict = {STEP_OK, NULL, -1};
   open_world(lump, &w);
   parts_solve(&w, &p);
@@ -140,11 +140,11 @@ static void weights_are_carried(void **unused)
     on_floor -= force[2] * dt;
     if (k >= STEPS - LAST) pressure += w.f->ops->pressure(w.f, (const double[3]){0.045, 0.255, 0.075}) / LAST;
   }
-  const double mass = 0.15 * 0.15 * 0.04 * 700.0, weight = mass * 9.81, bed = 0.3 * 0.3 * 0.09 * 1600.0 * 9.81,
-               low = 1600.0 * 9.81 * 0.075, high = low + weight / (0.3 * 0.3), v = rigid(&w, "board")->v[2],
-               momentum = totals(&w).momentum[2], all = (weight + bed) / 9.81;
-  print_message("board %g of %g N, floor %g of %g N, pressure in a corner %g, %g to %g Pa\n", on_board / time, weight,
-                on_floor / time, bed + weight, pressure, low, high);
+  const double mass = 0.15 * 0.15 * 0.04 * 700.0, weight = mass * 9.81, bed = 0.3 * 0.3 * 0.09 * 1600.0 * 9.81, low = 1600.0 * 9.81 * 0.075,
+               high = low + weight / (0.3 * 0.3), v = rigid(&w, "board")->v[2], momentum = totals(&w).momentum[2],
+               all = (weight + bed) / 9.81;
+  print_message("board %g of %g N, floor %g of %g N, pressure in a corner %g, %g to %g Pa\n", on_board / time, weight, on_floor / time,
+                bed + weight, pressure, low, high);
   assert_close(on_board, weight * time + mass * v, 1e-12 * weight * time);
   assert_close(on_floor, (bed + weight) * time + momentum, 1e-12 * (bed + weight) * time);
   assert_true(fabs(v) < slow);

@@ -19,8 +19,8 @@ static void nothing_is_lost(void **unused)
   v3_sub(lost, now.momentum, first.momentum);
   v3_sub(turned, now.angular_momentum, first.angular_momentum);
   const double q = v3_norm(first.momentum), L = v3_norm(first.angular_momentum);
-  print_message("lost %.2g of %g kg m/s, %.2g of %g kg m^2/s; energy %g, was %g J\n", v3_norm(lost), q, v3_norm(turned), L,
-                now.kinetic, first.kinetic);
+  print_message("lost %.2g of %g kg m/s, %.2g of %g kg m^2/s; energy %g, was %g J\n", v3_norm(lost), q, v3_norm(turned), L, now.kinetic,
+                first.kinetic);
   assert_true(first.kinetic - now.kinetic > 0.1 * first.kinetic); /* they have collided */
   assert_close(v3_norm(lost), 0.0, 1e-14 * STEPS * q);
   assert_close(v3_norm(turned), 0.0, 1e-3 * L);

@@ -22,7 +22,7 @@ static void energy_is_gone(void **unused)
   for (int k = 0; k < ALL; ++k) {
     step(&w);
     const double now = totals(&w).kinetic;
-    most = fmax(most, now);
+    most             = fmax(most, now);
     if (k >= SLUMP) later = fmax(later, now);
   }
   print_message("at most %.3g J, after %d frames %.3g J\n", most, SLUMP, later);

@@ -17,16 +17,16 @@ static double *doubles(int64_t n)
 static void rates(void **unused)
 {
   (void)unused;
-  static const double A[9] = {0.3, 1.1, -0.4, 0.2, 0.5, 0.9, -0.7, 0.6, -0.8};
+  static const double A[9]   = {0.3, 1.1, -0.4, 0.2, 0.5, 0.9, -0.7, 0.6, -0.8};
   double              square = 0.0;
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) square += 0.25 * (A[3 * i + j] + A[3 * j + i]) * (A[3 * i + j] + A[3 * j + i]);
   for (int arrangement = 0; arrangement < 2; ++arrangement)
     for (int basis = 0; basis < 2; ++basis) {
       mac_scene         c;
-      mac_scene_spec    m = {.h = H, .n = {N, N, N}, .wall = MAC_ALL_ROUGH, .density = 1500.0, .friction = 0.5};
-      mac_system        y = {0};
-      monolith_rheology r = {0};
+      mac_scene_spec    m       = {.h = H, .n = {N, N, N}, .wall = MAC_ALL_ROUGH, .density = 1500.0, .friction = 0.5};
+      mac_system        y       = {0};
+      monolith_rheology r       = {0};
       int64_t           n_inner = 0;
       mac_scene_create(&c, &m);
       c.o.arrangement = arrangement, c.o.basis = basis;
@@ -58,8 +58,8 @@ static void rates(void **unused)
 static void inertial_number(void **unused)
 {
   (void)unused;
-  const double      constant[MAC_MU_I_CONSTANTS] = {0.3, 0.25, 0.002, 2500.0}, p = 800.0;
-  const double      middle = constant[1] * sqrt(p / constant[3]) / constant[2], gamma[3] = {0.0, middle, 1e9 * middle},
+  const double constant[MAC_MU_I_CONSTANTS] = {0.3, 0.25, 0.002, 2500.0}, p = 800.0;
+  const double middle = constant[1] * sqrt(p / constant[3]) / constant[2], gamma[3] = {0.0, middle, 1e9 * middle},
                expected[3] = {0.5, 0.65, 0.8};
   mac_scene         c;
   mac_scene_spec    m = {.h = H, .n = {N, N, N}, .wall = MAC_ALL_ROUGH, .density = 1500.0, .friction = 0.5};
@@ -87,7 +87,7 @@ static void inertial_number(void **unused)
   }
   /* after the first iteration of a step only a part of the change is taken, converging to all of it */
   const double wanted = M_SQRT2 * expected[1], start = M_SQRT2 * expected[2];
-  y.dt = 10.0; /* long, for so coarse a grid */
+  y.dt = 10.0;                                          /* long, for so coarse a grid */
   for (int64_t f = 0; f < y.n_faces; ++f) u[f] *= 1e-9; /* gamma[1] */
   monolith_rheology_alpha(&r, pressure, u, alpha);
   assert_true(alpha[at] < start - 1e-3 && alpha[at] > wanted + 1e-3);

@@ -180,8 +180,7 @@ static void test_stall(void **state)
     double    stall_tolerance;
     int       most, n;
     step_code code;
-  } cases[] = {
-      {0.1, 200, 5, STEP_OK}, {0.001, 200, 17, STEP_NOT_CONVERGED}, {0.1, 3, 3, STEP_OK}, {0.001, 3, 3, STEP_NOT_CONVERGED}};
+  } cases[] = {{0.1, 200, 5, STEP_OK}, {0.001, 200, 17, STEP_NOT_CONVERGED}, {0.1, 3, 3, STEP_OK}, {0.001, 3, 3, STEP_NOT_CONVERGED}};
   for (int k = 0; k < 4; ++k) {
     problem           p;
     step_report       report = {0};
@@ -364,5 +363,5 @@ static void test_result_of_a_solver(void **state)
 TEST_MAIN(cmocka_unit_test(test_linear_problems_take_one_iteration), cmocka_unit_test(test_line_search_finds_the_root),
           cmocka_unit_test(test_stall), cmocka_unit_test(test_single_iteration), cmocka_unit_test(test_anderson),
           cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
-          cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point),
-          cmocka_unit_test(test_monotone), cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))
+          cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone),
+          cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))

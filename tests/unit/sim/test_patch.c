@@ -6,10 +6,11 @@
 /* Points of body 1 on body 0 under Hertz's pressure sqrt(1 - r^2), each for the same area: turns of a spiral, about (3, 4, 5) in the plane
  * normal to `up`. Those within 0.6 stick. A last one belongs to other bodies. */
 enum { N = 20001 };
-static double  position[3 * N], force[3 * N], normal[3 * N];
-static int32_t source[N], object[N];
-static uint8_t is_sliding[N];
-static const double up[3] = {2.0 / 3.0, -2.0 / 3.0, 1.0 / 3.0}, e1[3] = {1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0}, e2[3] = {-2.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0};
+static double       position[3 * N], force[3 * N], normal[3 * N];
+static int32_t      source[N], object[N];
+static uint8_t      is_sliding[N];
+static const double up[3] = {2.0 / 3.0, -2.0 / 3.0, 1.0 / 3.0}, e1[3] = {1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0},
+                    e2[3] = {-2.0 / 3.0, -1.0 / 3.0, 2.0 / 3.0};
 
 static contact_points_view hertz(void)
 {
@@ -66,10 +67,10 @@ static void test_hertz(void **state)
 static void test_two(void **state)
 {
   (void)state;
-  const double              x[6] = {1.0, 0.0, 0.0, 2.0, 0.0, 0.0}, f[6] = {0.0, 5.0, 1.0, 0.0, 0.0, 3.0}, n[6] = {0.0, 0.0, 1.0, 0.0, 0.0, 1.0};
-  const int32_t             a[2] = {1, 1}, b[2] = {0, 0};
-  const uint8_t             slides[2] = {1, 0};
-  const contact_points_view p = {2, x, f, n, NULL, a, b, slides};
+  const double  x[6] = {1.0, 0.0, 0.0, 2.0, 0.0, 0.0}, f[6] = {0.0, 5.0, 1.0, 0.0, 0.0, 3.0}, n[6] = {0.0, 0.0, 1.0, 0.0, 0.0, 1.0};
+  const int32_t a[2] = {1, 1}, b[2] = {0, 0};
+  const uint8_t slides[2]         = {1, 0};
+  const contact_points_view p     = {2, x, f, n, NULL, a, b, slides};
   const patch_frame         along = {.on = 1, .from = -1, .along = {1.0, 0.0, 0.0}};
   assert_close(extent(&p, &along, 0.1), 1.0, 0.0);
   assert_close(extent(&p, &along, 0.125), 1.0, 0.0);

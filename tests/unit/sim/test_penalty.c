@@ -6,30 +6,32 @@
  * other rotation rule and hangs on a spring. */
 static void write_job(const char *model, const char *extra, char *text, size_t size)
 {
-  snprintf(text, size,
-           "stickslip: 1\n"
-           "name: test\n"
-           "gravity: [0, 0, -9.81]\n"
-           "time: {end: 0.1, step: 2.0e-3}\n"
-           "materials:\n"
-           "  sand:  {density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, model: %s}\n"
-           "  steel: {model: rigid, density: 2000}\n"
-           "bodies:\n"
-           "  bed:   {kind: mpm, material: sand, spacing: 0.1, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [0.5, 0.4, 0.2]}}}\n"
-           "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.095, 0.15, 0.265], radius: 0.1}}, angular_velocity: [1, -2, 3]}\n"
-           "  block: {kind: rigid, material: steel, rotation: midpoint, shape: {box: {min: [0.17, 0.05, 0.18], max: [0.37, 0.25, 0.3]}},\n"
-           "          anchors: [{point: [0.37, 0.25, 0.3], stiffness: 1000, damping: 3}], angular_velocity: [0.5, 1, -1]}\n"
-           "  tank:  {kind: static, shape: {container: {min: [0.02, 0, 0.02], max: [0.5, 0.4, 2]}}}\n"
-           "contact: {friction: 0.3, stiffness: 1.0e4}\n"
-           "%s\n",
-           model, extra);
+  snprintf(
+      text, size,
+      "stickslip: 1\n"
+      "name: test\n"
+      "gravity: [0, 0, -9.81]\n"
+      "time: {end: 0.1, step: 2.0e-3}\n"
+      "materials:\n"
+      "  sand:  {density: 1600, youngs_modulus: 1.0e6, poisson_ratio: 0.3, model: %s}\n"
+      "  steel: {model: rigid, density: 2000}\n"
+      "bodies:\n"
+      "  bed:   {kind: mpm, material: sand, spacing: 0.1, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [0.5, 0.4, 0.2]}}}\n"
+      "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.095, 0.15, 0.265], radius: 0.1}}, angular_velocity: [1, -2, "
+      "3]}\n"
+      "  block: {kind: rigid, material: steel, rotation: midpoint, shape: {box: {min: [0.17, 0.05, 0.18], max: [0.37, 0.25, 0.3]}},\n"
+      "          anchors: [{point: [0.37, 0.25, 0.3], stiffness: 1000, damping: 3}], angular_velocity: [0.5, 1, -1]}\n"
+      "  tank:  {kind: static, shape: {container: {min: [0.02, 0, 0.02], max: [0.5, 0.4, 2]}}}\n"
+      "contact: {friction: 0.3, stiffness: 1.0e4}\n"
+      "%s\n",
+      model, extra);
 }
 #define SAND "drucker_prager, friction_angle_deg: 30"
 
 /* One step into everything nearby, so that there are attachments and plastic strain; then to the middle of the next. */
 static void open_world(const char *text, world *w)
 {
-  step_status    verdict = {STEP_OK, NULL, -1};
+  step_status     verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {-1.5, -0.5, -2.5}, on[3] = {1.5, 0.4, 6.0};
   read_world(text, w);
@@ -87,7 +89,8 @@ static void check_slopes(const char *model, const char *extra, bool is_plastic)
   open_world(text, &w);
   const state_count sand = count_states(&w, true), rigid = count_states(&w, false);
   print_message("sand:  %d first, %d stick, %d slide, %d separated\nrigid: %d first, %d stick, %d slide, %d separated\n", (int)sand.first,
-                (int)sand.stick, (int)sand.slide, (int)sand.separated, (int)rigid.first, (int)rigid.stick, (int)rigid.slide, (int)rigid.separated);
+                (int)sand.stick, (int)sand.slide, (int)sand.separated, (int)rigid.first, (int)rigid.stick, (int)rigid.slide,
+                (int)rigid.separated);
   assert_true(sand.stick > 3 && sand.slide > 3 && sand.separated > 3);
   assert_true(rigid.stick > 5 && rigid.slide > 5 && rigid.separated > 0);
   assert_true(is_plastic ? asymmetry(&w) > 1.0e-3 : asymmetry(&w) < 1.0e-13);
@@ -109,7 +112,10 @@ static void test_slope_light(void **state)
   (void)state;
   check_slopes(SAND, "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}}", true);
   check_slopes("fixed_corotated", "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}}", false);
-  check_slopes(SAND, "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}, walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]}", true);
+  check_slopes(SAND,
+               "mpm: {expert: {light_node_mass_fraction: 0.3, light_node_rest_speed: 1e9}, walls: [{axis: x, side: upper, at: 0.5}, {axis: "
+               "z, side: lower, at: 0, kind: stick}]}",
+               true);
 }
 
 /* Sand at rest has dependent nodes by default; other bodies, and preconditioners that do not support them, have none. */
@@ -131,7 +137,8 @@ static void test_light_by_default(void **state)
     write_job(row[i].model, row[i].extra, text, sizeof text);
     read_world(text, &w);
     begin(&w, 0.0);
-    if ((w.p.layout.dependent.n > 0) != row[i].has_any) fail_msg("%s, %s: %d entries", row[i].model, row[i].extra, (int)w.p.layout.dependent.n);
+    if ((w.p.layout.dependent.n > 0) != row[i].has_any)
+      fail_msg("%s, %s: %d entries", row[i].model, row[i].extra, (int)w.p.layout.dependent.n);
     close_world(&w);
     assert_no_leak();
   }
@@ -169,13 +176,20 @@ static void check_matrix(const char *model, const char *extra)
   close_world(&w);
   assert_no_leak();
 }
-#define PERIODIC "walls: [{axis: y, side: lower, at: 0, kind: periodic}, {axis: y, side: upper, at: 0.4, kind: periodic}, {axis: z, side: lower, at: 0}]"
-static void test_matrix_periodic(void **state) { (void)state, check_matrix(SAND, "mpm: {" PERIODIC "}"), check_matrix(SAND, "mpm: {kernel: cubic, " PERIODIC "}"); }
+#define PERIODIC                                                                                                                           \
+  "walls: [{axis: y, side: lower, at: 0, kind: periodic}, {axis: y, side: upper, at: 0.4, kind: periodic}, {axis: z, side: lower, at: 0}]"
+static void test_matrix_periodic(void **state)
+{
+  (void)state, check_matrix(SAND, "mpm: {" PERIODIC "}"), check_matrix(SAND, "mpm: {kernel: cubic, " PERIODIC "}");
+}
 #define WALLS "walls: [{axis: x, side: upper, at: 0.5}, {axis: z, side: lower, at: 0, kind: stick}]"
 static void test_matrix_elastic(void **state) { (void)state, check_matrix("fixed_corotated", ""); }
 static void test_matrix_sand(void **state) { (void)state, check_matrix(SAND, ""); }
 static void test_matrix_cubic(void **state) { (void)state, check_matrix(SAND, "mpm: {kernel: cubic}"); }
-static void test_matrix_walls(void **state) { (void)state, check_matrix(SAND, "mpm: {" WALLS "}"), check_matrix(SAND, "mpm: {kernel: cubic, " WALLS "}"); }
+static void test_matrix_walls(void **state)
+{
+  (void)state, check_matrix(SAND, "mpm: {" WALLS "}"), check_matrix(SAND, "mpm: {kernel: cubic, " WALLS "}");
+}
 
 static double *everything(const void *text, int64_t *n)
 {
@@ -199,9 +213,9 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
 {
   char         text[4096];
   diagnostics *d;
-  job         *j = NULL;
-  scene       *s = NULL;
-  formulation *f = NULL;
+  job         *j   = NULL;
+  scene       *s   = NULL;
+  formulation *f   = NULL;
   int64_t      sum = 0;
   snprintf(text, sizeof text,
            "stickslip: 1\n"
@@ -225,7 +239,7 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
   assert_ok(formulation_create(&penalty_formulation, s, &f));
   for (int step = 0; step < 3; ++step) {
     step_status verdict;
-    step_report  report;
+    step_report report;
     assert_ok(f->ops->step(f, 1.0e-3 * step, 1.0e-3, &verdict, &report));
     assert_int_equal(verdict.code, STEP_OK);
     sum += report.linear_iterations;
@@ -238,14 +252,17 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
   return sum;
 }
 
-static const char sand_bed[] = "mpm, material: sand, spacing: 0.02, particles_per_cell: 8", soft_bed[] = "fem, material: jelly, spacing: 0.02";
+static const char sand_bed[] = "mpm, material: sand, spacing: 0.02, particles_per_cell: 8",
+                  soft_bed[] = "fem, material: jelly, spacing: 0.02";
 
 static void test_iterations(void **state)
 {
   (void)state;
-  const int64_t block = iterations(sand_bed, "block_diagonal", "refresh: step, "), step = iterations(sand_bed, "metis_schwarz", "refresh: step, "),
+  const int64_t block  = iterations(sand_bed, "block_diagonal", "refresh: step, "),
+                step   = iterations(sand_bed, "metis_schwarz", "refresh: step, "),
                 newton = iterations(sand_bed, "metis_schwarz", "refresh: newton, ");
-  print_message("GMRES iterations: block_diagonal %d, metis_schwarz per step %d, per Newton iteration %d\n", (int)block, (int)step, (int)newton);
+  print_message("GMRES iterations: block_diagonal %d, metis_schwarz per step %d, per Newton iteration %d\n", (int)block, (int)step,
+                (int)newton);
   assert_true(newton < block);
 }
 
@@ -253,13 +270,16 @@ static void test_iterations(void **state)
 static void test_default_preconditioner(void **state)
 {
   (void)state;
-  const int64_t block = iterations(soft_bed, "block_diagonal", "refresh: newton, "), parts = iterations(soft_bed, "metis_schwarz", "refresh: newton, ");
+  const int64_t block = iterations(soft_bed, "block_diagonal", "refresh: newton, "),
+                parts = iterations(soft_bed, "metis_schwarz", "refresh: newton, ");
   print_message("GMRES iterations on a solid: block_diagonal %d, metis_schwarz %d\n", (int)block, (int)parts);
   assert_true(parts < block);
   assert_int_equal(iterations(soft_bed, "auto", "refresh: newton, "), parts);
   assert_int_equal(iterations(sand_bed, "auto", "refresh: newton, "), iterations(sand_bed, "block_diagonal", "refresh: newton, "));
 }
 
-TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls), cmocka_unit_test(test_slope_light), cmocka_unit_test(test_light_by_default),
-          cmocka_unit_test(test_adjoint), cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand),
-          cmocka_unit_test(test_matrix_cubic), cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads), cmocka_unit_test(test_iterations), cmocka_unit_test(test_default_preconditioner))
+TEST_MAIN(cmocka_unit_test(test_slope_elastic), cmocka_unit_test(test_slope_sand), cmocka_unit_test(test_slope_walls),
+          cmocka_unit_test(test_slope_light), cmocka_unit_test(test_light_by_default), cmocka_unit_test(test_adjoint),
+          cmocka_unit_test(test_matrix_elastic), cmocka_unit_test(test_matrix_sand), cmocka_unit_test(test_matrix_cubic),
+          cmocka_unit_test(test_matrix_walls), cmocka_unit_test(test_matrix_periodic), cmocka_unit_test(test_threads),
+          cmocka_unit_test(test_iterations), cmocka_unit_test(test_default_preconditioner))

@@ -9,15 +9,15 @@ static void test_unsupported_combinations(void **state)
   static const struct {
     const char *more, *wanted;
   } cases[] = {
-    {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {edges: true}}\n",
-     "job:9:27: solver.penalty.edges: not supported together with contact.restitution"},
-    {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {expert: {scheme: lagged_friction}}}\n",
-     "job:9:37: solver.penalty.expert.scheme: contact.restitution needs scheme: implicit"},
-    {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], friction_direction: [1, 0, 0], friction_transverse: 0.1}]}\n"
-     "solver: {penalty: {edges: true}}\n",
-     "job:9:27: solver.penalty.edges: \"a\" and \"b\": contact between edges does not support friction_direction"},
-    {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], contact: false}]}\nsolver: {penalty: {edges: true}}\n",
-     "job:9:27: solver.penalty.edges: no two triangle surfaces may touch here"},
+      {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {edges: true}}\n",
+       "job:9:27: solver.penalty.edges: not supported together with contact.restitution"},
+      {"contact: {friction: 0.3, stiffness: 1.0e4, restitution: 0.5}\nsolver: {penalty: {expert: {scheme: lagged_friction}}}\n",
+       "job:9:37: solver.penalty.expert.scheme: contact.restitution needs scheme: implicit"},
+      {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], friction_direction: [1, 0, 0], friction_transverse: 0.1}]}\n"
+       "solver: {penalty: {edges: true}}\n",
+       "job:9:27: solver.penalty.edges: \"a\" and \"b\": contact between edges does not support friction_direction"},
+      {"contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [a, b], contact: false}]}\nsolver: {penalty: {edges: true}}\n",
+       "job:9:27: solver.penalty.edges: no two triangle surfaces may touch here"},
   };
   (void)state;
   for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
@@ -25,9 +25,11 @@ static void test_unsupported_combinations(void **state)
     diagnostics *d;
     job         *j;
     scene       *s = NULL;
-    snprintf(text, sizeof text, "stickslip: 1\nname: boxes\ntime: {end: 1, step: 1.0e-3}\nmaterials: {wood: {model: rigid, density: 700}}\nbodies:\n"
+    snprintf(text, sizeof text,
+             "stickslip: 1\nname: boxes\ntime: {end: 1, step: 1.0e-3}\nmaterials: {wood: {model: rigid, density: 700}}\nbodies:\n"
              "  a: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 0], max: [1, 1, 1]}}}\n"
-             "  b: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 2], max: [1, 1, 3]}}}\n%s", cases[k].more);
+             "  b: {kind: rigid, material: wood, contact_surface: mesh, shape: {box: {min: [0, 0, 2], max: [1, 1, 3]}}}\n%s",
+             cases[k].more);
     assert_ok(diagnostics_create(&d));
     assert_ok(job_read_text("job", text, 0, NULL, d, &j));
     if (j) assert_ok(scene_create(PETSC_COMM_SELF, &j->scene, d, &s));

@@ -7,20 +7,23 @@
 
 /* A soft block whose bottom is moved, and, just above it, another one (turned), a ball and sand. */
 static const char mesh_job[] =
-  "stickslip: 1\n"
-  "name: test\n"
-  "gravity: [0, 0, -9.81]\n"
-  "time: {end: 0.1, step: 2.0e-3}\n"
-  "materials:\n"
-  "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
-  "  steel: {model: rigid, density: 2000}\n"
-  "bodies:\n"
-  "  low:  {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1, damping: {mass: 1, stiffness: 1.0e-3},\n"
-  "         hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, axes: [x, z], motion: {velocity: [0.1, 0, 0.2]}}]}\n"
-  "  high: {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, 0.1, 0]}, spacing: 0.06}\n"
-  "  sand: {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
-  "  ball: {kind: rigid, material: steel, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}}, angular_velocity: [1, -2, 3]}\n"
-  "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [low, low]}]}\n";
+    "stickslip: 1\n"
+    "name: test\n"
+    "gravity: [0, 0, -9.81]\n"
+    "time: {end: 0.1, step: 2.0e-3}\n"
+    "materials:\n"
+    "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+    "  steel: {model: rigid, density: 2000}\n"
+    "bodies:\n"
+    "  low:  {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1, damping: {mass: 1, "
+    "stiffness: 1.0e-3},\n"
+    "         hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 0]}}, axes: [x, z], motion: {velocity: [0.1, 0, 0.2]}}]}\n"
+    "  high: {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, "
+    "0.1, 0]}, spacing: 0.06}\n"
+    "  sand: {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
+    "  ball: {kind: rigid, material: steel, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}}, "
+    "angular_velocity: [1, -2, 3]}\n"
+    "contact: {friction: 0.3, stiffness: 1.0e4, pairs: [{between: [low, low]}]}\n";
 
 enum { N_BODIES = 8 }; /* at most */
 
@@ -39,7 +42,7 @@ static const contact_law plain = {0}, damped = {.damping = 0.7}, elliptical = {.
 
 static void open_world(const char *text, contact_scheme scheme, const contact_law *more, world *w)
 {
-  step_status    verdict = {STEP_OK, NULL, -1};
+  step_status     verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
   read_world(text, w);
@@ -63,7 +66,7 @@ static void open_world(const char *text, contact_scheme scheme, const contact_la
 static void count_mesh_pairs(const world *w, int by_source[N_BODIES], int *n_sliding)
 {
   const mesh_contact *m = w->p.contact->mesh;
-  *n_sliding = 0;
+  *n_sliding            = 0;
   for (int i = 0; i < N_BODIES; ++i) by_source[i] = 0;
   for (int64_t i = 0; i < mesh_contact_n_pairs(m); ++i) {
     mesh_pair_view q;
@@ -105,7 +108,7 @@ static void test_mesh_statistics(void **state)
 {
   (void)state;
   world           w;
-  step_status    verdict = {STEP_OK, NULL, -1};
+  step_status     verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   open_world(mesh_job, CONTACT_IMPLICIT, &plain, &w);
   const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
@@ -140,9 +143,9 @@ static void check_mesh_momentum(const contact_law *more)
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   open_world(mesh_job, CONTACT_IMPLICIT, more, &w);
-  const penalty_contact *c = w.p.contact;
-  double                *g = numbers(w.n);
-  step_status           verdict = {STEP_OK, NULL, -1};
+  const penalty_contact *c       = w.p.contact;
+  double                *g       = numbers(w.n);
+  step_status            verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
   for (int64_t i = 0; i < w.n; ++i) size += fabs(g[i]);
   for (int k = 0; k < w.s->n_systems; ++k) {
@@ -166,13 +169,16 @@ static void check_mesh_momentum(const contact_law *more)
   assert_no_leak();
 }
 
-static void test_mesh_momentum(void **state) { (void)state, check_mesh_momentum(&plain), check_mesh_momentum(&damped), check_mesh_momentum(&elliptical); }
+static void test_mesh_momentum(void **state)
+{
+  (void)state, check_mesh_momentum(&plain), check_mesh_momentum(&damped), check_mesh_momentum(&elliptical);
+}
 
 /* A ball that crosses a block's face within one step, from farther away than the initial motion suggests: its vertices are
  * detected where they enter. A departing ball is not. */
 typedef struct {
-  int active, acting;     /* pairs of an evaluation, and those with a force */
-  int remembered, acted;  /* at the end of the step, in the same state */
+  int active, acting;    /* pairs of an evaluation, and those with a force */
+  int remembered, acted; /* at the end of the step, in the same state */
 } ball_pairs;
 
 static void count_ball_pairs(const world *w, int *active, int *acting)
@@ -189,13 +195,14 @@ static void count_ball_pairs(const world *w, int *active, int *acting)
 static void open_ball_world(double z, double start, double gravity, const char *detection, world *w)
 {
   static const char *const format =
-    "stickslip: 1\nname: test\ngravity: [0, 0, %g]\ntime: {end: 0.1, step: 2.0e-3}\n"
-    "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}, steel: {model: rigid, density: 2000}}\n"
-    "bodies:\n"
-    "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1,\n"
-    "          hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}]}\n"
-    "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}, velocity: [0, 0, %g]}\n"
-    "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {newton: {acceleration_scale: 10}, penalty: {expert: {detection: %s}}}\n";
+      "stickslip: 1\nname: test\ngravity: [0, 0, %g]\ntime: {end: 0.1, step: 2.0e-3}\n"
+      "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}, steel: {model: rigid, "
+      "density: 2000}}\n"
+      "bodies:\n"
+      "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, spacing: 0.1,\n"
+      "          hold: [{inside: {box: {min: [-1, -1, -1], max: [1, 1, 1]}}}]}\n"
+      "  ball:  {kind: rigid, material: steel, shape: {sphere: {center: [0.21, 0.19, %g], radius: 0.05}}, velocity: [0, 0, %g]}\n"
+      "contact: {friction: 0.3, stiffness: 1.0e4}\nsolver: {newton: {acceleration_scale: 10}, penalty: {expert: {detection: %s}}}\n";
   char text[2048];
   snprintf(text, sizeof text, format, gravity, z, start, detection);
   read_world(text, w);
@@ -209,7 +216,7 @@ static ball_pairs pairs_of_ball(double z, double start, double speed, double gra
 {
   world           w;
   ball_pairs      n;
-  step_status    verdict = {STEP_OK, NULL, -1};
+  step_status     verdict = {STEP_OK, NULL, -1};
   contact_summary summary;
   open_ball_world(z, start, gravity, detection, &w);
   w.z[3 * w.s->bodies[1].body->first_block + 2] = speed - start;
@@ -241,10 +248,10 @@ static void test_pairs_stay_single(void **state)
   (void)state;
   const double speeds[] = {-1.0, -25.0, -90.0};
   for (int is_inside = 0; is_inside < 2; ++is_inside) {
-    world           w;
-    mesh_pair_view  q, other;
+    world          w;
+    mesh_pair_view q, other;
     open_ball_world(is_inside ? 0.249 : 0.295, 0.0, 0.0, "evaluation", &w);
-    const mesh_contact *m = w.p.contact->mesh;
+    const mesh_contact *m      = w.p.contact->mesh;
     int64_t             before = 0;
     for (int k = 0; k < 3; ++k) {
       w.z[3 * w.s->bodies[1].body->first_block + 2] = speeds[k];
@@ -269,9 +276,9 @@ static void test_pairs_stay_single(void **state)
 static void test_detects_once_a_step(void **state)
 {
   (void)state;
-  const ball_pairs evaluation = pairs_of_ball(0.35, -55.0, -55.0, 0.0, "evaluation"), expected = pairs_of_ball(0.35, -55.0, -55.0, 0.0, "step"),
-                   fallen = pairs_of_ball(0.35, 0.0, -55.0, -55.0 / DT, "step"), surprise = pairs_of_ball(0.35, 0.0, -55.0, 0.0, "step"),
-                   turned_back = pairs_of_ball(0.35, -55.0, 0.0, 0.0, "step");
+  const ball_pairs evaluation = pairs_of_ball(0.35, -55.0, -55.0, 0.0, "evaluation"),
+                   expected = pairs_of_ball(0.35, -55.0, -55.0, 0.0, "step"), fallen = pairs_of_ball(0.35, 0.0, -55.0, -55.0 / DT, "step"),
+                   surprise = pairs_of_ball(0.35, 0.0, -55.0, 0.0, "step"), turned_back = pairs_of_ball(0.35, -55.0, 0.0, 0.0, "step");
   assert_true(evaluation.active > 3 && evaluation.acting == evaluation.active && evaluation.acted == evaluation.active);
   assert_memory_equal(&expected, &evaluation, sizeof expected);
   assert_memory_equal(&fallen, &evaluation, sizeof fallen);
@@ -284,20 +291,22 @@ static void test_detects_once_a_step(void **state)
 /* The same on a rigid block of small triangles that rotates and stands on a table; the ball has triangles as well. %s:
  * constraint of the block. */
 static const char rigid_job[] =
-  "stickslip: 1\n"
-  "name: test\n"
-  "gravity: [0, 0, -9.81]\n"
-  "time: {end: 0.1, step: 2.0e-3}\n"
-  "materials:\n"
-  "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
-  "  steel: {model: rigid, density: 2000}\n"
-  "bodies:\n"
-  "  rock:  {%s, contact_surface: mesh, surface_spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}}\n"
-  "  high:  {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, 0.1, 0]}, spacing: 0.06}\n"
-  "  ball:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], radius: 0.05}},\n"
-  "          angular_velocity: [1, -2, 3]}\n"
-  "%s"
-  "contact: {friction: %g, stiffness: 1.0e4}\n";
+    "stickslip: 1\n"
+    "name: test\n"
+    "gravity: [0, 0, -9.81]\n"
+    "time: {end: 0.1, step: 2.0e-3}\n"
+    "materials:\n"
+    "  jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}\n"
+    "  steel: {model: rigid, density: 2000}\n"
+    "bodies:\n"
+    "  rock:  {%s, contact_surface: mesh, surface_spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}}\n"
+    "  high:  {kind: fem, material: jelly, shape: {box: {min: [0.05, 0.05, 0.2015], max: [0.21, 0.23, 0.3]}, rotate_deg: 20, about: [0.1, "
+    "0.1, 0]}, spacing: 0.06}\n"
+    "  ball:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.01, shape: {sphere: {center: [0.32, 0.12, 0.2495], "
+    "radius: 0.05}},\n"
+    "          angular_velocity: [1, -2, 3]}\n"
+    "%s"
+    "contact: {friction: %g, stiffness: 1.0e4}\n";
 #define MOVING "kind: rigid, material: steel, angular_velocity: [0.5, -0.3, 2]"
 #define DRIVEN "kind: kinematic, motion: {velocity: [0.1, 0, 0.2], angular_velocity: [0.2, 0.1, -0.5], pivot: [0.2, 0.2, 0.1]}"
 #define SAND "  sand:  {kind: mpm, material: jelly, spacing: 0.1, shape: {box: {min: [0.05, 0.26, 0.18], max: [0.35, 0.36, 0.24]}}}\n"
@@ -317,8 +326,8 @@ static void check_slope_rigid(const char *held, const char *more, double frictio
   count_mesh_pairs(&w, pairs, &n_sliding);
   for (int i = 0; i < N_BODIES; ++i) n_active += pairs[i];
   const int longest = (int)mesh_contact_statistics(w.p.contact->mesh)->longest;
-  print_message("friction %g: active: rock %d, high %d, ball %d, sand %d; %d slide; %d places at most\n", friction, pairs[0], pairs[1], pairs[2], pairs[3], n_sliding,
-                longest);
+  print_message("friction %g: active: rock %d, high %d, ball %d, sand %d; %d slide; %d places at most\n", friction, pairs[0], pairs[1],
+                pairs[2], pairs[3], n_sliding, longest);
   assert_true(pairs[1] > 3 && pairs[2] > 3 && pairs[3] > 3);
   assert_true(friction > 10.0 ? n_sliding == 0 : friction == 0.0 ? n_sliding > 10 : n_sliding > 3 && n_active - n_sliding > 3);
   assert_true(friction > 0.0 || longest > 1);
@@ -354,11 +363,11 @@ static void test_rigid_momentum(void **state)
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &damped, &w);
-  double      *g = numbers(w.n);
+  double     *g       = numbers(w.n);
   step_status verdict = {STEP_OK, NULL, -1};
   assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
   for (int k = 0; k < w.s->n_bodies; ++k) {
-    const body  *b = w.s->bodies[k].body;
+    const body  *b     = w.s->bodies[k].body;
     const int    frame = w.s->bodies[k].frame;
     body_surface s;
     b->ops->surface(b, &s);
@@ -397,7 +406,7 @@ static void check_swept(const char *text)
   read_world(text, &listed);
   read_world(text, &swept);
   for (int step = 0; step < 2; ++step) {
-    step_status    verdict = {STEP_OK, NULL, -1};
+    step_status     verdict = {STEP_OK, NULL, -1};
     contact_summary summary;
     begin(&listed, step * DT);
     begin(&swept, step * DT);
@@ -437,15 +446,15 @@ static void test_swept(void **state)
 
 /* Two soft slabs pressed on each other: hundreds of pairs with surfaces that deform. */
 static const char slabs_job[] =
-  "stickslip: 1\n"
-  "name: test\n"
-  "gravity: [0, 0, -9.81]\n"
-  "time: {end: 0.1, step: 2.0e-3}\n"
-  "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
-  "bodies:\n"
-  "  low:  {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.025]}}}\n"
-  "  high: {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0.01, 0.005, 0.023], max: [0.41, 0.405, 0.048]}}}\n"
-  "contact: {friction: 0.3, stiffness: 1.0e4}\n";
+    "stickslip: 1\n"
+    "name: test\n"
+    "gravity: [0, 0, -9.81]\n"
+    "time: {end: 0.1, step: 2.0e-3}\n"
+    "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
+    "bodies:\n"
+    "  low:  {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.025]}}}\n"
+    "  high: {kind: fem, material: jelly, spacing: 0.025, shape: {box: {min: [0.01, 0.005, 0.023], max: [0.41, 0.405, 0.048]}}}\n"
+    "contact: {friction: 0.3, stiffness: 1.0e4}\n";
 
 static double *everything(const void *is_rigid, int64_t *n)
 {
@@ -468,16 +477,16 @@ static void test_mesh_threads(void **state)
 static void test_rigid_matrix(void **state)
 {
   (void)state;
-  static const char text[] =
-    "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
-    "materials: {steel: {model: rigid, density: 2000}}\n"
-    "bodies:\n"
-    "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
-    "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n"
-    TABLE "contact: {friction: 0.3, stiffness: 1.0e4}\n";
-  const double still[3] = {0.0, 0.0, 0.0};
-  world        w;
-  Mat          P = NULL;
+  static const char text[]   = "stickslip: 1\nname: test\ngravity: [0, 0, -9.81]\ntime: {end: 0.1, step: 2.0e-3}\n"
+                               "materials: {steel: {model: rigid, density: 2000}}\n"
+                               "bodies:\n"
+                               "  low:  {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: [0, "
+                               "0, 0], max: [0.4, 0.4, 0.2]}}, angular_velocity: [0.5, -0.3, 2]}\n"
+                               "  high: {kind: rigid, material: steel, contact_surface: mesh, surface_spacing: 0.05, shape: {box: {min: "
+                               "[0.05, 0.05, 0.199], max: [0.3, 0.3, 0.3]}}}\n" TABLE "contact: {friction: 0.3, stiffness: 1.0e4}\n";
+  const double      still[3] = {0.0, 0.0, 0.0};
+  world             w;
+  Mat               P = NULL;
   read_world(text, &w);
   begin(&w, 0.0);
   set_velocity(&w, still, 0.05, 1);
@@ -491,6 +500,7 @@ static void test_rigid_matrix(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum), cmocka_unit_test(test_detects_fast_bodies),
-          cmocka_unit_test(test_pairs_stay_single), cmocka_unit_test(test_detects_once_a_step), cmocka_unit_test(test_slope_rigid), cmocka_unit_test(test_swept),
-          cmocka_unit_test(test_rigid_momentum), cmocka_unit_test(test_mesh_threads), cmocka_unit_test(test_rigid_matrix))
+TEST_MAIN(cmocka_unit_test(test_mesh_statistics), cmocka_unit_test(test_slope_meshes), cmocka_unit_test(test_mesh_momentum),
+          cmocka_unit_test(test_detects_fast_bodies), cmocka_unit_test(test_pairs_stay_single), cmocka_unit_test(test_detects_once_a_step),
+          cmocka_unit_test(test_slope_rigid), cmocka_unit_test(test_swept), cmocka_unit_test(test_rigid_momentum),
+          cmocka_unit_test(test_mesh_threads), cmocka_unit_test(test_rigid_matrix))

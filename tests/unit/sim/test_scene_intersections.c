@@ -101,8 +101,7 @@ static void test_check(void **state)
     assert_ok(scene_intersections_check(w.s, "pray", w.d));
     assert_int_equal(diagnostics_count(w.d), cases[k].said[0] ? 1 : 0);
     for (int i = 0; i < 4 && cases[k].said[i]; ++i)
-      if (!strstr(diagnostics_text(w.d, 0), cases[k].said[i]))
-        fail_msg("no \"%s\" in: %s", cases[k].said[i], diagnostics_text(w.d, 0));
+      if (!strstr(diagnostics_text(w.d, 0), cases[k].said[i])) fail_msg("no \"%s\" in: %s", cases[k].said[i], diagnostics_text(w.d, 0));
     close_world(&w);
   }
   assert_no_leak();
@@ -157,18 +156,17 @@ static void test_within(void **state)
 /* A block on a plane, in it by the last bit, and above a rising one. */
 static void test_planes(void **state)
 {
-  static const char text[] =
-      "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-3}\n"
-      "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
-      "bodies:\n"
-      "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.2}\n"
-      "  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [0, 0, 1]}}\n"
-                             "  top: {kind: static, shape: {plane: {point: [0, 0, 0.5], normal: [0, 0, -1]}}}\n"
-      "contact: {friction: 0.3}\n";
-  world                w;
-  scene_intersections *f;
-  const scene_vertex_beyond    *sunk;
-  int64_t              n;
+  static const char          text[] = "stickslip: 1\nname: test\nformulation: exact\ntime: {end: 1, step: 1.0e-3}\n"
+                                      "materials: {jelly: {density: 1000, youngs_modulus: 1.0e5, poisson_ratio: 0.3, model: fixed_corotated}}\n"
+                                      "bodies:\n"
+                                      "  block: {kind: fem, material: jelly, shape: {box: {min: [0, 0, 0], max: [0.4, 0.4, 0.4]}}, spacing: 0.2}\n"
+                                      "  floor: {kind: kinematic, shape: {plane: {}}, motion: {velocity: [0, 0, 1]}}\n"
+                                      "  top: {kind: static, shape: {plane: {point: [0, 0, 0.5], normal: [0, 0, -1]}}}\n"
+                                      "contact: {friction: 0.3}\n";
+  world                      w;
+  scene_intersections       *f;
+  const scene_vertex_beyond *sunk;
+  int64_t                    n;
   (void)state;
   open_world(text, &w);
   assert_ok(scene_intersections_create(w.s, &f));

@@ -50,10 +50,8 @@ static void test_topology(void **state)
     const int     i = of(&w, expected[k].name);
     const int64_t v = count(f->first_vertex, i), e = count(f->first_edge, i), t = count(f->first_triangle, i);
     assert_int_equal(v - e + t, expected[k].euler);
-    if (strcmp(expected[k].name, "ghost") == 0)
-      assert_int_equal(v + e + t, 0);
-    else
-      assert_true(t > 0);
+    if (strcmp(expected[k].name, "ghost") == 0) assert_int_equal(v + e + t, 0);
+    else assert_true(t > 0);
     if (expected[k].euler == 2) assert_int_equal(2 * e, 3 * t);
     for (int64_t a = f->first_vertex[i]; a < f->first_vertex[i + 1]; ++a) assert_int_equal(f->body[a], i);
     for (int64_t a = 3 * f->first_triangle[i]; a < 3 * f->first_triangle[i + 1]; ++a) assert_int_equal(f->body[f->triangle[a]], i);
@@ -64,8 +62,7 @@ static void test_topology(void **state)
   for (int64_t e = 0; e < f->n_edges; ++e) {
     assert_true(f->edge[2 * e] < f->edge[2 * e + 1]);
     if (e > 0)
-      assert_true(f->edge[2 * e - 2] < f->edge[2 * e] ||
-                  (f->edge[2 * e - 2] == f->edge[2 * e] && f->edge[2 * e - 1] < f->edge[2 * e + 1]));
+      assert_true(f->edge[2 * e - 2] < f->edge[2 * e] || (f->edge[2 * e - 2] == f->edge[2 * e] && f->edge[2 * e - 1] < f->edge[2 * e + 1]));
   }
   assert_true(f->meets[of(&w, "sheet") * f->n_bodies + of(&w, "sheet")]);
   assert_false(f->meets[of(&w, "block") * f->n_bodies + of(&w, "block")]);
@@ -93,8 +90,7 @@ static double volume6(const scene_surfaces *f, int i, const double *x)
 static void mean(const scene_surfaces *f, int i, const double *x, double m[3])
 {
   v3_set(m, 0, 0, 0);
-  for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k)
-    v3_axpy(m, 1.0 / (double)count(f->first_vertex, i), x + 3 * k);
+  for (int64_t k = f->first_vertex[i]; k < f->first_vertex[i + 1]; ++k) v3_axpy(m, 1.0 / (double)count(f->first_vertex, i), x + 3 * k);
 }
 
 /* After some steps all vertices have moved with their bodies; triangles are oriented outwards. */

@@ -68,7 +68,7 @@ static void test_impulse_tolerance_is_in_newton_seconds(void **state)
 /* The published test is min(|g|, |H^T g|) < tau with H in kg: what weighs less than 1 kg may stop by the second. */
 static void test_impulse_stops_by_the_gradient_as_published(void **state)
 {
-  const double tau = 1e-6; /* N s, the ball weighs 2e-4 in a step */
+  const double tau           = 1e-6; /* N s, the ball weighs 2e-4 in a step */
   int          n_by_gradient = 0, n_more = 0;
   world        w;
   (void)state;
@@ -92,8 +92,8 @@ static void test_other_formulations_do_not_use_it(void **state)
                              "materials: {steel: {model: rigid, density: 2000}}\n"
                              "bodies: {ball: {kind: rigid, material: steel, shape: {sphere: {center: [0, 0, 0], radius: 1}}}}\n"
                              "solver: {penalty: {expert: {norm: impulse}}}\n";
-  diagnostics *d = NULL;
-  job         *j = NULL;
+  diagnostics      *d      = NULL;
+  job              *j      = NULL;
   (void)state;
   assert_ok(diagnostics_create(&d));
   assert_ok(job_read_text("job", text, 0, NULL, d, &j));
@@ -106,7 +106,5 @@ static void test_other_formulations_do_not_use_it(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body),
-          cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
-          cmocka_unit_test(test_impulse_stops_by_the_gradient_as_published),
-          cmocka_unit_test(test_other_formulations_do_not_use_it))
+TEST_MAIN(cmocka_unit_test(test_impulse_is_acceleration_of_one_body), cmocka_unit_test(test_impulse_tolerance_is_in_newton_seconds),
+          cmocka_unit_test(test_impulse_stops_by_the_gradient_as_published), cmocka_unit_test(test_other_formulations_do_not_use_it))

@@ -4,10 +4,10 @@
 #include "core/math3.h"
 #include <stdio.h>
 
-#define HEAD                                                                                                                       \
-  "stickslip: 1\nname: test\nformulation: %s\ngravity: [0, 0, %s]\ntime: {end: 1, step: 1.0e-3}\n"                                 \
-  "materials:\n  lead: {model: rigid, density: 10000}\n  wood: {model: rigid, density: 500}\n"                                     \
-  "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 2.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}\n"            \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: %s\ngravity: [0, 0, %s]\ntime: {end: 1, step: 1.0e-3}\n"                                         \
+  "materials:\n  lead: {model: rigid, density: 10000}\n  wood: {model: rigid, density: 500}\n"                                             \
+  "  sand: {model: drucker_prager, density: 1600, youngs_modulus: 2.0e5, poisson_ratio: 0.3, friction_angle_deg: 30}\n"                    \
   "contact: {friction: 0.2}\nbodies:\n"
 #define PLATE "  plate: {kind: static, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.001]}}}\n"
 
@@ -41,7 +41,8 @@ static void balls_at_a_plate(void **state)
     char  text[3000];
     snprintf(text, sizeof text,
              HEAD PLATE "  ball: {kind: rigid, material: lead, shape: {sphere: {center: [0.11, 0, 0.0511], radius: 0.005}}, "
-                        "velocity: [0, 0, -100]}\n", law_of[k], "0");
+                        "velocity: [0, 0, -100]}\n",
+             law_of[k], "0");
     open_world(text, &w);
     for (int i = 0; i < 3; ++i) step(&w);
     assert_close(rigid(&w, "ball")->v[2], -100.0, 1e-9);
@@ -63,7 +64,8 @@ static void bullets_meet(void **state)
     char  text[3000];
     snprintf(text, sizeof text,
              HEAD "  ball: {kind: rigid, material: lead, shape: {sphere: {center: [0, 0, 0.09], radius: 0.005}}, velocity: "
-                  "[0, 0, -100]}\n%s", law_of[k % 2], "0", target[k / 2]);
+                  "[0, 0, -100]}\n%s",
+             law_of[k % 2], "0", target[k / 2]);
     open_world(text, &w);
     const body_totals before = totals(&w);
     for (int i = 0; i < 4; ++i) {
@@ -91,8 +93,8 @@ static void cloth_at_thin_things(void **state)
     char  text[3000];
     snprintf(text, sizeof text,
              HEAD "%s  sheet: {kind: cloth, sheet: {corner: [-0.004, -0.004, 0.16], u: [0.008, 0, 0], v: [0, 0.008, 0], "
-                  "cells: [2, 2]}, mass_per_area: 0.2, stretch: 100, bending: 1.0e-5, velocity: [0, 0, -100]}\n", law_of[k % 2], "-9.81",
-             target[k / 2]);
+                  "cells: [2, 2]}, mass_per_area: 0.2, stretch: 100, bending: 1.0e-5, velocity: [0, 0, -100]}\n",
+             law_of[k % 2], "-9.81", target[k / 2]);
     open_world(text, &w);
     for (int i = 0; i < 4; ++i) {
       step(&w);
@@ -115,7 +117,8 @@ static void grains_at_a_plate(void **state)
     snprintf(text, sizeof text,
              HEAD "  plate: {kind: static, shape: {box: {min: [-0.1, -0.1, 0], max: [0.1, 0.1, 0.0001]}}}\n"
                   "  heap: {kind: mpm, material: sand, spacing: 0.01, shape: {box: {min: [-0.02, -0.02, 0.0125], max: [0.02, 0.02, "
-                  "0.0325]}}, velocity: [0, 0, %g]}\n", law_of[k % 2], "-9.81", -speed);
+                  "0.0325]}}, velocity: [0, 0, %g]}\n",
+             law_of[k % 2], "-9.81", -speed);
     open_world(text, &w);
     step_status verdict;
     if (k / 2) {

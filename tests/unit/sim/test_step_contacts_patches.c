@@ -4,8 +4,8 @@
 #include "core/math3.h"
 #include <stdio.h>
 
-#define HEAD                                                                                                                       \
-  "stickslip: 1\nname: test\nformulation: %s\ntime: {end: 1, step: 4.0e-3}\nmaterials:\n  wood: {model: rigid, density: 700}\n"    \
+#define HEAD                                                                                                                               \
+  "stickslip: 1\nname: test\nformulation: %s\ntime: {end: 1, step: 4.0e-3}\nmaterials:\n  wood: {model: rigid, density: 700}\n"            \
   "contact: {friction: 0.5}\nbodies:\n"
 
 /* A drum partly over the rim of a disc, a torus on a table (points of its surface), and one in the hollow of a larger one. */

@@ -7,11 +7,11 @@ enum { LONG = 8, N = 3 * LONG + 4 }; /* three strands, and four single unknowns 
 /* One contact, on the first three unknowns. */
 static void make(delassus **W, bool with_single)
 {
-  int32_t      row[4 * N], col[4 * N], h_row[3] = {0, 1, 2}, h_col[3] = {0, 1, 2};
-  double       value[4 * N], one[3] = {1, 1, 1};
-  const int    n = with_single ? N : 3 * LONG;
-  int64_t      k = 0;
-  sparse_rows  M, H;
+  int32_t     row[4 * N], col[4 * N], h_row[3] = {0, 1, 2}, h_col[3] = {0, 1, 2};
+  double      value[4 * N], one[3] = {1, 1, 1};
+  const int   n = with_single ? N : 3 * LONG;
+  int64_t     k = 0;
+  sparse_rows M, H;
   for (int i = 0; i < n; ++i) {
     row[k] = col[k] = i, value[k++] = 2.5;
     if (i >= 3 * LONG || i % LONG == LONG - 1) continue;
@@ -29,7 +29,7 @@ static void parts(void **state)
 {
   (void)state;
   for (int with_single = 0; with_single < 2; ++with_single) {
-    delassus  *W;
+    delassus        *W;
     step_line_search w;
     make(&W, with_single);
     assert_ok(step_line_search_create_parts(W, &w));
@@ -50,7 +50,7 @@ static void parts(void **state)
 /* Residual when every unknown of part p has moved by the share s of a direction of length 1: s - 1 + hard[p] s^3, like a spring
  * stretched sideways. */
 static const double hard[4] = {0.0, 40.0, 0.1, 0.0};
-static void left_at(const step_line_search *w, const int *strand, const double *y, double *left)
+static void         left_at(const step_line_search *w, const int *strand, const double *y, double *left)
 {
   for (int i = 0; i < w->n; ++i) left[i] = y[i] - 1.0 + hard[strand[i]] * y[i] * y[i] * y[i];
 }
@@ -58,10 +58,10 @@ static void left_at(const step_line_search *w, const int *strand, const double *
 static void each_for_itself(void **state)
 {
   (void)state;
-  delassus  *W;
+  delassus        *W;
   step_line_search w;
-  double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
-  int        strand[N];
+  double           start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
+  int              strand[N];
   make(&W, true);
   assert_ok(step_line_search_create_parts(W, &w));
   for (int i = 0; i < N; ++i) strand[i] = i < 3 * LONG ? i / LONG : 3, dy[i] = scale[i] = 1.0;
@@ -94,9 +94,9 @@ static void each_for_itself(void **state)
 static void cannot_be(void **state)
 {
   (void)state;
-  delassus  *W;
+  delassus        *W;
   step_line_search w;
-  double     start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
+  double           start[N] = {0.0}, dy[N], y[N], left[N], scale[N];
   make(&W, true);
   assert_ok(step_line_search_create_parts(W, &w));
   for (int i = 0; i < N; ++i) dy[i] = 1.0, left[i] = -1.0, scale[i] = 1.0;

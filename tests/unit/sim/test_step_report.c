@@ -35,31 +35,25 @@ static void every_quantity_follows_its_rule(void **state)
 static void quantities_have_the_right_rule(void **state)
 {
   (void)state;
-  step_report       sum    = {0};
-  const step_report first  = {.newton_iterations   = 7,
-                              .residual            = 0.5,
-                              .friction_method     = 3,
-                              .friction_iterations = 10,
-                              .gradient_directions = 1,
-                              .volume              = 2.0,
-                              .contact             = {.contacts           = 9,
-                                                      .penetration        = 1e-3,
-                                                      .friction_work_done = 0.25,
-                                                      .contact_energy     = 4.0,
-                                                      .cone_violation     = 1e-9,
-                                                      .relaxations        = 5}};
-  const step_report second = {.newton_iterations   = 2,
-                              .residual            = 0.125,
-                              .friction_method     = -1,
-                              .friction_iterations = 0,
-                              .gradient_directions = 4,
-                              .volume              = 1.5,
-                              .contact             = {.contacts           = 4,
-                                                      .penetration        = 1e-5,
-                                                      .friction_work_done = 0.5,
-                                                      .contact_energy     = 3.0,
-                                                      .cone_violation     = 0.0,
-                                                      .relaxations        = 6}};
+  step_report       sum   = {0};
+  const step_report first = {
+      .newton_iterations   = 7,
+      .residual            = 0.5,
+      .friction_method     = 3,
+      .friction_iterations = 10,
+      .gradient_directions = 1,
+      .volume              = 2.0,
+      .contact             = {
+                      .contacts = 9, .penetration = 1e-3, .friction_work_done = 0.25, .contact_energy = 4.0, .cone_violation = 1e-9, .relaxations = 5}};
+  const step_report second = {
+      .newton_iterations   = 2,
+      .residual            = 0.125,
+      .friction_method     = -1,
+      .friction_iterations = 0,
+      .gradient_directions = 4,
+      .volume              = 1.5,
+      .contact             = {
+                      .contacts = 4, .penetration = 1e-5, .friction_work_done = 0.5, .contact_energy = 3.0, .cone_violation = 0.0, .relaxations = 6}};
   step_report_merge(&sum, &first);
   step_report_merge(&sum, &second);
   assert_close(sum.contact.penetration, 1e-3, 0.0); /* the deepest one is kept */

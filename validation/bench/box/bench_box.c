@@ -58,12 +58,11 @@ static void add_side(problem *p, bool is_ball, int n, double t, int64_t i, int s
   if (is_outside && !(side == 5 && !is_ball)) return;
   const double share = is_ball ? open_share(face, h) : 1.0;
   if (share <= 0.0) return;
-  const int32_t j = is_outside ? -1 : number[((int64_t)at[0] * n + at[1]) * n + at[2]];
+  const int32_t j      = is_outside ? -1 : number[((int64_t)at[0] * n + at[1]) * n + at[2]];
   double        weight = share / (h * h);
   if (is_ball) p->b[i] -= sign * share * velocity(axis, face, t) / h;
   if (j >= 0) p->a.neighbor[i][side] = j, p->a.off[i][side] = -weight;
-  else if (is_ball) { /* the surface lies at theta of the way */
-    const double in = surface(x, t), out = surface(beyond, t);
+  else if (is_ball) { /* the surface lies at theta of the way */ const double in = surface(x, t), out = surface(beyond, t);
     if (wall(beyond) <= -0.5 * h) return;
     weight /= fmin(1.0, fmax(0.05, in / (in - out)));
   }
@@ -80,13 +79,14 @@ static PetscErrorCode open_problem(bool is_ball, int n, double t, problem *p)
   PetscCall(memory_alloc("numbers of cells", (int64_t)n * n * n, sizeof *number, &number));
   for (int64_t c = 0; c < (int64_t)n * n * n; ++c) {
     const double x[3] = {((double)(c / n / n) + 0.5) * h - 0.5, ((double)(c / n % n) + 0.5) * h - 0.5, ((double)(c % n) + 0.5) * h - 0.5};
-    number[c] = is_cell(is_ball, x, h, t) ? count++ : -1;
+    number[c]         = is_cell(is_ball, x, h, t) ? count++ : -1;
   }
   PetscCall(grid_matrix_allocate(count, &p->a));
   PetscCall(memory_alloc("right-hand side", count, sizeof(double), &p->b));
   PetscCall(memory_alloc("bounds", count, sizeof(double), &p->lo));
   for (int64_t c = 0; c < (int64_t)n * n * n; ++c)
-    if (number[c] >= 0) memcpy(p->a.ijk[number[c]], (const int32_t[]){(int32_t)(c / n / n), (int32_t)(c / n % n), (int32_t)(c % n)}, sizeof p->a.ijk[0]);
+    if (number[c] >= 0)
+      memcpy(p->a.ijk[number[c]], (const int32_t[]){(int32_t)(c / n / n), (int32_t)(c / n % n), (int32_t)(c % n)}, sizeof p->a.ijk[0]);
   for (int64_t i = 0; i < count; ++i) {
     double x[3];
     for (int k = 0; k < 3; ++k) x[k] = (p->a.ijk[i][k] + 0.5) * h - 0.5;
@@ -116,7 +116,7 @@ typedef struct {
 } row;
 
 typedef struct {
-  double     cpu, wall;
+  double        cpu, wall;
   bounds_result r;
 } measured;
 
@@ -125,10 +125,16 @@ static const double SLOW = 3.0; /* [s] once is enough */
 /* The least of the repeats; coarse levels are made anew in each. x in: start, out: answer. */
 static PetscErrorCode measure(problem *p, const row *w, double tolerance, int repeats, double *x, measured *out)
 {
-  const bounds_qp      q = {.n = p->a.n, .apply = grid_matrix_apply, .context = &p->a, .diagonal = p->a.diagonal, .b = p->b, .lo = p->lo, .grid = &p->a};
-  const bounds_options o = {.method = w->method, .preconditioner = w->preconditioner, .tolerance = tolerance, .gamma = 1.0, .trials = w->trials ? w->trials : 1,
-                         .is_nested = w->is_nested, .prefix = "bench_"};
-  double           *start = NULL;
+  const bounds_qp q = {
+      .n = p->a.n, .apply = grid_matrix_apply, .context = &p->a, .diagonal = p->a.diagonal, .b = p->b, .lo = p->lo, .grid = &p->a};
+  const bounds_options o     = {.method         = w->method,
+                                .preconditioner = w->preconditioner,
+                                .tolerance      = tolerance,
+                                .gamma          = 1.0,
+                                .trials         = w->trials ? w->trials : 1,
+                                .is_nested      = w->is_nested,
+                                .prefix         = "bench_"};
+  double              *start = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("start", q.n, sizeof *start, &start));
   memcpy(start, x, (size_t)q.n * sizeof *x);
@@ -138,13 +144,13 @@ static PetscErrorCode measure(problem *p, const row *w, double tolerance, int re
     memcpy(x, start, (size_t)q.n * sizeof *x);
     grid_matrix cold = p->a;
     cold.levels      = NULL;
-    bounds_qp       qk  = q;
+    bounds_qp    qk  = q;
     const double cpu = cpu_seconds(), clock = timer_now();
-    qk.grid          = &cold;
-    out->r           = (bounds_result){0};
+    qk.grid                   = &cold;
+    out->r                    = (bounds_result){0};
     const PetscErrorCode code = bounds_solve(&qk, &o, x, &out->r);
-    out->cpu  = fmin(out->cpu, cpu_seconds() - cpu);
-    out->wall = fmin(out->wall, timer_now() - clock);
+    out->cpu                  = fmin(out->cpu, cpu_seconds() - cpu);
+    out->wall                 = fmin(out->wall, timer_now() - clock);
     cold.ijk = NULL, cold.neighbor = NULL, cold.diagonal = NULL, cold.off = NULL; /* the problem's */
     grid_matrix_destroy(&cold);
     PetscCall(code);
@@ -154,42 +160,49 @@ static PetscErrorCode measure(problem *p, const row *w, double tolerance, int re
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* clang-format off */
 enum { NONE = BOUNDS_PRECONDITIONER_NONE, JACOBI = BOUNDS_PRECONDITIONER_JACOBI, MIC = BOUNDS_PRECONDITIONER_MIC, GRID = BOUNDS_PRECONDITIONER_MULTIGRID };
+/* clang-format on */
 static const int64_t TINY = 100000, SMALL = 300000, MEDIUM = 900000, ANY = INT64_MAX;
 #define TAO_TYPE "-bench_tao_type"
 
 static PetscErrorCode cold(problem *p, int known, const char *only)
 {
   const row rows[] = {
-    {"CG, none", BOUNDS_METHOD_CG, NONE, .largest = MEDIUM, .known = {"334/.05", "334/.41", "", "432/4.6"}},
-    {"CG, Jacobi", BOUNDS_METHOD_CG, JACOBI, .largest = MEDIUM},
-    {"CG, MIC(0)", BOUNDS_METHOD_CG, MIC, .largest = ANY, .known = {"19/.009", "18/.07", "59/.37", "86/2.0"}},
-    {"CG, multigrid", BOUNDS_METHOD_CG, GRID, .largest = ANY, .known = {"", "6/.08", "6/.14", "6/.49"}},
-    {"MPRGP original, none", BOUNDS_METHOD_MPRGP_ORIGINAL, NONE, .largest = TINY, .known = {"586/.21", "865/2.3", "350/1.7", "708/12.8"}},
-    {"MPRGP modified, none", BOUNDS_METHOD_MPRGP, NONE, .largest = TINY, .known = {"554/.17", "1548/3.8", "271/1.2", "652/10.9"}},
-    {"MPRGP modified, Jacobi", BOUNDS_METHOD_MPRGP, JACOBI, .largest = TINY, .known = {"133/.05", "165/.46", "", ""}},
-    {"MPRGP original, MIC(0)", BOUNDS_METHOD_MPRGP_ORIGINAL, MIC, .largest = MEDIUM, .known = {"28/.023", "32/.22", "88/.97", "329/15.5"}},
-    {"MPRGP modified, MIC(0)", BOUNDS_METHOD_MPRGP, MIC, .largest = ANY, .known = {"26/.021", "30/.20", "53/.47", "87/3.3"}},
-    {"MPRGP original, multigrid", BOUNDS_METHOD_MPRGP_ORIGINAL, GRID, .largest = SMALL},
-    {"MPRGP modified, multigrid", BOUNDS_METHOD_MPRGP, GRID, .largest = ANY, .known = {"", "12/.21", "34/.54", "45/2.5"}},
-    {"  from coarser grids", BOUNDS_METHOD_MPRGP, GRID, .is_nested = true, .largest = ANY},
-    {"active set, MIC(0)", BOUNDS_METHOD_ACTIVE_SET, MIC, .largest = ANY, .known = {"7+23/.021", "7+26/.19", "17+61/.67", "23+97/3.5"}},
-    {"active set, multigrid", BOUNDS_METHOD_ACTIVE_SET, GRID, .largest = ANY, .known = {"", "6+7/.19", "16+26/.71", "22+35/3.3"}},
-    {"  from coarser grids", BOUNDS_METHOD_ACTIVE_SET, GRID, .is_nested = true, .largest = ANY},
-    {"ADMM, MIC(0)", BOUNDS_METHOD_ADMM, MIC, .largest = SMALL},
-    {"interior point, 1 trial, MIC(0)", BOUNDS_METHOD_INTERIOR_POINT, MIC, 1, .largest = SMALL},
-    {"interior point, 5 trials, MIC(0)", BOUNDS_METHOD_INTERIOR_POINT, MIC, 5, .largest = SMALL},
-    {"augmented Lagrangian, 1, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 1, .largest = SMALL},
-    {"augmented Lagrangian, 5, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 5, .largest = SMALL},
-    {"SNESVINEWTONRSLS, CG, ICC(0)", BOUNDS_METHOD_SNESVI, MIC, .largest = MEDIUM, .known = {"7+44/.048", "7+52/.41", "18+142/1.3", "24+269/7.6"}},
-    {"TAOGPCG", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "gpcg", .largest = TINY, .known = {"4+110/.074", "5+177/.89", "7+283/1.7", "8+474/10.3"}},
-    {"TAOBNLS, ICC(0)", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "bnls", .largest = SMALL, .known = {"5+92/.065", "6+173/.80", "15+497/2.7", "21+1002/19"}},
-    {"TAOBLMVM", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "blmvm", .largest = TINY, .known = {"180/.20", "228/2.4", "", ""}},
+      {"CG, none", BOUNDS_METHOD_CG, NONE, .largest = MEDIUM, .known = {"334/.05", "334/.41", "", "432/4.6"}},
+      {"CG, Jacobi", BOUNDS_METHOD_CG, JACOBI, .largest = MEDIUM},
+      {"CG, MIC(0)", BOUNDS_METHOD_CG, MIC, .largest = ANY, .known = {"19/.009", "18/.07", "59/.37", "86/2.0"}},
+      {"CG, multigrid", BOUNDS_METHOD_CG, GRID, .largest = ANY, .known = {"", "6/.08", "6/.14", "6/.49"}},
+      {"MPRGP original, none", BOUNDS_METHOD_MPRGP_ORIGINAL, NONE, .largest = TINY, .known = {"586/.21", "865/2.3", "350/1.7", "708/12.8"}},
+      {"MPRGP modified, none", BOUNDS_METHOD_MPRGP, NONE, .largest = TINY, .known = {"554/.17", "1548/3.8", "271/1.2", "652/10.9"}},
+      {"MPRGP modified, Jacobi", BOUNDS_METHOD_MPRGP, JACOBI, .largest = TINY, .known = {"133/.05", "165/.46", "", ""}},
+      {"MPRGP original, MIC(0)", BOUNDS_METHOD_MPRGP_ORIGINAL, MIC, .largest = MEDIUM,
+       .known = {"28/.023", "32/.22", "88/.97", "329/15.5"}},
+      {"MPRGP modified, MIC(0)", BOUNDS_METHOD_MPRGP, MIC, .largest = ANY, .known = {"26/.021", "30/.20", "53/.47", "87/3.3"}},
+      {"MPRGP original, multigrid", BOUNDS_METHOD_MPRGP_ORIGINAL, GRID, .largest = SMALL},
+      {"MPRGP modified, multigrid", BOUNDS_METHOD_MPRGP, GRID, .largest = ANY, .known = {"", "12/.21", "34/.54", "45/2.5"}},
+      {"  from coarser grids", BOUNDS_METHOD_MPRGP, GRID, .is_nested = true, .largest = ANY},
+      {"active set, MIC(0)", BOUNDS_METHOD_ACTIVE_SET, MIC, .largest = ANY, .known = {"7+23/.021", "7+26/.19", "17+61/.67", "23+97/3.5"}},
+      {"active set, multigrid", BOUNDS_METHOD_ACTIVE_SET, GRID, .largest = ANY, .known = {"", "6+7/.19", "16+26/.71", "22+35/3.3"}},
+      {"  from coarser grids", BOUNDS_METHOD_ACTIVE_SET, GRID, .is_nested = true, .largest = ANY},
+      {"ADMM, MIC(0)", BOUNDS_METHOD_ADMM, MIC, .largest = SMALL},
+      {"interior point, 1 trial, MIC(0)", BOUNDS_METHOD_INTERIOR_POINT, MIC, 1, .largest = SMALL},
+      {"interior point, 5 trials, MIC(0)", BOUNDS_METHOD_INTERIOR_POINT, MIC, 5, .largest = SMALL},
+      {"augmented Lagrangian, 1, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 1, .largest = SMALL},
+      {"augmented Lagrangian, 5, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 5, .largest = SMALL},
+      {"SNESVINEWTONRSLS, CG, ICC(0)", BOUNDS_METHOD_SNESVI, MIC, .largest = MEDIUM,
+       .known = {"7+44/.048", "7+52/.41", "18+142/1.3", "24+269/7.6"}},
+      {"TAOGPCG", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "gpcg", .largest = TINY,
+       .known = {"4+110/.074", "5+177/.89", "7+283/1.7", "8+474/10.3"}},
+      {"TAOBNLS, ICC(0)", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "bnls", .largest = SMALL,
+       .known = {"5+92/.065", "6+173/.80", "15+497/2.7", "21+1002/19"}},
+      {"TAOBLMVM", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "blmvm", .largest = TINY, .known = {"180/.20", "228/2.4", "", ""}},
   };
   double *x = NULL, cg[BOUNDS_N_PRECONDITIONERS] = {0};
   PetscFunctionBegin;
   PetscCall(memory_alloc("unknowns", p->a.n, sizeof *x, &x));
-  printf("\n%s, %lld unknowns\n%-34s %16s %9s %8s %8s  %s\n", p->name, (long long)p->a.n, "", "outer+steps", "s", "over CG", "% bound", "[elsewhere: steps/s]");
+  printf("\n%s, %lld unknowns\n%-34s %16s %9s %8s %8s  %s\n", p->name, (long long)p->a.n, "", "outer+steps", "s", "over CG", "% bound",
+         "[elsewhere: steps/s]");
   for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
     const row *w = &rows[k];
     measured   m;
@@ -199,7 +212,8 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
     if (w->method == BOUNDS_METHOD_CG) cg[w->preconditioner] = m.cpu;
     char steps[32], over[16] = "";
     snprintf(steps, sizeof steps, m.r.outer > 0 ? "%lld+%lld" : "%.0lld%lld", (long long)m.r.outer, (long long)m.r.iterations);
-    if (w->method != BOUNDS_METHOD_CG && cg[w->preconditioner] > 0.0 && !w->key && w->method != BOUNDS_METHOD_SNESVI) snprintf(over, sizeof over, "%.1f", m.cpu / cg[w->preconditioner]);
+    if (w->method != BOUNDS_METHOD_CG && cg[w->preconditioner] > 0.0 && !w->key && w->method != BOUNDS_METHOD_SNESVI)
+      snprintf(over, sizeof over, "%.1f", m.cpu / cg[w->preconditioner]);
     printf("%-34s %16s %9.3f %8s %8.1f  %s%s%s%s\n", w->name, steps, m.cpu, over, 100.0 * (double)m.r.n_bound / (double)p->a.n,
            known >= 0 && w->known[known] && *w->known[known] ? "[" : "", known >= 0 && w->known[known] ? w->known[known] : "",
            known >= 0 && w->known[known] && *w->known[known] ? "]" : "", m.r.verdict == BOUNDS_OK ? "" : bounds_status_text(m.r.verdict));
@@ -209,7 +223,9 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const row MULTIGRID_ROWS[] = {{"CG", BOUNDS_METHOD_CG, GRID, .trials = 1}, {"MPRGP", BOUNDS_METHOD_MPRGP, GRID, .is_nested = true}, {"active set", BOUNDS_METHOD_ACTIVE_SET, GRID, .is_nested = true}};
+static const row MULTIGRID_ROWS[] = {{"CG", BOUNDS_METHOD_CG, GRID, .trials = 1},
+                                     {"MPRGP", BOUNDS_METHOD_MPRGP, GRID, .is_nested = true},
+                                     {"active set", BOUNDS_METHOD_ACTIVE_SET, GRID, .is_nested = true}};
 enum { N_MULTIGRID_ROWS = 3 };
 
 /* Steps and seconds from 32^3 to 128^3, on one thread and on two. */
@@ -248,23 +264,29 @@ static PetscErrorCode sizes_and_threads(void)
  * comes to rest; a twelfth one of what falls, where bounds move by many cells: the published comparison of MPRGP with its original. */
 static PetscErrorCode warm(bool is_ball, int n, double shift, double tolerance)
 {
-  static const row rows[] = {{"CG, MIC(0)", BOUNDS_METHOD_CG, MIC, .trials = 1}, {"MPRGP original, MIC(0)", BOUNDS_METHOD_MPRGP_ORIGINAL, MIC, .trials = 1}, {"MPRGP modified, MIC(0)", BOUNDS_METHOD_MPRGP, MIC, .trials = 1},
-                             {"active set, MIC(0)", BOUNDS_METHOD_ACTIVE_SET, MIC, .trials = 1}, {"CG, multigrid", BOUNDS_METHOD_CG, GRID, .trials = 1},
-                             {"MPRGP original, multigrid", BOUNDS_METHOD_MPRGP_ORIGINAL, GRID, .trials = 1}, {"MPRGP modified, multigrid", BOUNDS_METHOD_MPRGP, GRID, .trials = 1},
+  static const row rows[] = {{"CG, MIC(0)", BOUNDS_METHOD_CG, MIC, .trials = 1},
+                             {"MPRGP original, MIC(0)", BOUNDS_METHOD_MPRGP_ORIGINAL, MIC, .trials = 1},
+                             {"MPRGP modified, MIC(0)", BOUNDS_METHOD_MPRGP, MIC, .trials = 1},
+                             {"active set, MIC(0)", BOUNDS_METHOD_ACTIVE_SET, MIC, .trials = 1},
+                             {"CG, multigrid", BOUNDS_METHOD_CG, GRID, .trials = 1},
+                             {"MPRGP original, multigrid", BOUNDS_METHOD_MPRGP_ORIGINAL, GRID, .trials = 1},
+                             {"MPRGP modified, multigrid", BOUNDS_METHOD_MPRGP, GRID, .trials = 1},
                              {"  from coarser grids if far", BOUNDS_METHOD_MPRGP, GRID, .is_nested = true},
-                             {"active set, multigrid", BOUNDS_METHOD_ACTIVE_SET, GRID, .trials = 1}, {"  from coarser grids if far", BOUNDS_METHOD_ACTIVE_SET, GRID, .is_nested = true}};
-  problem        before, p;
+                             {"active set, multigrid", BOUNDS_METHOD_ACTIVE_SET, GRID, .trials = 1},
+                             {"  from coarser grids if far", BOUNDS_METHOD_ACTIVE_SET, GRID, .is_nested = true}};
+  problem          before, p;
   enum { ORIGINAL = 1, MODIFIED = 2, CG_GRID = 4, DEFAULT = 9, N_ROWS = 10 };
   _Static_assert(sizeof rows / sizeof *rows == N_ROWS, "the bars name rows by number");
-  double        *answer[2] = {NULL, NULL}, *x = NULL, *start = NULL, cg = 0.0, cpu[N_ROWS] = {0}; /* answers without bounds, within them */
-  int32_t       *at = NULL;
-  measured       m;
+  double  *answer[2] = {NULL, NULL}, *x = NULL, *start = NULL, cg = 0.0, cpu[N_ROWS] = {0}; /* answers without bounds, within them */
+  int32_t *at = NULL;
+  measured m;
   PetscFunctionBegin;
   PetscCall(open_problem(is_ball, n, 0.0, &before));
   PetscCall(open_problem(is_ball, n, shift, &p));
   PetscCall(memory_alloc("start", p.a.n, sizeof *start, &start));
   PetscCall(memory_alloc("answer by cell", (int64_t)n * n * n, sizeof *at, &at));
-  for (int64_t i = 0; i < before.a.n; ++i) at[((int64_t)before.a.ijk[i][0] * n + before.a.ijk[i][1]) * n + before.a.ijk[i][2]] = (int32_t)i + 1;
+  for (int64_t i = 0; i < before.a.n; ++i)
+    at[((int64_t)before.a.ijk[i][0] * n + before.a.ijk[i][1]) * n + before.a.ijk[i][2]] = (int32_t)i + 1;
   for (int k = 0; k < 2; ++k) { /* each from its own answer: conjugate gradients from one without bounds */
     const row first = {"", k ? BOUNDS_METHOD_ACTIVE_SET : BOUNDS_METHOD_CG, GRID, .is_nested = true};
     PetscCall(memory_alloc("unknowns", before.a.n, sizeof *x, &answer[k]));
@@ -276,7 +298,7 @@ static PetscErrorCode warm(bool is_ball, int n, double shift, double tolerance)
     x = answer[rows[k].method != BOUNDS_METHOD_CG];
     for (int64_t i = 0; i < p.a.n; ++i) {
       const int32_t from = at[((int64_t)p.a.ijk[i][0] * n + p.a.ijk[i][1]) * n + p.a.ijk[i][2]];
-      start[i] = from > 0 ? x[from - 1] : 0.0; /* cells that became active start from 0 */
+      start[i]           = from > 0 ? x[from - 1] : 0.0; /* cells that became active start from 0 */
     }
     PetscCall(measure(&p, &rows[k], tolerance, 3, start, &m));
     if (rows[k].method == BOUNDS_METHOD_CG) cg = m.cpu;
@@ -285,8 +307,9 @@ static PetscErrorCode warm(bool is_ball, int n, double shift, double tolerance)
            m.r.verdict == BOUNDS_OK ? "" : bounds_status_text(m.r.verdict));
     fflush(stdout);
   }
-  printf("bars: the default over CG, at most 2: %.1f%s; MPRGP original over modified, MIC(0), at least 2: %.1f%s\n", cpu[DEFAULT] / cpu[CG_GRID],
-         cpu[DEFAULT] <= 2.0 * cpu[CG_GRID] ? "" : ", missed", cpu[ORIGINAL] / cpu[MODIFIED], cpu[ORIGINAL] >= 2.0 * cpu[MODIFIED] ? "" : ", missed");
+  printf("bars: the default over CG, at most 2: %.1f%s; MPRGP original over modified, MIC(0), at least 2: %.1f%s\n",
+         cpu[DEFAULT] / cpu[CG_GRID], cpu[DEFAULT] <= 2.0 * cpu[CG_GRID] ? "" : ", missed", cpu[ORIGINAL] / cpu[MODIFIED],
+         cpu[ORIGINAL] >= 2.0 * cpu[MODIFIED] ? "" : ", missed");
   memory_free(&answer[0]), memory_free(&answer[1]), memory_free(&start), memory_free(&at);
   close_problem(&before);
   close_problem(&p);
@@ -297,7 +320,10 @@ static PetscErrorCode run(int largest, const char *only)
 {
   PetscFunctionBegin;
   for (int k = 0; k < 4 && largest > 0; ++k) {
-    static const struct { bool is_ball; int n; } systems[4] = {{true, 64}, {true, 128}, {false, 64}, {false, 96}};
+    static const struct {
+      bool is_ball;
+      int  n;
+    } systems[4] = {{true, 64}, {true, 128}, {false, 64}, {false, 96}};
     problem p;
     if (!systems[k].is_ball && systems[k].n > largest) continue;
     PetscCall(open_problem(systems[k].is_ball, systems[k].n, 0.0, &p));

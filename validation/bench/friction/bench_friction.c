@@ -17,11 +17,11 @@ static const double tolerances[2] = {1e-4, 1e-8};
 enum { MANY_CONTACTS = 900 };
 
 typedef struct {
-  const char *program, *siconos, *folder, *out;
-  double      limit;
-  int         n_peers;
+  const char    *program, *siconos, *folder, *out;
+  double         limit;
+  int            n_peers;
   friction_runs *sweeps; /* seconds of one, for each problem */
-  char        peer[16][32];
+  char           peer[16][32];
 } bench;
 
 static void list_peers(bench *b)
@@ -38,7 +38,8 @@ static void list_peers(bench *b)
 }
 
 /* All solvers on one problem; one that failed at the looser tolerance is not asked for more. */
-static PetscErrorCode run_problem(const bench *b, const bench_problem *p, double tolerance, const friction_runs *before, friction_runs *runs)
+static PetscErrorCode run_problem(const bench *b, const bench_problem *p, double tolerance, const friction_runs *before,
+                                  friction_runs *runs)
 {
   PetscFunctionBegin;
   for (int i = 0; i < FRICTION_N_METHODS + b->n_peers; ++i) {
@@ -69,8 +70,8 @@ static PetscErrorCode run_threads(const bench *b, const bench_problem *p)
 
   PetscFunctionBegin;
   PetscCall(bench_run_threads(b->program, p, b->limit, &speedup, &is_same));
-  printf("- 4. two threads, splitting, %s (%lld contacts): %.2f times as fast, %s; %s\n", p->name, (long long)p->c.problem.n, speedup, is_same ? "the same bits" : "OTHER BITS",
-         speedup >= 1.6 && is_same ? "met" : "MISSED");
+  printf("- 4. two threads, splitting, %s (%lld contacts): %.2f times as fast, %s; %s\n", p->name, (long long)p->c.problem.n, speedup,
+         is_same ? "the same bits" : "OTHER BITS", speedup >= 1.6 && is_same ? "met" : "MISSED");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

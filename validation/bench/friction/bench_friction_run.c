@@ -56,8 +56,9 @@ static bool write_binary(const char *path, const friction_case *c)
   if (delassus_blocks(c->W, &start, &col, &value)) return false;
   const int64_t n = c->problem.n, head[2] = {n, start[n]};
   FILE         *out = fopen(path, "wb");
-  return out && fwrite(head, 8, 2, out) == 2 && fwrite(start, 8, (size_t)n + 1, out) == (size_t)n + 1 && fwrite(col, 4, (size_t)head[1], out) == (size_t)head[1] &&
-         fwrite(value, 72, (size_t)head[1], out) == (size_t)head[1] && fwrite(c->q, 24, (size_t)n, out) == (size_t)n && fwrite(c->mu, 8, (size_t)n, out) == (size_t)n && !fclose(out);
+  return out && fwrite(head, 8, 2, out) == 2 && fwrite(start, 8, (size_t)n + 1, out) == (size_t)n + 1 &&
+         fwrite(col, 4, (size_t)head[1], out) == (size_t)head[1] && fwrite(value, 72, (size_t)head[1], out) == (size_t)head[1] &&
+         fwrite(c->q, 24, (size_t)n, out) == (size_t)n && fwrite(c->mu, 8, (size_t)n, out) == (size_t)n && !fclose(out);
 }
 
 /* W of the blocks as columns: those of its transpose are its rows. */
@@ -82,7 +83,8 @@ static PetscErrorCode write_local(const char *path, const friction_case *c)
       for (int e = 0; e < 9; ++e)
         if (value[9 * k + e] != 0) i[at] = (int32_t)(3 * a + e / 3), j[at] = 3 * col[k] + e % 3, x[at++] = value[9 * k + e];
   PetscCall(sparse_rows_from_triplets("W", 3 * n, 3 * n, at, j, i, x, &W));
-  fclib_problem p = {.dimension = 3, .n_contacts = n, .n_dof = c->n_dof, .W = {3 * n, 3 * n, W.start, W.col, W.value}, .q = c->q, .mu = c->mu};
+  fclib_problem p = {
+      .dimension = 3, .n_contacts = n, .n_dof = c->n_dof, .W = {3 * n, 3 * n, W.start, W.col, W.value}, .q = c->q, .mu = c->mu};
   PetscErrorCode code = fclib_write(path, &p, NULL, 0, NULL);
   sparse_rows_destroy(&W);
   memory_free(&i), memory_free(&j), memory_free(&x);
@@ -141,8 +143,10 @@ static PetscErrorCode read_own(const bench_problem *p, bool is_cpu, friction_run
   PetscCall(file_read_text(p->table, &text, &n));
   PetscErrorCode code = text ? csv_read(p->table, text, &t) : PETSC_SUCCESS;
   if (text && !code) {
-    run->iterations = (int64_t)cell(&t, "iterations"), run->inner_iterations = (int64_t)cell(&t, "inner_iterations"), run->linear_solves = (int64_t)cell(&t, "linear_solves");
-    run->seconds = cell(&t, "time [s]"), run->scaled = cell(&t, "error_scaled"), run->siconos = cell(&t, "error_siconos"), run->absolute = cell(&t, "error_absolute");
+    run->iterations = (int64_t)cell(&t, "iterations"), run->inner_iterations = (int64_t)cell(&t, "inner_iterations"),
+    run->linear_solves = (int64_t)cell(&t, "linear_solves");
+    run->seconds = cell(&t, "time [s]"), run->scaled = cell(&t, "error_scaled"), run->siconos = cell(&t, "error_siconos"),
+    run->absolute = cell(&t, "error_absolute");
     if (is_cpu) run->seconds = best_clock(run->seconds, cell(&t, "cpu [s]"));
     for (int k = 0; k < t.n_columns; ++k)
       if (!strcmp(t.cell[k], "method")) snprintf(run->method, sizeof run->method, "%s", t.cell[t.n_columns + k]);
@@ -154,10 +158,12 @@ static PetscErrorCode read_own(const bench_problem *p, bool is_cpu, friction_run
 }
 
 /* Once to see how long it takes; then as often as half a second allows. */
-PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const char *solver, double tolerance, double limit, friction_run *run)
+PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const char *solver, double tolerance, double limit,
+                             friction_run *run)
 {
   char        tol[32], repeat[32], time[32];
-  const char *verdict = "", *argv[] = {program, "friction", p->local, "--solver", solver, "--tol", tol, "--error", "siconos", "--time-limit", time, "--repeat", repeat, "--table", p->table, NULL};
+  const char *verdict = "", *argv[] = {program,   "friction",     p->local, "--solver", solver, "--tol",   tol,      "--error",
+                                       "siconos", "--time-limit", time,     "--repeat", repeat, "--table", p->table, NULL};
   int64_t     n = 1;
 
   PetscFunctionBegin;
@@ -180,7 +186,8 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
 /* Splitting stopped after so many sweeps, of which *n were made. */
 static PetscErrorCode seconds_of_sweeps(const char *program, const bench_problem *p, const char *sweeps, double *seconds, int64_t *n)
 {
-  const char  *verdict, *argv[] = {program, "friction", p->local, "--solver", "splitting", "--tol", "1e-300", "--max-iterations", sweeps, "--time-limit", "5", "--repeat", "50", "--table", p->table, NULL};
+  const char  *verdict, *argv[] = {program, "friction",     p->local, "--solver", "splitting", "--tol",   "1e-300", "--max-iterations",
+                                   sweeps,  "--time-limit", "5",      "--repeat", "50",        "--table", p->table, NULL};
   friction_run run = {.seconds = NAN};
 
   PetscFunctionBegin;
@@ -207,8 +214,9 @@ PetscErrorCode bench_run_sweeps(const char *program, const bench_problem *p, dou
 static double seconds_with(const char *program, const bench_problem *p, const char *threads, double limit, const char *output)
 {
   char         time[32];
-  const char  *verdict, *argv[] = {program, "friction", p->local, "--solver", "splitting", "--tol", "1e-4", "--error", "siconos", "--time-limit", time, "--repeat", "5", "--threads", threads,
-                                   "--output", output, "--force", "--table", p->table, NULL};
+  const char  *verdict, *argv[] = {program,   "friction", p->local,       "--solver", "splitting", "--tol",  "1e-4",
+                                   "--error", "siconos",  "--time-limit", time,       "--repeat",  "5",      "--threads",
+                                   threads,   "--output", output,         "--force",  "--table",   p->table, NULL};
   friction_run run = {.seconds = NAN};
   snprintf(time, sizeof time, "%g", limit);
   unlink(p->table);
@@ -245,7 +253,8 @@ static bool read_answer(const char *path, int64_t n, int64_t number[2], double *
   return is_whole;
 }
 
-PetscErrorCode bench_run_siconos(const char *program, const bench_problem *p, const char *solver, double tolerance, double limit, friction_run *run)
+PetscErrorCode bench_run_siconos(const char *program, const bench_problem *p, const char *solver, double tolerance, double limit,
+                                 friction_run *run)
 {
   char          tol[32];
   const char   *verdict, *argv[] = {program, p->binary, solver, tol, p->answer, NULL};

@@ -16,7 +16,10 @@ static bool read_cell(const char *cell, double *seconds, double *iterations)
   const double x = strtod(cell, &end);
   if (end == cell) return false;
   while (*end == ' ') ++end;
-  const double unit = !strncmp(end, "ms", 2) ? 1e-3 : !strncmp(end, "s", 1) ? 1 : !strncmp(end, "us", 2) || !strncmp(end, "\302\265s", 3) ? 1e-6 : 0;
+  const double unit = !strncmp(end, "ms", 2)                                    ? 1e-3
+                      : !strncmp(end, "s", 1)                                   ? 1
+                      : !strncmp(end, "us", 2) || !strncmp(end, "\302\265s", 3) ? 1e-6
+                                                                                : 0;
   const char  *open = strchr(end, '(');
   *seconds          = x * unit;
   *iterations       = open ? strtod(open + 1, NULL) : NAN;
@@ -39,7 +42,7 @@ static int split(char *line, char *cell[MAX_CELLS])
 static bool find_peer(const char *path, double tolerance, const char *problem, const char *solver, double *seconds, double *iterations)
 {
   char  heading[32], line[2048], *cell[MAX_CELLS];
-  int   column = -1;
+  int   column   = -1;
   bool  is_there = false, found = false;
   FILE *in = fopen(path, "r");
   snprintf(heading, sizeof heading, "## Tolerance 1e-%d", (int)lround(-log10(tolerance)));
@@ -73,7 +76,9 @@ static double slowness(const friction_runs *runs, double tolerance, const char *
   int64_t n = 0;
   for (int64_t i = 0; i < runs->n && n < 256; ++i) {
     const friction_run *r = &runs->run[i];
-    if (!r->is_solved || strcmp(r->solver, "NSGS") || r->iterations < 1 || !find_peer(peers, tolerance, r->problem, "NSGS", &seconds, &iterations)) continue;
+    if (!r->is_solved || strcmp(r->solver, "NSGS") || r->iterations < 1 ||
+        !find_peer(peers, tolerance, r->problem, "NSGS", &seconds, &iterations))
+      continue;
     ratio[n++] = (r->seconds / (double)r->iterations) / (seconds / iterations);
   }
   if (n == 0) return NAN;
@@ -108,7 +113,9 @@ static void judge(score *s, double ratio, double allowed, const char *problem)
 static void tell(FILE *out, const char *target, const score *s)
 {
   if (s->n == 0) fprintf(out, "- %s: nothing to compare with\n", target);
-  else fprintf(out, "- %s: %s, on %d of %d rows; worst ratio %.2f (%s)\n", target, s->n_met == s->n ? "met" : "MISSED", s->n_met, s->n, s->worst, s->where);
+  else
+    fprintf(out, "- %s: %s, on %d of %d rows; worst ratio %.2f (%s)\n", target, s->n_met == s->n ? "met" : "MISSED", s->n_met, s->n,
+            s->worst, s->where);
 }
 
 /* So-Bogus has made its sweeps in 25s, with one evaluation of the error in each; its setting up is in its figure. */
@@ -119,7 +126,8 @@ static void judge_sweeps(const friction_runs *sweeps, const char *peers, double 
   for (int64_t i = 0; i < sweeps->n; ++i) {
     const friction_run *r = &sweeps->run[i];
     double              seconds, iterations;
-    if (isfinite(r->seconds) && find_peer(peers, 1e-8, r->problem, "SoBogus GS", &seconds, &iterations)) judge(&s, r->seconds / (slow * seconds / iterations), 1, r->problem);
+    if (isfinite(r->seconds) && find_peer(peers, 1e-8, r->problem, "SoBogus GS", &seconds, &iterations))
+      judge(&s, r->seconds / (slow * seconds / iterations), 1, r->problem);
   }
   snprintf(text, sizeof text, "1. a sweep of splitting takes at most as long as one of So-Bogus at 1e-8 (its figures times %.2f)", slow);
   tell(out, text, &s);
@@ -167,17 +175,19 @@ static void judge_newton(const friction_runs *runs, FILE *out)
 /* whose 0: Siconos', 1: So-Bogus' by its figures, 2: our own others. */
 static void judge_automatic(const friction_runs *runs, double tolerance, const char *peers, double slow, int whose, FILE *out)
 {
-  static const char *const of[] = {"Siconos", "So-Bogus, by its figures", "our own others"}, *const bogus[] = {"SoBogus GS", "SoBogus Cadoux-PG"};
-  const char              *own  = own_solver(runs, "auto");
-  char                     text[140];
-  score                    s = {0};
+  static const char *const of[] = {"Siconos", "So-Bogus, by its figures", "our own others"}, *const bogus[] = {"SoBogus GS",
+                                                                                                               "SoBogus Cadoux-PG"};
+  const char *own = own_solver(runs, "auto");
+  char        text[140];
+  score       s = {0};
   for (int64_t i = 0; own && i < runs->n; ++i) {
     const friction_run *r    = &runs->run[i];
     double              best = INFINITY, seconds, iterations;
     if (strcmp(r->solver, own)) continue;
     for (int64_t k = 0; whose != 1 && k < runs->n; ++k) {
       const friction_run *other = &runs->run[k];
-      if (other->is_solved && other->is_peer == (whose == 0) && strcmp(other->solver, own) && !strcmp(other->problem, r->problem)) best = fmin(best, other->seconds);
+      if (other->is_solved && other->is_peer == (whose == 0) && strcmp(other->solver, own) && !strcmp(other->problem, r->problem))
+        best = fmin(best, other->seconds);
     }
     for (int k = 0; whose == 1 && k < 2; ++k)
       if (find_peer(peers, tolerance, r->problem, bogus[k], &seconds, &iterations)) best = fmin(best, slow * seconds);
@@ -199,15 +209,18 @@ static PetscErrorCode count_solved(const friction_runs *runs, FILE *out)
   for (int64_t p = 0; p < n; ++p) {
     bool own = false, peer = false;
     for (int64_t i = 0; i < runs->n; ++i)
-      if (runs->run[i].is_solved && !strcmp(runs->run[i].problem, runs->run[first[p]].problem)) own |= !runs->run[i].is_peer, peer |= runs->run[i].is_peer;
+      if (runs->run[i].is_solved && !strcmp(runs->run[i].problem, runs->run[first[p]].problem))
+        own |= !runs->run[i].is_peer, peer |= runs->run[i].is_peer;
     n_own += own, n_peer += peer;
   }
   fprintf(out, "- 4. two threads: for problems of 900 contacts or more, told above where there are any\n");
-  fprintf(out, "- 5. solved to 1e-8 by some solver: ours %d of %lld, Siconos' %d (the target, 30, is of a set of 34)\n", n_own, (long long)n, n_peer);
+  fprintf(out, "- 5. solved to 1e-8 by some solver: ours %d of %lld, Siconos' %d (the target, 30, is of a set of 34)\n", n_own,
+          (long long)n, n_peer);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *tight, const friction_runs *sweeps, const char *peers, FILE *out)
+PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *tight, const friction_runs *sweeps, const char *peers,
+                             FILE *out)
 {
   const friction_runs *const runs[2]      = {loose, tight};
   static const double        tolerance[2] = {1e-4, 1e-8};
@@ -218,7 +231,8 @@ PetscErrorCode bench_targets(const friction_runs *loose, const friction_runs *ti
   for (int k = 0; k < 2; ++k) judge_splitting(runs[k], tolerance[k], peers, slowness(runs[k], tolerance[k], peers), out);
   judge_newton(tight, out);
   for (int k = 0; k < 2; ++k)
-    for (int whose = 0; whose < 3; ++whose) judge_automatic(runs[k], tolerance[k], peers, slowness(runs[k], tolerance[k], peers), whose, out);
+    for (int whose = 0; whose < 3; ++whose)
+      judge_automatic(runs[k], tolerance[k], peers, slowness(runs[k], tolerance[k], peers), whose, out);
   PetscCall(count_solved(tight, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -28,9 +28,10 @@ typedef struct {
   int         id;
 } solver;
 
-static const solver solvers[] = {{"NSGS", SICONOS_FRICTION_3D_NSGS},           {"NSGS-quartic", SICONOS_FRICTION_3D_NSGS}, {"NSN_AC", SICONOS_FRICTION_3D_NSN_AC},
-                                 {"NSN_AC-hybrid", SICONOS_FRICTION_3D_NSN_AC}, {"NSN_FB", SICONOS_FRICTION_3D_NSN_FB},     {"ADMM", SICONOS_FRICTION_3D_ADMM},
-                                 {"PROX", SICONOS_FRICTION_3D_PROX},           {"VI_EG", SICONOS_FRICTION_3D_VI_EG}};
+static const solver solvers[] = {{"NSGS", SICONOS_FRICTION_3D_NSGS},     {"NSGS-quartic", SICONOS_FRICTION_3D_NSGS},
+                                 {"NSN_AC", SICONOS_FRICTION_3D_NSN_AC}, {"NSN_AC-hybrid", SICONOS_FRICTION_3D_NSN_AC},
+                                 {"NSN_FB", SICONOS_FRICTION_3D_NSN_FB}, {"ADMM", SICONOS_FRICTION_3D_ADMM},
+                                 {"PROX", SICONOS_FRICTION_3D_PROX},     {"VI_EG", SICONOS_FRICTION_3D_VI_EG}};
 
 static void *room(size_t n, size_t size)
 {
@@ -65,15 +66,15 @@ static NumericsMatrix *make_blocks(const problem *p)
 {
   NumericsMatrix              *M = NM_create(NM_SPARSE_BLOCK, (int)(3 * p->n), (int)(3 * p->n));
   SparseBlockStructuredMatrix *s = M->matrix1;
-  s->nbblocks    = (unsigned)p->n_blocks;
+  s->nbblocks                    = (unsigned)p->n_blocks;
   s->blocknumber0 = s->blocknumber1 = (unsigned)p->n;
-  s->blocksize0  = room((size_t)p->n, sizeof *s->blocksize0);
-  s->blocksize1  = room((size_t)p->n, sizeof *s->blocksize1);
-  s->filled1     = (size_t)p->n + 1;
-  s->filled2     = (size_t)p->n_blocks;
-  s->index1_data = room(s->filled1, sizeof *s->index1_data);
-  s->index2_data = room(s->filled2, sizeof *s->index2_data);
-  s->block       = room(s->filled2, sizeof *s->block);
+  s->blocksize0                     = room((size_t)p->n, sizeof *s->blocksize0);
+  s->blocksize1                     = room((size_t)p->n, sizeof *s->blocksize1);
+  s->filled1                        = (size_t)p->n + 1;
+  s->filled2                        = (size_t)p->n_blocks;
+  s->index1_data                    = room(s->filled1, sizeof *s->index1_data);
+  s->index2_data                    = room(s->filled2, sizeof *s->index2_data);
+  s->block                          = room(s->filled2, sizeof *s->block);
   for (int64_t a = 0; a < p->n; ++a) s->blocksize0[a] = s->blocksize1[a] = (unsigned)(3 * a + 3);
   for (int64_t a = 0; a <= p->n; ++a) s->index1_data[a] = (size_t)p->start[a];
   for (int64_t k = 0; k < p->n_blocks; ++k) {
@@ -86,11 +87,14 @@ static NumericsMatrix *make_blocks(const problem *p)
 
 static SolverOptions *make_options(const solver *s, double tolerance)
 {
-  SolverOptions *o = solver_options_create(s->id);
+  SolverOptions *o                   = solver_options_create(s->id);
   o->dparam[SICONOS_DPARAM_TOL]      = tolerance;
-  o->iparam[SICONOS_IPARAM_MAX_ITER] = s->id == SICONOS_FRICTION_3D_NSGS || s->id == SICONOS_FRICTION_3D_VI_EG ? 100000000 : s->id == SICONOS_FRICTION_3D_ADMM ? 1000000 : 10000;
+  o->iparam[SICONOS_IPARAM_MAX_ITER] = s->id == SICONOS_FRICTION_3D_NSGS || s->id == SICONOS_FRICTION_3D_VI_EG ? 100000000
+                                       : s->id == SICONOS_FRICTION_3D_ADMM                                     ? 1000000
+                                                                                                               : 10000;
   if (!strcmp(s->name, "NSGS-quartic")) solver_options_update_internal(o, 0, SICONOS_FRICTION_3D_ONECONTACT_QUARTIC);
-  if (!strcmp(s->name, "NSN_AC-hybrid")) o->iparam[SICONOS_FRICTION_3D_NSN_HYBRID_STRATEGY] = SICONOS_FRICTION_3D_NSN_HYBRID_STRATEGY_VI_EG_NSN;
+  if (!strcmp(s->name, "NSN_AC-hybrid"))
+    o->iparam[SICONOS_FRICTION_3D_NSN_HYBRID_STRATEGY] = SICONOS_FRICTION_3D_NSN_HYBRID_STRATEGY_VI_EG_NSN;
   return o;
 }
 
@@ -104,7 +108,7 @@ static double now(clockid_t clock)
 /* From zero, on a matrix that nothing has been factored of. */
 static double solve_once(const problem *p, const solver *s, double tolerance, double *r, double *u, int64_t *iterations, int64_t *info)
 {
-  double                 *q = room((size_t)p->n * 3, 8), *mu = room((size_t)p->n, 8);
+  double *q = room((size_t)p->n * 3, 8), *mu = room((size_t)p->n, 8);
   memcpy(q, p->q, (size_t)p->n * 24);
   memcpy(mu, p->mu, (size_t)p->n * 8);
   FrictionContactProblem *f = frictionContactProblem_new_with_data(3, (int)p->n, make_blocks(p), q, mu);
@@ -112,10 +116,11 @@ static double solve_once(const problem *p, const solver *s, double tolerance, do
   memset(r, 0, (size_t)p->n * 24);
   memset(u, 0, (size_t)p->n * 24);
   const double begin = now(CLOCK_MONOTONIC), begin_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-  *info              = fc3d_driver(f, r, u, o);
+  *info             = fc3d_driver(f, r, u, o);
   const double wall = now(CLOCK_MONOTONIC) - begin, cpu = now(CLOCK_PROCESS_CPUTIME_ID) - begin_cpu;
-  *iterations       = o->iparam[SICONOS_IPARAM_ITER_DONE];
-  return wall > 0.05 ? fmin(wall, cpu) : wall; /* as bench_friction_run.c chooses; what its clean-up would double free is left to the end of the process */
+  *iterations = o->iparam[SICONOS_IPARAM_ITER_DONE];
+  return wall > 0.05 ? fmin(wall, cpu)
+                     : wall; /* as bench_friction_run.c chooses; what its clean-up would double free is left to the end of the process */
 }
 
 int main(int argc, char **argv)
@@ -141,6 +146,8 @@ int main(int argc, char **argv)
     if (seconds < least) least = seconds;
   }
   FILE *out = fopen(argv[4], "wb");
-  if (!out || fwrite(number, 8, 2, out) != 2 || fwrite(&least, 8, 1, out) != 1 || fwrite(r, 8, (size_t)p.n * 3, out) != (size_t)p.n * 3 || fclose(out)) return 3;
+  if (!out || fwrite(number, 8, 2, out) != 2 || fwrite(&least, 8, 1, out) != 1 || fwrite(r, 8, (size_t)p.n * 3, out) != (size_t)p.n * 3 ||
+      fclose(out))
+    return 3;
   return 0;
 }

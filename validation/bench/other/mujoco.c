@@ -8,8 +8,10 @@
 static int write_box(char *text, size_t size, const other_scene *s, int i)
 {
   const other_box *b = &s->box[i];
-  return snprintf(text, size, "<body pos='%.17g %.17g %.17g' quat='%.17g %.17g %.17g %.17g'><freejoint/><geom type='box' size='%g %g %g' mass='%.17g'/></body>\n",
-                  b->x[0], b->x[1], b->x[2], b->q[0], b->q[1], b->q[2], b->q[3], s->half, s->half, s->half, b->mass);
+  return snprintf(
+      text, size,
+      "<body pos='%.17g %.17g %.17g' quat='%.17g %.17g %.17g %.17g'><freejoint/><geom type='box' size='%g %g %g' mass='%.17g'/></body>\n",
+      b->x[0], b->x[1], b->x[2], b->q[0], b->q[1], b->q[2], b->q[3], s->half, s->half, s->half, b->mass);
 }
 
 static void simulate(const other_scene *s, int noslip, int substeps)
@@ -17,11 +19,13 @@ static void simulate(const other_scene *s, int noslip, int substeps)
   static char  text[16384];
   char         error[500] = "", path[] = "/tmp/mujoco-scene-XXXXXX.xml", name[80];
   const double dt = s->dt / substeps;
-  size_t       at = (size_t)snprintf(text, sizeof text,
-                                     "<mujoco><option timestep='%.17g' gravity='%.17g %.17g %.17g' solver='Newton' iterations='1000' tolerance='1e-12' cone='elliptic'"
-                                           " impratio='100' noslip_iterations='%d' noslip_tolerance='1e-12'/><size njmax='2000' nconmax='500'/>"
-                                           "<default><geom friction='%.17g 0 0' condim='3' solref='%.17g 1' solimp='0.9999 0.9999 0.001'/></default>"
-                                           "<worldbody><geom type='plane' size='5 5 1'/>\n", dt, s->gravity[0], s->gravity[1], s->gravity[2], noslip, s->friction, 2.0 * dt);
+  size_t       at = (size_t)snprintf(
+            text, sizeof text,
+            "<mujoco><option timestep='%.17g' gravity='%.17g %.17g %.17g' solver='Newton' iterations='1000' tolerance='1e-12' cone='elliptic'"
+                  " impratio='100' noslip_iterations='%d' noslip_tolerance='1e-12'/><size njmax='2000' nconmax='500'/>"
+                  "<default><geom friction='%.17g 0 0' condim='3' solref='%.17g 1' solimp='0.9999 0.9999 0.001'/></default>"
+                  "<worldbody><geom type='plane' size='5 5 1'/>\n",
+            dt, s->gravity[0], s->gravity[1], s->gravity[2], noslip, s->friction, 2.0 * dt);
   for (int i = 0; i < s->n; ++i) at += (size_t)write_box(text + at, sizeof text - at, s, i);
   snprintf(text + at, sizeof text - at, "</worldbody></mujoco>\n");
   const int file = mkstemps(path, 4); /* this version reads models from files alone */
@@ -44,7 +48,8 @@ static void simulate(const other_scene *s, int noslip, int substeps)
   }
   result.speed = d->qvel[0];
   for (int i = 0; i < s->n; ++i) {
-    const double *q = d->qpos + 7 * i + 3, up[3] = {2 * (q[1] * q[3] + q[0] * q[2]), 2 * (q[2] * q[3] - q[0] * q[1]), 1 - 2 * (q[1] * q[1] + q[2] * q[2])};
+    const double *q    = d->qpos + 7 * i + 3,
+                 up[3] = {2 * (q[1] * q[3] + q[0] * q[2]), 2 * (q[2] * q[3] - q[0] * q[1]), 1 - 2 * (q[1] * q[1] + q[2] * q[2])};
     other_note_up(&result, up);
   }
   snprintf(name, sizeof name, "MuJoCo, Newton%s%s", noslip ? ", noslip" : "", substeps > 1 ? ", 10 substeps" : "");

@@ -53,7 +53,8 @@ static inline void other_stack(other_scene *s, int n, double ratio, bool is_rand
 static inline void other_slope(other_scene *s, double friction)
 {
   memset(s, 0, sizeof *s);
-  const double c = 1.0 / sqrt(1.0 + 0.11 * 0.11), a = 9.81 * c * (0.11 - friction), stop = a < 0.0 ? -0.1 / a : 2.0, t = stop < 1.0 ? stop : 1.0;
+  const double c = 1.0 / sqrt(1.0 + 0.11 * 0.11), a = 9.81 * c * (0.11 - friction), stop = a < 0.0 ? -0.1 / a : 2.0,
+               t = stop < 1.0 ? stop : 1.0;
   snprintf(s->name, sizeof s->name, "slope, mu %g", friction);
   s->n = 1, s->is_slope = true, s->half = 0.05, s->friction = friction, s->dt = 0.001, s->end = 1.0;
   s->gravity[0] = 9.81 * 0.11 * c, s->gravity[2] = -9.81 * c;
@@ -92,14 +93,17 @@ static inline void other_note_top(other_result *r, const other_scene *s, double 
   memcpy(t < 0.75 * s->end ? r->middle : r->end, x, 3 * sizeof *x);
 }
 /* up: z axis of a cube at the end, in the world. */
-static inline void other_note_up(other_result *r, const double up[3]) { r->tilt_deg = fmax(r->tilt_deg, atan2(hypot(up[0], up[1]), up[2]) * 180.0 / M_PI); }
+static inline void other_note_up(other_result *r, const double up[3])
+{
+  r->tilt_deg = fmax(r->tilt_deg, atan2(hypot(up[0], up[1]), up[2]) * 180.0 / M_PI);
+}
 
 static inline void other_print(const char *engine, const other_scene *s, const other_result *r)
 {
   const double us = 1e6 * r->seconds / (double)r->steps;
   if (s->is_slope) {
-    printf("| %-22s | %-44s | x %+9.3f %% | v %+10.4f mm/s | %7.3f | %9.1f |\n", s->name, engine, 100.0 * (r->end[0] / s->expected[0] - 1.0),
-           1e3 * (r->speed - s->expected[1]), r->tilt_deg, us);
+    printf("| %-22s | %-44s | x %+9.3f %% | v %+10.4f mm/s | %7.3f | %9.1f |\n", s->name, engine,
+           100.0 * (r->end[0] / s->expected[0] - 1.0), 1e3 * (r->speed - s->expected[1]), r->tilt_deg, us);
   } else if (!(fabs(r->end[2] - s->expected[0]) < 0.02)) { /* or not a number */
     printf("| %-22s | %-44s | %-11s | %-17s | %7s | %9.1f |\n", s->name, engine, "fell", "", "", us);
   } else {

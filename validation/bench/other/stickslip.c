@@ -11,14 +11,15 @@
 #include "sim/formulations.h"
 #include "sim/scene/scene.h"
 
-static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",         "jobs/penalty/stack_ten_random.yaml", "jobs/penalty/stack_five.yaml",
-                                                "jobs/penalty/stack_five_random.yaml", "validation/cases/A01/case.yaml",     "validation/cases/A01/case.yaml"};
+static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",    "jobs/penalty/stack_ten_random.yaml",
+                                                "jobs/penalty/stack_five.yaml",   "jobs/penalty/stack_five_random.yaml",
+                                                "validation/cases/A01/case.yaml", "validation/cases/A01/case.yaml"};
 
 /* As the time loop does: what fails is taken in halves. */
 static PetscErrorCode advance(formulation *f, double t, double dt, int halvings)
 {
   step_status verdict;
-  step_report  report;
+  step_report report;
   PetscFunctionBegin;
   PetscCall(f->ops->step(f, t, dt, &verdict, &report));
   if (verdict.code == STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
@@ -93,8 +94,8 @@ static PetscErrorCode simulate(const other_scene *s, const char *path)
 
 static void print_scene(const other_scene *s)
 {
-  printf("%s;%d;%d;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g", s->name, s->n, s->is_slope, s->half, s->friction, s->gravity[0], s->gravity[1],
-         s->gravity[2], s->dt, s->end, s->expected[0], s->expected[1]);
+  printf("%s;%d;%d;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g;%.17g", s->name, s->n, s->is_slope, s->half, s->friction, s->gravity[0],
+         s->gravity[1], s->gravity[2], s->dt, s->end, s->expected[0], s->expected[1]);
   for (int i = 0; i < s->n; ++i) {
     const other_box *b = &s->box[i];
     printf(";%.17g", b->mass);

@@ -25,8 +25,7 @@ int main(void)
       const double a = pi * i / n_angles, n[2] = {cos(a), sin(a)}, b[2] = {n[1] / sqrt(2), n[0] / sqrt(2)};
       double       A[2][2];
       for (int r = 0; r < 2; ++r)
-        for (int c = 0; c < 2; ++c)
-          A[r][c] = (la + mu) * n[r] * n[c] + (r == c ? mu : 0) - b[r] * (2 * mu * b[c] + 3 * K * alpha * n[c]);
+        for (int c = 0; c < 2; ++c) A[r][c] = (la + mu) * n[r] * n[c] + (r == c ? mu : 0) - b[r] * (2 * mu * b[c] + 3 * K * alpha * n[c]);
       const double mean = 0.5 * (A[0][0] + A[1][1]), in_root = mean * mean - A[0][0] * A[1][1] + A[0][1] * A[1][0];
       const double lower = in_root < 0 ? mean : mean - sqrt(in_root);
       if (lower < least) least = lower, at = a;

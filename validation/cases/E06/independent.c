@@ -33,8 +33,7 @@ static int weights(int order, double s, double w[4], double d[4])
   }
   const int    i = (int)floor(s) - 1;
   const double f = s - floor(s), q = 1 - f;
-  w[0] = q * q * q / 6, w[1] = (3 * f * f * f - 6 * f * f + 4) / 6, w[2] = (3 * q * q * q - 6 * q * q + 4) / 6,
-  w[3] = f * f * f / 6;
+  w[0] = q * q * q / 6, w[1] = (3 * f * f * f - 6 * f * f + 4) / 6, w[2] = (3 * q * q * q - 6 * q * q + 4) / 6, w[3] = f * f * f / 6;
   d[0] = -0.5 * q * q, d[1] = 1.5 * f * f - 2 * f, d[2] = -(1.5 * q * q - 2 * q), d[3] = 0.5 * f * f;
   return i;
 }

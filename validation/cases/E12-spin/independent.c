@@ -52,8 +52,7 @@ static void residual(double r[N], const cube *b, const double z[N], double dt, c
   const double t[3] = {dt * z[3], dt * z[4], dt * z[5]};
   for (int i = 0; i < 3; ++i) e->v[i] = z[i], e->w[i] = z[3 + i], e->c[i] = b->c[i] + dt * z[i];
   turn(e->R, t, b->R);
-  for (int i = 0; i < 3; ++i)
-    r[i] = mass * (z[i] - b->v[i]) + (i == 2 ? dt * mass * g : 0.0), r[3 + i] = inertia * (z[3 + i] - b->w[i]);
+  for (int i = 0; i < 3; ++i) r[i] = mass * (z[i] - b->v[i]) + (i == 2 ? dt * mass * g : 0.0), r[3 + i] = inertia * (z[3 + i] - b->w[i]);
   for (int p = 0; p < 8; ++p) {
     double a[3];
     arm(a, e->R, p);
@@ -161,9 +160,8 @@ int main(void)
       lowest = fmin(lowest, E1);
       fed += W, rest = fmax(rest, E1 - E0 - W);
     }
-    printf(
-        "dt %g: start %.12g J, rise %.9g J, at the end %.12g J; arms fed in %.6g J; largest change of a step without them %.3g J\n",
-        dt, start, rise, energy(&b), fed, rest);
+    printf("dt %g: start %.12g J, rise %.9g J, at the end %.12g J; arms fed in %.6g J; largest change of a step without them %.3g J\n", dt,
+           start, rise, energy(&b), fed, rest);
   }
   return 0;
 }

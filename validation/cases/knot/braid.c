@@ -16,8 +16,8 @@
 enum { BAND = 5, LONGEST = 3000, STAGES = 8 };
 
 typedef struct {
-  int     n;  /* points; 2 n unknowns */
-  double  dz, half; /* -half <= z <= half */
+  int     n;                    /* points; 2 n unknowns */
+  double  dz, half;             /* -half <= z <= half */
   double *u, *g, *A, *K, *step; /* A, K: [2 n][BAND + 1] lower band, diagonal first */
 } braid;
 
@@ -39,7 +39,7 @@ static double assemble(braid *b, double stiffness)
 {
   const double s[3] = {1.0 / (b->dz * b->dz), -2.0 / (b->dz * b->dz), 1.0 / (b->dz * b->dz)};
   const int    last = 2 * (b->n - 1);
-  double       sum = 0.0;
+  double       sum  = 0.0;
   memset(b->g, 0, (size_t)(2 * b->n) * sizeof *b->g);
   memset(b->A, 0, (size_t)(2 * b->n) * (BAND + 1) * sizeof *b->A);
   for (int i = 1; i + 1 < b->n; ++i)
@@ -86,7 +86,7 @@ static int factor(braid *b, double shift)
 /* A Newton step, no longer than 0.05 anywhere, so that strands do not pass through each other; its length. */
 static double step(braid *b, double shift)
 {
-  const int n = 2 * b->n;
+  const int n       = 2 * b->n;
   double    longest = 0.0;
   while (!factor(b, shift)) shift *= 4.0;
   for (int i = 0; i < n; ++i) {
@@ -107,7 +107,7 @@ static double step(braid *b, double shift)
 /* *left: the largest component of the gradient at the end, 0 but for round-off where Newton has got there. */
 static double sigma(int n, double *left)
 {
-  braid  b = {.n = n, .half = 10.0, .dz = 20.0 / (n - 1)};
+  braid  b     = {.n = n, .half = 10.0, .dz = 20.0 / (n - 1)};
   double press = 0.0, stiffness = 1e3, **all[] = {&b.u, &b.g, &b.step};
   for (int k = 0; k < 3; ++k) *all[k] = calloc((size_t)(2 * n), sizeof(double));
   b.A = calloc((size_t)(2 * n) * (BAND + 1), sizeof *b.A), b.K = calloc((size_t)(2 * n) * (BAND + 1), sizeof *b.K);
