@@ -1,4 +1,5 @@
 #include "app/job/capabilities.h"
+#include "discretize/body_kinds.h"
 #include "sim/formulations.h"
 #include <string.h>
 
@@ -22,6 +23,13 @@ static void list_users(const char *word, bool is_kind, char *out, size_t size)
   key_words_join(out, size, n, names, " or ");
 }
 
+static bool is_body_kind(const char *word)
+{
+  for (const body_kind *const *k = body_kinds; *k; ++k)
+    if (strcmp((*k)->name, word) == 0) return true;
+  return false;
+}
+
 static void check_kinds(const scene_formulation *f, const document_node *root, diagnostics *d)
 {
   char                 path[300], others[200];
@@ -29,11 +37,11 @@ static void check_kinds(const scene_formulation *f, const document_node *root, d
   for (int i = 0; bodies && i < bodies->n; ++i) {
     const document_node *kind = bodies->value[i]->kind == DOCUMENT_MAPPING ? document_find(bodies->value[i], "kind") : NULL;
     if (!kind || !kind->text || is_listed(f->kinds, kind->text)) continue;
+    if (!is_body_kind(kind->text)) continue; /* reported by the key table */
     list_users(kind->text, true, others, sizeof others);
-    if (!*others) continue; /* unknown, reported by the key table */
     snprintf(path, sizeof path, "bodies.%.200s.kind", bodies->key[i]);
     diagnostics_add(d, kind->mark, path, "formulation %s does not support kind %s: %s; use formulation %s", f->name, kind->text,
-                    f->kinds_reason, others);
+                    f->kinds_reason, *others ? others : "(none supports it)");
   }
 }
 

@@ -2,6 +2,7 @@
 #include "test.h"
 #include <string.h>
 #include "app/job/job.h"
+#include "discretize/body_kinds.h"
 #include "sim/formulations.h"
 
 #define HEAD "stickslip: 1\nname: box\ntime: {end: 1, step: 1.0e-3}\nmaterials: {wood: {model: rigid, density: 700}}\n"
@@ -106,5 +107,27 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
+/* Every kind that a formulation declares exists, and every kind is supported by a formulation. */
+static void test_kinds_exist(void **state)
+{
+  bool is_supported[32] = {false};
+  int  n_kinds = 0, n_words = 0;
+  (void)state;
+  while (body_kinds[n_kinds]) ++n_kinds;
+  for (int i = 0; i < N_FORMULATIONS; ++i) {
+    char words[200];
+    snprintf(words, sizeof words, "%s", formulations[i]->scene.kinds);
+    for (const char *word = strtok(words, " "); word; word = strtok(NULL, " "), ++n_words) {
+      int k = 0;
+      while (k < n_kinds && strcmp(body_kinds[k]->name, word) != 0) ++k;
+      if (k == n_kinds) fail_msg("%s declares the unknown kind %s", formulation_names[i], word);
+      is_supported[k] = true;
+    }
+  }
+  for (int k = 0; k < n_kinds; ++k)
+    if (!is_supported[k]) fail_msg("no formulation supports kind %s", body_kinds[k]->name);
+  assert_true(n_words > n_kinds);
+}
+
 TEST_MAIN(cmocka_unit_test(test_blocks_of_other_formulations), cmocka_unit_test(test_unused_blocks_are_validated),
-          cmocka_unit_test(test_errors))
+          cmocka_unit_test(test_errors), cmocka_unit_test(test_kinds_exist))
