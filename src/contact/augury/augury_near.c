@@ -36,11 +36,11 @@ struct augury_near {
   int32_t         *closest;      /* [n_nodes] the element found last for augury_near_towards */
   bool            *is_near;      /* [n_nodes] of elements that are met */
   augury_choice    choice;
-  double           distance, time; /* of AUGURY_MEETING */
+  double           distance, time; /* of AUGURY_COLLIDING */
   double           box_excess;     /* margin of element boxes in which no partner can lie [m] */
   const bool      *is_open;        /* NULL: none */
   int64_t          n_bodies;
-  const bool      *meets;     /* [n_bodies][n_bodies]; NULL: all */
+  const bool      *can_touch;     /* [n_bodies][n_bodies]; NULL: all */
   augury_continuum continuum; /* n = 0: none */
   bool            *is_wanted; /* [n_nodes] of active elements */
   node_set         nodes;     /* of the continuum, about the boundary */
@@ -85,7 +85,7 @@ static inline bool overlap(const augury_near *a, int64_t e, const double min[3],
   return true;
 }
 
-static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q) { return !a->meets || a->meets[a->n_bodies * p + q]; }
+static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q) { return !a->can_touch || a->can_touch[a->n_bodies * p + q]; }
 
 /* Walk over all elements with a point within the distance [m] of x. Element boxes are enlarged by `needless`; the query box is
  * reduced by as much and may be inverted. */
@@ -199,7 +199,7 @@ PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body,
   PetscFunctionBegin;
   PetscCall(memory_alloc("elements near others", 1, sizeof **out, out));
   augury_near *a = *out;
-  a->b = *b, a->body = body, a->dx = dx, a->choice = AUGURY_CLOSING;
+  a->b = *b, a->body = body, a->dx = dx, a->choice = AUGURY_APPROACHING;
   PetscErrorCode code = box_tree_create(b->n_elements, &a->tree);
   for (int k = 0; k < 6 && !code; ++k) code = memory_alloc("boxes of elements", b->n_elements, sizeof *a->box[k], &a->box[k]);
   if (!code) code = memory_alloc("sides of elements", b->n_elements, sizeof *a->side, &a->side);
@@ -237,7 +237,7 @@ void augury_near_set_choice(augury_near *a, augury_choice choice, double distanc
   a->choice = choice, a->distance = distance, a->time = time;
 }
 void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is_open; }
-void augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets) { a->n_bodies = n_bodies, a->meets = meets; }
+void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const bool *can_touch) { a->n_bodies = n_bodies, a->can_touch = can_touch; }
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
 
 static bool share_a_node(const int32_t *p, const int32_t *q)
@@ -348,10 +348,10 @@ static bool elements_interact(const augury_near *a, const double *x, const doubl
   const int32_t *node = a->b.element + 3 * e, *there = a->b.element + 3 * f;
   const bool     is_own = a->body[node[0]] == a->body[there[0]];
   if (!bodies_interact(a, a->body[node[0]], a->body[there[0]])) return false;
-  if (a->choice == AUGURY_MEETING && are_far(a, e, f)) return false;
+  if (a->choice == AUGURY_COLLIDING && are_far(a, e, f)) return false;
   if (is_own && (!face(a, e, f) || share_a_node(node, there))) return false;
   if (a->choice == AUGURY_ALL) return true;
-  return close_in(x, v, node, there) && (a->choice == AUGURY_CLOSING || will_meet(a, x, v, node, there));
+  return close_in(x, v, node, there) && (a->choice == AUGURY_APPROACHING || will_meet(a, x, v, node, there));
 }
 
 /* How far element boxes may shrink without losing a partner: a partner has a corner within distance + time |u|, with u at most
@@ -359,7 +359,7 @@ static bool elements_interact(const augury_near *a, const double *x, const doubl
 static double box_excess(const augury_near *a)
 {
   double speed = 0.0;
-  if (a->choice != AUGURY_MEETING) return 0.0;
+  if (a->choice != AUGURY_COLLIDING) return 0.0;
   for (int64_t e = 0; e < a->b.n_elements; ++e) speed = fmax(speed, v3_norm(a->side[e].v) + a->side[e].spread);
   const double least = (a->distance + 2.0 * a->time * speed) * (1.0 + MARGIN) + MARGIN * a->dx;
   return fmax(0.0, REACH * a->dx - least);

@@ -9,20 +9,20 @@ typedef struct augury_near augury_near;
 /* Which elements within the grid's reach of each other are active. */
 typedef enum {
   AUGURY_ALL,     /* all, also separating ones, as published */
-  AUGURY_CLOSING, /* elements with a corner that approaches a corner of the other */
-  AUGURY_MEETING, /* of those, elements whose nearest places would be within a distance of each other after a time at constant
+  AUGURY_APPROACHING, /* elements with a corner that approaches a corner of the other */
+  AUGURY_COLLIDING, /* of those, elements whose nearest places would be within a distance of each other after a time at constant
                    * velocity */
 } augury_choice;
 /* body [n_nodes]: body of each node, the same at all corners of an element. Borrowed, like the boundary. */
 PetscErrorCode augury_near_create(const augury_boundary *b, const int32_t *body, double dx, augury_near **out);
 void           augury_near_destroy(augury_near **a);
-/* Effective from the next augury_near_find. distance [m] and time [s] are those of AUGURY_MEETING, which tests the continuum for
- * approach only. Initially AUGURY_CLOSING. */
+/* Effective from the next augury_near_find. distance [m] and time [s] are those of AUGURY_COLLIDING, which tests the continuum for
+ * approach only. Initially AUGURY_APPROACHING. */
 void augury_near_set_choice(augury_near *a, augury_choice choice, double distance, double time);
 /* is_open [n_nodes], borrowed: nodes of open surfaces (cloth), which have no outside. NULL, the initial state: none. */
 void augury_near_set_open(augury_near *a, const bool *is_open);
-/* meets [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. Initially NULL: all. */
-void augury_near_set_meets(augury_near *a, int64_t n_bodies, const bool *meets);
+/* can_touch [n_bodies][n_bodies], borrowed: which bodies can touch; the diagonal enables self-contact. Initially NULL: all. */
+void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const bool *can_touch);
 /* Include this continuum from the next augury_near_find on (copied, its arrays are borrowed). NULL, the initial state: none. */
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c);
 /* Compute is_active [n_elements] at x, v [n_nodes][3]; *n is their number. Elements of one body interact if they face each other:

@@ -1300,7 +1300,7 @@ static PetscErrorCode collision_pass(impulses *a, step_status *status)
       *status = (step_status){STEP_INTERRUPTED, NULL, -1};
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    out->n_meetings += a->n;
+    out->n_collisions += a->n;
     n_pushed = 0;
     if (out->n_iterations++ < a->options->max_iterations) PetscCall(impulse_apply(a, false, &n_pushed));
   }

@@ -146,7 +146,7 @@ static PetscErrorCode renumber_aggregates(grid_level *fine, const int32_t *numbe
     const int32_t c = fine->aggregate[i] = number[fine->aggregate[i]];
     int           k                      = 0;
     while (k < LEVEL_CHILDREN && fine->child[c][k] != fine->n) ++k;
-    PetscCheck(k < LEVEL_CHILDREN, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "two cells of a grid matrix stand at the same place");
+    PetscCheck(k < LEVEL_CHILDREN, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "two cells of a grid matrix have the same position");
     fine->child[c][k] = i;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -300,7 +300,7 @@ static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_c
   memory_free(&x);
   PetscCall(code);
   augury_near_set_open(c->near, c->boundary.is_open);
-  augury_near_set_meets(c->near, f->n_bodies, f->meets);
+  augury_near_set_can_touch(c->near, f->n_bodies, f->meets);
   hybrid_continuum_create(s, &c->continuum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -604,7 +604,7 @@ static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o,
   report->linear_iterations += c->report.n_iterations;
   report->rigid_zone_rounds += c->report.n_zone_rounds;
   report->contact.friction_work_done -= c->report.friction_work; /* dissipated energy */
-  report->collisions += c->report.n_meetings;
+  report->collisions += c->report.n_collisions;
   report->rigid_zone_nodes += c->report.n_zone_nodes;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

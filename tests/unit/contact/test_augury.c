@@ -529,7 +529,7 @@ static void elements_that_will_collide_are_found(void **state)
         for (int k = 0; k < 3; ++k) is_near[p[k]] = is_near[q[k]] = true;
       }
     assert_ok(augury_near_create(&s.b, body, dx, &near));
-    augury_near_set_choice(near, AUGURY_MEETING, distance, time);
+    augury_near_set_choice(near, AUGURY_COLLIDING, distance, time);
     assert_ok(augury_near_find(near, s.x, s.v, active, &n));
     for (int e = 0; e < 2 * TRIANGLES; ++e) {
       const int32_t *p = s.element + 3 * e;

@@ -128,7 +128,7 @@ static void no_collision_remains_for_any_kind_of_body(void **state)
     const impulse_report r = solve_and_check(&w, &o, ends_of, &a);
     print_message("%d boxes, %d rigid: %lld rounds, %lld collisions, %lld near, %lld zones of %lld nodes in %lld rounds; "
                   "energy %.4f, work %.4g of normal, %.4g of friction, %.4g of zones\n",
-                  n, w.n_rigid, (long long)r.n_iterations, (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones,
+                  n, w.n_rigid, (long long)r.n_iterations, (long long)r.n_collisions, (long long)r.n_near, (long long)r.n_zones,
                   (long long)r.n_zone_nodes, (long long)r.n_zone_rounds, kinetic(&w) / energy, r.normal_work / energy,
                   r.friction_work / energy, r.zone_work / energy);
     momentum(&w, P1, L1);
@@ -176,9 +176,9 @@ static void same_bits_for_all_searches_and_threads(void **state)
       assert_true(n > 0 && (size_t)n * sizeof *c <= sizeof first_contacts);
       memcpy(first_contacts, c, (size_t)n * sizeof *c);
       print_message("%lld rounds, %lld collisions, %lld near, %lld zones of %lld in %lld rounds\n", (long long)r.n_iterations,
-                    (long long)r.n_meetings, (long long)r.n_near, (long long)r.n_zones, (long long)r.n_zone_nodes,
+                    (long long)r.n_collisions, (long long)r.n_near, (long long)r.n_zones, (long long)r.n_zone_nodes,
                     (long long)r.n_zone_rounds);
-      assert_true(r.n_meetings > 1000 && r.n_near > 0 && r.n_zones > 0); /* or there would be neither colours nor zones */
+      assert_true(r.n_collisions > 1000 && r.n_near > 0 && r.n_zones > 0); /* or there would be neither colours nor zones */
     } else {
       assert_memory_equal(&first, &r, sizeof r);
       assert_memory_equal(first_v, w.v, sizeof first_v);
@@ -225,7 +225,7 @@ static void constrained_components_keep_every_bit(void **state)
       else assert_close((v[0] - u[0]) * (x[0] - y[0]) + (v[1] - u[1]) * (x[1] - y[1]), 0.0, 1e-11);
     }
     if (plane && o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12));
-    print_message("%lld rounds, %lld collisions, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations, (long long)r.n_meetings,
+    print_message("%lld rounds, %lld collisions, %lld zones of %lld; energy %.4f\n", (long long)r.n_iterations, (long long)r.n_collisions,
                   (long long)r.n_zones, (long long)r.n_zone_nodes, kinetic(&w) / energy);
     n_zones += r.n_zones > 0;
   }
