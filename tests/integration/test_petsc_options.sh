@@ -114,6 +114,6 @@ pass "preconditioners of PETSc"
 status 2 "$program" check "$here/monolith.yaml" --set solver.petsc.monolith_stress_ksp_type=cg && says "monolith_stress_ksp_type: no solver"
 status 2 "$program" check "$root/jobs/convex/ball_slope.yaml" --set solver.petsc.convex_motion_pc_type=lu && says "convex_motion_pc_type: PETSc does not accept"
 status 2 "$program" check "$here/exact.yaml" -exact_motion_ksp_initial_guess_nonzero && says "the initial guess of each solve with prefix exact_motion_ is 0"
-status 0 "$program" check "$root/jobs/convex/ball_slope.yaml" --set solver.petsc.convex_motion_pc_type=lu --set solver.convex.linear=direct
+status 0 "$program" check "$root/jobs/convex/ball_slope.yaml" --set solver.petsc.convex_motion_pc_type=lu --set solver.convex.expert.linear=direct
 pass "options of systems that the job does not solve, or not by entries, are errors"
 echo "$count passed"
