@@ -67,7 +67,7 @@ done >"$work/bad_keys"
 grep -noE 'history\.[a-z_]+' $documents $(git ls-files 'validation/cases/*/reference.yaml') | grep -vE 'history\.(csv|md|h|c)$' | while IFS=: read -r f line name; do
   grep -qxF "${name#history.}" "$work/columns" || echo "$f:$line: history.csv has no column ${name#history.}"
 done >"$work/bad_columns"
-sed -n '/^Columns of `history.csv`/,/^In `result.yaml`/s/^| \(`[^|]*\)|.*/\1/p' CHANGELOG.md | grep -oE '[a-z_]+' | sort -u >"$work/old_columns"
+sed -n '/^Columns of `history.csv`/,/^### Job keys/s/^| \(`[^|]*\)|.*/\1/p' CHANGELOG.md | grep -oE '[a-z_]+' | sort -u >"$work/old_columns"
 for f in $documents; do
   case $f in CHANGELOG.md | docs/reference/* | validation/README.md) continue ;; esac
   grep -oE '`[a-z_]+`' "$f" | tr -d '`' | sort -u | grep -xFf "$work/old_columns" | sed "s,^,$f: old name of a column of history.csv: ,"

@@ -930,11 +930,12 @@ static void check_effects_of_keys(reader *r, const key_spec *keys, const documen
     document_node       *value   = node->value[i];
     const document_node *written = given_entry(given, node, i);
     const char          *other;
-    const bool           is_around = k->only_if.key && *k->only_if.key == '^';
-    const key_condition  condition = {is_around ? k->only_if.key + 1 : k->only_if.key, k->only_if.values};
-    const bool           needs_given =
-        k->only_if.key && !strcmp(k->only_if.values, "*"); /* then the default stays: it belongs to that of the other key */
-    if (k->only_if.key && !key_condition_is_met(&condition, r->root, is_around ? around : needs_given ? given : node, &other)) {
+    key_condition        condition = k->only_if;
+    const bool           is_around = condition.key && *condition.key == '^';
+    if (is_around) ++condition.key;
+    const bool needs_given =
+        condition.key && !strcmp(condition.values, "*"); /* then the default stays: it belongs to that of the other key */
+    if (condition.key && !key_condition_is_met(&condition, r->root, is_around ? around : needs_given ? given : node, &other)) {
       if (written) complain_of_effect(r, &k->only_if, other, written->mark, &here);
       is_void[k - keys] = !needs_given;
     } else if (k->type == KEY_TABLE || k->type == KEY_PART) {
