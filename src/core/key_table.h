@@ -34,14 +34,13 @@ typedef enum {
 typedef struct key_table key_table;
 #define KEY_INT_ABSENT INT64_MIN
 
-/* The values of another key for which a key has an effect. */
+/* The values of another key for which a key has an effect.
+ *   key     dotted path from the mapping that contains the key; a leading ^ starts at the mapping around it, a leading / at the root;
+ *           * is every entry of a mapping. NULL: no condition
+ *   values  separated by spaces; the other key must have one of them, or, after a leading !, none of them. "none": it is not given.
+ *           "*": the job itself must contain the other key, even with its default */
 typedef struct {
-  const char
-      *key; /* dotted path from the mapping that contains the key; with a leading ^ from the mapping around it, with a leading / from the
-                       * root; * is every entry of a mapping. NULL: no condition */
-  const char *
-      values; /* separated by spaces, one of which the other key must have; with a leading !, it must have none of them. "none": not given. "*": the job
-                       * itself must contain the other key, even with its default */
+  const char *key, *values;
 } key_condition;
 
 /* One key, written with designated initialisers; members that do not apply are omitted. */
@@ -70,12 +69,13 @@ typedef struct {
   const key_table *table; /* its struct; must not contain variant_key itself */
 } key_variant;
 
-/* An earlier name of a key or of one of its values, for the error message. */
+/* An earlier name of a key or of one of its values, for the error message.
+ *   old     path without indices, "contact.pairs.touch"; * is any name, "bodies.*.start.held"; "solver.hybrid.holds=all" is a value.
+ *           NULL: end of the list
+ *   now     new path or value; NULL: removed
+ *   reason  of a removed key: what the program always does */
 typedef struct {
-  const char *
-      old; /* "contact.pairs.touch", without indices; * is any name: "bodies.*.start.held"; "solver.hybrid.holds=all" is a value. NULL: end */
-  const char *now;    /* new path or value; NULL: removed */
-  const char *reason; /* of a removed key: what the program always does */
+  const char *old, *now, *reason;
 } key_rename;
 
 struct key_table {
