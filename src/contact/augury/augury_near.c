@@ -40,7 +40,7 @@ struct augury_near {
   double           box_excess;     /* margin of element boxes in which no partner can lie [m] */
   const bool      *is_open;        /* NULL: none */
   int64_t          n_bodies;
-  const bool      *can_touch;     /* [n_bodies][n_bodies]; NULL: all */
+  const bool      *can_touch; /* [n_bodies][n_bodies]; NULL: all */
   augury_continuum continuum; /* n = 0: none */
   bool            *is_wanted; /* [n_nodes] of active elements */
   node_set         nodes;     /* of the continuum, about the boundary */
@@ -85,7 +85,10 @@ static inline bool overlap(const augury_near *a, int64_t e, const double min[3],
   return true;
 }
 
-static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q) { return !a->can_touch || a->can_touch[a->n_bodies * p + q]; }
+static inline bool bodies_interact(const augury_near *a, int32_t p, int32_t q)
+{
+  return !a->can_touch || a->can_touch[a->n_bodies * p + q];
+}
 
 /* Walk over all elements with a point within the distance [m] of x. Element boxes are enlarged by `needless`; the query box is
  * reduced by as much and may be inverted. */
@@ -237,7 +240,10 @@ void augury_near_set_choice(augury_near *a, augury_choice choice, double distanc
   a->choice = choice, a->distance = distance, a->time = time;
 }
 void augury_near_set_open(augury_near *a, const bool *is_open) { a->is_open = is_open; }
-void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const bool *can_touch) { a->n_bodies = n_bodies, a->can_touch = can_touch; }
+void augury_near_set_can_touch(augury_near *a, int64_t n_bodies, const bool *can_touch)
+{
+  a->n_bodies = n_bodies, a->can_touch = can_touch;
+}
 void augury_near_set_continuum(augury_near *a, const augury_continuum *c) { a->continuum = c ? *c : (augury_continuum){0}; }
 
 static bool share_a_node(const int32_t *p, const int32_t *q)

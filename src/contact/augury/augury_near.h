@@ -8,9 +8,9 @@
 typedef struct augury_near augury_near;
 /* Which elements within the grid's reach of each other are active. */
 typedef enum {
-  AUGURY_ALL,     /* all, also separating ones, as published */
+  AUGURY_ALL,         /* all, also separating ones, as published */
   AUGURY_APPROACHING, /* elements with a corner that approaches a corner of the other */
-  AUGURY_COLLIDING, /* of those, elements whose nearest places would be within a distance of each other after a time at constant
+  AUGURY_COLLIDING,   /* of those, elements whose nearest places would be within a distance of each other after a time at constant
                    * velocity */
 } augury_choice;
 /* body [n_nodes]: body of each node, the same at all corners of an element. Borrowed, like the boundary. */

@@ -82,7 +82,7 @@ typedef struct {
 typedef struct {
   int64_t n_near;                               /* pairs within the thickness at the beginning that received an impulse */
   int64_t n_iterations;                         /* iterations of the second pass that found a collision */
-  int64_t n_collisions;                           /* colliding pairs, summed over these iterations */
+  int64_t n_collisions;                         /* colliding pairs, summed over these iterations */
   int64_t n_zones, n_zone_nodes, n_zone_rounds; /* nodes: vertices, rigid bodies and walls */
   int64_t n_queries;                            /* tests of continuous collision detection */
   int64_t n_searches;                           /* searches of the broad phase */

@@ -12,7 +12,7 @@ static const char *const transfer_help[] = {
     "each boundary has its own velocity field on the grid; where several approach each other they take the common velocity along "
     "the normal [HegemannEtAl2013], once, without iteration",
     "no transfer: geometric impulses only"};
-static const char *const choices[]     = {[AUGURY_ALL] = "near", [AUGURY_APPROACHING] = "approaching", [AUGURY_COLLIDING] = "colliding", NULL};
+static const char *const choices[] = {[AUGURY_ALL] = "near", [AUGURY_APPROACHING] = "approaching", [AUGURY_COLLIDING] = "colliding", NULL};
 static const char *const choice_help[] = {
     "everything within three cells of another body, also separating surfaces, as published: without iterations bodies in contact "
     "stick together",

@@ -23,8 +23,8 @@ static void no_collision_remains_and_momentum_is_conserved(void **state)
     for (int k = 0; k < 3; ++k) assert_close(P1[k], P0[k], 1e-12 * w.n * BOX_NODES);
     if (o.thickness == 0.0) assert_true(kinetic(&w) <= energy * (1 + 1e-12)); /* inelastic, without a spring */
     print_message("%d boxes: %lld rounds, %lld collisions, %lld near, %lld zones of %lld nodes in %lld rounds\n", w.n,
-                  (long long)r.n_iterations, (long long)r.n_collisions, (long long)r.n_near, (long long)r.n_zones, (long long)r.n_zone_nodes,
-                  (long long)r.n_zone_rounds);
+                  (long long)r.n_iterations, (long long)r.n_collisions, (long long)r.n_near, (long long)r.n_zones,
+                  (long long)r.n_zone_nodes, (long long)r.n_zone_rounds);
     if (o.max_iterations == 2) assert_true(r.n_zones > 0);
   }
   assert_no_leak();
