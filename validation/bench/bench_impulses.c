@@ -141,7 +141,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
     printf("%-12s %8lld triangles: %7.1f ms, %3lld iterations, %6.2f ms each; %lld meetings, %lld near, %lld contacts, %lld "
            "queries, %lld searches; %lld zones of %lld in %lld rounds; %s\n",
            names[kind], (long long)(n_balls * b.n_triangles), 1e3 * seconds, (long long)r.n_iterations,
-           1e3 * seconds / fmax(1.0, (double)(r.n_iterations + r.n_zone_rounds)), (long long)r.n_meetings, (long long)r.n_near,
+           1e3 * seconds / fmax(1.0, (double)(r.n_iterations + r.n_zone_rounds)), (long long)r.n_collisions, (long long)r.n_near,
            (long long)n_contacts, (long long)r.n_queries, (long long)r.n_searches, (long long)r.n_zones, (long long)r.n_zone_nodes,
            (long long)r.n_zone_rounds, step_code_text(verdict.code));
   }
