@@ -3,7 +3,6 @@
 #include "sim/scene/scene.h"
 #include "contact/detection/contact_detectors.h"
 #include "contact/penalty/restitution.h"
-#include "contact/penalty/restitution.h"
 #include "core/diagnostics.h"
 #include "core/math3.h"
 #include "core/memory.h"
