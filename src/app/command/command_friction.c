@@ -28,7 +28,7 @@ static const command_option friction_options_list[] = {
      "error norm of --tol: natural map scaled with W, error of Siconos, both (default), or unscaled natural map"},
     {"--time-limit", "S", false, "time limit per solve in seconds; default: none, with --all 20"},
     {"--max-iterations", "N", false, "limit of outer iterations; default: the limit of the solver"},
-    {"--set", "OPTION=VALUE", true, "set another option of a solver by its job key: --set expert.splitting.check_every=10"},
+    {"--set", "OPTION=VALUE", true, "set another option by its key in solver.friction: --set method=newton"},
     {"--from-guess", "N", false, "initial guess: guess N of the file, 0: its solution; default: zero"},
     {"--repeat", "N", false, "solve N times and report the shortest time"},
     {"--all", NULL, false, "solve all files with all solvers and print a table"},
@@ -56,7 +56,7 @@ static PetscErrorCode read_friction_options(const command_line *line, document *
   static const char *const key_of[][2] = {{"--solver", "method"},
                                           {"--tol", "tolerance"},
                                           {"--error", "error"},
-                                          {"--time-limit", "expert.time_limit"},
+                                          {"--time-limit", "time_limit"},
                                           {"--max-iterations", "max_iterations"}};
   const document_mark      nowhere     = {"", 0, 0};
   document_node           *root, *value;
@@ -68,7 +68,7 @@ static PetscErrorCode read_friction_options(const command_line *line, document *
   document_set_root(doc, root);
   if (command_value(line, "--all") && !command_value(line, "--time-limit")) {
     PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, "20", &value));
-    PetscCall(document_override(doc, "expert.time_limit", value));
+    PetscCall(document_override(doc, "time_limit", value));
   }
   for (size_t i = 0; i < sizeof key_of / sizeof *key_of; ++i) {
     const char *text = command_value(line, key_of[i][0]);

@@ -16,42 +16,27 @@
 #include "optim/friction/cone.h"
 #include "optim/friction/friction_problem.h"
 #include "optim/friction/sparse_direct.h"
-#include <stddef.h>
 #include <string.h>
 
-/* clang-format off */
-static const key_spec keys[] = {
-  {.name = "penalty", .type = KEY_REAL, .offset = offsetof(friction_admm_options, penalty), .fallback = "1", .min = 0, .max = 1e12, .is_open = true,
-   .help = "initial rho, relative to 3/trace(W_aa)"},
-  {.name = "relaxation", .type = KEY_REAL, .offset = offsetof(friction_admm_options, relaxation), .fallback = "1.8", .min = 0, .max = 2, .is_open = true,
-   .help = "over-relaxation; 1: none"},
-  {.name = "rebalance_every", .type = KEY_INT, .offset = offsetof(friction_admm_options, rebalance_every), .fallback = "10", .min = 0, .max = 1000000,
-   .help = "number of iterations after which rho may change; each change costs a factorisation; 0: never"},
-  {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_admm_options, check_every), .fallback = "5", .min = 1, .max = 1000000,
-   .help = "iterations between evaluations of the error"},
-  {.name = NULL}};
-/* clang-format on */
-const key_table friction_admm_table = {.name = "friction.expert.admm",
-                                       .help = "Alternating direction method of multipliers.",
-                                       .size = sizeof(friction_admm_options),
-                                       .keys = keys};
-
 enum { ITERATIONS = 20000, CHANGES_MAX = 30 };
-static const double UNBALANCED = 10.0;
+enum {
+  REBALANCE_EVERY = 10 /* iterations after which rho may change */,
+  CHECK_EVERY     = 5 /* iterations between evaluations of the error */
+};
+static const double UNBALANCED = 10.0, RELAXATION = 1.8; /* over-relaxation */
 
 typedef struct {
-  const friction_problem      *p;
-  const friction_options      *o;
-  const friction_admm_options *own;
-  bool                         is_dual;    /* W + R^-1 is factored, not K */
-  sparse_rows                  HT, square; /* H^T; the matrix that is factored */
-  sparse_rows                  W;          /* dual: scalar rows of W */
-  sparse_direct               *direct;
-  double                       rho, *weight;            /* [n] rho_a */
-  double                      *z, *xi, *s, *b, *Hv, *x; /* [3n]; x [3n or n_dof] */
-  double                      *best;
-  double                       best_error, primal, dual;
-  int64_t                      n_factors, n_changes;
+  const friction_problem *p;
+  const friction_options *o;
+  bool                    is_dual;    /* W + R^-1 is factored, not K */
+  sparse_rows             HT, square; /* H^T; the matrix that is factored */
+  sparse_rows             W;          /* dual: scalar rows of W */
+  sparse_direct          *direct;
+  double                  rho, *weight;            /* [n] rho_a */
+  double                 *z, *xi, *s, *b, *Hv, *x; /* [3n]; x [3n or n_dof] */
+  double                 *best;
+  double                  best_error, primal, dual;
+  int64_t                 n_factors, n_changes;
 } admm;
 
 static void admm_free(admm *m)
@@ -133,7 +118,7 @@ static PetscErrorCode admm_create(admm *m, const double *r)
   double **const vectors[] = {&m->z, &m->xi, &m->s, &m->b, &m->Hv, &m->best};
   PetscFunctionBegin;
   m->is_dual = !delassus_mass(m->p->W) || 3 * n < n_dof / 2;
-  m->rho = m->own->penalty, m->best_error = INFINITY;
+  m->rho = 1.0, m->best_error = INFINITY;
   PetscCall(memory_alloc("ADMM weights", n, sizeof *m->weight, &m->weight));
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k) PetscCall(memory_alloc("ADMM vector", 3 * n, sizeof(double), vectors[k]));
   PetscCall(memory_alloc("ADMM unknowns", m->is_dual ? 3 * n : n_dof, sizeof *m->x, &m->x));
@@ -176,7 +161,6 @@ static PetscErrorCode minimise(admm *m)
 static PetscErrorCode iterate(admm *m)
 {
   const int64_t n      = m->p->n;
-  const double  relax  = m->own->relaxation;
   double        primal = 0.0, dual = 0.0;
   PetscFunctionBegin;
   for (int64_t i = 0; i < 3 * n; ++i) m->b[i] = m->z[i] - m->p->q[i] - m->s[i] - m->xi[i];
@@ -187,7 +171,7 @@ static PetscErrorCode iterate(admm *m)
     v3_add(at, u, s);
     v3_sub(d, at, z);
     primal += m->weight[a] * v3_dot(d, d);
-    for (int i = 0; i < 3; ++i) at[i] = relax * at[i] + (1.0 - relax) * z[i], to[i] = at[i] + xi[i];
+    for (int i = 0; i < 3; ++i) at[i] = RELAXATION * at[i] + (1.0 - RELAXATION) * z[i], to[i] = at[i] + xi[i];
     cone_project_dual(m->p->mu[a], to, at);
     v3_sub(d, at, z);
     dual += m->weight[a] * v3_dot(d, d);
@@ -235,7 +219,7 @@ static PetscErrorCode run(admm *m, double *r, double *u, friction_result *out)
   PetscFunctionBegin;
   out->verdict = FRICTION_ITERATIONS;
   for (;; ++out->iterations) {
-    if (out->iterations % m->own->check_every == 0 || out->iterations >= most) {
+    if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
       const double e = judge(m, r, u);
       if (e <= m->o->tolerance) out->verdict = FRICTION_OK;
       else if (!isfinite(e)) out->verdict = FRICTION_NOT_FINITE;
@@ -244,7 +228,7 @@ static PetscErrorCode run(admm *m, double *r, double *u, friction_result *out)
       if (out->verdict != FRICTION_ITERATIONS || out->iterations >= most) break;
     }
     PetscCall(iterate(m));
-    if (m->own->rebalance_every > 0 && (out->iterations + 1) % m->own->rebalance_every == 0) PetscCall(rebalance(m));
+    if ((out->iterations + 1) % REBALANCE_EVERY == 0) PetscCall(rebalance(m));
   }
   out->linear_solves = out->iterations;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -252,7 +236,7 @@ static PetscErrorCode run(admm *m, double *r, double *u, friction_result *out)
 
 PetscErrorCode friction_solve_admm(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
-  admm m = {.p = p, .o = o, .own = o->admm};
+  admm m = {.p = p, .o = o};
   PetscFunctionBegin;
   PetscErrorCode code = admm_create(&m, r);
   if (!code) code = run(&m, r, u, out);

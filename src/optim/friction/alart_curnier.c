@@ -55,11 +55,9 @@ bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double 
 double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r, double *f,
                      double *A, double *B, bool *is_active)
 {
-  double sum = 0.0, none[18];
+  double sum = 0.0;
   for (int64_t a = 0; a < p->n; ++a) {
-    const bool yes = alart_curnier_contact(radius, p->mu[a], rho + 2 * a, u + 3 * a, r + 3 * a, f + 3 * a, A ? A + 9 * a : none,
-                                           A ? B + 9 * a : none + 9);
-    if (is_active) is_active[a] = yes;
+    is_active[a] = alart_curnier_contact(radius, p->mu[a], rho + 2 * a, u + 3 * a, r + 3 * a, f + 3 * a, A + 9 * a, B + 9 * a);
     sum += v3_dot(f + 3 * a, f + 3 * a);
   }
   return 0.5 * sum;

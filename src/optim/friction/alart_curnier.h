@@ -19,7 +19,7 @@ void alart_curnier_rho(const double W[9], double rho[2]);
  * equation. */
 bool alart_curnier_contact(alart_curnier_radius radius, double mu, const double rho[2], const double u[3], const double r[3], double f[3],
                            double A[9], double B[9]);
-/* All contacts: rho [n][2], f [n][3], A, B [n][9], is_active [n]; A, B and is_active may all be NULL. Returns 1/2 |f|^2. */
+/* All contacts: rho [n][2], f [n][3], A, B [n][9], is_active [n]. Returns 1/2 |f|^2. */
 double alart_curnier(alart_curnier_radius radius, const friction_problem *p, const double *rho, const double *u, const double *r, double *f,
                      double *A, double *B, bool *is_active);
 #endif

@@ -128,18 +128,16 @@ static bool is_finished(const newton_run *run)
 /* Newton and interior point methods in turn, from the result of the sweeps. */
 static PetscErrorCode run_second_order_methods(newton_run *run, const char *const *names, double *r)
 {
-  friction_newton_prox_options near = *run->o->newton_prox;
   PetscFunctionBegin;
-  near.alpha *= AFTER_SWEEPS;
   run->out->method = names[1];
-  PetscCall(newton_prox_sequence(run, &near, run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
+  PetscCall(newton_prox_sequence(run, AFTER_SWEEPS, run->p->n <= SMALL ? SMALL_STEPS : NEWTON_STEPS, r));
   if (is_finished(run)) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = names[2];
   PetscCall(run_interior_point(run, r));
   if (is_finished(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = names[3];
   if (isfinite(run->work->best_error)) memcpy(r, run->work->best_r, (size_t)run->p->n * 3 * sizeof *r);
-  PetscCall(newton_prox_sequence(run, run->o->newton_prox, LONG_NEWTON_STEPS, r));
+  PetscCall(newton_prox_sequence(run, 1.0, LONG_NEWTON_STEPS, r));
   if (is_finished(run) || run->work->best_error <= run->o->enough) PetscFunctionReturn(PETSC_SUCCESS);
   run->out->method = names[4];
   PetscCall(run_accelerated_sweeps(run, r));
@@ -176,7 +174,7 @@ static PetscErrorCode run_first_order_methods(const friction_problem *p, const f
   }
   out->method   = method_names[*weakly_coupled][0];
   k->first_look = FIRST_CHECK, k->late_look = LATE_CHECK, k->enough = 0.0, k->n_looks = 0;
-  PetscCall(splitting_run(p, &own, judge, k, r, u, &part));
+  PetscCall(splitting_run(p, &own, true, judge, k, r, u, &part));
   out->iterations += part.iterations, out->verdict = part.verdict;
   *is_over = !judge || !is_to_be_continued(out->verdict);
   PetscFunctionReturn(PETSC_SUCCESS);

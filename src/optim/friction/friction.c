@@ -34,22 +34,6 @@ static const char *const error_help[] = {
     "natural map relative to the largest of the norms of q, r and u, as in Siconos", "absolute norm of the natural map", NULL};
 
 /* clang-format off */
-static const key_spec friction_expert_keys[] = {
-  {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
-  {.name = "splitting", .type = KEY_TABLE, .offset = offsetof(friction_options, splitting), .fallback = "{}", .table = &friction_splitting_table,
-   .only_if = {"^method", "splitting automatic"}, .help = "block Gauss-Seidel"},
-  {.name = "newton", .type = KEY_TABLE, .offset = offsetof(friction_options, newton), .fallback = "{}", .table = &friction_newton_table,
-   .only_if = {"^method", "newton automatic"}, .help = "Newton's method of Alart and Curnier"},
-  {.name = "newton_prox", .type = KEY_TABLE, .offset = offsetof(friction_options, newton_prox), .fallback = "{}", .table = &friction_newton_prox_table,
-   .only_if = {"^method", "newton_prox automatic"}, .help = "proximal Newton method"},
-  {.name = "admm", .type = KEY_TABLE, .offset = offsetof(friction_options, admm), .fallback = "{}", .table = &friction_admm_table,
-   .only_if = {"^method", "admm automatic"}, .help = "alternating direction method of multipliers"},
-  {.name = "gradient", .type = KEY_TABLE, .offset = offsetof(friction_options, gradient), .fallback = "{}", .table = &friction_gradient_table,
-   .only_if = {"^method", "gradient automatic"}, .help = "accelerated projected gradient"},
-  {.name = NULL}};
-static const key_table friction_expert_table = {.name = "friction.expert", .help = "Parameters of the friction solvers, for comparisons.", .size = sizeof(friction_options), .keys = friction_expert_keys};
-
 static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
    .help = "solver of the contact impulses with exact Coulomb friction"},
@@ -59,7 +43,8 @@ static const key_spec keys[] = {
    .help = "error norm that the tolerance refers to"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(friction_options, max_iterations), .fallback = "0", .min = 0, .max = 1e9,
    .help = "largest number of outer iterations; 0: default of the method"},
-  {.name = "expert", .type = KEY_PART, .table = &friction_expert_table, .fallback = "{}", .help = "keys for experts"},
+  {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
+   .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
   {.name = NULL}};
 /* clang-format on */
 const key_table friction_options_table = {.name = "friction",

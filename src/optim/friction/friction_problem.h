@@ -52,11 +52,6 @@ typedef struct friction_options {
   int64_t max_iterations; /* 0: default of the method */
   double  time_limit;     /* [s] 0: none */
   double  enough;         /* error at which `automatic` stops once its first-order methods have stalled; not a key; 0: never */
-  const struct friction_splitting_options   *splitting;
-  const struct friction_newton_options      *newton;
-  const struct friction_newton_prox_options *newton_prox;
-  const struct friction_admm_options        *admm;
-  const struct friction_gradient_options    *gradient;
 } friction_options;
 typedef struct {
   friction_status verdict;

@@ -2,8 +2,8 @@
  *
  *   r <- P_K( y - D (W y + q + s) / L ),   y <- r + beta (r - r_before),   D = diag(rho_a), rho_a = 3/trace(W_aa)
  *
- * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s brought up to date as it
- * goes: every iteration, or when the convex problem is solved far enough [Cadoux2009]. One product with W an iteration: u at y is
+ * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s updated in every
+ * iteration. One product with W an iteration: u at y is
  * a combination of u at r's. */
 #include "optim/friction/gradient.h"
 #include "core/math3.h"
@@ -12,40 +12,22 @@
 #include "core/timer.h"
 #include "optim/friction/cone.h"
 #include "optim/friction/friction_problem.h"
-#include <stddef.h>
 #include <string.h>
-
-static const char *const lifts[]     = {"every", "outer", NULL};
-static const char *const lift_help[] = {"in every iteration", "when the convex problem that it makes is solved to a part of the error",
-                                        NULL};
-/* clang-format off */
-static const key_spec keys[] = {
-  {.name = "lift", .type = KEY_ENUM, .offset = offsetof(friction_gradient_options, lift), .choices = lifts, .choice_help = lift_help, .fallback = "every",
-   .help = "when the term mu |u_T|, which turns the convex problem into Coulomb's law, is updated"},
-  {.name = "inner", .type = KEY_REAL, .offset = offsetof(friction_gradient_options, inner), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .only_if = {"lift", "outer"}, .help = "with lift: outer, error of the convex problem, relative to the error of the whole problem, at which it is updated"},
-  {.name = "accelerated", .type = KEY_BOOL, .offset = offsetof(friction_gradient_options, is_accelerated), .fallback = "true",
-   .help = "Nesterov's momentum with restarts"},
-  {.name = NULL}};
-/* clang-format on */
-const key_table friction_gradient_table = {
-    .name = "friction.expert.gradient", .help = "Accelerated projected gradient.", .size = sizeof(friction_gradient_options), .keys = keys};
 
 enum { ITERATIONS = 100000, CHECK_EVERY = 5, BACKTRACKS = 60 };
 static const double L_SHRINK = 0.97; /* an iteration: the largest curvature is seldom the one at hand */
 
 typedef struct {
-  const friction_problem          *p;
-  const friction_options          *o;
-  const friction_gradient_options *own;
-  double                          *rho, *lift;                    /* [n] 1/curvature, mu |u_T| */
-  double                          *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
-  double                          *best;                          /* [3n] */
-  double                          *part;                          /* [2 n_chunks] sums */
-  int64_t                          n_chunks;
-  double                           best_error, L, t, beta; /* t of Nesterov's sequence, the momentum that it gives */
-  friction_stop_test               stop_test;              /* may be NULL */
-  void                            *ctx;
+  const friction_problem *p;
+  const friction_options *o;
+  double                 *rho, *lift;                    /* [n] 1/curvature, mu |u_T| */
+  double                 *r, *u, *y, *uy, *next, *unext; /* [3n]; u's without q */
+  double                 *best;                          /* [3n] */
+  double                 *part;                          /* [2 n_chunks] sums */
+  int64_t                 n_chunks;
+  double                  best_error, L, t, beta; /* t of Nesterov's sequence, the momentum that it gives */
+  friction_stop_test      stop_test;              /* may be NULL */
+  void                   *ctx;
 } gradient;
 
 /* Contacts go in chunks that threads share; sums of chunks are added in their order. */
@@ -172,7 +154,7 @@ static void extrapolate(gradient *g)
   const double t = 0.5 * (1.0 + sqrt(1.0 + 4.0 * g->t * g->t));
   in_chunks(g, measure_turn);
   g->beta = (g->t - 1.0) / t, g->t = t;
-  if (sum_of(g, 0) > 0.0 || !g->own->is_accelerated) g->beta = 0.0, g->t = 1.0;
+  if (sum_of(g, 0) > 0.0) g->beta = 0.0, g->t = 1.0;
   in_chunks(g, move_on);
 }
 
@@ -187,22 +169,6 @@ static double judge(gradient *g, double *u)
     memcpy(g->best, g->r, (size_t)(3 * n) * sizeof *u);
   }
   return e;
-}
-
-/* Natural map of the convex problem, scaled and relative to that of the whole. */
-static double inner_ratio(const gradient *g)
-{
-  double convex = 0.0, whole = 0.0;
-  for (int64_t a = 0; a < g->p->n; ++a) {
-    const double *q = g->p->q + 3 * a, *u = g->u + 3 * a, *r = g->r + 3 * a, rho = g->rho[a],
-                 v[3] = {u[0] + q[0], u[1] + q[1], u[2] + q[2]};
-    double z[3]       = {r[0] - rho * (v[0] + g->lift[a]), r[1] - rho * v[1], r[2] - rho * v[2]}, F[3];
-    cone_project(g->p->mu[a], z, z);
-    v3_sub(z, r, z);
-    cone_natural_map(g->p->mu[a], rho, v, r, F);
-    convex += v3_dot(z, z) / rho, whole += v3_dot(F, F) / rho;
-  }
-  return whole > 0.0 ? sqrt(convex / whole) : 0.0;
 }
 
 static void run(gradient *g, double *u, friction_result *out)
@@ -226,18 +192,14 @@ static void run(gradient *g, double *u, friction_result *out)
     step(g);
     extrapolate(g);
     g->L *= L_SHRINK;
-    if (g->own->lift == GRADIENT_LIFT_EVERY) in_chunks(g, lift_of);
-    else if (out->iterations % CHECK_EVERY == 0 && inner_ratio(g) < g->own->inner) {
-      in_chunks(g, lift_of);
-      ++out->inner_iterations;
-    }
+    in_chunks(g, lift_of);
   }
 }
 
 PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
                             double *u, friction_result *out)
 {
-  gradient g = {.p = p, .o = o, .own = o->gradient, .stop_test = stop_test, .ctx = ctx};
+  gradient g = {.p = p, .o = o, .stop_test = stop_test, .ctx = ctx};
   PetscFunctionBegin;
   const PetscErrorCode code = gradient_create(&g, r);
   if (!code) {

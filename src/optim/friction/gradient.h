@@ -1,17 +1,7 @@
-/* Accelerated projected gradient method, and the keys of its options. Also called by `automatic`. */
+/* Accelerated projected gradient method. Also called by `automatic`. */
 #ifndef SS_OPTIM_FRICTION_GRADIENT_H
 #define SS_OPTIM_FRICTION_GRADIENT_H
 #include "optim/friction/friction_problem.h"
-
-enum { GRADIENT_LIFT_EVERY, GRADIENT_LIFT_OUTER };
-
-typedef struct friction_gradient_options {
-  int    lift;  /* when the term mu |u_T| is updated */
-  double inner; /* GRADIENT_LIFT_OUTER: error of the convex problem, relative to the error of the whole problem, at
-                         * which it is updated */
-  bool   is_accelerated;
-} friction_gradient_options;
-extern const key_table friction_gradient_table;
 
 /* friction_solve_gradient with a stop test: see friction_stop_test. The test may be NULL. */
 PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,

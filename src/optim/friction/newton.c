@@ -25,12 +25,12 @@ PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out)
   PetscCall(memory_alloc("Newton's method", 1, sizeof *k, &k));
   code = memory_alloc("Newton row scales", 2 * p->n, sizeof *k->rho, &k->rho);
   if (!code) code = memory_alloc("Newton active contacts", p->n, sizeof *k->is_active, &k->is_active);
-  if (!code) code = memory_alloc("Newton vectors", 9 * m, sizeof *k->u, &k->u);
+  if (!code) code = memory_alloc("Newton vectors", 7 * m, sizeof *k->u, &k->u);
   if (!code) code = memory_alloc("Newton blocks", 6 * m, sizeof *k->A, &k->A);
   if (code) newton_work_destroy(&k);
   PetscCall(code);
-  double **const part[] = {&k->f, &k->d, &k->Wd, &k->trial_r, &k->trial_u, &k->trial_f, &k->best_r, &k->best_u};
-  for (int i = 0; i < 8; ++i) *part[i] = k->u + (i + 1) * m;
+  double **const part[] = {&k->f, &k->d, &k->trial_r, &k->trial_u, &k->best_r, &k->best_u};
+  for (int i = 0; i < 6; ++i) *part[i] = k->u + (i + 1) * m;
   k->B          = k->A + 3 * m;
   k->best_error = INFINITY;
   for (int64_t a = 0; a < p->n; ++a) alart_curnier_rho(delassus_diagonal(p->W) + 9 * a, k->rho + 2 * a);
@@ -81,76 +81,14 @@ void newton_work_load_best(newton_work *k, const friction_problem *p, const fric
   memcpy(u, k->best_u, bytes);
 }
 
-#define OPTION(field) offsetof(friction_newton_options, field)
-static const char *const searches[]    = {"full", "armijo", "goldstein_price", "nonmonotone", NULL};
-static const char *const search_help[] = {"whole steps: the merit may rise across a kink; the best impulses are kept",
-                                          "halve the step until 1/2 |f|^2 falls enough",
-                                          "as published: 1/2 |f|^2 falls enough and not too little for the length of the step",
-                                          "halve the step until 1/2 |f|^2 is enough below the largest of the last 10", NULL};
-/* clang-format off */
-static const key_spec    keys[]        = {
-  {.name = "line_search", .type = KEY_ENUM, .offset = OPTION(line_search), .choices = searches, .choice_help = search_help,
-   .fallback = "full", .help = "line search"},
-  {.name = "merit", .type = KEY_REAL, .offset = OPTION(merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
-   .help = "stop at this value of 1/2 |f|^2, the published criterion; 0: stop by the error tolerance only"},
-  {.name = NULL}};
-/* clang-format on */
-const key_table friction_newton_table = {.name = "friction.expert.newton",
-                                         .help = "Newton's method on the function of Alart and Curnier.",
-                                         .size = sizeof(friction_newton_options),
-                                         .keys = keys};
-
-enum { WINDOW = 10, PATIENCE = 20, MOST_STEPS = 100, HALVINGS = 10 };
-static const double SUFFICIENT = 1e-4, GOLDSTEIN_LOW = 0.1, GOLDSTEIN_HIGH = 0.9;
-
-/* 1/2 |f|^2 at r + t d. */
-static double merit_at(newton_work *k, const friction_problem *p, const double *r, double t)
-{
-  for (int64_t i = 0; i < 3 * p->n; ++i) k->trial_r[i] = r[i] + t * k->d[i], k->trial_u[i] = k->u[i] + t * k->Wd[i];
-  return alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->trial_u, k->trial_r, k->trial_f, NULL, NULL, NULL);
-}
-
-/* The Newton direction has the slope -2 merit wherever f is smooth. */
-static double halve(newton_work *k, const friction_problem *p, const double *r, double merit, double reference)
-{
-  double t = 1.0;
-  for (int i = 0; i <= HALVINGS; ++i, t *= 0.5)
-    if (merit_at(k, p, r, t) <= reference - SUFFICIENT * t * 2.0 * merit) return t;
-  return 0.0;
-}
-static double goldstein_price(newton_work *k, const friction_problem *p, const double *r, double merit)
-{
-  double low = 0.0, high = INFINITY, t = 1.0;
-  for (int i = 0; i <= 2 * HALVINGS; ++i) {
-    const double m = merit_at(k, p, r, t);
-    if (!(m <= merit - GOLDSTEIN_LOW * t * 2.0 * merit)) high = t;
-    else if (m < merit - GOLDSTEIN_HIGH * t * 2.0 * merit || t >= 1.0) return t; /* no longer than the whole step, which would be exact */
-    else low = t;
-    t = high < INFINITY ? 0.5 * (low + high) : 1.0;
-    if (low > 0.0 && high - low < 1e-3 * high) return low;
-  }
-  return low;
-}
-
-static double step_length(newton_line_search search, newton_work *k, const friction_problem *p, const double *r, double merit,
-                          const double *last)
-{
-  double largest = merit;
-  if (search == NEWTON_FULL) return 1.0;
-  delassus_apply(p->W, k->d, k->Wd);
-  if (search == NEWTON_GOLDSTEIN_PRICE) return goldstein_price(k, p, r, merit);
-  for (int i = 0; i < WINDOW && search == NEWTON_NONMONOTONE; ++i) largest = fmax(largest, last[i]);
-  return halve(k, p, r, merit, largest);
-}
+enum { PATIENCE = 20, MOST_STEPS = 100 };
 
 static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_problem *p, const friction_options *o, double *r,
                               friction_result *out)
 {
-  const friction_newton_options *own          = o->newton;
-  const int64_t                  n_steps      = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
-  const double                   end          = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
-  double                         last[WINDOW] = {0};
-  int64_t                        since_best   = 0;
+  const int64_t n_steps    = o->max_iterations > 0 ? o->max_iterations : MOST_STEPS;
+  const double  end        = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY;
+  int64_t       since_best = 0;
   PetscFunctionBegin;
   for (;; ++out->iterations) {
     bool is_solved;
@@ -158,7 +96,7 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
     const double merit = alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
     since_best         = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
     out->verdict       = FRICTION_OK;
-    if (k->best_error <= o->tolerance || (own->merit > 0.0 && merit < own->merit)) break;
+    if (k->best_error <= o->tolerance) break;
     out->verdict = !isfinite(merit)             ? FRICTION_NOT_FINITE
                    : out->iterations >= n_steps ? FRICTION_ITERATIONS
                    : timer_now() > end          ? FRICTION_TIME
@@ -169,11 +107,9 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
     PetscCall(newton_matrix_factor(m, 0.0, k->A, k->B, k->is_active, &is_solved));
     ++out->linear_solves;
     if (is_solved) PetscCall(newton_matrix_solve(m, k->f, k->d, &is_solved));
-    last[out->iterations % WINDOW] = merit;
-    const double t                 = is_solved ? step_length((newton_line_search)own->line_search, k, p, r, merit, last) : 0.0;
-    out->verdict                   = FRICTION_STALLED;
-    if (t == 0.0) break;
-    for (int64_t i = 0; i < 3 * p->n; ++i) r[i] += t * k->d[i];
+    out->verdict = FRICTION_STALLED;
+    if (!is_solved) break;
+    for (int64_t i = 0; i < 3 * p->n; ++i) r[i] += k->d[i]; /* whole steps: the merit may rise across a kink; the best impulses are kept */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

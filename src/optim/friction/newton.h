@@ -1,26 +1,19 @@
-/* Newton's method on the function of Alart and Curnier as published [BertailsEtAl2011], the keys of its options, and the work
+/* Newton's method on the function of Alart and Curnier as published [BertailsEtAl2011], and the work
  * arrays that all Newton methods of this folder share. */
 #ifndef SS_OPTIM_FRICTION_NEWTON_H
 #define SS_OPTIM_FRICTION_NEWTON_H
-#include "core/key_table.h"
 #include "optim/friction/alart_curnier.h"
 #include "optim/friction/friction_problem.h"
 #include "optim/friction/newton_matrix.h"
 
-typedef enum { NEWTON_FULL, NEWTON_ARMIJO, NEWTON_GOLDSTEIN_PRICE, NEWTON_NONMONOTONE } newton_line_search;
-typedef struct friction_newton_options {
-  int    line_search; /* newton_line_search */
-  double merit;       /* stop at this value of 1/2 |f|^2; 0: stop by the error tolerance only */
-} friction_newton_options;
-extern const key_table friction_newton_table;
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
 /* Work arrays, and the best impulses so far. */
 typedef struct {
   double *rho;                         /* [n][2] */
-  double *u, *f, *d, *Wd;              /* [n][3] */
-  double *trial_r, *trial_u, *trial_f; /* [n][3] */
+  double *u, *f, *d;                   /* [n][3] */
+  double *trial_r, *trial_u;           /* [n][3] work */
   double *A, *B;                       /* [n][9] */
   bool   *is_active;                   /* [n] */
   double *best_r, *best_u, best_error; /* [n][3] */

@@ -7,27 +7,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#define OPTION(field) offsetof(friction_newton_prox_options, field)
-/* clang-format off */
-static const key_spec keys[] = {
-  {.name = "alpha", .type = KEY_REAL, .offset = OPTION(alpha), .fallback = "1.0e-2", .min = 0, .max = 1e6, .is_open = true,
-   .help = "first shift alpha of W + alpha I, over the mean of W's diagonal"},
-  {.name = "shrink", .type = KEY_REAL, .offset = OPTION(shrink), .fallback = "0.1", .min = 0, .max = 1, .is_open = true,
-   .help = "factor on alpha after a solved proximal problem; after one that was not solved, alpha increases and decreases again with "
-           "more care"},
-  {.name = "inner_steps", .type = KEY_INT, .offset = OPTION(inner_steps), .fallback = "20", .min = 1, .max = 10000,
-   .help = "largest number of Newton steps of a proximal problem"},
-  {.name = "hand_over", .type = KEY_BOOL, .offset = OPTION(hand_over), .fallback = "true",
-   .help = "continue with batches of splitting sweeps and Newton steps if the proximal problems fail"},
-  {.name = NULL}};
-/* clang-format on */
-const key_table friction_newton_prox_table = {.name = "friction.expert.newton_prox",
-                                              .help = "Newton's method on a sequence of regularised problems.",
-                                              .size = sizeof(friction_newton_prox_options),
-                                              .keys = keys};
-
 enum {
   MOST_STEPS       = 1000,
+  INNER_STEPS      = 20, /* of one proximal problem */
   MOST_IDLE        = 20,
   FIRST_HOLD       = 4,
   LONGEST_HOLD     = 32,
@@ -37,7 +19,8 @@ enum {
   ATTEMPT_STEPS    = 20,
   ATTEMPT_PATIENCE = 4
 };
-static const double INNER   = 0.1; /* tolerance of a proximal problem over the error of the whole problem */
+static const double ALPHA = 1e-2, SHRINK = 0.1; /* first shift; factor on alpha after a solved proximal problem */
+static const double INNER   = 0.1;              /* tolerance of a proximal problem over the error of the whole problem */
 static const double CAREFUL = 0.3, LEAST_ALPHA = 1e-10, MOST_ALPHA = 1e3; /* CAREFUL: factor on alpha near a shift that failed */
 static const double ATTEMPT_ALPHA[] = {1e-6, 1e-4, 1e-8, 1e-2};
 
@@ -111,7 +94,7 @@ typedef struct {
   int    hold, next_hold;
 } shift;
 
-static void shift_after(shift *s, bool is_accepted, double shrink)
+static void shift_after(shift *s, bool is_accepted)
 {
   if (!is_accepted) {
     s->bad       = s->alpha;
@@ -119,17 +102,17 @@ static void shift_after(shift *s, bool is_accepted, double shrink)
     s->hold      = s->next_hold;
     s->next_hold = s->next_hold < LONGEST_HOLD ? 2 * s->next_hold : LONGEST_HOLD;
   } else if (s->hold > 1) --s->hold;
-  else if (s->hold == 1 || s->alpha * shrink <= 1.01 * s->bad) {
+  else if (s->hold == 1 || s->alpha * SHRINK <= 1.01 * s->bad) {
     s->hold = 0, s->bad = 0.0;
     s->alpha = fmax(LEAST_ALPHA, CAREFUL * s->alpha);
-  } else s->alpha = fmax(LEAST_ALPHA, shrink * s->alpha);
+  } else s->alpha = fmax(LEAST_ALPHA, SHRINK * s->alpha);
 }
 
-PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_options *own, int64_t n_steps, double *r)
+PetscErrorCode newton_prox_sequence(newton_run *run, double alpha, int64_t n_steps, double *r)
 {
   const size_t  bytes = (size_t)run->p->n * 3 * sizeof *r;
   const int64_t first = run->out->inner_iterations;
-  shift         s     = {.alpha = own->alpha, .next_hold = FIRST_HOLD};
+  shift         s     = {.alpha = alpha * ALPHA, .next_hold = FIRST_HOLD};
   newton_work  *k     = run->work;
   PetscFunctionBegin;
   for (int64_t idle = 0; idle < MOST_IDLE;) {
@@ -140,11 +123,11 @@ PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_
     memcpy(run->centre, r, bytes);
     newton_work_velocity(k, run->p, r);
     const double from = friction_error(run->p, run->o->error, r, k->u);
-    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < own->inner_steps ? left : own->inner_steps,
-                           PATIENCE, r, &is_accepted));
+    PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < INNER_STEPS ? left : INNER_STEPS, PATIENCE,
+                           r, &is_accepted));
     ++run->out->iterations;
     if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
-    shift_after(&s, is_accepted, own->shrink);
+    shift_after(&s, is_accepted);
     idle = run->out->inner_iterations > before ? 0 : idle + 1;
     if (!is_accepted)
       memcpy(r, run->centre, bytes); /* not the best so far, which another method may have found: this one makes its own way */
@@ -169,13 +152,10 @@ PetscErrorCode newton_prox_attempts(newton_run *run, const double *r)
 
 PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, double *r)
 {
-  newton_work               *k      = run->work;
-  const size_t               bytes  = (size_t)run->p->n * 3 * sizeof *r;
-  friction_options           sweeps = *run->o;
-  friction_splitting_options plain  = *run->o->splitting;
+  newton_work     *k      = run->work;
+  const size_t     bytes  = (size_t)run->p->n * 3 * sizeof *r;
+  friction_options sweeps = *run->o;
   PetscFunctionBegin;
-  plain.memory     = 0; /* acceleration needs long runs, and finds the wrong contacts sliding for the longest time */
-  sweeps.splitting = &plain;
   if (isfinite(k->best_error)) memcpy(r, k->best_r, bytes);
   for (int64_t swept = 0; swept < most_sweeps;) {
     friction_result part      = {0};
@@ -183,7 +163,8 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
     const int64_t   requested = swept / 2 + FIRST_SWEEPS;
     sweeps.max_iterations     = requested < most_sweeps - swept ? requested : most_sweeps - swept;
     sweeps.time_limit         = run->end < INFINITY ? fmax(1e-9, run->end - timer_now()) : 0.0;
-    PetscCall(friction_solve_splitting(run->p, &sweeps, r, k->trial_f, &part));
+    /* plain sweeps: acceleration needs long runs, and finds the wrong contacts sliding for the longest time */
+    PetscCall(splitting_run(run->p, &sweeps, false, NULL, NULL, r, k->trial_u, &part));
     swept += part.iterations, run->out->iterations += part.iterations;
     newton_work_velocity(k, run->p, r);
     if (newton_work_store_best(k, run->p, run->o, r)) before = k->best_error;
@@ -203,9 +184,9 @@ PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const frict
   newton_run   run;
   PetscFunctionBegin;
   PetscCall(newton_run_create(p, o, end, out, &run));
-  PetscErrorCode code = newton_prox_sequence(&run, o->newton_prox, MOST_STEPS, r);
+  PetscErrorCode code = newton_prox_sequence(&run, 1.0, MOST_STEPS, r);
   const int64_t  left = o->max_iterations > 0 ? o->max_iterations - out->iterations : MOST_SWEEPS;
-  if (!code && (run.verdict == FRICTION_STALLED || run.verdict == FRICTION_ITERATIONS) && o->newton_prox->hand_over && left > 0) {
+  if (!code && (run.verdict == FRICTION_STALLED || run.verdict == FRICTION_ITERATIONS) && left > 0) {
     out->method = "newton_prox, splitting";
     code        = newton_prox_with_splitting(&run, left, r);
   }

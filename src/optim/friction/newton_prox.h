@@ -4,13 +4,6 @@
 #define SS_OPTIM_FRICTION_NEWTON_PROX_H
 #include "optim/friction/newton.h"
 
-typedef struct friction_newton_prox_options {
-  double  alpha, shrink; /* first shift, over the mean diagonal of W; factor after a success */
-  int64_t inner_steps;
-  bool    hand_over;
-} friction_newton_prox_options;
-extern const key_table friction_newton_prox_table;
-
 /* Data and counters of one run. */
 typedef struct {
   const friction_problem *p;
@@ -26,9 +19,9 @@ typedef struct {
 
 PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run);
 void           newton_run_destroy(newton_run *run);
-/* Solve a sequence of proximal problems from r, at most n_steps Newton steps. run->work contains the best impulses; FRICTION_OK:
- * converged. */
-PetscErrorCode newton_prox_sequence(newton_run *run, const friction_newton_prox_options *own, int64_t n_steps, double *r);
+/* Solve a sequence of proximal problems from r, at most n_steps Newton steps. alpha: first shift over its value for a start from zero.
+ * run->work contains the best impulses; FRICTION_OK: converged. */
+PetscErrorCode newton_prox_sequence(newton_run *run, double alpha, int64_t n_steps, double *r);
 /* Newton's method from r with W + alpha I in the matrix only, for several alpha: improves an almost converged r. */
 PetscErrorCode newton_prox_attempts(newton_run *run, const double *r);
 /* Growing batches of splitting sweeps, each followed by newton_prox_attempts, until convergence, the time limit, or most_sweeps. */

@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { SLEEP = 10, AHEAD = 1, FAR_NUMBERS = 500000 }; /* 4 MB of columns: more than stays close by */
+enum { AHEAD = 1, FAR_NUMBERS = 500000 }; /* 4 MB of columns: more than stays close by */
 
 void sweeper_destroy(sweeper *s)
 {
   contact_plan_destroy(&s->plan);
   memory_free(&s->one), memory_free(&s->side_start), memory_free(&s->side), memory_free(&s->q), memory_free(&s->r), memory_free(&s->alpha);
-  memory_free(&s->state), memory_free(&s->quiet), memory_free(&s->sleep), memory_free(&s->lane_start), memory_free(&s->lane_task);
+  memory_free(&s->state), memory_free(&s->lane_start), memory_free(&s->lane_task);
   *s = (sweeper){0};
 }
 
@@ -30,8 +30,6 @@ static PetscErrorCode allocate(sweeper *s)
   PetscCall(memory_alloc("impulses of a sweep", 3 * s->n, sizeof *s->r, &s->r));
   PetscCall(memory_alloc("sliding coefficients", s->n, sizeof *s->alpha, &s->alpha));
   PetscCall(memory_alloc("states of groups", s->groups->n_state, sizeof *s->state, &s->state));
-  PetscCall(memory_alloc("quiet contacts", s->n, sizeof *s->quiet, &s->quiet));
-  PetscCall(memory_alloc("sleeping contacts", s->n, sizeof *s->sleep, &s->sleep));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -95,13 +93,12 @@ static PetscErrorCode deal_tasks(sweeper *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out)
+PetscErrorCode sweeper_create(const friction_problem *p, sweeper *out)
 {
   PetscFunctionBegin;
-  *out =
-      (sweeper){.n = p->n, .local = o->local, .freeze_after = (int)o->freeze_after, .freeze_change2 = o->freeze_change * o->freeze_change};
+  *out                = (sweeper){.n = p->n};
   PetscErrorCode code = contact_groups_of(p->W, &out->groups);
-  if (!code) code = contact_plan_create(out->groups, o->parts > 0 ? o->parts : contact_plan_parts(out->groups), &out->plan);
+  if (!code) code = contact_plan_create(out->groups, contact_plan_parts(out->groups), &out->plan);
   if (!code) code = allocate(out);
   if (!code) {
     arrange(p, out);
@@ -114,9 +111,8 @@ PetscErrorCode sweeper_create(const friction_problem *p, const friction_splittin
 }
 
 /* Add the impulses of all contacts of a task to the states. */
-static void add_impulses_of_task(sweeper *s, int64_t task, bool is_backward)
+static void add_impulses_of_task(sweeper *s, int64_t task)
 {
-  (void)is_backward;
   for (int64_t k = s->plan.task_start[task]; k < s->plan.task_start[task + 1]; ++k) {
     const double *const d = s->r + 3 * k;
     if (d[0] == 0.0 && d[1] == 0.0 && d[2] == 0.0) continue;
@@ -124,17 +120,16 @@ static void add_impulses_of_task(sweeper *s, int64_t task, bool is_backward)
   }
 }
 
-typedef void (*task_function)(sweeper *s, int64_t task, bool is_backward);
+typedef void (*task_function)(sweeper *s, int64_t task);
 
-/* Run all tasks, round by round, forward or backward. Called by every thread of a team, or by one thread; then without barriers,
+/* Run all tasks, round by round. Called by every thread of a team, or by one thread; then without barriers,
  * which call the operating system even for a team of one. */
-static inline void run_rounds(sweeper *s, int first_lane, int n_threads, bool is_backward, task_function f)
+static inline void run_rounds(sweeper *s, int first_lane, int n_threads, task_function f)
 {
-  for (int64_t i = 0; i < s->plan.n_rounds; ++i) {
-    const int64_t  round = is_backward ? s->plan.n_rounds - 1 - i : i;
+  for (int64_t round = 0; round < s->plan.n_rounds; ++round) {
     const int64_t *start = s->lane_start + round * s->n_lanes;
     for (int lane = first_lane; lane < s->n_lanes; lane += n_threads)
-      for (int64_t k = start[lane]; k < start[lane + 1]; ++k) f(s, s->lane_task[k], is_backward);
+      for (int64_t k = start[lane]; k < start[lane + 1]; ++k) f(s, s->lane_task[k]);
     if (n_threads > 1) {
 #pragma omp barrier
     }
@@ -146,11 +141,11 @@ void sweeper_set_impulses(sweeper *s, const double *r)
   memset(s->state, 0, (size_t)s->groups->n_state * sizeof *s->state);
   for (int64_t k = 0; k < s->n; ++k) v3_copy(s->r + 3 * k, r + 3 * (int64_t)s->plan.order[k]);
   if (s->n_lanes == 1) {
-    run_rounds(s, 0, 1, false, add_impulses_of_task);
+    run_rounds(s, 0, 1, add_impulses_of_task);
     return;
   }
 #pragma omp parallel num_threads(s->n_lanes)
-  run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), false, add_impulses_of_task);
+  run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), add_impulses_of_task);
 }
 
 static inline void take_one(const sweeper *s, int64_t k, double *r, double *u)
@@ -182,104 +177,57 @@ static inline void prefetch_columns(const sweeper *s, int64_t k)
 }
 
 /* Solve contact k for the current velocity and add the change of its impulse to the states. */
-static inline __attribute__((always_inline)) void update_contact(sweeper *restrict s, int64_t k, const int local)
+static inline __attribute__((always_inline)) void update_contact(sweeper *restrict s, int64_t k)
 {
   const one_contact *const o = s->one + k;
   double *const            r = s->r + 3 * k;
   double                   b[3], d[3], next[3];
-  if (s->sleep[k]) {
-    --s->sleep[k];
-    return;
-  }
   v3_copy(b, s->q + 3 * k);
   for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_gather(s->groups, s->side + i, s->state, b);
   for (int i = 0; i < 3; ++i) b[i] -= o->W[3 * i] * r[0] + o->W[3 * i + 1] * r[1] + o->W[3 * i + 2] * r[2];
   v3_copy(next, r);
-  if (local == SPLITTING_LOCAL_EXACT) one_contact_solve(o, b, s->alpha + k, next);
-  else one_contact_hybrid(o, b, 1e-12, next);
+  one_contact_solve(o, b, s->alpha + k, next);
   for (int i = 0; i < 3; ++i) d[i] = next[i] - r[i];
-  const double change = v3_dot(d, d);
-  if (change == 0.0) return;
+  if (v3_dot(d, d) == 0.0) return;
   v3_copy(r, next);
   for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_add_impulse(s->groups, s->side + i, s->state, d);
-  if (change > s->freeze_change2 * v3_dot(next, next)) s->quiet[k] = 0;
-  else if (++s->quiet[k] >= s->freeze_after) s->sleep[k] = SLEEP, s->quiet[k] = 0;
 }
 
-static inline __attribute__((always_inline)) void sweep_task(sweeper *s, int64_t task, bool is_backward, const int local)
+static void sweep_task(sweeper *s, int64_t task)
 {
   const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
-  if (is_backward)
-    for (int64_t k = last - 1; k >= first; --k) {
-      if (s->is_far && k - AHEAD >= first) prefetch_columns(s, k - AHEAD);
-      update_contact(s, k, local);
-    }
-  else
-    for (int64_t k = first; k < last; ++k) {
-      if (s->is_far && k + AHEAD < last) prefetch_columns(s, k + AHEAD);
-      update_contact(s, k, local);
-    }
+  for (int64_t k = first; k < last; ++k) {
+    if (s->is_far && k + AHEAD < last) prefetch_columns(s, k + AHEAD);
+    update_contact(s, k);
+  }
 }
 
-static void sweep_any(sweeper *s, int64_t task, bool is_backward)
-{
-  if (s->local == SPLITTING_LOCAL_EXACT) sweep_task(s, task, is_backward, SPLITTING_LOCAL_EXACT);
-  else sweep_task(s, task, is_backward, SPLITTING_LOCAL_HYBRID);
-}
-
-void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric)
+void sweeper_run(sweeper *s, int64_t n_sweeps)
 {
   if (s->n_lanes == 1) {
-    for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) run_rounds(s, 0, 1, is_symmetric && sweep % 2 == 1, sweep_any);
+    for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) run_rounds(s, 0, 1, sweep_task);
     return;
   }
 #pragma omp parallel num_threads(s->n_lanes)
-  for (int64_t sweep = 0; sweep < n_sweeps; ++sweep)
-    run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), is_symmetric && sweep % 2 == 1, sweep_any);
+  for (int64_t sweep = 0; sweep < n_sweeps; ++sweep) run_rounds(s, omp_get_thread_num(), omp_get_num_threads(), sweep_task);
 }
 
-static const char *const locals[]     = {"exact", "hybrid", NULL};
-static const char *const local_help[] = {"exact solution: separation, stick, or slip by its scalar equation",
-                                         "Newton's method on the Fischer-Burmeister function, enumeration where it fails [Daviet2011]",
-                                         NULL};
-static const char *const sweeps[]     = {"forward", "symmetric", NULL};
-/* clang-format off */
-static const key_spec keys[] = {
-  {.name = "local", .type = KEY_ENUM, .offset = offsetof(friction_splitting_options, local), .choices = locals, .choice_help = local_help, .fallback = "exact",
-   .help = "solver of a single contact"},
-  {.name = "sweep", .type = KEY_ENUM, .offset = offsetof(friction_splitting_options, sweep), .choices = sweeps, .fallback = "forward",
-   .help = "all sweeps in the same direction, or alternately forward and backward"},
-  {.name = "check_every", .type = KEY_INT, .offset = offsetof(friction_splitting_options, check_every), .fallback = "25", .min = 1, .max = 1000000,
-   .help = "largest number of sweeps between evaluations of the error; fewer close to convergence"},
-  {.name = "freeze_after", .type = KEY_INT, .offset = offsetof(friction_splitting_options, freeze_after), .fallback = "10", .min = 1, .max = 200,
-   .only_if = {"freeze_change", "!0"}, .help = "number of consecutive sweeps without significant change after which a contact is skipped for ten sweeps"},
-  {.name = "freeze_change", .type = KEY_REAL, .offset = offsetof(friction_splitting_options, freeze_change), .fallback = "0", .min = 0, .max = 1,
-   .only_if = {"memory", "0"}, .help = "relative change of an impulse below which freeze_after counts, e.g. 1e-6; 0: no contact is skipped. Only for sweeps without acceleration, which needs identical sweeps"},
-  {.name = "memory", .type = KEY_INT, .offset = offsetof(friction_splitting_options, memory), .fallback = "10", .min = 0, .max = ANDERSON_MOST,
-   .help = "number of earlier points in Anderson's acceleration; 0: off. Reduces 300,000 sweeps of a stack to 700"},
-  {.name = "period", .type = KEY_INT, .offset = offsetof(friction_splitting_options, period), .fallback = "8", .min = 1, .max = 1000,
-   .only_if = {"memory", "!0"}, .help = "sweeps between the steps of the acceleration"},
-  {.name = "parts", .type = KEY_INT, .offset = offsetof(friction_splitting_options, parts), .fallback = "0", .min = 0, .max = 64,
-   .help = "number of parts of the bodies that are swept in parallel, even or 1; 0: chosen from the number of contacts. The result depends on it, but not on the number of threads"},
-  {.name = NULL}};
-/* clang-format on */
-const key_table friction_splitting_table = {.name = "friction.expert.splitting",
-                                            .help = "Block Gauss-Seidel over contacts.",
-                                            .size = sizeof(friction_splitting_options),
-                                            .keys = keys};
-
+/* Memory of Anderson's acceleration, and sweeps between its steps: 300,000 sweeps of a stack become 700. */
+enum { MEMORY = 10, PERIOD = 8 };
+/* Largest number of sweeps between evaluations of the error. */
+enum { CHECK_EVERY = 25 };
 enum { SWEEPS = 100000, FRESH_EVERY = 2000, PARALLEL_CONTACTS = 512 };
 static const double WORSE_MAX = 2.0; /* growth of a residual that shows an accelerated step was a mistake */
 
 typedef struct {
-  const friction_problem           *p;
-  const friction_options           *o;
-  const friction_splitting_options *own;
-  sweeper                           s;
-  double                            end, best_error;
-  double                           *best;      /* [n][3] */
-  friction_stop_test                stop_test; /* may be NULL */
-  void                             *ctx;
+  const friction_problem *p;
+  const friction_options *o;
+  sweeper                 s;
+  double                  end, best_error;
+  double                 *best;      /* [n][3] */
+  friction_stop_test      stop_test; /* may be NULL */
+  void                   *ctx;
+  bool                    is_accelerated;
   /* acceleration */
   anderson past;
   double  *weight, *from; /* [3n]; from: where the sweeps of this period began */
@@ -297,7 +245,7 @@ static PetscErrorCode solver_create(solver *v, const double *r)
 {
   const int64_t n = v->p->n;
   PetscFunctionBegin;
-  PetscCall(sweeper_create(v->p, v->own, &v->s));
+  PetscCall(sweeper_create(v->p, &v->s));
   PetscCall(memory_alloc("best impulses", 3 * n, sizeof *v->best, &v->best));
   for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* fallback */
   v->best_error = INFINITY;
@@ -310,7 +258,7 @@ static PetscErrorCode create_acceleration(solver *v)
 {
   const int64_t n = v->p->n;
   PetscFunctionBegin;
-  PetscCall(anderson_create(3 * n, (int)v->own->memory, &v->past));
+  PetscCall(anderson_create(3 * n, MEMORY, &v->past));
   PetscCall(memory_alloc("weights of impulses", 3 * n, sizeof *v->weight, &v->weight));
   PetscCall(memory_alloc("accelerated impulses", 3 * n, sizeof *v->from, &v->from));
   for (int64_t i = 0; i < 3 * n; ++i) v->weight[i] = m3_trace(delassus_diagonal(v->p->W) + 9 * (i / 3)) / 3.0; /* energy */
@@ -332,10 +280,9 @@ static double evaluate_and_store_best(solver *v, double *r, double *u)
 /* Number of sweeps until the next evaluation of the error: 60 % of what the convergence rate since the last one predicts. */
 static int64_t next_batch(const solver *v, double before, double now, int64_t swept)
 {
-  const int64_t most = v->own->check_every;
-  if (!(now < before)) return most;
+  if (!(now < before)) return CHECK_EVERY;
   const double rate = log(before / now) / (double)swept, wanted = log(now / v->o->tolerance) / rate;
-  return wanted < 2.0 ? 1 : wanted * 0.6 > (double)most ? most : (int64_t)(wanted * 0.6) + 1;
+  return wanted < 2.0 ? 1 : wanted * 0.6 > CHECK_EVERY ? CHECK_EVERY : (int64_t)(wanted * 0.6) + 1;
 }
 
 /* After a period of sweeps from `from` to r: the next period starts from the Anderson combination of the last ones, projected
@@ -370,19 +317,18 @@ static friction_status choose_status(const solver *v, int64_t swept, double now)
 
 static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
 {
-  const int64_t most         = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
-  const bool    is_symmetric = v->own->sweep == SPLITTING_SWEEP_SYMMETRIC;
+  const int64_t most  = v->o->max_iterations > 0 ? v->o->max_iterations : SWEEPS;
   int64_t       batch = 1, fresh = 0;
   double        before = evaluate_and_store_best(v, r, u), now = before;
   PetscFunctionBegin;
   out->verdict = choose_status(v, out->iterations, now);
   while (out->verdict == FRICTION_ITERATIONS && out->iterations < most) {
     /* the first period is checked often, because easy problems converge in it */
-    const bool is_period = v->own->memory > 0 && out->iterations >= v->own->period;
-    if (is_period) batch = v->own->period;
-    else if (v->own->memory > 0 && batch > v->own->period - out->iterations) batch = v->own->period - out->iterations;
+    const bool is_period = v->is_accelerated && out->iterations >= PERIOD;
+    if (is_period) batch = PERIOD;
+    else if (v->is_accelerated && batch > PERIOD - out->iterations) batch = PERIOD - out->iterations;
     if (batch > most - out->iterations) batch = most - out->iterations;
-    sweeper_run(&v->s, batch, is_symmetric);
+    sweeper_run(&v->s, batch);
     out->iterations += batch, fresh += batch;
     now = evaluate_and_store_best(v, r, u);
     if (now <= v->o->tolerance || fresh >= FRESH_EVERY) { /* recompute the state: rounding errors of many small changes must
@@ -391,7 +337,7 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
       now = evaluate_and_store_best(v, r, u), fresh = 0;
     }
     out->verdict = choose_status(v, out->iterations, now);
-    if (v->own->memory > 0 && out->verdict == FRICTION_ITERATIONS) {
+    if (v->is_accelerated && out->verdict == FRICTION_ITERATIONS) {
       if (!v->from) PetscCall(create_acceleration(v));
       if (is_period) accelerate(v, r), fresh = 0;
       else memcpy(v->from, r, (size_t)(3 * v->p->n) * sizeof *r);
@@ -402,15 +348,15 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
-                             double *u, friction_result *out)
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, bool is_accelerated, friction_stop_test stop_test,
+                             void *ctx, double *r, double *u, friction_result *out)
 {
-  solver v = {.p         = p,
-              .o         = o,
-              .own       = o->splitting,
-              .stop_test = stop_test,
-              .ctx       = ctx,
-              .end       = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
+  solver v = {.p              = p,
+              .o              = o,
+              .is_accelerated = is_accelerated,
+              .stop_test      = stop_test,
+              .ctx            = ctx,
+              .end            = o->time_limit > 0.0 ? timer_now() + o->time_limit : INFINITY};
   PetscFunctionBegin;
   PetscErrorCode code = solver_create(&v, r);
   if (!code) code = run(&v, r, u, out);
@@ -427,6 +373,6 @@ PetscErrorCode splitting_run(const friction_problem *p, const friction_options *
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out)
 {
   PetscFunctionBegin;
-  PetscCall(splitting_run(p, o, NULL, NULL, r, u, out));
+  PetscCall(splitting_run(p, o, true, NULL, NULL, r, u, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,24 +6,10 @@
 #include "optim/friction/friction_problem.h"
 #include "optim/friction/one_contact.h"
 
-enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_HYBRID };
-enum { SPLITTING_SWEEP_FORWARD, SPLITTING_SWEEP_SYMMETRIC };
-
-typedef struct friction_splitting_options {
-  int     local; /* solver of a single contact */
-  int     sweep;
-  int64_t check_every; /* sweeps between evaluations of the error, at most */
-  int64_t freeze_after;
-  double  freeze_change;
-  int64_t memory; /* of Anderson's acceleration; 0: off */
-  int64_t period; /* sweeps between its steps */
-  int64_t parts;  /* of the sweep plan, -1: chosen */
-} friction_splitting_options;
-extern const key_table friction_splitting_table;
-
-/* friction_solve_splitting with a stop test: see friction_stop_test. */
-PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, friction_stop_test stop_test, void *ctx, double *r,
-                             double *u, friction_result *out);
+/* friction_solve_splitting with a stop test (see friction_stop_test), which may be NULL. is_accelerated: with Anderson's acceleration;
+ * false: plain sweeps [Daviet2011]. */
+PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, bool is_accelerated, friction_stop_test stop_test,
+                             void *ctx, double *r, double *u, friction_result *out);
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_splitting(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
@@ -35,12 +21,9 @@ typedef struct {
   one_contact          *one;        /* [n] */
   int64_t              *side_start; /* [n+1] */
   group_side           *side;
-  double               *q, *r;          /* [n][3] */
-  double               *alpha;          /* [n] sliding coefficients of the last visit */
-  double               *state;          /* of the groups */
-  uint8_t              *quiet, *sleep;  /* [n] visits without change; number of sweeps to skip */
-  double                freeze_change2; /* squared, of r and relative; 0: never */
-  int                   freeze_after, local;
+  double               *q, *r;      /* [n][3] */
+  double               *alpha;      /* [n] sliding coefficients of the last visit */
+  double               *state;      /* of the groups */
   bool                  is_far;     /* the columns exceed the cache: prefetch them */
   int                   n_lanes;    /* threads over which the tasks are distributed, longest first; the result does not depend on the
                               * distribution */
@@ -48,11 +31,11 @@ typedef struct {
   int32_t              *lane_task;  /* [n_tasks] */
 } sweeper;
 
-PetscErrorCode sweeper_create(const friction_problem *p, const friction_splitting_options *o, sweeper *out);
+PetscErrorCode sweeper_create(const friction_problem *p, sweeper *out);
 void           sweeper_destroy(sweeper *s);
 /* Set and get impulses, in the order of the contacts. Setting computes the state of all groups afresh. */
 void sweeper_set_impulses(sweeper *s, const double *r);
 void sweeper_get_solution(const sweeper *s, double *r, double *u);
-/* Run sweeps over all contacts, forward or alternately forward and backward. Threaded; the same bits on any number of threads. */
-void sweeper_run(sweeper *s, int64_t n_sweeps, bool is_symmetric);
+/* Run sweeps over all contacts. Threaded; the same bits on any number of threads. */
+void sweeper_run(sweeper *s, int64_t n_sweeps);
 #endif

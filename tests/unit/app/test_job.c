@@ -150,6 +150,7 @@ static const bad_job bad[] = {
   {14, "mpm: {expert: {light_node_rest_speed: -0.1}}", "14:39", "0"},
   {14, "mpm: {walls: [{axis: w, side: lower, at: 0}]}", "14:22", "x, y or z"},
   {15, "solver: {newton: {tolerance: 0}}", "15:30", "> 0"},
+  {15, "solver: {friction: {expert: {splitting: {}}}}", "15:21", "solver.friction.expert: has been removed: the parameters of the friction solvers are constants; time_limit is now solver.friction.time_limit; remove it"},
   {15, "solver: {linear: {method: cg}}", "15:19", "solver.linear.method: has been removed: the method is gmres; other PETSc methods: solver.petsc: {ksp_type: ...}; remove it"},
   {15, "solver: {linear: {restart: 0}}", "15:28", ">= 1"},
   {16, "output: {keep: 0}", "16:16", ">= 1"},

@@ -75,7 +75,7 @@ static void zeros_are_coulombs_law(void **state)
 static void all_contacts_are_summed(void **state)
 {
   enum { N = 7 };
-  double mu[N], rho[2 * N], u[3 * N], r[3 * N], f[3 * N], g[3 * N], A[9 * N], B[9 * N], one[3], C[9], D[9], sum = 0.0;
+  double mu[N], rho[2 * N], u[3 * N], r[3 * N], f[3 * N], A[9 * N], B[9 * N], one[3], C[9], D[9], sum = 0.0;
   bool   is_active[N];
   (void)state;
   for (int a = 0; a < N; ++a) {
@@ -92,8 +92,6 @@ static void all_contacts_are_summed(void **state)
     sum += one[0] * one[0] + one[1] * one[1] + one[2] * one[2];
   }
   assert_close(half, 0.5 * sum, 1e-15 * sum);
-  assert_true(alart_curnier(ALART_CURNIER_AUGMENTED, &p, rho, u, r, g, NULL, NULL, NULL) == half);
-  assert_memory_equal(f, g, sizeof f);
   alart_curnier_rho((const double[9]){4, 0, 0, 0, 2, 1, 0, 1, 6}, one);
   assert_close(one[0], 0.25, 0.0);
   assert_close(one[1], 0.25, 0.0);

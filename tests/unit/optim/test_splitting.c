@@ -17,7 +17,7 @@ static delassus *stored_copy(delassus *w)
 }
 
 /* The assembled states of groups equal W r + q, for every storage of the groups. */
-static void check_state(const friction_problem *p, const friction_splitting_options *o, int64_t *n_groups, int64_t *n_unknowns)
+static void check_state(const friction_problem *p, int64_t *n_groups, int64_t *n_unknowns)
 {
   sweeper s;
   double *r, *u, *wanted, *back;
@@ -26,7 +26,7 @@ static void check_state(const friction_problem *p, const friction_splitting_opti
   assert_ok(memory_alloc("wanted", 3 * p->n, sizeof *u, &wanted));
   assert_ok(memory_alloc("back", 3 * p->n, sizeof *u, &back));
   for (int64_t i = 0; i < 3 * p->n; ++i) r[i] = i % 7 == 0 ? 0.0 : scene_random(5, 9, (uint64_t)i);
-  assert_ok(sweeper_create(p, o, &s));
+  assert_ok(sweeper_create(p, &s));
   sweeper_set_impulses(&s, r);
   sweeper_get_solution(&s, back, u);
   delassus_apply(p->W, r, wanted);
@@ -43,9 +43,7 @@ static void groups_add_up_to_W(void **state)
   const struct {
     int64_t n_bodies, size, width, n;
   } c[] = {{5, 6, 5, 40}, {5, 6, 0, 12}, {6, 60, 10, 20}, {4, 40, 6, 90}, {6, 1, 0, 9}};
-  document *doc;
   (void)state;
-  const friction_options o = scene_options(&doc);
   for (int k = 0; k < 5; ++k) {
     contact_scene s;
     delassus     *w;
@@ -53,17 +51,16 @@ static void groups_add_up_to_W(void **state)
     scene_create((uint64_t)k, c[k].n_bodies, c[k].size, c[k].width, c[k].n, 0.4, &s);
     assert_ok(delassus_create_system(&s.M, &s.H, &w));
     friction_problem p = {.W = w, .n = s.n, .q = s.q, .mu = s.mu};
-    check_state(&p, o.splitting, &n_groups, &n_unknowns);
+    check_state(&p, &n_groups, &n_unknowns);
     assert_true(k == 1 || n_groups <= c[k].n_bodies);  /* diagonal mass falls into unknowns */
     if (k == 0 || k == 3) assert_true(n_unknowns > 0); /* many contacts on few unknowns */
     if (k == 2) assert_int_equal(n_unknowns, 0);
     delassus *stored = stored_copy(w);
     p.W              = stored;
-    check_state(&p, o.splitting, &n_groups, &n_unknowns);
+    check_state(&p, &n_groups, &n_unknowns);
     delassus_destroy(&w), delassus_destroy(&stored);
     scene_destroy(&s);
   }
-  document_destroy(&doc);
   assert_no_leak();
 }
 
@@ -75,7 +72,6 @@ static void what_has_no_groups_is_sparse(void **state)
   int32_t   col[7 * N];
   double    value[7 * N * 9], q[3 * N] = {0}, mu[N];
   delassus *w;
-  document *doc;
   (void)state;
   const int step[7] = {0, 3, 7, 16, N - 3, N - 7, N - 16};
   for (int a = 0; a < N; ++a) {
@@ -88,13 +84,11 @@ static void what_has_no_groups_is_sparse(void **state)
     start[a + 1] = 7 * (a + 1);
   }
   assert_ok(delassus_create_blocks(N, start, col, value, 0, &w));
-  const friction_options o = scene_options(&doc);
   const friction_problem p = {.W = w, .n = N, .q = q, .mu = mu};
-  check_state(&p, o.splitting, &n_groups, &n_unknowns);
+  check_state(&p, &n_groups, &n_unknowns);
   assert_int_equal(n_groups, 1);
   assert_int_equal(n_unknowns, 7 * N);
   delassus_destroy(&w);
-  document_destroy(&doc);
   assert_no_leak();
 }
 
@@ -148,43 +142,41 @@ static friction_options splitting_options(document **owner)
   return o;
 }
 
-static friction_result solve_scene(const contact_scene *s, const friction_options *o, bool is_stored, double *r, double *u)
+/* is_accelerated false: plain sweeps. */
+static friction_result solve_scene(const contact_scene *s, const friction_options *o, bool is_stored, bool is_accelerated, double *r,
+                                   double *u)
 {
   delassus       *w, *stored = NULL;
-  friction_result out;
+  friction_result out = {0};
   assert_ok(delassus_create_system(&s->M, &s->H, &w));
   if (is_stored) stored = stored_copy(w);
   const friction_problem p = {.W = is_stored ? stored : w, .n = s->n, .q = s->q, .mu = s->mu};
-  assert_ok(friction_solve(&p, o, r, u, &out));
+  if (is_accelerated) assert_ok(friction_solve(&p, o, r, u, &out));
+  else {
+    assert_ok(splitting_run(&p, o, false, NULL, NULL, r, u, &out));
+    friction_errors(&p, r, u, &out.absolute, &out.siconos, &out.scaled, NULL);
+  }
   delassus_destroy(&w), delassus_destroy(&stored);
   return out;
 }
 
-/* All variants agree on u, which is unique where W is regular and friction small, and Coulomb's law is satisfied line by line. */
+/* Plain and accelerated sweeps agree on u, which is unique where W is regular and friction small, and Coulomb's law is satisfied line by line. */
 static void every_variant_finds_the_solution(void **state)
 {
   contact_scene s;
   document     *doc;
   double       *r, *u, *first;
   (void)state;
-  friction_options                  o     = splitting_options(&doc);
-  const friction_splitting_options *plain = o.splitting;
-  friction_splitting_options        own;
-  o.splitting = &own, o.tolerance = 1e-10;
+  friction_options o = splitting_options(&doc);
+  o.tolerance        = 1e-10;
   scene_create(4, 30, 40, 6, 200, 0.3, &s);
   assert_ok(memory_alloc("r", 3 * s.n, sizeof *r, &r));
   assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
   assert_ok(memory_alloc("first", 3 * s.n, sizeof *u, &first));
-  for (int k = 0; k < 8; ++k) {
-    const bool is_stored = k % 2;
-    own                  = *plain;
-    own.local            = k / 2 == 1 ? SPLITTING_LOCAL_HYBRID : SPLITTING_LOCAL_EXACT;
-    own.memory           = k / 2 == 2 ? 0 : 10;
-    own.freeze_change    = k / 2 == 2 ? 1e-6 : 0.0;
-    own.sweep            = k / 2 == 3 ? SPLITTING_SWEEP_SYMMETRIC : SPLITTING_SWEEP_FORWARD;
-    own.parts            = k / 2 == 3 ? 4 : 0;
+  for (int k = 0; k < 4; ++k) {
+    const bool is_stored = k % 2, is_accelerated = k < 2;
     memset(r, 0, (size_t)s.n * 3 * sizeof *r);
-    const friction_result out = solve_scene(&s, &o, is_stored, r, u);
+    const friction_result out = solve_scene(&s, &o, is_stored, is_accelerated, r, u);
     assert_int_equal(out.verdict, FRICTION_OK);
     assert_true(out.scaled <= 1e-10);
     if (k == 0) memcpy(first, u, (size_t)s.n * 3 * sizeof *u);
@@ -198,7 +190,7 @@ static void every_variant_finds_the_solution(void **state)
       if (t < 0.99 * s.mu[a] * ra[0]) assert_close(hypot(ua[1], ua[2]), 0.0, 1e-6);
     }
     /* from its own solution it converges at once */
-    const friction_result again = solve_scene(&s, &o, is_stored, r, u);
+    const friction_result again = solve_scene(&s, &o, is_stored, is_accelerated, r, u);
     assert_int_equal(again.iterations, 0);
   }
   memory_free(&r), memory_free(&u), memory_free(&first);
@@ -222,7 +214,7 @@ static void threads_change_no_bit(void **state)
     for (int t = 0; t < 3; ++t) {
       team_set_threads(threads[t]);
       assert_ok(memory_alloc("r", 3 * s.n, sizeof **r, &r[t]));
-      const friction_result out = solve_scene(&s, &o, is_stored, r[t], u);
+      const friction_result out = solve_scene(&s, &o, is_stored, true, r[t], u);
       assert_int_equal(out.verdict, FRICTION_OK);
       iterations[t] = out.iterations;
       assert_int_equal(iterations[t], iterations[0]);
@@ -248,12 +240,12 @@ static void limits_are_kept_and_the_best_comes_back(void **state)
   assert_ok(memory_alloc("r", 3 * s.n, sizeof *r, &r));
   assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
   o.tolerance = 1e-300, o.max_iterations = 3;
-  friction_result out = solve_scene(&s, &o, false, r, u);
+  friction_result out = solve_scene(&s, &o, false, true, r, u);
   assert_int_equal(out.verdict, FRICTION_ITERATIONS);
   assert_int_equal(out.iterations, 3);
   assert_true(out.scaled > 0.0 && out.scaled < 0.5);
   o.max_iterations = 0, o.time_limit = 0.02;
-  out = solve_scene(&s, &o, false, r, u);
+  out = solve_scene(&s, &o, false, true, r, u);
   assert_int_equal(out.verdict, FRICTION_TIME);
   assert_true(out.seconds < 1.0);
   assert_true(out.scaled < 0.5);
@@ -270,14 +262,12 @@ static void more_sweeps_are_never_worse(void **state)
   document     *doc;
   double        r[3 * 60], u[3 * 60], last = INFINITY;
   (void)state;
-  friction_options           o   = splitting_options(&doc);
-  friction_splitting_options own = *o.splitting;
-  own.memory = 3, own.period = 1, own.check_every = 1;
-  o.splitting = &own, o.tolerance = 1e-12, o.error = FRICTION_ERROR_SCALED;
-  scene_create(4, 8, 6, 5, 60, 0.9, &s); /* redundant contacts */
-  for (o.max_iterations = 1; o.max_iterations < 120; ++o.max_iterations) {
+  friction_options o = splitting_options(&doc);
+  o.tolerance = 1e-12, o.error = FRICTION_ERROR_SCALED;
+  scene_create(4, 8, 6, 5, 60, 0.9, &s);                                      /* redundant contacts */
+  for (o.max_iterations = 8; o.max_iterations < 400; o.max_iterations += 8) { /* a period of the acceleration, where errors are evaluated */
     memset(r, 0, sizeof r);
-    const friction_result out = solve_scene(&s, &o, true, r, u);
+    const friction_result out = solve_scene(&s, &o, true, true, r, u);
     assert_true(out.scaled <= last * (1.0 + 1e-6) + 1e-12);
     last = out.scaled;
   }
