@@ -122,7 +122,7 @@ static inline bounds_options box_defaults(int method, int preconditioner, double
   assert_ok(document_create(&owner));
   assert_ok(bounds_options_defaults(owner, &read));
   bounds_options o = *read;
-  o.method = method, o.preconditioner = preconditioner, o.tolerance = tolerance, o.prefix = "pressure_";
+  o.method = method, o.preconditioner = preconditioner, o.tolerance = tolerance;
   document_destroy(&owner);
   return o;
 }

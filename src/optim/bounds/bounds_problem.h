@@ -19,8 +19,8 @@ typedef struct bounds_qp {
   void          *context;
   const double  *diagonal;    /* [n] of A, > 0 */
   const double  *b, *lo, *hi; /* [n]; lo <= hi; infinite or the array NULL: no bound */
-  grid_matrix   *grid;        /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
-                                * built from it, and the other unknowns are scaled by their diagonal. NULL: ssor, mic and
+  grid_matrix   *grid;        /* the part of A that belongs to the first grid->n <= n unknowns; mic and multigrid are
+                                * built from it, and the other unknowns are scaled by their diagonal. NULL: mic and
                                 * multigrid are replaced by jacobi. Stores the coarse levels between solves */
   linear_solver *solver;      /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
 } bounds_qp;
@@ -45,22 +45,17 @@ const char *bounds_status_text(bounds_status v);
 #define BOUNDS_PRECONDITIONER_TABLE(X)                                                                                                   \
   X(NONE, "none", "none")                                                                                                             \
   X(JACOBI, "jacobi", "the diagonal") \
-  X(SSOR, "ssor", "symmetric successive over-relaxation of the grid's part; serial")                                                   \
   X(MIC, "mic", "modified incomplete Cholesky factor of the grid's part, made anew for each face; serial")                             \
   X(MULTIGRID, "multigrid", "one V-cycle on aggregates of cells of the grid's part, made anew for each face; runs on all threads")
 /* clang-format on */
 
 typedef struct bounds_options {
-  int         method;         /* BOUNDS_METHOD_..., index into bounds_solvers */
-  int         preconditioner; /* BOUNDS_PRECONDITIONER_... */
-  double      tolerance;      /* converged if |nu|_D <= max(tolerance |b|_D, absolute) */
-  double      absolute;
-  int64_t     max_iterations; /* 0: default of the method */
-  double      gamma;          /* Gamma of MPRGP: constraints are released when |beta| > Gamma |reduced free gradient| */
-  int64_t     trials;         /* largest number of step lengths tried by interior_point and augmented_lagrangian */
-  bool        is_nested;      /* compute an initial guess on coarser grids if x is far from the solution; mprgp and active_set
-                               * with multigrid */
-  const char *prefix;         /* options prefix of the PETSc objects of tao and snesvi */
+  int     method;         /* BOUNDS_METHOD_..., index into bounds_solvers */
+  int     preconditioner; /* BOUNDS_PRECONDITIONER_... */
+  double  tolerance;      /* converged if |nu|_D <= max(tolerance |b|_D, absolute) */
+  double  absolute;       /* not a key; set by the Tao types */
+  int64_t max_iterations; /* 0: default of the method */
+  int64_t trials;         /* largest number of step lengths tried by interior_point and augmented_lagrangian */
 } bounds_options;
 enum {
 #define X(symbol, name, help) BOUNDS_PRECONDITIONER_##symbol,

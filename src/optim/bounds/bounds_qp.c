@@ -36,24 +36,11 @@ const bounds_solver bounds_solvers[BOUNDS_N_METHODS + 1] = {
 
 /* clang-format off */
 static const key_spec box_expert_keys[] = {
-  {.name = "absolute", .type = KEY_REAL, .offset = offsetof(bounds_options, absolute), .fallback = "0", .min = 0,
-   .max = INFINITY,
-   .help = "absolute convergence tolerance on the norm of the projected gradient, independent of the right-hand side; unit: "
-           "square root of energy"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(bounds_options, max_iterations), .fallback = "0", .min = 0,
    .max = 1e9, .help = "largest number of iterations; 0: default of the method"},
-  {.name = "gamma", .type = KEY_REAL, .offset = offsetof(bounds_options, gamma), .fallback = "1", .min = 0, .max = INFINITY,
-   .is_open = true, .only_if = {"^method", "mprgp mprgp_original"},
-   .help = "mprgp: constraints are released when the chopped gradient exceeds gamma times the free gradient"},
   {.name = "trials", .type = KEY_INT, .offset = offsetof(bounds_options, trials), .fallback = "1", .min = 1, .max = 100,
    .only_if = {"^method", "interior_point augmented_lagrangian"},
    .help = "interior_point and augmented_lagrangian: largest number of step lengths tried"},
-  {.name = "nested", .type = KEY_BOOL, .offset = offsetof(bounds_options, is_nested), .fallback = "true",
-   .only_if = {"^method", "mprgp active_set"},
-   .help = "with multigrid, mprgp and active_set compute an initial guess on coarser grids if the given one is far from the "
-           "solution"},
-  {.name = "prefix", .type = KEY_STRING, .offset = offsetof(bounds_options, prefix), .fallback = "pressure_",
-   .help = "options prefix of tao and snesvi: with pressure_, the key pressure_tao_type in the block petsc selects the Tao type"},
   {.name = NULL}};
 static const key_table box_expert_table = {.name = "box.expert", .help = "Parameters of single methods.", .size = sizeof(bounds_options), .keys = box_expert_keys};
 
@@ -89,8 +76,8 @@ PetscErrorCode bounds_options_defaults(document *owner, const bounds_options **o
 
 PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
-  const bool has_nested_start = o->is_nested && o->preconditioner == BOUNDS_PRECONDITIONER_MULTIGRID &&
-                                (o->method == BOUNDS_METHOD_MPRGP || o->method == BOUNDS_METHOD_ACTIVE_SET);
+  const bool has_nested_start =
+      o->preconditioner == BOUNDS_PRECONDITIONER_MULTIGRID && (o->method == BOUNDS_METHOD_MPRGP || o->method == BOUNDS_METHOD_ACTIVE_SET);
   PetscFunctionBegin;
   PetscCall(bounds_solve_with(has_nested_start ? bounds_nested_start : NULL, bounds_solvers[o->method].solve, o->method == BOUNDS_METHOD_CG,
                               q, o, x, r));

@@ -166,12 +166,9 @@ static PetscErrorCode TaoSetFromOptions_Box(Tao tao, PetscOptionItems *PetscOpti
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "Quadratic programs with bounds");
   PetscCall(
-      PetscOptionsReal("-tao_mprgp_gamma", "release bounds above so many times the free gradient", NULL, t->o.gamma, &t->o.gamma, NULL));
-  PetscCall(
       PetscOptionsEList("-tao_mprgp_preconditioner", "within the face", NULL, kinds, BOUNDS_N_PRECONDITIONERS, kinds[kind], &kind, NULL));
   t->o.preconditioner = (int)kind;
   PetscOptionsHeadEnd();
-  PetscCheck(t->o.gamma > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "-tao_mprgp_gamma must be above 0");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -182,7 +179,7 @@ static PetscErrorCode TaoView_Box(Tao tao, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &is_ascii));
   if (is_ascii)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "gamma %g, %lld unknowns at bounds, %lld products\n", t->o.gamma, (long long)t->result.n_bound,
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%lld unknowns at bounds, %lld products\n", (long long)t->result.n_bound,
                                      (long long)t->result.products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -200,7 +197,7 @@ static PetscErrorCode create_tao_type(Tao tao, bounds_solve_function solver)
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));
   t->solver                = solver;
-  t->o                     = (bounds_options){.preconditioner = BOUNDS_PRECONDITIONER_MULTIGRID, .gamma = 1.0, .trials = 1};
+  t->o                     = (bounds_options){.preconditioner = BOUNDS_PRECONDITIONER_MULTIGRID, .trials = 1};
   tao->data                = t;
   tao->ops->setup          = TaoSetUp_Box;
   tao->ops->solve          = TaoSolve_Box;

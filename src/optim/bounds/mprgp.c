@@ -320,7 +320,7 @@ static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_resul
       return;
     }
     ++r->iterations;
-    if (m->beta2 > o->gamma * o->gamma * m->reduced) {
+    if (m->beta2 > m->reduced) { /* Gamma = 1 in the paper's notation */
       ++r->outer;
       if (!release_constraints(m, r)) {
         r->verdict = BOUNDS_UNBOUNDED;

@@ -176,10 +176,9 @@ static PetscErrorCode solve_separation(const parting *p, const step_layout *l, d
     diagonal[i]      = p->c->W[9 * i];
   }
   const bounds_qp      q       = {.n = n, .apply = apply, .context = (void *)p, .diagonal = diagonal, .b = b, .lo = lo};
-  const bounds_options options = {
-      .method = BOUNDS_METHOD_MPRGP, .preconditioner = BOUNDS_PRECONDITIONER_JACOBI, .tolerance = 1e-6, .gamma = 1.0};
-  bounds_result        result = {0};
-  const PetscErrorCode code   = bounds_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
+  const bounds_options options = {.method = BOUNDS_METHOD_MPRGP, .preconditioner = BOUNDS_PRECONDITIONER_JACOBI, .tolerance = 1e-6};
+  bounds_result        result  = {0};
+  const PetscErrorCode code    = bounds_solve(&q, &options, x, &result); /* for any status x is nonnegative and therefore only
                                                                     * separates */
   if (!code) {
     displacements_of(p, x);

@@ -177,10 +177,8 @@ static void nothing_free_everything_free_and_warm(void **state)
     for (int i = 0; i < 9; ++i) assert_close(y[i], a.b[i], 1e-10);
     /* from the solution: no iteration */
     memcpy(y, x, sizeof y);
-    assert_ok(bounds_solve(
-        &q,
-        &(bounds_options){.method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .gamma = 1, .trials = 1, .prefix = ""},
-        x, &r));
+    assert_ok(
+        bounds_solve(&q, &(bounds_options){.method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .trials = 1}, x, &r));
     assert_int_equal(r.verdict, BOUNDS_OK);
     assert_true(r.iterations == 0);
     if (method != BOUNDS_METHOD_INTERIOR_POINT) assert_memory_equal(x, y, 9 * sizeof *x);
@@ -300,12 +298,11 @@ static void nested_start_finds_the_bounds(void **state)
         .n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .lo = lo, .hi = hi, .grid = &a};
     for (int method = BOUNDS_METHOD_MPRGP; method <= BOUNDS_METHOD_ACTIVE_SET; method += BOUNDS_METHOD_ACTIVE_SET - BOUNDS_METHOD_MPRGP) {
       for (int is_nested = 0; is_nested < 2; ++is_nested) {
-        bounds_options o = box_defaults(method, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-8);
-        bounds_result  r = {0};
-        o.is_nested      = is_nested;
-        double *to       = is_nested ? x : y;
+        bounds_options o  = box_defaults(method, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-8);
+        bounds_result  r  = {0};
+        double        *to = is_nested ? x : y;
         memset(to, 0, (size_t)a.n * sizeof *x);
-        assert_ok(bounds_solve(&q, &o, to, &r));
+        assert_ok(is_nested ? bounds_solve(&q, &o, to, &r) : bounds_solve_with(NULL, bounds_solvers[method].solve, false, &q, &o, to, &r));
         assert_int_equal(r.verdict, BOUNDS_OK);
         assert_true(is_nested == (r.coarse_products > 0));
         assert_true(r.n_bound > a.n / 10);

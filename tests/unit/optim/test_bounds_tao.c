@@ -113,14 +113,13 @@ static void same_iterates_as_the_direct_call(void **state)
   assert_ok(optim_register_all());
   open_case(&s);
   assert_ok(PetscOptionsSetValue(NULL, "-tao_mprgp_preconditioner", "mic"));
-  assert_ok(PetscOptionsSetValue(NULL, "-tao_mprgp_gamma", "0.7"));
   for (int t = 0; t < 3; ++t)
     for (int with_grid = 0; with_grid < 2; ++with_grid)
       for (int k = 0; k < 5; ++k) {
         bounds_qp      q = qp_of(&s);
         bounds_options o = box_defaults(methods[t], BOUNDS_PRECONDITIONER_MIC, 1e-6);
         bounds_result  r = {0}, got;
-        o.max_iterations = steps[k], o.gamma = 0.7;
+        o.max_iterations = steps[k];
         if (!with_grid) q.grid = NULL;
         assert_ok(PetscObjectCompose((PetscObject)s.H, "SSGridMatrix", NULL));
         if (with_grid) assert_ok(bounds_tao_set_grid(s.H, &s.a));
@@ -146,15 +145,14 @@ static void same_iterates_as_the_direct_call(void **state)
       }
   assert_int_equal(reason, TAO_CONVERGED_GRTOL);
   assert_ok(PetscOptionsClearValue(NULL, "-tao_mprgp_preconditioner"));
-  assert_ok(PetscOptionsClearValue(NULL, "-tao_mprgp_gamma"));
   close_case(&s);
   assert_no_leak();
 }
 
-/* Method `tao` with the type from the options, and SNES: all converge to the solution, within a tolerance of 1e-9. */
-static void methods_tao_and_snesvi(void **state)
+/* Method `tao` with the type from the options: all converge to the solution, within a tolerance of 1e-9. */
+static void method_tao(void **state)
 {
-  static const char *const types[] = {"mprgp", "activeset", "bnls", "bntr", "gpcg", "blmvm", "vinewtonrsls"};
+  static const char *const types[] = {"mprgp", "activeset", "bnls", "bntr", "gpcg", "blmvm"};
   tao_case                 s       = {0};
   (void)state;
   open_case(&s);
@@ -164,10 +162,8 @@ static void methods_tao_and_snesvi(void **state)
   assert_ok(bounds_solve(&q, &exact, s.x, &r));
   assert_int_equal(r.verdict, BOUNDS_OK);
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
-    const bool     is_tao = t + 1 < sizeof types / sizeof *types;
-    const char    *key    = is_tao ? "-pressure_tao_type" : "-pressure_snes_type";
-    bounds_options o      = box_defaults(is_tao ? BOUNDS_METHOD_TAO : BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
-    assert_ok(PetscOptionsSetValue(NULL, key, types[t]));
+    const bounds_options o = box_defaults(BOUNDS_METHOD_TAO, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
+    assert_ok(PetscOptionsSetValue(NULL, "-pressure_tao_type", types[t]));
     memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
     assert_ok(bounds_solve(&q, &o, s.y, &r));
     if (r.verdict != BOUNDS_OK) fail_msg("%s: %s, %g of %g", types[t], bounds_status_text(r.verdict), r.residual, r.target);
@@ -175,7 +171,7 @@ static void methods_tao_and_snesvi(void **state)
     double apart = 0.0, size = 0.0;
     for (int64_t i = 0; i < q.n; ++i) apart = fmax(apart, fabs(s.y[i] - s.x[i])), size = fmax(size, fabs(s.x[i]));
     assert_close(apart / size, 0.0, 1e-6);
-    assert_ok(PetscOptionsClearValue(NULL, key));
+    assert_ok(PetscOptionsClearValue(NULL, "-pressure_tao_type"));
   }
   close_case(&s);
   assert_no_leak();
@@ -196,16 +192,8 @@ static void what_they_want_is_said(void **state)
   assert_non_null(strstr(error_message(), "needs a Hessian"));
   error_clear();
   assert_ok(TaoDestroy(&bare));
-  bounds_qp            q = qp_of(&s);
-  const bounds_options o = box_defaults(BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-6);
-  bounds_result        r = {0};
-  q.grid                 = NULL;
-  assert_int_equal(bounds_solve(&q, &o, s.x, &r), PETSC_ERR_USER_INPUT);
-  assert_non_null(strstr(error_message(), "method snesvi needs an assembled matrix"));
-  error_clear();
   close_case(&s);
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(same_iterates_as_the_direct_call), cmocka_unit_test(methods_tao_and_snesvi),
-          cmocka_unit_test(what_they_want_is_said))
+TEST_MAIN(cmocka_unit_test(same_iterates_as_the_direct_call), cmocka_unit_test(method_tao), cmocka_unit_test(what_they_want_is_said))

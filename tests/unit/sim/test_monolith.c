@@ -264,8 +264,8 @@ static void test_refusals(void **state)
       {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
        "solver.monolith.pressure.preconditioner: has no effect when solver.monolith.pressure.method is tao"},
       /* the value of the other key may be a default */
-      {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {expert: {gamma: 1}}}}\nbodies:\n" FLOOR,
-       "solver.monolith.pressure.expert.gamma: has no effect when solver.monolith.pressure.method is active_set"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {expert: {trials: 2}}}}\nbodies:\n" FLOOR,
+       "solver.monolith.pressure.expert.trials: has no effect when solver.monolith.pressure.method is active_set"},
       {"contact: {friction: 0.1}\nsolver: {monolith: {coupling: p_c, expert: {sweeps: 2}}}\nbodies:\n" FLOOR,
        "solver.monolith.expert.sweeps: has no effect when solver.monolith.coupling is p_c"},
       {"contact: {friction: 0.1}\nsolver: {monolith: {stress: augmented_lagrangian, expert: {augmented_lagrangian: {beta: 2, mu: 1}}}}\n"

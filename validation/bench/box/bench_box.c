@@ -127,14 +127,9 @@ static PetscErrorCode measure(problem *p, const row *w, double tolerance, int re
 {
   const bounds_qp q = {
       .n = p->a.n, .apply = grid_matrix_apply, .context = &p->a, .diagonal = p->a.diagonal, .b = p->b, .lo = p->lo, .grid = &p->a};
-  const bounds_options o     = {.method         = w->method,
-                                .preconditioner = w->preconditioner,
-                                .tolerance      = tolerance,
-                                .gamma          = 1.0,
-                                .trials         = w->trials ? w->trials : 1,
-                                .is_nested      = w->is_nested,
-                                .prefix         = "bench_"};
-  double              *start = NULL;
+  const bounds_options o = {
+      .method = w->method, .preconditioner = w->preconditioner, .tolerance = tolerance, .trials = w->trials ? w->trials : 1};
+  double *start = NULL;
   PetscFunctionBegin;
   PetscCall(memory_alloc("start", q.n, sizeof *start, &start));
   memcpy(start, x, (size_t)q.n * sizeof *x);
@@ -146,11 +141,13 @@ static PetscErrorCode measure(problem *p, const row *w, double tolerance, int re
     cold.levels      = NULL;
     bounds_qp    qk  = q;
     const double cpu = cpu_seconds(), clock = timer_now();
-    qk.grid                   = &cold;
-    out->r                    = (bounds_result){0};
-    const PetscErrorCode code = bounds_solve(&qk, &o, x, &out->r);
-    out->cpu                  = fmin(out->cpu, cpu_seconds() - cpu);
-    out->wall                 = fmin(out->wall, timer_now() - clock);
+    qk.grid = &cold;
+    out->r  = (bounds_result){0};
+    const PetscErrorCode code =
+        w->is_nested ? bounds_solve(&qk, &o, x, &out->r)
+                     : bounds_solve_with(NULL, bounds_solvers[w->method].solve, w->method == BOUNDS_METHOD_CG, &qk, &o, x, &out->r);
+    out->cpu  = fmin(out->cpu, cpu_seconds() - cpu);
+    out->wall = fmin(out->wall, timer_now() - clock);
     cold.ijk = NULL, cold.neighbor = NULL, cold.diagonal = NULL, cold.off = NULL; /* the problem's */
     grid_matrix_destroy(&cold);
     PetscCall(code);
@@ -164,7 +161,7 @@ static PetscErrorCode measure(problem *p, const row *w, double tolerance, int re
 enum { NONE = BOUNDS_PRECONDITIONER_NONE, JACOBI = BOUNDS_PRECONDITIONER_JACOBI, MIC = BOUNDS_PRECONDITIONER_MIC, GRID = BOUNDS_PRECONDITIONER_MULTIGRID };
 /* clang-format on */
 static const int64_t TINY = 100000, SMALL = 300000, MEDIUM = 900000, ANY = INT64_MAX;
-#define TAO_TYPE "-bench_tao_type"
+#define TAO_TYPE "-pressure_tao_type"
 
 static PetscErrorCode cold(problem *p, int known, const char *only)
 {
@@ -190,8 +187,6 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
       {"interior point, 5 trials, MIC(0)", BOUNDS_METHOD_INTERIOR_POINT, MIC, 5, .largest = SMALL},
       {"augmented Lagrangian, 1, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 1, .largest = SMALL},
       {"augmented Lagrangian, 5, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 5, .largest = SMALL},
-      {"SNESVINEWTONRSLS, CG, ICC(0)", BOUNDS_METHOD_SNESVI, MIC, .largest = MEDIUM,
-       .known = {"7+44/.048", "7+52/.41", "18+142/1.3", "24+269/7.6"}},
       {"TAOGPCG", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "gpcg", .largest = TINY,
        .known = {"4+110/.074", "5+177/.89", "7+283/1.7", "8+474/10.3"}},
       {"TAOBNLS, ICC(0)", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "bnls", .largest = SMALL,
@@ -212,7 +207,7 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
     if (w->method == BOUNDS_METHOD_CG) cg[w->preconditioner] = m.cpu;
     char steps[32], over[16] = "";
     snprintf(steps, sizeof steps, m.r.outer > 0 ? "%lld+%lld" : "%.0lld%lld", (long long)m.r.outer, (long long)m.r.iterations);
-    if (w->method != BOUNDS_METHOD_CG && cg[w->preconditioner] > 0.0 && !w->key && w->method != BOUNDS_METHOD_SNESVI)
+    if (w->method != BOUNDS_METHOD_CG && cg[w->preconditioner] > 0.0 && !w->key)
       snprintf(over, sizeof over, "%.1f", m.cpu / cg[w->preconditioner]);
     printf("%-34s %16s %9.3f %8s %8.1f  %s%s%s%s\n", w->name, steps, m.cpu, over, 100.0 * (double)m.r.n_bound / (double)p->a.n,
            known >= 0 && w->known[known] && *w->known[known] ? "[" : "", known >= 0 && w->known[known] ? w->known[known] : "",
