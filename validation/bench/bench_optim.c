@@ -75,7 +75,6 @@ typedef struct {
 } work;
 
 static PetscErrorCode run_mult(work *w) { return MatMult(w->A, w->x, w->y); }
-static PetscErrorCode run_transpose(work *w) { return MatMultTranspose(w->A, w->x, w->y); }
 static PetscErrorCode run_dot(work *w) { return VecDot(w->x, w->y, w->coefficient); }
 static PetscErrorCode run_mdot(work *w) { return VecMDot(w->x, N_VECTORS, w->many, w->coefficient); }
 static PetscErrorCode run_axpy(work *w) { return VecAXPY(w->y, 1e-9, w->x); }
@@ -178,7 +177,6 @@ static PetscErrorCode bench(int m)
   printf("%.0f unknowns, %.0f blocks; PETSc: BAIJ and seq\n%-28s%22s%22s%22s%8s\n", n, nnz, "", "PETSc, 1 thread", "1 thread", "2 threads",
          "ratio");
   PetscCall(race("MatMult", run_mult, &petsc, &ours, matrix));
-  PetscCall(race("MatMultTranspose", run_transpose, &petsc, &ours, matrix));
   PetscCall(race("VecDot", run_dot, &petsc, &ours, 16.0 * n));
   PetscCall(race("VecAXPY", run_axpy, &petsc, &ours, 24.0 * n));
   PetscCall(race("VecMDot, 20 vectors", run_mdot, &petsc, &ours, 8.0 * n * (N_VECTORS + 1)));

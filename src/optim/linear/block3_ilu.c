@@ -7,12 +7,6 @@ static inline void subtract_product(double *c, const double *a, const double *b)
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) c[3 * i + j] -= a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
 }
-/* y -= a^T x */
-static inline void subtract_mulv_t(double *restrict y, const double *restrict a, const double x[3])
-{
-  for (int i = 0; i < 3; ++i) y[i] -= a[i] * x[0] + a[3 + i] * x[1] + a[6 + i] * x[2];
-}
-
 /* s -= sum over slots [from, to) of a x: s stays in registers, which the triangular solves live on. */
 static inline void subtract_row(const block3_ilu *f, int64_t from, int64_t to, const double *x, double s[3])
 {
@@ -66,20 +60,5 @@ void block3_ilu_solve(const block3_ilu *f, double *x)
     v3_copy(s, x + 3 * i);
     subtract_row(f, f->diagonal[i] + 1, f->row_start[i + 1], x, s);
     m3_mulv(x + 3 * i, f->value + 9 * f->diagonal[i], s);
-  }
-}
-
-void block3_ilu_solve_transposed(const block3_ilu *f, double *x)
-{
-  const double *a = f->value;
-  double        t[3];
-  for (int64_t i = 0; i < f->n; ++i) {
-    m3_mulv_t(t, a + 9 * f->diagonal[i], x + 3 * i);
-    v3_copy(x + 3 * i, t);
-    for (int64_t s = f->diagonal[i] + 1; s < f->row_start[i + 1]; ++s) subtract_mulv_t(x + 3 * (int64_t)f->col[s], a + 9 * s, t);
-  }
-  for (int64_t i = f->n - 1; i >= 0; --i) {
-    v3_copy(t, x + 3 * i);
-    for (int64_t s = f->row_start[i]; s < f->diagonal[i]; ++s) subtract_mulv_t(x + 3 * (int64_t)f->col[s], a + 9 * s, t);
   }
 }

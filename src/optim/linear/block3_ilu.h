@@ -17,7 +17,6 @@ typedef struct {
 /* Factorise value in place. Weak pivots are regularised (block3_inverse.h). scale > 0: size of a typical block.
  * Returns the number of regularised pivots, or -1 if something is not finite. */
 int64_t block3_ilu_factor(block3_ilu *f, double scale);
-/* x <- (LU)^-1 x, and x <- (LU)^-T x; x [n][3] */
+/* x <- (LU)^-1 x; x [n][3] */
 void block3_ilu_solve(const block3_ilu *f, double *x);
-void block3_ilu_solve_transposed(const block3_ilu *f, double *x);
 #endif

@@ -18,21 +18,9 @@ typedef struct {
   int64_t *diagonal;  /* [n] slot of (i,i), -1: none */
   int64_t  n_chunks;  /* runs of rows with about the same number of blocks, by the pattern alone */
   int64_t *chunk_row; /* [n_chunks+1] */
-  /* For transposed products, built at the first one; empty until then. Rows are cut into tiles; each tile sums into a short
-   * private vector with one entry per column of the tile. Then every column adds its entries in the order of the tiles. */
-  int64_t  n_tiles;
-  int64_t *tile_row;     /* [n_tiles+1] */
-  int64_t *tile_start;   /* [n_tiles+1] first private entry of each tile */
-  int32_t *tile_col;     /* [nnz] private entry of each block, counted from its tile's first */
-  int64_t *entry_start;  /* [n+1] */
-  int64_t *entry;        /* [tile_start[n_tiles]] private entries of each column, by tile */
-  double  *private_sums; /* [tile_start[n_tiles]][3] */
 } block3_pattern;
 
-enum {
-  CHUNK_BLOCKS = 2048,  /* 150 kB of values: long enough to amortise a loop, short enough to balance */
-  TILE_BLOCKS  = 16384, /* 1.2 MB: a column is met several times in a tile; its private sums stay in the second-level cache */
-};
+enum { CHUNK_BLOCKS = 2048 }; /* 150 kB of values: long enough to amortise a loop, short enough to balance */
 
 /* Cut [0, n) where the running number of entries passes multiples of `blocks`. */
 static PetscErrorCode cut_chunks(int64_t n, const int64_t *start, int64_t blocks, int64_t *n_chunks, int64_t **chunk)
@@ -112,65 +100,9 @@ static void block3_pattern_destroy(block3_pattern **p)
     memory_free(&(*p)->col);
     memory_free(&(*p)->diagonal);
     memory_free(&(*p)->chunk_row);
-    memory_free(&(*p)->tile_row);
-    memory_free(&(*p)->tile_start);
-    memory_free(&(*p)->tile_col);
-    memory_free(&(*p)->entry_start);
-    memory_free(&(*p)->entry);
-    memory_free(&(*p)->private_sums);
     memory_free(p);
   }
   *p = NULL;
-}
-
-/* Number the columns of each tile in the order they are met; list them in column[] (grows). */
-static PetscErrorCode number_tiles(block3_pattern *p, int32_t **column)
-{
-  int32_t *number; /* 1 + private number in the current tile, 0: not met */
-  int64_t  n_entries = 0, capacity = p->nnz / 2 + p->n + 1;
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("block3 tile numbers", p->n, sizeof *number, &number));
-  PetscCall(memory_alloc("block3 tile columns", capacity, sizeof **column, column));
-  for (int64_t t = 0; t < p->n_tiles; ++t) {
-    const int64_t first = n_entries, from = p->row_start[p->tile_row[t]], to = p->row_start[p->tile_row[t + 1]];
-    if (n_entries + to - from > capacity) {
-      capacity = 2 * (n_entries + to - from);
-      PetscCall(memory_resize("block3 tile columns", capacity, sizeof **column, column));
-    }
-    for (int64_t s = from; s < to; ++s) {
-      const int32_t j = p->col[s];
-      if (!number[j]) {
-        (*column)[n_entries++] = j;
-        number[j]              = (int32_t)(n_entries - first);
-      }
-      p->tile_col[s] = number[j] - 1;
-    }
-    for (int64_t e = first; e < n_entries; ++e) number[(*column)[e]] = 0;
-    p->tile_start[t + 1] = n_entries;
-  }
-  memory_free(&number);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode block3_pattern_need_tiles(block3_pattern *p)
-{
-  int32_t *column;
-  PetscFunctionBegin;
-  if (p->entry_start) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(cut_chunks(p->n, p->row_start, TILE_BLOCKS, &p->n_tiles, &p->tile_row));
-  PetscCall(memory_alloc("block3 tile starts", p->n_tiles + 1, sizeof *p->tile_start, &p->tile_start));
-  PetscCall(memory_alloc("block3 tile columns", p->nnz, sizeof *p->tile_col, &p->tile_col));
-  PetscCall(number_tiles(p, &column));
-  const int64_t n_entries = p->tile_start[p->n_tiles];
-  PetscCall(memory_alloc("block3 private sums", 3 * n_entries, sizeof *p->private_sums, &p->private_sums));
-  PetscCall(memory_alloc("block3 tile entries", n_entries, sizeof *p->entry, &p->entry));
-  PetscCall(memory_alloc("block3 entry starts", p->n + 2, sizeof *p->entry_start, &p->entry_start));
-  /* counting sort: start[j+1] advances from the first to past the last entry of column j while entries are placed, tile by tile */
-  for (int64_t e = 0; e < n_entries; ++e) ++p->entry_start[column[e] + 2];
-  for (int64_t j = 0; j < p->n; ++j) p->entry_start[j + 2] += p->entry_start[j + 1];
-  for (int64_t e = 0; e < n_entries; ++e) p->entry[p->entry_start[column[e] + 1]++] = e;
-  memory_free(&column);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static int bits_of(uint64_t x)
@@ -217,104 +149,6 @@ PetscErrorCode mat_block3_pattern(int64_t n, int64_t n_pairs, const int32_t *row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Between block3 and PETSc's own matrix formats: the bodies of MatConvert. */
-
-static PetscErrorCode to_baij(Mat A, Mat *B)
-{
-  block3_view v;
-  PetscInt   *row_start, *col;
-  PetscFunctionBegin;
-  PetscCall(mat_block3_get(A, &v));
-  const int64_t nnz = v.row_start[v.n];
-  PetscCheck(nnz < PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld blocks are too many for PETSc's BAIJ", (long long)nnz);
-  PetscCall(PetscMalloc2(v.n + 1, &row_start, nnz, &col));
-  for (int64_t i = 0; i <= v.n; ++i) row_start[i] = (PetscInt)v.row_start[i];
-  for (int64_t k = 0; k < nnz; ++k) col[k] = v.col[k];
-  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
-  PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-  PetscCall(MatSetType(*B, MATSEQBAIJ));
-  PetscCall(MatSetOption(*B, MAT_ROW_ORIENTED, PETSC_TRUE));
-  PetscCall(MatSeqBAIJSetPreallocationCSR(*B, 3, row_start, col, NULL));
-  for (int64_t i = 0; i < v.n; ++i) /* one block per call: for several, MatSetValuesBlocked expects interleaved rows of the blocks */
-    for (int64_t k = v.row_start[i]; k < v.row_start[i + 1]; ++k) {
-      const PetscInt row = (PetscInt)i;
-      PetscCall(MatSetValuesBlocked(*B, 1, &row, 1, &col[k], v.value + 9 * k, INSERT_VALUES));
-    }
-  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
-  PetscCall(PetscFree2(row_start, col));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* block3 to seqbaij directly, to anything else by way of it. */
-static PetscErrorCode MatConvert_Block3(Mat A, MatType type, MatReuse reuse, Mat *out)
-{
-  bool is_baij, is_plain;
-  Mat  B;
-  PetscFunctionBegin;
-  is_baij  = !strcmp(type, MATSEQBAIJ) || !strcmp(type, MATBAIJ);
-  is_plain = !strcmp(type, MATBLOCK3) || !strcmp(type, MATSAME);
-  if (is_plain) {
-    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  } else {
-    PetscCall(to_baij(A, &B));
-    if (!is_baij) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
-  }
-  if (reuse == MAT_INPLACE_MATRIX) {
-    PetscCall(MatHeaderReplace(A, &B));
-  } else if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(B, *out, DIFFERENT_NONZERO_PATTERN));
-    PetscCall(MatDestroy(&B));
-  } else {
-    *out = B;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Any matrix with MatGetRow to block3; a scalar entry makes its whole block part of the pattern. */
-static PetscErrorCode MatConvertFrom_Block3(Mat A, MatType type, MatReuse reuse, Mat *out)
-{
-  int32_t           *row, *col, *block_col;
-  int64_t           *row_start, *slot, n_pairs = 0, n_rows = A->rmap->n;
-  double            *value;
-  PetscInt           n;
-  const PetscInt    *index;
-  const PetscScalar *entry;
-  Mat                B;
-  PetscFunctionBegin;
-  (void)type;
-  PetscCheck(A->rmap->N == A->cmap->N && A->rmap->N % 3 == 0, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_SIZ,
-             "only a square matrix of 3x3 blocks becomes block3, not %d x %d", (int)A->rmap->N, (int)A->cmap->N);
-  for (PetscInt i = 0; i < n_rows; ++i) {
-    PetscCall(MatGetRow(A, i, &n, NULL, NULL));
-    n_pairs += n;
-    PetscCall(MatRestoreRow(A, i, &n, NULL, NULL));
-  }
-  PetscCall(memory_alloc("block3 convert rows", n_pairs, sizeof *row, &row));
-  PetscCall(memory_alloc("block3 convert columns", n_pairs, sizeof *col, &col));
-  PetscCall(memory_alloc("block3 convert slots", n_pairs, sizeof *slot, &slot));
-  n_pairs = 0;
-  for (PetscInt i = 0; i < n_rows; ++i) {
-    PetscCall(MatGetRow(A, i, &n, &index, NULL));
-    for (PetscInt k = 0; k < n; ++k, ++n_pairs) row[n_pairs] = i / 3, col[n_pairs] = index[k] / 3;
-    PetscCall(MatRestoreRow(A, i, &n, &index, NULL));
-  }
-  PetscCall(mat_block3_pattern(n_rows / 3, n_pairs, row, col, &row_start, &block_col, slot));
-  PetscCall(mat_block3_create(PetscObjectComm((PetscObject)A), n_rows / 3, row_start, block_col, NULL, false, &B));
-  PetscCall(mat_block3_values(B, &value));
-  n_pairs = 0;
-  for (PetscInt i = 0; i < n_rows; ++i) {
-    PetscCall(MatGetRow(A, i, &n, &index, &entry));
-    for (PetscInt k = 0; k < n; ++k, ++n_pairs) value[9 * slot[n_pairs] + 3 * (i % 3) + index[k] % 3] = entry[k];
-    PetscCall(MatRestoreRow(A, i, &n, &index, &entry));
-  }
-  memory_free(&row), memory_free(&col), memory_free(&slot), memory_free(&row_start), memory_free(&block_col);
-  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
-  else if (reuse == MAT_REUSE_MATRIX) PetscCall(MatHeaderReplace(*out, &B));
-  else *out = B;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 enum { PARALLEL_CHUNKS = 4, BLOCK = 9 };
 
 typedef struct {
@@ -327,8 +161,8 @@ typedef struct {
 
 static inline Mat_Block3 *data_of(Mat A) { return (Mat_Block3 *)A->data; }
 
-/* y = A x, or y = b + A x. In-place b == y is fine: each row is read and written by one thread. */
-static void multiply(const block3_pattern *p, const double *restrict value, const double *restrict x, const double *b, double *y)
+/* y = A x */
+static void multiply(const block3_pattern *p, const double *restrict value, const double *restrict x, double *restrict y)
 {
   const int64_t *restrict row_start = p->row_start;
   const int32_t *restrict col       = p->col;
@@ -343,65 +177,42 @@ static void multiply(const block3_pattern *p, const double *restrict value, cons
         s2 += a[6] * v[0] + a[7] * v[1] + a[8] * v[2];
       }
       /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): VecGetArray fails or gives one */
-      y[3 * i]     = (b ? b[3 * i] : 0.0) + s0;
-      y[3 * i + 1] = (b ? b[3 * i + 1] : 0.0) + s1;
-      y[3 * i + 2] = (b ? b[3 * i + 2] : 0.0) + s2;
+      y[3 * i]     = s0;
+      y[3 * i + 1] = s1;
+      y[3 * i + 2] = s2;
     }
 }
 
-/* y = A^T x, or y = b + A^T x: tile by tile into private sums, streaming A once, then column by column. Gathering the blocks of
- * a column from their rows instead took six times as long (Zen 3, 2026): nothing to prefetch. */
-static void multiply_transposed(const block3_pattern *p, const double *restrict value, const double *restrict x, const double *b, double *y)
+/* y = A^T x on one thread: formulations evaluate transposed products without a matrix. */
+static void multiply_transposed(const block3_pattern *p, const double *restrict value, const double *restrict x, double *restrict y)
 {
-#pragma omp parallel for schedule(static) if (p->n_tiles > 1)
-  for (int64_t t = 0; t < p->n_tiles; ++t) {
-    double *restrict sum = p->private_sums + 3 * p->tile_start[t];
-    memset(sum, 0, sizeof *sum * 3 * (size_t)(p->tile_start[t + 1] - p->tile_start[t]));
-    for (int64_t i = p->tile_row[t]; i < p->tile_row[t + 1]; ++i) {
-      const double v0 = x[3 * i], v1 = x[3 * i + 1], v2 = x[3 * i + 2];
-      for (int64_t k = p->row_start[i]; k < p->row_start[i + 1]; ++k) {
-        const double *restrict a = value + BLOCK * k;
-        double *restrict s       = sum + 3 * (int64_t)p->tile_col[k];
-        s[0] += a[0] * v0 + a[3] * v1 + a[6] * v2;
-        s[1] += a[1] * v0 + a[4] * v1 + a[7] * v2;
-        s[2] += a[2] * v0 + a[5] * v1 + a[8] * v2;
-      }
+  memset(y, 0, (size_t)(3 * p->n) * sizeof *y);
+  for (int64_t i = 0; i < p->n; ++i)
+    for (int64_t k = p->row_start[i]; k < p->row_start[i + 1]; ++k) {
+      const double *restrict a = value + BLOCK * k;
+      double *restrict s       = y + 3 * (int64_t)p->col[k];
+      for (int e = 0; e < 3; ++e) s[e] += a[e] * x[3 * i] + a[3 + e] * x[3 * i + 1] + a[6 + e] * x[3 * i + 2];
     }
-  }
-#pragma omp parallel for schedule(static) if (p->n_tiles > 1)
-  for (int64_t j = 0; j < p->n; ++j) {
-    double s[3] = {0.0, 0.0, 0.0};
-    for (int64_t k = p->entry_start[j]; k < p->entry_start[j + 1]; ++k)
-      for (int e = 0; e < 3; ++e) s[e] += p->private_sums[3 * p->entry[k] + e];
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): VecGetArray fails or gives one */
-    for (int e = 0; e < 3; ++e) y[3 * j + e] = (b ? b[3 * j + e] : 0.0) + s[e];
-  }
 }
 
-/* y = [b +] A x or A^T x for any Vec type; b NULL: none. b may be y. */
-static PetscErrorCode product(Mat A, Vec x, Vec b, Vec y, bool is_transposed)
+/* y = A x or A^T x for any Vec type. */
+static PetscErrorCode product(Mat A, Vec x, Vec y, bool is_transposed)
 {
-  Mat_Block3        *a = data_of(A);
-  const PetscScalar *xa, *ba = NULL;
+  const Mat_Block3  *a = data_of(A);
+  const PetscScalar *xa;
   PetscScalar       *ya;
   PetscFunctionBegin;
-  if (is_transposed) PetscCall(block3_pattern_need_tiles(a->p));
   PetscCall(VecGetArrayRead(x, &xa));
-  if (b && b != y) PetscCall(VecGetArrayRead(b, &ba));
-  PetscCall(VecGetArray(y, &ya));
-  const PetscScalar *from = b == y && b ? ya : ba;
-  if (is_transposed) multiply_transposed(a->p, a->value, xa, from, ya);
-  else multiply(a->p, a->value, xa, from, ya);
-  PetscCall(VecRestoreArray(y, &ya));
-  if (b && b != y) PetscCall(VecRestoreArrayRead(b, &ba));
+  PetscCall(VecGetArrayWrite(y, &ya));
+  if (is_transposed) multiply_transposed(a->p, a->value, xa, ya);
+  else multiply(a->p, a->value, xa, ya);
+  PetscCall(VecRestoreArrayWrite(y, &ya));
   PetscCall(VecRestoreArrayRead(x, &xa));
   PetscCall(PetscLogFlops(18.0 * (double)a->p->nnz));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static PetscErrorCode MatMult_Block3(Mat A, Vec x, Vec y) { return product(A, x, NULL, y, false); }
-static PetscErrorCode MatMultAdd_Block3(Mat A, Vec x, Vec b, Vec y) { return product(A, x, b, y, false); }
-static PetscErrorCode MatMultTranspose_Block3(Mat A, Vec x, Vec y) { return product(A, x, NULL, y, true); }
-static PetscErrorCode MatMultTransposeAdd_Block3(Mat A, Vec x, Vec b, Vec y) { return product(A, x, b, y, true); }
+static PetscErrorCode MatMult_Block3(Mat A, Vec x, Vec y) { return product(A, x, y, false); }
+static PetscErrorCode MatMultTranspose_Block3(Mat A, Vec x, Vec y) { return product(A, x, y, true); }
 
 static PetscErrorCode MatGetBlockDiagonal3_Block3(Mat A, PetscScalar *d)
 {
@@ -425,19 +236,6 @@ static PetscErrorCode MatGetDiagonal_Block3(Mat A, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMissingDiagonal_Block3(Mat A, PetscBool *is_missing, PetscInt *where)
-{
-  const Mat_Block3 *a = data_of(A);
-  PetscFunctionBegin;
-  *is_missing = PETSC_FALSE;
-  for (int64_t i = a->p->n - 1; i >= 0; --i)
-    if (a->p->diagonal[i] < 0) {
-      *is_missing = PETSC_TRUE;
-      if (where) *where = (PetscInt)i;
-    }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatZeroEntries_Block3(Mat A)
 {
   Mat_Block3   *a = data_of(A);
@@ -446,18 +244,6 @@ static PetscErrorCode MatZeroEntries_Block3(Mat A)
   PetscFunctionBegin;
 #pragma omp parallel for simd schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
   for (int64_t k = 0; k < BLOCK * n; ++k) v[k] = 0.0;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatScale_Block3(Mat A, PetscScalar s)
-{
-  Mat_Block3   *a = data_of(A);
-  const int64_t n = a->p->nnz;
-  double       *v = a->value;
-  PetscFunctionBegin;
-#pragma omp parallel for schedule(static) if (a->p->n_chunks >= PARALLEL_CHUNKS)
-  for (int64_t k = 0; k < n; ++k)
-    for (int e = 0; e < BLOCK; ++e) v[BLOCK * k + e] *= s;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -478,28 +264,6 @@ static PetscErrorCode MatDiagonalScale_Block3(Mat A, Vec left, Vec right)
           a->value[BLOCK * k + e] *= (l ? l[3 * i + e / 3] : 1.0) * (r ? r[3 * (int64_t)p->col[k] + e % 3] : 1.0);
   if (right) PetscCall(VecRestoreArrayRead(right, &r));
   if (left) PetscCall(VecRestoreArrayRead(left, &l));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatNorm_Block3(Mat A, NormType type, PetscReal *norm)
-{
-  Mat_Block3           *a = data_of(A);
-  const block3_pattern *p = a->p;
-  PetscFunctionBegin;
-  if (type == NORM_FROBENIUS) {
-    *norm = sqrt(team_dot(BLOCK * p->nnz, a->value, a->value));
-  } else if (type == NORM_1 || type == NORM_INFINITY) {
-    double *sum;
-    PetscCall(memory_alloc("block3 norm", 3 * p->n, sizeof *sum, &sum));
-    for (int64_t i = 0; i < p->n; ++i)
-      for (int64_t k = p->row_start[i]; k < p->row_start[i + 1]; ++k)
-        for (int e = 0; e < BLOCK; ++e)
-          sum[type == NORM_1 ? 3 * (int64_t)p->col[k] + e % 3 : 3 * i + e / 3] += fabs(a->value[BLOCK * k + e]);
-    *norm = team_max_abs(3 * p->n, sum);
-    memory_free(&sum);
-  } else {
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "block3: no such norm");
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,39 +293,6 @@ static PetscErrorCode MatRestoreRow_Block3(Mat A, PetscInt row, PetscInt *n, Pet
   PetscCall(PetscFree2(a->row_index, a->row_value));
   if (index) *index = NULL;
   if (value) *value = NULL;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode put(Mat A, PetscInt i, PetscInt j, int entry, PetscScalar v, InsertMode mode)
-{
-  Mat_Block3   *a = data_of(A);
-  const int64_t s = block3_pattern_find(a->p, i, j);
-  PetscFunctionBegin;
-  PetscCheck(s >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "block3: block (%d, %d) is not in the pattern", (int)i, (int)j);
-  if (mode == ADD_VALUES) a->value[BLOCK * s + entry] += v;
-  else a->value[BLOCK * s + entry] = v;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetValues_Block3(Mat A, PetscInt m, const PetscInt row[], PetscInt n, const PetscInt col[], const PetscScalar v[],
-                                          InsertMode mode)
-{
-  PetscFunctionBegin;
-  for (PetscInt r = 0; r < m; ++r)
-    for (PetscInt c = 0; c < n; ++c)
-      if (row[r] >= 0 && col[c] >= 0)
-        PetscCall(put(A, row[r] / 3, col[c] / 3, 3 * (row[r] % 3) + col[c] % 3, v ? v[r * n + c] : 0.0, mode));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetValuesBlocked_Block3(Mat A, PetscInt m, const PetscInt row[], PetscInt n, const PetscInt col[],
-                                                 const PetscScalar v[], InsertMode mode)
-{
-  PetscFunctionBegin;
-  for (PetscInt r = 0; r < m; ++r)
-    for (PetscInt c = 0; c < n; ++c)
-      if (row[r] >= 0 && col[c] >= 0)
-        for (int e = 0; e < BLOCK; ++e) PetscCall(put(A, row[r], col[c], e, v ? v[(3 * r + e / 3) * 3 * n + 3 * c + e % 3] : 0.0, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -618,24 +349,7 @@ static PetscErrorCode MatDuplicate_Block3(Mat A, MatDuplicateOption option, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Into another type, or another pattern that contains this one. */
-static PetscErrorCode copy_by_rows(Mat A, Mat B)
-{
-  PetscInt           n;
-  const PetscInt    *col;
-  const PetscScalar *value;
-  PetscFunctionBegin;
-  PetscCall(MatZeroEntries(B));
-  for (PetscInt i = 0; i < A->rmap->n; ++i) {
-    PetscCall(MatGetRow(A, i, &n, &col, &value));
-    PetscCall(MatSetValues(B, 1, &i, n, col, value, INSERT_VALUES));
-    PetscCall(MatRestoreRow(A, i, &n, &col, &value));
-  }
-  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
+/* Only between a matrix and its duplicates. */
 static PetscErrorCode MatCopy_Block3(Mat A, Mat B, MatStructure structure)
 {
   Mat_Block3 *a = data_of(A), *b = data_of(B);
@@ -643,11 +357,8 @@ static PetscErrorCode MatCopy_Block3(Mat A, Mat B, MatStructure structure)
   PetscFunctionBegin;
   (void)structure;
   PetscCall(PetscObjectTypeCompare((PetscObject)B, MATBLOCK3, &is_block3));
-  if (!is_block3 || (a->p != b->p && (a->p->nnz != b->p->nnz || memcmp(a->p->col, b->p->col, sizeof(int32_t) * (size_t)a->p->nnz) ||
-                                      memcmp(a->p->row_start, b->p->row_start, sizeof(int64_t) * (size_t)(a->p->n + 1))))) {
-    PetscCall(copy_by_rows(A, B));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCheck(is_block3 && a->p == b->p, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "block3: values are copied only between a matrix and its duplicates");
   const int64_t n    = a->p->nnz;
   const double *from = a->value;
   double       *to   = b->value;
@@ -670,7 +381,7 @@ static PetscErrorCode MatView_Block3(Mat A, PetscViewer viewer)
         PetscViewerASCIIPrintf(viewer, "block rows=%lld, 3x3 blocks=%lld\n", (long long)data_of(A)->p->n, (long long)data_of(A)->p->nnz));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(MatConvert(A, MATSEQBAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatConvert(A, MATSEQAIJ, MAT_INITIAL_MATRIX, &B));
   PetscCall(MatView(B, viewer));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -688,24 +399,6 @@ static PetscErrorCode MatDestroy_Block3(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSetUp without a pattern: the diagonal alone. */
-static PetscErrorCode MatSetUp_Block3(Mat A)
-{
-  int64_t *row_start;
-  int32_t *col;
-  PetscFunctionBegin;
-  if (data_of(A)->p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLayoutSetUp(A->rmap));
-  PetscCall(PetscLayoutSetUp(A->cmap));
-  PetscCall(mat_block3_pattern(A->rmap->n / 3, 0, NULL, NULL, &row_start, &col, NULL));
-  block3_pattern *p;
-  PetscCall(block3_pattern_create(A->rmap->n / 3, row_start, col, &p));
-  memory_free(&row_start);
-  memory_free(&col);
-  PetscCall(attach(A, p, NULL, false));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatCreate_Block3(Mat A)
 {
   Mat_Block3 *a;
@@ -717,29 +410,19 @@ PetscErrorCode MatCreate_Block3(Mat A)
   A->data = a;
   PetscCall(PetscLayoutSetBlockSize(A->rmap, 3));
   PetscCall(PetscLayoutSetBlockSize(A->cmap, 3));
-  A->ops->mult             = MatMult_Block3;
-  A->ops->multadd          = MatMultAdd_Block3;
-  A->ops->multtranspose    = MatMultTranspose_Block3;
-  A->ops->multtransposeadd = MatMultTransposeAdd_Block3;
-  A->ops->getdiagonal      = MatGetDiagonal_Block3;
-  A->ops->missingdiagonal  = MatMissingDiagonal_Block3;
-  A->ops->zeroentries      = MatZeroEntries_Block3;
-  A->ops->scale            = MatScale_Block3;
-  A->ops->diagonalscale    = MatDiagonalScale_Block3;
-  A->ops->norm             = MatNorm_Block3;
-  A->ops->getrow           = MatGetRow_Block3;
-  A->ops->restorerow       = MatRestoreRow_Block3;
-  A->ops->setvalues        = MatSetValues_Block3;
-  A->ops->setvaluesblocked = MatSetValuesBlocked_Block3;
-  A->ops->assemblyend      = MatAssembly_Block3;
-  A->ops->getinfo          = MatGetInfo_Block3;
-  A->ops->duplicate        = MatDuplicate_Block3;
-  A->ops->copy             = MatCopy_Block3;
-  A->ops->view             = MatView_Block3;
-  A->ops->destroy          = MatDestroy_Block3;
-  A->ops->setup            = MatSetUp_Block3;
-  A->ops->convert          = MatConvert_Block3;
-  A->ops->convertfrom      = MatConvertFrom_Block3;
+  A->ops->mult          = MatMult_Block3;
+  A->ops->multtranspose = MatMultTranspose_Block3;
+  A->ops->getdiagonal   = MatGetDiagonal_Block3;
+  A->ops->zeroentries   = MatZeroEntries_Block3;
+  A->ops->diagonalscale = MatDiagonalScale_Block3;
+  A->ops->getrow        = MatGetRow_Block3; /* MatConvert to PETSc's formats uses it */
+  A->ops->restorerow    = MatRestoreRow_Block3;
+  A->ops->assemblyend   = MatAssembly_Block3;
+  A->ops->getinfo       = MatGetInfo_Block3;
+  A->ops->duplicate     = MatDuplicate_Block3;
+  A->ops->copy          = MatCopy_Block3;
+  A->ops->view          = MatView_Block3;
+  A->ops->destroy       = MatDestroy_Block3;
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATBLOCK3));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, SS_MAT_GET_BLOCK_DIAGONAL3, MatGetBlockDiagonal3_Block3));
   PetscCall(MatSetVecType(A, VECTHREADED));

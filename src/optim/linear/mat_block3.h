@@ -1,12 +1,11 @@
 /* Mat type "block3": square 3x3-block compressed rows, products on the team of threads. One process; n block rows < 2^31.
  *
- * Sums run in an order set by the pattern alone, so products, also transposed ones, have the same bits on any number of
- * threads. Columns are sorted within a row, without repetition.
+ * Sums run in an order set by the pattern alone, so products have the same bits on any number of threads. Transposed
+ * products run on one thread. Columns are sorted within a row, without repetition.
  *
  * Assemble: build the pattern once from lists of (row, column) pairs (mat_block3_pattern), which also returns the slot of
- * each pair; then add 3x3 blocks to mat_block3_values()[9*slot] and call MatAssemblyBegin/End. MatSetValues and
- * MatSetValuesBlocked work too, within the pattern. Goes to PETSc's own formats by MatConvert(A, MATSEQBAIJ or MATSEQAIJ,
- * MAT_INITIAL_MATRIX, &B), for its direct solvers, and comes from them by MatConvert(B, MATBLOCK3, ...).              */
+ * each pair; then add 3x3 blocks to mat_block3_values()[9*slot] and call MatAssemblyBegin/End. Goes to PETSc's own formats by
+ * MatConvert(A, MATSEQBAIJ or MATSEQAIJ, MAT_INITIAL_MATRIX, &B).                                                      */
 #ifndef SS_OPTIM_LINEAR_MAT_BLOCK3_H
 #define SS_OPTIM_LINEAR_MAT_BLOCK3_H
 #include "core/error.h"
@@ -27,7 +26,7 @@ typedef struct {
   double        *value;     /* [row_start[n]][9] row-major */
 } block3_view;
 
-PetscErrorCode MatCreate_Block3(Mat A); /* for MatRegister; an empty n x n matrix with a zero diagonal pattern after MatSetUp */
+PetscErrorCode MatCreate_Block3(Mat A); /* for MatRegister; matrices are made by mat_block3_create */
 
 /* A matrix from compressed rows. row_start [n_block_rows+1] and col are copied (and checked: range, order). With values
  * [nnz][9]: copied, or if `is_borrowed` used in place; they must then outlive *A. values == NULL: zeros.

@@ -63,7 +63,7 @@ static PetscErrorCode PCSetUp_BlockDiagonal(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
+static PetscErrorCode PCApply_BlockDiagonal(PC pc, Vec x, Vec y)
 {
   PC_BlockDiagonal  *b = pc->data;
   const PetscScalar *xa;
@@ -74,24 +74,15 @@ static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
   PetscCall(VecGetArrayWrite(y, &ya));
   const double *restrict d = b->inverse, *restrict in = xa;
   double *restrict out = ya;
-  if (is_transposed) {
 #pragma omp parallel for schedule(static) if (n >= PARALLEL_BLOCKS)
-    for (int64_t i = 0; i < n; ++i)
-      for (int r = 0; r < 3; ++r)
-        out[3 * i + r] = d[9 * i + r] * in[3 * i] + d[9 * i + 3 + r] * in[3 * i + 1] + d[9 * i + 6 + r] * in[3 * i + 2];
-  } else {
-#pragma omp parallel for schedule(static) if (n >= PARALLEL_BLOCKS)
-    for (int64_t i = 0; i < n; ++i)
-      for (int r = 0; r < 3; ++r)
-        out[3 * i + r] = d[9 * i + 3 * r] * in[3 * i] + d[9 * i + 3 * r + 1] * in[3 * i + 1] + d[9 * i + 3 * r + 2] * in[3 * i + 2];
-  }
+  for (int64_t i = 0; i < n; ++i)
+    for (int r = 0; r < 3; ++r)
+      out[3 * i + r] = d[9 * i + 3 * r] * in[3 * i] + d[9 * i + 3 * r + 1] * in[3 * i + 1] + d[9 * i + 3 * r + 2] * in[3 * i + 2];
   PetscCall(VecRestoreArrayWrite(y, &ya));
   PetscCall(VecRestoreArrayRead(x, &xa));
   PetscCall(PetscLogFlops(15.0 * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-static PetscErrorCode PCApply_BlockDiagonal(PC pc, Vec x, Vec y) { return apply(pc, x, y, false); }
-static PetscErrorCode PCApplyTranspose_BlockDiagonal(PC pc, Vec x, Vec y) { return apply(pc, x, y, true); }
 
 static PetscErrorCode PCView_BlockDiagonal(PC pc, PetscViewer viewer)
 {
@@ -126,12 +117,11 @@ PetscErrorCode PCCreate_BlockDiagonal(PC pc)
   PC_BlockDiagonal *b;
   PetscFunctionBegin;
   PetscCall(PetscNew(&b));
-  pc->data                = b;
-  pc->ops->setup          = PCSetUp_BlockDiagonal;
-  pc->ops->apply          = PCApply_BlockDiagonal;
-  pc->ops->applytranspose = PCApplyTranspose_BlockDiagonal;
-  pc->ops->view           = PCView_BlockDiagonal;
-  pc->ops->reset          = PCReset_BlockDiagonal;
-  pc->ops->destroy        = PCDestroy_BlockDiagonal;
+  pc->data         = b;
+  pc->ops->setup   = PCSetUp_BlockDiagonal;
+  pc->ops->apply   = PCApply_BlockDiagonal;
+  pc->ops->view    = PCView_BlockDiagonal;
+  pc->ops->reset   = PCReset_BlockDiagonal;
+  pc->ops->destroy = PCDestroy_BlockDiagonal;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -177,12 +177,11 @@ typedef struct {
   PetscObjectState pattern_state;
   PetscObjectId    pattern_of;
   block3_parts     parts;
-  int64_t         *part_slot;         /* [n_parts+1] first slot of each part in the arrays below */
-  int64_t         *source;            /* [slots] where the block stands in the matrix */
-  int64_t         *row_start;         /* [members + n_parts] local rows of all parts, each part counting from 0 */
-  int32_t         *col;               /* [slots] local columns */
-  int64_t         *diagonal;          /* [members] */
-  int64_t         *copy_start, *copy; /* [n+1], [members]: places of each block among the members, by part */
+  int64_t         *part_slot; /* [n_parts+1] first slot of each part in the arrays below */
+  int64_t         *source;    /* [slots] where the block stands in the matrix */
+  int64_t         *row_start; /* [members + n_parts] local rows of all parts, each part counting from 0 */
+  int32_t         *col;       /* [slots] local columns */
+  int64_t         *diagonal;  /* [members] */
   int64_t          n;
   /* by the values */
   double *value; /* [slots][9] factors */
@@ -204,7 +203,7 @@ static void forget(PC_MetisSchwarz *s)
 {
   block3_parts_destroy(&s->parts);
   memory_free(&s->part_slot), memory_free(&s->source), memory_free(&s->row_start), memory_free(&s->col);
-  memory_free(&s->diagonal), memory_free(&s->copy_start), memory_free(&s->copy), memory_free(&s->value), memory_free(&s->local);
+  memory_free(&s->diagonal), memory_free(&s->value), memory_free(&s->local);
   s->pattern_of = 0;
 }
 
@@ -253,19 +252,6 @@ static PetscErrorCode extract_patterns(PC_MetisSchwarz *s, const block3_view *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* For the transposed application: all copies of a block, in the order of the parts. */
-static PetscErrorCode list_copies(PC_MetisSchwarz *s)
-{
-  const int64_t n_members = s->parts.start[s->parts.n_parts];
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("Schwarz copy starts", s->n + 2, sizeof *s->copy_start, &s->copy_start));
-  PetscCall(memory_alloc("Schwarz copies", n_members, sizeof *s->copy, &s->copy));
-  for (int64_t k = 0; k < n_members; ++k) ++s->copy_start[s->parts.member[k] + 2];
-  for (int64_t i = 0; i < s->n; ++i) s->copy_start[i + 2] += s->copy_start[i + 1];
-  for (int64_t k = 0; k < n_members; ++k) s->copy[s->copy_start[s->parts.member[k] + 1]++] = k;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode set_up_pattern(PC pc, const block3_view *a)
 {
   PC_MetisSchwarz *s = pc->data;
@@ -283,7 +269,6 @@ static PetscErrorCode set_up_pattern(PC pc, const block3_view *a)
   PetscCall(
       block3_parts_create(a, s->n_parts_wanted ? s->n_parts_wanted : (a->n + s->part_size - 1) / s->part_size, (int)s->overlap, &s->parts));
   PetscCall(extract_patterns(s, a));
-  PetscCall(list_copies(s));
   PetscCall(memory_alloc("Schwarz factors", 9 * s->part_slot[s->parts.n_parts], sizeof *s->value, &s->value));
   PetscCall(memory_alloc("Schwarz local vectors", 3 * s->parts.start[s->parts.n_parts], sizeof *s->local, &s->local));
   s->pattern_of    = id;
@@ -322,21 +307,8 @@ static PetscErrorCode PCSetUp_MetisSchwarz(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sum the copies of each block over the parts, in the order of the parts. */
-static void sum_copies(const PC_MetisSchwarz *s, double *out)
-{
-#pragma omp parallel for schedule(static)
-  for (int64_t i = 0; i < s->n; ++i) {
-    double sum[3] = {0.0, 0.0, 0.0};
-    for (int64_t k = s->copy_start[i]; k < s->copy_start[i + 1]; ++k)
-      for (int e = 0; e < 3; ++e) sum[e] += s->local[3 * s->copy[k] + e];
-    for (int e = 0; e < 3; ++e) out[3 * i + e] = sum[e];
-  }
-}
-
-/* y = sum over parts of (own restriction)^T A_p^-1 (overlapping restriction) x: each entry of y is written by its owner.
- * Transposed: the parts read the entries that they own and add into their overlap. */
-static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
+/* y = sum over parts of (own restriction)^T A_p^-1 (overlapping restriction) x: each entry of y is written by its owner. */
+static PetscErrorCode PCApply_MetisSchwarz(PC pc, Vec x, Vec y)
 {
   PC_MetisSchwarz   *s = pc->data;
   const PetscScalar *in;
@@ -351,25 +323,17 @@ static PetscErrorCode apply(PC pc, Vec x, Vec y, bool is_transposed)
     const int32_t   *member = s->parts.member + first;
     double          *v      = s->local + 3 * first;
     for (int64_t k = 0; k < f.n; ++k)
-      for (int e = 0; e < 3; ++e) v[3 * k + e] = is_transposed && !s->parts.is_owned[first + k] ? 0.0 : in[3 * (int64_t)member[k] + e];
-    if (is_transposed) {
-      block3_ilu_solve_transposed(&f, v);
-      continue;
-    }
+      for (int e = 0; e < 3; ++e) v[3 * k + e] = in[3 * (int64_t)member[k] + e];
     block3_ilu_solve(&f, v);
     for (int64_t k = 0; k < f.n; ++k)
       if (s->parts.is_owned[first + k])
         for (int e = 0; e < 3; ++e) out[3 * (int64_t)member[k] + e] = v[3 * k + e];
   }
-  if (is_transposed) sum_copies(s, out);
   PetscCall(VecRestoreArrayWrite(y, &out));
   PetscCall(VecRestoreArrayRead(x, &in));
   PetscCall(PetscLogFlops(18.0 * (double)s->part_slot[s->parts.n_parts]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static PetscErrorCode PCApply_MetisSchwarz(PC pc, Vec x, Vec y) { return apply(pc, x, y, false); }
-static PetscErrorCode PCApplyTranspose_MetisSchwarz(PC pc, Vec x, Vec y) { return apply(pc, x, y, true); }
 
 static PetscErrorCode PCSetFromOptions_MetisSchwarz(PC pc, PetscOptionItems *PetscOptionsObject)
 {
@@ -427,7 +391,6 @@ PetscErrorCode PCCreate_MetisSchwarz(PC pc)
   pc->data                = s;
   pc->ops->setup          = PCSetUp_MetisSchwarz;
   pc->ops->apply          = PCApply_MetisSchwarz;
-  pc->ops->applytranspose = PCApplyTranspose_MetisSchwarz;
   pc->ops->setfromoptions = PCSetFromOptions_MetisSchwarz;
   pc->ops->view           = PCView_MetisSchwarz;
   pc->ops->reset          = PCReset_MetisSchwarz;

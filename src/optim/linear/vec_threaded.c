@@ -75,18 +75,6 @@ static PetscErrorCode VecMDot_Threaded(Vec x, PetscInt m, const Vec y[], PetscSc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* s = x.y, *nm = y.y in one sweep of y: BiCGStab's pair. */
-static PetscErrorCode VecDotNorm2_Threaded(Vec x, Vec y, PetscScalar *s, PetscScalar *nm)
-{
-  const Vec   both[2] = {x, y};
-  PetscScalar out[2];
-  PetscFunctionBegin;
-  PetscCall(VecMDot_Threaded(y, 2, both, out));
-  *s  = out[0];
-  *nm = out[1];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static double sum_abs(int64_t n, const double *x, double *partial)
 {
   const int64_t n_chunk = team_chunks(n);
@@ -142,16 +130,6 @@ static PetscErrorCode VecNorm_Threaded(Vec x, NormType type, PetscReal *out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode VecSum_Threaded(Vec x, PetscScalar *s) /* local: VecSum() reduces over ranks itself */
-{
-  const PetscScalar *a;
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &a));
-  *s = team_sum(x->map->n, a);
-  PetscCall(VecRestoreArrayRead(x, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode VecScale_Threaded(Vec x, PetscScalar s)
 {
   PetscScalar *a;
@@ -185,19 +163,6 @@ static PetscErrorCode VecCopy_Threaded(Vec x, Vec y)
   if (a != b) FOR_EACH(x->map->n, b[i] = a[i]);
   PetscCall(VecRestoreArrayWrite(y, &b));
   PetscCall(VecRestoreArrayRead(x, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode VecSwap_Threaded(Vec x, Vec y)
-{
-  PetscScalar *a, *b;
-  PetscFunctionBegin;
-  if (x == y) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecGetArray(x, &a));
-  PetscCall(VecGetArray(y, &b));
-  FOR_EACH(x->map->n, const double t = a[i]; a[i] = b[i]; b[i] = t);
-  PetscCall(VecRestoreArray(y, &b));
-  PetscCall(VecRestoreArray(x, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,16 +310,6 @@ static PetscErrorCode VecPointwiseDivide_Threaded(Vec w, Vec x, Vec y) /* x/0 = 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode VecReciprocal_Threaded(Vec x)
-{
-  PetscScalar *a;
-  PetscFunctionBegin;
-  PetscCall(VecGetArray(x, &a));
-  FOR_EACH(x->map->n, a[i] = a[i] != 0.0 ? 1.0 / a[i] : 0.0);
-  PetscCall(VecRestoreArray(x, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode VecDuplicate_Threaded(Vec x, Vec *out)
 {
   Vec y;
@@ -390,12 +345,9 @@ PetscErrorCode VecCreate_Threaded(Vec v)
   v->ops->mdot_local      = VecMDotLocal_Threaded;
   v->ops->mtdot_local     = VecMDotLocal_Threaded;
   v->ops->norm_local      = VecNormLocal_Threaded;
-  v->ops->dotnorm2        = VecDotNorm2_Threaded;
-  v->ops->sum             = VecSum_Threaded;
   v->ops->scale           = VecScale_Threaded;
   v->ops->set             = VecSet_Threaded;
   v->ops->copy            = VecCopy_Threaded;
-  v->ops->swap            = VecSwap_Threaded;
   v->ops->axpy            = VecAXPY_Threaded;
   v->ops->axpby           = VecAXPBY_Threaded;
   v->ops->aypx            = VecAYPX_Threaded;
@@ -404,7 +356,6 @@ PetscErrorCode VecCreate_Threaded(Vec v)
   v->ops->maxpy           = VecMAXPY_Threaded;
   v->ops->pointwisemult   = VecPointwiseMult_Threaded;
   v->ops->pointwisedivide = VecPointwiseDivide_Threaded;
-  v->ops->reciprocal      = VecReciprocal_Threaded;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -74,23 +74,19 @@ static double difference(Vec a, Vec b)
   return d;
 }
 
-/* y.(M^-1 x) = (M^-T y).x, and both bitwise the same on any team. */
-static void transposes_and_bits(void **state)
+/* The same bits on any team. */
+static void same_bits_on_any_team(void **state)
 {
   const char *types[] = {PCBLOCKDIAGONAL, PCMETISSCHWARZ};
   Mat         A;
-  Vec         x, y, mx, my, first;
+  Vec         x, mx, first;
   KSP         ksp;
   PC          pc;
-  double      a, b;
   (void)state;
   assert_ok(lattice_create(13, 14, 15, 0.5, 0.2, 0.1, &A));
-  assert_ok(MatCreateVecs(A, &x, &y));
-  assert_ok(VecDuplicate(x, &mx));
-  assert_ok(VecDuplicate(x, &my));
+  assert_ok(MatCreateVecs(A, &x, &mx));
   assert_ok(VecDuplicate(x, &first));
   assert_ok(lattice_random(x, 1));
-  assert_ok(lattice_random(y, 2));
   assert_ok(PetscOptionsSetValue(NULL, "-pc_metisschwarz_parts", "9"));
   assert_ok(PetscOptionsSetValue(NULL, "-pc_metisschwarz_overlap", "2"));
   for (int t = 0; t < 2; ++t)
@@ -99,11 +95,6 @@ static void transposes_and_bits(void **state)
       solver_for(A, types[t], &ksp, &pc);
       assert_ok(PCSetUp(pc));
       assert_ok(PCApply(pc, x, mx));
-      assert_ok(PCApplyTranspose(pc, y, my));
-      assert_ok(VecDot(y, mx, &a));
-      assert_ok(VecDot(my, x, &b));
-      assert_close(a, b, 1e-12 * fabs(a));
-      assert_ok(VecAXPY(mx, 1.5, my));
       if (n_threads == 1) assert_ok(VecCopy(mx, first));
       else assert_true(difference(mx, first) == 0.0);
       assert_ok(KSPDestroy(&ksp));
@@ -112,8 +103,8 @@ static void transposes_and_bits(void **state)
   assert_ok(PetscOptionsClearValue(NULL, "-pc_metisschwarz_parts"));
   assert_ok(PetscOptionsClearValue(NULL, "-pc_metisschwarz_overlap"));
   assert_ok(MatDestroy(&A));
-  Vec *all[] = {&x, &y, &mx, &my, &first};
-  for (int k = 0; k < 5; ++k) assert_ok(VecDestroy(all[k]));
+  Vec *all[] = {&x, &mx, &first};
+  for (int k = 0; k < 3; ++k) assert_ok(VecDestroy(all[k]));
   assert_no_leak();
 }
 
@@ -138,9 +129,6 @@ static void exact_without_fill(void **state)
     assert_ok(MatMult(A, x, y));
     assert_ok(PCApply(pc, y, z));
     assert_close(difference(z, x), 0.0, 1e-13);
-    assert_ok(MatMultTranspose(A, x, y));
-    assert_ok(PCApplyTranspose(pc, y, z));
-    if (!k) assert_close(difference(z, x), 0.0, 1e-13);
     assert_ok(KSPDestroy(&ksp));
   }
   assert_ok(PetscOptionsClearValue(NULL, "-pc_metisschwarz_parts"));
@@ -203,7 +191,7 @@ static void schwarz_beats_block_diagonal(void **state)
 /* PETSc's Krylov methods on threaded vectors, with both preconditioners. */
 static void works_with_petsc_solvers(void **state)
 {
-  const char *methods[] = {KSPCG, KSPBCGS, KSPGMRES, KSPFGMRES, KSPMINRES, KSPTFQMR, KSPBICG, KSPGCR};
+  const char *methods[] = {KSPCG, KSPBCGS, KSPGMRES, KSPFGMRES, KSPMINRES, KSPTFQMR, KSPGCR};
   Mat         A;
   Vec         x, b, u;
   (void)state;
@@ -297,6 +285,6 @@ static void registers(void **state)
   assert_true(create != NULL);
 }
 
-TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(inverse_of_blocks), cmocka_unit_test(transposes_and_bits),
+TEST_MAIN(cmocka_unit_test(registers), cmocka_unit_test(inverse_of_blocks), cmocka_unit_test(same_bits_on_any_team),
           cmocka_unit_test(exact_without_fill), cmocka_unit_test(schwarz_beats_block_diagonal), cmocka_unit_test(works_with_petsc_solvers),
           cmocka_unit_test(refuses_and_reports))

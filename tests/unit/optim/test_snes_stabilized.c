@@ -455,8 +455,10 @@ static void backtracks_from_states_that_do_not_exist(void **state)
 /* A tangent of the wrong sign: nothing is downhill, z must stay. */
 static void liar_tangent(problem *p, const double *z)
 {
+  double *H;
   log_tangent(p, z);
-  assert_ok(MatScale(p->H, -1.0));
+  assert_ok(mat_block3_values(p->H, &H));
+  for (int k = 0; k < 9; ++k) H[k] = -H[k];
 }
 static void keeps_z_when_the_search_fails(void **state)
 {
