@@ -29,10 +29,7 @@ typedef struct {
   double density, friction, jitter;     /* jitter in h/2, 0 ... 1 */
 } mac_scene_spec;
 
-static inline mac_options mac_default_options(void)
-{
-  return (mac_options){.wall_friction = NAN, .density_threshold = 0.4, .cell_fill = 0.01};
-}
+static inline mac_options mac_default_options(void) { return (mac_options){.wall_friction = NAN}; }
 
 /* mirrored at walls, wrapped where periodic; -1: gone */
 static inline int32_t mac_fold(const mac_grid *g, int axis, int32_t i, bool is_face)

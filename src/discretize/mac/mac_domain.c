@@ -399,7 +399,7 @@ static void apply_contact_impulse(const mac_domain *d, int b, int64_t i, const m
   }
   v3_cross(turn, arm, change);
   for (int a = 0; a < 3; ++a) impulse[3 + a] -= p->mass[i] * turn[a];
-  if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->bodies.materials[b]->density) return;
+  if (i < d->seen[b].n && d->seen[b].density[i] > MAC_DENSITY_THRESHOLD * d->bodies.materials[b]->density) return;
   for (int q = 0; q < 3; ++q) { /* too sparse for a continuum: remove the affine velocity along the normal */
     double along = 0.0;
     for (int a = 0; a < 3; ++a) along += normal[a] * p->C[3 * a + q][i];
@@ -480,34 +480,36 @@ static void remove_unsupported_shear(mac_domain *d)
     particles      *p = d->bodies.particles[b];
     const material *m = d->bodies.materials[b];
     if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* liquids are treated by is_face_carried */
-    if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;
+    if (!(d->seen[b].density[at] <= MAC_DENSITY_THRESHOLD * m->density)) continue;
     for (int a = 0; a < 3; ++a)
       if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;
   }
 }
 
+#define CORRECTION_RADIUS 2.0 /* of the density kernel, in mean particle spacings: includes the second neighbours of a lattice */
+#define CORRECTION_STEP 0.1   /* largest displacement in one iteration, in grid spacings */
+
 /* Position correction. All particles of a body are equal. */
 static PetscErrorCode correct_positions(mac_domain *d, int n_placed, const mac_placed *placed)
 {
-  const mac_position_correction *o       = d->options->position_correction;
-  mac_state                     *s       = &d->state;
-  double                         largest = 0.0;
-  mac_packing                   *packing;
+  mac_state   *s       = &d->state;
+  double       largest = 0.0;
+  mac_packing *packing;
 
   PetscFunctionBegin;
   PetscCall(memory_alloc("packing", d->bodies.n, sizeof *packing, &packing));
   for (int b = 0; b < d->bodies.n; ++b)
     if (d->n[b] > 0) largest = fmax(largest, d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density);
-  const double radius = fmin(o->radius * cbrt(largest), 3.0 * s->grid.h);
+  const double radius = fmin(CORRECTION_RADIUS * cbrt(largest), 3.0 * s->grid.h);
   for (int b = 0; b < d->bodies.n; ++b)
     if (d->n[b] > 0) packing[b] = mac_packing_of(d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density, radius);
   PetscErrorCode code    = PETSC_SUCCESS;
   bool           is_done = largest == 0.0;
-  for (int64_t round = 0; round < o->iterations && !code && !is_done; ++round) {
+  for (int64_t round = 0; round < d->options->position_correction && !code && !is_done; ++round) {
     code = mac_grid_build(&s->grid, d->bodies.n, d->n, (const double *const(*)[3])d->x, MAC_REACH);
     if (!code)
       code = mac_correction_round(&d->correction, &s->grid, d->bodies.n, d->n, (double *const(*)[3])d->x, packing, radius,
-                                  o->step * s->grid.h, n_placed, placed, &is_done);
+                                  CORRECTION_STEP * s->grid.h, n_placed, placed, &is_done);
     if (!code && !is_done) remove_unsupported_shear(d);
     if (!code) code = contain_all(d);
   }
@@ -528,7 +530,7 @@ PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_soli
   for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
   PetscErrorCode code = move_particles_out(d, n, placed, own);
   if (!code) code = contain_all(d);
-  if (!code && is_frame_end && d->options->position_correction->iterations > 0) {
+  if (!code && is_frame_end && d->options->position_correction > 0) {
     code = correct_positions(d, n, placed);
     if (!code) code = move_particles_out(d, n, placed, own);
     if (!code) code = contain_all(d);

@@ -5,7 +5,7 @@
  * s); G contains G W_L, D contains D W_L T.
  *
  * Active cells and unknown faces. A cell is active if its density, with its solid part counted as dense, exceeds the threshold,
- * W_L > cell_fill, and one of its faces has W_F > 0. This includes cells in a solid next to a cut face: without their pressure
+ * W_L > MAC_CELL_FILL, and one of its faces has W_F > 0. This includes cells in a solid next to a cut face: without their pressure
  * nothing would constrain the velocity of that face to the solid's. (The published criterion, W_F of the cell > 0, lets material
  * leak through a solid whose surface is in the outer half of a cell.) A face is unknown if W_F > 0 and an active sample acts on
  * it. W_L of an unknown face is at least face_fill: a face left out would act as a lid on the cell below the surface. rho W_L W_F
