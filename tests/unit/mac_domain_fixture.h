@@ -61,7 +61,7 @@ static inline int fixture_fill(mac_domain *d, const char *name, const material *
   assert_ok(mac_domain_add_body(d, name, m, &seed, &index));
   memory_free(&x);
   memory_free(&v);
-  particles *p = mac_domain_particles(d, index);
+  particles *p = d->bodies.particles[index];
   for (int64_t i = 0; i < p->n; ++i)
     for (int q = 0; q < 9 && d->options->transfer == MAC_APIC; ++q)
       p->C[q][i] = random_range(9, (uint64_t)i, (uint64_t)q, -speed / h, speed / h);

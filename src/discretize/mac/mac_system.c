@@ -710,12 +710,6 @@ static const double  normal_part[2][2][3] = {[MAC_ORTHONORMAL] = {{0.70710678118
                                              [MAC_COMPONENTS]  = {{1.0, -1.0, 0.0}, {0.0, -1.0, 1.0}}};
 static inline double shear_part(int basis) { return basis == MAC_ORTHONORMAL ? 0.70710678118654752 : 1.0; }
 
-void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
-{
-  for (int a = 0; a < 3; ++a) s[a] = normal_part[basis][0][a] * c[0] + normal_part[basis][1][a] * c[1];
-  for (int m = 2; m < MAC_STRESSES; ++m) s[m + 1] = shear_part(basis) * c[m];
-}
-
 static inline void add_entry(mac_row *row, int64_t slot, int axis, double value)
 {
   if (slot >= 0 && value != 0.0) row->entry[row->n++] = (mac_entry){slot, axis, value};

@@ -260,7 +260,7 @@ static void test_refusals(void **state)
   (void)state;
   static const char *const cases[][2] = {
       {"contact: {friction: 0.1}\nsolver: {monolith: {expert: {component_solver: {}}}}\nbodies:\n" FLOOR,
-       "job:8:39: solver.monolith.expert.component_solver: has no effect when solver.monolith.stress is projected_gradient; remove it"},
+       "job:8:48: solver.monolith.expert.component_solver: has no effect when solver.monolith.stress is projected_gradient; remove it"},
       {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
        "solver.monolith.pressure.preconditioner: has no effect when solver.monolith.pressure.method is tao"},
       /* the value of the other key may be a default */
