@@ -37,7 +37,6 @@ typedef struct {
   bounds_options              pressure, boxes;
   granular_gradient_options   gradient;
   granular_lagrangian_options lagrangian;
-  granular_pyramid_options    pyramid;
   granular_friction_options   friction;
 } fixture;
 
@@ -221,9 +220,9 @@ static void fixture_options(fixture *w)
   assert_ok(document_create(&w->doc));
   assert_ok(granular_options_defaults(w->doc, &o));
   w->o = *o, w->pressure = *o->pressure, w->boxes = *o->boxes, w->gradient = *o->gradient, w->lagrangian = *o->lagrangian;
-  w->pyramid = *o->pyramid, w->friction = *o->friction;
+  w->friction   = *o->friction;
   w->o.pressure = &w->pressure, w->o.boxes = &w->boxes, w->o.gradient = &w->gradient, w->o.lagrangian = &w->lagrangian;
-  w->o.pyramid = &w->pyramid, w->o.friction = &w->friction;
+  w->o.friction = &w->friction;
 }
 static inline void fixture_tighten(fixture *w, double tolerance)
 {

@@ -8,9 +8,8 @@
 #include "discretize/mac/mac_transfer.h"
 #include "test.h"
 
-static const mac_position_correction fixture_correction = {.iterations = 3, .radius = 2.0, .step = 0.1};
-static mac_box                       fixture_box;
-static mac_walls                     fixture_walls;
+static mac_box   fixture_box;
+static mac_walls fixture_walls;
 
 /* Cells of side h from the origin, all walls rough. */
 static inline mac_options fixture_options(const int n[3], double h)
@@ -23,9 +22,7 @@ static inline mac_options fixture_options(const int n[3], double h)
                        .wall_friction       = NAN,
                        .cfl                 = 2.0,
                        .flip                = 0.95,
-                       .density_threshold   = 0.4,
-                       .cell_fill           = 0.01,
-                       .position_correction = &fixture_correction};
+                       .position_correction = 3};
 }
 
 static inline material *fixture_sand(const char *name, double density, double angle_deg)
@@ -64,7 +61,7 @@ static inline int fixture_fill(mac_domain *d, const char *name, const material *
   assert_ok(mac_domain_add_body(d, name, m, &seed, &index));
   memory_free(&x);
   memory_free(&v);
-  particles *p = mac_domain_particles(d, index);
+  particles *p = d->bodies.particles[index];
   for (int64_t i = 0; i < p->n; ++i)
     for (int q = 0; q < 9 && d->options->transfer == MAC_APIC; ++q)
       p->C[q][i] = random_range(9, (uint64_t)i, (uint64_t)q, -speed / h, speed / h);

@@ -29,10 +29,15 @@ typedef struct {
   double density, friction, jitter;     /* jitter in h/2, 0 ... 1 */
 } mac_scene_spec;
 
-static inline mac_options mac_default_options(void)
+/* Components xx, yy, zz, xy, xz, yz of a stress given by five numbers in a basis. */
+static inline void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
 {
-  return (mac_options){.wall_friction = NAN, .density_threshold = 0.4, .cell_fill = 0.01};
+  if (basis == MAC_ORTHONORMAL) s[0] = c[0] / sqrt(2.0) + c[1] / sqrt(6.0), s[1] = -2.0 * c[1] / sqrt(6.0), s[2] = -s[0] - s[1];
+  else s[0] = c[0], s[1] = -c[0] - c[1], s[2] = c[1];
+  for (int m = 2; m < MAC_STRESSES; ++m) s[m + 1] = c[m] * (basis == MAC_ORTHONORMAL ? sqrt(0.5) : 1.0);
 }
+
+static inline mac_options mac_default_options(void) { return (mac_options){.wall_friction = NAN}; }
 
 /* mirrored at walls, wrapped where periodic; -1: gone */
 static inline int32_t mac_fold(const mac_grid *g, int axis, int32_t i, bool is_face)

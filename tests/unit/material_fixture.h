@@ -5,6 +5,7 @@
 #include "core/quaternion.h"
 #include "core/svd3.h"
 #include "discretize/material/material_registry.h"
+#include "stress_differential.h"
 #include "test.h"
 #include <float.h>
 
@@ -125,11 +126,11 @@ static inline void assert_derivative(const material *m, const double s[3], const
     for (int k = 0; k < 9; ++k) dF[k] = random_unit(), A[k] = random_unit();
     const response r = respond(m, F, state);
     stress_difference(m, F, dF, state, h, expected);
-    material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, got);
+    stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, got);
     for (int k = 0; k < 9; ++k)
       if (!(fabs(got[k] - expected[k]) <= 1e-6 * modulus * test_tolerance_scale()))
         fail_msg("dP[%d] = %.12g, differences %.12g, at stretches %.12g %.12g %.12g", k, got[k], expected[k], s[0], s[1], s[2]);
-    material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, A, true, back);
+    stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, A, true, back);
     for (int k = 0; k < 9; ++k) left += A[k] * got[k], right += back[k] * dF[k];
     assert_close(left, right, 64.0 * DBL_EPSILON * modulus * norm9(A) * norm9(dF));
   }

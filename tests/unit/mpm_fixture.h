@@ -69,7 +69,7 @@ static inline mpm_domain *fixture_cloud(const material *m, int n_bodies, int64_t
     }
     const particle_seed seed = {.n = n, .x = x, .v = v, .volume_each = 0.11 * h * h * h};
     assert_ok(mpm_domain_add_body(d, names[b], m, &seed, &index));
-    particles *p = mpm_domain_particles(d, index);
+    particles *p = d->bodies.particles[index];
     for (int64_t i = 0; i < n; ++i)
       for (int k = 0; k < 9; ++k) {
         p->F[k][i] = (k % 4 == 0) + random_range(13, (uint64_t)(9 * i + k), (uint64_t)b, -0.12, 0.12);

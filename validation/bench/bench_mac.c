@@ -25,9 +25,8 @@ static const char *const stage_name[N_STAGES] = {"grid and sort",   "P2G", "syst
 /* (8 particles per cell; a cell has 3 rows of G^T of 2 entries, one of G of 6, 5 of D and 3 of D^T of 40 in all; 12 bytes to an entry) */
 static const double stage_doubles[N_STAGES] = {3, 16, 1.5 * (6 + 6 + 40 + 40) / 8, 3 + 17, 6, 3};
 
-static const mac_position_correction correction = {.iterations = 1, .radius = 2.0, .step = 0.1};
-static mac_box                       box;
-static const mac_walls               walls = {{{0}}};
+static mac_box         box;
+static const mac_walls walls = {{{0}}};
 
 static PetscErrorCode make_bed(int64_t n, const mac_options *o, const material *m, mac_domain **out)
 {
@@ -90,14 +89,7 @@ static PetscErrorCode run(int64_t n, int repeats)
   PetscCall(memory_alloc("bench", 1, sizeof *sand->flow, &sand->flow));
   *sand->flow = (material_flow){.friction = 0.5};
   for (int a = 0; a < 3; ++a) box.max[a] = h * (2.0 * ceil(0.5 * ceil(cbrt((double)n))));
-  const mac_options o = {.domain              = &box,
-                         .spacing             = h,
-                         .walls               = &walls,
-                         .wall_friction       = NAN,
-                         .cfl                 = 2.0,
-                         .position_correction = &correction,
-                         .density_threshold   = 0.4,
-                         .cell_fill           = 0.01};
+  const mac_options o = {.domain = &box, .spacing = h, .walls = &walls, .wall_friction = NAN, .cfl = 2.0, .position_correction = 1};
   PetscCall(make_bed(n, &o, sand, &d));
   for (int k = 0; k < 2 * N_STAGES; ++k) best[k / N_STAGES][k % N_STAGES] = INFINITY;
   for (int r = 0; r < repeats; ++r)

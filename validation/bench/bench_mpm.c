@@ -7,6 +7,7 @@
  * arrays a stage must read and write once; GFLOP/s counts multiply-adds of real particles, not of empty lanes.            */
 #include <omp.h>
 #include <string.h>
+#include "bench_mpm_memory.h"
 #include "bench_particles.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -146,7 +147,7 @@ static PetscErrorCode run(int64_t n, int repeats)
         team_set_threads(k ? max : 1);
         PetscCall(time_stages(d, best[k]));
       }
-    mpm_domain_memory(d, &state, &work);
+    bench_mpm_memory(d, &state, &work);
     const double fill = (double)d->bodies.particles[0]->n / (double)(d->bodies.particles[0]->n_groups * LANES);
     printf("%s kernel, %lld particles, %lld nodes, %d lanes %.0f %% full; %.0f B/particle state, %.0f B/particle solver\n",
            c ? "cubic" : "quadratic", (long long)n, (long long)d->grid->n_dofs, LANES, 100.0 * fill, state, work);

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include "bench_mpm_memory.h"
 #include "app/job/job.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -57,7 +58,7 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   PetscCall(checkpoint_newest("build/bench-checkpoint", &path));
   if (path && stat(path, &status) == 0) *checkpoint_rate = (double)status.st_size / seconds * 1e-6;
   memory_free(&path);
-  if (s->world.mpm) mpm_domain_memory(s->world.mpm->domain, state, work);
+  if (s->world.mpm) bench_mpm_memory(s->world.mpm->domain, state, work);
   formulation_destroy(&f);
   scene_destroy(&s);
   PetscFunctionReturn(PETSC_SUCCESS);

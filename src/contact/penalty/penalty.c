@@ -529,18 +529,6 @@ void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme)
   if (c->mesh) mesh_contact_set_scheme(c->mesh, scheme);
 }
 
-void penalty_contact_set_detection(penalty_contact *c, contact_detection detection)
-{
-  if (c->mesh) mesh_contact_set_detection(c->mesh, detection);
-}
-
-PetscErrorCode penalty_contact_expect(penalty_contact *c, const double *v, const rigid_frame *frames)
-{
-  PetscFunctionBeginUser;
-  if (c->mesh) PetscCall(mesh_contact_expect(c->mesh, v, frames));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 void penalty_contact_set_acceleration(penalty_contact *c, double g0)
 {
   c->acceleration = g0;

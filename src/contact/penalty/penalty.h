@@ -27,11 +27,6 @@ PetscErrorCode penalty_contact_add_edges(penalty_contact *c);
 /* Default CONTACT_IMPLICIT; restitution acts only there. Call after add_meshes, before the first step. */
 void penalty_contact_set_scheme(penalty_contact *c, contact_scheme scheme);
 
-/* Default CONTACT_DETECT_EVALUATION. Call after add_meshes, before the first step. */
-void penalty_contact_set_detection(penalty_contact *c, contact_detection detection);
-/* CONTACT_DETECT_STEP: predict contacts on the trajectories to v and the corresponding poses. Call after begin_step. */
-PetscErrorCode penalty_contact_expect(penalty_contact *c, const double *v, const rigid_frame *frames);
-
 /* Speed that bodies gain per second without contact, default 9.81 m/s^2, > 0. Approach speeds below this times the step count as
  * resting, see restitution.h. Call after add_meshes, before the first step. */
 void penalty_contact_set_acceleration(penalty_contact *c, double g0);

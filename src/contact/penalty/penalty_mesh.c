@@ -71,8 +71,6 @@ PetscErrorCode mesh_contact_create(int n_bodies, const contact_law *law, int n, 
 
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme) { c->scheme = scheme; }
 
-void mesh_contact_set_detection(mesh_contact *c, contact_detection detection) { c->detection = detection; }
-
 void mesh_contact_set_acceleration(mesh_contact *c, double g0) { c->acceleration = g0; }
 
 PetscErrorCode mesh_contact_add_edges(mesh_contact *c)
@@ -1211,20 +1209,6 @@ static PetscErrorCode extend_candidate_search(mesh_contact *c, double far)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid_frame *frames)
-{
-  double of_unknowns;
-  PetscFunctionBegin;
-  if (c->scheme == CONTACT_LAGGED_CONTACT) PetscFunctionReturn(PETSC_SUCCESS); /* no new pair can act */
-  timer_begin(TIMER_CONTACT_SEARCH);
-  move_surfaces(c, v, frames);
-  PetscCall(extend_candidate_search(c, penalty_mesh_farthest(c, v, frames, &of_unknowns)));
-  if (c->edges) PetscCall(mesh_edges_detect(c));
-  PetscCall(detect_collisions(c, v, frames, false));
-  timer_end(TIMER_CONTACT_SEARCH);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rigid_frame *frames, double *g, bool with_tangent,
                                      int *bad_source, int64_t *bad_point)
 {
@@ -1241,7 +1225,7 @@ PetscErrorCode mesh_contact_residual(mesh_contact *c, const double *v, const rig
   }
   timer_begin(TIMER_CONTACT_SEARCH);
   PetscCall(extend_candidate_search(c, far));
-  const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT || c->detection == CONTACT_DETECT_STEP;
+  const bool at_end_alone = c->scheme == CONTACT_LAGGED_CONTACT;
   if (c->edges) PetscCall(mesh_edges_detect(c)); /* first: active edge pairs decide about points */
   if (!at_end_alone || !g) PetscCall(detect_collisions(c, v, frames, at_end_alone));
   timer_end(TIMER_CONTACT_SEARCH);

@@ -20,9 +20,6 @@ PetscErrorCode mesh_contact_add_edges(mesh_contact *c);
 void mesh_contact_set_scheme(mesh_contact *c, contact_scheme scheme);
 /* Like penalty_contact_set_acceleration. */
 void mesh_contact_set_acceleration(mesh_contact *c, double g0);
-/* Like penalty_contact_set_detection and penalty_contact_expect. */
-void           mesh_contact_set_detection(mesh_contact *c, contact_detection detection);
-PetscErrorCode mesh_contact_expect(mesh_contact *c, const double *v, const rigid_frame *frames);
 /* Like penalty_contact_begin_step. */
 PetscErrorCode mesh_contact_begin_step(mesh_contact *c, int n_sources, const contact_source *sources, int n_frames,
                                        const rigid_frame *frames0, double dt, double margin, int64_t n_blocks);

@@ -1,4 +1,4 @@
-/* Options of penalty contact that the job sets: treatment of contact forces within a step, and time of contact detection. */
+/* Option of penalty contact that the job sets: treatment of contact forces within a step. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_OPTIONS_H
 #define SS_CONTACT_PENALTY_PENALTY_OPTIONS_H
 
@@ -12,14 +12,4 @@ typedef enum {
   CONTACT_LAGGED_CONTACT   /* both from its start: a point that touches during the step is loaded in the next step. Stable for dt <
                             * 2 sqrt(m/k) */
 } contact_scheme;
-
-/* Time of contact detection between points and triangle surfaces. */
-typedef enum {
-  CONTACT_DETECT_EVALUATION, /* in every force evaluation, on the trajectories to the evaluated state [DingSchroeder2020, sec.
-                              * 2.2] */
-  /* At the start of the step, on the trajectories without contact forces, and at its end, on the actual trajectories. Contacts
-   * found only at the end have no force in this step. Predicted contacts that were missed act while the point is inside. Newton's
-   * method thus solves for one fixed set of pairs. */
-  CONTACT_DETECT_STEP
-} contact_detection;
 #endif

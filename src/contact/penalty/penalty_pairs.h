@@ -111,7 +111,6 @@ struct mesh_contact {
   int                n_bodies, n_meshes;
   const contact_law *law;
   contact_scheme     scheme;
-  contact_detection  detection;
   double             acceleration; /* for restitution [m/s^2] */
   contact_surface   *mesh;
   int64_t            n_known, known_capacity;

@@ -100,9 +100,7 @@ static PetscErrorCode mac_create(const body_request *r, body_world *world, diagn
   if (fill.seed.n > 0 && diagnostics_count(d) == before) {
     const particle_seed start = particle_fill_at_start(&fill, &spec->fill);
     PetscCall(mac_domain_add_body(domain, r->name, r->material, &start, &index));
-    if (spec->fill.pour) PetscCall(mac_domain_set_source(domain, index, &fill.seed, spec->fill.pour, &fill.filled->piece[0]));
-    PetscCall(particle_fill_velocity_field(r, world->mac_options->transfer == MAC_APIC, mac_domain_particles(domain, index), d));
-    *out = mac_domain_adapter(domain, index);
+    PetscCall(particle_fill_finish(r, &fill, &domain->bodies, index, d, out));
   }
   particle_fill_free(&fill);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -174,7 +172,7 @@ static PetscErrorCode mac_finish(body_world *world, diagnostics *d)
     diagnostics_add(d, world->job->mark, "bodies",
                     "\"%s\" and \"%s\" overlap: %lld cells are full of particles of both; move one, or cut one shape from the other",
                     w->domain->bodies.names[pair[0]], w->domain->bodies.names[pair[1]], (long long)n_cells);
-  if (world->keeps_origins && mac_domain_has_source(w->domain))
+  if (world->keeps_origins && particle_bodies_has_source(&w->domain->bodies))
     diagnostics_add(d, document_find(world->job, "mac")->mark, "mac", "initial positions (expected) cannot be used with pour");
   if (world->keeps_origins && !diagnostics_count(d))
     PetscCall(particle_origins_create(w->domain->bodies.n, w->domain->bodies.particles, &w->origins));

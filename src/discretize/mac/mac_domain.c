@@ -61,9 +61,6 @@ void mac_domain_destroy(mac_domain **out)
   memory_free(out);
 }
 
-body      *mac_domain_adapter(mac_domain *d, int index) { return &d->bodies.body[index]->base; }
-particles *mac_domain_particles(mac_domain *d, int index) { return d->bodies.particles[index]; }
-
 mac_domain *mac_domain_of(body *b)
 {
   if (b->ops == &mac_domain_ops) return (mac_domain *)b;
@@ -93,16 +90,6 @@ PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const materi
   PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
-                                     level_set **spout)
-{
-  PetscFunctionBeginUser;
-  PetscCall(particle_bodies_set_source(&d->bodies, index, seed, schedule, spout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-bool mac_domain_has_source(const mac_domain *d) { return particle_bodies_has_source(&d->bodies); }
 
 /* --- totals ---------------------------------------------------------------------------------------------------------- */
 
@@ -134,24 +121,6 @@ static void sum_particle(const mac_grid *g, const particles *p, int64_t i, doubl
 static void sum_chunk(const void *context, const particles *p, int64_t first, int64_t n, double *sum)
 {
   for (int64_t i = first; i < first + n; ++i) sum_particle(context, p, i, sum);
-}
-
-static PetscErrorCode mac_add_totals(const mac_domain *d, int b, double *sum)
-{
-  PetscFunctionBeginUser;
-  PetscCall(particle_sums_add(d->bodies.particles[b], PARTICLE_N_SUMS, sum_chunk, &d->state.grid, sum));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], body_totals *out)
-{
-  double sum[PARTICLE_N_SUMS] = {0};
-
-  PetscFunctionBeginUser;
-  for (int b = 0; b < d->bodies.n; ++b) PetscCall(mac_add_totals(d, b, sum));
-  *out = (body_totals){0};
-  particle_totals_from(sum, gravity, out);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- body operations of the domain and of its bodies --------------------------------------------------------------------- */
@@ -192,11 +161,22 @@ static PetscErrorCode step_end(body *b, const double *v, step_status *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Totals of body `index`, or of all bodies if it is negative. */
+static PetscErrorCode sum_bodies(const mac_domain *d, int index, const double gravity[3], body_totals *out)
+{
+  double sum[PARTICLE_N_SUMS] = {0};
+
+  PetscFunctionBeginUser;
+  for (int b = 0; b < d->bodies.n; ++b)
+    if (index < 0 || b == index) PetscCall(particle_sums_add(d->bodies.particles[b], PARTICLE_N_SUMS, sum_chunk, &d->state.grid, sum));
+  *out = (body_totals){0};
+  particle_totals_from(sum, gravity, out);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode step_totals(const body *b, const double gravity[3], body_totals *out)
 {
-  PetscFunctionBeginUser;
-  PetscCall(mac_domain_totals(domain_of_const(b), gravity, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return sum_bodies(domain_of_const(b), -1, gravity, out);
 }
 
 static void discard_layout(body *b) { domain_of(b)->is_laid_out = false; }
@@ -266,19 +246,12 @@ static const body_ops mac_domain_ops = {.kind           = "mac",
 
 /* --- adapter of one body -------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode facade_totals(const body *b, const double gravity[3], body_totals *out)
+static PetscErrorCode adapter_totals(const body *b, const double gravity[3], body_totals *out)
 {
-  const particle_body *own                  = (const particle_body *)b;
-  double               sum[PARTICLE_N_SUMS] = {0};
-
-  PetscFunctionBeginUser;
-  PetscCall(mac_add_totals(domain_of_const(own->set->carrier), own->index, sum));
-  *out = (body_totals){0};
-  particle_totals_from(sum, gravity, out);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return sum_bodies(domain_of_const(particle_body_carrier(b)), ((const particle_body *)b)->index, gravity, out);
 }
 
-static void facade_describe(const body *b, FILE *out)
+static void adapter_describe(const body *b, FILE *out)
 {
   const mac_grid *g = &domain_of_const(particle_body_carrier(b))->state.grid;
   fprintf(out, "%lld particles on a staggered grid of %d x %d x %d cells", (long long)particles_of(b)->n, g->n[0], g->n[1], g->n[2]);
@@ -286,11 +259,11 @@ static void facade_describe(const body *b, FILE *out)
 
 const body_ops mac_body_ops = {.kind      = "mac",
                                .points    = POINT_NONE,
-                               .totals    = facade_totals,
+                               .totals    = adapter_totals,
                                .carrier   = particle_body_carrier,
                                .particles = particle_body_particles,
                                .emit      = particle_body_emit,
-                               .describe  = facade_describe};
+                               .describe  = adapter_describe};
 
 /* --- between two steps: particles out of solids, and apart ----------------------------------------------------------------- */
 
@@ -399,7 +372,7 @@ static void apply_contact_impulse(const mac_domain *d, int b, int64_t i, const m
   }
   v3_cross(turn, arm, change);
   for (int a = 0; a < 3; ++a) impulse[3 + a] -= p->mass[i] * turn[a];
-  if (i < d->seen[b].n && d->seen[b].density[i] > d->options->density_threshold * d->bodies.materials[b]->density) return;
+  if (i < d->seen[b].n && d->seen[b].density[i] > MAC_DENSITY_THRESHOLD * d->bodies.materials[b]->density) return;
   for (int q = 0; q < 3; ++q) { /* too sparse for a continuum: remove the affine velocity along the normal */
     double along = 0.0;
     for (int a = 0; a < 3; ++a) along += normal[a] * p->C[3 * a + q][i];
@@ -480,34 +453,36 @@ static void remove_unsupported_shear(mac_domain *d)
     particles      *p = d->bodies.particles[b];
     const material *m = d->bodies.materials[b];
     if (at >= d->seen[b].n || !(m->flow->friction > 0.0)) continue; /* liquids are treated by is_face_carried */
-    if (!(d->seen[b].density[at] <= d->options->density_threshold * m->density)) continue;
+    if (!(d->seen[b].density[at] <= MAC_DENSITY_THRESHOLD * m->density)) continue;
     for (int a = 0; a < 3; ++a)
       if (c->move[a][i] * p->v[a][at] < 0.0) p->C[4 * a][at] = 0.0;
   }
 }
 
+#define CORRECTION_RADIUS 2.0 /* of the density kernel, in mean particle spacings: includes the second neighbours of a lattice */
+#define CORRECTION_STEP 0.1   /* largest displacement in one iteration, in grid spacings */
+
 /* Position correction. All particles of a body are equal. */
 static PetscErrorCode correct_positions(mac_domain *d, int n_placed, const mac_placed *placed)
 {
-  const mac_position_correction *o       = d->options->position_correction;
-  mac_state                     *s       = &d->state;
-  double                         largest = 0.0;
-  mac_packing                   *packing;
+  mac_state   *s       = &d->state;
+  double       largest = 0.0;
+  mac_packing *packing;
 
   PetscFunctionBegin;
   PetscCall(memory_alloc("packing", d->bodies.n, sizeof *packing, &packing));
   for (int b = 0; b < d->bodies.n; ++b)
     if (d->n[b] > 0) largest = fmax(largest, d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density);
-  const double radius = fmin(o->radius * cbrt(largest), 3.0 * s->grid.h);
+  const double radius = fmin(CORRECTION_RADIUS * cbrt(largest), 3.0 * s->grid.h);
   for (int b = 0; b < d->bodies.n; ++b)
     if (d->n[b] > 0) packing[b] = mac_packing_of(d->bodies.particles[b]->mass[0] / d->bodies.materials[b]->density, radius);
   PetscErrorCode code    = PETSC_SUCCESS;
   bool           is_done = largest == 0.0;
-  for (int64_t round = 0; round < o->iterations && !code && !is_done; ++round) {
+  for (int64_t round = 0; round < d->options->position_correction && !code && !is_done; ++round) {
     code = mac_grid_build(&s->grid, d->bodies.n, d->n, (const double *const(*)[3])d->x, MAC_REACH);
     if (!code)
       code = mac_correction_round(&d->correction, &s->grid, d->bodies.n, d->n, (double *const(*)[3])d->x, packing, radius,
-                                  o->step * s->grid.h, n_placed, placed, &is_done);
+                                  CORRECTION_STEP * s->grid.h, n_placed, placed, &is_done);
     if (!code && !is_done) remove_unsupported_shear(d);
     if (!code) code = contain_all(d);
   }
@@ -528,7 +503,7 @@ PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_soli
   for (int i = 0; i < n; ++i) placed[i] = mac_solid_placed(&solids[i], &d->state.grid);
   PetscErrorCode code = move_particles_out(d, n, placed, own);
   if (!code) code = contain_all(d);
-  if (!code && is_frame_end && d->options->position_correction->iterations > 0) {
+  if (!code && is_frame_end && d->options->position_correction > 0) {
     code = correct_positions(d, n, placed);
     if (!code) code = move_particles_out(d, n, placed, own);
     if (!code) code = contain_all(d);

@@ -25,15 +25,8 @@ PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], 
 void mac_domain_destroy(mac_domain **d);
 /* Add a body; `*index` counts the bodies in the order of the calls. `name` and `m` (a material that flows) are borrowed and must
  * outlive the domain. */
-PetscErrorCode mac_domain_add_body(mac_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
-/* See particle_source.h. Takes ownership of *spout. */
-PetscErrorCode mac_domain_set_source(mac_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
-                                     level_set **spout);
-bool           mac_domain_has_source(const mac_domain *d);
-
+PetscErrorCode        mac_domain_add_body(mac_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
 extern const body_ops mac_body_ops; /* operations of the adapter of one mac body */
-body                 *mac_domain_adapter(mac_domain *d, int index);
-particles            *mac_domain_particles(mac_domain *d, int index);
 /* The domain that `b`, a domain or an adapter of one of its bodies, belongs to; NULL for any other body. */
 mac_domain *mac_domain_of(body *b);
 /* Grid data of the current step, or of the last one: its pressure is read between steps. n_blocks is 0 before the first step. */
@@ -45,6 +38,4 @@ mac_state *mac_domain_state(mac_domain *d);
  * frame. At the end of a frame, particles that are too close to each other are moved apart. This changes no velocity, except of
  * particles that it moves into solids. */
 PetscErrorCode mac_domain_correct_positions(mac_domain *d, int n, const mac_solid *solids, bool is_frame_end, double (*impulse)[6]);
-/* Totals of all particles of the domain. */
-PetscErrorCode mac_domain_totals(const mac_domain *d, const double gravity[3], body_totals *out);
 #endif

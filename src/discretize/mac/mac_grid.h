@@ -16,6 +16,9 @@
 
 enum { MAC_SIDE = 4, MAC_BLOCK = 64, MAC_TILE_SIDE = MAC_SIDE + 2, MAC_TILE = 216, MAC_REACH = 3 };
 
+#define MAC_DENSITY_THRESHOLD 0.4 /* cells and edges with less than this share of the material's density carry no stress */
+#define MAC_CELL_FILL 0.01        /* neither do those with a smaller filled share of their volume: nearly empty cells are ill-conditioned */
+
 /* rough: wall with the friction of mac_options.wall_friction; smooth: no friction; open: material leaves, zero pressure beyond */
 typedef enum { MAC_WALL_ROUGH, MAC_WALL_SMOOTH, MAC_WALL_OPEN, MAC_WALL_PERIODIC } mac_wall;
 

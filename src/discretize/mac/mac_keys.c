@@ -3,11 +3,9 @@
 
 static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};
 static const char *const transfers[]    = {"apic", "pic_flip", NULL};
-static const char *const wall_masses[]  = {"mirror", "cut", NULL};
 static const char *const fractions[]    = {"auto", "volume", "area", "voxel", "ghost", NULL};
 static const char *const arrangements[] = {"colocated", "staggered", NULL};
 static const char *const bases[]        = {"orthonormal", "components", NULL};
-static const char *const edge_weights[] = {"normalized", "plain", NULL};
 
 static const key_spec box_keys[] = {
     {.name = "min", .type = KEY_REALS, .count = 3, .offset = offsetof(mac_box, min), .unit = "m", .help = "lowest corner"},
@@ -34,42 +32,17 @@ static const key_table wall_table  = {.name = "mac.walls",
                                       .keys = wall_keys};
 
 /* clang-format off */
-static const key_spec  correction_keys[] = {
-  {.name = "iterations", .type = KEY_INT, .offset = offsetof(mac_position_correction, iterations), .fallback = "3", .min = 0,
-   .max = 100, .help = "iterations per frame; 0: no correction"},
-  {.name = "radius", .type = KEY_REAL, .offset = offsetof(mac_position_correction, radius), .fallback = "2", .min = 1.1,
-   .max = 4, .only_if = {"iterations", "!0"}, .help = "radius of the density kernel, in mean particle spacings"},
-  {.name = "step", .type = KEY_REAL, .offset = offsetof(mac_position_correction, step), .fallback = "0.1", .min = 0,
-   .max = 0.5, .is_open = true, .only_if = {"iterations", "!0"},
-   .help = "largest displacement in one iteration, in grid spacings"},
-                                            {.name = NULL}};
-static const key_table correction_table  = {.name = "mac.expert.position_correction",
-                                            .help = "At the end of each frame, particles that are too close are moved apart; "
-                                                     "velocities do not change. Without it a flow loses volume.",
-                                            .size = sizeof(mac_position_correction),
-                                            .keys = correction_keys};
-
 static const key_spec mac_expert_keys[] = {
-  {.name = "wall_mass", .type = KEY_ENUM, .offset = offsetof(mac_options, wall_mass), .choices = wall_masses,
-   .fallback = "mirror",
-   .help = "part of a particle's kernel beyond a wall of the domain: mirrored back, so that the density is correct at the "
-           "wall, or lost"},
   {.name = "basis", .type = KEY_ENUM, .offset = offsetof(mac_options, basis), .choices = bases, .fallback = "orthonormal",
    .help = "basis of deviatoric stresses: orthonormal, or the components sxx, szz, sxy, sxz, syz as published"},
-  {.name = "edge_weights", .type = KEY_ENUM, .offset = offsetof(mac_options, edge_weights), .choices = edge_weights,
-   .fallback = "normalized", .only_if = {"^arrangement", "staggered"},
-   .help = "shear stress on edges is the mean of the cells around. normalized: without cells beyond walls, and walls have the "
-           "full friction of the material on them; plain: of all four cells, as published, which halves the friction at walls"},
   {.name = "hourglass", .type = KEY_REAL, .offset = offsetof(mac_options, hourglass), .fallback = "0.1", .min = 0, .max = 1,
    .only_if = {"^arrangement", "colocated"},
    .help = "hourglass control for colocated stress, which does not resist velocities that alternate from cell to cell: they "
            "get a friction of their own, at most this share of the material's; 0: none, as published"},
-  {.name = "density_threshold", .type = KEY_REAL, .offset = offsetof(mac_options, density_threshold), .fallback = "0.4",
-   .min = 0, .max = 1, .help = "cells with less than this share of the material's density carry no stress"},
-  {.name = "cell_fill", .type = KEY_REAL, .offset = offsetof(mac_options, cell_fill), .fallback = "0.01", .min = 0, .max = 1,
-   .is_open = true, .help = "cells with a smaller filled share of their volume carry no stress"},
-  {.name = "position_correction", .type = KEY_TABLE, .offset = offsetof(mac_options, position_correction),
-   .table = &correction_table, .fallback = "{}", .help = "position correction of particles that are too close"},
+  {.name = "position_correction", .type = KEY_INT, .offset = offsetof(mac_options, position_correction), .fallback = "3",
+   .min = 0, .max = 100,
+   .help = "iterations that move apart particles that are too close, at the end of each frame; velocities do not change; 0: none, "
+           "a flow loses volume"},
   {.name = NULL}};
 static const key_table mac_expert_table = {.name = "mac.expert", .help = "Discretisation of surfaces and stress, and published alternatives.", .size = sizeof(mac_options), .keys = mac_expert_keys};
 

@@ -9,8 +9,6 @@ typedef enum { MAC_APIC, MAC_PIC_FLIP } mac_transfer;
 typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA, MAC_FRACTIONS_VOXEL, MAC_FRACTIONS_GHOST } mac_fractions;
 typedef enum { MAC_COLOCATED, MAC_STAGGERED } mac_arrangement;
 typedef enum { MAC_ORTHONORMAL, MAC_COMPONENTS } mac_basis;
-typedef enum { MAC_EDGES_NORMALIZED, MAC_EDGES_PLAIN } mac_edge_weights;
-typedef enum { MAC_MIRROR, MAC_CUT } mac_wall_mass;
 
 /* job entry bodies.NAME with kind: mac */
 typedef struct {
@@ -27,33 +25,20 @@ typedef struct {
   int side[3][2]; /* axis, lower/upper */
 } mac_walls;
 
-/* Position correction of particles at the end of each frame, see mac_correction.h. */
-typedef struct {
-  int64_t iterations; /* 0: no correction */
-  double  radius;     /* of the kernel, in mean particle spacings */
-  double  step;       /* longest displacement per iteration, in h */
-} mac_position_correction;
-
 /* Entry `mac:` of the job. The comment of each member names the module that reads it. */
 typedef struct mac_options {
   const mac_box   *domain;
   double           spacing;
   const mac_walls *walls;
-  double           wall_friction;     /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
-  double           cfl;               /* domain: cells a particle may cross in a step */
-  int              transfer;          /* domain: mac_transfer */
-  double           flip;              /* domain: share of FLIP */
-  int              wall_mass;         /* domain: mac_wall_mass; kernels cut by walls of the box are mirrored, or lose the part
-                                        beyond */
-  int              fractions;         /* system: mac_fractions; auto: volume for granular, area for liquid */
-  int              arrangement;       /* system: mac_arrangement */
-  int              basis;             /* system: mac_basis */
-  int              edge_weights;      /* system: mac_edge_weights of the transfer T of shear to edges; normalized: also additional
-                                        wall friction */
-  double           hourglass;         /* formulation: see mac_hourglass.h */
-  double           density_threshold; /* system: a cell is active if rho + W_S rho0 exceeds this share of rho0 */
-  double           cell_fill;         /* system: cells with W_L below are not active */
-  const mac_position_correction *position_correction; /* domain */
+  double           wall_friction;       /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
+  double           cfl;                 /* domain: cells a particle may cross in a step */
+  int              transfer;            /* domain: mac_transfer */
+  double           flip;                /* domain: share of FLIP */
+  int              fractions;           /* system: mac_fractions; auto: volume for granular, area for liquid */
+  int              arrangement;         /* system: mac_arrangement */
+  int              basis;               /* system: mac_basis */
+  double           hourglass;           /* formulation: see mac_hourglass.h */
+  int64_t          position_correction; /* domain: iterations per frame, see mac_correction.h */
 } mac_options;
 extern const key_table mac_options_table;
 #endif

@@ -72,9 +72,9 @@ static bool has_open_face(const mac_assembly *c, int64_t slot, const int64_t *ti
 static bool is_active(const mac_assembly *c, int64_t slot, const int64_t *tile, int place)
 {
   const mac_weights *w = &c->y->weights;
-  if (!(w->cell_liquid[slot] > c->o->cell_fill)) return false;
+  if (!(w->cell_liquid[slot] > MAC_CELL_FILL)) return false;
   const double rest = c->s->rest_density[slot], dense = (rest > 0.0 ? c->s->rho[slot] / rest : 0.0) + 1.0 - w->cell_fluid[slot];
-  return (c->has_ghosts || dense > c->o->density_threshold) && has_open_face(c, slot, tile, place);
+  return (c->has_ghosts || dense > MAC_DENSITY_THRESHOLD) && has_open_face(c, slot, tile, place);
 }
 
 static int64_t prefix_sum(int64_t n, int64_t *count)
@@ -103,7 +103,6 @@ static void set_material_constants(const mac_assembly *c, int64_t slot, int64_t 
     if (other >= 0 && s->rest_density[other] > 0.0) friction += s->friction[other], density += s->rest_density[other], ++n;
   }
   if (n) y->friction[i] = friction / n, y->rest_density[i] = density / n;
-  if (c->o->edge_weights == MAC_EDGES_PLAIN) y->friction[i] = 0.0;
 }
 
 static PetscErrorCode number_cells(mac_assembly *c)
@@ -208,8 +207,7 @@ static double weight_of_edge(const mac_assembly *c, int64_t slot, const int64_t 
   if (is_rough && c->o->wall_friction < friction) scale = shear_factor(c->o->wall_friction, friction); /* false for NaN */
   const double solids = scale_of_solids(c, slot / MAC_BLOCK, tile, place, a, b, friction);
   if (solids < scale) scale = solids;
-  const double norm = c->o->edge_weights == MAC_EDGES_PLAIN ? 4.0 : sum;
-  return y->weights.edge_liquid[axis][slot] * scale / norm * (c->o->arrangement == MAC_STAGGERED ? n : 1);
+  return y->weights.edge_liquid[axis][slot] * scale / sum * (c->o->arrangement == MAC_STAGGERED ? n : 1);
 }
 
 /* Weight of normal stresses: W_L times the factor from the friction of solids with an oblique surface. */
@@ -249,7 +247,7 @@ static void compute_weights(mac_assembly *c)
       const int     place = mac_grid_tile_place(l);
       for (int o = 0; o < 3; ++o)
         y->edge_weight[o][slot] =
-            y->weights.edge_liquid[o][slot] > c->o->cell_fill && tile[place] == slot ? weight_of_edge(c, slot, tile, place, o) : 0.0;
+            y->weights.edge_liquid[o][slot] > MAC_CELL_FILL && tile[place] == slot ? weight_of_edge(c, slot, tile, place, o) : 0.0;
       y->normal_weight[slot] = y->cell_of[slot] < 0 ? 0.0 : weight_of_normals(c, slot, tile, place);
     }
   }
@@ -316,7 +314,7 @@ static bool is_active_edge(const mac_assembly *c, int64_t slot, const int64_t *t
     const double rest = c->s->rest_density[cell];
     dense += (rest > 0.0 ? c->s->rho[cell] / rest : 0.0) + 1.0 - c->y->weights.cell_fluid[cell], ++n;
   }
-  return c->has_ghosts || dense > n * c->o->density_threshold;
+  return c->has_ghosts || dense > n * MAC_DENSITY_THRESHOLD;
 }
 
 static PetscErrorCode reserve_stresses(mac_system *y)
@@ -711,12 +709,6 @@ static const double  normal_part[2][2][3] = {[MAC_ORTHONORMAL] = {{0.70710678118
                                                                   {0.40824829046386302, -0.81649658092772603, 0.40824829046386302}},
                                              [MAC_COMPONENTS]  = {{1.0, -1.0, 0.0}, {0.0, -1.0, 1.0}}};
 static inline double shear_part(int basis) { return basis == MAC_ORTHONORMAL ? 0.70710678118654752 : 1.0; }
-
-void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6])
-{
-  for (int a = 0; a < 3; ++a) s[a] = normal_part[basis][0][a] * c[0] + normal_part[basis][1][a] * c[1];
-  for (int m = 2; m < MAC_STRESSES; ++m) s[m + 1] = shear_part(basis) * c[m];
-}
 
 static inline void add_entry(mac_row *row, int64_t slot, int axis, double value)
 {
@@ -1210,7 +1202,7 @@ PetscErrorCode mac_system_assemble(mac_state *s, const mac_options *o, int n_sol
   PetscCall(extrapolate_empty_faces(&c));
   PetscCall(find_active(&c));
   PetscCall(find_masses(&c));
-  if (o->edge_weights == MAC_EDGES_NORMALIZED) PetscCall(apply_wall_friction(&c));
+  PetscCall(apply_wall_friction(&c));
   PetscCall(assemble_operators(&c));
   PetscCall(assemble_couplings(&c));
   timer_end(TIMER_GRID);

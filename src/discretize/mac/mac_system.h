@@ -5,7 +5,7 @@
  * s); G contains G W_L, D contains D W_L T.
  *
  * Active cells and unknown faces. A cell is active if its density, with its solid part counted as dense, exceeds the threshold,
- * W_L > cell_fill, and one of its faces has W_F > 0. This includes cells in a solid next to a cut face: without their pressure
+ * W_L > MAC_CELL_FILL, and one of its faces has W_F > 0. This includes cells in a solid next to a cut face: without their pressure
  * nothing would constrain the velocity of that face to the solid's. (The published criterion, W_F of the cell > 0, lets material
  * leak through a solid whose surface is in the outer half of a cell.) A face is unknown if W_F > 0 and an active sample acts on
  * it. W_L of an unknown face is at least face_fill: a face left out would act as a lid on the cell below the surface. rho W_L W_F
@@ -63,7 +63,7 @@ typedef struct {
   bool         has_ghosts;                         /* a liquid's surface, see mac_fractions.h */
   int64_t     *stress_slot;                        /* [n_stress] slot of the cell, or of the cell whose lower edge has the sample */
   uint8_t     *component;     /* [n_stress] 0 ... 4: two normal ones, then xy, xz, yz. MAC_COMPONENTS: sxx, szz (syy is minus their sum);
-                                          MAC_ORTHONORMAL: |s|_F is the Euclidean norm of the five, see mac_stress_tensor */
+                                          MAC_ORTHONORMAL: |s|_F is the Euclidean norm of the five */
   int32_t (*sample_cells)[4]; /* [n_stress] cells whose mean p bounds the sample, -1: none */
   /* by slot of the grid; -1: not numbered */
   int32_t    *cell_of, *face_of[3];
@@ -95,6 +95,4 @@ void           mac_system_destroy(mac_system *y);
 void mac_system_store_velocity(const mac_system *y, const double *u, mac_state *s);
 /* u += dt g on all faces that have mass. */
 void mac_state_accelerate(mac_state *s, const double dt_g[3]);
-/* Components xx, yy, zz, xy, xz, yz of a stress given by five numbers in a basis. Reference for tests of the operators. */
-void mac_stress_tensor(int basis, const double c[MAC_STRESSES], double s[6]);
 #endif

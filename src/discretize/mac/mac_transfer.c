@@ -224,22 +224,21 @@ static inline __attribute__((always_inline)) void fill_tile(const bool is_affine
   }
 }
 
-/* Add layer `from` of a tile across `axis` to layer `to`, both counted in cells of the block, or discard it. `width` numbers per
- * node. */
-static void fold_layer(double *tile, int width, int axis, int from, int to, bool is_kept)
+/* Add layer `from` of a tile across `axis` to layer `to`, both counted in cells of the block. `width` numbers per node. */
+static void fold_layer(double *tile, int width, int axis, int from, int to)
 {
   const int step[3] = {STEP_X, STEP_Y, 1}, u = step[(axis + 1) % 3], v = step[(axis + 2) % 3];
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j)
       for (int k = 0; k < width; ++k) {
         double *const layer = tile + (int64_t)width * (i * u + j * v) + k, *const gone = layer + width * (from + 1) * step[axis];
-        if (is_kept) layer[width * (to + 1) * step[axis]] += *gone;
+        layer[width * (to + 1) * step[axis]] += *gone;
         *gone = 0.0;
       }
 }
 
 /* Fold the contributions beyond the walls of the box. */
-static void fold_tile(const mac_grid *g, const int32_t block[3], bool is_mirror, double *tile)
+static void fold_tile(const mac_grid *g, const int32_t block[3], double *tile)
 {
   for (int a = 0; a < 3; ++a) {
     if (mac_grid_is_periodic(g, a)) continue;
@@ -248,8 +247,8 @@ static void fold_tile(const mac_grid *g, const int32_t block[3], bool is_mirror,
       if (side == 0 ? block[a] > 0 : last >= MAC_SIDE) continue;
       const int from = side ? last + 1 : -1, to = side ? last : 0;
       for (int axis = 0; axis < 3; ++axis)
-        if (axis != a) fold_layer(tile + 2 * axis * MAC_TILE, 2, a, from, to, is_mirror);
-      fold_layer(tile + 6 * MAC_TILE, 1, a, from, to, is_mirror);
+        if (axis != a) fold_layer(tile + 2 * axis * MAC_TILE, 2, a, from, to);
+      fold_layer(tile + 6 * MAC_TILE, 1, a, from, to);
     }
   }
 }
@@ -324,9 +323,9 @@ static void sum_block(mac_domain *d, int64_t block, bool is_mixed)
 PetscErrorCode mac_to_grid(mac_domain *d)
 {
   const mac_grid *g         = &d->state.grid;
-  const bool      is_mirror = d->options->wall_mass == MAC_MIRROR, is_affine = d->options->transfer == MAC_APIC;
-  bool            is_mixed = false;
-  double          n        = 0.0;
+  const bool      is_affine = d->options->transfer == MAC_APIC;
+  bool            is_mixed  = false;
+  double          n         = 0.0;
 
   PetscFunctionBeginUser;
   timer_begin(TIMER_P2G);
@@ -341,7 +340,7 @@ PetscErrorCode mac_to_grid(mac_domain *d)
       double *tile = d->tiles + (int64_t)d->tile_of[b][k] * MAC_TILE_DOUBLES;
       if (is_affine) fill_tile(true, g, g->block[k], p, start[k], start[k + 1], tile);
       else fill_tile(false, g, g->block[k], p, start[k], start[k + 1], tile);
-      fold_tile(g, g->block[k], is_mirror, tile);
+      fold_tile(g, g->block[k], tile);
     }
   }
 #pragma omp parallel for schedule(dynamic, 4)
@@ -560,7 +559,7 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
       p->x[a][i] += seen->move[a][i];
       side.before[a] = p->v[a][i];
     }
-    if (has_walls && state->rho[cell] <= d->options->density_threshold * state->rest_density[cell])
+    if (has_walls && state->rho[cell] <= MAC_DENSITY_THRESHOLD * state->rest_density[cell])
       apply_wall_friction(d, &side, at, state->friction[cell], v, gradient);
     for (int a = 0; a < 3; ++a) p->v[a][i] = v[a];
     for (int q = 0; q < 9 && is_apic; ++q) p->C[q][i] = gradient[q] / g->h;

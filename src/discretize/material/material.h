@@ -104,10 +104,6 @@ int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *
 /* The nearest spectral tangent that is symmetric and positive semi-definite: dp is the projection of its symmetric part, a and b
  * are not negative. n points from the outputs of material_stress with this law, in place. */
 void material_tangent_project(const material *m, int64_t n, int64_t ld, double *dp, double *a, double *b);
-/* dP = (dP/dF) : dF for one point, from the spectral tangent of point i; transposed: (dP/dF)^T : dF. Reference version; hot
- * loops have their own. */
-void material_stress_differential(int64_t ld, int64_t i, const double *U, const double *V, const double *dp, const double *a,
-                                  const double *b, const double dF[9], bool is_transposed, double dP[9]);
 /* Update F and history in place for an accepted step, n <= MATERIAL_BATCH; start as above. On success returns n, and *marks (may be
  * NULL) are raised to the values of these points. Otherwise returns the smallest invalid index, and nothing is changed. */
 int64_t material_accept(const material *m, int64_t n, int64_t ld, const double *start, double *F, double *state,

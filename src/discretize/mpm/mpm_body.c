@@ -147,7 +147,7 @@ static PetscErrorCode mpm_finish(body_world *world, diagnostics *d)
   if (!has_force && !world->keeps_origins) PetscFunctionReturn(PETSC_SUCCESS);
   const document_node *mpm = document_find(world->job, "mpm"), *node = mpm ? document_find(mpm, "body_force") : NULL;
   if (!node) node = world->job;
-  if (w && mpm_domain_has_source(w->domain))
+  if (w && particle_bodies_has_source(&w->domain->bodies))
     diagnostics_add(d, node->mark, "mpm.body_force", "initial positions (body_force, expected) cannot be used with pour");
   if (!w || diagnostics_count(d)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(particle_origins_create(w->domain->bodies.n, w->domain->bodies.particles, &w->origins));
@@ -182,9 +182,7 @@ static PetscErrorCode mpm_create(const body_request *r, body_world *world, diagn
     mpm_domain         *domain = world->mpm->domain;
     const particle_seed start  = particle_fill_at_start(&fill, &spec->fill);
     PetscCall(mpm_domain_add_body(domain, r->name, r->material, &start, &index));
-    if (spec->fill.pour) PetscCall(mpm_domain_set_source(domain, index, &fill.seed, spec->fill.pour, &fill.filled->piece[0]));
-    PetscCall(particle_fill_velocity_field(r, domain->transfer.is_apic, mpm_domain_particles(domain, index), d));
-    *out = mpm_domain_adapter(domain, index);
+    PetscCall(particle_fill_finish(r, &fill, &domain->bodies, index, d, out));
   }
   particle_fill_free(&fill);
   PetscFunctionReturn(PETSC_SUCCESS);

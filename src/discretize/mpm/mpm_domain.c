@@ -110,11 +110,6 @@ void mpm_domain_destroy(mpm_domain **out)
   memory_free(out);
 }
 
-body           *mpm_domain_body(mpm_domain *d) { return &d->base; }
-body           *mpm_domain_adapter(mpm_domain *d, int index) { return &d->bodies.body[index]->base; }
-particles      *mpm_domain_particles(mpm_domain *d, int index) { return d->bodies.particles[index]; }
-const mpm_grid *mpm_domain_grid(const mpm_domain *d) { return d->grid; }
-
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index)
 {
   const int n = d->bodies.n;
@@ -127,16 +122,6 @@ PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const materi
   PetscCall(particle_bodies_emit(&d->bodies, n, seed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
-                                     level_set **spout)
-{
-  PetscFunctionBeginUser;
-  PetscCall(particle_bodies_set_source(&d->bodies, index, seed, schedule, spout));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-bool mpm_domain_has_source(const mpm_domain *d) { return particle_bodies_has_source(&d->bodies); }
 
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind)
 {
@@ -156,22 +141,6 @@ void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *contex
 {
   d->body_force         = force;
   d->body_force_context = context;
-}
-
-void mpm_domain_memory(const mpm_domain *d, double *state, double *work)
-{
-  const mpm_grid *g = d->grid;
-  double          n = 0.0, bytes = 0.0, solver = 0.0;
-  for (int b = 0; b < d->bodies.n; ++b) {
-    n += (double)d->bodies.particles[b]->n;
-    bytes += particles_bytes(d->bodies.particles[b]) * (double)d->bodies.particles[b]->n;
-    if (b < d->tangent.n_bodies) solver += 8.0 * MPM_TANGENT * (double)d->tangent.capacity[b];
-  }
-  bytes += 8.0 * (double)g->keys_capacity + 4.0 * (double)(g->orders_capacity + g->order_scratch_capacity);
-  solver += 8.0 * (double)g->tiles_capacity + (double)g->blocks_capacity * (4.0 * BLOCK_NODES + 12.0) + (double)g->dofs_capacity * 36.0 +
-            (double)g->clusters_capacity * sizeof(mpm_cluster) + 8.0 * 12.0 * (double)d->work_capacity;
-  *state = n > 0.0 ? bytes / n : 0.0;
-  *work  = n > 0.0 ? solver / n : 0.0;
 }
 
 bool mpm_domain_has_projected_tangent(const body *b)

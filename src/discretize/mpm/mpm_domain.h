@@ -1,7 +1,7 @@
 /* An MPM domain: all MPM bodies of a scene on one sparse grid, as one `body` whose blocks are the grid nodes with mass.
  *
  * Each MPM body has its own particles and one material. The formulation steps the domain, which has no contact points. For contact,
- * and for sums per body, mpm_domain_adapter gives one adapter per MPM body: a `body` with points, totals and the domain's blocks, but
+ * and for sums per body, `bodies.body` has one adapter per MPM body: a `body` with points, totals and the domain's blocks, but
  * without unknowns of its own. The adapter's first_block is updated from the domain's whenever its n_clusters() is called; therefore
  * set the domain's first_block before contact detection. The points of an adapter are its particles in sorted order, valid from
  * begin_step to end_step; identities are unique over the whole domain.
@@ -48,15 +48,10 @@ extern const body_ops mpm_adapter_ops; /* of each MPM body */
 
 PetscErrorCode mpm_domain_create(double h, mpm_kernel kernel, mpm_transfer transfer, const double gravity[3], mpm_domain **out);
 /* Destroys the adapters too. */
-void  mpm_domain_destroy(mpm_domain **d);
-body *mpm_domain_body(mpm_domain *d); /* ops->destroy destroys the domain */
+void mpm_domain_destroy(mpm_domain **d);
 
 /* Add an MPM body; *index in order of adding. `name` and `m` are borrowed and must outlive the domain. */
 PetscErrorCode mpm_domain_add_body(mpm_domain *d, const char *name, const material *m, const particle_seed *seed, int *index);
-/* A source: the body's ops->emit adds `seed` (copied, with its x) on this schedule; see particle_source.h. At most one per body. Takes *spout. */
-PetscErrorCode mpm_domain_set_source(mpm_domain *d, int index, const particle_seed *seed, const particle_release_schedule *schedule,
-                                     level_set **spout);
-bool           mpm_domain_has_source(const mpm_domain *d);
 /* A wall that fills coordinates below (side -1) or above (side 1) a plane [m] across axis 0, 1 or 2. */
 PetscErrorCode mpm_domain_add_wall(mpm_domain *d, int axis, int side, double coordinate, mpm_wall_kind kind);
 /* From the next step on, nodes lighter than this share of their heaviest neighbour depend on others (mpm_light.h). The others
@@ -72,13 +67,8 @@ void mpm_domain_set_body_force(mpm_domain *d, mpm_body_force force, void *contex
 /* Is b a domain with a material whose tangent body_ops.set_definite changes? */
 bool mpm_domain_has_projected_tangent(const body *b);
 
-body           *mpm_domain_adapter(mpm_domain *d, int index);
-particles      *mpm_domain_particles(mpm_domain *d, int index);
-const mpm_grid *mpm_domain_grid(const mpm_domain *d);
 /* Between begin_step and end_step, by block of the domain's body: node [n][3], at h (i, j, k), mass [n] kg; and outward [n][3] =
  * sum_p m_p grad w_i(x_p) kg/m, minus the gradient of the mass at the node: out of the material where that ends. Velocities are those of the
  * body. Where walls mirror the domain, mass and gradient are those with the images. Uses the grid's tiles. */
 PetscErrorCode mpm_domain_get_nodes(mpm_domain *d, int32_t (*node)[3], double *mass, double (*outward)[3]);
-/* Bytes of state per particle, and of solver work (tangents, tiles, nodes) per particle. */
-void mpm_domain_memory(const mpm_domain *d, double *state, double *work);
 #endif

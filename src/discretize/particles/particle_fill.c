@@ -125,7 +125,7 @@ particle_seed particle_fill_at_start(const particle_fill *f, const particle_body
   return spec->pour && spec->pour->start > 0 ? none : f->seed;
 }
 
-PetscErrorCode particle_fill_velocity_field(const body_request *r, bool with_affine, particles *p, diagnostics *d)
+static PetscErrorCode set_velocity_field(const body_request *r, bool with_affine, particles *p, diagnostics *d)
 {
   PetscFunctionBegin;
   const particle_body_spec *spec = r->spec;
@@ -148,5 +148,15 @@ PetscErrorCode particle_fill_velocity_field(const body_request *r, bool with_aff
     for (int k = 0; k < 9 && with_affine; ++k) p->C[k][i] = gradient[k];
   }
   vector_field_destroy(&velocity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode particle_fill_finish(const body_request *r, particle_fill *f, particle_bodies *set, int index, diagnostics *d, body **out)
+{
+  PetscFunctionBegin;
+  const particle_body_spec *spec = r->spec;
+  if (spec->pour) PetscCall(particle_bodies_set_source(set, index, &f->seed, spec->pour, &f->filled->piece[0]));
+  PetscCall(set_velocity_field(r, set->with_affine, set->particles[index], d));
+  *out = &set->body[index]->base;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

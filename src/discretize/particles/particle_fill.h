@@ -4,7 +4,7 @@
 #define SS_DISCRETIZE_PARTICLES_PARTICLE_FILL_H
 #include "core/key_table.h"
 #include "discretize/body/body_kind.h"
-#include "discretize/particles/particle_source.h"
+#include "discretize/particles/particle_bodies.h"
 #include "discretize/particles/sampling.h"
 #include "geometry/shape/shape.h"
 
@@ -57,6 +57,7 @@ PetscErrorCode particle_fill_create(const body_request *r, const body_world *wor
 void           particle_fill_free(particle_fill *f);
 /* Particles at the start: all, or none if they are poured later. */
 particle_seed particle_fill_at_start(const particle_fill *f, const particle_body_spec *spec);
-/* Initial velocities from expressions, if the body has such, with their gradient as the affine part. */
-PetscErrorCode particle_fill_velocity_field(const body_request *r, bool with_affine, particles *p, diagnostics *d);
+/* Complete body `index` of `set`, which has been added with these particles: its source, and initial velocities from expressions with
+ * their gradient as the affine part. *out is its adapter. */
+PetscErrorCode particle_fill_finish(const body_request *r, particle_fill *f, particle_bodies *set, int index, diagnostics *d, body **out);
 #endif

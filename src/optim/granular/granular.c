@@ -51,6 +51,7 @@ enum { PRESSURE, STRESS, CONTACT, FRICTION };
 #define YIELD_TOLERANCE 2.0  /* max_yield_excess allowed, in outer tolerances; only for stress solvers that end in the cone */
 #define SETTLE_ROUNDS 4      /* maximum number of times that contacts are settled and the pressure solved for them */
 #define CONE_ROUNDS 12       /* maximum number of final stress solves that bring stress back into the cone */
+#define MOST_SWEEPS 4        /* sweeps of p and lambda in one outer iteration */
 #define SLOW_CONTRACTION 0.9 /* ratio of the changes of successive sweeps; above it p and lambda are solved together */
 
 /* Unknowns at the start of an iteration; the change of the iteration is measured from here. */
@@ -140,7 +141,7 @@ static PetscErrorCode solve_pressure_and_contacts(granular_solver *S, snapshot *
     PetscCall(time_stage(S, PRESSURE, granular_solve_unified));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int64_t k = 0; k < (is_coupled ? S->o->sweeps : 1); ++k) {
+  for (int64_t k = 0; k < (is_coupled ? MOST_SWEEPS : 1); ++k) {
     granular_copy(sweep->p, S->x->p, S->f->n_cells), granular_copy(sweep->lambda, S->x->lambda, S->f->n_contacts);
     PetscCall(time_stage(S, PRESSURE, granular_solve_p));
     PetscCall(time_stage(S, CONTACT, granular_solve_lambda));

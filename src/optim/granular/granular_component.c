@@ -187,15 +187,16 @@ void granular_component_bounds(granular_component *k, double width)
   }
 }
 
-/* Stress bounded by a pyramid: each component is within +-width alpha p/sqrt(2), with the p of its cell or the mean p around its
- * edge. `pyramid` (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all
+/* Stress bounded by a pyramid: each component is within +-alpha p/sqrt(2), with the p of its cell or the mean p around its
+ * edge; a single shear stress then reaches the cone, while the published bounds are sqrt(2) times as wide. `pyramid` (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all
  * components with an enlarged diagonal. That term regularises the stress itself; the published comparison shows that heaps then
  * melt [TakahashiBatty2021]. */
+#define PYRAMID_DAMPING 0.5 /* step length of JCSP, as published */
 typedef struct {
   int                n;
   granular_component part[GRANULAR_COMPONENTS];
   double            *step; /* [n_stress] */
-  double             shift, damping;
+  double             damping;
 } boxes;
 
 static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
@@ -204,13 +205,12 @@ static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
   PetscFunctionBegin;
   PetscCall(granular_array(S, "flow boxes", 1, sizeof *w, &w));
   S->stress  = w;
-  w->damping = is_together ? 1.0 : S->o->pyramid->damping;
-  w->shift   = is_together ? S->o->pyramid->shift : 0.0;
+  w->damping = is_together ? 1.0 : PYRAMID_DAMPING;
   PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
   for (int e = 0; e < (is_together ? 1 : GRANULAR_COMPONENTS); ++e, ++w->n) {
     granular_component *k = &w->part[e];
     PetscCall(granular_component_create(S, is_together ? -1 : e, k));
-    for (int64_t i = 0; i < k->n; ++i) k->diagonal[i] = (1.0 + w->shift) * k->own[i];
+    for (int64_t i = 0; i < k->n; ++i) k->diagonal[i] = (1.0 + (is_together ? GRANULAR_SP_SHIFT : 0.0)) * k->own[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -235,7 +235,7 @@ static void apply_shifted(void *context, const double *restrict x, double *restr
 static PetscErrorCode solve_component_step(granular_solver *S, boxes *w, granular_component *k)
 {
   PetscFunctionBegin;
-  granular_component_bounds(k, S->o->pyramid->width);
+  granular_component_bounds(k, 1.0);
   for (int64_t i = 0; i < k->n; ++i) k->b[i] = -S->g_s[k->sample[i]] - (k->diagonal[i] - k->own[i]) * S->x->s[k->sample[i]];
   PetscCall(granular_component_solve(k, apply_shifted));
   for (int64_t i = 0; i < k->n; ++i) w->step[k->sample[i]] = k->x[i];

@@ -5,6 +5,9 @@
 #define SS_OPTIM_GRANULAR_GRANULAR_COMPONENT_H
 #include "optim/granular/granular_state.h"
 
+/* Enlargement of the diagonal by `sp`, relative: makes its one system of all components definite. */
+#define GRANULAR_SP_SHIFT 1e-3
+
 typedef struct {
   granular_solver *S;
   int64_t          n;

@@ -8,12 +8,9 @@
  *   d = 1/2 (1 - |z|^2/r^2), r = mu lambda     d~ = min(d - h/m, 0)     E_d = 1/2 m d~^2 - h^2/(2 m)     h <- -m d~
  *
  * The gradient is -m d~ z/r^2 and the Hessian m (z z^T/r^4 - d~ I/r^2). Both terms of the Hessian are positive semidefinite, so it
- * needs no projection. m = beta A_jj r^2. The diagonal of A_zz is enlarged by the fraction GRANULAR_REDUNDANT because contacts may be
+ * needs no projection. m = A_jj r^2. The diagonal of A_zz is enlarged by the fraction GRANULAR_REDUNDANT because contacts may be
  * redundant. The unknown of each quadratic program is a step, so this does not change the solution. */
-static inline double penalty_weight(const granular_friction *t, int64_t j)
-{
-  return t->S->o->friction->beta * t->S->diagonal_t[j] * t->radius[j] * t->radius[j];
-}
+static inline double penalty_weight(const granular_friction *t, int64_t j) { return t->S->diagonal_t[j] * t->radius[j] * t->radius[j]; }
 static inline double constraint_excess(const granular_friction *t, int64_t j, const double z[2])
 {
   const double r2 = t->radius[j] * t->radius[j];
@@ -56,7 +53,10 @@ static void apply_penalised_hessian(void *context, const double *restrict x, dou
   }
 }
 
-/* Set t->step to the minimiser of the quadratic model in the box |z| <= kappa r. The right-hand side, bounds and diagonal use arrays
+/* Width of the bounding box of a disc over its diameter. Wider than 1: a step may leave the disc, whose penalty brings it back. */
+#define DISC_BOX 3.0
+
+/* Set t->step to the minimiser of the quadratic model in the box |z| <= DISC_BOX r. The right-hand side, bounds and diagonal use arrays
  * that only the gradient method needs otherwise. */
 static PetscErrorCode compute_newton_direction(granular_friction *t)
 {
@@ -69,7 +69,7 @@ static PetscErrorCode compute_newton_direction(granular_friction *t)
   add_penalty_derivatives(t, b);
   for (int64_t i = 0; i < 2 * t->n; ++i) {
     const int64_t j     = i / 2;
-    const double  bound = S->o->friction->kappa * t->radius[j];
+    const double  bound = DISC_BOX * t->radius[j];
     b[i]                = -b[i];
     lo[i] = -bound - t->z[i], hi[i] = bound - t->z[i];
     diagonal[i] = (1.0 + GRANULAR_REDUNDANT) * S->diagonal_t[j] + t->hessian[3 * j + 2 * (i % 2)];

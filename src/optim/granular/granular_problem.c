@@ -37,16 +37,11 @@ static const char *const friction_help[] = {
 static const key_spec  gradient_keys[] = {
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(granular_gradient_options, max_iterations),
    .fallback = "200", .min = 1, .max = 1e9, .help = "maximum number of iterations of one stress solve"},
-  {.name = "inner", .type = KEY_REAL, .offset = offsetof(granular_gradient_options, inner), .fallback = "0.4", .min = 0,
-   .max = 1, .is_open = true,
-   .help = "tolerance of one stress solve on its step, as a multiple of solver.monolith.tolerance"},
                                           {.name = NULL}};
 static const key_table gradient_table = {.name = "solver.monolith.expert.projected_gradient", .help = "Stress by accelerated projected gradient.",
                                          .size = sizeof(granular_gradient_options), .keys = gradient_keys};
 
 static const key_spec lagrangian_keys[] = {
-  {.name = "iterations", .type = KEY_INT, .offset = offsetof(granular_lagrangian_options, iterations), .fallback = "1",
-   .min = 1, .max = 1000, .help = "Newton steps of each component per outer iteration"},
   {.name = "damping", .type = KEY_REAL, .offset = offsetof(granular_lagrangian_options, damping), .fallback = "0.5",
    .min = 1e-6, .max = 1, .only_if = {"line_search", "false"}, .help = "damping factor: step length of a Newton step"},
   {.name = "auxiliary_pyramid", .type = KEY_BOOL, .offset = offsetof(granular_lagrangian_options, has_pyramid),
@@ -55,14 +50,6 @@ static const key_spec lagrangian_keys[] = {
    .max = INFINITY, .is_open = true, .only_if = {"auxiliary_pyramid", "true"},
    .help = "width of that box over the width of the cone; 1 is the tightest and cuts off a part of the cone of the components "
            "sxx, szz"},
-  {.name = "beta", .type = KEY_REAL, .offset = offsetof(granular_lagrangian_options, beta), .fallback = "1", .min = 0,
-   .max = INFINITY, .is_open = true, .only_if = {"mu", "none"},
-   .help = "penalty of a cell over the diagonal of its block times (alpha p)^2"},
-  {.name = "mu", .type = KEY_REAL, .offset = offsetof(granular_lagrangian_options, mu), .unit = "W", .is_optional = true,
-   .min = 0, .max = INFINITY, .is_open = true,
-   .help = "one penalty for all cells, replaces beta; because of its unit, good values depend on size and material"},
-  {.name = "keep_multipliers", .type = KEY_BOOL, .offset = offsetof(granular_lagrangian_options, keeps_multipliers),
-   .fallback = "true", .help = "whether multipliers of the last time step are the initial guess; false: start from 0"},
   {.name = "line_search", .type = KEY_BOOL, .offset = offsetof(granular_lagrangian_options, has_line_search),
    .fallback = "false",
    .help = "backtracking line search on the energy instead of the damping; the published comparison finds the damping better"},
@@ -72,33 +59,12 @@ static const key_table lagrangian_table = {.name = "solver.monolith.expert.augme
                                            .size = sizeof(granular_lagrangian_options),
                                            .keys = lagrangian_keys};
 
-static const key_spec pyramid_keys[] = {
-  {.name = "width", .type = KEY_REAL, .offset = offsetof(granular_pyramid_options, width), .fallback = "1", .min = 0,
-   .max = INFINITY, .is_open = true,
-   .help = "bound of a component over alpha p/sqrt(2), where a single shear component reaches the cone; the published value is "
-           "sqrt(2)"},
-  {.name = "damping", .type = KEY_REAL, .offset = offsetof(granular_pyramid_options, damping), .fallback = "0.5", .min = 1e-6,
-   .max = 1, .help = "stress: pyramid only: damping factor of a step"},
-  {.name = "shift", .type = KEY_REAL, .offset = offsetof(granular_pyramid_options, shift), .fallback = "1.0e-3", .min = 0,
-   .max = 1, .help = "stress: sp only: relative enlargement of the diagonal"},
-    {.name = NULL}};
-static const key_table pyramid_table = {.name = "solver.monolith.expert.pyramid",
-                                        .help = "Stress with separate bounds for each component.",
-                                        .size = sizeof(granular_pyramid_options),
-                                        .keys = pyramid_keys};
-
 static const key_spec friction_keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(granular_friction_options, method), .choices = frictions,
    .choice_help = friction_help, .fallback = "projected_gradient",
    .help = "solver of the tangential forces of rigid contacts"},
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(granular_friction_options, max_iterations),
    .fallback = "200", .min = 1, .max = 1e9, .help = "maximum number of iterations of one solve for the tangential forces"},
-  {.name = "kappa", .type = KEY_REAL, .offset = offsetof(granular_friction_options, kappa), .fallback = "3", .min = 0,
-   .max = INFINITY, .is_open = true, .only_if = {"method", "newton"},
-   .help = "method: newton only: width of the bounding box of the friction disc over the diameter of the disc"},
-  {.name = "beta", .type = KEY_REAL, .offset = offsetof(granular_friction_options, beta), .fallback = "1", .min = 0,
-   .max = INFINITY, .is_open = true, .only_if = {"method", "newton"},
-   .help = "method: newton only: penalty of a contact over the diagonal of its block times (mu lambda)^2"},
     {.name = NULL}};
 static const key_table friction_table = {.name = "solver.monolith.expert.friction",
                                          .help = "Tangential forces of rigid contacts.",
@@ -106,10 +72,6 @@ static const key_table friction_table = {.name = "solver.monolith.expert.frictio
                                          .keys = friction_keys};
 
 static const key_spec monolith_expert_keys[] = {
-  {.name = "sweeps", .type = KEY_INT, .offset = offsetof(granular_options, sweeps), .fallback = "4", .min = 1, .max = 1e6,
-   .only_if = {"^coupling", "monolithic"},
-   .help = "maximum number of sweeps of pressure and normal forces in one outer iteration, with coupling: monolithic; where "
-           "they converge slowly, both are solved together"},
   {.name = "component_solver", .type = KEY_TABLE, .offset = offsetof(granular_options, boxes),
    .fallback = "{method: mprgp, tolerance: 1.0e-2}", .table = &bounds_options_table,
    .only_if = {"^stress", "augmented_lagrangian pyramid sp"},
@@ -119,8 +81,6 @@ static const key_spec monolith_expert_keys[] = {
   {.name = "augmented_lagrangian", .type = KEY_TABLE, .offset = offsetof(granular_options, lagrangian), .fallback = "{}",
    .table = &lagrangian_table, .only_if = {"^stress", "augmented_lagrangian"},
    .help = "options of stress: augmented_lagrangian"},
-  {.name = "pyramid", .type = KEY_TABLE, .offset = offsetof(granular_options, pyramid), .fallback = "{}",
-   .table = &pyramid_table, .only_if = {"^stress", "pyramid sp"}, .help = "options of stress: pyramid and sp"},
   {.name = "friction", .type = KEY_TABLE, .offset = offsetof(granular_options, friction), .fallback = "{}",
    .table = &friction_table, .help = "options for the tangential forces of rigid contacts"},
   {.name = NULL}};

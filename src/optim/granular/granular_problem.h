@@ -109,37 +109,25 @@ enum {
 
 typedef struct {
   int64_t max_iterations; /* of one stress solve */
-  double  inner;          /* tolerance on its step, over the outer tolerance */
 } granular_gradient_options;
 typedef struct {
-  int64_t iterations;        /* Newton steps of each component in an outer iteration */
-  double  damping;           /* gamma */
-  bool    has_pyramid;       /* Newton steps are bounded by an auxiliary pyramid */
-  double  kappa;             /* width of that pyramid over the width of the cone */
-  double  beta;              /* mu = beta A alpha^2 p^2 in each cell */
-  double  mu;                /* penalty common to all cells, replaces beta [W]; NaN: not given */
-  bool    keeps_multipliers; /* multipliers are the initial guess of the next time step */
-  bool    has_line_search;   /* backtracking from step length 1 replaces the damping */
+  double damping;         /* gamma */
+  bool   has_pyramid;     /* Newton steps are bounded by an auxiliary pyramid */
+  double kappa;           /* width of that pyramid over the width of the cone */
+  bool   has_line_search; /* backtracking from step length 1 replaces the damping */
 } granular_lagrangian_options;
-typedef struct {
-  double width;   /* bound of a component over alpha p/sqrt(2), in terms of sxx ... syz */
-  double damping; /* step length of JCSP */
-  double shift;   /* of the diagonal, relative; SP only */
-} granular_pyramid_options;
 typedef struct {
   int     method;         /* GRANULAR_FRICTION_... */
   int64_t max_iterations; /* of one solve for z */
-  double  kappa, beta;    /* newton only: see granular_lagrangian_options */
 } granular_friction_options;
 
 typedef struct granular_options {
   int                                coupling, stress; /* GRANULAR_..., GRANULAR_STRESS_... */
   double                             tolerance;        /* on the largest normalised change of an outer iteration */
-  int64_t                            max_outer_iterations, sweeps;
+  int64_t                            max_outer_iterations;
   const bounds_options              *pressure, *boxes; /* solver of p and lambda; solver of stress components */
   const granular_gradient_options   *gradient;
   const granular_lagrangian_options *lagrangian;
-  const granular_pyramid_options    *pyramid;
   const granular_friction_options   *friction;
 } granular_options;
 /* KSPs of the linear systems: p, also with lambda; lambda; stress components and z; Newton's method on settled contacts. Borrowed. NULL:

@@ -326,10 +326,13 @@ static void start_iterations(granular_solver *S, granular_gradient *w)
   compute_first_gradient(S, w);
 }
 
+/* Tolerance of one stress solve over the outer tolerance. */
+#define STRESS_INNER 0.4
+
 static PetscErrorCode solve_stress_by_gradient(granular_solver *S, double *undamped)
 {
   granular_gradient *w        = S->stress;
-  const double       end      = S->o->gradient->inner * S->o->tolerance * S->alpha_max * S->p_ref;
+  const double       end      = STRESS_INNER * S->o->tolerance * S->alpha_max * S->p_ref;
   double             momentum = 1.0, step = INFINITY;
   PetscFunctionBegin;
   *undamped = 0.0;

@@ -82,7 +82,7 @@ static void check_grid(const scene *s, diagnostics *d)
   const document_node *grid = document_find(solver ? document_find(solver, "hybrid") : NULL, "grid");
   const hybrid_grid   *o    = s->options->solver->hybrid->grid;
   if (!s->world.mpm) return;
-  const double spacing = mpm_domain_grid(s->world.mpm->domain)->h;
+  const double spacing = s->world.mpm->domain->grid->h;
   if (isfinite(o->spacing) && o->spacing != spacing)
     diagnostics_add_under(d, grid, "solver.hybrid.grid", "spacing",
                           "%g m: contact of bodies of kind mpm with surfaces uses their own grid of cells of %g m: remove it", o->spacing,

@@ -17,7 +17,7 @@
 
 static void hybrid_continuum_create(const scene *s, hybrid_continuum *c)
 {
-  if (s->world.mpm) c->system = mpm_domain_body(s->world.mpm->domain);
+  if (s->world.mpm) c->system = &s->world.mpm->domain->base;
 }
 
 static void hybrid_continuum_destroy(hybrid_continuum *c)
@@ -289,7 +289,7 @@ static PetscErrorCode create_grid(const scene *s, const hybrid_grid *o, hybrid_c
   const scene_surfaces *f = c->boundary.surfaces;
   double               *x;
   PetscFunctionBegin;
-  c->dx = isfinite(o->spacing) ? o->spacing : s->world.mpm ? mpm_domain_grid(s->world.mpm->domain)->h : c->boundary.edge;
+  c->dx = isfinite(o->spacing) ? o->spacing : s->world.mpm ? s->world.mpm->domain->grid->h : c->boundary.edge;
   if (o->transfer == HYBRID_TRANSFER_NONE || f->n_triangles == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("boundary", 3 * f->n_vertices, sizeof *x, &x));
   PetscErrorCode code = scene_surfaces_place(f, s, 0.0, x);

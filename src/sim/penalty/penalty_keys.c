@@ -8,17 +8,12 @@
 static const char *const norms[]   = {[PENALTY_NORM_ACCELERATION] = "acceleration", [PENALTY_NORM_IMPULSE] = "impulse", NULL};
 static const char *const schemes[] = {
     [CONTACT_IMPLICIT] = "implicit", [CONTACT_LAGGED_FRICTION] = "lagged_friction", [CONTACT_LAGGED_CONTACT] = "lagged_contact", NULL};
-static const char *const detections[] = {[CONTACT_DETECT_EVALUATION] = "evaluation", [CONTACT_DETECT_STEP] = "step", NULL};
 /* clang-format off */
 static const key_spec penalty_expert_keys[] = {
   {.name = "norm", .type = KEY_ENUM, .offset = offsetof(penalty_options, norm), .choices = norms, .fallback = "acceleration",
    .help = "residual norm of solver.newton.tolerance. acceleration: as in all formulations. impulse: as published, the Euclidean norm of the "
            "residual of all momentum equations [N s] (rotation: N m s), or of its product with the transposed tangent [kg], whichever is "
            "smaller; this norm grows with the number of equations"},
-  {.name = "detection", .type = KEY_ENUM, .offset = offsetof(penalty_options, detection), .choices = detections, .fallback = "evaluation",
-   .help = "when contacts of points with triangle surfaces are detected. evaluation: in every evaluation of the forces. step: at "
-           "the start of a step, along its trajectory without contact, and at its end; fewer searches, and Newton's method keeps "
-           "one set of contacts, but unexpected contacts are stopped one step late"},
   {.name = "scheme", .type = KEY_ENUM, .offset = offsetof(penalty_options, scheme), .choices = schemes, .fallback = "implicit",
    .help = "time level of the contact forces, for comparison. lagged_friction: friction of the start of the step; lagged_contact: "
            "all contact forces of the start of the step; stacks creep, and steps longer than 2 sqrt(m/k) are unstable"},
@@ -78,8 +73,6 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
     COMPLAIN("not supported together with contact.restitution, because the springs of edges have no damper; remove one of them");
   if (o->scheme != CONTACT_IMPLICIT)
     COMPLAIN("contact between edges supports only scheme: implicit; remove it, or solver.penalty.expert.scheme");
-  if (o->detection != CONTACT_DETECT_EVALUATION)
-    COMPLAIN("contact between edges is detected in every evaluation; remove it, or solver.penalty.expert.detection");
 #undef COMPLAIN
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,9 +6,8 @@
 enum { PENALTY_NORM_ACCELERATION, PENALTY_NORM_IMPULSE };
 typedef struct penalty_options {
   int  norm;
-  int  scheme;    /* contact_scheme */
-  int  detection; /* contact_detection */
-  bool edges;     /* contact between edges of surfaces */
+  int  scheme; /* contact_scheme */
+  bool edges;  /* contact between edges of surfaces */
 } penalty_options;
 extern const key_table penalty_options_table;
 

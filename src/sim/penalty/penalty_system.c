@@ -23,9 +23,7 @@ PetscErrorCode penalty_system_create(scene *s, penalty_system *p)
   const penalty_options *o = s->options->solver->penalty;
   if (o->edges) PetscCall(penalty_contact_add_edges(p->contact));
   penalty_contact_set_scheme(p->contact, (contact_scheme)o->scheme);
-  penalty_contact_set_detection(p->contact, (contact_detection)o->detection);
   penalty_contact_set_acceleration(p->contact, s->options->acceleration_scale);
-  p->detects_by_step = o->detection == CONTACT_DETECT_STEP;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,19 +152,6 @@ PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode predict_contacts(penalty_system *p)
-{
-  step_layout *l = &p->layout;
-  double      *z;
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("velocities without contact", 3 * l->n_blocks, sizeof *z, &z));
-  step_layout_free_fall(l, z);
-  PetscCall(step_layout_try(l, z));
-  PetscCall(penalty_contact_expect(p->contact, l->v, l->frames));
-  memory_free(&z);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode penalty_system_begin(penalty_system *p)
 {
   PetscFunctionBegin;
@@ -178,7 +163,6 @@ PetscErrorCode penalty_system_begin(penalty_system *p)
   }
   PetscCall(penalty_contact_begin_step(p->contact, s->n_sources, s->sources, s->n_objects, s->objects, s->n_frames, l->frames0, l->dt,
                                        step_layout_margin(l), l->n_blocks));
-  if (p->detects_by_step) PetscCall(predict_contacts(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

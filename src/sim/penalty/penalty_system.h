@@ -12,10 +12,9 @@
 typedef struct {
   step_layout      layout;
   penalty_contact *contact;
-  bool             detects_by_step; /* solver.penalty.expert.detection: step */
-  double          *masked;          /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
-  bool             has_tangent;     /* the tangent belongs to the last evaluation */
-  step_status      verdict;         /* of the last evaluation */
+  double          *masked;      /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
+  bool             has_tangent; /* the tangent belongs to the last evaluation */
+  step_status      verdict;     /* of the last evaluation */
 } penalty_system;
 
 /* Fill in *p; destroy accepts zeros. */

@@ -189,21 +189,6 @@ double step_layout_margin(const step_layout *l)
   return fmin(2.0 * l->dt * (speed + l->dt * v3_norm(s->gravity)), 4.0 * s->length_scale) + 0.1 * s->length_scale;
 }
 
-void step_layout_free_fall(const step_layout *l, double *z)
-{
-  const scene *s = l->scene;
-  memset(z, 0, (size_t)(3 * l->n_blocks) * sizeof *z);
-  for (int i = 0; i < s->n_systems; ++i) {
-    const body   *b = s->systems[i];
-    const int64_t n = b->ops->is_reduced              ? 0
-                      : b->ops->points == POINT_RIGID ? 1
-                                                      : b->n_blocks; /* the second block of a rigid
-                                                                                                 * body is its angular velocity */
-    for (int64_t k = b->first_block; k < b->first_block + n; ++k) v3_axpy(z + 3 * k, l->dt, s->gravity);
-  }
-  for (int64_t i = 0; i < l->n_prescribed; ++i) z[l->prescribed[i]] = l->prescribed_velocity[i] - l->v0[l->prescribed[i]];
-}
-
 /* ---- end of the step ------------------------------------------------------------------------------------------------- */
 
 PetscErrorCode step_layout_end(step_layout *l, step_status *verdict)

@@ -50,8 +50,6 @@ PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent
  * contribution of gravity, plus 10 % of the length scale. A point that moves farther is detected at the start of the next step,
  * inside the object. */
 double step_layout_margin(const step_layout *l);
-/* z [n_blocks][3] = velocity increments of the step under gravity alone, without contact or internal forces. */
-void step_layout_free_fall(const step_layout *l, double *z);
 /* Name of the body (or part) with the largest scaled residual in g [n_blocks][3], for error messages. NULL: all are zero. */
 const char *step_layout_largest_residual(const step_layout *l, const double *g);
 /* Make l->v permanent in every system. If the status is negative, nothing has changed. */

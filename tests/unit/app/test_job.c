@@ -112,9 +112,8 @@ static const bad_job bad[] = {
   {13, "contact: {friction: 0.3}", "13:", "contact.stiffness: missing"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, restitution: 1}", "13:57", "contact.restitution: 1: expected 0 (no damper) or a number from 0.01"},
   {15, "solver: {penalty: {edges: true}}", "15:27", "solver.penalty.edges: no two triangle surfaces"},
-  {15, "solver: {penalty: {edges: true, expert: {detection: step}}}", "15:27", "contact between edges is detected in every evaluation"},
   {15, "solver: {penalty: {edges: true, expert: {scheme: lagged_contact}}}", "15:27", "supports only scheme: implicit"},
-  {15, "solver: {penalty: {expert: {detection: newton}}}", "15:40", "evaluation or step"},
+  {15, "solver: {penalty: {expert: {scheme: newton}}}", "15:37", "lagged_contact"},
   /* keys without effect */
   {13, "contact: {friction: 0.3, stiffness: 0}", "13:37", "> 0"},
   {13, "contact: {friction: 0.3, stiffness: 1.0e3, pairs: [{between: [ball, bed], contact: false, friction: 0.1}]}", "13:101",

@@ -191,7 +191,7 @@ static double sheared_friction(const char *text)
       double       dF[9], dP[9], d1[9], d2[9];
       const double direction[9] = {0, 0, 0, 0, 1, 0, 0, 0, 0};
       m3_mul(dF, direction, F);
-      material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
+      stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
       m3_mul_nt(d1, dP, G), m3_mul_nt(d2, r.P, dF);
       normal -= (stress[4] + sigma_n) / (d1[4] + d2[4]);
     }

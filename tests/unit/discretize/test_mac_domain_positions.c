@@ -95,17 +95,16 @@ static void a_squeezed_blob_spreads(void **state)
 static void thin_grains_rest(void **state)
 {
   (void)state;
-  const int                     lo[3] = {3, 3, 3}, hi[3] = {7, 7, 7};
-  material                     *sand = fixture_sand("sand", 1600, 30);
-  mac_options                   o;
-  mac_domain                   *d      = domain_of_cells(lo, hi, 0.5, &o, sand);
-  particles                    *p      = d->bodies.particles[0];
-  const mac_position_correction once   = {.iterations = 1, .radius = 2.0, .step = 0.1};
-  int                           n_kept = 0, n_forgot = 0;
-  o.position_correction = &once;
+  const int   lo[3] = {3, 3, 3}, hi[3] = {7, 7, 7};
+  material   *sand = fixture_sand("sand", 1600, 30);
+  mac_options o;
+  mac_domain *d      = domain_of_cells(lo, hi, 0.5, &o, sand);
+  particles  *p      = d->bodies.particles[0];
+  int         n_kept = 0, n_forgot = 0;
+  o.position_correction = 1;
   assert_ok(mac_reserve_samples(d));
   for (int64_t i = 0; i < p->n; ++i) {
-    d->seen[0].density[i] = o.density_threshold * (p->id[i] % 2 ? 1600.0 : 1600.1); /* just thin, just dense */
+    d->seen[0].density[i] = MAC_DENSITY_THRESHOLD * (p->id[i] % 2 ? 1600.0 : 1600.1); /* just thin, just dense */
     for (int a = 0; a < 3; ++a) {
       d->seen[0].move[a][i] = 0.0;
       p->x[a][i]            = 0.5 + (p->id[i] == 1 ? 2.0 : 0.8) * (p->x[a][i] - 0.5),

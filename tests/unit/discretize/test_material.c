@@ -187,7 +187,7 @@ static void derivative_inverted(void **state)
     for (int j = 0; j < 5; ++j) assert_derivative(m, inverted[j], NULL, 2e-4, E);
     random_gradient(flat, F);
     const response r = respond(m, F, NULL);
-    material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, F, false, dP);
+    stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, F, false, dP);
     for (int k = 0; k < 9; ++k) assert_true(isfinite(dP[k]));
     material_destroy(&m);
   }

@@ -72,7 +72,7 @@ static void lagged_is_quadratic(void **state)
     m3_mul_tn(T, R0, dF); /* mu (dF + R0 dF^T R0) + lambda tr(R0^T dF) R0 */
     m3_mul_nt(G, R0, dF), m3_mul(wanted, G, R0);
     for (int k = 0; k < 9; ++k) wanted[k] = MU * (dF[k] + wanted[k]) + LAMBDA * m3_trace(T) * R0[k], G[k] = F[k] + dF[k];
-    material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
+    stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
     assert_int_equal(material_stress(m, 1, 1, start, G, &zero, P, NULL, NULL, NULL, NULL, NULL), 1);
     for (int k = 0; k < 9; ++k) {
       assert_close(dP[k], wanted[k], 1e-12 * E);
@@ -341,7 +341,7 @@ static void liquid_pressure_is_that_of_the_law(void **state)
     const double   J = J0 * (1.0 + div), h = 1e-5;
     const response r = respond_from(m, start, F, NULL);
     for (int k = 0; k < 9; ++k) assert_close(r.P[k], k % 4 ? 0.0 : -2e3 * (pow(J, -7.0) - 1.0) * s * s, 1e-9);
-    material_stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
+    stress_differential(1, 0, r.U, r.V, r.dp, r.a, r.b, dF, false, dP);
     for (int e = 0; e < 2; ++e) {
       double G[9];
       for (int k = 0; k < 9; ++k) G[k] = F[k] + (e ? h : -h) * dF[k];

@@ -48,8 +48,8 @@ static void free_fall_is_exact(void **state)
     const particle_seed seed = bar(3, 0.1, &x);
     assert_ok(mpm_domain_create(0.1, kernels[c & 1], c & 2 ? (mpm_transfer){.is_apic = false, .flip = 0.9} : apic, gravity, &d));
     assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
-    for (int s = 0; s < 10; ++s) run_step(mpm_domain_body(d), s * dt, dt);
-    const particles *p = mpm_domain_particles(d, 0);
+    for (int s = 0; s < 10; ++s) run_step(&d->base, s * dt, dt);
+    const particles *p = d->bodies.particles[0];
     for (int64_t i = 0; i < p->n; ++i)
       for (int k = 0; k < 3; ++k) {
         worst = fmax(worst, fabs(p->v[k][i] - gravity[k] * 0.1));
@@ -73,7 +73,7 @@ static void steps_conserve_momentum(void **state)
       mpm_domain  *d  = fixture_cloud(&soft, 2, 250, 0.1, kernels[c], apic, no_gravity);
       const double dt = half ? 1e-4 : 2e-4;
       body_totals  before, after;
-      body        *b = mpm_domain_body(d);
+      body        *b = &d->base;
       assert_ok(b->ops->totals(b, no_gravity, &before));
       run_step(b, 0.0, dt);
       assert_ok(b->ops->totals(b, no_gravity, &after));
@@ -109,7 +109,7 @@ static void bar_vibrates_in_its_first_mode(void **state)
     assert_ok(mpm_domain_add_body(d, "bar", &m, &seed, &index));
     assert_ok(mpm_domain_add_wall(d, 0, -1, 0.0, MPM_WALL_STICK));
     smooth_sides(d, 1.0);
-    body       *b = mpm_domain_body(d);
+    body       *b = &d->base;
     body_totals sums;
     double      worst = 0.0;
     assert_ok(b->ops->totals(b, no_gravity, &sums));
@@ -141,8 +141,8 @@ static void walls_hold(void **state)
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
   assert_ok(mpm_domain_add_wall(d, 2, -1, 0.0, MPM_WALL_SLIP));
   smooth_sides(d, 0.1);
-  for (int s = 0; s < 20; ++s) run_step(mpm_domain_body(d), s * 5e-3, 5e-3);
-  const particles *p       = mpm_domain_particles(d, 0);
+  for (int s = 0; s < 20; ++s) run_step(&d->base, s * 5e-3, 5e-3);
+  const particles *p       = d->bodies.particles[0];
   double           mean[3] = {0, 0, 0};
   for (int64_t i = 0; i < p->n; ++i)
     for (int k = 0; k < 3; ++k) mean[k] += p->v[k][i] / (double)p->n;
@@ -171,7 +171,7 @@ static void *snapshot(mpm_domain *d, int64_t *bytes)
 }
 static void two_rough_steps(mpm_domain *d)
 {
-  body       *b      = mpm_domain_body(d);
+  body       *b      = &d->base;
   step_status status = {STEP_OK, NULL, -1};
   for (int s = 0; s < 2; ++s) {
     const int64_t n = 3 * fixture_begin(b, 0.0, 1e-3);
@@ -287,11 +287,11 @@ static void contact_points_are_the_particles(void **state)
   const double beside[3] = {0.03, -0.05, 0.02};
   (void)state;
   for (int c = 0; c < 2; ++c) {
-    mpm_domain *d                   = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
-    mpm_domain_body(d)->first_block = 17;
-    fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
+    mpm_domain *d       = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], apic, no_gravity);
+    d->base.first_block = 17;
+    fixture_begin(&d->base, 0.0, 1e-3);
     for (int i = 0; i < 2; ++i) {
-      const body   *b    = mpm_domain_adapter(d, i);
+      const body   *b    = &d->bodies.body[i]->base;
       const int64_t n    = b->ops->n_clusters(b);
       int64_t       next = 0;
       assert_int_equal(b->first_block, 17);
@@ -325,7 +325,7 @@ static void rejected_steps_change_nothing(void **state)
 {
   (void)state;
   mpm_domain   *d = fixture_cloud(&soft, 2, 300, 0.1, MPM_QUADRATIC, apic, no_gravity);
-  body         *b = mpm_domain_body(d);
+  body         *b = &d->base;
   const int64_t n = fixture_begin(b, 0.0, 1e-3);
   int64_t       bytes;
   void         *before = snapshot(d, &bytes);
@@ -374,21 +374,21 @@ static void forces_and_sources(void **state)
   const particle_seed seed = bar(3, 0.1, &x);
   assert_ok(mpm_domain_create(0.1, MPM_QUADRATIC, apic, (const double[3]){2.0, 0.0, -1.0}, &d));
   assert_ok(mpm_domain_add_body(d, "bar", &soft, &seed, &index));
-  run_step(mpm_domain_body(d), 0.0, 1e-2);
-  assert_close(mpm_domain_particles(d, 0)->v[0][5], 0.02, 1e-14);
-  assert_close(mpm_domain_particles(d, 0)->v[2][7], -0.01, 1e-14);
+  run_step(&d->base, 0.0, 1e-2);
+  assert_close(d->bodies.particles[0]->v[0][5], 0.02, 1e-14);
+  assert_close(d->bodies.particles[0]->v[2][7], -0.01, 1e-14);
   const particle_seed drop = {.n = 1, .x = far, .v = fast, .volume_each = 1e-4};
   assert_ok(particle_bodies_emit(&d->bodies, 0, &drop));
   body_totals sums;
-  assert_ok(mpm_domain_adapter(d, 0)->ops->totals(mpm_domain_adapter(d, 0), no_gravity, &sums));
+  assert_ok(d->bodies.body[0]->base.ops->totals(&d->bodies.body[0]->base, no_gravity, &sums));
   assert_close(sums.mass, 1000.0 * (24 * 1e-3 / 8 + 1e-4), 1e-12);
-  run_step(mpm_domain_body(d), 0.0, 1e-2);
-  const particles *p = mpm_domain_particles(d, 0);
+  run_step(&d->base, 0.0, 1e-2);
+  const particles *p = d->bodies.particles[0];
   assert_int_equal(p->n, 25);
   for (int64_t i = 0; i < 25; ++i)
     if (p->id[i] == 24) assert_close(p->v[2][i], -2.01, 1e-13);
   mpm_domain_set_body_force(d, clock_force, NULL);
-  run_step(mpm_domain_body(d), 0.3, 1e-2);
+  run_step(&d->base, 0.3, 1e-2);
   assert_close(p->v[1][3], 1e-2 * 0.31, 1e-14);
   memory_free(&x);
   mpm_domain_destroy(&d);
@@ -402,8 +402,8 @@ static void sand_tangent_is_the_derivative(void **state)
   material *sand;
   assert_ok(material_from_text("drucker_prager", "density: 1600 youngs_modulus: 1e5 poisson_ratio: 0.3 friction_angle_deg: 30 ", &sand));
   mpm_domain   *d = fixture_cloud(sand, 1, 300, 0.1, MPM_QUADRATIC, apic, no_gravity);
-  body         *b = mpm_domain_body(d);
-  particles    *p = mpm_domain_particles(d, 0);
+  body         *b = &d->base;
+  particles    *p = d->bodies.particles[0];
   const int64_t n = 3 * fixture_begin(b, 0.0, 4e-3);
   for (int64_t i = 0; i < p->n; ++i) /* a third isotropically pressed (elastic), a third sheared (cone), a third apart (tip) */
     for (int k = 0; k < 9; ++k) p->F[k][i] = k % 4 ? (i % 3 == 1 ? 0.1 * p->F[k][i] : 0.0) : i % 3 == 2 ? 1.05 : 0.95;

@@ -29,14 +29,14 @@ static void gradients_are_those_of_the_splines(void **state)
   const mpm_kernel kernels[] = {MPM_QUADRATIC, MPM_CUBIC};
   for (int c = 0; c < 2; ++c) {
     mpm_domain     *d     = fixture_cloud(&soft, 2, 300, 0.1, kernels[c], (mpm_transfer){.is_apic = true}, no_gravity);
-    const int64_t   n     = fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
-    const mpm_grid *g     = mpm_domain_grid(d);
+    const int64_t   n     = fixture_begin(&d->base, 0.0, 1e-3);
+    const mpm_grid *g     = d->grid;
     handed          o     = get(d, n);
     double          worst = 0.0, sum[3] = {0, 0, 0}, moment[9] = {0}, total = 0.0, mass = 0.0, largest = 0.0;
     for (int64_t i = 0; i < n; ++i) {
       double expected[3] = {0, 0, 0}, m = 0.0;
       for (int b = 0; b < 2; ++b) {
-        const particles *p = mpm_domain_particles(d, b);
+        const particles *p = d->bodies.particles[b];
         for (int64_t q = 0; q < p->n; ++q) {
           double x[3], gradient[3], arm[3];
           particle_at(p, q, x);
@@ -45,7 +45,7 @@ static void gradients_are_those_of_the_splines(void **state)
         }
       }
       mass += m;
-      assert_close(o.mass[i], m, 1e-13 * (m + mpm_domain_particles(d, 0)->mass[0])); /* next to nothing at the rim */
+      assert_close(o.mass[i], m, 1e-13 * (m + d->bodies.particles[0]->mass[0])); /* next to nothing at the rim */
       for (int a = 0; a < 3; ++a) {
         worst   = fmax(worst, fabs(expected[a] - o.outward[i][a]));
         largest = fmax(largest, fabs(expected[a]));
@@ -54,7 +54,7 @@ static void gradients_are_those_of_the_splines(void **state)
       }
     }
     for (int b = 0; b < 2; ++b)
-      for (int64_t q = 0; q < mpm_domain_particles(d, b)->n; ++q) total += mpm_domain_particles(d, b)->mass[q];
+      for (int64_t q = 0; q < d->bodies.particles[b]->n; ++q) total += d->bodies.particles[b]->mass[q];
     assert_close(mass, total, 1e-12 * total);
     assert_true(worst < 1e-13 * largest);
     assert_true(v3_norm(sum) < 1e-12 * largest);
@@ -86,7 +86,7 @@ static void outward_direction_is_correct(void **state)
     assert_ok(mpm_domain_create(h, MPM_QUADRATIC, (mpm_transfer){.is_apic = true}, no_gravity, &d));
     assert_ok(mpm_domain_add_body(d, "block", &soft, &seed, &index));
     if (mirrored) assert_ok(mpm_domain_add_wall(d, 0, -1, 0.0, MPM_WALL_SLIP));
-    const int64_t n_nodes = fixture_begin(mpm_domain_body(d), 0.0, 1e-3);
+    const int64_t n_nodes = fixture_begin(&d->base, 0.0, 1e-3);
     handed        o       = get(d, n_nodes);
     int           seen    = 0;
     for (int64_t i = 0; i < n_nodes; ++i) {

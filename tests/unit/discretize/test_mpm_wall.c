@@ -40,8 +40,8 @@ static void periodic_motion_is_unchanged(void **state)
   (void)state;
   const material m = toy_material(1000.0, 2e4, 3e4, 0.0, &soft_constants);
   mpm_domain    *d = ring(&m, 6, -0.2, 1.7, 0.0);
-  for (int s = 0; s < 80; ++s) fixture_step(mpm_domain_body(d), s * 0.01, 0.01, 1e-11);
-  const particles *p     = mpm_domain_particles(d, 0);
+  for (int s = 0; s < 80; ++s) fixture_step(&d->base, s * 0.01, 0.01, 1e-11);
+  const particles *p     = d->bodies.particles[0];
   double           worst = 0.0;
   for (int64_t i = 0; i < p->n; ++i) {
     worst = fmax(worst, fmax(fabs(p->v[0][i] - 1.7), fabs(p->F[0][i] - 1.0)));
@@ -58,7 +58,7 @@ static void wave_crosses_the_periodic_boundary(void **state)
   (void)state;
   const material m = toy_material(1000.0, 2e4, 3e4, 0.0, &soft_constants);
   mpm_domain    *d = ring(&m, 8, 0.0, 1.0, 0.2);
-  body          *b = mpm_domain_body(d);
+  body          *b = &d->base;
   body_totals    before, after;
   assert_ok(b->ops->totals(b, no_gravity, &before));
   for (int s = 0; s < 40; ++s) fixture_step(b, s * 2e-3, 2e-3, 1e-13);

@@ -1,6 +1,7 @@
 /* The forms of stiffness damping of tetrahedra: against what they are derived from, each other, and what each promises to keep. */
 #include "nodal_fixture.h"
 #include "polar3.h"
+#include "stress_differential.h"
 #include "core/quaternion.h"
 #include "core/team.h"
 #include "discretize/fem/tetrahedra.h"
@@ -125,7 +126,7 @@ static double power(nodal_damping_form form, const material *m, double volume, c
     double P[9], U[9], V[9], dp[9], a[3], b[3], dP[9];
     polar3(F, R, NULL);
     assert_int_equal(material_stress(m, 1, 1, NULL, R, NULL, P, U, V, dp, a, b), 1);
-    material_stress_differential(1, 0, U, V, dp, a, b, L, false, dP);
+    stress_differential(1, 0, U, V, dp, a, b, L, false, dP);
     for (int k = 0; k < 9; ++k) sum += L[k] * dP[k];
     return beta * volume * sum;
   }

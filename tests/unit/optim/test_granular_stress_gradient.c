@@ -177,32 +177,4 @@ static void chunks_of_coupled_samples_add_up(void **state)
   assert_no_leak();
 }
 
-/* JCSP has no shift, SP no damping: as published. */
-static void options_of_another_method_change_nothing(void **state)
-{
-  (void)state;
-  for (int stress = GRANULAR_STRESS_PYRAMID; stress <= GRANULAR_STRESS_SP; ++stress) {
-    double *s = NULL;
-    for (int round = 0; round < 2; ++round) {
-      const fixture_spec spec = {
-          .n = {4, 6, 4}, .h = 0.05, .dt = 0.02, .rho = 1600, .M = 0.5, .is_open_wall = true, .tilt = 0.3, .is_material = is_lower_half};
-      fixture w;
-      fixture_create(&w, &spec);
-      w.o.stress = stress, w.o.max_outer_iterations = 3;
-      if (round && stress == GRANULAR_STRESS_PYRAMID) w.pyramid.shift = 0.5;
-      if (round && stress == GRANULAR_STRESS_SP) w.pyramid.damping = 0.25;
-      fixture_solve(&w);
-      if (!s) {
-        assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
-        memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
-      }
-      assert_memory_equal(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
-      fixture_destroy(&w);
-    }
-    memory_free(&s);
-  }
-  assert_no_leak();
-}
-
-TEST_MAIN(cmocka_unit_test(the_method_is_what_it_says), cmocka_unit_test(chunks_of_coupled_samples_add_up),
-          cmocka_unit_test(options_of_another_method_change_nothing))
+TEST_MAIN(cmocka_unit_test(the_method_is_what_it_says), cmocka_unit_test(chunks_of_coupled_samples_add_up))

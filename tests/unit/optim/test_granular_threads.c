@@ -39,7 +39,7 @@ static void scene_create(scene *t, bool is_staggered)
   fixture_complicate(&t->w, t->p_known, t->s_known, &count);
   memcpy(t->p, t->w.x.p, (size_t)n_p * sizeof(double)), memcpy(t->s, t->w.x.s, (size_t)n_s * sizeof(double));
   memcpy(t->lambda, t->w.x.lambda, sizeof t->lambda), memcpy(t->z, t->w.x.z, sizeof t->z);
-  t->w.o.max_outer_iterations = 1, t->w.o.sweeps = 1;
+  t->w.o.max_outer_iterations  = 1;
   t->w.gradient.max_iterations = t->w.pressure.max_iterations = 3;
   t->w.boxes.max_iterations = t->w.friction.max_iterations = 2;
 }

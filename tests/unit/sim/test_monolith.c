@@ -259,23 +259,18 @@ static void test_refusals(void **state)
 {
   (void)state;
   static const char *const cases[][2] = {
-      {"contact: {friction: 0.1}\nsolver: {monolith: {expert: {pyramid: {width: 2}}}}\nbodies:\n" FLOOR,
-       "job:8:39: solver.monolith.expert.pyramid: has no effect when solver.monolith.stress is projected_gradient; remove it"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {expert: {component_solver: {}}}}\nbodies:\n" FLOOR,
+       "job:8:48: solver.monolith.expert.component_solver: has no effect when solver.monolith.stress is projected_gradient; remove it"},
       {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {method: tao, preconditioner: mic}}}\nbodies:\n" FLOOR,
        "solver.monolith.pressure.preconditioner: has no effect when solver.monolith.pressure.method is tao"},
       /* the value of the other key may be a default */
       {"contact: {friction: 0.1}\nsolver: {monolith: {pressure: {expert: {trials: 2}}}}\nbodies:\n" FLOOR,
        "solver.monolith.pressure.expert.trials: has no effect when solver.monolith.pressure.method is active_set"},
-      {"contact: {friction: 0.1}\nsolver: {monolith: {coupling: p_c, expert: {sweeps: 2}}}\nbodies:\n" FLOOR,
-       "solver.monolith.expert.sweeps: has no effect when solver.monolith.coupling is p_c"},
-      {"contact: {friction: 0.1}\nsolver: {monolith: {stress: augmented_lagrangian, expert: {augmented_lagrangian: {beta: 2, mu: 1}}}}\n"
-       "bodies:\n" FLOOR,
-       "solver.monolith.expert.augmented_lagrangian.beta: has no effect when solver.monolith.expert.augmented_lagrangian.mu is 1"},
+      {"contact: {friction: 0.1}\nsolver: {monolith: {stress: augmented_lagrangian, expert: {augmented_lagrangian: {damping: 0.4, "
+       "line_search: true}}}}\nbodies:\n" FLOOR,
+       "expert.augmented_lagrangian.damping: has no effect when solver.monolith.expert.augmented_lagrangian.line_search is true"},
       {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, flip: 0.5}\nbodies:\n" FLOOR LUMP,
        "mac.flip: has no effect when mac.transfer is apic; remove it"},
-      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, expert: {position_correction: "
-       "{iterations: 0, step: 0.2}}}\nbodies:\n" FLOOR LUMP,
-       "mac.expert.position_correction.step: has no effect when mac.expert.position_correction.iterations is 0"},
       {"contact: {friction: 0.1}\nmpm: {transfer: apic}\nbodies:\n" FLOOR,
        "job:8:6: mpm: has no effect, because no bodies.NAME.kind is mpm; remove it"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
