@@ -187,8 +187,8 @@ void granular_component_bounds(granular_component *k, double width)
   }
 }
 
-/* Stress bounded by a pyramid: each component is within +-alpha p/sqrt(2), with the p of its cell or the mean p around its
- * edge; a single shear stress then reaches the cone, while the published bounds are sqrt(2) times as wide. `pyramid` (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all
+/* Stress bounded by a pyramid: each component is within +-width alpha p/sqrt(2), with the p of its cell or the mean p around its
+ * edge. `pyramid` (JCSP): one solve per component, all from the same stress, without multipliers. `sp` (SP): one solve for all
  * components with an enlarged diagonal. That term regularises the stress itself; the published comparison shows that heaps then
  * melt [TakahashiBatty2021]. */
 #define PYRAMID_DAMPING 0.5 /* step length of JCSP, as published */
@@ -235,7 +235,7 @@ static void apply_shifted(void *context, const double *restrict x, double *restr
 static PetscErrorCode solve_component_step(granular_solver *S, boxes *w, granular_component *k)
 {
   PetscFunctionBegin;
-  granular_component_bounds(k, 1.0);
+  granular_component_bounds(k, S->o->pyramid_width);
   for (int64_t i = 0; i < k->n; ++i) k->b[i] = -S->g_s[k->sample[i]] - (k->diagonal[i] - k->own[i]) * S->x->s[k->sample[i]];
   PetscCall(granular_component_solve(k, apply_shifted));
   for (int64_t i = 0; i < k->n; ++i) w->step[k->sample[i]] = k->x[i];

@@ -42,6 +42,8 @@ static const key_table gradient_table = {.name = "solver.monolith.expert.project
                                          .size = sizeof(granular_gradient_options), .keys = gradient_keys};
 
 static const key_spec lagrangian_keys[] = {
+  {.name = "iterations", .type = KEY_INT, .offset = offsetof(granular_lagrangian_options, iterations), .fallback = "1",
+   .min = 1, .max = 1000, .help = "Newton steps of each component per outer iteration"},
   {.name = "damping", .type = KEY_REAL, .offset = offsetof(granular_lagrangian_options, damping), .fallback = "0.5",
    .min = 1e-6, .max = 1, .only_if = {"line_search", "false"}, .help = "damping factor: step length of a Newton step"},
   {.name = "auxiliary_pyramid", .type = KEY_BOOL, .offset = offsetof(granular_lagrangian_options, has_pyramid),
@@ -50,6 +52,9 @@ static const key_spec lagrangian_keys[] = {
    .max = INFINITY, .is_open = true, .only_if = {"auxiliary_pyramid", "true"},
    .help = "width of that box over the width of the cone; 1 is the tightest and cuts off a part of the cone of the components "
            "sxx, szz"},
+  {.name = "mu", .type = KEY_REAL, .offset = offsetof(granular_lagrangian_options, mu), .unit = "W", .is_optional = true,
+   .min = 0, .max = INFINITY, .is_open = true,
+   .help = "one penalty for all cells, as published; because of its unit, good values depend on size and material"},
   {.name = "line_search", .type = KEY_BOOL, .offset = offsetof(granular_lagrangian_options, has_line_search),
    .fallback = "false",
    .help = "backtracking line search on the energy instead of the damping; the published comparison finds the damping better"},
@@ -81,6 +86,10 @@ static const key_spec monolith_expert_keys[] = {
   {.name = "augmented_lagrangian", .type = KEY_TABLE, .offset = offsetof(granular_options, lagrangian), .fallback = "{}",
    .table = &lagrangian_table, .only_if = {"^stress", "augmented_lagrangian"},
    .help = "options of stress: augmented_lagrangian"},
+  {.name = "pyramid_width", .type = KEY_REAL, .offset = offsetof(granular_options, pyramid_width), .fallback = "1", .min = 0,
+   .max = INFINITY, .is_open = true, .only_if = {"^stress", "pyramid sp"},
+   .help = "stress: pyramid and sp: bound of a component over alpha p/sqrt(2), where a single shear component reaches the cone; the "
+           "published value is sqrt(2)"},
   {.name = "friction", .type = KEY_TABLE, .offset = offsetof(granular_options, friction), .fallback = "{}",
    .table = &friction_table, .help = "options for the tangential forces of rigid contacts"},
   {.name = NULL}};

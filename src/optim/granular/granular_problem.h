@@ -111,10 +111,12 @@ typedef struct {
   int64_t max_iterations; /* of one stress solve */
 } granular_gradient_options;
 typedef struct {
-  double damping;         /* gamma */
-  bool   has_pyramid;     /* Newton steps are bounded by an auxiliary pyramid */
-  double kappa;           /* width of that pyramid over the width of the cone */
-  bool   has_line_search; /* backtracking from step length 1 replaces the damping */
+  int64_t iterations;      /* Newton steps of each component in an outer iteration */
+  double  damping;         /* gamma */
+  bool    has_pyramid;     /* Newton steps are bounded by an auxiliary pyramid */
+  double  kappa;           /* width of that pyramid over the width of the cone */
+  double  mu;              /* penalty common to all cells, as published [W]; NaN: A r^2 in each cell */
+  bool    has_line_search; /* backtracking from step length 1 replaces the damping */
 } granular_lagrangian_options;
 typedef struct {
   int     method;         /* GRANULAR_FRICTION_... */
@@ -125,6 +127,7 @@ typedef struct granular_options {
   int                                coupling, stress; /* GRANULAR_..., GRANULAR_STRESS_... */
   double                             tolerance;        /* on the largest normalised change of an outer iteration */
   int64_t                            max_outer_iterations;
+  double                             pyramid_width;    /* bound of a component over alpha p/sqrt(2) */
   const bounds_options              *pressure, *boxes; /* solver of p and lambda; solver of stress components */
   const granular_gradient_options   *gradient;
   const granular_lagrangian_options *lagrangian;

@@ -6,9 +6,9 @@
  * With |s|^2 = s^T N s: dc = -N s/r^2, ddc = -N_ee/r^2, gradient mu c~ dc, Hessian mu (dc^2 + c~ ddc). Both terms of the Hessian are
  * >= 0; the clamp only guards against rounding. Staggered stresses enter a cell by their mean around it.
  *
- * Difference from the paper: mu is A r^2 in each cell, with the mean A of A_ee/N_ee, instead of one number with a unit. The Hessian of
- * the penalty on the cone then equals that of the block. With 2 A r^2 the published column does not converge at the published damping
- * of 0.5. */
+ * Difference from the paper: mu is A r^2 in each cell, with the mean A of A_ee/N_ee, instead of one number with a unit (key mu). The
+ * Hessian of the penalty on the cone then equals that of the block. With 2 A r^2 the published column does not converge at the
+ * published damping of 0.5. */
 #include "optim/granular/granular_stress_lagrangian.h"
 
 static PetscErrorCode create_lagrangian(granular_solver *S)
@@ -56,7 +56,8 @@ void granular_lagrangian_gather(granular_solver *S, const double *s)
 
 static inline double penalty_weight(const granular_solver *S, const granular_lagrangian *w, int64_t c)
 {
-  return w->stiffness[c] * S->radius[c] * S->radius[c];
+  const double published = S->o->lagrangian->mu;
+  return isnan(published) ? w->stiffness[c] * S->radius[c] * S->radius[c] : published;
 }
 static inline double cone_constraint(const granular_solver *S, const granular_lagrangian *w, int64_t c)
 {
@@ -171,15 +172,17 @@ static PetscErrorCode search_step_length(granular_solver *S, granular_lagrangian
 
 static PetscErrorCode solve_stress_by_lagrangian(granular_solver *S, double *undamped)
 {
-  granular_lagrangian *w     = S->stress;
-  double               gamma = S->o->lagrangian->damping;
+  granular_lagrangian *w = S->stress;
   PetscFunctionBegin;
-  PetscCall(compute_newton_direction(S, w));
-  if (S->o->lagrangian->has_line_search) PetscCall(search_step_length(S, w, &gamma));
-  for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += gamma * w->step[i];
-  granular_change_s(S, gamma, w->step);
-  granular_lagrangian_gather(S, S->x->s);
-  update_multipliers(S, w);
+  for (int64_t l = 0; l < S->o->lagrangian->iterations && S->r->is_finite; ++l) {
+    double gamma = S->o->lagrangian->damping;
+    PetscCall(compute_newton_direction(S, w));
+    if (S->o->lagrangian->has_line_search) PetscCall(search_step_length(S, w, &gamma));
+    for (int64_t i = 0; i < S->f->n_stress; ++i) S->x->s[i] += gamma * w->step[i];
+    granular_change_s(S, gamma, w->step);
+    granular_lagrangian_gather(S, S->x->s);
+    update_multipliers(S, w);
+  }
   *undamped = team_max_abs(S->f->n_stress, w->step);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -60,14 +60,17 @@ static void change_variant(fixture *w, int variant)
   granular_lagrangian_options *o = &w->lagrangian;
   if (variant == 1) o->has_pyramid = false;
   if (variant == 2) o->kappa = 0.5;
-  if (variant == 3) o->has_line_search = true;
-  if (variant == 4) o->damping = 0.25;
+  if (variant == 3) o->iterations = 4;
+  if (variant == 4) o->has_line_search = true;
+  if (variant == 5) o->mu = 1e-3;
+  if (variant == 6) o->damping = 0.25;
 }
 static void variants_of_the_published_method_differ(void **state)
 {
   (void)state;
-  double *s = NULL;
-  for (int variant = 0; variant < 5; ++variant) {
+  double *s          = NULL;
+  int64_t iterations = 0;
+  for (int variant = 0; variant < 7; ++variant) {
     const fixture_spec spec = heap(false, false);
     fixture            w;
     fixture_create(&w, &spec);
@@ -79,9 +82,11 @@ static void variants_of_the_published_method_differ(void **state)
     const granular_report r = fixture_solve(&w);
     assert_true(r.is_finite && r.s_iterations > 0);
     if (!s) {
+      iterations = r.s_iterations;
       assert_ok(memory_alloc("s", w.f.n_stress, sizeof *s, &s));
       memcpy(s, w.x.s, (size_t)w.f.n_stress * sizeof *s);
     } else if (!(largest_difference(w.f.n_stress, s, w.x.s) > 1e-3)) fail_msg("variant %d changes nothing", variant);
+    if (variant == 3) assert_true(r.s_iterations > 2 * iterations);
     fixture_destroy(&w);
   }
   memory_free(&s);
