@@ -80,13 +80,12 @@ static inline void boundary_momentum(const augury_boundary *b, double dx, const 
   for (int64_t i = 0; i < b->n_nodes; ++i) add_node_momentum(b, dx, x, i, origin, v, A, P, L);
 }
 
-/* The same of each body, about origin [n_bodies][3]; nodes with body -1 are skipped. */
+/* The same of each body, about origin [n_bodies][3]. */
 static inline void body_momenta(const augury_boundary *b, double dx, const double *x, const int32_t *body, int64_t n_bodies,
                                 const double *origin, const double *v, const double *A, double (*P)[3], double (*L)[3])
 {
   for (int64_t k = 0; k < n_bodies; ++k) v3_set(P[k], 0.0, 0.0, 0.0), v3_set(L[k], 0.0, 0.0, 0.0);
-  for (int64_t i = 0; i < b->n_nodes; ++i)
-    if (body[i] >= 0) add_node_momentum(b, dx, x, i, origin + 3 * (int64_t)body[i], v, A, P[body[i]], L[body[i]]);
+  for (int64_t i = 0; i < b->n_nodes; ++i) add_node_momentum(b, dx, x, i, origin + 3 * (int64_t)body[i], v, A, P[body[i]], L[body[i]]);
 }
 
 /* Two spheres of radius 1, `gap` apart along x, with uneven masses; at rest. */
