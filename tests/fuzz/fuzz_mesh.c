@@ -34,14 +34,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
   tet_mesh      *solid   = NULL;
   PetscErrorCode code;
   if (n < 1) return 0;
-  const int       kind          = data[0] % 4;
-  const bool      wants_surface = data[0] / 4 % 2;
+  const int       kind          = data[0] % 5;
+  const bool      wants_surface = data[0] / 5 % 2;
   const char     *text          = (const char *)data + 1;
   triangle_mesh **s             = wants_surface ? &surface : NULL;
   --n;
   if (kind == 0) code = mesh_parse_obj("fuzz", n, text, &surface);
   else if (kind == 1) code = mesh_parse_stl("fuzz", n, text, &surface);
   else if (kind == 2) code = mesh_parse_msh("fuzz", n, text, false, s, wants_surface ? NULL : &solid);
+  else if (kind == 3) code = mesh_parse_vtu("fuzz", n, text, false, s, wants_surface ? NULL : &solid);
   else {
     const char  *cut  = n ? memchr(text, 255, n) : NULL;
     const size_t head = cut ? (size_t)(cut - text) : n;

@@ -45,6 +45,7 @@ msh tips 7 "${nodes}5 -1 0 0\n6 0 -1 0\n7 0 0 -1\n" 2 '1 4 2 1 1 1 2 3 4\n2 4 2 
 msh huge 99999999999 '1 0 0 0\n' 1 '1 4 2 1 1 1 2 3 4\n'
 printf '4 3 0 0\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n' >lone.node
 cp lone.node number.node && printf '1 4 0\n1 1 2 3 9\n' >number.ele
+printf '<VTKFile type="UnstructuredGrid"><UnstructuredGrid><Piece NumberOfPoints="4" NumberOfCells="1">' >cut.vtu
 
 # ---- one job a table ----
 head='stickslip: 1
@@ -99,6 +100,7 @@ shape.mesh.file | cut.stl:4: the file ends within a facet | cut.stl
 shape.mesh.file | not a regular file | folder.obj
 shape.mesh.file | none.obj: cannot be opened | none.obj
 shape.mesh.file | only tetrahedra | good.msh
+shape.mesh.file | lacks the array "Points" | cut.vtu
 shape.mesh.spacing | thinner than the spacing | good.obj, spacing: 5
 shape.mesh.spacing | choose a larger spacing | good.obj, spacing: 1.0e-6
 shape.mesh.file | triangles have no area | good.obj, scale: 1.0e-200
@@ -118,7 +120,8 @@ mesh.path | the boundary touches itself at 1 vertices, the first is vertex 1 | t
 mesh.path | huge.msh:5: the number of nodes must be a whole number from 0 to | huge.msh
 mesh.path | lone.ele: cannot be opened | lone.node
 mesh.path | number.ele:2: no such point: "9" | number.ele
-mesh.path | only .msh and .ele | good.obj
+mesh.path | lacks the array "Points" | cut.vtu
+mesh.path | only .msh, .vtu and .ele | good.obj
 mesh.path | none.msh: cannot be opened | none.msh
 mesh.axis | is the zero vector | good.msh, rotate_deg: 3, axis: [0, 0, 0]
 mesh | has volume 0 | good.msh, scale: 1.0e-200

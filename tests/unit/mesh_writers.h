@@ -4,6 +4,7 @@
 #include "geometry/tet_mesh/tet_mesh.h"
 #include "test.h"
 #include <string.h>
+#include <zlib.h>
 
 typedef struct {
   size_t size, room;
@@ -146,5 +147,127 @@ static inline void write_tetgen(const tet_mesh *m, int first, test_file *node, t
     for (int k = 0; k < 3; ++k) print(face, " %d", m->surface_vertex[m->surface->tri[3 * t + k]] + first);
     print(face, " 1\n");
   }
+}
+
+/* ---- .vtu ---- */
+
+typedef enum { VTU_ASCII, VTU_INLINE, VTU_APPENDED_RAW, VTU_APPENDED_BASE64, VTU_ZLIB_INLINE, VTU_ZLIB_RAW, N_VTU_FORMS } vtu_form;
+
+static inline void put_base64(test_file *f, const void *bytes, size_t n)
+{
+  static const char    letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *p        = bytes;
+  for (size_t i = 0; i < n; i += 3) {
+    const unsigned v    = (unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < n ? (unsigned)p[i + 2] : 0);
+    const char     q[4] = {letter[v >> 18], letter[v >> 12 & 63], i + 1 < n ? letter[v >> 6 & 63] : '=', i + 2 < n ? letter[v & 63] : '='};
+    put(f, q, 4);
+  }
+}
+static inline void put_count(test_file *f, bool is_wide, uint64_t i)
+{
+  if (is_wide) put_size(f, i);
+  else put_int(f, (int32_t)i);
+}
+
+/* The bytes of an array with their header; in base64, header and data apart if `is_split`. Blocks of 1000 bytes are compressed. */
+static inline void put_array(test_file *f, vtu_form form, bool is_wide, bool is_split, const void *data, size_t n)
+{
+  const bool is_base64 = form == VTU_INLINE || form == VTU_APPENDED_BASE64 || form == VTU_ZLIB_INLINE;
+  test_file  header = {0}, body = {0};
+  if (form == VTU_ZLIB_INLINE || form == VTU_ZLIB_RAW) {
+    const size_t n_blocks = (n + 999) / 1000;
+    put_count(&header, is_wide, n_blocks), put_count(&header, is_wide, 1000), put_count(&header, is_wide, n % 1000);
+    for (size_t b = 0; b < n_blocks; ++b) {
+      unsigned char packed[2000];
+      uLongf        length = sizeof packed;
+      assert_int_equal(
+          compress(packed, &length, (const unsigned char *)data + 1000 * b, b + 1 < n_blocks || n % 1000 == 0 ? 1000 : n % 1000), Z_OK);
+      put_count(&header, is_wide, length);
+      put(&body, packed, length);
+    }
+    is_split = true;
+  } else {
+    put_count(&header, is_wide, n);
+    put(&body, data, n);
+  }
+  if (!is_split) put(&header, body.bytes, body.size), body.size = 0;
+  if (is_base64) put_base64(f, header.bytes, header.size), put_base64(f, body.bytes, body.size);
+  else put(f, header.bytes, header.size), put(f, body.bytes, body.size);
+  test_file_free(&header);
+  test_file_free(&body);
+}
+
+/* Tetrahedra and the surface's triangles, a line and a vertex before them. Offsets are 32 bits wide and types 8, as VTK has
+ * them. */
+static inline void write_vtu(const tet_mesh *m, vtu_form form, bool is_wide, bool is_split, test_file *f)
+{
+  const triangle_mesh *s     = m->surface;
+  const int64_t        cells = 2 + s->n_triangles + m->n_tets, corners = 3 + 3 * s->n_triangles + 4 * m->n_tets;
+  int64_t             *connectivity = malloc((size_t)corners * sizeof *connectivity), k = 0, c = 0;
+  int32_t             *offsets  = malloc((size_t)cells * sizeof *offsets);
+  uint8_t             *types    = malloc((size_t)cells);
+  test_file            appended = {0};
+  assert_true(connectivity && offsets && types);
+  connectivity[k++] = 0, connectivity[k++] = 1, offsets[c] = (int32_t)k, types[c++] = 3;
+  connectivity[k++] = 1, offsets[c] = (int32_t)k, types[c++] = 1;
+  for (int64_t t = 0; t < m->n_tets; ++t) {
+    for (int q = 0; q < 4; ++q) connectivity[k++] = m->tet[4 * t + q];
+    offsets[c] = (int32_t)k, types[c++] = 10;
+  }
+  for (int64_t t = 0; t < s->n_triangles; ++t) {
+    for (int q = 0; q < 3; ++q) connectivity[k++] = m->surface_vertex[s->tri[3 * t + q]];
+    offsets[c] = (int32_t)k, types[c++] = 5;
+  }
+  const struct {
+    const char *attributes;
+    const void *data;
+    size_t      size, n;
+  } array[4]             = {{"type=\"Float64\" NumberOfComponents=\"3\" Name=\"Points\"", m->x, 8, 3 * (size_t)m->n_vertices},
+                            {"type=\"Int64\" Name=\"connectivity\"", connectivity, 8, (size_t)corners},
+                            {"type=\"Int32\" Name='offsets'", offsets, 4, (size_t)cells},
+                            {"type=\"UInt8\" Name=\"types\"", types, 1, (size_t)cells}};
+  const bool is_appended = form == VTU_APPENDED_RAW || form == VTU_APPENDED_BASE64 || form == VTU_ZLIB_RAW;
+  print(f,
+        "<?xml version=\"1.0\"?>\n<!-- > a comment < -->\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" "
+        "byte_order=\"LittleEndian\"%s%s>\n <UnstructuredGrid>\n",
+        is_wide ? " header_type=\"UInt64\"" : "",
+        form == VTU_ZLIB_INLINE || form == VTU_ZLIB_RAW ? " compressor=\"vtkZLibDataCompressor\"" : "");
+  print(f, "  <FieldData>\n   <DataArray type=\"String\" Name=\"types\" format=\"ascii\"> 1 2 3 </DataArray>\n  </FieldData>\n");
+  print(f,
+        "  <Piece NumberOfPoints=\"%lld\" NumberOfCells=\"%lld\">\n   <PointData><DataArray type=\"Float32\" format=\"ascii\"> nan "
+        "</DataArray></PointData>\n",
+        (long long)m->n_vertices, (long long)cells);
+  for (int a = 0; a < 4; ++a) {
+    if (a < 2) print(f, "   <%s>\n", a ? "Cells" : "Points");
+    if (is_appended) {
+      print(f, "    <DataArray %s format=\"appended\" offset=\"%zu\"/>\n", array[a].attributes, appended.size);
+      put_array(&appended, form, is_wide, is_split, array[a].data, array[a].n * array[a].size);
+    } else {
+      print(f, "    <DataArray %s format=\"%s\">\n", array[a].attributes, form == VTU_ASCII ? "ascii" : "binary");
+      for (size_t i = 0; form == VTU_ASCII && i < array[a].n; ++i) {
+        if (a == 0) print(f, "%.17g%c", m->x[i], i % 3 == 2 ? '\n' : ' ');
+        else
+          print(f, "%lld%c",
+                a == 1   ? (long long)connectivity[i]
+                : a == 2 ? (long long)offsets[i]
+                         : (long long)types[i],
+                i % 12 == 11 ? '\n' : ' ');
+      }
+      if (form != VTU_ASCII) put_array(f, form, is_wide, is_split, array[a].data, array[a].n * array[a].size);
+      print(f, "\n    </DataArray>\n");
+    }
+    if (a == 0 || a == 3) print(f, "   </%s>\n", a ? "Cells" : "Points");
+  }
+  print(f, "  </Piece>\n </UnstructuredGrid>\n");
+  if (is_appended) {
+    print(f, " <AppendedData encoding=\"%s\">\n  _", form == VTU_APPENDED_BASE64 ? "base64" : "raw");
+    put(f, appended.bytes, appended.size);
+    print(f, "\n </AppendedData>\n");
+  }
+  print(f, "</VTKFile>\n");
+  test_file_free(&appended);
+  free(connectivity);
+  free(offsets);
+  free(types);
 }
 #endif

@@ -32,7 +32,7 @@ enum { MESHER_AUTO, MESHER_STRUCTURED, MESHER_STUFFING };
 static const char *const meshers[] = {"auto", "structured", "stuffing", NULL};
 /* clang-format off */
 static const key_spec    file_keys[] = {
-  {.name = "path", .type = KEY_PATH, .offset = offsetof(file_spec, path), .help = "Gmsh .msh (2.2, 4.1), TetGen .node or .ele"},
+  {.name = "path", .type = KEY_PATH, .offset = offsetof(file_spec, path), .help = "Gmsh .msh (2.2, 4.1), TetGen .node or .ele, VTK .vtu"},
   {.name = "scale", .type = KEY_REAL, .offset = offsetof(file_spec, scale), .min = 0, .max = INFINITY, .is_open = true, .fallback = "1",
    .help = "factor from the file's unit of length to metres"},
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(file_spec, rotate_deg), .unit = "deg", .fallback = "0", .help = "then turn by this angle"},

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "geometry/import/mesh_file.h"
 #include "geometry/import/mesh_import_msh.h"
+#include "geometry/import/mesh_import_vtu.h"
 #include "geometry/primitive/vertex_merge.h"
 #include <ctype.h>
 #include <errno.h>
@@ -406,6 +407,14 @@ PetscErrorCode mesh_parse_msh(const char *name, size_t size, const char *bytes, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode mesh_parse_vtu(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
+{
+  mesh_cells c = {.is_named = true};
+  PetscFunctionBegin;
+  PetscCall(convert_cells(name, mesh_read_vtu(name, size, bytes, &c), &c, allow_parts, surface, solid));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode mesh_parse_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,
                                  const char *cell, bool allow_parts, triangle_mesh **surface, tet_mesh **solid)
 {
@@ -448,9 +457,9 @@ PetscErrorCode mesh_import(const char *path, triangle_mesh **out)
   size_t size  = 0;
   PetscFunctionBegin;
   const bool is_obj = mesh_path_ends(path, ".obj"), is_stl = mesh_path_ends(path, ".stl"), is_msh = mesh_path_ends(path, ".msh");
-  const bool is_face = mesh_path_ends(path, ".face");
-  PetscCheck(is_obj || is_stl || is_msh || is_face, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: only .obj, .stl, .msh and .face (with .node in the same folder) surfaces can be read", path);
+  const bool is_vtu = mesh_path_ends(path, ".vtu"), is_face = mesh_path_ends(path, ".face");
+  PetscCheck(is_obj || is_stl || is_msh || is_vtu || is_face, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: only .obj, .stl, .msh, .vtu and .face (with .node in the same folder) surfaces can be read", path);
   if (is_face) {
     PetscCall(import_tetgen(path, false, out, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -458,7 +467,8 @@ PetscErrorCode mesh_import(const char *path, triangle_mesh **out)
   PetscCall(mesh_read_file(path, &bytes, &size));
   const PetscErrorCode code = is_obj   ? mesh_parse_obj(path, size, bytes, out)
                               : is_stl ? mesh_parse_stl(path, size, bytes, out)
-                                       : mesh_parse_msh(path, size, bytes, false, out, NULL);
+                              : is_msh ? mesh_parse_msh(path, size, bytes, false, out, NULL)
+                                       : mesh_parse_vtu(path, size, bytes, false, out, NULL);
   memory_free(&bytes);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -469,15 +479,17 @@ PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **ou
   char  *bytes = NULL;
   size_t size  = 0;
   PetscFunctionBegin;
+  const bool is_msh = mesh_path_ends(path, ".msh"), is_vtu = mesh_path_ends(path, ".vtu");
   const bool is_tetgen = mesh_path_ends(path, ".node") || mesh_path_ends(path, ".ele");
-  PetscCheck(mesh_path_ends(path, ".msh") || is_tetgen, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "%s: only .msh and .ele (with .node in the same folder) tetrahedra can be read", path);
+  PetscCheck(is_msh || is_vtu || is_tetgen, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "%s: only .msh, .vtu and .ele (with .node in the same folder) tetrahedra can be read", path);
   if (is_tetgen) {
     PetscCall(import_tetgen(path, allow_parts, NULL, out));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(mesh_read_file(path, &bytes, &size));
-  const PetscErrorCode code = mesh_parse_msh(path, size, bytes, allow_parts, NULL, out);
+  const PetscErrorCode code =
+      is_msh ? mesh_parse_msh(path, size, bytes, allow_parts, NULL, out) : mesh_parse_vtu(path, size, bytes, allow_parts, NULL, out);
   memory_free(&bytes);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

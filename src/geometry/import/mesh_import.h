@@ -1,7 +1,7 @@
 /* Import of meshes from files: triangle meshes, tetrahedral meshes and polylines. Called by shapes, cloth, FEM bodies and rods.
  *
- * Triangles: Wavefront .obj, .stl (text and binary), Gmsh .msh (2.2, 4.1) and TetGen .face. Tetrahedra: .msh and TetGen
- * .node/.ele. Polylines: .obj. Files are untrusted; every count, index and number is checked. */
+ * Triangles: Wavefront .obj, .stl (text and binary), Gmsh .msh (2.2, 4.1), VTK .vtu and TetGen .face. Tetrahedra: .msh, .vtu and
+ * TetGen .node/.ele. Polylines: .obj. Files are untrusted; every count, index and number is checked. */
 #ifndef SS_GEOMETRY_IMPORT_MESH_IMPORT_H
 #define SS_GEOMETRY_IMPORT_MESH_IMPORT_H
 #include "geometry/tet_mesh/tet_mesh.h"
@@ -14,7 +14,8 @@
 PetscErrorCode mesh_import(const char *path, triangle_mesh **out);
 
 /* Read the tetrahedra of a file: Gmsh .msh (2.2 or 4.1, text or binary), TetGen .node or .ele (the other file must be in the same
- * folder). Points, lines, triangles, quadrilaterals and unused vertices are ignored; other cells are an error. Tetrahedra listed in mirrored order are reoriented. allow_parts: accept several components.
+ * folder), VTK .vtu (text, base64 or raw, also zlib-compressed). Points, lines, triangles, quadrilaterals and unused vertices are
+ * ignored; other cells are an error. Tetrahedra listed in mirrored order are reoriented. allow_parts: accept several components.
  * *out is owned by the caller. PETSC_ERR_USER_INPUT with "file:line: what is wrong", with the numbers of the file, for an invalid
  * file or a mesh with defects. */
 PetscErrorCode tet_mesh_import(const char *path, bool allow_parts, tet_mesh **out);
@@ -32,8 +33,10 @@ void           mesh_lines_free(mesh_lines *l);
 /* The same from memory (also for tests and fuzzing): size bytes; `name`: file name for messages. */
 PetscErrorCode mesh_parse_obj(const char *name, size_t size, const char *bytes, triangle_mesh **out);
 PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, triangle_mesh **out);
-/* Triangles or tetrahedra: exactly one of `surface` and `solid` is not NULL and selects the output. */
+/* Formats with triangles and tetrahedra: exactly one of `surface` and `solid` is not NULL and selects the output. */
 PetscErrorCode mesh_parse_msh(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface,
+                              tet_mesh **solid);
+PetscErrorCode mesh_parse_vtu(const char *name, size_t size, const char *bytes, bool allow_parts, triangle_mesh **surface,
                               tet_mesh **solid);
 /* cell: the .face file for a surface, the .ele file for a solid. */
 PetscErrorCode mesh_parse_tetgen(const char *node_name, size_t node_size, const char *node, const char *cell_name, size_t cell_size,

@@ -103,7 +103,7 @@ static const key_table container_table = {
   .size = sizeof(shape_container_spec), .keys = container_keys};
 
 static const key_spec mesh_keys[] = {
-  {.name = "file", .type = KEY_PATH, .offset = offsetof(shape_mesh_spec, file), .help = "Closed triangle surface: .obj, .stl, or the triangles of a .msh or .face"},
+  {.name = "file", .type = KEY_PATH, .offset = offsetof(shape_mesh_spec, file), .help = "Closed triangle surface: .obj, .stl, or the triangles of a .msh, .vtu or .face"},
   REAL(shape_mesh_spec, scale, "scale", .min = 0.0, .max = INFINITY, .is_open = true, .fallback = "1",
        .help = "Factor from the file's unit of length to metres"),
   REAL(shape_mesh_spec, spacing, "spacing", .unit = "m", .min = 0.0, .max = INFINITY, .is_open = true, .is_optional = true,

@@ -1,6 +1,6 @@
 /* Mesh files: valid files are read, every format reproduces the written mesh bit for bit, invalid files give an error with the
  * position, and no input crashes the readers. First triangle meshes and polylines (.obj, .stl), then tetrahedral meshes (.msh,
- * TetGen). */
+ * .vtu, TetGen). */
 #include "core/math3.h"
 #include "core/random.h"
 #include "geometry/import/mesh_import.h"
@@ -132,7 +132,7 @@ static void test_lines(void **state)
     if (!strstr(error_message(), bad[i].expected)) fail_msg("\"%s\" does not contain \"%s\"", error_message(), bad[i].expected);
     error_clear();
   }
-  assert_int_equal(mesh_import_lines("hair.msh", &l), PETSC_ERR_USER_INPUT);
+  assert_int_equal(mesh_import_lines("hair.vtu", &l), PETSC_ERR_USER_INPUT);
   error_clear();
   assert_no_leak();
 }
@@ -227,13 +227,14 @@ static void test_fuzz_surfaces(void **state)
 
 /* ==== tetrahedral meshes ==== */
 
-enum { MSH_2, MSH_2_BINARY, MSH_4, MSH_4_BINARY, TETGEN, N_KINDS };
+enum { MSH_2, MSH_2_BINARY, MSH_4, MSH_4_BINARY, TETGEN, VTU, N_KINDS = VTU + 4 * N_VTU_FORMS };
 
 static void write_kind(const tet_mesh *m, int kind, test_file *f, test_file *node, test_file *face)
 {
   if (kind == MSH_2 || kind == MSH_2_BINARY) write_msh_2(m, kind == MSH_2_BINARY, f);
   else if (kind == MSH_4 || kind == MSH_4_BINARY) write_msh_4(m, kind == MSH_4_BINARY, f);
-  else write_tetgen(m, 1, node, f, face);
+  else if (kind == TETGEN) write_tetgen(m, 1, node, f, face);
+  else write_vtu(m, (vtu_form)((kind - VTU) / 4), kind & 1, kind & 2, f);
 }
 
 static PetscErrorCode parse_kind(int kind, const test_file *f, const test_file *node, const test_file *face, triangle_mesh **surface,
@@ -242,9 +243,10 @@ static PetscErrorCode parse_kind(int kind, const test_file *f, const test_file *
   const test_file *cell = surface ? face : f;
   PetscFunctionBegin;
   if (kind < TETGEN) PetscCall(mesh_parse_msh("a.msh", f->size, f->bytes, false, surface, solid));
-  else
+  else if (kind == TETGEN)
     PetscCall(
         mesh_parse_tetgen("a.node", node->size, node->bytes, surface ? "a.face" : "a.ele", cell->size, cell->bytes, false, surface, solid));
+  else PetscCall(mesh_parse_vtu("a.vtu", f->size, f->bytes, false, surface, solid));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -294,18 +296,19 @@ static void test_solid_files(void **state)
 {
   (void)state;
   const double   a[3] = {0}, b[3] = {1, 1, 2};
-  char           folder[TEMPORARY_ROOM], path[5][TEMPORARY_ROOM + 8];
-  const char    *ending[5] = {"node", "ele", "face", "MSH", "txt"};
-  test_file      f[4]      = {{0}};
+  char           folder[TEMPORARY_ROOM], path[6][TEMPORARY_ROOM + 8];
+  const char    *ending[6] = {"node", "ele", "face", "MSH", "vtu", "txt"};
+  test_file      f[5]      = {{0}};
   tet_mesh      *m = NULL, *solid = NULL;
   triangle_mesh *surface = NULL;
   assert_non_null(mkdtemp(temporary_name(folder, "")));
-  for (int i = 0; i < 5; ++i) snprintf(path[i], sizeof path[i], "%s/a.%s", folder, ending[i]);
+  for (int i = 0; i < 6; ++i) snprintf(path[i], sizeof path[i], "%s/a.%s", folder, ending[i]);
   assert_ok(tet_mesh_box(a, b, 1.0, &m));
   write_tetgen(m, 0, &f[0], &f[1], &f[2]);
   write_msh_4(m, true, &f[3]);
-  for (int i = 0; i < 4; ++i) save(path[i], &f[i]);
-  for (int i = 0; i < 4; ++i) {
+  write_vtu(m, VTU_ZLIB_RAW, true, true, &f[4]);
+  for (int i = 0; i < 5; ++i) save(path[i], &f[i]);
+  for (int i = 0; i < 5; ++i) {
     if (i != 2) {
       assert_ok(tet_mesh_import(path[i], false, &solid));
       assert_close(tet_mesh_mass(solid).volume, 2.0, 1e-14);
@@ -318,15 +321,15 @@ static void test_solid_files(void **state)
       triangle_mesh_destroy(&surface);
     }
   }
-  assert_int_equal(tet_mesh_import(path[4], false, &solid), PETSC_ERR_USER_INPUT);
+  assert_int_equal(tet_mesh_import(path[5], false, &solid), PETSC_ERR_USER_INPUT);
   error_clear();
-  assert_int_equal(mesh_import(path[4], &surface), PETSC_ERR_USER_INPUT);
+  assert_int_equal(mesh_import(path[5], &surface), PETSC_ERR_USER_INPUT);
   error_clear();
   remove(path[1]);
   assert_int_not_equal(tet_mesh_import(path[0], false, &solid), 0);
   if (!strstr(error_message(), "a.ele: cannot be opened")) fail_msg("%s", error_message());
   error_clear();
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     remove(path[i]);
     test_file_free(&f[i]);
   }
@@ -337,11 +340,13 @@ static void test_solid_files(void **state)
 
 /* ---- errors ---- */
 
-static void assert_solid_error(bool wants_surface, const char *text, const char *expected)
+static void assert_solid_error(int kind, bool wants_surface, const char *text, const char *expected)
 {
   tet_mesh            *m    = NULL;
   triangle_mesh       *s    = NULL;
-  const PetscErrorCode code = mesh_parse_msh("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m);
+  const PetscErrorCode code = kind == VTU
+                                  ? mesh_parse_vtu("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m)
+                                  : mesh_parse_msh("bad", strlen(text), text, false, wants_surface ? &s : NULL, wants_surface ? NULL : &m);
   assert_int_equal(code, PETSC_ERR_USER_INPUT);
   assert_null(m);
   assert_null(s);
@@ -358,61 +363,181 @@ static void assert_solid_error(bool wants_surface, const char *text, const char 
 static void test_bad_msh(void **state)
 {
   (void)state;
-  assert_solid_error(false, "", "bad: no section $Elements");
-  assert_solid_error(false, "hello\n", "bad:1: expected the start of a section, $..., but found \"hello\"");
-  assert_solid_error(false, NODES_2, "bad:1: a Gmsh file starts with $MeshFormat, not with \"$Nodes\"");
-  assert_solid_error(false, "$MeshFormat\n4 0 8\n",
+  assert_solid_error(MSH_2, false, "", "bad: no section $Elements");
+  assert_solid_error(MSH_2, false, "hello\n", "bad:1: expected the start of a section, $..., but found \"hello\"");
+  assert_solid_error(MSH_2, false, NODES_2, "bad:1: a Gmsh file starts with $MeshFormat, not with \"$Nodes\"");
+  assert_solid_error(MSH_2, false, "$MeshFormat\n4 0 8\n",
                      "bad:2: only versions 2.2 and 4.1 can be read (Mesh.MshFileVersion in Gmsh), not \"4\"");
-  assert_solid_error(false, "$MeshFormat\n2.2 2 8\n", "bad:2: the file type must be a whole number from 0 to 1, not \"2\"");
-  assert_solid_error(false, "$MeshFormat\n2.2 0 4\n", "bad:2: the data size");
-  assert_solid_error(false, "$MeshFormat\n2.2 1 8\n", "bad: the file ends early, after");
-  assert_solid_error(false, "$MeshFormat\n2.2 1 8\nabcd\n$EndMeshFormat\n", "opposite byte order");
-  assert_solid_error(false, "$MeshFormat\n2.2 0 8\nmore\n", "bad:3: expected $EndMeshFormat but found \"more\"");
-  assert_solid_error(false, HEAD_2 "$Comments\nfoo\n", "the file ends within section \"Comments\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3 5\n$EndElements\n", "bad:13: no such node: \"5\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3\n$EndElements\n", "bad:13: a corner is missing");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 5 2 0 1 1 2 3 4 1 2 3 4\n",
+  assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 2 8\n", "bad:2: the file type must be a whole number from 0 to 1, not \"2\"");
+  assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 0 4\n", "bad:2: the data size");
+  assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 1 8\n", "bad: the file ends early, after");
+  assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 1 8\nabcd\n$EndMeshFormat\n", "opposite byte order");
+  assert_solid_error(MSH_2, false, "$MeshFormat\n2.2 0 8\nmore\n", "bad:3: expected $EndMeshFormat but found \"more\"");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Comments\nfoo\n", "the file ends within section \"Comments\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3 5\n$EndElements\n", "bad:13: no such node: \"5\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 2 0 1 1 2 3\n$EndElements\n", "bad:13: a corner is missing");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 5 2 0 1 1 2 3 4 1 2 3 4\n",
                      "bad:13: hexahedra, prisms and pyramids cannot be read, only tetrahedra: element type \"5\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 11 2 0 1 1 2 3 4 1 2 3 4 1 2\n",
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 11 2 0 1 1 2 3 4 1 2 3 4 1 2\n",
                      "bad:13: second-order elements cannot be read, mesh with Mesh.ElementOrder = 1: element type \"11\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 99 2 0 1 1\n", "element type \"99\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 4 x 0 1 1\n",
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 99 2 0 1 1\n", "element type \"99\"");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 x 0 1 1\n",
                      "bad:13: the number of tags must be a whole number from 0 to 1000, not \"x\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n3000000000\n", "bad:12: the number of elements");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n$EndElements\n", "bad:14: the number of an element");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n",
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n3000000000\n", "bad:12: the number of elements");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n$EndElements\n", "bad:14: the number of an element");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n",
                      "bad:14: expected $EndElements but found \"2\"");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n77 4 0 1 2 3 3\n$EndElements\n",
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n77 4 0 1 2 3 3\n$EndElements\n",
                      "1 tetrahedra have no volume, the first is tetrahedron 77");
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n1\n1 2 0 1 2 3\n$EndElements\n", "no tetrahedra in this file, only triangles");
-  assert_solid_error(true, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n$EndElements\n", "no triangles in this file, only tetrahedra");
-  assert_solid_error(false, HEAD_2 "$Elements\n0\n$EndElements\n", "bad:4: elements before the nodes they need");
-  assert_solid_error(false, HEAD_2 NODES_2 NODES_2, "bad:11: a second section $Nodes");
-  assert_solid_error(false, HEAD_2 "$Nodes\n2\n1 0 0 0\n1 1 0 0\n$EndNodes\n", "bad: two nodes have the number 1");
-  assert_solid_error(false, HEAD_2 "$Nodes\n2\n1 0 0 0\n-2 1 0 0\n$EndNodes\n",
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n1\n1 2 0 1 2 3\n$EndElements\n",
+                     "no tetrahedra in this file, only triangles");
+  assert_solid_error(MSH_2, true, HEAD_2 NODES_2 "$Elements\n1\n1 4 0 1 2 3 4\n$EndElements\n",
+                     "no triangles in this file, only tetrahedra");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Elements\n0\n$EndElements\n", "bad:4: elements before the nodes they need");
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 NODES_2, "bad:11: a second section $Nodes");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n1 1 0 0\n$EndNodes\n", "bad: two nodes have the number 1");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n-2 1 0 0\n$EndNodes\n",
                      "bad:7: the number of a node must be a whole number from 0");
-  assert_solid_error(false, HEAD_2 "$Nodes\n2\n1 0 nan 0\n", "bad:6: not a finite number: \"nan\"");
-  assert_solid_error(false, HEAD_2 "$Nodes\n-1\n", "bad:5: the number of nodes");
-  assert_solid_error(false, HEAD_2 "$Nodes\n2\n1 0 0 0\n", "the file ends early: \"a node\"");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 nan 0\n", "bad:6: not a finite number: \"nan\"");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n-1\n", "bad:5: the number of nodes");
+  assert_solid_error(MSH_2, false, HEAD_2 "$Nodes\n2\n1 0 0 0\n", "the file ends early: \"a node\"");
   /* the same one twice */
-  assert_solid_error(false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n",
+  assert_solid_error(MSH_2, false, HEAD_2 NODES_2 "$Elements\n2\n1 4 0 1 2 3 4\n2 4 0 1 2 3 4\n$EndElements\n",
                      "on the wrong side of a face, the first is tetrahedron 2");
   /* names survive that node 90 is dropped */
-  assert_solid_error(false,
+  assert_solid_error(MSH_2, false,
                      HEAD_2 "$Nodes\n7\n90 5 5 5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 0 0\n6 1 1 1\n$EndNodes\n$Elements\n2\n1 4 0 1 2 "
                             "3 4\n2 4 0 5 3 4 6\n$EndElements\n",
                      "1 vertices coincide with another vertex, the first is vertex 5 with vertex 2; merge duplicate vertices");
-  assert_solid_error(false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 2 4\n", "bad:6: \"parametric\" must be a whole number from 0 to 1");
-  assert_solid_error(false, HEAD_4 "$Nodes\n1 4 1 4\n4 1 0 4\n", "bad:6: the dimension of a block");
-  assert_solid_error(false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 0 5\n",
+  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 2 4\n", "bad:6: \"parametric\" must be a whole number from 0 to 1");
+  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n4 1 0 4\n", "bad:6: the dimension of a block");
+  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 4 1 4\n3 1 0 5\n",
                      "bad:6: the number of nodes of a block must be a whole number from 0 to 4, not \"5\"");
-  assert_solid_error(false, HEAD_4 "$Nodes\n1 2 1 4\n3 1 0 1\n1\n0 0 0\n$EndNodes\n",
+  assert_solid_error(MSH_4, false, HEAD_4 "$Nodes\n1 2 1 4\n3 1 0 1\n1\n0 0 0\n$EndNodes\n",
                      "the blocks have fewer nodes than the header states; missing: \"1\"");
-  assert_solid_error(false, HEAD_4 NODES_4 "$Elements\n1 2 1 2\n3 1 4 1\n1 1 2 3 4\n$EndElements\n",
+  assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 2 1 2\n3 1 4 1\n1 1 2 3 4\n$EndElements\n",
                      "the blocks have fewer elements than the header states; missing: \"1\"");
-  assert_solid_error(false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 9\n$EndElements\n", "no such node: \"9\"");
-  assert_solid_error(false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 6 1\n", "only tetrahedra: element type \"6\"");
-  assert_solid_error(false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n", "the file ends early: \"an element\"");
+  assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n1 1 2 3 9\n$EndElements\n", "no such node: \"9\"");
+  assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 6 1\n", "only tetrahedra: element type \"6\"");
+  assert_solid_error(MSH_4, false, HEAD_4 NODES_4 "$Elements\n1 1 1 1\n3 1 4 1\n", "the file ends early: \"an element\"");
+}
+
+#define HEAD_VTU "<VTKFile type=\"UnstructuredGrid\" byte_order=\"LittleEndian\">\n<UnstructuredGrid>\n"
+#define PIECE "<Piece NumberOfPoints=\"4\" NumberOfCells=\"1\">\n"
+#define POINTS_VTU                                                                                                                         \
+  "<Points>\n<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 0 0 1 0 0 0 1</DataArray>\n</Points>\n"
+#define ARRAY(type, name, numbers) "<DataArray type=\"" type "\" Name=\"" name "\" format=\"ascii\">" numbers "</DataArray>\n"
+#define CELLS(connectivity, offsets, types)                                                                                                \
+  "<Cells>\n" ARRAY("Int32", "connectivity", connectivity) ARRAY("Int32", "offsets", offsets) ARRAY("UInt8", "types", types) "</Cells>\n"
+#define TAIL "</Piece></UnstructuredGrid></VTKFile>\n"
+
+static void test_bad_vtu(void **state)
+{
+  (void)state;
+  tet_mesh  *m      = NULL;
+  const char good[] = HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "10") TAIL;
+  assert_ok(mesh_parse_vtu("good", sizeof good - 1, good, false, NULL, &m));
+  assert_close(m->volume[0], 1.0 / 6.0, 1e-16);
+  tet_mesh_destroy(&m);
+  assert_solid_error(VTU, false, "", "bad: not a .vtu file: no element VTKFile");
+  assert_solid_error(VTU, false, "<html>", "bad:1: a .vtu file starts with VTKFile, not with \"html\"");
+  assert_solid_error(VTU, false, "\n<VTKFile type=\"PolyData\">",
+                     "bad:2: only a VTKFile of type UnstructuredGrid can be read, not \"PolyData\"");
+  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkLZ4DataCompressor\">",
+                     "only vtkZLibDataCompressor is supported, not \"vtkLZ4DataCompressor\"");
+  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\" header_type=\"Int8\">",
+                     "header_type must be UInt32 or UInt64, not \"Int8\"");
+  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\"></VTKFile>", "bad: no element Piece");
+  assert_solid_error(VTU, false, "<VTKFile type=\"UnstructuredGrid\"><Piece", "bad:1: this tag does not end");
+  assert_solid_error(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\">", "bad:3: NumberOfCells= is missing in element \"Piece\"");
+  assert_solid_error(VTU, false, HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"-1\">",
+                     "bad:3: NumberOfCells must be a whole number from 0 to");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU TAIL, "bad:3: this Piece lacks the array \"connectivity\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU POINTS_VTU, "bad:8: this array occurs twice");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Complex\" format=\"ascii\">",
+                     "bad:4: unknown type of a DataArray: \"Complex\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"hex\">",
+                     "the format of a DataArray is ascii, binary or appended, not \"hex\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" format=\"ascii\">0 0",
+                     "bad:4: this DataArray does not end");
+  assert_solid_error(VTU, false,
+                     "<VTKFile type=\"UnstructuredGrid\" byte_order=\"BigEndian\">" PIECE
+                     "<Points><DataArray type=\"Float32\" format=\"binary\"></DataArray>",
+                     "BigEndian cannot be read");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 4", "4", "10") TAIL,
+                     "bad:8: there are points 0 to 3, but number 3 of the connectivity names point 4");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 -1", "4", "10") TAIL, "names point -1");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "5", "10") TAIL,
+                     "bad:8: this array must have 5 numbers, but has 4");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4 4", "10") TAIL,
+                     "bad:9: this array must have 1 numbers, but has 2");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "10 10") TAIL,
+                     "bad:10: this array must have 1 numbers, but has 2");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 3", "4", "12") TAIL,
+                     "bad:10: cell 0 is of type 12; only vertices, lines, polygons and linear tetrahedra");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2", "3", "10") TAIL, "bad:9: cell 0 of type 10 cannot have 3 points");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 x", "4", "10") TAIL, "bad:8: not a whole number: \"x\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU CELLS("0 1 2 99999999999999999999", "4", "10") TAIL, "not a whole number");
+  assert_solid_error(VTU, false,
+                     HEAD_VTU "<Piece NumberOfPoints=\"4\" NumberOfCells=\"2\">" POINTS_VTU CELLS("0 1 2 3", "5 4", "10 10") TAIL,
+                     "the offsets must not decrease; they do at cell 1");
+  assert_solid_error(
+      VTU, false,
+      HEAD_VTU PIECE
+      "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">0 0 0 1 0 inf</DataArray></Points>" CELLS("", "", ""),
+      "bad:4: not a finite number below 1e30: \"inf\"");
+  assert_solid_error(
+      VTU, false,
+      HEAD_VTU PIECE
+      "<Points><DataArray type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\"> 0 0</DataArray></Points>" CELLS("0", "1", "1"),
+      "NumberOfComponents=\"3\"");
+  assert_solid_error(VTU, false, HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") "</Cells>",
+                     "this Piece lacks");
+  assert_solid_error(VTU, false,
+                     HEAD_VTU PIECE POINTS_VTU "<Cells>" ARRAY("Float32", "connectivity", "0 1 2 3") ARRAY("Int8", "offsets", "4")
+                         ARRAY("Int8", "types", "10"),
+                     "this array must contain whole numbers");
+#define BINARY(text)                                                                                                                       \
+  HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"binary\">" text                                    \
+                 "</DataArray></Points>" CELLS("0 1 2 3", "4", "10") TAIL
+  assert_solid_error(VTU, false, BINARY("!!!!"), "bad:4: this array ends early, or is not base64");
+  assert_solid_error(VTU, false, BINARY("////f////38="), "a count larger than the file: \"2147483647\"");
+  assert_solid_error(VTU, false, BINARY("BQAAAAAAAAAA"), "not a multiple");
+  assert_solid_error(VTU, false, BINARY("BAAAAAAAwH8="), "a number in this array is not finite");
+  assert_solid_error(VTU, false, BINARY("CAAAAAAAwH8="), "this array ends early");
+#undef BINARY
+  /* blocks with fewer bytes than the header states, and damaged blocks */
+  for (int form = VTU_ZLIB_INLINE; form <= VTU_ZLIB_RAW; ++form) {
+    static const double x[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int damage = 0; damage < 2; ++damage) {
+      test_file f = {0}, array = {0};
+      put_array(&array, VTU_ZLIB_RAW, false, true, x, sizeof x);
+      array.bytes[damage ? 20 : 8] ^= 1; /* in the block; the size of the last one, 96 */
+      print(&f,
+            "<VTKFile type=\"UnstructuredGrid\" compressor=\"vtkZLibDataCompressor\">" PIECE
+            "<Points><DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"%s\" offset=\"0\">",
+            form == VTU_ZLIB_RAW ? "appended" : "binary");
+      if (form == VTU_ZLIB_INLINE) put_base64(&f, array.bytes, 16), put_base64(&f, array.bytes + 16, array.size - 16);
+      print(&f, "</DataArray></Points>" CELLS("0 1 2 3", "4", "10") "</Piece>");
+      if (form == VTU_ZLIB_RAW)
+        print(&f, "<AppendedData encoding=\"raw\">_"), put(&f, array.bytes, array.size), print(&f, "</AppendedData>");
+      assert_int_equal(mesh_parse_vtu("bad", f.size, f.bytes, false, NULL, &m), PETSC_ERR_USER_INPUT);
+      if (!strstr(error_message(), "a compressed block of this array is damaged")) fail_msg("%s", error_message());
+      error_clear();
+      test_file_free(&f), test_file_free(&array);
+    }
+  }
+  assert_solid_error(VTU, false, HEAD_VTU PIECE "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"appended\"/>",
+                     "bad:4: offset= is missing in element \"DataArray\"");
+  assert_solid_error(
+      VTU, false,
+      HEAD_VTU PIECE
+      "<Points><DataArray type=\"Float32\" NumberOfComponents=\"3\" format=\"appended\" offset=\"0\"/></Points>" CELLS("", "", "") TAIL,
+      "beyond the AppendedData");
+  assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"raw\">", "start with an underscore");
+  assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"raw\">_ab", "AppendedData do not end");
+  assert_solid_error(VTU, false, HEAD_VTU "<AppendedData encoding=\"gzip\">",
+                     "the encoding of AppendedData is raw or base64, not \"gzip\"");
 }
 
 static void test_bad_tetgen(void **state)
@@ -500,4 +625,5 @@ static void test_fuzz_solids(void **state)
 
 TEST_MAIN(cmocka_unit_test(test_surface_files), cmocka_unit_test(test_lines), cmocka_unit_test(test_bad_surface_files),
           cmocka_unit_test(test_fuzz_surfaces), cmocka_unit_test(test_solid_round_trips), cmocka_unit_test(test_solid_files),
-          cmocka_unit_test(test_bad_msh), cmocka_unit_test(test_bad_tetgen), cmocka_unit_test(test_fuzz_solids))
+          cmocka_unit_test(test_bad_msh), cmocka_unit_test(test_bad_vtu), cmocka_unit_test(test_bad_tetgen),
+          cmocka_unit_test(test_fuzz_solids))
