@@ -31,6 +31,13 @@ unused solver.friction.method=newton "solver.friction: not used by formulation c
 unused output.fclib=1 "output.fclib: not used by formulation convex"
 unused contact.overlap_correction=0.1 "contact.overlap_correction: not used by formulation convex: springs correct overlaps"
 refuses solver.convex.stiction_tolerance=0 solver.convex.stiction_tolerance "out of range"
-refuses solver.convex.law=lagged solver.convex.law "has been removed"
-status 0 "$program" check "$job" --set solver.convex.relaxation_time=0.01 && says "solver.convex: not used by formulation exact, only by convex" &&
+refuses solver.convex.law=lagged contact.stiffness "law: lagged needs"
+refuses solver.convex.expert.dissipation=1 solver.convex.expert.dissipation "has no effect when solver.convex.law is regularised"
+refuses solver.convex.expert.slip_speed=1 solver.convex.expert.slip_speed "has no effect when solver.convex.law is regularised"
+refuses "solver.convex={law: lagged, relaxation_time: 0.01}" solver.convex.relaxation_time \
+  "has no effect when solver.convex.law is lagged"
+status 2 "$program" check "$job" --set formulation=convex --set "$pairs" --set solver.convex.law=lagged --set contact.stiffness=1e4 \
+  --set contact.overlap_correction_speed=0.1 && says "contact.overlap_correction_speed: has no effect when solver.convex.law is lagged" ||
+  fail "takes contact.overlap_correction_speed with law: lagged"
+status 0 "$program" check "$job" --set solver.convex.law=lagged && says "solver.convex: not used by formulation exact, only by convex" &&
   pass "keys of other formulations are reported as unused"

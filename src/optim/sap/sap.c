@@ -1,4 +1,4 @@
-/* Implementation: line search, Newton's method, and the independent error. In a line search only the terms are evaluated; the
+/* Implementation: line searches, Newton's method, and the independent error. In a line search only the terms are evaluated; the
  * products with A are computed once per direction. */
 #include "optim/sap/sap.h"
 #include "core/memory.h"
@@ -18,38 +18,42 @@ typedef struct {
   int64_t          n_evaluations;
 } sap_ray;
 
-static const double LONGEST = 1.5, EXACT = 1e-8;
-enum { EXACT_STEPS = 100, PARALLEL_CONTACTS = 512 };
+static const double LONGEST = 1.5, EXACT = 1e-8, SHRINK = 0.8, ARMIJO = 1e-4;
+enum { EXACT_STEPS = 100, BACKTRACKS = 40, PARALLEL_CONTACTS = 512 };
 
-/* First and second derivative of l at step length a. */
-static void sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *curve)
+/* Returns l at step length a, up to a constant. Sets its first and second derivative; both pointers may be NULL. */
+static double sap_ray_evaluate(sap_ray *ray, double a, double *slope, double *curve)
 {
   const int64_t n = sap_terms_size(ray->terms);
   ++ray->n_evaluations;
 #pragma omp parallel for simd schedule(static) if (n >= PARALLEL_CONTACTS)
   for (int64_t i = 0; i < 3 * n; ++i) ray->trial[i] = ray->u[i] + a * ray->du[i];
-  sap_evaluate_terms(ray->terms, ray->trial, ray->cost, ray->r, ray->G);
-  *slope = ray->slope + a * ray->curve - team_dot(3 * n, ray->du, ray->r);
+  sap_evaluate_terms(ray->terms, ray->trial, ray->cost, ray->r, curve ? ray->G : NULL);
+  const double cost = a * ray->slope + 0.5 * a * a * ray->curve + team_sum(n, ray->cost);
+  if (slope) *slope = ray->slope + a * ray->curve - team_dot(3 * n, ray->du, ray->r);
+  if (curve) {
 #pragma omp parallel for schedule(static) if (n >= PARALLEL_CONTACTS)
-  for (int64_t c = 0; c < n; ++c) {
-    const double *d = ray->du + 3 * c, *G = ray->G + 9 * c;
-    ray->cost[c] = d[0] * (G[0] * d[0] + G[1] * d[1] + G[2] * d[2]) + d[1] * (G[3] * d[0] + G[4] * d[1] + G[5] * d[2]) +
-                   d[2] * (G[6] * d[0] + G[7] * d[1] + G[8] * d[2]);
+    for (int64_t c = 0; c < n; ++c) {
+      const double *d = ray->du + 3 * c, *G = ray->G + 9 * c;
+      ray->cost[c] = d[0] * (G[0] * d[0] + G[1] * d[1] + G[2] * d[2]) + d[1] * (G[3] * d[0] + G[4] * d[1] + G[5] * d[2]) +
+                     d[2] * (G[6] * d[0] + G[7] * d[1] + G[8] * d[2]);
+    }
+    *curve = ray->curve + team_sum(n, ray->cost);
   }
-  *curve = ray->curve + team_sum(n, ray->cost);
+  return cost;
 }
 
 /* Exact line search: the step length of minimum cost, at most 1.5, to 1e-8 of the initial slope `start` < 0. Newton's method on the
  * slope, which increases monotonically, safeguarded by a bracket of its zero. */
-static double sap_search_exact(sap_ray *ray, double start)
+static double sap_search_exact(sap_ray *ray, double take_predicted_step)
 {
   double low = 0.0, high = LONGEST, slope, curve;
   sap_ray_evaluate(ray, high, &slope, &curve);
   if (slope <= 0.0) return high;
-  double a = fmin(-start / curve, high);
+  double a = fmin(-take_predicted_step / curve, high);
   for (int k = 0; k < EXACT_STEPS; ++k) {
     sap_ray_evaluate(ray, a, &slope, &curve);
-    if (fabs(slope) <= -EXACT * start) break;
+    if (fabs(slope) <= -EXACT * take_predicted_step) break;
     if (slope < 0.0) low = a;
     else high = a;
     if (high - low <= EXACT * high) break;
@@ -58,6 +62,24 @@ static double sap_search_exact(sap_ray *ray, double start)
   }
   return a;
 }
+
+/* Backtracking line search: the first step length of 1/0.8, 1, 0.8, 0.64, ... that satisfies the Armijo condition and whose successor
+ * has no lower cost. */
+static double sap_search_backtracking(sap_ray *ray, double take_predicted_step)
+{
+  const double at_start = sap_ray_evaluate(ray, 0.0, NULL, NULL);
+  double       a = 1.0 / SHRINK, cost = sap_ray_evaluate(ray, a, NULL, NULL);
+  for (int k = 0; k < BACKTRACKS; ++k) {
+    const double next = a * SHRINK, lower = sap_ray_evaluate(ray, next, NULL, NULL);
+    if (cost < at_start + ARMIJO * a * take_predicted_step && lower >= cost) break;
+    a = next, cost = lower;
+  }
+  return a;
+}
+
+const char *const sap_searches[]    = {[SAP_SEARCH_EXACT] = "exact", [SAP_SEARCH_BACKTRACKING] = "backtracking", NULL};
+const char *const sap_search_help[] = {"to the minimum of the cost",
+                                       "the first step length of 1.25, 1, 0.8 ... after which the cost increases"};
 
 static const double LEAST_ERROR = 1e-14; /* sqrt(J): a smaller absolute error counts as 0 (everything is at rest) */
 static const double LEAST_GAIN  = 1e-12; /* relative decrease of the cost below which an iteration counts as stagnating */
@@ -261,7 +283,8 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
   bool    is_definite;
   PetscFunctionBegin;
   out->error = evaluate_with_new_product(w);
-  if (w->p->pushes && out->error > w->o->tolerance && predicts_other_states(w)) PetscCall(take_predicted_step(w, out));
+  if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w))
+    PetscCall(take_predicted_step(w, out));
   best = out->error;
   for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
@@ -277,7 +300,7 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
       out->verdict = SAP_ILL_CONDITIONED;
       break;
     }
-    const double a = sap_search_exact(&ray, slope);
+    const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
     out->error     = advance_along_direction(w, a);
     if (w->is_recomputed) { /* restart the stagnation test if the error has halved since the last recomputed product */
       n_idle = out->error < 0.5 * truth ? 0 : IDLE;
@@ -346,16 +369,17 @@ PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, 
 
 /* ---- independent error ---- */
 
-/* Set the impulse of term a at u by its law, and its compliance R. */
-static void evaluate_law(const sap_terms *t, int64_t a, const double u[3], double expected[3], double R[3])
+/* Set the impulse of term a at u by its law, and its compliance R; false: the law has no compliance (lagged contacts). */
+static bool evaluate_law(const sap_terms *t, int64_t a, const double u[3], double expected[3], double R[3])
 {
   if (a >= t->n_contacts) {
     constraint_law(t->constraint + a - t->n_contacts, u, expected, NULL);
     for (int i = 0; i < 3; ++i) R[i] = t->constraint[a - t->n_contacts].R[i];
-  } else {
-    sap_contact_law(t->contact + a, u, expected, NULL);
+  } else if (t->model == SAP_REGULARISED) {
+    sap_law_regularised(t->contact + a, u, expected, NULL);
     R[0] = t->contact[a].R_n, R[1] = R[2] = t->contact[a].R_t;
-  }
+  } else return false;
+  return true;
 }
 
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error)
@@ -383,7 +407,7 @@ PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r,
       u[i] = p->known[3 * a + i];
       for (int64_t k = J->start[3 * a + i]; k < J->start[3 * a + i + 1]; ++k) u[i] += J->value[k] * v[J->col[k]];
     }
-    evaluate_law(&p->terms, a, u, expected, R);
+    if (!evaluate_law(&p->terms, a, u, expected, R)) continue;
     for (int i = 0; i < 3; ++i) {
       const double d = expected[i] - r[3 * a + i];
       law += R[i] * d * d, size += R[i] * r[3 * a + i] * r[3 * a + i];

@@ -12,7 +12,9 @@
 #include "core/key_table.h"
 #include "optim/sap/sap_system.h"
 
+enum { SAP_SEARCH_EXACT, SAP_SEARCH_BACKTRACKING };
 typedef struct sap_options {
+  int     search;
   double  tolerance; /* |D g| <= tolerance max(|D A v|, |D J^T r|), g = dl/dv, D = diag(A)^-1/2: relative error of momentum */
   int64_t max_iterations;
 } sap_options;
@@ -22,8 +24,11 @@ typedef struct sap_options {
    .is_open = true, .help = "convergence tolerance of the contact problem: momentum error relative to momentum or impulse, whichever is larger"}
 #define SAP_EXPERT_KEYS(T, member)                                                                                                 \
   {.name = "max_iterations", .type = KEY_INT, .offset = offsetof(T, member.max_iterations), .fallback = "200", .min = 1,           \
-   .max = 1000000, .help = "largest number of Newton iterations of a contact problem, usually 5 to 30"}
+   .max = 1000000, .help = "largest number of Newton iterations of a contact problem, usually 5 to 30"},                                           \
+  {.name = "search", .type = KEY_ENUM, .offset = offsetof(T, member.search), .choices = sap_searches,                      \
+   .choice_help = sap_search_help, .fallback = "exact", .help = "line search"}
 /* clang-format on */
+extern const char *const sap_searches[], *const sap_search_help[];
 
 typedef enum {
   SAP_OK,
@@ -47,6 +52,6 @@ typedef struct {
 PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, double *r, double *u, sap_result *out);
 /* Error of given velocities and impulses, evaluated independently of the solver: the larger of
  *   |D (A (v - v_free) - J^T r)| / max(|D A v|, |D J^T r|)
- *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       contact law, in the norm of its compliance */
+ *   |R^1/2 (r + dl/du)| / |R^1/2 r|                       contact law, in the norm of its compliance; without lagged contacts */
 PetscErrorCode sap_error(const sap_problem *p, const double *v, const double *r, double *error);
 #endif

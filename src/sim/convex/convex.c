@@ -326,7 +326,11 @@ static PetscErrorCode solve_with_contact(convex_attempt *p, step_status *status)
   convex_constraints *c = &p->constraints;
   PetscCall(convex_contacts_create(p->c->options, f, &p->unknowns, &p->motion.A, &p->J, c, &p->contacts));
   for (int64_t i = 0; i < 3 * c->n; ++i) p->contacts.known[3 * p->contacts.n + i] = c->known[i];
-  p->terms = (sap_terms){.n_contacts = p->contacts.n, .contact = p->contacts.law, .n_constraints = c->n, .constraint = c->law};
+  p->terms = (sap_terms){.model         = (sap_model)p->c->options->law,
+                         .n_contacts    = p->contacts.n,
+                         .contact       = p->contacts.law,
+                         .n_constraints = c->n,
+                         .constraint    = c->law};
   linearise_constraints(p);
   PetscCall(memory_alloc("free motion", p->unknowns.n, sizeof *p->v_free, &p->v_free));
   memcpy(p->v_free, p->motion.v, (size_t)p->unknowns.n * sizeof *p->v_free);
@@ -361,7 +365,7 @@ static PetscErrorCode accept_step(convex_attempt *p, step_status *status, step_r
   const step_outcome    law = {.r = p->contacts.r, .u = p->contacts.u, .x = p->contacts.x, .scale = p->contacts.scale};
   convex_contacts_evaluate(o, p->c->frame.contacts.shift, &p->contacts);
   PetscCall(step_frame_accept(&p->c->frame, &law, status, report));
-  report->contact.creep_bound = convex_contacts_creep_bound(&p->contacts);
+  report->contact.creep_bound = convex_contacts_creep_bound(o, &p->contacts);
   report->contact_candidates  = p->contacts.n;
   report->over_constraint     = p->unknowns.n > 0 ? 3.0 * (double)p->contacts.n / (double)p->unknowns.n : 0.0;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -401,9 +405,32 @@ static PetscErrorCode convex_step(formulation *f, double t, double dt, step_stat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Law `lagged` needs a stiffness: contacts as stiff as the step allows have impulses that change completely from step to step,
+ * which give no limit for friction. */
+static PetscErrorCode convex_check(const scene *s, diagnostics *d)
+{
+  const document_node *root = s->options->root, *where = document_find(root, "contact");
+  PetscFunctionBegin;
+  if (s->options->solver->convex->law != SAP_LAGGED) PetscFunctionReturn(PETSC_SUCCESS);
+  if (isfinite(s->options->contact->overlap_correction_speed))
+    diagnostics_add_under(d, where, "contact", "overlap_correction_speed", "has no effect when solver.convex.law is lagged; remove it");
+  for (int i = 0; i < s->n_bodies; ++i)
+    for (int j = i; j < s->n_bodies; ++j) {
+      const contact_law *law = &s->laws[i * s->n_bodies + j];
+      if (law->never_touch || !isnan(law->stiffness)) continue;
+      diagnostics_add(d, (where ? where : root)->mark, "contact.stiffness",
+                      "missing: \"%s\" and \"%s\" may touch, and law: lagged needs a contact stiffness; give one in N/m, or use law: "
+                      "regularised",
+                      s->bodies[i].name, s->bodies[j].name);
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode convex_describe(const scene *s, FILE *out)
 {
-  fprintf(out, "formulation convex: free motion, then contact as one convex problem; contacts are detected between\n");
+  fprintf(out, "formulation convex: free motion, then contact as one convex problem, law %s; contacts are detected between\n",
+          s->options->solver->convex->law == SAP_LAGGED ? "lagged" : "regularised");
   return step_contacts_describe(s, out);
 }
 
@@ -472,10 +499,11 @@ const formulation_ops   convex_formulation = {
       .inner              = "contact",
       .report = REPORT_OUTER | REPORT_EVALUATIONS | REPORT_LINEAR | REPORT_INNER | REPORT_GRADIENT | REPORT_TOLERANCE | REPORT_CONTACT |
                 REPORT_CONTACT_LAW | REPORT_IMPULSES | REPORT_CONTACT_PROBLEM | REPORT_CONVEX,
-      .remedy         = "a softer contact.stiffness",
+      .remedy         = "another solver.convex.law or a softer contact.stiffness",
       .size           = sizeof(convex),
       .create         = convex_create,
       .probe          = convex_probe,
+      .scene.check    = convex_check,
       .step           = convex_step,
       .fields         = convex_fields,
       .scene.describe = convex_describe,

@@ -38,7 +38,9 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
                                .relaxation         = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
                                .min_contact_period = o->min_contact_period,
                                .stiction_tolerance = o->stiction_tolerance,
-                               .overlap_speed      = isfinite(asked) ? asked : v_rest};
+                               .overlap_speed      = isfinite(asked) ? asked : v_rest,
+                               .dissipation        = o->dissipation,
+                               .slip               = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
     const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
     const sap_source is = {.mu           = f->contacts.mu[a],
@@ -46,7 +48,7 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
                            .stiffness    = isnan(k) ? INFINITY : k,
                            .w            = inverse_mass(J, inverse, a),
                            .normal_speed = u0[3 * a]};
-    c->law[a]           = sap_contact_make(&step, &is);
+    c->law[a]           = sap_contact_make((sap_model)o->law, &step, &is);
   }
 }
 
@@ -106,17 +108,24 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
     double            *x = c->x + 3 * a, *W = c->scale + 9 * a;
     m3_identity(W);
     W[0] = W[4] = W[8] = law->R_t / o->stiction_tolerance;
-    sliding_of(law, u, r, x);
-    x[0] = u[0] - law->bias + law->R_n * r[0];
-    /* Coulomb's law, whatever the passes have converged to */
-    if (o->max_coulomb_iterations > 1) x[0] += law->mu * hypot(x[1], x[2]) - shift[a];
+    if (o->law == SAP_REGULARISED) {
+      sliding_of(law, u, r, x);
+      x[0] = u[0] - law->bias + law->R_n * r[0];
+      if (o->max_coulomb_iterations > 1)
+        x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
+                                                                                  * converged to */
+    } else {                                            /* not bounded by a cone: x only indicates whether the contact slides */
+      const bool slides = hypot(u[1], u[2]) > law->slip;
+      for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;
+      x[0] = law->mu * hypot(x[1], x[2]);
+    }
   }
 }
 
-double convex_contacts_creep_bound(const convex_contacts *c)
+double convex_contacts_creep_bound(const convex_options *o, const convex_contacts *c)
 {
   double most = 0.0;
   for (int64_t a = 0; a < c->n; ++a)
-    if (c->r[3 * a] > 0.0) most = fmax(most, c->law[a].R_t * c->law[a].mu * c->r[3 * a]);
+    if (c->r[3 * a] > 0.0) most = fmax(most, o->law == SAP_REGULARISED ? c->law[a].R_t * c->law[a].mu * c->r[3 * a] : c->law[a].slip);
   return most;
 }

@@ -20,11 +20,11 @@ typedef struct {
 PetscErrorCode convex_contacts_create(const convex_options *o, const step_frame *f, const step_unknowns *u, const sparse_rows *A,
                                       const sparse_rows *J, const convex_constraints *constraints, convex_contacts *c);
 void           convex_contacts_destroy(convex_contacts *c);
-/* One pass towards Coulomb's law: the known sliding mu |x_T| becomes part of the normal velocity, so that the law
+/* One pass towards Coulomb's law: the known sliding mu |x_T| becomes part of the normal velocity, so that the regularised law
  * does not open the contact by it. shift [n]: this part, in: before, out: after. */
 void convex_contacts_shift(convex_contacts *c, double *shift);
 /* Evaluate c->x and c->scale from c->r and c->u, which include `shift` [n]. */
 void convex_contacts_evaluate(const convex_options *o, const double *shift, convex_contacts *c);
 /* Upper bound of the creep speed of sticking contacts [m/s]. */
-double convex_contacts_creep_bound(const convex_contacts *c);
+double convex_contacts_creep_bound(const convex_options *o, const convex_contacts *c);
 #endif

@@ -3,6 +3,13 @@
 #include "sim/step/step_motion.h"
 #include <math.h>
 
+static const char *const laws[]     = {[SAP_REGULARISED] = "regularised", [SAP_LAGGED] = "lagged", NULL};
+static const char *const law_help[] = {
+    "impulses of the regularised cone, [CastroEtAl2022]: friction is in balance with the load of the same step; sticking contacts "
+    "creep, sliding ones open by friction * speed * (step + relaxation_time)",
+    "friction is limited by the load of the previous step, [CastroHanMasterjohn2023]: sliding contacts do not open, but friction "
+    "of impacts acts one step late"};
+
 static const char *const linears[]     = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = "direct", [MOTION_ITERATIVE] = "iterative", NULL};
 static const char *const linear_help[] = {
     "iterative for matrices with more than 150 entries per row (MPM grids) if a factorisation would take more than 5e9 "
@@ -15,9 +22,15 @@ static const char *const linear_help[] = {
 /* clang-format off */
 static const key_spec convex_expert_keys[] = {
   SAP_EXPERT_KEYS(convex_options, sap),
+  {.name = "dissipation", .type = KEY_REAL, .offset = offsetof(convex_options, dissipation), .unit = "s/m", .fallback = "0",
+   .min = 0, .max = INFINITY,
+   .only_if = {"^law", "lagged"}, .help = "law: lagged: forces are stiffness * depth * (1 + dissipation * closing speed), after Hunt and Crossley"},
+  {.name = "slip_speed", .type = KEY_REAL, .offset = offsetof(convex_options, slip_speed), .unit = "m/s", .fallback = "1.0e-4",
+   .min = 0, .max = INFINITY, .is_open = true,
+   .only_if = {"^law", "lagged"}, .help = "law: lagged: lower bound of the speed at which friction is 71 % of its value in full sliding"},
   {.name = "max_coulomb_iterations", .type = KEY_INT, .offset = offsetof(convex_options, max_coulomb_iterations), .fallback = "1", .min = 1,
    .max = 1000,
-   .help = "maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
+   .only_if = {"^law", "regularised"}, .help = "law: regularised: maximum number of passes; each pass solves the convex problem with the sliding velocity of the "
            "previous pass, so that sliding contacts do not open: Coulomb's law if this converges"},
   {.name = "linear", .type = KEY_ENUM, .offset = offsetof(convex_options, linear), .choices = linears, .choice_help = linear_help,
    .fallback = "auto", .help = "solver of the linear systems"},
@@ -26,12 +39,14 @@ static const key_spec convex_expert_keys[] = {
    .help = "if rounding errors prevent the contact solver from reaching its tolerance, the step is accepted below this error; "
            "otherwise it is repeated with a smaller step"},
   {.name = NULL}};
-static const key_table convex_expert_table = {.name = "solver.convex.expert", .help = "Parameters of the contact law, and limits of the solver.", .size = sizeof(convex_options), .keys = convex_expert_keys};
+static const key_table convex_expert_table = {.name = "solver.convex.expert", .help = "Parameters of the contact laws, and limits of the solver.", .size = sizeof(convex_options), .keys = convex_expert_keys};
 
 static const key_spec keys[] = {
+  {.name = "law", .type = KEY_ENUM, .offset = offsetof(convex_options, law), .choices = laws, .choice_help = law_help,
+   .fallback = "regularised", .help = "convex approximation of the contact law"},
   {.name = "relaxation_time", .type = KEY_REAL, .offset = offsetof(convex_options, relaxation_time), .unit = "s",
    .is_optional = true, .min = 0, .max = INFINITY,
-   .help = "damping of a contact over its stiffness. One step if not given"},
+   .only_if = {"law", "regularised"}, .help = "law: regularised: damping of a contact over its stiffness. One step if not given"},
   {.name = "min_contact_period", .type = KEY_REAL, .offset = offsetof(convex_options, min_contact_period), .fallback = "1", .min = 0, .max = 100,
    .is_open = true,
    .help = "no contact vibrates with a period below this many steps: stiffer contacts, and those without a given stiffness, get "

@@ -4,8 +4,11 @@
 #include "optim/sap/sap.h"
 
 typedef struct convex_options {
+  int         law;             /* sap_model */
   double      relaxation_time; /* [s] NaN: one step */
+  double      dissipation;     /* [s/m] */
   double      min_contact_period, stiction_tolerance;
+  double      slip_speed; /* [m/s] */
   int64_t     max_outer_iterations, max_coulomb_iterations;
   int         linear; /* MOTION_... */
   double      stall_tolerance;

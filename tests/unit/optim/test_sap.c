@@ -6,23 +6,25 @@
 #include "optim/optim.h"
 #include "optim/sap/sap_system.h"
 
-static const sap_options exact_search = {1e-10, 200};
+static const sap_options exact_search = {SAP_SEARCH_EXACT, 1e-10, 200};
 
 /* ---- one contact ---- */
 
-static sap_contact random_contact(uint64_t seed)
+static sap_contact random_contact(uint64_t seed, sap_model model)
 {
   const sap_parameters step = {.dt                 = 0.01,
                                .relaxation         = 0.02 * random_u01(seed, 0, 1),
                                .min_contact_period = 1.0,
                                .stiction_tolerance = pow(10, -3.0 * random_u01(seed, 1, 1)),
-                               .overlap_speed      = INFINITY};
+                               .overlap_speed      = INFINITY,
+                               .dissipation        = 10.0 * random_u01(seed, 2, 1),
+                               .slip               = 1e-2};
   const sap_source     s    = {.mu           = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0,
                                .gap          = random_range(seed, 5, 1, -2e-3, 5e-4),
                                .stiffness    = pow(10.0, 1.0 + 5.0 * random_u01(seed, 6, 1)),
                                .w            = 0.5 + random_u01(seed, 7, 1),
                                .normal_speed = random_range(seed, 8, 1, -0.2, 0.1)};
-  return sap_contact_make(&step, &s);
+  return sap_contact_make(model, &step, &s);
 }
 
 static void velocity_of(uint64_t seed, double u[3])
@@ -36,10 +38,10 @@ static void regularised_law_is_a_complementarity(void **state)
   int seen[3] = {0};
   (void)state;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
-    const sap_contact c = random_contact(seed);
+    const sap_contact c = random_contact(seed, SAP_REGULARISED);
     double            u[3], r[3];
     velocity_of(seed, u);
-    sap_contact_law(&c, u, r, NULL);
+    sap_law_regularised(&c, u, r, NULL);
     const double x[3] = {u[0] - c.bias + c.R_n * r[0], u[1] + c.R_t * r[1], u[2] + c.R_t * r[2]};
     const double size = v3_norm(r) + 1.0;
     assert_true(hypot(r[1], r[2]) <= c.mu * r[0] + 1e-13 * size);
@@ -57,10 +59,10 @@ static void velocities_are_found_back(void **state)
   int seen[3] = {0};
   (void)state;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
-    const sap_contact c = random_contact(seed);
+    const sap_contact c = random_contact(seed, SAP_REGULARISED);
     double            u[3], r[3], there[3], again[3];
     velocity_of(seed, u);
-    sap_contact_law(&c, u, r, NULL);
+    sap_law_regularised(&c, u, r, NULL);
     const int piece = r[0] <= 0.0 ? 0 : c.mu > 0.0 ? 1 + sap_law_slides(&c, r) : 0;
     ++seen[piece];
     if (piece == 0) continue;
@@ -68,7 +70,7 @@ static void velocities_are_found_back(void **state)
     sap_law_velocity(&c, r, speed, there);
     for (int i = 0; i < 3; ++i) assert_close(there[i], u[i], near + (piece == 2 ? 1e-6 * c.R_t * c.mu * r[0] * (1.0 + c.mu) : 0.0));
     sap_law_velocity(&c, r, 0.0, there); /* as slowly as it can */
-    sap_contact_law(&c, there, again, NULL);
+    sap_law_regularised(&c, there, again, NULL);
     for (int i = 0; i < 3; ++i) assert_close(again[i], r[i], 1e-9 * v3_norm(r));
   }
   for (int k = 1; k < 3; ++k) assert_true(seen[k] > 100);
@@ -123,22 +125,33 @@ static void constraints_are_derivatives(void **state)
   assert_no_leak();
 }
 
-/* What differences of the law may be off by at u: sums of the sizes of what l and r are made of, which rounding errors are parts of,
+typedef double (*law)(const sap_contact *, const double *, double *, double *);
+
+/* What differences of a law may be off by at u: sums of the sizes of what l and r are made of, which rounding errors are parts of,
  * and bounds of third derivatives of l and of second ones of r, where no kink is near. rho: what it bends over across the normal
  * [m/s]. */
 typedef struct {
   double energy, impulse, third, fourth;
 } law_size;
 
-static law_size size_of_law(const sap_contact *c, const double u[3], const double r[3], double size, double rho)
+static law_size size_of_law(sap_model model, const sap_contact *c, const double u[3], const double r[3], double size, double rho)
 {
-  /* of second degree in bias - u_N + mu |u_T|: only |u_T| has third derivatives, up to 1.2 / |u_T|^2 */
-  const double reach = fabs(c->bias) + fabs(u[0]) + fabs(u[1]) + fabs(u[2]);
-  return (law_size){2.0 * v3_norm(r) * reach, 4.0 * size * reach, 6.0 * size / rho, 30.0 * size / (rho * rho)};
+  if (model == SAP_REGULARISED) {
+    /* of second degree in bias - u_N + mu |u_T|: only |u_T| has third derivatives, up to 1.2 / |u_T|^2 */
+    const double reach = fabs(c->bias) + fabs(u[0]) + fabs(u[1]) + fabs(u[2]);
+    return (law_size){2.0 * v3_norm(r) * reach, 4.0 * size * reach, 6.0 * size / rho, 30.0 * size / (rho * rho)};
+  }
+  const double k = c->stiffness, d = c->dissipation, v = fabs(u[0]), force = fabs(c->force), soft = hypot(rho, c->slip);
+  return (law_size){c->dt * v * (force + k * v) * (1.0 + d * v) + c->limit * (soft + c->slip) + v3_norm(r) * v3_norm(u),
+                    c->dt * (force + k * v) * (1.0 + d * v) + c->limit + size * v3_norm(u),
+                    fmax(2.0 * d * k * c->dt, 1.2 * c->limit / (soft * soft)), 12.0 * c->limit / (soft * soft * soft)};
 }
 
-/* 0 open, 1 slides, 2 sticks: the law has kinks between these. */
-static int piece_of(const sap_contact *c, const double r[3]) { return r[0] <= 0.0 ? 0 : sap_law_slides(c, r) ? 1 : 2; }
+/* 0 open, 1 slides, 2 sticks or has a normal force only: laws have kinks between these. */
+static int piece_of(sap_model model, const sap_contact *c, const double r[3])
+{
+  return r[0] <= 0.0 ? 0 : model == SAP_REGULARISED && sap_law_slides(c, r) ? 1 : 2;
+}
 
 static double largest(const double G[9], double size)
 {
@@ -149,45 +162,47 @@ static double largest(const double G[9], double size)
 /* r = -dl/du and G = -dr/du by central differences with the step that takes most from both of their errors, eps^(1/3) of what the
  * law bends over. What they may be off by is h^2/6 of the next derivative and the rounding errors of some ten operations over h;
  * over a kink, of r, h times the larger G, and of G anything. */
-static void law_is_derivative(void **state)
+static void laws_are_derivatives(void **state)
 {
-  const char    *asked  = getenv("SAP_PROBLEMS");
-  const uint64_t n      = 600 + (asked ? strtoull(asked, NULL, 10) : 0);
-  const double   eps    = 8.0 * DBL_EPSILON;
-  uint64_t       tested = 0;
+  const law      laws[2] = {sap_law_regularised, sap_law_lagged};
+  const char    *asked   = getenv("SAP_PROBLEMS");
+  const uint64_t n       = 600 + (asked ? strtoull(asked, NULL, 10) : 0);
+  const double   eps     = 8.0 * DBL_EPSILON;
+  uint64_t       tested  = 0;
   (void)state;
-  for (uint64_t seed = 0; seed < n; ++seed) {
-    const sap_contact c = random_contact(seed);
-    double            u[3], r[3], G[9], low[3], high[3], any[9];
-    velocity_of(seed + 7000, u);
-    sap_contact_law(&c, u, r, G);
-    const double rho = hypot(u[1], u[2]), h = cbrt(DBL_EPSILON) * rho, size = largest(G, 0.0);
-    for (int i = 0; i < 3; ++i) {
-      double v[3]         = {u[0], u[1], u[2]}, g_low[9], g_high[9];
-      v[i]                = u[i] + h;
-      const double up     = sap_contact_law(&c, v, high, g_high);
-      v[i]                = u[i] - h;
-      const double   down = sap_contact_law(&c, v, low, g_low), most = largest(g_low, largest(g_high, size));
-      const int      here      = piece_of(&c, r);
-      const bool     is_smooth = piece_of(&c, high) == here && piece_of(&c, low) == here;
-      const law_size s         = size_of_law(&c, u, r, most, rho);
-      assert_close((up - down) / (2 * h), -r[i], h * h / 6.0 * s.third + eps * s.energy / h + (is_smooth ? 0.0 : most * h));
-      for (int k = 0; k < 3 && is_smooth; ++k)
-        assert_close(-(high[k] - low[k]) / (2 * h), G[3 * k + i], h * h / 6.0 * s.fourth + eps * s.impulse / h);
-      tested += is_smooth && size > 0.0;
+  for (int model = 0; model < 2; ++model)
+    for (uint64_t seed = 0; seed < n; ++seed) {
+      const sap_contact c = random_contact(seed, (sap_model)model);
+      double            u[3], r[3], G[9], low[3], high[3], any[9];
+      velocity_of(seed + 7000, u);
+      laws[model](&c, u, r, G);
+      const double rho = hypot(u[1], u[2]), h = cbrt(DBL_EPSILON) * rho, size = largest(G, 0.0);
+      for (int i = 0; i < 3; ++i) {
+        double v[3]         = {u[0], u[1], u[2]}, g_low[9], g_high[9];
+        v[i]                = u[i] + h;
+        const double up     = laws[model](&c, v, high, g_high);
+        v[i]                = u[i] - h;
+        const double   down = laws[model](&c, v, low, g_low), most = largest(g_low, largest(g_high, size));
+        const int      here      = piece_of((sap_model)model, &c, r);
+        const bool     is_smooth = piece_of((sap_model)model, &c, high) == here && piece_of((sap_model)model, &c, low) == here;
+        const law_size s         = size_of_law((sap_model)model, &c, u, r, most, rho);
+        assert_close((up - down) / (2 * h), -r[i], h * h / 6.0 * s.third + eps * s.energy / h + (is_smooth ? 0.0 : most * h));
+        for (int k = 0; k < 3 && is_smooth; ++k)
+          assert_close(-(high[k] - low[k]) / (2 * h), G[3 * k + i], h * h / 6.0 * s.fourth + eps * s.impulse / h);
+        tested += is_smooth && size > 0.0;
+      }
+      for (int k = 0; k < 9; ++k) {
+        assert_close(G[k], G[3 * (k % 3) + k / 3], 1e-14 * size);
+        any[k] = random_range(seed, (uint64_t)k, 3, -1.0, 1.0);
+      }
+      for (int k = 0; k < 3; ++k) { /* positive semidefinite */
+        const double *x   = any + 3 * k;
+        double        sum = 0.0;
+        for (int i = 0; i < 9; ++i) sum += x[i / 3] * G[i] * x[i % 3];
+        assert_true(sum >= -1e-14 * size);
+      }
     }
-    for (int k = 0; k < 9; ++k) {
-      assert_close(G[k], G[3 * (k % 3) + k / 3], 1e-14 * size);
-      any[k] = random_range(seed, (uint64_t)k, 3, -1.0, 1.0);
-    }
-    for (int k = 0; k < 3; ++k) { /* positive semidefinite */
-      const double *x   = any + 3 * k;
-      double        sum = 0.0;
-      for (int i = 0; i < 9; ++i) sum += x[i / 3] * G[i] * x[i % 3];
-      assert_true(sum >= -1e-14 * size);
-    }
-  }
-  assert_true(tested > n);
+  assert_true(tested > 3 * n);
   assert_no_leak();
 }
 
@@ -195,52 +210,56 @@ static void law_is_derivative(void **state)
 static void compliance_is_the_springs(void **state)
 {
   const sap_parameters step = {
-      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = INFINITY};
+      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = INFINITY, .slip = 1e-4};
   const sap_source soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
   const sap_source hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
   const double     u[3] = {-0.02, 0.0, 0.0};
   double           r[3];
-  sap_contact      c = sap_contact_make(&step, &soft);
+  sap_contact      c = sap_contact_make(SAP_REGULARISED, &step, &soft);
   (void)state;
-  sap_contact_law(&c, u, r, NULL); /* r/dt = -k (gap + dt u) - relaxation k u */
+  sap_law_regularised(&c, u, r, NULL); /* r/dt = -k (gap + dt u) - relaxation k u */
   assert_close(r[0], 0.01 * (-200.0 * (-1e-3 + 0.01 * -0.02) - 0.02 * 200.0 * -0.02), 1e-15);
   /* k_eff = 1/(R dt (dt + relaxation)); without damper, period 2 pi (m/k)^1/2 = dt */
-  c = sap_contact_make(&step, &hard);
+  c = sap_contact_make(SAP_REGULARISED, &step, &hard);
   assert_close(2.0 * M_PI * sqrt(0.01 * 0.01 * c.R_n / 2.0), 0.01, 1e-15);
-  const sap_source open    = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
-  const double     past[3] = {-0.11, 0.0, 0.0};
-  c                        = sap_contact_make(&step, &open); /* what is open closes exactly, without a damper that would act before */
-  sap_contact_law(&c, (double[3]){-0.1, 0.0, 0.0}, r, NULL);
+  const sap_source open     = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
+  const double     touch[3] = {-0.1, 0.3, 0.0}, past[3] = {-0.11, 0.0, 0.0};
+  c = sap_contact_make(SAP_REGULARISED, &step, &open); /* what is open closes exactly, without a damper that would act before */
+  sap_law_regularised(&c, (double[3]){-0.1, 0.0, 0.0}, r, NULL);
   assert_close(r[0], 0.0, 1e-15);
-  sap_contact_law(&c, past, r, NULL);
+  sap_law_regularised(&c, past, r, NULL);
   assert_close(r[0], 0.01 * 200.0 * 0.01 * 0.01, 1e-15);
+  c = sap_contact_make(SAP_LAGGED, &step, &open); /* no normal impulse in the last step: no friction */
+  sap_law_lagged(&c, touch, r, NULL);
+  assert_close(r[1], 0.0, 0.0);
   assert_no_leak();
 }
 
 /* Deep overlaps separate no faster than overlap_speed, with the same load at rest; a given stiffness gives its own force. */
 static void overlaps_part_slowly(void **state)
 {
-  const sap_parameters step = {.dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = 0.1};
-  sap_parameters       free = step, held = step;
-  double               r[3], all[3];
-  const double         rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};
+  const sap_parameters step = {
+      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = 0.1, .slip = 1e-4};
+  sap_parameters free = step, held = step;
+  double         r[3], all[3];
+  const double   rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};
   (void)state;
   free.overlap_speed = INFINITY, held.overlap_speed = 0.0;
   for (int k = 0; k < 4; ++k) {
     const double      gap      = (double[]){1e-3, -1e-3, -0.0299, -0.5}[k];
     const sap_source  hard     = {.mu = 0.5, .gap = gap, .stiffness = INFINITY, .w = 2.0};
     const sap_source  soft     = {.mu = 0.5, .gap = gap, .stiffness = 200.0, .w = 2.0};
-    const sap_contact c        = sap_contact_make(&step, &hard);
-    const sap_contact as_it_is = sap_contact_make(&free, &hard);
-    const sap_contact spring   = sap_contact_make(&step, &soft);
-    const sap_contact still    = sap_contact_make(&held, &hard);
+    const sap_contact c        = sap_contact_make(SAP_REGULARISED, &step, &hard);
+    const sap_contact as_it_is = sap_contact_make(SAP_REGULARISED, &free, &hard);
+    const sap_contact spring   = sap_contact_make(SAP_REGULARISED, &step, &soft);
+    const sap_contact still    = sap_contact_make(SAP_REGULARISED, &held, &hard);
     assert_close(c.bias, gap > 0.0 ? -gap / 0.01 : gap < -3e-3 ? 0.1 : -gap / 0.03, 1e-15);
     assert_close(spring.bias, as_it_is.bias, 0.0);
     assert_close(c.R_t, as_it_is.R_t, 0.0);
-    sap_contact_law(&c, rest, r, NULL);
-    sap_contact_law(&as_it_is, rest, all, NULL);
+    sap_law_regularised(&c, rest, r, NULL);
+    sap_law_regularised(&as_it_is, rest, all, NULL);
     assert_close(r[0], all[0], 1e-12 * fabs(all[0]));
-    sap_contact_law(&c, out, r, NULL);
+    sap_law_regularised(&c, out, r, NULL);
     assert_close(r[0], 0.0, 1e-12 * fabs(all[0]));
     if (gap < 0.0) assert_close(still.bias, 1e-6 * as_it_is.bias, 1e-15);
   }
@@ -274,7 +293,7 @@ static double duality_gap(sap_case *c, const double *v, const double *r)
       const double R = i ? k->R_t : k->R_n, ri = r[3 * a + i];
       dual += ri * ((i ? 0.0 : k->bias) - c->scene.q[3 * a + i]) - 0.5 * ri * (Wr[3 * a + i] + R * ri);
     }
-    primal += sap_contact_law(k, u, any, NULL);
+    primal += sap_law_regularised(k, u, any, NULL);
   }
   memory_free(&Wr), memory_free(&x);
   return (primal - dual) / fmax(kinetic, primal);
@@ -347,7 +366,7 @@ static void agrees_with_an_independent_solver(void **state)
     sap_case   c;
     sap_result out;
     double    *g, error, size = 0.0, miss = 0.0;
-    sap_case_create(&c, 900 + seed, 3, 6, 5, 2 + (int64_t)(seed % 9), 3.0);
+    sap_case_create(&c, 900 + seed, 3, 6, 5, 2 + (int64_t)(seed % 9), SAP_REGULARISED, 3.0);
     assert_ok(memory_alloc("dual", 3 * c.scene.n, sizeof *g, &g));
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
     assert_int_equal(out.verdict, SAP_OK);
@@ -428,7 +447,7 @@ static void agrees_with_trying_all(void **state)
     sap_case   c;
     sap_result out;
     double     W[64], g[8], column[24], to[24], size = 0.0;
-    sap_case_create(&c, 4000 + seed, 2, 6, 5, 2 + (int64_t)(seed % 7), 3.0);
+    sap_case_create(&c, 4000 + seed, 2, 6, 5, 2 + (int64_t)(seed % 7), SAP_REGULARISED, 3.0);
     const int n = (int)c.scene.n;
     for (int i = 0; i < n; ++i) c.contact[i].mu = 0.0;
     for (int j = 0; j < n; ++j) {
@@ -438,7 +457,7 @@ static void agrees_with_trying_all(void **state)
       for (int i = 0; i < n; ++i) W[n * i + j] = to[3 * i];
     }
     try_all(&c, W, g);
-    assert_ok(sap_solve(&c.p, &(sap_options){1e-13, 200}, c.v, c.r, c.u, &out));
+    assert_ok(sap_solve(&c.p, &(sap_options){SAP_SEARCH_EXACT, 1e-13, 200}, c.v, c.r, c.u, &out));
     for (int i = 0; i < n; ++i) size = fmax(size, fabs(g[i]));
     for (int i = 0; i < n; ++i) assert_close(c.r[3 * i], g[i], 1e-10 * size);
     for (int i = 0; i < n; ++i) assert_close(hypot(c.r[3 * i + 1], c.r[3 * i + 2]), 0.0, 0.0);
@@ -457,7 +476,7 @@ static void constraints_agree_with_an_independent_solver(void **state)
     sap_result out;
     constraint held[HELD];
     double    *g, error, size = 0.0, miss = 0.0;
-    sap_case_create(&c, 300 + seed, 3, 6, 5, HELD + (int64_t)(seed % 6), 3.0);
+    sap_case_create(&c, 300 + seed, 3, 6, 5, HELD + (int64_t)(seed % 6), SAP_REGULARISED, 3.0);
     for (uint64_t k = 0; k < HELD; ++k) held[k] = random_constraint(100 * seed + k);
     c.p.terms.n_contacts -= HELD, c.p.terms.n_constraints = HELD, c.p.terms.constraint = held;
     assert_ok(memory_alloc("dual", 3 * c.scene.n, sizeof *g, &g));
@@ -480,18 +499,18 @@ static void always_converges(void **state)
 {
   const char       *asked = getenv("SAP_PROBLEMS");
   const uint64_t    n     = asked ? strtoull(asked, NULL, 10) : 200;
-  const sap_options o     = {1e-8, 200};
+  const sap_options o     = {SAP_SEARCH_EXACT, 1e-8, 200};
   int64_t           most = 0, count[41] = {0}, sum = 0;
   double            gap = 0.0;
   (void)state;
   for (uint64_t seed = 0; seed < n; ++seed) {
     sap_case   c;
     sap_result out;
-    sap_case_random(&c, seed);
+    sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
     if (out.verdict != SAP_OK)
       fail_msg("problem %d: status %d after %d iterations, error %g", (int)seed, (int)out.verdict, (int)out.iterations, out.error);
-    gap  = fmax(gap, duality_gap(&c, c.v, c.r));
+    if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, ++count[out.iterations / 5];
     sap_case_destroy(&c);
@@ -506,25 +525,29 @@ static void always_converges(void **state)
   assert_no_leak();
 }
 
-/* From anywhere: the one minimum. */
+/* From anywhere, by either search: the one minimum. */
 static void minimum_is_unique(void **state)
 {
   (void)state;
-  sap_case   c;
-  sap_result out;
-  double    *first;
-  sap_case_create(&c, 31, 8, 6, 5, 30, 6.0);
-  const int64_t n = c.scene.M.n_rows;
-  assert_ok(memory_alloc("first", n, sizeof *first, &first));
-  for (int k = 0; k < 4; ++k) {
-    for (int64_t i = 0; i < n; ++i) c.v[i] = k == 0 ? 0.0 : 10.0 * scene_random((uint64_t)k, 40, (uint64_t)i);
-    assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
-    if (k == 0) memcpy(first, c.v, (size_t)n * sizeof *first);
-    for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], first[i], 1e-7);
+  for (int model = 0; model < 2; ++model) {
+    sap_case   c;
+    sap_result out;
+    double    *first;
+    sap_case_create(&c, 31, 8, 6, 5, 30, (sap_model)model, 6.0);
+    const int64_t n = c.scene.M.n_rows;
+    assert_ok(memory_alloc("first", n, sizeof *first, &first));
+    for (int k = 0; k < 6; ++k) {
+      sap_options o = exact_search;
+      if (k >= 4) o.search = SAP_SEARCH_BACKTRACKING;
+      for (int64_t i = 0; i < n; ++i) c.v[i] = k == 0 ? 0.0 : 10.0 * scene_random((uint64_t)k, 40, (uint64_t)i);
+      assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
+      assert_int_equal(out.verdict, SAP_OK);
+      if (k == 0) memcpy(first, c.v, (size_t)n * sizeof *first);
+      for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], first[i], 1e-7);
+    }
+    memory_free(&first);
+    sap_case_destroy(&c);
   }
-  memory_free(&first);
-  sap_case_destroy(&c);
   assert_no_leak();
 }
 
@@ -536,8 +559,8 @@ static void reduction_changes_nothing(void **state)
   sap_case   c, whole;
   sap_result out, full;
   double     worst = 0.0;
-  sap_case_create(&c, 51, 2, 400, 8, 5, 4.0);
-  sap_case_create(&whole, 51, 2, 400, 8, 5, 4.0);
+  sap_case_create(&c, 51, 2, 400, 8, 5, SAP_REGULARISED, 4.0);
+  sap_case_create(&whole, 51, 2, 400, 8, 5, SAP_REGULARISED, 4.0);
   /* the same with zeros in H at all unknowns of touched bodies, so that nothing is reduced */
   sparse_rows all = {0}, wide = {0};
   int64_t     n = 0;
@@ -586,8 +609,8 @@ static void fronts_change_nothing(void **state)
     double              *v, *r, size = 0.0;
     bool                 is_definite;
     const bool           is_chain = seed % 2;
-    if (is_chain) sap_case_create(&c, 300 + seed, 3, 150, 6, 12, 4.0);
-    else sap_case_create(&c, 300 + seed, 9, 6, 5, 30, 4.0);
+    if (is_chain) sap_case_create(&c, 300 + seed, 3, 150, 6, 12, (sap_model)(seed % 4 / 2), 4.0);
+    else sap_case_create(&c, 300 + seed, 9, 6, 5, 30, (sap_model)(seed % 4 / 2), 4.0);
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
     assert_int_equal(out.verdict, SAP_OK);
@@ -637,7 +660,7 @@ static void what_pushed_before_is_a_start(void **state)
     sap_case   c;
     sap_result out;
     double    *v, *known, *first;
-    sap_case_create(&c, 500 + seed, 9, 6, 5, 60, 6.0);
+    sap_case_create(&c, 500 + seed, 9, 6, 5, 60, SAP_REGULARISED, 6.0);
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
     for (int64_t a = 0; a < m; ++a) c.contact[a].R_t *= 1e-3, c.contact[a].mu += 1.0; /* much sticks */
     for (int64_t i = 0; i < n; ++i) c.v_free[i] *= 0.05;
@@ -679,7 +702,7 @@ static void what_was_carried_along_is_checked(void **state)
     multifrontal_factor *front;
     double              *v, *value;
     bool                 is_definite;
-    sap_case_create(&c, 700 + seed, 9, 6, 5, 30, 2.0);
+    sap_case_create(&c, 700 + seed, 9, 6, 5, 30, SAP_REGULARISED, 2.0);
     const int64_t n = c.scene.M.n_rows;
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
     assert_int_equal(out.verdict, SAP_OK);
@@ -744,7 +767,7 @@ static void gradients_solve_to_the_tolerance(void **state)
     double     *x, *Ax, *y, *right, *G;
     int64_t     iterations;
     bool        is_definite;
-    sap_case_create(&c, 600 + seed, 4, 120, 5, 14, 4.0);
+    sap_case_create(&c, 600 + seed, 4, 120, 5, 14, SAP_REGULARISED, 4.0);
     take_products(&b, &c);
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
     double      **arrays[] = {&x, &Ax, &y, &right};
@@ -823,7 +846,7 @@ static void gmres_solves_what_is_not_symmetric(void **state)
     int64_t     iterations;
     bool        is_definite;
     assert_ok(optim_register_all());
-    sap_case_create(&c, 640 + seed, 4, 120, 5, 14, 4.0);
+    sap_case_create(&c, 640 + seed, 4, 120, 5, 14, SAP_REGULARISED, 4.0);
     take_products(&b, &c);
     b.o.product     = skew_product_of;
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
@@ -863,7 +886,7 @@ static void gradients_find_the_minimum(void **state)
 {
   const char       *asked = getenv("SAP_PROBLEMS");
   const uint64_t    n     = asked ? strtoull(asked, NULL, 10) : 60;
-  const sap_options o     = {1e-8, 200};
+  const sap_options o     = {SAP_SEARCH_EXACT, 1e-8, 200};
   int64_t           most = 0, sum = 0, inner = 0;
   double            gap = 0.0;
   (void)state;
@@ -871,12 +894,12 @@ static void gradients_find_the_minimum(void **state)
     sap_case    c;
     sap_result  out;
     by_products b;
-    sap_case_random(&c, seed);
+    sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
     take_products(&b, &c);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
     if (out.verdict != SAP_OK)
       fail_msg("problem %d: status %d after %d iterations, error %g", (int)seed, (int)out.verdict, (int)out.iterations, out.error);
-    gap  = fmax(gap, duality_gap(&c, c.v, c.r));
+    if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, inner += out.inner;
     sap_columns_destroy(&b.J);
@@ -899,7 +922,7 @@ static void threads_change_no_bit(void **state)
     sap_case   c;
     sap_result out;
     team_set_threads(threads[k]);
-    sap_case_create(&c, 77, 100, 6, 5, 520, 3.0);
+    sap_case_create(&c, 77, 100, 6, 5, 520, SAP_REGULARISED, 3.0);
     if (k == 0) assert_ok(memory_alloc("r", 1560, sizeof *r, &r));
     if (k == 0) assert_ok(memory_alloc("v", 600, sizeof *v, &v));
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
@@ -920,7 +943,7 @@ static void nothing_to_do(void **state)
   (void)state;
   sap_case   c;
   sap_result out;
-  sap_case_create(&c, 5, 4, 6, 5, 6, 3.0);
+  sap_case_create(&c, 5, 4, 6, 5, 6, SAP_REGULARISED, 3.0);
   for (int64_t a = 0; a < 6; ++a) c.contact[a].bias = -1e3;
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
   assert_int_equal(out.verdict, SAP_OK);
@@ -936,7 +959,7 @@ static void nothing_to_do(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(law_is_derivative),
+TEST_MAIN(cmocka_unit_test(regularised_law_is_a_complementarity), cmocka_unit_test(laws_are_derivatives),
           cmocka_unit_test(constraints_are_derivatives), cmocka_unit_test(velocities_are_found_back),
           cmocka_unit_test(compliance_is_the_springs), cmocka_unit_test(overlaps_part_slowly),
           cmocka_unit_test(agrees_with_an_independent_solver), cmocka_unit_test(agrees_with_trying_all),
