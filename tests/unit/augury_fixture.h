@@ -57,6 +57,37 @@ static inline void sphere(double *x, int32_t *element)
   memcpy(element, now, sizeof now);
 }
 
+/* ---- momenta ------------------------------------------------------------------------------------------------------------ */
+
+static inline void add_node_momentum(const augury_boundary *b, double dx, const double *x, int64_t i, const double origin[3],
+                                     const double *v, const double *A, double P[3], double L[3])
+{
+  const double *B = A + 9 * i, spin[3] = {B[7] - B[5], B[2] - B[6], B[3] - B[1]};
+  double        l[3], r[3];
+  v3_sub(r, x + 3 * i, origin);
+  v3_cross(l, r, v + 3 * i);
+  v3_axpy(l, 0.25 * dx * dx, spin);
+  v3_axpy(P, b->mass[i], v + 3 * i);
+  v3_axpy(L, b->mass[i], l);
+}
+
+/* Momentum P and angular momentum L about the origin of the nodes, affine matrices included. */
+static inline void boundary_momentum(const augury_boundary *b, double dx, const double *x, const double *v, const double *A, double P[3],
+                                     double L[3])
+{
+  const double origin[3] = {0.0, 0.0, 0.0};
+  v3_set(P, 0.0, 0.0, 0.0), v3_set(L, 0.0, 0.0, 0.0);
+  for (int64_t i = 0; i < b->n_nodes; ++i) add_node_momentum(b, dx, x, i, origin, v, A, P, L);
+}
+
+/* The same of each body, about origin [n_bodies][3]. */
+static inline void body_momenta(const augury_boundary *b, double dx, const double *x, const int32_t *body, int64_t n_bodies,
+                                const double *origin, const double *v, const double *A, double (*P)[3], double (*L)[3])
+{
+  for (int64_t k = 0; k < n_bodies; ++k) v3_set(P[k], 0.0, 0.0, 0.0), v3_set(L[k], 0.0, 0.0, 0.0);
+  for (int64_t i = 0; i < b->n_nodes; ++i) add_node_momentum(b, dx, x, i, origin + 3 * (int64_t)body[i], v, A, P[body[i]], L[body[i]]);
+}
+
 /* Two spheres of radius 1, `gap` apart along x, with uneven masses; at rest. */
 static inline void two_spheres(scene *s, double gap)
 {

@@ -598,34 +598,6 @@ PetscErrorCode augury_begin(augury *a, const double *x, const bool *is_active, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- momenta ---------------------------------------------------------------------------------------------------------- */
-
-static void add_momentum(const augury *a, int64_t i, const double origin[3], const double *v, const double *A, double P[3], double L[3])
-{
-  const double *B = A + 9 * i, spin[3] = {B[7] - B[5], B[2] - B[6], B[3] - B[1]};
-  double        l[3], r[3];
-  v3_sub(r, a->x + 3 * i, origin);
-  v3_cross(l, r, v + 3 * i);
-  v3_axpy(l, 0.25 * a->dx * a->dx, spin);
-  v3_axpy(P, a->b.mass[i], v + 3 * i);
-  v3_axpy(L, a->b.mass[i], l);
-}
-
-void augury_momentum(const augury *a, const double *v, const double *A, double P[3], double L[3])
-{
-  const double origin[3] = {0.0, 0.0, 0.0};
-  v3_set(P, 0.0, 0.0, 0.0), v3_set(L, 0.0, 0.0, 0.0);
-  for (int64_t i = 0; i < a->b.n_nodes; ++i) add_momentum(a, i, origin, v, A, P, L);
-}
-
-void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies, const double *origin, const double *v, const double *A,
-                         double (*P)[3], double (*L)[3])
-{
-  for (int64_t k = 0; k < n_bodies; ++k) v3_set(P[k], 0.0, 0.0, 0.0), v3_set(L[k], 0.0, 0.0, 0.0);
-  for (int64_t i = 0; i < a->b.n_nodes; ++i)
-    if (body[i] >= 0) add_momentum(a, i, origin + 3 * (int64_t)body[i], v, A, P[body[i]], L[body[i]]);
-}
-
 /* ---- augury iteration ---- */
 
 /* The augury iteration [TupekEtAl2021; MarquezRazonEtAl2023, sec. 6.4]. */

@@ -20,9 +20,9 @@
  *   both together is conserved; so is the angular momentum, with sum m x x u for the continuum.
  * - Open surfaces have no outside: the inward direction depends on the places of the others (augury_near_sides).
  * - Nodes of rigid bodies take part with the masses that are given (rigid_weight.h). They need not move rigidly within the
- *   operator; the body gains the momentum that augury_body_momenta computes.
+ *   operator; the body gains the momentum of its nodes: sum m v, and sum m (r x v + dx^2/4 spin(A)).
  * - Nodes with prescribed motion take part with their masses. The caller that restores their velocities afterwards must apply the
- *   momentum that they gained (same function) to the rest of the body, as the reaction of the constraint.
+ *   momentum that they gained to the rest of the body, as the reaction of the constraint.
  *
  * Caller: the `hybrid` step. */
 #ifndef SS_CONTACT_AUGURY_AUGURY_H
@@ -67,12 +67,6 @@ typedef struct {
  * Where the continuum's own outward direction is unknown (augury_continuum.h), the opposite of the boundary's normal is used. */
 PetscErrorCode augury_solve(augury *a, const augury_options *o, const double *normal, double *v, double *A, augury_result *out);
 
-/* Momentum P and angular momentum L about the origin of the boundary's nodes; L includes the affine matrices. */
-void augury_momentum(const augury *a, const double *v, const double *A, double P[3], double L[3]);
-/* The same per body, about origin [n_bodies][3]: P, L [n_bodies][3] of the nodes with body [n_nodes] = 0 ... n_bodies - 1. Nodes
- * with body -1 are skipped. */
-void augury_body_momenta(const augury *a, const int32_t *body, int64_t n_bodies, const double *origin, const double *v, const double *A,
-                         double (*P)[3], double (*L)[3]);
 /* Number of points that the last augury_begin placed on the grid, including nodes. */
 int64_t augury_n_points(const augury *a);
 /* Number of continuum nodes that share grid nodes with the boundary, from the last augury_begin. */

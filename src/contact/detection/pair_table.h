@@ -1,7 +1,9 @@
-/* Known contact pairs and their attachments: the only state contact has.
+/* State of penalty contact between points and level sets: one row per pair of a point and an object in contact, with the
+ * attachment on the object and the approach speed. It is kept from step to step and stored in checkpoints. Attachments on triangle
+ * surfaces are stored by penalty_mesh.c and penalty_edges.c.
  *
- * Rows are kept in ascending order of (source, object, point), so that walking them is deterministic; a hash with open
- * addressing finds a row by its key.                                                                                   */
+ * Rows are kept in ascending order of (source, object, point), so that walking them is deterministic; a hash with open addressing
+ * finds a row by its key. Callers: penalty.c; contact_search.c, which finds known pairs. */
 #ifndef SS_CONTACT_DETECTION_PAIR_TABLE_H
 #define SS_CONTACT_DETECTION_PAIR_TABLE_H
 #include "core/field_table.h"

@@ -49,7 +49,7 @@ static relax_state evaluate_law(const penalty_contact *c, int64_t i, const doubl
   const level_set  *phi = c->objects[c->candidate[i].i_object].phi;
   const double     *X   = c->has_X[i] ? c->X + 3 * i : NULL;
   double            A[9], W[3];
-  const relax_state state = relax_level_set(phi, &c->cone[i], X, Z_b, Y_b, K_b ? A : NULL, NULL);
+  const relax_state state = relax_level_set(phi, &c->cone[i], X, Z_b, Y_b, K_b ? A : NULL);
   if (c->scheme == CONTACT_IMPLICIT) v3_set(f_b, 0.0, 0.0, 0.0);
   else v3_copy(f_b, c->lagged + 3 * i);
   if (K_b) m3_zero(K_b);
@@ -57,8 +57,7 @@ static relax_state evaluate_law(const penalty_contact *c, int64_t i, const doubl
   if (c->scheme == CONTACT_IMPLICIT) {
     add_spring(c->k[i], Y_b, Z_b, A, f_b, K_b);
     if (c->bounce[i].damping > 0.0) scale_force_by_rate(c, i, phi, Z_b, f_b, K_b);
-  } else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, K_b ? A : NULL, NULL) != RELAX_INACTIVE)
-    add_spring(c->k[i], W, Z_b, A, f_b, K_b);
+  } else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, K_b ? A : NULL) != RELAX_INACTIVE) add_spring(c->k[i], W, Z_b, A, f_b, K_b);
   return state;
 }
 
@@ -71,9 +70,9 @@ static void start_lagged_force(penalty_contact *c, int64_t i, const double Z_b[3
   c->gain[i] = 1.0;
   if (c->bounce[i].damping > 0.0) c->phi0[i] = level_set_value(phi, Z_b);
   if (c->scheme == CONTACT_IMPLICIT || !c->has_X[i]) return;
-  if (relax_level_set(phi, &c->cone[i], c->X + 3 * i, Z_b, Y, NULL, NULL) == RELAX_INACTIVE) return;
+  if (relax_level_set(phi, &c->cone[i], c->X + 3 * i, Z_b, Y, NULL) == RELAX_INACTIVE) return;
   if (c->scheme == CONTACT_LAGGED_CONTACT) add_spring(c->k[i], Y, Z_b, NULL, f, NULL);
-  else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, NULL, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
+  else if (relax_level_set(phi, &frictionless, NULL, Z_b, W, NULL) != RELAX_INACTIVE) add_spring(c->k[i], Y, W, NULL, f, NULL);
 }
 
 /* ---- forces, and their tangent in the global vector and matrix ---- */
@@ -595,7 +594,7 @@ static void prepare_pair(penalty_contact *c, int64_t i, const rigid_frame *frame
   /* A point that starts the step inside, as when a job places bodies in contact, was detected there: it has its attachment
    * from the start, and friction in its first step. */
   else
-    c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL, NULL) != RELAX_INACTIVE;
+    c->has_X[i] = relax_level_set(object->phi, &c->cone[i], NULL, x_b, c->X + 3 * i, NULL) != RELAX_INACTIVE;
   start_lagged_force(c, i, x_b);
 }
 

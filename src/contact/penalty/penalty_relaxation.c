@@ -1,4 +1,4 @@
-/* Relaxation of an attachment on a plane or a level set, see penalty_relaxation.h. */
+/* Relaxation of an attachment on a level set, see penalty_relaxation.h. */
 #include "contact/penalty/penalty_relaxation.h"
 #include "core/math3.h"
 
@@ -7,45 +7,18 @@ static void penalty_relaxation_clear(double *m)
   if (m) m3_zero(m);
 }
 
-static relax_state inactive(const double *Z, double *Y, double *Y_Z, double *Y_X)
+static relax_state inactive(const double *Z, double *Y, double *Y_Z)
 {
   v3_copy(Y, Z);
   penalty_relaxation_clear(Y_Z);
-  penalty_relaxation_clear(Y_X);
   return RELAX_INACTIVE;
 }
 
-static relax_state stick(const double *X, double *Y, double *Y_Z, double *Y_X)
+static relax_state stick(const double *X, double *Y, double *Y_Z)
 {
   v3_copy(Y, X);
   penalty_relaxation_clear(Y_Z);
-  if (Y_X) m3_identity(Y_X);
   return RELAX_STICK;
-}
-
-relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3], double *Y_Z,
-                        double *Y_X)
-{
-  const double phi = v3_dot(n, Z) - offset, h = -phi;
-  if (phi >= 0.0) return inactive(Z, Y, Y_Z, Y_X);
-  double W[3], d[3] = {0.0, 0.0, 0.0}, r = 0.0;
-  for (int i = 0; i < 3; ++i) W[i] = Z[i] - phi * n[i];
-  if (X) {
-    v3_sub(d, X, W);
-    r = v3_norm(d);
-    /* Without friction the attachment never sticks, not even at r = 0, where this test alone would be true. */
-    if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z, Y_X);
-  }
-  const double reach = X ? mu * h : 0.0, inverse = r > 0.0 ? 1.0 / r : 0.0, s = reach * inverse;
-  v3_scale(d, inverse, d);
-  for (int i = 0; i < 3; ++i) Y[i] = W[i] + reach * d[i];
-  for (int i = 0; i < 3; ++i)
-    for (int j = 0; j < 3; ++j) {
-      const double T = (i == j) - n[i] * n[j], D = d[i] * d[j];
-      if (Y_Z) Y_Z[3 * i + j] = r > 0.0 ? (1.0 - s) * (T - D) + D - (X ? mu : 0.0) * d[i] * n[j] : T;
-      if (Y_X) Y_X[3 * i + j] = s * (T - D);
-    }
-  return X ? RELAX_SLIDE : RELAX_FIRST;
 }
 
 /* p = x - phi n, the closest point if phi is a distance, and its derivative I - n g^T - phi grad n. False: no normal. n [3] and
@@ -115,57 +88,47 @@ static void length_gradient(const relax_cone *cone, const double *n, const doubl
     across[i] = d[i] - dt * t[i];
   }
   for (int i = 0; i < 3; ++i) dr[i] = -share * (nc * across[i] + v3_dot(n, across) * cone->direction[i]) / length;
-  if (n_Z) m3_mulv_t(q, n_Z, dr);
+  m3_mulv_t(q, n_Z, dr);
 }
 
 relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
-                                double *Y_Z, double *Y_X)
+                                double *Y_Z)
 {
   /* Most candidates of a step are outside: they cost one value. */
-  if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z, Y_X);
+  if (surface->eval(surface->context, Z, NULL, NULL) >= 0.0) return inactive(Z, Y, Y_Z);
   const double mu = cone->mu;
   double       phi, g[3], W[3], W_Z[9], n[3], n_Z[9];
   if (!penalty_relaxation_project(surface, Z, &phi, g, W, Y_Z ? W_Z : NULL, n, Y_Z ? n_Z : NULL))
-    return X ? stick(X, Y, Y_Z, Y_X) : inactive(Z, Y, Y_Z, Y_X);
+    return X ? stick(X, Y, Y_Z) : inactive(Z, Y, Y_Z);
   if (!X) {
     v3_copy(Y, W);
     if (Y_Z) m3_copy(Y_Z, W_Z);
-    penalty_relaxation_clear(Y_X);
     return RELAX_FIRST;
   }
   double       d[3], K[3];
   const double h = -phi;
   v3_sub(d, X, W);
   const double r = relax_cone_length(cone, n, d);
-  if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z, Y_X);
+  if (r <= mu * h && mu > 0.0) return stick(X, Y, Y_Z);
 
   /* Along the chord to K, where the cone is met, then back to the surface. */
   const double s = r > 0.0 ? mu * h / r : 0.0;
   for (int i = 0; i < 3; ++i) K[i] = W[i] + s * d[i];
-  double     phi_K, g_K[3], n_K[3], D[9];
-  const bool want = Y_Z || Y_X;
-  if (!penalty_relaxation_project(surface, K, &phi_K, g_K, Y, want ? D : NULL, n_K, NULL)) {
+  double phi_K, g_K[3], n_K[3], D[9];
+  if (!penalty_relaxation_project(surface, K, &phi_K, g_K, Y, Y_Z ? D : NULL, n_K, NULL)) {
     v3_copy(Y, K);
     m3_identity(D);
   }
-  if (!want) return RELAX_SLIDE;
-  double e[3] = {0.0, 0.0, 0.0}, dr[3], q[3], m[9];
+  if (!Y_Z) return RELAX_SLIDE;
+  /* r ds/dZ = -mu g - s dr/dZ = -mu g + s (W_Z^T dr - q), for phi < 0; d (ds/dZ) = e (r ds/dZ). */
+  double e[3] = {0.0, 0.0, 0.0}, dr[3], q[3], ds[3], m[9];
   if (r > 0.0) v3_scale(e, 1.0 / r, d);
-  length_gradient(cone, n, Y_Z ? n_Z : NULL, d, r, dr, q);
-  if (Y_Z) {
-    /* r ds/dZ = -mu g - s dr/dZ = -mu g + s (W_Z^T dr - q), for phi < 0; d (ds/dZ) = e (r ds/dZ). */
-    double ds[3];
-    m3_mulv_t(ds, W_Z, dr);
-    for (int j = 0; j < 3; ++j) ds[j] = s * (ds[j] - q[j]) - mu * g[j];
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) m[3 * i + j] = (1.0 - s) * W_Z[3 * i + j] + e[i] * ds[j];
-    m3_mul(Y_Z, D, m);
-  }
-  if (Y_X) {
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) m[3 * i + j] = s * ((i == j) - e[i] * dr[j]);
-    m3_mul(Y_X, D, m);
-  }
+  length_gradient(cone, n, n_Z, d, r, dr, q);
+  m3_mulv_t(ds, W_Z, dr);
+  for (int j = 0; j < 3; ++j) ds[j] = s * (ds[j] - q[j]) - mu * g[j];
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) m[3 * i + j] = (1.0 - s) * W_Z[3 * i + j] + e[i] * ds[j];
+  m3_mul(Y_Z, D, m);
   return RELAX_SLIDE;
 }
 
@@ -175,9 +138,8 @@ static double eval_level_set(const void *context, const double x[3], double grad
   return gradient || hessian ? level_set_eval(s, x, gradient, hessian) : level_set_value(s, x);
 }
 
-relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const double *X, const double Z[3], double Y[3], double *Y_Z,
-                            double *Y_X)
+relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const double *X, const double Z[3], double Y[3], double *Y_Z)
 {
   const relax_surface surface = {eval_level_set, phi};
-  return relax_implicit_cone(&surface, cone, X, Z, Y, Y_Z, Y_X);
+  return relax_implicit_cone(&surface, cone, X, Z, Y, Y_Z);
 }

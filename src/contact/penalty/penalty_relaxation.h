@@ -22,16 +22,6 @@ typedef struct {
   const void *context;
 } relax_surface;
 
-/* Half space n.x < offset, |n| = 1.
- *
- *   X    [3] attachment, on the plane; NULL: first contact          Z  [3] particle
- *   mu   friction coefficient >= 0
- *   Y    [3] relaxed attachment
- *   Y_Z  [9] dY/dZ, Y_X [9] dY/dX; either may be NULL. Y_X acts on variations of X tangent to the surface.
- *
- * Reference for the level set version; the friction cone is satisfied to round-off. A NaN in Z or X gives a NaN in Y.          */
-relax_state relax_plane(const double n[3], double offset, double mu, const double *X, const double Z[3], double Y[3], double *Y_Z,
-                        double *Y_X);
 /* Friction that depends on the direction of sliding: |f_t| in the metric of an ellipse is at most mu f_n. Half axes: mu f_n along
  * `direction` (projected on the surface, not zero) and mu_across f_n across it; mu_across == 0: a circle of radius mu f_n. Where
  * the direction is within 1e-6 of normal to the surface, a circle of the smaller one. Half axes of an ellipse are > 0. */
@@ -42,13 +32,17 @@ typedef struct {
 /* Length of the tangential vector d in that metric: |d| for d along the direction, |d| mu / mu_across across; n [3]: unit
  * normal. */
 double relax_cone_length(const relax_cone *cone, const double n[3], const double d[3]);
-/* The same against an implicit surface, on an elliptical cone: move along the chord from X towards W, then project. On a plane
- * equal to relax_plane up to round-off; elsewhere the cone is satisfied up to curvature times sliding distance. Where the gradient
- * vanishes there is no normal: a known attachment then sticks, a first contact stays inactive.
+/* Relax an attachment on an implicit surface: move along the chord from X towards W, then project.
+ *
+ *   X    [3] attachment, on the surface; NULL: first contact        Z  [3] particle
+ *   Y    [3] relaxed attachment
+ *   Y_Z  [9] dY/dZ; may be NULL
+ *
+ * On a plane the cone is satisfied to round-off, elsewhere up to curvature times sliding distance. Where the gradient vanishes
+ * there is no normal: a known attachment then sticks, a first contact stays inactive. A NaN in Z or X gives a NaN in Y.
  * The attachment moves straight towards W, so friction opposes sliding. The limit of friction is the ellipse's radius in that
  * direction, with the normal at Z: s = min(1, mu h / r), r the length of X - W in the metric. */
 relax_state relax_implicit_cone(const relax_surface *surface, const relax_cone *cone, const double *X, const double Z[3], double Y[3],
-                                double *Y_Z, double *Y_X);
-relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const double *X, const double Z[3], double Y[3], double *Y_Z,
-                            double *Y_X);
+                                double *Y_Z);
+relax_state relax_level_set(const level_set *phi, const relax_cone *cone, const double *X, const double Z[3], double Y[3], double *Y_Z);
 #endif

@@ -251,7 +251,7 @@ static PetscErrorCode solve_motion(hybrid_attempt *p, step_status *status, step_
   const bool   was_unsolved = report->unconverged; /* in the free motion of this step */
   PetscCall(step_unknowns_create(l, &p->unknowns));
   const step_motion_options own = {
-      .linear = p->h->options->linear, .tries_exact = p->h->tries_exact, .newton = p->h->newton, .solver = p->h->motion_solver};
+      .linear = MOTION_AUTO, .tries_exact = p->h->tries_exact, .newton = p->h->newton, .solver = p->h->motion_solver};
   PetscCall(step_motion_create(l, &p->unknowns, &own, NULL, &p->motion));
   if (p->unknowns.n > 0) PetscCall(step_motion_solve(&p->motion, l, &p->unknowns, status, report));
   report->unconverged |= was_unsolved;
@@ -420,9 +420,10 @@ static PetscErrorCode hybrid_create(scene *s, formulation *f)
 static PetscErrorCode hybrid_probe(const scene *s)
 {
   PetscFunctionBegin;
+  (void)s;
   PetscCall(optim_register_all());
   PetscCall(sparse_direct_probe(SPARSE_DIRECT_CHOLESKY));
-  PetscCall(step_motion_probe(MOTION, s->options->solver->hybrid->linear));
+  PetscCall(step_motion_probe(MOTION, MOTION_AUTO));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

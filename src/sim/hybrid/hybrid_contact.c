@@ -279,8 +279,10 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
 
 /* ==== contact ==== */
 
-static const double AHEAD     = 2.0;  /* steps that grid.region: colliding looks ahead */
-static const double THICKNESS = 0.05; /* of the mean edge, if not given */
+/* The augury iteration ends when the change to be undone is below this share of the largest velocity of the boundary. */
+static const double AUGURY_TOLERANCE = 1.0e-3;
+static const double AHEAD            = 2.0;  /* steps that grid.region: colliding looks ahead */
+static const double THICKNESS        = 0.05; /* of the mean edge, if not given */
 
 /* ---- creation ----------------------------------------------------------------------------------------------------------- */
 
@@ -480,7 +482,7 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
   const int64_t        n   = b->surfaces->n_vertices;
   const augury_options own = {.accepts_sliding_change = o->grid->damps_sliding,
                               .max_iterations         = o->grid->max_iterations,
-                              .tolerance              = o->grid->tolerance,
+                              .tolerance              = AUGURY_TOLERANCE,
                               .side                   = c->side,
                               .towards                = o->grid->cohesion == HYBRID_JUDGED_NEAREST ? c->towards : NULL};
   PetscFunctionBegin;

@@ -1,7 +1,6 @@
 /* Key tables of solver.hybrid. */
 #include "sim/hybrid/hybrid_keys.h"
 #include "contact/augury/augury_near.h"
-#include "sim/step/step_motion.h"
 #include <math.h>
 
 static const char *const transfers[] = {
@@ -30,8 +29,6 @@ static const key_spec hybrid_grid_expert_keys[] = {
   {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, damps_sliding), .fallback = "true",
    .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
            "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
-  {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(hybrid_grid, tolerance), .fallback = "1.0e-3", .min = 0, .max = 1,
-   .only_if = {"^transfer", "augury"}, .help = "tolerance of augury: remaining change to be undone, over the largest boundary velocity"},
   {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
    .only_if = {"^transfer", "augury"}, .help = "augury: direction along which a cohesive velocity change is undone"},
   {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
@@ -80,9 +77,8 @@ static const char *const integrator_help[] = {
     "implicit, for steps of any length; vibrations lose angular momentum with the length of the step",
     "explicit, for nodes: forces of the start of the step, which must be shorter than the travel time of sound through an element; "
     "preserves linear and angular momentum to rounding; does not support stiffness damping"};
-static const char *const linears[] = {[MOTION_AUTO] = "auto", [MOTION_DIRECT] = "direct", [MOTION_ITERATIVE] = "iterative", NULL};
-static const char *const fixes[]   = {
-      [HYBRID_CORRECTION_NONE] = "none", [HYBRID_CORRECTION_LINEAR] = "linear", [HYBRID_CORRECTION_RIGID] = "rigid", NULL};
+static const char *const fixes[] = {
+    [HYBRID_CORRECTION_NONE] = "none", [HYBRID_CORRECTION_LINEAR] = "linear", [HYBRID_CORRECTION_RIGID] = "rigid", NULL};
 static const char *const fix_help[] = {
     "the boundary motion is prescribed in the second solve, and the momentum of the constraint forces is lost",
     "velocities of bodies in contact, deformable and rigid, are shifted together until they have the momentum that they had before; "
@@ -98,13 +94,10 @@ static const char *const held_help[] = {
     "travels farther in a step than the contact is wide"};
 /* clang-format off */
 static const key_spec hybrid_expert_keys[] = {
-  {.name = "linear", .type = KEY_ENUM, .offset = offsetof(hybrid_options, linear), .choices = linears, .fallback = "auto",
-   .help = "solver of the linear systems: factorisation (direct), conjugate gradients (iterative), or these unless they need more "
-           "than 1000 iterations (auto)"},
   {.name = "prescribed_nodes", .type = KEY_ENUM, .offset = offsetof(hybrid_options, prescribed_nodes), .choices = held, .choice_help = held_help, .fallback = "surface",
    .only_if = {"^integrator", "backward_euler"}, .help = "implicit steps: nodes of surfaces whose motion is prescribed in the second solve"},
   {.name = NULL}};
-static const key_table hybrid_expert_table = {.name = "solver.hybrid.expert", .help = "Solver of the linear systems, and a published alternative.", .size = sizeof(hybrid_options), .keys = hybrid_expert_keys};
+static const key_table hybrid_expert_table = {.name = "solver.hybrid.expert", .help = "A published alternative.", .size = sizeof(hybrid_options), .keys = hybrid_expert_keys};
 
 static const key_spec keys[] = {
   {.name = "integrator", .type = KEY_ENUM, .offset = offsetof(hybrid_options, integrator), .choices = integrators,

@@ -13,7 +13,6 @@ typedef struct {
   double  spacing;        /* [m] NaN: the mean edge of deformable boundaries */
   int     transfer;       /* HYBRID_TRANSFER_... */
   int64_t max_iterations; /* augury iterations */
-  double  tolerance;
   bool    damps_sliding, resampling;
   int     region;   /* augury_choice */
   int     cohesion; /* HYBRID_JUDGED_...: direction in which velocity changes count as cohesive */
@@ -26,7 +25,6 @@ typedef struct {
 } hybrid_impulses;
 typedef struct hybrid_options {
   int                    integrator;       /* HYBRID_... */
-  int                    linear;           /* MOTION_... */
   int                    prescribed_nodes; /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
   int                    momentum_correction;
   bool                   allow_intersections;

@@ -365,14 +365,14 @@ static void momentum_with_a_continuum_is_conserved(void **state)
       for (int64_t i = 0; i < o.c.n; ++i) size += o.mass[i] * v3_norm(o.u + 3 * i);
       for (int i = 0; i < 2 * NODES; ++i) size += s.mass[i] * v3_norm(s.v + 3 * i);
       turn = size_of_angular(&s, dx) + 2.0 * size;
-      augury_momentum(a, s.v, s.A, P0, L0), add_continuum_momentum(&o, dx, P0, L0);
+      boundary_momentum(&s.b, dx, s.x, s.v, s.A, P0, L0), add_continuum_momentum(&o, dx, P0, L0);
       if (d % 10 == 0) {
         const augury_options own = {.accepts_sliding_change = d % 20 == 0, .max_iterations = 5, .tolerance = 0.0};
         augury_result        r;
         assert_ok(augury_solve(a, &own, s.normal, s.v, s.A, &r));
         assert_int_equal(r.iterations, 5);
       } else assert_ok(augury_apply(a, s.v, s.A));
-      augury_momentum(a, s.v, s.A, P1, L1), add_continuum_momentum(&o, dx, P1, L1);
+      boundary_momentum(&s.b, dx, s.x, s.v, s.A, P1, L1), add_continuum_momentum(&o, dx, P1, L1);
       for (int k = 0; k < 3; ++k) {
         worst = fmax(worst, fmax(fabs(P1[k] - P0[k]) / size, fabs(L1[k] - L0[k]) / turn) / root);
         assert_true(fabs(P1[k] - P0[k]) <= 1e-13 * root * size);
@@ -604,9 +604,9 @@ static void bodies_receive_the_momentum_of_their_nodes(void **state)
     random_state(&s, c);
     memcpy(v0, s.v, sizeof v0), memcpy(A0, s.A, sizeof A0);
     const double size = sqrt(team_dot(3 * 2 * NODES, s.v, s.v)), turn = size_of_angular(&s, dx), root = sqrt((double)augury_n_points(a));
-    augury_body_momenta(a, body, 3, origin[0], s.v, s.A, P[0], L[0]);
+    body_momenta(&s.b, dx, s.x, body, 3, origin[0], s.v, s.A, P[0], L[0]);
     assert_ok(augury_apply(a, s.v, s.A));
-    augury_body_momenta(a, body, 3, origin[0], s.v, s.A, P[1], L[1]);
+    body_momenta(&s.b, dx, s.x, body, 3, origin[0], s.v, s.A, P[1], L[1]);
     for (int b = 0; b < 3; ++b) {
       double dP[3], dL[3], l[3];
       v3_sub(dP, P[1][b], P[0][b]), v3_sub(dL, L[1][b], L[0][b]);
@@ -620,19 +620,13 @@ static void bodies_receive_the_momentum_of_their_nodes(void **state)
     /* With constrained nodes restored, the rest lacks exactly their gain. */
     double all[2][3], spin[2][3], rest[3], rest_turn[3], l[3], dP[3], dL[3];
     for (int i = 0; i < 20; ++i) v3_copy(s.v + 3 * i, v0 + 3 * i), m3_copy(s.A + 9 * i, A0 + 9 * i);
-    augury_momentum(a, v0, A0, all[0], spin[0]), augury_momentum(a, s.v, s.A, all[1], spin[1]);
+    boundary_momentum(&s.b, dx, s.x, v0, A0, all[0], spin[0]), boundary_momentum(&s.b, dx, s.x, s.v, s.A, all[1], spin[1]);
     v3_sub(dP, P[1][2], P[0][2]), v3_sub(dL, L[1][2], L[0][2]);
     v3_cross(l, origin[2], dP);
     v3_sub(rest, all[1], all[0]), v3_add(rest, rest, dP);
     v3_sub(rest_turn, spin[1], spin[0]), v3_add(rest_turn, rest_turn, dL), v3_add(rest_turn, rest_turn, l);
     assert_true(v3_norm(dP) > 0.1 && v3_norm(rest) <= 1e-13 * root * size && v3_norm(rest_turn) <= 1e-13 * root * turn);
   }
-  body[0] = -1; /* of none */
-  double P[2][3][3], L[2][3][3];
-  augury_body_momenta(a, body, 3, origin[0], s.v, s.A, P[0], L[0]);
-  v3_set(s.v, 1e3, 1e3, 1e3);
-  augury_body_momenta(a, body, 3, origin[0], s.v, s.A, P[1], L[1]);
-  assert_memory_equal(P[0], P[1], sizeof P[0]);
   print_message("momentum by bodies lost at most %.1e times the root of the points\n", worst);
   augury_destroy(&a);
   assert_no_leak();
@@ -662,9 +656,9 @@ static void rigid_bodies_are_stopped(void **state)
       v3_add(s.v + 3 * i, s.v + 3 * i, V[body[i]]);
       m3_skew(s.A + 9 * i, spin[body[i]]);
     }
-    augury_body_momenta(a, body, 2, origin[0], s.v, s.A, P[0], L[0]);
+    body_momenta(&s.b, dx, s.x, body, 2, origin[0], s.v, s.A, P[0], L[0]);
     assert_ok(augury_solve(a, &own, s.normal, s.v, s.A, &r));
-    augury_body_momenta(a, body, 2, origin[0], s.v, s.A, P[1], L[1]);
+    body_momenta(&s.b, dx, s.x, body, 2, origin[0], s.v, s.A, P[1], L[1]);
     for (int b = 0; b < 2; ++b) {
       const double M = NODES, J = 2.0 / 3.0 * NODES; /* a shell's inertia */
       kinetic[0] += 0.5 * M + 0.5 * J * v3_dot(spin[b], spin[b]);

@@ -122,9 +122,9 @@ static double leaves(pair *s, bool is_towards, bool accepts)
   look(s);
   assert_ok(augury_create(&s->b, s->x, 1.0, &a));
   assert_ok(augury_begin(a, s->x, s->active, &status));
-  augury_momentum(a, s->v, s->A, P0, L0);
+  boundary_momentum(&s->b, 1.0, s->x, s->v, s->A, P0, L0);
   assert_ok(augury_solve(a, &o, s->normal, s->v, s->A, &done));
-  augury_momentum(a, s->v, s->A, P, L);
+  boundary_momentum(&s->b, 1.0, s->x, s->v, s->A, P, L);
   for (int k = 0; k < 3; ++k) {
     assert_close(P[k], P0[k], 1e-12 * s->n_bar);
     assert_close(L[k], L0[k], 1e-11 * s->n_bar * LONG);

@@ -54,7 +54,7 @@ static void test_plane(void **unused)
     point_of(t, m->x, &X, X0);
     random_near(X0, 0.5, Z);
     relax_mesh_cone(t, m->x, &cone, rest, &X, Z, true, &r);
-    const relax_state s = relax_implicit_cone(&plane, &now, X0, Z, Y, expected, NULL);
+    const relax_state s = relax_implicit_cone(&plane, &now, X0, Z, Y, expected);
     if (s != RELAX_INACTIVE && off_sheet(A, Y, 1e-9)) { /* where the sheet has ended */
       assert_true(r.has_left && r.state == RELAX_INACTIVE && off_sheet(A, r.Y, -1e-9));
       ++n_left;

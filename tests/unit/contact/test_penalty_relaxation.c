@@ -1,6 +1,6 @@
 /* Relaxation on a plane and on level sets: closed forms, the friction cone, derivatives against differences. */
 #include "test.h"
-#include "contact/penalty/penalty_relaxation.h"
+#include "relax_plane.h"
 #include "core/math3.h"
 #include <float.h>
 
@@ -58,54 +58,48 @@ static double eval_zero_gradient(const void *context, const double x[3], double 
   return v3_dot(x, x) - 1.0;
 }
 
-static relax_state relax_implicit(const relax_surface *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+static relax_state relax_implicit(const relax_surface *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z)
 {
   const relax_cone round = {.mu = mu};
-  return relax_implicit_cone(s, &round, X, Z, Y, Y_Z, Y_X);
+  return relax_implicit_cone(s, &round, X, Z, Y, Y_Z);
 }
 
-typedef relax_state (*relax_fn)(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X);
-static relax_state by_plane(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+typedef relax_state (*relax_fn)(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z);
+static relax_state by_plane(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z)
 {
   const double *p = ((const relax_surface *)s)->context;
-  return relax_plane(p, p[3], mu, X, Z, Y, Y_Z, Y_X);
+  return relax_plane(p, p[3], mu, X, Z, Y, Y_Z);
 }
-static relax_state by_implicit(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+static relax_state by_implicit(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z)
 {
-  return relax_implicit(s, mu, X, Z, Y, Y_Z, Y_X);
+  return relax_implicit(s, mu, X, Z, Y, Y_Z);
 }
 
 static const relax_cone ellipse = {.mu_across = 1.8, .direction = {0.4, 0.9, -0.5}}; /* mu: by_cone's */
-static relax_state      by_cone(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z, double *Y_X)
+static relax_state      by_cone(const void *s, double mu, const double *X, const double *Z, double *Y, double *Y_Z)
 {
   const relax_cone cone = {mu, ellipse.mu_across, {ellipse.direction[0], ellipse.direction[1], ellipse.direction[2]}};
-  return relax_implicit_cone(s, &cone, X, Z, Y, Y_Z, Y_X);
+  return relax_implicit_cone(s, &cone, X, Z, Y, Y_Z);
 }
 
-/* Largest entry of |central difference - derivative|; `tangent` projects variations of X. -1: the branch changed. */
-static double difference_error(relax_fn relax, const void *s, double mu, const double *X, const double *Z, bool in_X, const double *n,
-                               double step)
+/* Largest entry of |central difference - derivative|. -1: the branch changed. */
+static double difference_error(relax_fn relax, const void *s, double mu, const double *X, const double *Z, double step)
 {
-  double            Y[3], Y_Z[9], Y_X[9], worst = 0.0;
-  const relax_state here = relax(s, mu, X, Z, Y, Y_Z, Y_X);
+  double            Y[3], Y_Z[9], worst = 0.0;
+  const relax_state here = relax(s, mu, X, Z, Y, Y_Z);
   for (int j = 0; j < 3; ++j) {
-    double e[3] = {0.0, 0.0, 0.0}, Yp[3], Ym[3], p[3], m[3], exact[3];
-    e[j]        = 1.0;
-    if (in_X && n) v3_axpy(e, -n[j], n);
-    v3_copy(p, in_X ? X : Z);
-    v3_copy(m, p);
-    v3_axpy(p, step, e);
-    v3_axpy(m, -step, e);
-    if (relax(s, mu, in_X ? p : X, in_X ? Z : p, Yp, NULL, NULL) != here) return -1.0;
-    if (relax(s, mu, in_X ? m : X, in_X ? Z : m, Ym, NULL, NULL) != here) return -1.0;
-    m3_mulv(exact, in_X ? Y_X : Y_Z, e);
-    for (int i = 0; i < 3; ++i) worst = fmax(worst, fabs((Yp[i] - Ym[i]) / (2.0 * step) - exact[i]));
+    double Yp[3], Ym[3], p[3], m[3];
+    v3_copy(p, Z);
+    v3_copy(m, Z);
+    p[j] += step, m[j] -= step;
+    if (relax(s, mu, X, p, Yp, NULL) != here || relax(s, mu, X, m, Ym, NULL) != here) return -1.0;
+    for (int i = 0; i < 3; ++i) worst = fmax(worst, fabs((Yp[i] - Ym[i]) / (2.0 * step) - Y_Z[3 * i + j]));
   }
   return worst;
 }
 
 /* Differences at 1e-5 to 1e-6 (round-off is 1e-11), and between 4e-3 and 2e-3 the error falls by four. */
-static void check_derivatives(relax_fn relax, const relax_surface *s, bool on_plane, bool first)
+static void check_derivatives(relax_fn relax, const relax_surface *s, bool first)
 {
   double coarse = 0.0, fine = 0.0;
   int    n_slide = 0, n_stick = 0, n_first = 0;
@@ -117,26 +111,24 @@ static void check_derivatives(relax_fn relax, const relax_surface *s, bool on_pl
     v3_scale(g, 1.0 / v3_norm(g), g);
     v3_axpy(Z, want - phi, g); /* inside, roughly that deep */
     if (s->eval(s->context, Z, g, NULL) > -0.1) continue;
-    if (relax(s, 0.0, NULL, Z, W, NULL, NULL) != RELAX_FIRST) continue;
+    if (relax(s, 0.0, NULL, Z, W, NULL) != RELAX_FIRST) continue;
     random_vector(X, 0.5);
     v3_add(X, X, W);
     double depth = s->eval(s->context, X, g, NULL);
     v3_axpy(X, -depth / v3_norm(g), g);
-    const double     *attachment = first ? NULL : X, *n = on_plane ? s->context : NULL;
-    const relax_state here = relax(s, mu, attachment, Z, Y, NULL, NULL);
-    for (int in_X = 0; in_X < (first ? 1 : 2); ++in_X) {
-      const double e5 = difference_error(relax, s, mu, attachment, Z, in_X, n, 1e-5);
-      const double e3 = difference_error(relax, s, mu, attachment, Z, in_X, n, 4e-3);
-      const double e4 = difference_error(relax, s, mu, attachment, Z, in_X, n, 2e-3);
-      if (e5 < 0.0) continue; /* a kink in reach */
-      assert_close(e5, 0.0, 1e-6);
-      double W_X[3];
-      v3_sub(W_X, X, W);
-      if (e3 >= 0.0 && e4 >= 0.0 && (first || v3_norm(W_X) > 0.3)) coarse += e3, fine += e4; /* far from d = 0 */
-    }
+    const double     *attachment = first ? NULL : X;
+    const relax_state here       = relax(s, mu, attachment, Z, Y, NULL);
     n_slide += here == RELAX_SLIDE;
     n_stick += here == RELAX_STICK;
     n_first += here == RELAX_FIRST;
+    const double e5 = difference_error(relax, s, mu, attachment, Z, 1e-5);
+    const double e3 = difference_error(relax, s, mu, attachment, Z, 4e-3);
+    const double e4 = difference_error(relax, s, mu, attachment, Z, 2e-3);
+    if (e5 < 0.0) continue; /* a kink in reach */
+    assert_close(e5, 0.0, 1e-6);
+    double W_X[3];
+    v3_sub(W_X, X, W);
+    if (e3 >= 0.0 && e4 >= 0.0 && (first || v3_norm(W_X) > 0.3)) coarse += e3, fine += e4; /* far from d = 0 */
   }
   if (first) assert_true(n_first > 50);
   else assert_true(n_slide > 50 && n_stick > 20);
@@ -150,13 +142,13 @@ static void derivatives(void **unused)
   (void)unused;
   const relax_surface flat = {eval_plane, plane}, sphere = {eval_sphere, &radius}, wavy = {eval_wavy, &wave};
   for (int first = 0; first < 2; ++first) {
-    check_derivatives(by_plane, &flat, true, first);
-    check_derivatives(by_implicit, &flat, true, first);
-    check_derivatives(by_implicit, &sphere, false, first);
-    check_derivatives(by_implicit, &wavy, false, first);
-    check_derivatives(by_cone, &flat, true, first);
-    check_derivatives(by_cone, &sphere, false, first);
-    check_derivatives(by_cone, &wavy, false, first);
+    check_derivatives(by_plane, &flat, first);
+    check_derivatives(by_implicit, &flat, first);
+    check_derivatives(by_implicit, &sphere, first);
+    check_derivatives(by_implicit, &wavy, first);
+    check_derivatives(by_cone, &flat, first);
+    check_derivatives(by_cone, &sphere, first);
+    check_derivatives(by_cone, &wavy, first);
   }
   assert_no_leak();
 }
@@ -180,7 +172,7 @@ static void plane_is_exact(void **unused)
   for (int trial = 0; trial < 2000; ++trial) {
     double n[3], offset, mu, X[3], Z[3], Y[3], again[3], A[9];
     random_pair(n, &offset, &mu, X, Z);
-    const relax_state s = relax_plane(n, offset, mu, X, Z, Y, A, NULL);
+    const relax_state s = relax_plane(n, offset, mu, X, Z, Y, A);
     double            f[3], f_t[3];
     v3_sub(f, Y, Z);
     const double f_n = v3_dot(f, n);
@@ -194,7 +186,7 @@ static void plane_is_exact(void **unused)
     }
     assert_int_equal(s, RELAX_SLIDE);
     assert_close(v3_norm(f_t), mu * f_n, tolerance);
-    relax_plane(n, offset, mu, Y, Z, again, NULL, NULL);
+    relax_plane(n, offset, mu, Y, Z, again, NULL);
     for (int i = 0; i < 3; ++i) assert_close(again[i], Y[i], tolerance);
 
     double d[3], S[9], B[9];
@@ -234,7 +226,7 @@ static void elliptical_cone(void **unused)
     v3_scale(along, 1.0 / v3_norm(along), along);
     v3_cross(across, p, along);
     const double      tolerance  = 64.0 * DBL_EPSILON / fmin(cone.mu, cone.mu_across);
-    const relax_state state_here = relax_implicit_cone(&s, &cone, X, Z, Y, NULL, NULL);
+    const relax_state state_here = relax_implicit_cone(&s, &cone, X, Z, Y, NULL);
     v3_sub(f, Y, Z);
     const double f_n = v3_dot(f, p), share = hypot(v3_dot(f, along) / cone.mu, v3_dot(f, across) / cone.mu_across);
     n_stick += state_here == RELAX_STICK;
@@ -250,17 +242,17 @@ static void elliptical_cone(void **unused)
       v3_cross(Y2, f, d);
       assert_close(v3_norm(Y2), 0.0, 64.0 * DBL_EPSILON);
       assert_true(v3_dot(f, d) >= 0.0);
-      relax_implicit_cone(&s, &cone, Y, Z, Y2, NULL, NULL);
+      relax_implicit_cone(&s, &cone, Y, Z, Y2, NULL);
       for (int i = 0; i < 3; ++i) assert_close(Y2[i], Y[i], tolerance);
     }
-    relax_implicit(&s, fmin(cone.mu, cone.mu_across), X, Z, Y, NULL, NULL);
+    relax_implicit(&s, fmin(cone.mu, cone.mu_across), X, Z, Y, NULL);
     v3_copy(cone.direction, p);
-    relax_implicit_cone(&s, &cone, X, Z, Y2, NULL, NULL);
+    relax_implicit_cone(&s, &cone, X, Z, Y2, NULL);
     for (int i = 0; i < 3; ++i) assert_close(Y2[i], Y[i], tolerance);
-    relax_implicit(&s, cone.mu, X, Z, Y, NULL, NULL);
+    relax_implicit(&s, cone.mu, X, Z, Y, NULL);
     v3_copy(cone.direction, along);
     cone.mu_across = cone.mu;
-    relax_implicit_cone(&s, &cone, X, Z, Y2, NULL, NULL);
+    relax_implicit_cone(&s, &cone, X, Z, Y2, NULL);
     assert_memory_equal(Y, Y2, sizeof Y);
   }
   assert_true(n_stick > 100 && n_slide > 200);
@@ -276,7 +268,7 @@ static void level_set_agrees_with_plane(void **unused)
     if (trial % 4 == 0) mu = 0.0;
     const double       *from = trial % 5 ? X : NULL;
     const relax_surface s    = {eval_plane, p};
-    assert_int_equal(relax_plane(p, p[3], mu, from, Z, Y1, A1, NULL), relax_implicit(&s, mu, from, Z, Y2, A2, NULL));
+    assert_int_equal(relax_plane(p, p[3], mu, from, Z, Y1, A1), relax_implicit(&s, mu, from, Z, Y2, A2));
     for (int i = 0; i < 3; ++i) assert_close(Y1[i], Y2[i], 64.0 * DBL_EPSILON);
     for (int i = 0; i < 9; ++i) assert_close(A1[i], A2[i], 64.0 * DBL_EPSILON);
   }
@@ -300,11 +292,11 @@ static void continuous(void **unused)
       v3_add(Z, Z, X);
       double phi = s->eval(s->context, Z, g, NULL);
       v3_axpy(Z, -phi - eps, g); /* just inside: the force is of the size of the depth */
-      assert_true(relax_implicit(s, mu, X, Z, Y, NULL, NULL) != RELAX_INACTIVE);
+      assert_true(relax_implicit(s, mu, X, Z, Y, NULL) != RELAX_INACTIVE);
       v3_sub(d, Y, Z);
       assert_close(v3_norm(d), 0.0, 2.0 * eps);
       v3_axpy(Z, 2.0 * eps, g);
-      assert_int_equal(relax_implicit(s, mu, X, Z, Y, NULL, NULL), RELAX_INACTIVE);
+      assert_int_equal(relax_implicit(s, mu, X, Z, Y, NULL), RELAX_INACTIVE);
       assert_memory_equal(Y, Z, sizeof Y);
 
       /* Kink: a particle h deep whose closest point is mu h from the attachment, a little less and a little more. */
@@ -327,8 +319,8 @@ static void continuous(void **unused)
         s->eval(s->context, W, g, NULL);
         v3_copy(Z, W);
         v3_axpy(Z, -h, g);
-        if (side == 0) state_in = relax_implicit(s, mu, X, Z, Y, NULL, NULL);
-        else state_out = relax_implicit(s, mu, X, Z, Y2, NULL, NULL);
+        if (side == 0) state_in = relax_implicit(s, mu, X, Z, Y, NULL);
+        else state_out = relax_implicit(s, mu, X, Z, Y2, NULL);
       }
       assert_int_equal(state_in, RELAX_STICK);
       assert_int_equal(state_out, RELAX_SLIDE);
@@ -350,7 +342,7 @@ static void curved_surface(void **unused)
     random_vector(d, 0.2);
     v3_add(Z, X, d);
     v3_scale(Z, (radius - uniform(0.01, 0.1)) / v3_norm(Z), Z);
-    if (relax_implicit(&s, mu, X, Z, Y, NULL, NULL) != RELAX_SLIDE) continue;
+    if (relax_implicit(&s, mu, X, Z, Y, NULL) != RELAX_SLIDE) continue;
     assert_close(v3_norm(Y), radius, 16.0 * DBL_EPSILON);
     v3_scale(n, 1.0 / radius, Y);
     v3_sub(f, Y, Z);
@@ -369,13 +361,13 @@ static void frictionless(void **unused)
   const relax_surface s    = {eval_sphere, &radius};
   const double        Z[3] = {0.3, 0.2, 1.2};
   double              W[3], Y[3], A[9], B[9];
-  assert_int_equal(relax_implicit(&s, 0.0, NULL, Z, W, A, NULL), RELAX_FIRST);
-  assert_int_equal(relax_implicit(&s, 0.0, W, Z, Y, B, NULL), RELAX_SLIDE);
+  assert_int_equal(relax_implicit(&s, 0.0, NULL, Z, W, A), RELAX_FIRST);
+  assert_int_equal(relax_implicit(&s, 0.0, W, Z, Y, B), RELAX_SLIDE);
   for (int i = 0; i < 9; ++i) assert_close(A[i], B[i], 1e-14);
   for (int i = 0; i < 9; ++i) assert_close(A[i], A[3 * (i % 3) + i / 3], 1e-15);
   for (int i = 0; i < 3; ++i) assert_close(W[i], Y[i], 1e-15);
-  assert_int_equal(relax_plane(plane, plane[3], 0.0, NULL, (double[3]){-1, 0, 0}, W, A, NULL), RELAX_FIRST);
-  assert_int_equal(relax_plane(plane, plane[3], 0.0, W, (double[3]){-1, 0, 0}, Y, B, NULL), RELAX_SLIDE);
+  assert_int_equal(relax_plane(plane, plane[3], 0.0, NULL, (double[3]){-1, 0, 0}, W, A), RELAX_FIRST);
+  assert_int_equal(relax_plane(plane, plane[3], 0.0, W, (double[3]){-1, 0, 0}, Y, B), RELAX_SLIDE);
   assert_memory_equal(A, B, sizeof A);
   assert_no_leak();
 }
@@ -386,14 +378,14 @@ static void odd_cases(void **unused)
   const relax_surface flat = {eval_plane, plane}, none = {eval_zero_gradient, NULL};
   const double        X[3] = {0.9, 0.1, -0.2}, Z[3] = {0.1, 0.2, 0.3}, bad[3] = {NAN, 0.0, 0.0};
   double              Y[3], A[9];
-  relax_implicit(&flat, 0.3, X, bad, Y, A, NULL);
+  relax_implicit(&flat, 0.3, X, bad, Y, A);
   assert_true(isnan(Y[0] + Y[1] + Y[2]));
-  relax_plane(plane, plane[3], 0.3, X, bad, Y, A, NULL);
+  relax_plane(plane, plane[3], 0.3, X, bad, Y, A);
   assert_true(isnan(Y[0] + Y[1] + Y[2]));
   /* No normal: a known attachment stays, a new one is not created. */
-  assert_int_equal(relax_implicit(&none, 0.3, X, Z, Y, A, NULL), RELAX_STICK);
+  assert_int_equal(relax_implicit(&none, 0.3, X, Z, Y, A), RELAX_STICK);
   assert_memory_equal(Y, X, sizeof Y);
-  assert_int_equal(relax_implicit(&none, 0.3, NULL, Z, Y, A, NULL), RELAX_INACTIVE);
+  assert_int_equal(relax_implicit(&none, 0.3, NULL, Z, Y, A), RELAX_INACTIVE);
   for (int i = 0; i < 9; ++i) assert_true(A[i] == 0.0);
   assert_no_leak();
 }
