@@ -774,9 +774,10 @@ static PetscErrorCode resolve_path(document *owner, const document_node *node, d
   if (node->kind != DOCUMENT_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(key_text_path(owner, node->text, node->mark, &absolute, &problem));
   if (problem) PetscFunctionReturn(PETSC_SUCCESS);
-  for (const char *c = absolute; *c; ++c) PetscCall(text_append(&text, *c == '$' ? "$$" : c, *c == '$' ? 2 : 1));
+  text_escape(&text, absolute, '$', "$$");
+  PetscCall(text.code);
   (*out)->text = document_intern(owner, text.data);
-  memory_free(&text.data);
+  text_clear(&text);
   PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1054,9 +1055,11 @@ static PetscErrorCode write_path(document *doc, const char *path, document_node 
   text_buffer b = {0};
 
   PetscFunctionBegin;
-  for (const char *c = path; *c; ++c) PetscCall(text_append(&b, *c == '$' ? "$$" : c, *c == '$' ? 2 : 1));
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, b.data ? b.data : "", out));
-  memory_free(&b.data);
+  text_put(&b, "");
+  text_escape(&b, path, '$', "$$");
+  PetscCall(b.code);
+  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, b.data, out));
+  text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1191,30 +1194,26 @@ static bool key_table_same(const document_node *a, const document_node *b)
 }
 
 /* Append a value on one line, in flow style. */
-static PetscErrorCode append_value(text_buffer *b, const document_node *node)
+static void append_value(text_buffer *b, const document_node *node)
 {
-  PetscFunctionBegin;
   const bool is_mapping = node->kind == DOCUMENT_MAPPING;
-  if (node->kind == DOCUMENT_NULL) PetscCall(text_append(b, "~", 1));
-  if (node->kind == DOCUMENT_SCALAR) PetscCall(text_printf(b, "%s", *node->text ? node->text : "\"\""));
-  if (!is_mapping && node->kind != DOCUMENT_SEQUENCE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(text_append(b, is_mapping ? "{" : "[", 1));
+  if (node->kind == DOCUMENT_NULL) text_put(b, "~");
+  if (node->kind == DOCUMENT_SCALAR) text_printf(b, "%s", *node->text ? node->text : "\"\"");
+  if (!is_mapping && node->kind != DOCUMENT_SEQUENCE) return;
+  text_append(b, is_mapping ? "{" : "[", 1);
   for (int i = 0; i < node->n && b->n < VALUE; ++i) {
-    if (i) PetscCall(text_append(b, ", ", 2));
-    if (is_mapping) PetscCall(text_printf(b, "%s: ", node->key[i]));
-    PetscCall(append_value(b, node->value[i]));
+    if (i) text_put(b, ", ");
+    if (is_mapping) text_printf(b, "%s: ", node->key[i]);
+    append_value(b, node->value[i]);
   }
-  PetscCall(text_append(b, is_mapping ? "}" : "]", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_append(b, is_mapping ? "}" : "]", 1);
 }
 
-static PetscErrorCode value_text(const document_node *node, text_buffer *b)
+static void value_text(const document_node *node, text_buffer *b)
 {
-  PetscFunctionBegin;
-  if (!node) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(append_value(b, node));
+  if (!node) return;
+  append_value(b, node);
   if (b->n > VALUE) strcpy(b->data + VALUE - 3, "...");
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- current path -------------------------------------------------------------------------------------------------- */
@@ -1223,12 +1222,14 @@ static PetscErrorCode report_difference(comparison *c, const document_node *befo
 {
   PetscFunctionBegin;
   text_buffer was = {0}, is = {0};
-  PetscCall(value_text(before, &was));
-  PetscCall(value_text(after, &is));
+  value_text(before, &was);
+  value_text(after, &is);
+  PetscCall(was.code);
+  PetscCall(is.code);
   const key_difference d = {c->path, was.data, is.data, after ? after->mark : (document_mark){0}, may_change};
   PetscCall(c->visit(&d, c->context));
-  memory_free(&was.data);
-  memory_free(&is.data);
+  text_clear(&was);
+  text_clear(&is);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -95,10 +95,9 @@ static PetscErrorCode write_sealed_text(const run_result *r, text_buffer *b)
   document_destroy(&doc);
   PetscCall(code);
   compute_seal(text, strlen(text), line);
-  code = text_append(b, text, (int64_t)strlen(text));
+  text_put(b, text);
   memory_free(&text);
-  PetscCall(code);
-  PetscCall(text_append(b, line, SEAL_LINE));
+  text_append(b, line, SEAL_LINE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -109,10 +108,8 @@ PetscErrorCode run_result_write(const char *dir, const run_result *r)
 
   PetscFunctionBegin;
   get_result_path(dir, sizeof path, path);
-  PetscErrorCode code = write_sealed_text(r, &b);
-  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  PetscCall(write_sealed_text(r, &b));
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -292,13 +289,11 @@ PetscErrorCode run_stages_write(const char *dir, const run_stages *past)
     if (r.n_calls > 0 || r.seconds > 0) run_stages_add(&all, timer_name(stage), &r);
   }
   snprintf(path, sizeof path, "%s/stages.csv", dir);
-  PetscErrorCode code = text_printf(&b, HEADER);
-  for (int i = 0; i < all.n && !code; ++i) {
+  text_put(&b, HEADER);
+  for (int i = 0; i < all.n; ++i) {
     const timer_record *r = &all.stage[i].record;
-    code = text_printf(&b, "%s,%.6f,%lld,%.17g,%.17g\n", all.stage[i].name, r->seconds, (long long)r->n_calls, r->bytes, r->flops);
+    text_printf(&b, "%s,%.6f,%lld,%.17g,%.17g\n", all.stage[i].name, r->seconds, (long long)r->n_calls, r->bytes, r->flops);
   }
-  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
