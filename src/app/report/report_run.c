@@ -594,7 +594,7 @@ static void put_measure_table(run_page *p)
 static void put_rate(run_page *p, double work, double seconds)
 {
   if (work > 0 && seconds > 0) html_put(&p->page, "<td class=\"n\">%.2f</td>", 1e-9 * work / seconds);
-  html_put(&p->page, "<td class=\"n soft\">-</td>");
+  else html_put(&p->page, "<td class=\"n soft\">-</td>");
 }
 
 static void put_stages(run_page *p)

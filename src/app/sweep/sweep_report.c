@@ -660,9 +660,9 @@ static void put_failed(sweep_page *p)
 static void put_number_cell(text_buffer *b, double x)
 {
   char text[60];
-  if (!isfinite(x)) html_put(b, "<td class=\"n\" data-v=\"\"></td>");
   page_number(x, sizeof text, text);
-  html_put(b, "<td class=\"n\" data-v=\"%.17g\">%s</td>", x, text);
+  if (!isfinite(x)) html_put(b, "<td class=\"n\" data-v=\"\"></td>");
+  else html_put(b, "<td class=\"n\" data-v=\"%.17g\">%s</td>", x, text);
 }
 
 static void put_case_row(sweep_page *p, int64_t i)
