@@ -14,7 +14,9 @@ static void views_are_those_of_the_job(void **state)
   (void)state;
   render_view view;
   job        *owner;
-  assert_command(SS_EXIT_OK, "run job.yaml --out r --no-picture --quiet --steps 1 --set picture.eye=[1,2,3] --set picture.width=200 --set picture.height=100");
+  assert_command(
+      SS_EXIT_OK,
+      "run job.yaml --out r --no-picture --quiet --steps 1 --set picture.eye=[1,2,3] --set picture.width=200 --set picture.height=100");
   assert_ok(render_view_of_run("r", &view, &owner));
   for (int i = 0; i < 3; ++i) assert_close(view.eye[i], i + 1, 0);
   assert_true(isnan(view.target[0]));
