@@ -17,12 +17,7 @@ struct document {
   document_node *root;
 };
 
-PetscErrorCode document_create(document **out)
-{
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("document", 1, sizeof **out, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PetscErrorCode document_create(document **out) { return memory_alloc("document", 1, sizeof **out, out); }
 
 void document_destroy(document **doc)
 {

@@ -846,9 +846,7 @@ static PetscErrorCode resolve_table(const key_table *table, document *owner, con
 
 PetscErrorCode key_table_resolve(const key_table *table, document *owner, const document_node *mapping, document_node **out)
 {
-  PetscFunctionBegin;
-  PetscCall(resolve_table(table, owner, mapping, 0, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return resolve_table(table, owner, mapping, 0, out);
 }
 
 /* ---- keys without effect ---- */
@@ -1006,9 +1004,7 @@ static PetscErrorCode absolute_table(const key_table *table, document *owner, do
 
 PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner, document_node *mapping)
 {
-  PetscFunctionBegin;
-  PetscCall(absolute_table(table, owner, mapping, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return absolute_table(table, owner, mapping, 0);
 }
 
 /* ---- writing structs to documents ---- */
@@ -1017,33 +1013,20 @@ static const document_mark nowhere = {"", 0, 0};
 
 static PetscErrorCode write_table(const key_table *table, int variant, document *doc, const void *value, int depth, document_node **out);
 
-static PetscErrorCode write_real(document *doc, double x, document_node **out)
+static PetscErrorCode write_scalar(document *doc, const char *text, document_node **out)
 {
-  char text[KEY_TEXT_REAL];
-
-  PetscFunctionBegin;
-  key_text_of_real(x, text);
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode write_int(document *doc, int64_t i, document_node **out)
-{
-  char text[32];
-
-  PetscFunctionBegin;
-  snprintf(text, sizeof text, "%lld", (long long)i);
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out);
 }
 
 static PetscErrorCode write_reals(document *doc, int n, const double *x, document_node **out)
 {
+  char text[KEY_TEXT_REAL];
+
   PetscFunctionBegin;
   PetscCall(document_add_node(doc, DOCUMENT_SEQUENCE, nowhere, NULL, out));
   for (int i = 0; i < n; ++i) {
     document_node *entry;
-    PetscCall(write_real(doc, x[i], &entry));
+    PetscCall(write_scalar(doc, key_text_of_real(x[i], text), &entry));
     PetscCall(document_append(doc, *out, NULL, nowhere, entry));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1058,7 +1041,7 @@ static PetscErrorCode write_path(document *doc, const char *path, document_node 
   text_put(&b, "");
   text_escape(&b, path, '$', "$$");
   PetscCall(b.code);
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, b.data, out));
+  PetscCall(write_scalar(doc, b.data, out));
   text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1070,7 +1053,7 @@ static PetscErrorCode write_list(const key_spec *spec, document *doc, const key_
   for (int i = 0; i < list->n; ++i) {
     const key_item *item = &list->item[i];
     document_node  *entry;
-    if (spec->type == KEY_STRINGS) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, item->value, &entry));
+    if (spec->type == KEY_STRINGS) PetscCall(write_scalar(doc, item->value, &entry));
     else PetscCall(write_table(spec->table, item->variant, doc, item->value, depth + 1, &entry));
     PetscCall(document_append(doc, *out, item->name, nowhere, entry));
   }
@@ -1081,24 +1064,29 @@ static PetscErrorCode write_list(const key_spec *spec, document *doc, const key_
 static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, document *doc, const void *member, int depth,
                                    document_node **out)
 {
+  char text[KEY_TEXT_REAL];
+
   PetscFunctionBegin;
   *out = NULL;
   switch (spec->type) {
-  case KEY_BOOL: PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, *(const bool *)member ? "true" : "false", out)); break;
+  case KEY_BOOL: PetscCall(write_scalar(doc, *(const bool *)member ? "true" : "false", out)); break;
   case KEY_INT:
-    if (*(const int64_t *)member != KEY_INT_ABSENT) PetscCall(write_int(doc, *(const int64_t *)member, out));
+    if (*(const int64_t *)member != KEY_INT_ABSENT) {
+      (void)snprintf(text, sizeof text, "%lld", (long long)*(const int64_t *)member);
+      PetscCall(write_scalar(doc, text, out));
+    }
     break;
   case KEY_REAL:
-    if (isfinite(*(const double *)member)) PetscCall(write_real(doc, *(const double *)member, out));
+    if (isfinite(*(const double *)member)) PetscCall(write_scalar(doc, key_text_of_real(*(const double *)member, text), out));
     break;
   case KEY_REALS:
     if (isfinite(*(const double *)member)) PetscCall(write_reals(doc, spec->count, member, out));
     break;
   case KEY_ENUM:
-    if (*(const int *)member >= 0) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, spec->choices[*(const int *)member], out));
+    if (*(const int *)member >= 0) PetscCall(write_scalar(doc, spec->choices[*(const int *)member], out));
     break;
   case KEY_STRING:
-    if (*(const char *const *)member) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, *(const char *const *)member, out));
+    if (*(const char *const *)member) PetscCall(write_scalar(doc, *(const char *const *)member, out));
     break;
   case KEY_PATH:
     if (*(const char *const *)member) PetscCall(write_path(doc, *(const char *const *)member, out));
@@ -1143,7 +1131,7 @@ static PetscErrorCode write_table(const key_table *table, int variant, document 
   PetscCall(document_add_node(doc, DOCUMENT_MAPPING, nowhere, NULL, out));
   if (table->variant_key) {
     document_node *picked;
-    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, table->variants[variant].name, &picked));
+    PetscCall(write_scalar(doc, table->variants[variant].name, &picked));
     PetscCall(document_append(doc, *out, table->variant_key, nowhere, picked));
   }
   PetscCall(write_keys(table, doc, value, depth, *out));
