@@ -291,14 +291,12 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
 static PetscErrorCode report_history_read(const char *dir, figures *f, report_history *h, text_buffer *warnings)
 {
   char          path[4300];
-  history_table t;
+  history_table t __attribute__((cleanup(history_table_close))) = {0};
   PetscFunctionBegin;
   *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .max_residual = NAN, .is_finite = true};
   snprintf(path, sizeof path, "%s/history.csv", dir);
-  PetscErrorCode code = history_table_read(path, &t, warnings, add_history_row, h);
-  if (!code && t.reader) code = put_history(&t, f, h);
-  history_table_close(&t);
-  PetscCall(code);
+  PetscCall(history_table_read(path, &t, warnings, add_history_row, h));
+  if (t.reader) PetscCall(put_history(&t, f, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,17 +394,15 @@ static PetscErrorCode read_run_job(run_page *p)
 {
   char         path[4300];
   size_t       n;
-  diagnostics *d;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/job.yaml", p->dir);
   PetscCall(file_read_text(path, &p->job_text, &n));
   PetscCheck(p->job_text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: not a run directory: job.yaml is missing", p->dir);
   PetscCall(diagnostics_create(&d));
-  PetscErrorCode code = job_read(path, 0, NULL, d, &p->job);
-  if (!code && diagnostics_count(d))
+  PetscCall(job_read(path, 0, NULL, d, &p->job));
+  if (diagnostics_count(d))
     html_put(&p->warnings, "<li>This program cannot read the job, so there are no pictures: %s</li>\n", diagnostics_text(d, 0));
-  diagnostics_destroy(&d);
-  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -708,16 +704,14 @@ static PetscErrorCode write_run_page(run_page *p)
 
 PetscErrorCode report_run(const char *dir, const char *path, bool is_quick)
 {
-  run_page p = {.dir = dir};
+  run_page p __attribute__((cleanup(run_page_destroy))) = {.dir = dir};
   char     default_path[4300];
   PetscFunctionBegin;
   snprintf(default_path, sizeof default_path, "%s/report.html", dir);
   if (!path) path = default_path;
-  PetscErrorCode code = page_base(dir, path, &p.base);
-  if (!code) code = read_run(&p, is_quick);
-  if (!code) code = write_run_page(&p);
-  if (!code) code = file_replace_with(path, &p.page);
-  run_page_destroy(&p);
-  PetscCall(code);
+  PetscCall(page_base(dir, path, &p.base));
+  PetscCall(read_run(&p, is_quick));
+  PetscCall(write_run_page(&p));
+  PetscCall(file_replace_with(path, &p.page));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -118,8 +118,8 @@ static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, 
                                   char *problem)
 {
   char         line[SEAL_LINE + 1];
-  const void  *read = NULL;
-  diagnostics *d;
+  const void  *read                                            = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
   if (n >= SEAL_LINE) compute_seal(text, n - SEAL_LINE, line);
@@ -128,11 +128,9 @@ static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(diagnostics_create(&d));
-  PetscErrorCode code = yaml_read_text(path, text, n - SEAL_LINE, doc, d);
-  if (!code) code = key_table_read(&run_result_table, doc, document_root(doc), "", d, &read);
-  if (!code && diagnostics_count(d)) snprintf(problem, size, "%s; was it written by a newer stickslip?", diagnostics_text(d, 0));
-  diagnostics_destroy(&d);
-  PetscCall(code);
+  PetscCall(yaml_read_text(path, text, n - SEAL_LINE, doc, d));
+  PetscCall(key_table_read(&run_result_table, doc, document_root(doc), "", d, &read));
+  if (diagnostics_count(d)) snprintf(problem, size, "%s; was it written by a newer stickslip?", diagnostics_text(d, 0));
   *out = read;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -185,20 +185,16 @@ static PetscErrorCode compare_jobs(const char *const name[2], const char *const 
 static PetscErrorCode compare_base(const char *dir, const sweep_plan *plan, diagnostics *d)
 {
   char            *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
-  base_differences to = {dir, d};
-  document        *doc;
-  diagnostics     *quiet;
+  base_differences to                                                  = {dir, d};
+  document        *doc __attribute__((cleanup(document_destroy)))      = NULL;
+  diagnostics     *quiet __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(read_file(dir, "base.yaml", &path, &text));
   if (!strcmp(text, plan->base_text)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(diagnostics_create(&quiet));
   PetscCall(document_create(&doc));
-  const PetscErrorCode code =
-      compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to);
-  document_destroy(&doc);
-  diagnostics_destroy(&quiet);
-  PetscCall(code);
+  PetscCall(compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -383,7 +383,7 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   bool             good  = s->of && s->of->kind == DOCUMENT_MAPPING && s->of->n > 0;
   const int        limit = is_sobol ? SAMPLES_SOBOL_MAX : SWEEP_MAX_NAMES;
   build_dimension *d;
-  double          *u;
+  double          *u __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   if (!good) {
@@ -403,17 +403,14 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   PetscCall(add_dimension(b, s->of->n, s->of->key, s->of->key_mark, mark, good ? s->count : 0, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("samples", s->count * s->of->n, sizeof *u, &u));
-  PetscErrorCode code = PETSC_SUCCESS;
   if (is_sobol) samples_sobol(s->seed == KEY_INT_ABSENT ? -1 : s->seed, s->count, s->of->n, u);
-  else code = samples_latin_hypercube((uint64_t)s->seed, s->count, s->of->n, u);
-  for (int64_t i = 0; i < s->count * s->of->n && !code; ++i) {
+  else PetscCall(samples_latin_hypercube((uint64_t)s->seed, s->count, s->of->n, u));
+  for (int64_t i = 0; i < s->count * s->of->n; ++i) {
     const sweep_interval *r = &of[i % s->of->n];
     const double          x =
         r->is_log ? r->bounds.from * pow(r->bounds.to / r->bounds.from, u[i]) : r->bounds.from + (r->bounds.to - r->bounds.from) * u[i];
-    code = add_number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]);
+    PetscCall(add_number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]));
   }
-  memory_free(&u);
-  PetscCall(code);
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

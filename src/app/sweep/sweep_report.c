@@ -792,15 +792,13 @@ static PetscErrorCode write_sweep_page(sweep_page *p)
 
 PetscErrorCode sweep_report(const char *dir, const char *path)
 {
-  sweep_page p = {.dir = dir};
+  sweep_page p __attribute__((cleanup(sweep_page_destroy))) = {.dir = dir};
   char       default_path[4300];
   PetscFunctionBegin;
   snprintf(default_path, sizeof default_path, "%s/report.html", dir);
   if (!path) path = default_path;
-  PetscErrorCode code = page_base(dir, path, &p.base);
-  if (!code) code = write_sweep_page(&p);
-  if (!code) code = file_replace_with(path, &p.page);
-  sweep_page_destroy(&p);
-  PetscCall(code);
+  PetscCall(page_base(dir, path, &p.base));
+  PetscCall(write_sweep_page(&p));
+  PetscCall(file_replace_with(path, &p.page));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,7 +24,7 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
 {
   char     *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
   size_t    size;
-  csv_table t = {0};
+  csv_table t __attribute__((cleanup(csv_clear))) = {0};
 
   PetscFunctionBegin;
   *n   = 0;
@@ -33,15 +33,13 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
   PetscCall(file_read_text(path, &text, &size));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(csv_read(path, text, &t));
-  PetscErrorCode code = memory_alloc("submissions", t.n_rows, sizeof **out, out);
-  for (int64_t i = 1; i < t.n_rows && !code && t.n_columns == 3; ++i) {
+  PetscCall(memory_alloc("submissions", t.n_rows, sizeof **out, out));
+  for (int64_t i = 1; i < t.n_rows && t.n_columns == 3; ++i) {
     const char *const *cell = t.cell + i * t.n_columns;
     submission        *s    = &(*out)[*n];
     *s                      = (submission){atoll(cell[0]), atoll(cell[1]), atoll(cell[2])};
     if (s->number > 0 && s->job > 0 && s->per_task > 0) ++*n;
   }
-  csv_clear(&t);
-  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -388,13 +386,11 @@ static PetscErrorCode submit_pending(const char *dir, const sweep_slurm_options 
 
 PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o)
 {
-  run_lock *lock;
+  run_lock *lock __attribute__((cleanup(run_lock_release))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(run_lock_acquire(dir, &lock)); /* two simultaneous submissions would submit the same cases */
-  const PetscErrorCode code = submit_pending(dir, o);
-  run_lock_release(&lock);
-  PetscCall(code);
+  PetscCall(submit_pending(dir, o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
