@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 #include "core/field_table.h"
 #include "core/log.h"
@@ -86,7 +85,6 @@ typedef struct {
   checkpoint_background *background;       /* checkpoint being written by a child process, or NULL */
 } run_output;
 
-enum { RUN_DATE = 24 };
 /* Totals of the previous starts of this run, from result.yaml. */
 typedef struct {
   bool    is_finished; /* the previous start finished, at `step` */
@@ -172,14 +170,6 @@ static PetscErrorCode run_read_past(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void utc_now(char text[RUN_DATE])
-{
-  const time_t now = time(NULL);
-  struct tm    utc;
-  gmtime_r(&now, &utc);
-  strftime(text, RUN_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
 /* Results of all measures of the job; names are borrowed. The caller frees items and values with memory_free. */
 static PetscErrorCode collect_measures(const run *r, key_item **items, run_result_measure **values)
 {
@@ -207,7 +197,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
   PetscFunctionBegin;
   snprintf(program, sizeof program, "stickslip %s", version_text());
   (void)gethostname(host, sizeof host - 1);
-  utc_now(now);
+  run_result_now(now);
   snprintf(line, sizeof line, "%.*s", (int)strcspn(reason, "\n"), reason);
   PetscCall(collect_measures(r, &items, &values));
   const run_past  *past   = &r->past;
@@ -241,7 +231,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
 static PetscErrorCode run_begin_result(run *r)
 {
   PetscFunctionBegin;
-  if (!*r->past.begun) utc_now(r->past.begun);
+  if (!*r->past.begun) run_result_now(r->past.begun);
   PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "core/machine.h"
 #include "core/memory.h"
@@ -99,6 +100,14 @@ static PetscErrorCode write_sealed_text(const run_result *r, text_buffer *b)
   memory_free(&text);
   text_append(b, line, SEAL_LINE);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void run_result_now(char text[RUN_DATE])
+{
+  const time_t now = time(NULL);
+  struct tm    utc;
+  gmtime_r(&now, &utc);
+  strftime(text, RUN_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 PetscErrorCode run_result_write(const char *dir, const run_result *r)
