@@ -274,7 +274,7 @@ static int run_job(const char *folder, const case_run *r, const char *out, doubl
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static int   n_passed, n_failed;
+static int   n_cases, n_passed, n_failed;
 static FILE *table;
 /* What nothing is expected of is reported alone, if it is a number. */
 static void row(const char *id, const char *name, double value, const char *expected, double error, bool is_good, double seconds)
@@ -396,10 +396,12 @@ static PetscErrorCode run_case(const char *name)
     diagnostics_sort(d);
     for (int i = 0; i < diagnostics_count(d); ++i) fprintf(stderr, "%s\n", diagnostics_text(d, i));
     row(name, "reference.yaml", NAN, "readable", NAN, false, 0);
+    ++n_cases;
   } else {
     const case_reference *r = read;
     if (!only_class || strcmp(costs[r->cost], only_class) == 0) {
       double seconds[64] = {0};
+      ++n_cases;
       for (int i = 0; i < r->runs.n && i < 64; ++i) {
         const case_run *k = r->runs.item[i].value;
         char            dir[4400];
@@ -421,13 +423,36 @@ static PetscErrorCode run_case(const char *name)
 
 static int is_case(const struct dirent *e) { return e->d_name[0] != '.'; }
 
-static PetscErrorCode validate(int n_wanted, char **wanted)
+/* A case is selected by its own name, and A01-plane also by A01. */
+static bool is_selected(const char *name, const char *wanted)
+{
+  const size_t n = strlen(wanted);
+  return strncmp(name, wanted, n) == 0 && (name[n] == '\0' || name[n] == '-');
+}
+
+/* Every name of the command line must select a case, so that a misspelt name is not a successful validation. */
+static bool check_names(int n_wanted, char **wanted, int n, struct dirent **entries)
+{
+  bool is_good = true;
+  for (int k = 0; k < n_wanted; ++k) {
+    int i = 0;
+    while (i < n && !is_selected(entries[i]->d_name, wanted[k])) ++i;
+    if (i == n) fprintf(stderr, "validate: %s: no such case; `ls %s` lists all cases\n", wanted[k], cases_dir);
+    is_good &= i < n;
+  }
+  return is_good;
+}
+
+/* *is_good = false: the names select no case, or there is none. */
+static PetscErrorCode validate(int n_wanted, char **wanted, bool *is_good)
 {
   PetscFunctionBegin;
   struct dirent **entries;
   char            path[4200];
   const int       n = scandir(cases_dir, &entries, is_case, alphasort);
-  PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "%s: %s", cases_dir, strerror(errno));
+  *is_good          = n >= 0 && check_names(n_wanted, wanted, n, entries);
+  if (n < 0) fprintf(stderr, "validate: %s: %s; give the folder of the cases with --cases\n", cases_dir, strerror(errno));
+  if (!*is_good) PetscFunctionReturn(PETSC_SUCCESS); /* the process ends here, so `entries` is not freed */
   (void)mkdir("build", 0777);
   (void)mkdir(out_dir, 0777);
   snprintf(path, sizeof path, "%s/table.md", out_dir);
@@ -439,16 +464,23 @@ static PetscErrorCode validate(int n_wanted, char **wanted)
   if (table) fprintf(table, "%s\n", head);
   for (int i = 0; i < n; ++i) {
     bool is_wanted = n_wanted == 0;
-    for (int k = 0; k < n_wanted; ++k)
-      is_wanted |= strcmp(wanted[k], entries[i]->d_name) == 0 ||
-                   (strncmp(wanted[k], entries[i]->d_name, strlen(wanted[k])) == 0 && entries[i]->d_name[strlen(wanted[k])] == '-');
+    for (int k = 0; k < n_wanted; ++k) is_wanted |= is_selected(entries[i]->d_name, wanted[k]);
     if (is_wanted) PetscCall(run_case(entries[i]->d_name));
     free(entries[i]);
   }
   free(entries);
   if (table) fclose(table);
+  *is_good = n_cases > 0;
+  if (!*is_good)
+    fprintf(stderr, "validate: no case was run: %s has none%s%s; give other names or another --class\n", cases_dir,
+            only_class ? " of class " : "", only_class ? only_class : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static const char usage[] = "usage: validate [--program FILE] [--cases FOLDER] [--out FOLDER] [--class short|long] [CASE ...]\n"
+                            "Runs the cases of FOLDER, or only these, and prints a table of measured and expected values.\n"
+                            "CASE: the name of a folder, or its part before a hyphen: A01 selects A01 and A01-plane.\n"
+                            "Exit code: 0 all passed, 1 a check failed, 2 the command line is wrong or no case was run.\n";
 
 int main(int argc, char **argv)
 {
@@ -460,16 +492,27 @@ int main(int argc, char **argv)
                          : strcmp(argv[i], "--out") == 0   ? &out_dir
                          : strcmp(argv[i], "--class") == 0 ? &only_class
                                                            : NULL;
-    if (value && i + 1 < argc) *value = argv[++i];
-    else if (!value) wanted[n_wanted++] = argv[i];
+    if (value && i + 1 < argc) {
+      *value = argv[++i];
+    } else if (*argv[i] == '-') {
+      const bool is_help = strcmp(argv[i], "--help") == 0;
+      if (!is_help) fprintf(stderr, "validate: %s %s\n", argv[i], value ? "needs a value" : "is not an option");
+      fputs(usage, is_help ? stdout : stderr);
+      free(wanted);
+      return is_help ? 0 : 2;
+    } else {
+      wanted[n_wanted++] = argv[i];
+    }
   }
   setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
   setenv("OMPI_MCA_pml", "ob1", 0);
   setenv("OMPI_MCA_btl", "self", 0);
   if (error_install()) return 1; /* no PetscInitialize: MPI must not be up across the forks */
-  const PetscErrorCode error = validate(n_wanted, wanted);
-  if (error) (void)error_report(stderr, error, true);
+  bool                 is_good;
+  const PetscErrorCode error = validate(n_wanted, wanted, &is_good);
   free(wanted);
+  if (error) return (int)error_report(stderr, error, true);
+  if (!is_good) return SS_EXIT_BAD_INPUT;
   printf("%d passed, %d failed\n", n_passed, n_failed);
-  return n_failed || error ? 1 : 0;
+  return n_failed ? 1 : 0;
 }

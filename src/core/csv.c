@@ -3,18 +3,16 @@
 #include "core/memory.h"
 #include <string.h>
 
-PetscErrorCode csv_append(text_buffer *b, const char *cell, bool is_first)
+void csv_append(text_buffer *b, const char *cell, bool is_first)
 {
-  PetscFunctionBegin;
-  if (!is_first) PetscCall(text_append(b, ",", 1));
+  if (!is_first) text_put(b, ",");
   if (!cell[strcspn(cell, ",\"\r\n")]) {
-    PetscCall(text_append(b, cell, (int64_t)strlen(cell)));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    text_put(b, cell);
+    return;
   }
-  PetscCall(text_append(b, "\"", 1));
-  for (const char *c = cell; *c; ++c) PetscCall(text_append(b, *c == '"' ? "\"\"" : c, *c == '"' ? 2 : 1));
-  PetscCall(text_append(b, "\"", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_put(b, "\"");
+  text_escape(b, cell, '"', "\"\"");
+  text_put(b, "\"");
 }
 
 /* Unquote the cell at `p` in place; returns the position of its end (a comma, a line break or the end of the text). NULL: a quote is not closed. */

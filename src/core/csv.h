@@ -4,7 +4,7 @@
 #include "core/text.h"
 
 /* Append a cell; `is_first`: it is the first of its row. The caller ends a row with "\n". */
-PetscErrorCode csv_append(text_buffer *b, const char *cell, bool is_first);
+void csv_append(text_buffer *b, const char *cell, bool is_first);
 
 typedef struct {
   int64_t      n_rows; /* including the header */

@@ -17,12 +17,7 @@ struct document {
   document_node *root;
 };
 
-PetscErrorCode document_create(document **out)
-{
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("document", 1, sizeof **out, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PetscErrorCode document_create(document **out) { return memory_alloc("document", 1, sizeof **out, out); }
 
 void document_destroy(document **doc)
 {
@@ -378,80 +373,71 @@ static int decode(const unsigned char *s, unsigned *code)
   return n;
 }
 
-static PetscErrorCode write_quoted(text_buffer *b, const char *text)
+static void write_quoted(text_buffer *b, const char *text)
 {
-  PetscFunctionBegin;
-  PetscCall(text_append(b, "\"", 1));
+  text_put(b, "\"");
   for (const unsigned char *s = (const unsigned char *)text; *s;) {
     unsigned  code;
     const int n = decode(s, &code);
-    if (code == '"' || code == '\\') PetscCall(text_printf(b, "\\%c", (char)code));
-    else if (code == '\n') PetscCall(text_append(b, "\\n", 2));
-    else if (code >= 0x20 && code < 0x7f) PetscCall(text_append(b, (const char *)s, 1));
-    else PetscCall(text_printf(b, code < 0x100 ? "\\x%02X" : code < 0x10000 ? "\\u%04X" : "\\U%08X", code));
+    if (code == '"' || code == '\\') text_printf(b, "\\%c", (char)code);
+    else if (code == '\n') text_put(b, "\\n");
+    else if (code >= 0x20 && code < 0x7f) text_append(b, (const char *)s, 1);
+    else text_printf(b, code < 0x100 ? "\\x%02X" : code < 0x10000 ? "\\u%04X" : "\\U%08X", code);
     s += n;
   }
-  PetscCall(text_append(b, "\"", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_put(b, "\"");
 }
 
-static PetscErrorCode write_text(text_buffer *b, const char *text, bool is_quoted)
+static void write_text(text_buffer *b, const char *text, bool is_quoted)
 {
-  PetscFunctionBegin;
-  if (!is_quoted && is_plain(text)) PetscCall(text_append(b, text, (int64_t)strlen(text)));
-  else PetscCall(write_quoted(b, text));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!is_quoted && is_plain(text)) text_put(b, text);
+  else write_quoted(b, text);
 }
 
-static PetscErrorCode write_flow(text_buffer *b, const document_node *node)
+static void write_flow(text_buffer *b, const document_node *node)
 {
   const bool is_mapping = node->kind == DOCUMENT_MAPPING;
-
-  PetscFunctionBegin;
   if (node->kind == DOCUMENT_NULL) {
-    PetscCall(text_append(b, "null", 4));
+    text_put(b, "null");
   } else if (node->kind == DOCUMENT_SCALAR) {
-    PetscCall(write_text(b, node->text, node->is_quoted || strpbrk(node->text, ",[]{}")));
+    write_text(b, node->text, node->is_quoted || strpbrk(node->text, ",[]{}"));
   } else {
-    PetscCall(text_append(b, is_mapping ? "{" : "[", 1));
+    text_append(b, is_mapping ? "{" : "[", 1);
     for (int i = 0; i < node->n; ++i) {
-      if (i) PetscCall(text_append(b, ", ", 2));
+      if (i) text_put(b, ", ");
       if (is_mapping) {
-        PetscCall(write_text(b, node->key[i], strpbrk(node->key[i], ",[]{}")));
-        PetscCall(text_append(b, ": ", 2));
+        write_text(b, node->key[i], strpbrk(node->key[i], ",[]{}"));
+        text_put(b, ": ");
       }
-      PetscCall(write_flow(b, node->value[i]));
+      write_flow(b, node->value[i]);
     }
-    PetscCall(text_append(b, is_mapping ? "}" : "]", 1));
+    text_append(b, is_mapping ? "}" : "]", 1);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode write_node(text_buffer *b, const document_node *node, int indent)
+static void write_node(text_buffer *b, const document_node *node, int indent)
 {
-  PetscFunctionBegin;
   if (node->kind == DOCUMENT_NULL) {
-    PetscCall(text_append(b, " null\n", 6));
+    text_put(b, " null\n");
   } else if (node->kind == DOCUMENT_SCALAR) {
-    PetscCall(text_append(b, " ", 1));
-    PetscCall(write_text(b, node->text, node->is_quoted));
-    PetscCall(text_append(b, "\n", 1));
+    text_put(b, " ");
+    write_text(b, node->text, node->is_quoted);
+    text_put(b, "\n");
   } else if (node->n == 0) {
-    PetscCall(text_append(b, node->kind == DOCUMENT_MAPPING ? " {}\n" : " []\n", 4));
+    text_append(b, node->kind == DOCUMENT_MAPPING ? " {}\n" : " []\n", 4);
   } else {
-    if (indent) PetscCall(text_append(b, "\n", 1));
+    if (indent) text_put(b, "\n");
     for (int i = 0; i < node->n; ++i) {
-      PetscCall(text_printf(b, "%*s", indent, ""));
+      text_printf(b, "%*s", indent, "");
       if (node->kind == DOCUMENT_MAPPING) {
-        PetscCall(write_text(b, node->key[i], false));
-        PetscCall(text_append(b, ":", 1));
+        write_text(b, node->key[i], false);
+        text_put(b, ":");
       } else {
-        PetscCall(text_append(b, "-", 1));
+        text_put(b, "-");
       }
-      PetscCall(write_node(b, node->value[i], indent + 2));
+      write_node(b, node->value[i], indent + 2);
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode document_write(const document_node *node, char **text)
@@ -459,8 +445,8 @@ PetscErrorCode document_write(const document_node *node, char **text)
   text_buffer b = {0};
 
   PetscFunctionBegin;
-  PetscCall(write_node(&b, node, 0));
-  *text = b.data;
+  write_node(&b, node, 0);
+  PetscCall(text_take(&b, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -469,7 +455,7 @@ PetscErrorCode document_write_flow(const document_node *node, char **text)
   text_buffer b = {0};
 
   PetscFunctionBegin;
-  PetscCall(write_flow(&b, node));
-  *text = b.data;
+  write_flow(&b, node);
+  PetscCall(text_take(&b, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,12 +29,7 @@ void *field_component(const field *f, int k)
   return f->stride > 1 ? first + (size_t)k * field_type_size(f->type) : first;
 }
 
-PetscErrorCode field_table_create(field_table **out)
-{
-  PetscFunctionBegin;
-  PetscCall(memory_alloc("field table", 1, sizeof **out, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+PetscErrorCode field_table_create(field_table **out) { return memory_alloc("field table", 1, sizeof **out, out); }
 
 void field_table_destroy(field_table **table)
 {

@@ -774,9 +774,10 @@ static PetscErrorCode resolve_path(document *owner, const document_node *node, d
   if (node->kind != DOCUMENT_SCALAR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(key_text_path(owner, node->text, node->mark, &absolute, &problem));
   if (problem) PetscFunctionReturn(PETSC_SUCCESS);
-  for (const char *c = absolute; *c; ++c) PetscCall(text_append(&text, *c == '$' ? "$$" : c, *c == '$' ? 2 : 1));
+  text_escape(&text, absolute, '$', "$$");
+  PetscCall(text.code);
   (*out)->text = document_intern(owner, text.data);
-  memory_free(&text.data);
+  text_clear(&text);
   PetscCheck((*out)->text, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -845,9 +846,7 @@ static PetscErrorCode resolve_table(const key_table *table, document *owner, con
 
 PetscErrorCode key_table_resolve(const key_table *table, document *owner, const document_node *mapping, document_node **out)
 {
-  PetscFunctionBegin;
-  PetscCall(resolve_table(table, owner, mapping, 0, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return resolve_table(table, owner, mapping, 0, out);
 }
 
 /* ---- keys without effect ---- */
@@ -1005,9 +1004,7 @@ static PetscErrorCode absolute_table(const key_table *table, document *owner, do
 
 PetscErrorCode key_table_absolute_paths(const key_table *table, document *owner, document_node *mapping)
 {
-  PetscFunctionBegin;
-  PetscCall(absolute_table(table, owner, mapping, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return absolute_table(table, owner, mapping, 0);
 }
 
 /* ---- writing structs to documents ---- */
@@ -1016,33 +1013,20 @@ static const document_mark nowhere = {"", 0, 0};
 
 static PetscErrorCode write_table(const key_table *table, int variant, document *doc, const void *value, int depth, document_node **out);
 
-static PetscErrorCode write_real(document *doc, double x, document_node **out)
+static PetscErrorCode write_scalar(document *doc, const char *text, document_node **out)
 {
-  char text[KEY_TEXT_REAL];
-
-  PetscFunctionBegin;
-  key_text_of_real(x, text);
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode write_int(document *doc, int64_t i, document_node **out)
-{
-  char text[32];
-
-  PetscFunctionBegin;
-  snprintf(text, sizeof text, "%lld", (long long)i);
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return document_add_node(doc, DOCUMENT_SCALAR, nowhere, text, out);
 }
 
 static PetscErrorCode write_reals(document *doc, int n, const double *x, document_node **out)
 {
+  char text[KEY_TEXT_REAL];
+
   PetscFunctionBegin;
   PetscCall(document_add_node(doc, DOCUMENT_SEQUENCE, nowhere, NULL, out));
   for (int i = 0; i < n; ++i) {
     document_node *entry;
-    PetscCall(write_real(doc, x[i], &entry));
+    PetscCall(write_scalar(doc, key_text_of_real(x[i], text), &entry));
     PetscCall(document_append(doc, *out, NULL, nowhere, entry));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1054,9 +1038,11 @@ static PetscErrorCode write_path(document *doc, const char *path, document_node 
   text_buffer b = {0};
 
   PetscFunctionBegin;
-  for (const char *c = path; *c; ++c) PetscCall(text_append(&b, *c == '$' ? "$$" : c, *c == '$' ? 2 : 1));
-  PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, b.data ? b.data : "", out));
-  memory_free(&b.data);
+  text_put(&b, "");
+  text_escape(&b, path, '$', "$$");
+  PetscCall(b.code);
+  PetscCall(write_scalar(doc, b.data, out));
+  text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1067,7 +1053,7 @@ static PetscErrorCode write_list(const key_spec *spec, document *doc, const key_
   for (int i = 0; i < list->n; ++i) {
     const key_item *item = &list->item[i];
     document_node  *entry;
-    if (spec->type == KEY_STRINGS) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, item->value, &entry));
+    if (spec->type == KEY_STRINGS) PetscCall(write_scalar(doc, item->value, &entry));
     else PetscCall(write_table(spec->table, item->variant, doc, item->value, depth + 1, &entry));
     PetscCall(document_append(doc, *out, item->name, nowhere, entry));
   }
@@ -1078,24 +1064,29 @@ static PetscErrorCode write_list(const key_spec *spec, document *doc, const key_
 static PetscErrorCode write_member(const key_spec *spec, bool may_be_absent, document *doc, const void *member, int depth,
                                    document_node **out)
 {
+  char text[KEY_TEXT_REAL];
+
   PetscFunctionBegin;
   *out = NULL;
   switch (spec->type) {
-  case KEY_BOOL: PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, *(const bool *)member ? "true" : "false", out)); break;
+  case KEY_BOOL: PetscCall(write_scalar(doc, *(const bool *)member ? "true" : "false", out)); break;
   case KEY_INT:
-    if (*(const int64_t *)member != KEY_INT_ABSENT) PetscCall(write_int(doc, *(const int64_t *)member, out));
+    if (*(const int64_t *)member != KEY_INT_ABSENT) {
+      (void)snprintf(text, sizeof text, "%lld", (long long)*(const int64_t *)member);
+      PetscCall(write_scalar(doc, text, out));
+    }
     break;
   case KEY_REAL:
-    if (isfinite(*(const double *)member)) PetscCall(write_real(doc, *(const double *)member, out));
+    if (isfinite(*(const double *)member)) PetscCall(write_scalar(doc, key_text_of_real(*(const double *)member, text), out));
     break;
   case KEY_REALS:
     if (isfinite(*(const double *)member)) PetscCall(write_reals(doc, spec->count, member, out));
     break;
   case KEY_ENUM:
-    if (*(const int *)member >= 0) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, spec->choices[*(const int *)member], out));
+    if (*(const int *)member >= 0) PetscCall(write_scalar(doc, spec->choices[*(const int *)member], out));
     break;
   case KEY_STRING:
-    if (*(const char *const *)member) PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, *(const char *const *)member, out));
+    if (*(const char *const *)member) PetscCall(write_scalar(doc, *(const char *const *)member, out));
     break;
   case KEY_PATH:
     if (*(const char *const *)member) PetscCall(write_path(doc, *(const char *const *)member, out));
@@ -1140,7 +1131,7 @@ static PetscErrorCode write_table(const key_table *table, int variant, document 
   PetscCall(document_add_node(doc, DOCUMENT_MAPPING, nowhere, NULL, out));
   if (table->variant_key) {
     document_node *picked;
-    PetscCall(document_add_node(doc, DOCUMENT_SCALAR, nowhere, table->variants[variant].name, &picked));
+    PetscCall(write_scalar(doc, table->variants[variant].name, &picked));
     PetscCall(document_append(doc, *out, table->variant_key, nowhere, picked));
   }
   PetscCall(write_keys(table, doc, value, depth, *out));
@@ -1191,30 +1182,26 @@ static bool key_table_same(const document_node *a, const document_node *b)
 }
 
 /* Append a value on one line, in flow style. */
-static PetscErrorCode append_value(text_buffer *b, const document_node *node)
+static void append_value(text_buffer *b, const document_node *node)
 {
-  PetscFunctionBegin;
   const bool is_mapping = node->kind == DOCUMENT_MAPPING;
-  if (node->kind == DOCUMENT_NULL) PetscCall(text_append(b, "~", 1));
-  if (node->kind == DOCUMENT_SCALAR) PetscCall(text_printf(b, "%s", *node->text ? node->text : "\"\""));
-  if (!is_mapping && node->kind != DOCUMENT_SEQUENCE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(text_append(b, is_mapping ? "{" : "[", 1));
+  if (node->kind == DOCUMENT_NULL) text_put(b, "~");
+  if (node->kind == DOCUMENT_SCALAR) text_printf(b, "%s", *node->text ? node->text : "\"\"");
+  if (!is_mapping && node->kind != DOCUMENT_SEQUENCE) return;
+  text_append(b, is_mapping ? "{" : "[", 1);
   for (int i = 0; i < node->n && b->n < VALUE; ++i) {
-    if (i) PetscCall(text_append(b, ", ", 2));
-    if (is_mapping) PetscCall(text_printf(b, "%s: ", node->key[i]));
-    PetscCall(append_value(b, node->value[i]));
+    if (i) text_put(b, ", ");
+    if (is_mapping) text_printf(b, "%s: ", node->key[i]);
+    append_value(b, node->value[i]);
   }
-  PetscCall(text_append(b, is_mapping ? "}" : "]", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_append(b, is_mapping ? "}" : "]", 1);
 }
 
-static PetscErrorCode value_text(const document_node *node, text_buffer *b)
+static void value_text(const document_node *node, text_buffer *b)
 {
-  PetscFunctionBegin;
-  if (!node) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(append_value(b, node));
+  if (!node) return;
+  append_value(b, node);
   if (b->n > VALUE) strcpy(b->data + VALUE - 3, "...");
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- current path -------------------------------------------------------------------------------------------------- */
@@ -1223,12 +1210,14 @@ static PetscErrorCode report_difference(comparison *c, const document_node *befo
 {
   PetscFunctionBegin;
   text_buffer was = {0}, is = {0};
-  PetscCall(value_text(before, &was));
-  PetscCall(value_text(after, &is));
+  value_text(before, &was);
+  value_text(after, &is);
+  PetscCall(was.code);
+  PetscCall(is.code);
   const key_difference d = {c->path, was.data, is.data, after ? after->mark : (document_mark){0}, may_change};
   PetscCall(c->visit(&d, c->context));
-  memory_free(&was.data);
-  memory_free(&is.data);
+  text_clear(&was);
+  text_clear(&is);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

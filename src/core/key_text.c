@@ -233,37 +233,34 @@ static const char *expand_variable(text_buffer *b, const char *p, char *problem,
     (void)snprintf(problem, size, "the environment variable %s is not set", key);
     return NULL;
   }
-  if (text_append(b, value, (int64_t)strlen(value))) return NULL;
+  text_put(b, value);
   return name + n + has_brace;
 }
 
-static PetscErrorCode expand(text_buffer *b, const char *text, char *problem, size_t size)
+static void expand(text_buffer *b, const char *text, char *problem, size_t size)
 {
   const char *p = text;
 
-  PetscFunctionBegin;
   problem[0] = 0;
   if (p[0] == '~') {
     const char *home = getenv("HOME");
     if (p[1] != '/' && p[1] != 0) (void)snprintf(problem, size, "only \"~/\" is understood, not other users' homes");
     else if (!home) (void)snprintf(problem, size, "the environment variable HOME is not set");
-    else PetscCall(text_printf(b, "%s", home));
+    else text_printf(b, "%s", home);
     ++p;
   }
   while (*p && !problem[0]) {
     const size_t n = strcspn(p, "$");
-    PetscCall(text_append(b, p, (int64_t)n));
+    text_append(b, p, (int64_t)n);
     p += n;
     if (p[0] == '$' && p[1] == '$') {
-      PetscCall(text_append(b, "$", 1));
+      text_put(b, "$");
       p += 2;
     } else if (*p) {
       const char *next = expand_variable(b, p + 1, problem, size);
-      PetscCheck(next || problem[0], PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
       if (next) p = next;
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode key_text_path(document *doc, const char *text, document_mark mark, const char **out, const char **problem)
@@ -274,24 +271,25 @@ PetscErrorCode key_text_path(document *doc, const char *text, document_mark mark
 
   PetscFunctionBegin;
   *out = *problem = NULL;
-  PetscCall(expand(&expanded, text, why, sizeof why));
+  expand(&expanded, text, why, sizeof why);
   if (!why[0] && (!expanded.data || !expanded.data[0])) (void)snprintf(why, sizeof why, "the path is empty");
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): no data has set why */
   if (!why[0] && expanded.data[0] != '/') {
     if (!slash || mark.file[0] != '/') {
       PetscCheck(getcwd(cwd, sizeof cwd), PETSC_COMM_SELF, PETSC_ERR_SYS, "cannot determine the current folder: %s", strerror(errno));
-      PetscCall(text_printf(&whole, "%s/", strcmp(cwd, "/") ? cwd : ""));
+      text_printf(&whole, "%s/", strcmp(cwd, "/") ? cwd : "");
     }
-    if (slash) PetscCall(text_append(&whole, mark.file, slash - mark.file + 1));
+    if (slash) text_append(&whole, mark.file, slash - mark.file + 1);
   }
   if (why[0]) {
     *problem = document_intern(doc, why);
   } else {
-    PetscCall(text_append(&whole, expanded.data, expanded.n));
+    text_join(&whole, &expanded);
+    PetscCall(whole.code);
     *out = document_intern(doc, whole.data);
   }
-  memory_free(&expanded.data);
-  memory_free(&whole.data);
+  text_clear(&expanded);
+  text_clear(&whole);
   PetscCheck(*out || *problem, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a path");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

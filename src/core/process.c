@@ -81,33 +81,30 @@ bool process_has_room(void)
 void process_skip_clean_up(void) { is_clean_up_skipped = true; }
 bool process_skips_clean_up(void) { return is_clean_up_skipped; }
 
-PetscErrorCode shell_append_word(text_buffer *b, const char *word)
+void shell_append_word(text_buffer *b, const char *word)
 {
-  PetscFunctionBegin;
   const char *plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.,:/=@%";
   if (*word && strspn(word, plain) == strlen(word)) {
-    PetscCall(text_append(b, word, (int64_t)strlen(word)));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    text_put(b, word);
+    return;
   }
-  PetscCall(text_append(b, "'", 1));
-  for (const char *c = word; *c; ++c) PetscCall(*c == '\'' ? text_append(b, "'\\''", 4) : text_append(b, c, 1));
-  PetscCall(text_append(b, "'", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_put(b, "'");
+  text_escape(b, word, '\'', "'\\''");
+  text_put(b, "'");
 }
 
 PetscErrorCode shell_run(const char *command, int *code, char **output)
 {
   PetscFunctionBegin;
-  char           part[4096];
-  text_buffer    b     = {0};
-  PetscErrorCode error = text_append(&b, "", 0);
-  FILE          *in    = popen(command, "re");
-  *code                = -1;
-  while (in && !error && fgets(part, sizeof part, in)) error = text_append(&b, part, (int64_t)strlen(part));
+  char        part[4096];
+  text_buffer b  = {0};
+  FILE       *in = popen(command, "re");
+  *code          = -1;
+  text_put(&b, ""); /* a command that prints nothing has the output "" */
+  while (in && fgets(part, sizeof part, in)) text_put(&b, part);
   const int status = in ? pclose(in) : -1;
   if (status >= 0 && WIFEXITED(status)) *code = WEXITSTATUS(status);
-  PetscCall(error);
-  *output = b.data;
+  PetscCall(text_take(&b, output));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

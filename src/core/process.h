@@ -24,7 +24,7 @@ void process_skip_clean_up(void);
 bool process_skips_clean_up(void);
 
 /* Append a word to a shell command, quoted where necessary. */
-PetscErrorCode shell_append_word(text_buffer *b, const char *word);
+void shell_append_word(text_buffer *b, const char *word);
 /* Run a shell command. *code is its exit code; -1: killed or not started. *output is its standard output, never NULL; memory_free(*output). Standard
  * error is included only if the command redirects it. */
 PetscErrorCode shell_run(const char *command, int *code, char **output);

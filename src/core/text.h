@@ -3,14 +3,29 @@
 #define SS_CORE_TEXT_H
 #include "core/error.h"
 
-/* Initialise with zeros; free with memory_free(&b.data). data is NULL before the first append; afterwards data[n] is 0. */
+/* Initialise with zeros; free with text_clear. data is NULL before the first append; afterwards data[n] is 0.
+ *
+ * Functions that append return nothing, so that writers of text need no error handling. If memory is exhausted, `code` keeps the error, and
+ * later calls have no effect. The owner of the buffer therefore calls PetscCall(b.code), text_take or file_replace_with (io/sealed_file.h)
+ * before it uses the text. */
 typedef struct {
-  char   *data;
-  int64_t n, capacity;
+  char          *data;
+  int64_t        n, capacity;
+  PetscErrorCode code; /* first error, or PETSC_SUCCESS */
 } text_buffer;
 
-PetscErrorCode text_append(text_buffer *b, const char *s, int64_t n);
-PetscErrorCode text_printf(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_append(text_buffer *b, const char *s, int64_t n);
+void text_put(text_buffer *b, const char *s); /* a text that ends with 0 */
+void text_printf(text_buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Append `s` with each `character` replaced by `text`. */
+void text_escape(text_buffer *b, const char *s, char character, const char *text);
+/* Append the text of another buffer, with its error. */
+void text_join(text_buffer *b, const text_buffer *other);
 /* Append `s` escaped for a man page: control characters of troff are escaped, a hyphen becomes a minus that can be copied, line ends become spaces. */
-PetscErrorCode text_troff(text_buffer *b, const char *s);
+void text_troff(text_buffer *b, const char *s);
+
+/* Move the text to *text (NULL: nothing was appended); the caller calls memory_free. After an error *text is NULL and the error is returned. */
+PetscErrorCode text_take(text_buffer *b, char **text);
+/* Free the text; the buffer can be used again. */
+void text_clear(text_buffer *b);
 #endif

@@ -1,86 +1,25 @@
 /* Checkpoints, see checkpoint.h: writing, finding the newest valid one, restoring fields. */
 #include "io/checkpoint.h"
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
 #include "io/catalog.h"
+#include "io/numbered_files.h"
 #include "io/sealed_file.h"
 
 static const char KIND[] = "checkpoint";
 
 /* ---- The folder ------------------------------------------------------------------------------------------------------ */
 
-static PetscErrorCode path_of(const char *directory, int64_t step, char **path)
-{
-  PetscFunctionBegin;
-  PetscCall(file_format(path, "%s/checkpoint_%09lld.h5", directory, (long long)step));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The step in a file name of ours, else -1. Only names we would give ourselves count. */
-static int64_t step_of(const char *name)
-{
-  long long step = -1;
-  char      again[64];
-
-  if (sscanf(name, "checkpoint_%18lld.h5", &step) != 1 || step < 0) return -1;
-  snprintf(again, sizeof again, "checkpoint_%09lld.h5", step);
-  return strcmp(again, name) ? -1 : (int64_t)step;
-}
+static const numbered_files FILES = {"", "checkpoint", 9};
 
 bool checkpoint_is_good(const char *path, bool is_quick, char why[SEALED_WHY])
 {
   return sealed_file_check(path, KIND, CHECKPOINT_FORMAT, is_quick, why);
-}
-
-static int newest_first(const void *a, const void *b)
-{
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x < y) - (x > y);
-}
-
-/* The steps of all checkpoints in the folder, newest first; none if there is no folder. Temporary files of killed writers are
- * removed on request. */
-static PetscErrorCode list_steps(const char *directory, bool remove_leftovers, int64_t *n, int64_t **steps)
-{
-  const struct dirent *entry;
-  int64_t              capacity = 0;
-
-  PetscFunctionBegin;
-  *n = 0, *steps = NULL;
-  DIR *folder = opendir(directory);
-  PetscCheck(folder || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot look into %s: %s", directory, strerror(errno));
-  PetscErrorCode code = PETSC_SUCCESS;
-  while (folder && !code && (entry = readdir(folder))) {
-    const size_t  length = strlen(entry->d_name);
-    const int64_t step   = step_of(entry->d_name);
-    if (remove_leftovers && !strncmp(entry->d_name, ".checkpoint_", 12) && length > 4 && !strcmp(entry->d_name + length - 4, ".tmp"))
-      unlinkat(dirfd(folder), entry->d_name, 0);
-    if (step < 0) continue;
-    code = memory_reserve("checkpoints", *n + 1, sizeof **steps, &capacity, steps);
-    if (!code) (*steps)[(*n)++] = step;
-  }
-  if (folder) closedir(folder);
-  if (code) memory_free(steps);
-  PetscCall(code);
-  if (*n) qsort(*steps, (size_t)*n, sizeof **steps, newest_first);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode remove_leftovers(const char *directory)
-{
-  int64_t  n;
-  int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(list_steps(directory, true, &n, &steps));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode checkpoint_newest(const char *directory, char **path)
@@ -90,11 +29,11 @@ PetscErrorCode checkpoint_newest(const char *directory, char **path)
 
   PetscFunctionBegin;
   *path = NULL;
-  PetscCall(list_steps(directory, false, &n, &steps));
-  for (int64_t i = 0; i < n; ++i) {
+  PetscCall(numbered_files_list(&FILES, directory, &n, &steps));
+  for (int64_t i = n; i-- > 0;) {
     char *candidate __attribute__((cleanup(memory_free))) = NULL;
     char  why[SEALED_WHY];
-    PetscCall(path_of(directory, steps[i], &candidate));
+    PetscCall(numbered_files_path(&FILES, directory, steps[i], &candidate));
     const sealed_state state = sealed_file_state(candidate, KIND, CHECKPOINT_FORMAT, false, why);
     if (state == SEALED_GOOD) {
       *path     = candidate;
@@ -119,12 +58,12 @@ static PetscErrorCode drop_old(const char *directory, int64_t step, int keep)
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(list_steps(directory, false, &n, &steps));
-  for (int64_t i = 0; i < n && keep > 0; ++i) {
+  PetscCall(numbered_files_list(&FILES, directory, &n, &steps));
+  for (int64_t i = n; i-- > 0 && keep > 0;) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
     char  why[SEALED_WHY];
     if (steps[i] > step) continue;
-    PetscCall(path_of(directory, steps[i], &path));
+    PetscCall(numbered_files_path(&FILES, directory, steps[i], &path));
     if (n_good >= keep) {
       if (unlink(path)) log_warn("cannot remove the old %s: %s", path, strerror(errno));
     } else if (steps[i] == step || sealed_file_check(path, KIND, CHECKPOINT_FORMAT, true, why)) {
@@ -140,10 +79,11 @@ PetscErrorCode checkpoint_drop_all(const char *directory)
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(list_steps(directory, true, &n, &steps));
+  numbered_files_remove_temporaries(&FILES, directory);
+  PetscCall(numbered_files_list(&FILES, directory, &n, &steps));
   for (int64_t i = 0; i < n; ++i) {
     char *path __attribute__((cleanup(memory_free))) = NULL;
-    PetscCall(path_of(directory, steps[i], &path));
+    PetscCall(numbered_files_path(&FILES, directory, steps[i], &path));
     PetscCheck(!unlink(path), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot remove %s: %s%s", path, strerror(errno), file_advice(errno));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,10 +95,11 @@ PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
   int64_t *steps __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
-  PetscCall(list_steps(directory, true, &n, &steps));
-  for (int64_t i = 0; i < n && steps[i] > step; ++i) {
+  numbered_files_remove_temporaries(&FILES, directory);
+  PetscCall(numbered_files_list(&FILES, directory, &n, &steps));
+  for (int64_t i = n; i-- > 0 && steps[i] > step;) {
     char *path __attribute__((cleanup(memory_free))) = NULL, *aside __attribute__((cleanup(memory_free))) = NULL;
-    PetscCall(path_of(directory, steps[i], &path));
+    PetscCall(numbered_files_path(&FILES, directory, steps[i], &path));
     PetscCall(file_format(&aside, "%s.damaged", path));
     PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s aside: %s%s", path, strerror(errno),
                file_advice(errno));
@@ -235,9 +176,9 @@ PetscErrorCode checkpoint_write(const char *directory, const checkpoint_head *he
   PetscCheck(!head->job_name || strlen(head->job_name) < sizeof((catalog *)0)->job_name, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "job name \"%s\" is too long for a checkpoint", head->job_name);
   PetscCall(file_make_directory(directory));
-  PetscCall(path_of(directory, head->step, &path));
+  PetscCall(numbered_files_path(&FILES, directory, head->step, &path));
   PetscCall(file_temporary(path, &temporary));
-  PetscCall(remove_leftovers(directory)); /* they may fill the disk */
+  numbered_files_remove_temporaries(&FILES, directory); /* they may fill the disk */
   /* HDF5 takes a full disk badly, so the obvious case is caught before: data, 1/256 for checksums and trees, 1 MB for the rest. */
   const int64_t bytes = state_bytes(table);
   PetscCall(file_check_space(directory, bytes + bytes / 256 + (1 << 20) + (int64_t)(head->job_text ? strlen(head->job_text) : 0)));

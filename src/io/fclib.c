@@ -658,16 +658,12 @@ PetscErrorCode fclib_check_readable(const char *path, int seconds)
 
 static PetscErrorCode put_reals(const char *path, hid_t group, const char *name, int64_t n, const double *x)
 {
-  PetscFunctionBegin;
-  PetscCall(h5_array_write(path, group, name, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, n, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return h5_array_write(path, group, name, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, n, x);
 }
 
 static PetscErrorCode put_whole(const char *path, hid_t group, const char *name, int64_t x)
 {
-  PetscFunctionBegin;
-  PetscCall(h5_array_write(path, group, name, H5T_NATIVE_INT64, H5T_STD_I32LE, 1, &x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return h5_array_write(path, group, name, H5T_NATIVE_INT64, H5T_STD_I32LE, 1, &x);
 }
 
 /* nu = 3 n_c / n cannot be computed from W alone, so n is stored as well. */

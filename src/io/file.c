@@ -258,6 +258,16 @@ PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode file_replace_with(const char *path, text_buffer *b)
+{
+  PetscFunctionBegin;
+  PetscErrorCode code = b->code;
+  if (!code) code = file_replace_text(path, (size_t)b->n, b->data);
+  text_clear(b);
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode file_read_text(const char *path, char **text, size_t *n)
 {
   FILE *in = fopen(path, "rbe");

@@ -1,7 +1,7 @@
 /* Files as a whole: folders, names, writing so that a file appears complete or not at all, and the time when files are flushed to the disk. */
 #ifndef SS_IO_FILE_H
 #define SS_IO_FILE_H
-#include "core/error.h"
+#include "core/text.h"
 
 /* Name for a file while it is being written: hidden, in the folder of `path`. */
 PetscErrorCode file_temporary(const char *path, char **temporary); /* memory_free(*temporary) */
@@ -12,6 +12,8 @@ PetscErrorCode file_put_in_place(const char *temporary, const char *path, bool w
 PetscErrorCode file_publish(const char *temporary, const char *path);
 /* Write text the same way, without a seal: temporary, flush, rename. */
 PetscErrorCode file_replace_text(const char *path, size_t n_bytes, const char *text);
+/* Write the text of a buffer the same way and free it, also after an error. Fails with the error of the buffer, if it has one. */
+PetscErrorCode file_replace_with(const char *path, text_buffer *b);
 /* The whole file, n bytes and a 0; *text = NULL if there is none. memory_free(*text). */
 PetscErrorCode file_read_text(const char *path, char **text, size_t *n);
 /* mkdir -p. */

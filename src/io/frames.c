@@ -3,17 +3,15 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "io/catalog.h"
+#include "io/numbered_files.h"
 #include "io/sealed_file.h"
 #include "io/xdmf.h"
-#include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { FRAME_FORMAT = 1 };
 static const char KIND[] = "frame";
-#define FRAME_NAME "frame_%06lld.h5"
 
 struct frames {
   char          *directory, *xdmf_path;
@@ -27,69 +25,16 @@ struct frame {
 
 /* ---- The folder ------------------------------------------------------------------------------------------------------ */
 
+static const numbered_files FILES = {"frames/", "frame", 6};
+
 PetscErrorCode frames_path(const char *directory, int64_t index, char **path)
 {
-  PetscFunctionBegin;
-  PetscCall(file_format(path, "%s/frames/" FRAME_NAME, directory, (long long)index));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static int64_t index_of(const char *name)
-{
-  long long index = -1;
-  char      again[64];
-
-  if (sscanf(name, "frame_%18lld.h5", &index) != 1 || index < 0) return -1;
-  snprintf(again, sizeof again, FRAME_NAME, index);
-  return strcmp(again, name) ? -1 : (int64_t)index;
-}
-
-static int ascending(const void *a, const void *b)
-{
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
+  return numbered_files_path(&FILES, directory, index, path);
 }
 
 PetscErrorCode frames_list(const char *directory, int64_t *n, int64_t **indices)
 {
-  const struct dirent *entry;
-  int64_t              capacity                                   = 0;
-  PetscErrorCode       code                                       = PETSC_SUCCESS;
-  char                *path __attribute__((cleanup(memory_free))) = NULL;
-
-  PetscFunctionBegin;
-  *n = 0, *indices = NULL;
-  PetscCall(file_format(&path, "%s/frames", directory));
-  DIR *folder = opendir(path);
-  PetscCheck(folder || errno == ENOENT, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot look into %s: %s", path, strerror(errno));
-  while (folder && !code && (entry = readdir(folder))) {
-    const int64_t index = index_of(entry->d_name);
-    if (index < 0) continue;
-    code = memory_reserve("frames", *n + 1, sizeof **indices, &capacity, indices);
-    if (!code) (*indices)[(*n)++] = index;
-  }
-  if (folder) closedir(folder);
-  if (code) memory_free(indices);
-  PetscCall(code);
-  if (*n) qsort(*indices, (size_t)*n, sizeof **indices, ascending);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Temporary files of a killed writer. */
-static void remove_leftovers(const char *directory)
-{
-  const struct dirent *entry;
-  char                *path = NULL;
-
-  if (file_format(&path, "%s/frames", directory)) return;
-  DIR *folder = opendir(path);
-  while (folder && (entry = readdir(folder))) {
-    const size_t length = strlen(entry->d_name);
-    if (!strncmp(entry->d_name, ".frame_", 7) && length > 4 && !strcmp(entry->d_name + length - 4, ".tmp"))
-      unlinkat(dirfd(folder), entry->d_name, 0);
-  }
-  if (folder) closedir(folder);
-  memory_free(&path);
+  return numbered_files_list(&FILES, directory, n, indices);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------------------------- */
@@ -120,7 +65,7 @@ static PetscErrorCode continue_with(frames *f, xdmf *old, int64_t index, bool is
   bool is_there = false;
 
   PetscFunctionBegin;
-  snprintf(name, sizeof name, FRAME_NAME, (long long)index);
+  snprintf(name, sizeof name, "frame_%06lld.h5", (long long)index);
   if (old && !is_last) PetscCall(xdmf_copy(f->series, old, name, &is_there));
   if (!is_there) PetscCall(check_and_add(f, index));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,7 +78,7 @@ static PetscErrorCode resume_series(frames *f, int64_t next_index)
   xdmf    *old __attribute__((cleanup(xdmf_destroy)))    = NULL;
 
   PetscFunctionBegin;
-  remove_leftovers(f->directory);
+  numbered_files_remove_temporaries(&FILES, f->directory);
   PetscCall(frames_list(f->directory, &n, &indices));
   if (next_index > 0) PetscCall(xdmf_read(f->xdmf_path, f->job_name, &old));
   for (int64_t i = 0; i < n; ++i) {

@@ -110,16 +110,12 @@ static PetscErrorCode h5_create_file(h5_scope *scope, const char *path, H5F_libv
 
 PetscErrorCode h5_create(h5_scope *scope, const char *path, hsize_t user_block, hid_t *file)
 {
-  PetscFunctionBegin;
-  PetscCall(h5_create_file(scope, path, H5F_LIBVER_V110, user_block, file));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return h5_create_file(scope, path, H5F_LIBVER_V110, user_block, file);
 }
 
 PetscErrorCode h5_create_for_all(h5_scope *scope, const char *path, hid_t *file)
 {
-  PetscFunctionBegin;
-  PetscCall(h5_create_file(scope, path, H5F_LIBVER_EARLIEST, 0, file));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return h5_create_file(scope, path, H5F_LIBVER_EARLIEST, 0, file);
 }
 
 PetscErrorCode h5_open(h5_scope *scope, const char *path, hid_t *file)
@@ -355,9 +351,7 @@ static PetscErrorCode open_member(h5_scope *scope, const char *path, hid_t locat
 
 PetscErrorCode h5_open_group(h5_scope *scope, const char *path, hid_t location, const char *name, hid_t *group)
 {
-  PetscFunctionBegin;
-  PetscCall(open_member(scope, path, location, name, H5I_GROUP, group));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return open_member(scope, path, location, name, H5I_GROUP, group);
 }
 
 /* Nothing outside the file, and not more than it can hold. */
@@ -437,16 +431,12 @@ static PetscErrorCode read_first(const char *path, hid_t location, const char *n
 
 PetscErrorCode h5_array_whole(const char *path, hid_t location, const char *name, int64_t n, int64_t *out)
 {
-  PetscFunctionBegin;
-  PetscCall(read_first(path, location, name, true, n, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return read_first(path, location, name, true, n, out);
 }
 
 PetscErrorCode h5_array_real(const char *path, hid_t location, const char *name, int64_t n, double *out)
 {
-  PetscFunctionBegin;
-  PetscCall(read_first(path, location, name, false, n, out));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return read_first(path, location, name, false, n, out);
 }
 
 /* HDF5 allocates these itself. */

@@ -19,21 +19,19 @@ int html_character_length(const unsigned char *s)
   return n;
 }
 
-static PetscErrorCode put_escaped(text_buffer *b, const char *text)
+static void put_escaped(text_buffer *b, const char *text)
 {
-  PetscFunctionBegin;
   for (const char *s = text; *s;) {
     const int n = html_character_length((const unsigned char *)s);
-    if (n == 0) PetscCall(text_append(b, "\xef\xbf\xbd", 3));
-    else if (*s == '&') PetscCall(text_append(b, "&amp;", 5));
-    else if (*s == '<') PetscCall(text_append(b, "&lt;", 4));
-    else if (*s == '>') PetscCall(text_append(b, "&gt;", 4));
-    else if (*s == '"') PetscCall(text_append(b, "&quot;", 6));
-    else if (*s == '\'') PetscCall(text_append(b, "&#39;", 5));
-    else PetscCall(text_append(b, s, n));
+    if (n == 0) text_put(b, "\xef\xbf\xbd");
+    else if (*s == '&') text_put(b, "&amp;");
+    else if (*s == '<') text_put(b, "&lt;");
+    else if (*s == '>') text_put(b, "&gt;");
+    else if (*s == '"') text_put(b, "&quot;");
+    else if (*s == '\'') text_put(b, "&#39;");
+    else text_append(b, s, n);
     s += n > 0 ? n : 1;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* One number by its own conversion, "%8.3f". */
@@ -52,54 +50,48 @@ static PetscErrorCode put_number(text_buffer *b, const char *spec, size_t length
   else if (one[length - 1] == 'd') n = snprintf(text, sizeof text, one, va_arg(*arguments, int));
 #pragma GCC diagnostic pop
   PetscCheck(n >= 0 && n < (int)sizeof text, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "html: unknown conversion \"%s\"", one);
-  PetscCall(text_append(b, text, n));
+  text_append(b, text, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode html_put(text_buffer *b, const char *format, ...)
+void html_put(text_buffer *b, const char *format, ...)
 {
-  va_list        arguments;
-  PetscErrorCode code = PETSC_SUCCESS;
+  va_list arguments;
   va_start(arguments, format);
-  for (const char *s = format; *s && !code;) {
+  for (const char *s = format; *s && !b->code;) {
     const size_t plain = strcspn(s, "%");
-    code               = text_append(b, s, (int64_t)plain);
+    text_append(b, s, (int64_t)plain);
     s += plain;
-    if (code || !*s) break;
+    if (!*s) break;
     const size_t length = 2 + strcspn(s + 1, "sdgfe%"); /* with the % and the letter */
-    if (s[length - 1] == '%') code = text_append(b, "%", 1);
-    else if (s[length - 1] == 's') code = put_escaped(b, va_arg(arguments, const char *));
-    else code = put_number(b, s, length, &arguments);
+    if (s[length - 1] == '%') text_put(b, "%");
+    else if (s[length - 1] == 's') put_escaped(b, va_arg(arguments, const char *));
+    else if (!b->code) b->code = put_number(b, s, length, &arguments);
     s += length;
   }
   va_end(arguments);
-  return code;
 }
 
-PetscErrorCode html_put_path(text_buffer *b, const char *path)
+void html_put_path(text_buffer *b, const char *path)
 {
-  PetscFunctionBegin;
   for (const char *s = path; *s; ++s) {
-    if (isalnum((unsigned char)*s) || strchr("-._~/", *s)) PetscCall(text_append(b, s, 1));
-    else PetscCall(text_printf(b, "%%%02X", (unsigned)(unsigned char)*s));
+    if (isalnum((unsigned char)*s) || strchr("-._~/", *s)) text_append(b, s, 1);
+    else text_printf(b, "%%%02X", (unsigned)(unsigned char)*s);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode html_put_markup(text_buffer *b, const char *markup) { return text_append(b, markup, (int64_t)strlen(markup)); }
+void html_put_markup(text_buffer *b, const char *markup) { text_put(b, markup); }
 
-PetscErrorCode html_put_png(text_buffer *b, int width, int height, const char *alt, size_t n, const uint8_t *bytes)
+void html_put_png(text_buffer *b, int width, int height, const char *alt, size_t n, const uint8_t *bytes)
 {
   static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  PetscFunctionBegin;
-  PetscCall(html_put(b, "<img width=\"%d\" height=\"%d\" alt=\"%s\" src=\"data:image/png;base64,", width, height, alt));
+  html_put(b, "<img width=\"%d\" height=\"%d\" alt=\"%s\" src=\"data:image/png;base64,", width, height, alt);
   for (size_t i = 0; i < n; i += 3) {
     const size_t   left    = n - i;
     const uint32_t v       = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0);
     const char     four[4] = {letters[v >> 18], letters[v >> 12 & 63], (char)(left > 1 ? letters[v >> 6 & 63] : '='),
                               (char)(left > 2 ? letters[v & 63] : '=')};
-    PetscCall(text_append(b, four, 4));
+    text_append(b, four, 4);
   }
-  PetscCall(html_put_markup(b, "\"/>"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put_markup(b, "\"/>");
 }

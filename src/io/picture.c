@@ -236,6 +236,19 @@ static int picture_clip(const scene_view *v, const view_triangle *t, view_triang
   return n - 2;
 }
 
+/* Triangle `source` of the scene in view coordinates, cut at the near plane: 0, 1 or 2 triangles. */
+static int view_and_clip(const scene_view *v, const scene_triangle *s, int64_t source, view_triangle out[2])
+{
+  view_triangle t    = {.source = (uint32_t)source};
+  scene_view    turn = *v; /* normals are turned, but not shifted */
+  memset(turn.origin, 0, sizeof turn.origin);
+  for (int k = 0; k < 3; ++k) {
+    picture_view_transform(v, s->x[k], t.x[k]);
+    picture_view_transform(&turn, s->normal[k], t.normal[k]);
+  }
+  return picture_clip(v, &t, out);
+}
+
 static void picture_project(const scene_view *v, const float q[3], float s[3])
 {
   const float scale = v->is_orthographic ? v->focal : v->focal / q[2];
@@ -323,18 +336,7 @@ static PetscErrorCode transform_scene(const picture *p, raster *r)
     picture_view_transform(&r->view, p->sphere[i].centre, r->sphere[i]);
     r->sphere[i][3] = p->sphere[i].radius;
   }
-  const double no_shift[3] = {0, 0, 0};
-  scene_view   turn        = r->view;
-  memcpy(turn.origin, no_shift, sizeof no_shift);
-  for (int64_t i = 0; i < p->n_triangles; ++i) {
-    view_triangle t = {.source = (uint32_t)i}, piece[2];
-    for (int k = 0; k < 3; ++k) {
-      picture_view_transform(&r->view, p->triangle[i].x[k], t.x[k]);
-      picture_view_transform(&turn, p->triangle[i].normal[k], t.normal[k]);
-    }
-    const int n = picture_clip(&r->view, &t, piece);
-    for (int k = 0; k < n; ++k) r->triangle[r->n_triangles++] = piece[k];
-  }
+  for (int64_t i = 0; i < p->n_triangles; ++i) r->n_triangles += view_and_clip(&r->view, &p->triangle[i], i, r->triangle + r->n_triangles);
   return PETSC_SUCCESS;
 }
 
@@ -476,13 +478,8 @@ static PetscErrorCode collect_parts(const picture *p, const scene_view *v, layer
   PetscCall(memory_alloc("picture veils", 2 * p->n_veils, sizeof *out->triangle, &out->triangle));
   PetscCall(memory_alloc("picture lines", p->n_lines, sizeof *out->line, &out->line));
   PetscCall(memory_alloc("picture veil boxes", 2 * p->n_veils + p->n_lines, sizeof *out->box, &out->box));
-  scene_view turn = *v;
-  memset(turn.origin, 0, sizeof turn.origin);
   for (int64_t i = 0; i < p->n_veils; ++i) {
-    view_triangle t = {.source = (uint32_t)i};
-    for (int k = 0; k < 3; ++k) picture_view_transform(v, p->veil[i].x[k], t.x[k]);
-    for (int k = 0; k < 3; ++k) picture_view_transform(&turn, p->veil[i].normal[k], t.normal[k]);
-    const int n = picture_clip(v, &t, out->triangle + out->n_triangles);
+    const int n = view_and_clip(v, &p->veil[i], i, out->triangle + out->n_triangles);
     for (int k = 0; k < n; ++k, ++out->n_triangles) out->box[out->n_triangles] = triangle_box(v, &out->triangle[out->n_triangles]);
   }
   out->n = out->n_triangles;
@@ -800,6 +797,13 @@ static void spiral_tables(shader *s)
     }
 }
 
+/* The multiple 1, 2 or 5 of a power of ten nearest to x: for grids and ticks. */
+static double round_step(double x)
+{
+  const double power = pow(10.0, floor(log10(x))), m = x / power;
+  return power * (m < 1.5 ? 1.0 : m < 3.5 ? 2.0 : m < 7.5 ? 5.0 : 10.0);
+}
+
 static void shader_prepare(shader *s, const picture *p, const raster *seen, const raster *shadow)
 {
   const scene_view *v = &seen->view, *w = &shadow->view;
@@ -820,18 +824,16 @@ static void shader_prepare(shader *s, const picture *p, const raster *seen, cons
   s->occlusion_radius = (float)(0.06 * p->scale);
   s->penumbra         = (float)(0.005 * p->scale);
   s->texel            = 1.0f / w->focal;
-  const double raw = p->scale / 12.0, power = pow(10.0, floor(log10(raw))), mantissa = raw / power;
-  s->grid = power * (mantissa < 1.5 ? 1.0 : mantissa < 3.5 ? 2.0 : mantissa < 7.5 ? 5.0 : 10.0);
+  s->grid             = round_step(p->scale / 12.0);
 }
 
-static PetscErrorCode picture_shade(const picture *p, const raster *seen, const raster *shadow, const float *layer, uint8_t *rgb)
+static void picture_shade(const picture *p, const raster *seen, const raster *shadow, const float *layer, uint8_t *rgb)
 {
   shader s;
   shader_prepare(&s, p, seen, shadow);
 #pragma omp parallel for schedule(dynamic, 4)
   for (int y = 0; y < p->height; ++y)
     for (int x = 0; x < p->width; ++x) shade_pixel(&s, x, y, layer, rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)x));
-  return PETSC_SUCCESS;
 }
 
 enum { MIN_SHADOW = 256, MAX_SHADOW = 2048, MAX_SIZE = 16384 };
@@ -1143,13 +1145,6 @@ static void shadow_view(const picture *p, const scene_view *seen, scene_view *v)
 
 static const uint8_t INK[3] = {44, 50, 58};
 
-/* Ticks at multiples of 1, 2 or 5 times a power of ten. */
-static double tick_step(double range)
-{
-  const double raw = range / 4.5, power = pow(10.0, floor(log10(raw))), m = raw / power;
-  return power * (m < 1.5 ? 1.0 : m < 3.5 ? 2.0 : m < 7.5 ? 5.0 : 10.0);
-}
-
 /* Power of ten taken out of the numbers at the bar: a multiple of three, 0 while they are short without. */
 static int bar_exponent(double lo, double hi)
 {
@@ -1176,7 +1171,7 @@ static void draw_bar(const picture *p, uint8_t *rgb)
   picture_text_draw(p->width, p->height, rgb, x0, y0 - 10.0 * s, 1.1 * size, INK, label);
   const double unit      = pow(10.0, exponent);
   double       free_from = -INFINITY; /* numbers are left out where they would touch the one before */
-  const double range = p->bar_hi - p->bar_lo, step = range > 0.0 && isfinite(range) ? tick_step(range) : 0.0;
+  const double range = p->bar_hi - p->bar_lo, step = range > 0.0 && isfinite(range) ? round_step(range / 4.5) : 0.0;
   if (!(step > 0.0)) return;
   for (double i = ceil(p->bar_lo / step - 1e-9); i * step <= p->bar_hi + 1e-9 * range; i += 1.0) {
     char         text[32];
@@ -1216,7 +1211,7 @@ PetscErrorCode picture_render(const picture *p, uint8_t *rgb)
   PetscErrorCode code = picture_raster_create(p, &lamp, false, &shadow);
   if (!code) {
     code = picture_layer_create(p, &seen, &layer);
-    if (!code) code = picture_shade(p, &seen, &shadow, layer, rgb);
+    if (!code) picture_shade(p, &seen, &shadow, layer, rgb);
     picture_raster_destroy(&shadow);
   }
   memory_free(&layer);

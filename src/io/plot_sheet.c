@@ -29,106 +29,93 @@ PetscErrorCode plot_sheet_create(plot_sheet **out)
   PetscFunctionBegin;
   PetscCall(memory_alloc("diagrams", 1, sizeof **out, out));
   /* Texts are tables of the page: small letters, no ornaments. */
-  PetscCall(text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror "
-                                         "offset 0,0.3\nset ytics nomirror scale 0\n"
-                                         "set grid ytics lt 1 dt 1 lw 0.6 lc rgb '#010100'\nset samples 2\n"));
+  text_printf(&(*out)->script, "set encoding utf8\nset border 1 lw 0.8\nunset key\nset tics scale 0.3\nset xtics out nomirror "
+                               "offset 0,0.3\nset ytics nomirror scale 0\n"
+                               "set grid ytics lt 1 dt 1 lw 0.6 lc rgb '#010100'\nset samples 2\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void plot_sheet_destroy(plot_sheet **s)
 {
   if (!*s) return;
-  memory_free(&(*s)->script.data);
-  memory_free(&(*s)->crosses.data);
-  memory_free(&(*s)->series.data);
-  memory_free(&(*s)->svg.data);
+  text_clear(&(*s)->script);
+  text_clear(&(*s)->crosses);
+  text_clear(&(*s)->series);
+  text_clear(&(*s)->svg);
   memory_free(&(*s)->drawing);
   memory_free(s);
 }
 
 /* 'text' in gnuplot's single quotes, in which nothing but the quote means anything. */
-static PetscErrorCode put_quoted(text_buffer *b, const char *text)
+static void put_quoted(text_buffer *b, const char *text)
 {
-  PetscFunctionBegin;
-  PetscCall(text_append(b, "'", 1));
-  for (const char *c = text; *c; ++c) PetscCall(text_append(b, *c == '\'' ? "''" : (unsigned char)*c < ' ' ? " " : c, *c == '\'' ? 2 : 1));
-  PetscCall(text_append(b, "'", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_put(b, "'");
+  for (const char *c = text; *c; ++c) text_append(b, *c == '\'' ? "''" : (unsigned char)*c < ' ' ? " " : c, *c == '\'' ? 2 : 1);
+  text_put(b, "'");
 }
 
-static PetscErrorCode put_axis(text_buffer *b, char axis, const char *label, bool is_log)
+static void put_axis(text_buffer *b, char axis, const char *label, bool is_log)
 {
-  PetscFunctionBegin;
-  PetscCall(
-      text_printf(b, is_log ? "set logscale %c\nset format %c '10^{%%T}'\n" : "unset logscale %c\nset format %c '%%h'\n", axis, axis));
-  PetscCall(text_printf(b, "set %clabel ", axis));
-  PetscCall(put_quoted(b, label ? label : ""));
-  PetscCall(text_printf(b, " noenhanced offset %s\n", axis == 'x' ? "0,0.6" : "0.4,0"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_printf(b, is_log ? "set logscale %c\nset format %c '10^{%%T}'\n" : "unset logscale %c\nset format %c '%%h'\n", axis, axis);
+  text_printf(b, "set %clabel ", axis);
+  put_quoted(b, label ? label : "");
+  text_printf(b, " noenhanced offset %s\n", axis == 'x' ? "0,0.6" : "0.4,0");
 }
 
-PetscErrorCode plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
+void plot_sheet_begin(plot_sheet *s, const plot_axes *axes)
 {
   text_buffer *b = &s->script;
-  PetscFunctionBegin;
   SS_ASSERT(s->n_series == 0);
-  PetscCall(text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 420,
-                        axes->height ? axes->height : 225));
-  PetscCall(put_axis(b, 'x', axes->x_label, axes->is_log_x));
-  PetscCall(put_axis(b, 'y', axes->y_label, axes->is_log_y));
-  PetscCall(text_printf(b, "set yrange [%s:]\n", axes->has_zero ? "0" : "*"));
+  text_printf(b, "set term svg size %d,%d dynamic enhanced font 'sans-serif,12'\n", axes->width ? axes->width : 420,
+              axes->height ? axes->height : 225);
+  put_axis(b, 'x', axes->x_label, axes->is_log_x);
+  put_axis(b, 'y', axes->y_label, axes->is_log_y);
+  text_printf(b, "set yrange [%s:]\n", axes->has_zero ? "0" : "*");
   s->series.n = s->crosses.n = 0;
   s->x_min = INFINITY, s->x_max = -INFINITY;
   s->has_marks = false;
   s->is_log_x  = axes->is_log_x;
   s->n_crosses = 0;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void plot_sheet_bar_width(plot_sheet *s, double width) { s->bar_width = width; }
 
-static PetscErrorCode put_crosses(plot_sheet *s, int colour, int64_t n, const double *x)
+static void put_crosses(plot_sheet *s, int colour, int64_t n, const double *x)
 {
-  PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i)
-    PetscCall(text_printf(&s->crosses, "set label %d '' at %.9g, graph 0.03 point pt 2 ps 0.8 lw 1.5 lc rgb '#0101%02x'\n", ++s->n_crosses,
-                          x[i], colour));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    text_printf(&s->crosses, "set label %d '' at %.9g, graph 0.03 point pt 2 ps 0.8 lw 1.5 lc rgb '#0101%02x'\n", ++s->n_crosses, x[i],
+                colour);
 }
 
-PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y)
+void plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y)
 {
   static const char *const how[] = {[PLOT_LINE]        = "lines lw 1.6",
                                     [PLOT_THIN]        = "lines lw 1",
                                     [PLOT_POINTS]      = "points pt 7 ps 0.45",
                                     [PLOT_LINE_POINTS] = "linespoints lw 1.6 pt 7 ps 0.45",
                                     [PLOT_BARS]        = "boxes fs solid noborder"};
-  PetscFunctionBegin;
   for (int64_t i = 0; i < n; ++i)
     if (isfinite(x[i])) s->x_min = fmin(s->x_min, x[i]), s->x_max = fmax(s->x_max, x[i]);
   s->has_marks |= style == PLOT_POINTS || style == PLOT_LINE_POINTS || style == PLOT_CROSSES;
   if (style == PLOT_CROSSES) {
-    PetscCall(put_crosses(s, colour, n, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    put_crosses(s, colour, n, x);
+    return;
   }
-  PetscCall(text_printf(&s->script, "$d%d << EOD\n", s->n_blocks));
+  text_printf(&s->script, "$d%d << EOD\n", s->n_blocks);
   for (int64_t i = 0; i < n; ++i) {
-    if (isfinite(x[i]) && isfinite(y[i])) PetscCall(text_printf(&s->script, "%.9g %.9g\n", x[i], y[i]));
-    else PetscCall(text_printf(&s->script, "\n"));
+    if (isfinite(x[i]) && isfinite(y[i])) text_printf(&s->script, "%.9g %.9g\n", x[i], y[i]);
+    else text_printf(&s->script, "\n");
   }
-  PetscCall(text_printf(&s->script, "EOD\n"));
-  PetscCall(
-      text_printf(&s->series, "%s $d%d using 1:2 with %s lc rgb '#0101%02x'", s->n_series ? "," : "plot", s->n_blocks, how[style], colour));
+  text_printf(&s->script, "EOD\n");
+  text_printf(&s->series, "%s $d%d using 1:2 with %s lc rgb '#0101%02x'", s->n_series ? "," : "plot", s->n_blocks, how[style], colour);
   ++s->n_series;
   ++s->n_blocks;
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Range from the first to the last value, crosses included; marks and bars keep a distance from the ends. */
-static PetscErrorCode put_range(plot_sheet *s)
+static void put_range(plot_sheet *s)
 {
   double lo = s->x_min, hi = s->x_max;
-  PetscFunctionBegin;
   if (s->bar_width > 0) lo -= 0.55 * s->bar_width, hi += 0.55 * s->bar_width;
   if (s->has_marks && s->is_log_x && lo > 0 && hi > lo) {
     const double factor = pow(hi / lo, 0.03);
@@ -137,20 +124,22 @@ static PetscErrorCode put_range(plot_sheet *s)
     const double margin = 0.03 * (hi - lo);
     lo -= margin, hi += margin;
   }
-  if (lo < hi) PetscCall(text_printf(&s->script, "set xrange [%.9g:%.9g]\n", lo, hi));
-  else PetscCall(text_printf(&s->script, "set xrange [*:*]\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (lo < hi) text_printf(&s->script, "set xrange [%.9g:%.9g]\n", lo, hi);
+  else text_printf(&s->script, "set xrange [*:*]\n");
 }
 
 PetscErrorCode plot_sheet_end(plot_sheet *s, int *index)
 {
   PetscFunctionBegin;
   PetscCheck(s->n_series > 0, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "a diagram without a series");
-  PetscCall(put_range(s));
-  if (s->bar_width > 0) PetscCall(text_printf(&s->script, "set boxwidth %.9g\n", s->bar_width));
+  put_range(s);
+  if (s->bar_width > 0) text_printf(&s->script, "set boxwidth %.9g\n", s->bar_width);
   s->bar_width = 0;
-  PetscCall(text_printf(&s->script, "unset label\n%s%s\n", s->crosses.n ? s->crosses.data : "", s->series.data));
-  for (int i = s->n_blocks - s->n_series; i < s->n_blocks; ++i) PetscCall(text_printf(&s->script, "undefine $d%d\n", i));
+  text_put(&s->script, "unset label\n");
+  text_join(&s->script, &s->crosses);
+  text_join(&s->script, &s->series);
+  text_put(&s->script, "\n");
+  for (int i = s->n_blocks - s->n_series; i < s->n_blocks; ++i) text_printf(&s->script, "undefine $d%d\n", i);
   s->n_series = 0;
   *index      = s->n_plots++;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -210,6 +199,7 @@ static PetscErrorCode draw_with(plot_sheet *s, FILE *in, FILE *out, FILE *err)
   char  *words __attribute__((cleanup(memory_free))) = NULL;
   size_t n_words;
   PetscFunctionBegin;
+  PetscCall(s->script.code);
   PetscCheck(in && out && err && fwrite(s->script.data, 1, (size_t)s->script.n, in) == (size_t)s->script.n && !fflush(in) &&
                  !fseeko(in, 0, SEEK_SET),
              PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot write what gnuplot is to draw into a temporary file: %s", strerror(errno));
@@ -250,6 +240,7 @@ PetscErrorCode plot_sheet_svg(plot_sheet *s, int index, const char *label, const
   snprintf(prefix, sizeof prefix, "d%d-", index);
   s->svg.n = 0;
   PetscCall(svg_prepare_for_page(begin, (size_t)(end - begin), prefix, label, &s->svg));
+  PetscCall(s->svg.code);
   *svg = s->svg.data;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -305,20 +296,17 @@ static const char *end_of_waste(const char *s, const char *whole)
 }
 
 /* The colour in quotes at s, as the page names it. */
-static PetscErrorCode put_colour(text_buffer *out, const char *value, size_t length)
+static void put_colour(text_buffer *out, const char *value, size_t length)
 {
   int  red, green, blue;
   char text[40];
-  PetscFunctionBegin;
   if (length >= sizeof text) length = sizeof text - 1;
   memcpy(text, value, length);
   text[length] = '\0';
-  if (strcmp(text, "black") == 0) PetscCall(text_printf(out, "currentColor"));
-  else if (strcmp(text, "white") == 0) PetscCall(text_printf(out, "none"));
-  else if (sscanf(text, "rgb(%d,%d,%d)", &red, &green, &blue) == 3 && red == 1 && green == 1)
-    PetscCall(text_printf(out, "var(--c%d)", blue));
-  else PetscCall(text_append(out, text, (int64_t)length));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (strcmp(text, "black") == 0) text_printf(out, "currentColor");
+  else if (strcmp(text, "white") == 0) text_printf(out, "none");
+  else if (sscanf(text, "rgb(%d,%d,%d)", &red, &green, &blue) == 3 && red == 1 && green == 1) text_printf(out, "var(--c%d)", blue);
+  else text_append(out, text, (int64_t)length);
 }
 
 static bool is_named(const char *s, size_t length, const char *name) { return strlen(name) == length && strncmp(s, name, length) == 0; }
@@ -335,16 +323,16 @@ static PetscErrorCode put_attribute(text_buffer *out, const char *s, const char 
   PetscCheck(quote && value[length], PETSC_COMM_SELF, PETSC_ERR_LIB, "gnuplot drew nothing that could be read");
   *end = value + length + 1;
   if (is_named(s, name, "font-family") || (is_group && is_named(s, name, "color"))) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(text_printf(out, " "));
-  if (is_reference) PetscCall(text_printf(out, "href=%c#%s%.*s%c", quote, prefix, (int)length - 1, value + 1, quote));
-  else if (is_id) PetscCall(text_printf(out, "id=%c%s%.*s%c", quote, prefix, (int)length, value, quote));
+  text_printf(out, " ");
+  if (is_reference) text_printf(out, "href=%c#%s%.*s%c", quote, prefix, (int)length - 1, value + 1, quote);
+  else if (is_id) text_printf(out, "id=%c%s%.*s%c", quote, prefix, (int)length, value, quote);
   else if (length > 5 && begins(value, "url(#"))
-    PetscCall(text_printf(out, "%.*s=%curl(#%s%.*s%c", (int)name, s, quote, prefix, (int)length - 5, value + 5, quote));
+    text_printf(out, "%.*s=%curl(#%s%.*s%c", (int)name, s, quote, prefix, (int)length - 5, value + 5, quote);
   else if (is_named(s, name, "stroke") || is_named(s, name, "fill") || is_named(s, name, "color")) {
-    PetscCall(text_printf(out, "%.*s=%c", (int)name, s, quote));
-    PetscCall(put_colour(out, value, length));
-    PetscCall(text_append(out, &quote, 1));
-  } else PetscCall(text_printf(out, "%.*s=%.*s", (int)name, s, (int)(*end - at), at));
+    text_printf(out, "%.*s=%c", (int)name, s, quote);
+    put_colour(out, value, length);
+    text_append(out, &quote, 1);
+  } else text_printf(out, "%.*s=%.*s", (int)name, s, (int)(*end - at), at);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,15 +343,15 @@ static PetscErrorCode put_tag(text_buffer *out, const char *s, const char *prefi
   size_t     n        = strcspn(s, " \t\n>");
   PetscFunctionBegin;
   if (n > 1 && s[n - 1] == '/') --n; /* <x/> */
-  PetscCall(text_append(out, s, (int64_t)n));
+  text_append(out, s, (int64_t)n);
   for (s += n; *s && *s != '>';) {
     if (isspace((unsigned char)*s)) ++s;
-    else if (*s == '/') PetscCall(text_append(out, s++, 1));
+    else if (*s == '/') text_append(out, s++, 1);
     else if (s[strcspn(s, "=>")] == '=') PetscCall(put_attribute(out, s, prefix, is_group, &s));
     else break;
   }
   *end = *s ? s + 1 : s;
-  PetscCall(text_append(out, ">", 1));
+  text_put(out, ">");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -376,11 +364,11 @@ static PetscErrorCode put_content(text_buffer *out, const char *s, const char *w
     if (waste) s = waste + strspn(waste, " \t\n\r");
     else if (*s == '<') PetscCall(put_tag(out, s, prefix, &s));
     else if (space > 1 || (space == 1 && *s != ' ')) {
-      PetscCall(text_append(out, "\n", 1));
+      text_put(out, "\n");
       s += space;
     } else {
       const size_t n = 1 + strcspn(s + 1, "< \t\n\r");
-      PetscCall(text_append(out, s, (int64_t)n));
+      text_append(out, s, (int64_t)n);
       s += n;
     }
   }
@@ -396,8 +384,8 @@ PetscErrorCode svg_prepare_for_page(const char *text, size_t n, const char *pref
   const char *root = strstr(copy, "<svg"), *box = root ? strstr(root, "viewBox=\"") : NULL, *content = root ? strchr(root, '>') : NULL;
   PetscCheck(root && content && box && box < content && strstr(content, "</svg>"), PETSC_COMM_SELF, PETSC_ERR_LIB,
              "gnuplot drew nothing that could be read");
-  PetscCall(html_put(out, "<svg class=\"plot\" role=\"img\" aria-label=\"%s\" ", label));
-  PetscCall(text_printf(out, "%.*s\" xmlns=\"http://www.w3.org/2000/svg\">", (int)(9 + strcspn(box + 9, "\"")), box));
+  html_put(out, "<svg class=\"plot\" role=\"img\" aria-label=\"%s\" ", label);
+  text_printf(out, "%.*s\" xmlns=\"http://www.w3.org/2000/svg\">", (int)(9 + strcspn(box + 9, "\"")), box);
   PetscCall(put_content(out, content + 1, copy, prefix));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,9 +22,9 @@ typedef struct {
 typedef struct plot_sheet plot_sheet;
 PetscErrorCode            plot_sheet_create(plot_sheet **out);
 void                      plot_sheet_destroy(plot_sheet **s);
-PetscErrorCode            plot_sheet_begin(plot_sheet *s, const plot_axes *axes);
+void                      plot_sheet_begin(plot_sheet *s, const plot_axes *axes);
 /* Add n points to the open diagram; NaN in y interrupts the line. PLOT_CROSSES: marks at the bottom of the diagram, y is not read. */
-PetscErrorCode plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y);
+void plot_sheet_series(plot_sheet *s, plot_style style, int colour, int64_t n, const double *x, const double *y);
 /* Width of the bars of the open diagram, in the unit of x. */
 void           plot_sheet_bar_width(plot_sheet *s, double width);
 PetscErrorCode plot_sheet_end(plot_sheet *s, int *index);

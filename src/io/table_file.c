@@ -17,31 +17,26 @@ static const char *text_of(const table_column *c, int64_t i) { return c->text[i]
 
 /* --- CSV ------------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode put_cell(text_buffer *b, const table_column *c, int64_t i, bool is_first)
+static void put_cell(text_buffer *b, const table_column *c, int64_t i, bool is_first)
 {
   char number[KEY_TEXT_REAL] = "";
-
-  PetscFunctionBegin;
   if (c->type == TABLE_REAL && isfinite(c->real[i])) key_text_of_real(c->real[i], number);
   if (c->type == TABLE_WHOLE) snprintf(number, sizeof number, "%lld", (long long)c->whole[i]);
-  PetscCall(csv_append(b, c->type == TABLE_TEXT ? text_of(c, i) : number, is_first));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  csv_append(b, c->type == TABLE_TEXT ? text_of(c, i) : number, is_first);
 }
 
-static PetscErrorCode put_csv(text_buffer *b, int64_t n_rows, int n_columns, const table_column *columns)
+static void put_csv(text_buffer *b, int64_t n_rows, int n_columns, const table_column *columns)
 {
-  PetscFunctionBegin;
   for (int k = 0; k < n_columns; ++k) {
     char head[512];
     snprintf(head, sizeof head, has_unit(&columns[k]) ? "%s [%s]" : "%s", columns[k].name, columns[k].unit);
-    PetscCall(csv_append(b, head, k == 0));
+    csv_append(b, head, k == 0);
   }
-  PetscCall(text_append(b, "\n", 1));
+  text_put(b, "\n");
   for (int64_t i = 0; i < n_rows; ++i) {
-    for (int k = 0; k < n_columns; ++k) PetscCall(put_cell(b, &columns[k], i, k == 0));
-    PetscCall(text_append(b, "\n", 1));
+    for (int k = 0; k < n_columns; ++k) put_cell(b, &columns[k], i, k == 0);
+    text_put(b, "\n");
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode table_write_csv(const char *path, int64_t n_rows, int n_columns, const table_column *columns)
@@ -49,10 +44,8 @@ PetscErrorCode table_write_csv(const char *path, int64_t n_rows, int n_columns, 
   text_buffer b = {0};
 
   PetscFunctionBegin;
-  PetscErrorCode code = put_csv(&b, n_rows, n_columns, columns);
-  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  put_csv(&b, n_rows, n_columns, columns);
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -28,7 +28,7 @@ limited() {
   goes_on "the limit of a file's size, hit by $name" "$work/r"
 }
 limited "a checkpoint" 60 .checkpoint_ --set time.frame=0
-limited "a checkpoint written beside" 60 .checkpoint_ --set time.frame=0 --set output.checkpoint_in_background=always
+limited "a checkpoint written in the background" 60 .checkpoint_ --set time.frame=0 --set output.checkpoint_in_background=always
 limited "a frame" 12 .frame_ --set time.frame=0.002 --set output.checkpoint=0
 limited "the history" 12 history.csv --set time.frame=0 --set output.checkpoint=0
 limited "a measure" 12 height.csv --set time.end=2 --set time.frame=0 --set output.checkpoint=0 --set output.history_every=100000
@@ -84,7 +84,7 @@ filled() {
   pass "a disk filled by somebody else, noticed by $name: code 3, says what to do, and goes on to the same end"
 }
 filled "a checkpoint" "MB are needed" --set time.frame=0 --set output.history_every=1000000 --set measure.height.every=1000
-filled "a checkpoint written beside" "MB are needed" --set time.frame=0 --set output.history_every=1000000 --set measure.height.every=1000 --set output.checkpoint_in_background=always
+filled "a checkpoint written in the background" "MB are needed" --set time.frame=0 --set output.history_every=1000000 --set measure.height.every=1000 --set output.checkpoint_in_background=always
 filled "a frame" "MB are needed" --set output.checkpoint=0 --set output.history_every=1000000 --set measure.height.every=1000
 filled "the history" "history.csv: No space left on device" --set time.frame=0 --set output.checkpoint=0 --set measure.height.every=1000
 filled "a measure" "height.csv: No space left on device" --set time.frame=0 --set output.checkpoint=0 --set output.history_every=1000000

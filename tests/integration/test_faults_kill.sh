@@ -20,12 +20,12 @@ is_writing() { set -- "$work"/killed/checkpoints/.checkpoint_*.tmp; [ -e "$1" ];
 step_of() { ls "$work/killed/checkpoints" | sed -n 's/checkpoint_0*\([0-9]*\)\.h5/\1/p' | tail -n 1; }
 status 0 "$program" run "$work/job.yaml" --out "$work/killed" --steps 1 --quiet --no-picture
 whole=$(wc -c <"$work/killed/checkpoints/checkpoint_000000001.h5")
-seed=12345 n=0 half=0 beside_half=0 frames=0 others=0 idle=0
+seed=12345 n=0 half=0 background_half=0 frames=0 others=0 idle=0
 while [ $n -lt "$kills" ]; do
   seed=$(((seed * 1103515245 + 12345) % 2147483648))
   # Alternately written by the run itself and by a child process, which must not outlive the run.
-  case $((n / 2 % 2)) in 0) beside=never ;; *) beside=always ;; esac
-  "$program" resume "$work/killed" --no-picture --set output.checkpoint_in_background=$beside >"$work/out" 2>&1 &
+  case $((n / 2 % 2)) in 0) mode=never ;; *) mode=always ;; esac
+  "$program" resume "$work/killed" --no-picture --set output.checkpoint_in_background=$mode >"$work/out" 2>&1 &
   pid=$!
   # Every fifth dies at any moment from its start on; of the others, half at any moment of their first steps, half soon after a checkpoint
   # has been begun.
@@ -47,16 +47,16 @@ while [ $n -lt "$kills" ]; do
   left=$(find "$work/killed" -name '.*.tmp')
   case $left in
   *.checkpoint_*) # empty, in part, whole but for its seal, or sealed but not renamed
-    half=$((half + 1)); [ $beside = never ] || beside_half=$((beside_half + 1)) ;;
+    half=$((half + 1)); [ $mode = never ] || background_half=$((background_half + 1)) ;;
   *.frame_*) frames=$((frames + 1)) ;;
   ?*) others=$((others + 1)) ;;
   *) idle=$((idle + 1)) ;;
   esac
   [ "$(find "$work/killed/checkpoints" -name 'checkpoint_*.h5' -size -"$((whole / 2))"c | wc -l)" = 0 ] || fail "a checkpoint is there in part"
 done
-echo "$n kills: $half within a checkpoint ($beside_half of them written beside), $frames within a frame, $others within another file, $idle elsewhere; $(step_of) steps done"
+echo "$n kills: $half within a checkpoint ($background_half of them written in the background), $frames within a frame, $others within another file, $idle elsewhere; $(step_of) steps done"
 [ $((half * 5)) -ge "$n" ] || fail "only $half of $n kills hit a checkpoint being written"
-[ $((beside_half * 20)) -ge "$n" ] || fail "only $beside_half of $n kills hit a checkpoint being written beside"
+[ $((background_half * 20)) -ge "$n" ] || fail "only $background_half of $n kills hit a checkpoint being written in the background"
 pass "$n times kill -9, $half of them within a checkpoint: always resumable"
 
 last=$(($(step_of) + 10))

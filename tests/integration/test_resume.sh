@@ -22,12 +22,12 @@ for checkpoint in "$work"/whole/checkpoints/*.h5; do
   pass "resumed from $(basename "$checkpoint") on $n threads equals the uninterrupted run"
 done
 # Checkpoints written by a child process are equal; with two threads, because fork() copies one thread only.
-status 0 "$program" run "$job" --out "$work/beside" --threads 2 --no-picture --set output.checkpoint_in_background=always
-[ "$(ls "$work/whole/checkpoints")" = "$(ls "$work/beside/checkpoints")" ] || fail "checkpoints of child processes differ"
+status 0 "$program" run "$job" --out "$work/background" --threads 2 --no-picture --set output.checkpoint_in_background=always
+[ "$(ls "$work/whole/checkpoints")" = "$(ls "$work/background/checkpoints")" ] || fail "checkpoints of child processes differ"
 for checkpoint in "$work"/whole/checkpoints/*.h5; do
-  status 0 "$program" diff "$checkpoint" "$work/beside/checkpoints/$(basename "$checkpoint")"
+  status 0 "$program" diff "$checkpoint" "$work/background/checkpoints/$(basename "$checkpoint")"
 done
-[ "$(history_of "$work/whole")" = "$(history_of "$work/beside")" ] || fail "histories differ with checkpoints by child processes"
+[ "$(history_of "$work/whole")" = "$(history_of "$work/background")" ] || fail "histories differ with checkpoints by child processes"
 pass "checkpoints written by child processes equal those of the run"
 status 0 "$program" run "$job" --out "$work/four" --threads 4 --steps 11 --no-picture
 status 0 "$program" resume "$work/four" --threads 1 --steps 7 --no-picture

@@ -12,13 +12,14 @@
 #include "app/job/job.h"
 
 /* Appends s in single quotes of the POSIX shell. */
-static PetscErrorCode append_quoted(text_buffer *b, const char *s)
+static void append_quoted(text_buffer *b, const char *s)
 {
-  PetscFunctionBegin;
-  PetscCall(text_append(b, "'", 1));
-  for (; *s; ++s) PetscCall(*s == '\'' ? text_append(b, "'\\''", 4) : text_append(b, *s == '\n' ? " " : s, 1));
-  PetscCall(text_append(b, "'", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_put(b, "'");
+  for (; *s; ++s) {
+    if (*s == '\'') text_put(b, "'\\''");
+    else text_append(b, *s == '\n' ? " " : s, 1);
+  }
+  text_put(b, "'");
 }
 
 /* The kind of a value as used by _stickslip_values, derived from its placeholder in the help. */
@@ -30,39 +31,35 @@ static const char *value_kind(const char *argument)
   return strchr(argument, '|') ? argument : "nothing";
 }
 
-static PetscErrorCode write_options(text_buffer *b, const command_option *o, const char *end)
+static void write_options(text_buffer *b, const command_option *o, const char *end)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, "printf '%%s\\t%%s\\t%%s\\n'"));
+  text_printf(b, "printf '%%s\\t%%s\\t%%s\\n'");
   for (; o->name; ++o) {
-    PetscCall(text_printf(b, " %s ", o->name));
-    PetscCall(append_quoted(b, o->argument ? value_kind(o->argument) : ""));
-    PetscCall(text_append(b, " ", 1));
-    PetscCall(append_quoted(b, o->help));
+    text_printf(b, " %s ", o->name);
+    append_quoted(b, o->argument ? value_kind(o->argument) : "");
+    text_put(b, " ");
+    append_quoted(b, o->help);
   }
-  PetscCall(text_printf(b, "%s\n", end));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_printf(b, "%s\n", end);
 }
 
 /* The actions of the commands: commands with names of two words. */
-static PetscErrorCode write_actions(text_buffer *b, const command *const *commands)
+static void write_actions(text_buffer *b, const command *const *commands)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, "_stickslip_actions() # COMMAND: NAME<tab>MEANING\n{\n  case $1 in\n"));
+  text_printf(b, "_stickslip_actions() # COMMAND: NAME<tab>MEANING\n{\n  case $1 in\n");
   for (const command *const *of = commands; *of; ++of) {
     bool any = false;
     for (const command *const *c = commands; *c; ++c) {
       const char *word = command_action(*c, (*of)->name);
       if (!word) continue;
-      if (!any) PetscCall(text_printf(b, "  %s) printf '%%s\\t%%s\\n'", (*of)->name));
+      if (!any) text_printf(b, "  %s) printf '%%s\\t%%s\\n'", (*of)->name);
       any = true;
-      PetscCall(text_printf(b, " %s ", word));
-      PetscCall(append_quoted(b, (*c)->summary));
+      text_printf(b, " %s ", word);
+      append_quoted(b, (*c)->summary);
     }
-    if (any) PetscCall(text_printf(b, " ;;\n"));
+    if (any) text_printf(b, " ;;\n");
   }
-  PetscCall(text_printf(b, "  esac\n}\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_printf(b, "  esac\n}\n");
 }
 
 static PetscErrorCode write_tables(text_buffer *b, const command *const *commands)
@@ -70,40 +67,40 @@ static PetscErrorCode write_tables(text_buffer *b, const command *const *command
   char *outline;
 
   PetscFunctionBegin;
-  PetscCall(text_printf(b, "_stickslip_commands() # NAME<tab>MEANING\n{\n  printf '%%s\\t%%s\\n'"));
+  text_printf(b, "_stickslip_commands() # NAME<tab>MEANING\n{\n  printf '%%s\\t%%s\\n'");
   for (const command *const *c = commands; *c; ++c) {
     if (command_action(*c, NULL)) continue;
-    PetscCall(text_printf(b, " %s ", (*c)->name));
-    PetscCall(append_quoted(b, (*c)->summary));
+    text_printf(b, " %s ", (*c)->name);
+    append_quoted(b, (*c)->summary);
   }
-  PetscCall(text_printf(b, "\n}\n"));
-  PetscCall(write_actions(b, commands));
-  PetscCall(text_printf(b, "_stickslip_options() # COMMAND: OPTION<tab>KIND OF VALUE<tab>MEANING\n{\n  case $1 in\n"));
+  text_printf(b, "\n}\n");
+  write_actions(b, commands);
+  text_printf(b, "_stickslip_options() # COMMAND: OPTION<tab>KIND OF VALUE<tab>MEANING\n{\n  case $1 in\n");
   for (const command *const *c = commands; *c; ++c) {
     if (!(*c)->options->name) continue;
-    PetscCall(text_printf(b, "  '%s') ", (*c)->name));
-    PetscCall(write_options(b, (*c)->options, " ;;"));
+    text_printf(b, "  '%s') ", (*c)->name);
+    write_options(b, (*c)->options, " ;;");
   }
-  PetscCall(text_printf(b, "  esac\n  "));
-  PetscCall(write_options(b, command_common_options, ""));
-  PetscCall(text_printf(b, "}\n_stickslip_operands() # COMMAND: its arguments\n{\n  case $1 in\n"));
+  text_printf(b, "  esac\n  ");
+  write_options(b, command_common_options, "");
+  text_printf(b, "}\n_stickslip_operands() # COMMAND: its arguments\n{\n  case $1 in\n");
   for (const command *const *c = commands; *c; ++c) {
-    PetscCall(text_printf(b, "  '%s') echo ", (*c)->name));
-    PetscCall(append_quoted(b, (*c)->arguments));
-    PetscCall(text_printf(b, " ;;\n"));
+    text_printf(b, "  '%s') echo ", (*c)->name);
+    append_quoted(b, (*c)->arguments);
+    text_printf(b, " ;;\n");
   }
-  PetscCall(text_printf(b, "  esac\n}\n_stickslip_keys() # NUMBER OF A TABLE: its keys and the tables below them\n{\n  case $1 in\n"));
+  text_printf(b, "  esac\n}\n_stickslip_keys() # NUMBER OF A TABLE: its keys and the tables below them\n{\n  case $1 in\n");
   PetscCall(key_table_outline(&job_table, &outline));
   for (char *line = strtok(outline, "\n"); line; line = strtok(NULL, "\n")) {
     char *space = strchr(line, ' ');
     if (!space) continue;
     *space = '\0';
-    PetscCall(text_printf(b, "  %s) echo ", line));
-    PetscCall(append_quoted(b, space + 1));
-    PetscCall(text_printf(b, " ;;\n"));
+    text_printf(b, "  %s) echo ", line);
+    append_quoted(b, space + 1);
+    text_printf(b, " ;;\n");
   }
   memory_free(&outline);
-  PetscCall(text_printf(b, "  esac\n}\n"));
+  text_printf(b, "  esac\n}\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -256,16 +253,14 @@ static const char fish_glue[] = "function __stickslip_complete\n"
                                 "complete -c stickslip -f -a '(__stickslip_complete)'\n";
 
 /* Prints the script in single quotes of fish, in which a backslash escapes. */
-static PetscErrorCode print_fish(const char *script)
+static void print_fish(const char *script)
 {
-  PetscFunctionBegin;
   fputs("set -g __stickslip_script '", stdout);
   for (; *script; ++script) {
     if (*script == '\'' || *script == '\\') putchar('\\');
     putchar(*script);
   }
   printf("'\n%s", fish_glue);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static const command_option no_options[] = {{NULL, NULL, false, NULL}};
@@ -276,15 +271,16 @@ static PetscErrorCode       command_completion(const command_line *line, exit_co
 
   PetscFunctionBegin;
   PetscCall(write_tables(&b, line->commands));
-  PetscCall(text_append(&b, offers, sizeof offers - 1));
+  text_put(&b, offers);
+  PetscCall(b.code);
   if (!strcmp(shell, "bash")) printf("# bash completion of stickslip\n%s%s", b.data, bash_glue);
   else if (!strcmp(shell, "zsh")) printf("#compdef stickslip\n%s%s", b.data, zsh_glue);
-  else if (!strcmp(shell, "fish")) PetscCall(print_fish(b.data));
+  else if (!strcmp(shell, "fish")) print_fish(b.data);
   else {
     fprintf(stderr, "stickslip completion %s: expected bash, zsh or fish\n", shell);
     *code = SS_EXIT_BAD_INPUT;
   }
-  memory_free(&b.data);
+  text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 /* clang-format off */

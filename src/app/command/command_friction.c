@@ -48,6 +48,8 @@ typedef struct {
   exit_code               code;
 } session;
 
+static void session_clear(session *s) { friction_runs_clear(&s->runs); }
+
 /* --- options ------------------------------------------------------------------------------------------------------------ */
 
 /* Converts options of the command line to keys of the solvers' key table, which validates them. */
@@ -387,9 +389,9 @@ static PetscErrorCode solve_files(session *s)
 
 static PetscErrorCode command_friction(const command_line *line, exit_code *code)
 {
-  session      s = {.line = line, .is_all = command_value(line, "--all"), .code = SS_EXIT_OK};
-  document    *doc;
-  diagnostics *d;
+  session      s __attribute__((cleanup(session_clear)))       = {.line = line, .is_all = command_value(line, "--all"), .code = SS_EXIT_OK};
+  document    *doc __attribute__((cleanup(document_destroy)))  = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
   if (!check_options(line, &s)) {
@@ -397,14 +399,10 @@ static PetscErrorCode command_friction(const command_line *line, exit_code *code
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(document_create(&doc));
-  PetscErrorCode error = diagnostics_create(&d);
-  if (!error) error = read_friction_options(line, doc, d, &s.options);
-  if (!error) error = diagnostics_close(d, stderr);
-  diagnostics_destroy(&d);
-  if (!error) error = solve_files(&s);
-  friction_runs_clear(&s.runs);
-  document_destroy(&doc);
-  PetscCall(error);
+  PetscCall(diagnostics_create(&d));
+  PetscCall(read_friction_options(line, doc, d, &s.options));
+  PetscCall(diagnostics_close(d, stderr));
+  PetscCall(solve_files(&s));
   *code = s.code;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "core/key_table_manual.h"
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
 #include "io/checkpoint.h"
+#include "io/file.h"
 #include "app/command/command_line.h"
 #include "app/render/render.h"
 #include "app/report/report_run.h"
@@ -27,8 +27,7 @@ static PetscErrorCode find_checkpoint(const char *text, char **path)
     PetscCall(checkpoint_newest(stat(dir, &status) == 0 ? dir : text, path));
     PetscCheck(*path, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s: contains no valid checkpoint", text);
   } else {
-    PetscCall(memory_alloc("path", (int64_t)strlen(text) + 1, 1, path));
-    strcpy(*path, text);
+    PetscCall(file_format(path, "%s", text));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -38,11 +37,10 @@ static const command_option no_options[] = {{NULL, NULL, false, NULL}};
 static PetscErrorCode command_info(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  char *path;
+  char *path __attribute__((cleanup(memory_free))) = NULL;
   (void)code;
   PetscCall(find_checkpoint(line->positional[0], &path));
   PetscCall(checkpoint_info(path, stdout));
-  memory_free(&path);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 /* clang-format off */
@@ -55,8 +53,9 @@ static const command_option diff_options[] = {
 static PetscErrorCode command_diff(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
-  const char *text      = command_value(line, "--tolerance");
-  char       *end       = NULL, *a, *b;
+  const char *text                                    = command_value(line, "--tolerance");
+  char       *end                                     = NULL;
+  char       *a __attribute__((cleanup(memory_free))) = NULL, *b __attribute__((cleanup(memory_free))) = NULL;
   double      tolerance = text ? strtod(text, &end) : 0.0;
   int         n;
   if (text && (*end || !(tolerance >= 0))) {
@@ -68,8 +67,6 @@ static PetscErrorCode command_diff(const command_line *line, exit_code *code)
   PetscCall(find_checkpoint(line->positional[1], &b));
   PetscCall(checkpoint_diff(a, b, tolerance, stdout, &n));
   if (n) *code = SS_EXIT_DIFFERENT;
-  memory_free(&a);
-  memory_free(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 /* clang-format off */
@@ -112,7 +109,7 @@ static PetscErrorCode command_render(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
   render_view view;
-  job        *owner;
+  job        *owner __attribute__((cleanup(job_destroy))) = NULL;
   int64_t     index, fps;
   const char *dir = line->positional[0], *out = command_value(line, "--out");
   char        path[4300];
@@ -140,7 +137,6 @@ static PetscErrorCode command_render(const command_line *line, exit_code *code)
       fprintf(stderr, "stickslip render: %s has no such frame\n", dir);
     }
   }
-  job_destroy(&owner);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -46,81 +46,69 @@ static const manual_entry environment[] = {
   {NULL, NULL}};
 /* clang-format on */
 
-static PetscErrorCode append_heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
+static void append_heading(text_buffer *b, const char *page, char section, const char *group, const char *summary)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, ".TH "));
-  PetscCall(text_troff(b, page));
-  PetscCall(text_printf(b, " %c \"\" \"stickslip %s\" \"%s\"\n.SH NAME\n", section, version_number(), group));
-  PetscCall(text_troff(b, page));
-  PetscCall(text_printf(b, " \\- "));
-  PetscCall(text_troff(b, summary));
-  PetscCall(text_append(b, "\n", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_printf(b, ".TH ");
+  text_troff(b, page);
+  text_printf(b, " %c \"\" \"stickslip %s\" \"%s\"\n.SH NAME\n", section, version_number(), group);
+  text_troff(b, page);
+  text_printf(b, " \\- ");
+  text_troff(b, summary);
+  text_put(b, "\n");
 }
 
 /* One paragraph per line of the text. */
-static PetscErrorCode append_paragraphs(text_buffer *b, const char *text)
+static void append_paragraphs(text_buffer *b, const char *text)
 {
-  PetscFunctionBegin;
   for (const char *line = text; *line;) {
     const size_t n          = strcspn(line, "\n");
     char         part[2048] = {0};
     memcpy(part, line, n < sizeof part ? n : sizeof part - 1);
     if (n) {
-      if (line != text) PetscCall(text_printf(b, ".PP\n"));
-      PetscCall(text_troff(b, part));
-      PetscCall(text_append(b, "\n", 1));
+      if (line != text) text_printf(b, ".PP\n");
+      text_troff(b, part);
+      text_put(b, "\n");
     }
     line += n + (line[n] == '\n');
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode append_tagged(text_buffer *b, const char *bold, const char *italic, const char *text)
+static void append_tagged(text_buffer *b, const char *bold, const char *italic, const char *text)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, ".TP\n\\fB"));
-  PetscCall(text_troff(b, bold));
-  PetscCall(text_printf(b, "\\fR"));
+  text_printf(b, ".TP\n\\fB");
+  text_troff(b, bold);
+  text_printf(b, "\\fR");
   if (italic && *italic) {
-    PetscCall(text_printf(b, " \\fI"));
-    PetscCall(text_troff(b, italic));
-    PetscCall(text_printf(b, "\\fR"));
+    text_printf(b, " \\fI");
+    text_troff(b, italic);
+    text_printf(b, "\\fR");
   }
-  PetscCall(text_append(b, "\n", 1));
-  PetscCall(text_troff(b, text));
-  PetscCall(text_append(b, "\n", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_put(b, "\n");
+  text_troff(b, text);
+  text_put(b, "\n");
 }
 
-static PetscErrorCode append_entries(text_buffer *b, const char *title, const manual_entry *e)
+static void append_entries(text_buffer *b, const char *title, const manual_entry *e)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, ".SH %s\n", title));
-  for (; e->name; ++e) PetscCall(append_tagged(b, e->name, NULL, e->text));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  text_printf(b, ".SH %s\n", title);
+  for (; e->name; ++e) append_tagged(b, e->name, NULL, e->text);
 }
 
-static PetscErrorCode append_options(text_buffer *b, const command_option *o)
+static void append_options(text_buffer *b, const command_option *o)
 {
-  PetscFunctionBegin;
   for (; o->name; ++o) {
     char help[1024];
     (void)snprintf(help, sizeof help, "%s%s", o->help, o->is_repeatable ? " (repeatable)" : "");
-    PetscCall(append_tagged(b, o->name, o->argument, help));
+    append_tagged(b, o->name, o->argument, help);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode append_exit_codes(text_buffer *b)
+static void append_exit_codes(text_buffer *b)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, ".SH EXIT STATUS\n"));
-#define X(name, number, text) PetscCall(append_tagged(b, #number, NULL, text));
+  text_printf(b, ".SH EXIT STATUS\n");
+#define X(name, number, text) append_tagged(b, #number, NULL, text);
   EXIT_CODE_TABLE(X)
 #undef X
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* "stickslip-sweep-status" of "sweep status" */
@@ -131,56 +119,49 @@ static const char *page_name(const command *c, char *out, size_t size)
   return out;
 }
 
-static PetscErrorCode append_program_page(text_buffer *b, const command *const *commands)
+static void append_program_page(text_buffer *b, const command *const *commands)
 {
   char page[64];
-
-  PetscFunctionBegin;
-  PetscCall(append_heading(b, "stickslip", '1', "User Commands", "batch solver for frictional contact"));
-  PetscCall(text_printf(
-      b, ".SH SYNOPSIS\n.B stickslip\n.I command\n.RI [ arguments \"] [\" options \"] [\" \\-petsc_options ...]\n.SH DESCRIPTION\n"));
-  PetscCall(append_paragraphs(
+  append_heading(b, "stickslip", '1', "User Commands", "batch solver for frictional contact");
+  text_printf(b,
+              ".SH SYNOPSIS\n.B stickslip\n.I command\n.RI [ arguments \"] [\" options \"] [\" \\-petsc_options ...]\n.SH DESCRIPTION\n");
+  append_paragraphs(
       b, "Reads a job in YAML (stickslip-job(5)), advances its bodies in time with Coulomb friction between them, and writes "
          "checkpoints, frames for ParaView, tables and a picture into a run directory.\n"
-         "A run may be killed at any time and resumed with bit-identical results. Results do not depend on the number of threads."));
-  PetscCall(text_printf(b, ".SH COMMANDS\nEach command has its own page, stickslip\\-\\fIcommand\\fR(1).\n"));
-  for (const command *const *c = commands; *c; ++c) PetscCall(append_tagged(b, (*c)->name, (*c)->arguments, (*c)->summary));
-  PetscCall(text_printf(
+         "A run may be killed at any time and resumed with bit-identical results. Results do not depend on the number of threads.");
+  text_printf(b, ".SH COMMANDS\nEach command has its own page, stickslip\\-\\fIcommand\\fR(1).\n");
+  for (const command *const *c = commands; *c; ++c) append_tagged(b, (*c)->name, (*c)->arguments, (*c)->summary);
+  text_printf(
       b,
-      ".SH OPTIONS\nOptions of all commands. Options with a single dash belong to PETSc: \\-snes_monitor, \\-ksp_monitor, \\-log_view.\n"));
-  PetscCall(append_options(b, command_common_options));
-  PetscCall(append_entries(b, "SIGNALS", signals));
-  PetscCall(append_exit_codes(b));
-  PetscCall(append_entries(b, "ENVIRONMENT", environment));
-  PetscCall(text_printf(b, ".SH FILES\nIn a run directory:\n"));
-  for (const run_file *f = run_files; f->name; ++f) PetscCall(append_tagged(b, f->name, NULL, f->content));
-  PetscCall(text_printf(b, ".SH SEE ALSO\n"));
+      ".SH OPTIONS\nOptions of all commands. Options with a single dash belong to PETSc: \\-snes_monitor, \\-ksp_monitor, \\-log_view.\n");
+  append_options(b, command_common_options);
+  append_entries(b, "SIGNALS", signals);
+  append_exit_codes(b);
+  append_entries(b, "ENVIRONMENT", environment);
+  text_printf(b, ".SH FILES\nIn a run directory:\n");
+  for (const run_file *f = run_files; f->name; ++f) append_tagged(b, f->name, NULL, f->content);
+  text_printf(b, ".SH SEE ALSO\n");
   for (const command *const *c = commands; *c; ++c) {
-    PetscCall(text_printf(b, ".BR "));
-    PetscCall(text_troff(b, page_name(*c, page, sizeof page)));
-    PetscCall(text_printf(b, " (1),\n"));
+    text_printf(b, ".BR ");
+    text_troff(b, page_name(*c, page, sizeof page));
+    text_printf(b, " (1),\n");
   }
-  for (const command_file *f = command_files; f->name; ++f)
-    PetscCall(text_printf(b, ".BR stickslip\\-%s (5)%s\n", f->name, f[1].name ? "," : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (const command_file *f = command_files; f->name; ++f) text_printf(b, ".BR stickslip\\-%s (5)%s\n", f->name, f[1].name ? "," : "");
 }
 
-static PetscErrorCode append_command_page(text_buffer *b, const command *c)
+static void append_command_page(text_buffer *b, const command *c)
 {
   char page[64];
-
-  PetscFunctionBegin;
-  PetscCall(append_heading(b, page_name(c, page, sizeof page), '1', "User Commands", c->summary));
-  PetscCall(text_printf(b, ".SH SYNOPSIS\n\\fBstickslip %s\\fR \\fI", c->name));
-  PetscCall(text_troff(b, c->arguments));
-  PetscCall(text_printf(b, "\\fR [options]\n.SH DESCRIPTION\n"));
-  PetscCall(append_paragraphs(b, c->help));
-  PetscCall(text_printf(b, ".SH OPTIONS\n"));
-  PetscCall(append_options(b, c->options));
-  PetscCall(append_options(b, command_common_options));
-  PetscCall(append_exit_codes(b));
-  PetscCall(text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-job (5)\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  append_heading(b, page_name(c, page, sizeof page), '1', "User Commands", c->summary);
+  text_printf(b, ".SH SYNOPSIS\n\\fBstickslip %s\\fR \\fI", c->name);
+  text_troff(b, c->arguments);
+  text_printf(b, "\\fR [options]\n.SH DESCRIPTION\n");
+  append_paragraphs(b, c->help);
+  text_printf(b, ".SH OPTIONS\n");
+  append_options(b, c->options);
+  append_options(b, command_common_options);
+  append_exit_codes(b);
+  text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-job (5)\n");
 }
 
 static PetscErrorCode append_file_page(text_buffer *b, const command_file *file)
@@ -189,15 +170,15 @@ static PetscErrorCode append_file_page(text_buffer *b, const command_file *file)
 
   PetscFunctionBegin;
   (void)snprintf(page, sizeof page, "stickslip-%s", file->name);
-  PetscCall(append_heading(b, page, '5', "File Formats", file->summary));
-  PetscCall(text_printf(b, ".SH DESCRIPTION\n"));
-  PetscCall(append_paragraphs(b, file->help));
-  PetscCall(text_printf(
-      b, ".PP\nAll keys are listed below. The list is printed from the tables with which the program reads these files.\n.SH KEYS\n"));
+  append_heading(b, page, '5', "File Formats", file->summary);
+  text_printf(b, ".SH DESCRIPTION\n");
+  append_paragraphs(b, file->help);
+  text_printf(b,
+              ".PP\nAll keys are listed below. The list is printed from the tables with which the program reads these files.\n.SH KEYS\n");
   PetscCall(key_table_man_page(file->table, &keys));
-  PetscCall(text_append(b, keys, (int64_t)strlen(keys)));
+  text_put(b, keys);
   memory_free(&keys);
-  PetscCall(text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-schema (1)\n"));
+  text_printf(b, ".SH SEE ALSO\n.BR stickslip (1),\n.BR stickslip\\-schema (1)\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,25 +201,26 @@ static PetscErrorCode command_manual(const command_line *line, exit_code *code)
   char        name[64];
 
   PetscFunctionBegin;
-  if (is_list) PetscCall(text_printf(&b, "stickslip.1\n"));
-  else if (!strcmp(page, "stickslip.1")) PetscCall(append_program_page(&b, line->commands));
+  if (is_list) text_printf(&b, "stickslip.1\n");
+  else if (!strcmp(page, "stickslip.1")) append_program_page(&b, line->commands);
   for (const command *const *c = line->commands; *c; ++c) {
     page_name(*c, name, sizeof name);
-    if (is_list) PetscCall(text_printf(&b, "%s.1\n", name));
-    else if (!b.n && is_page(page, name, '1')) PetscCall(append_command_page(&b, *c));
+    if (is_list) text_printf(&b, "%s.1\n", name);
+    else if (!b.n && is_page(page, name, '1')) append_command_page(&b, *c);
   }
   for (const command_file *f = command_files; f->name; ++f) {
     (void)snprintf(name, sizeof name, "stickslip-%s", f->name);
-    if (is_list) PetscCall(text_printf(&b, "%s.5\n", name));
+    if (is_list) text_printf(&b, "%s.5\n", name);
     else if (!b.n && is_page(page, name, '5')) PetscCall(append_file_page(&b, f));
   }
+  PetscCall(b.code);
   if (b.n) {
     fputs(b.data, stdout);
   } else {
     fprintf(stderr, "stickslip manual: unknown page \"%s\"; `stickslip manual --list` lists all pages\n", page);
     *code = SS_EXIT_BAD_INPUT;
   }
-  memory_free(&b.data);
+  text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 /* clang-format off */

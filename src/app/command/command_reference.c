@@ -30,57 +30,51 @@ const command_file command_files[] = {
 /* --- history.csv -------------------------------------------------------------------------------------------------- */
 
 /* "all", "penalty, exact", or the condition for the scene. */
-static PetscErrorCode append_providers(text_buffer *b, int group)
+static void append_providers(text_buffer *b, int group)
 {
   int n = 0;
-  PetscFunctionBegin;
   for (int f = 0; f < N_FORMULATIONS; ++f) n += (formulations[f]->report & group) != 0;
-  if (group == REPORT_PLASTICITY) PetscCall(text_printf(b, "all, with such a material"));
-  else if (group == REPORT_RUN || n == N_FORMULATIONS) PetscCall(text_printf(b, "all"));
+  if (group == REPORT_PLASTICITY) text_printf(b, "all, with such a material");
+  else if (group == REPORT_RUN || n == N_FORMULATIONS) text_printf(b, "all");
   else
     for (int f = 0, at = 0; f < N_FORMULATIONS; ++f)
-      if (formulations[f]->report & group) PetscCall(text_printf(b, "%s%s", at++ ? ", " : "", formulation_names[f]));
-  PetscFunctionReturn(PETSC_SUCCESS);
+      if (formulations[f]->report & group) text_printf(b, "%s%s", at++ ? ", " : "", formulation_names[f]);
 }
 
-static PetscErrorCode append_text_of_cell(text_buffer *b, const char *text)
+static void append_text_of_cell(text_buffer *b, const char *text)
 {
-  PetscFunctionBegin;
-  for (const char *c = text; *c; ++c) PetscCall(text_printf(b, "%s%c", strchr("|<>*_", *c) ? "\\" : "", *c));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (const char *c = text; *c; ++c) text_printf(b, "%s%c", strchr("|<>*_", *c) ? "\\" : "", *c);
 }
 
-static PetscErrorCode print_history_reference(text_buffer *b)
+static void print_history_reference(text_buffer *b)
 {
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, "# Columns of history.csv\n\n"
-                           "A run writes one row per step, or per `output.history_every` steps. The header names each column with "
-                           "its unit: `penetration [m]`.\n"
-                           "A table has the columns that its formulation provides, in the order of this page. Find columns by "
-                           "name, because a later version may add some.\n"
-                           "A cell is empty if its quantity has no value in the step.\n\n"
-                           "If a step fails, it is repeated in substeps of half the length. The third column of this page states "
-                           "how the values of the substeps give the\n"
-                           "value of the step. Quantities of contacts and solvers are 0 in a step without them.\n\n"
-                           "`yield_overshoot` and `step_rotation` exist if the job has a material whose law depends on the state "
-                           "at the start of the step: `von_mises`,\n"
-                           "`linear_corotated` with `rotation: lagged`, or `tait_liquid`.\n\n"
-                           "| column | unit | of substeps | formulations | meaning |\n|---|---|---|---|---|\n"));
+  text_printf(b, "# Columns of history.csv\n\n"
+                 "A run writes one row per step, or per `output.history_every` steps. The header names each column with "
+                 "its unit: `penetration [m]`.\n"
+                 "A table has the columns that its formulation provides, in the order of this page. Find columns by "
+                 "name, because a later version may add some.\n"
+                 "A cell is empty if its quantity has no value in the step.\n\n"
+                 "If a step fails, it is repeated in substeps of half the length. The third column of this page states "
+                 "how the values of the substeps give the\n"
+                 "value of the step. Quantities of contacts and solvers are 0 in a step without them.\n\n"
+                 "`yield_overshoot` and `step_rotation` exist if the job has a material whose law depends on the state "
+                 "at the start of the step: `von_mises`,\n"
+                 "`linear_corotated` with `rotation: lagged`, or `tait_liquid`.\n\n"
+                 "| column | unit | of substeps | formulations | meaning |\n|---|---|---|---|---|\n");
   for (int i = 0; i < HISTORY_N_QUANTITIES; ++i) {
     const report_quantity *q = &history_quantities[i];
     if (q->group == REPORT_INTERNAL) continue;
-    PetscCall(text_printf(b, "| `%s` | %s | %s | ", q->name, strcmp(q->unit, "1") == 0 ? "" : q->unit, report_rule_names[q->rule]));
-    PetscCall(append_providers(b, q->group));
-    PetscCall(text_printf(b, " | "));
-    PetscCall(append_text_of_cell(b, q->help));
-    PetscCall(text_printf(b, " |\n"));
+    text_printf(b, "| `%s` | %s | %s | ", q->name, strcmp(q->unit, "1") == 0 ? "" : q->unit, report_rule_names[q->rule]);
+    append_providers(b, q->group);
+    text_printf(b, " | ");
+    append_text_of_cell(b, q->help);
+    text_printf(b, " |\n");
   }
-  PetscCall(text_printf(b, "\n## Fallbacks\n\nThe report page lists these columns as warnings if their sum over the run is not 0:"));
+  text_printf(b, "\n## Fallbacks\n\nThe report page lists these columns as warnings if their sum over the run is not 0:");
   for (int i = 0, n = 0; i < HISTORY_N_QUANTITIES; ++i)
-    if (history_quantities[i].rule == REPORT_FALLBACK) PetscCall(text_printf(b, "%s `%s`", n++ ? "," : "", history_quantities[i].name));
-  PetscCall(text_printf(b, ".\n\n## friction_method\n\n| value | friction solver |\n|---|---|\n"));
-  for (int k = 0; k < FRICTION_N_METHODS; ++k) PetscCall(text_printf(b, "| %d | `%s` |\n", k, friction_solvers[k].name));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    if (history_quantities[i].rule == REPORT_FALLBACK) text_printf(b, "%s `%s`", n++ ? "," : "", history_quantities[i].name);
+  text_printf(b, ".\n\n## friction_method\n\n| value | friction solver |\n|---|---|\n");
+  for (int k = 0; k < FRICTION_N_METHODS; ++k) text_printf(b, "| %d | `%s` |\n", k, friction_solvers[k].name);
 }
 
 /* --- files of a run ----------------------------------------------------------------------------------------------- */
@@ -90,7 +84,7 @@ static PetscErrorCode append_keys(text_buffer *b, const key_table *table)
   char *keys;
   PetscFunctionBegin;
   PetscCall(key_table_manual_markdown(table, &keys));
-  PetscCall(text_printf(b, "\n%s", keys));
+  text_printf(b, "\n%s", keys);
   memory_free(&keys);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -98,36 +92,36 @@ static PetscErrorCode append_keys(text_buffer *b, const key_table *table)
 static PetscErrorCode print_file_reference(text_buffer *b)
 {
   PetscFunctionBegin;
-  PetscCall(text_printf(b, "# Files of a run\n\nA run writes to `run/NAME/`, or to the directory of `--out`. Files are written "
-                           "under a temporary name and renamed when they are complete.\n"
-                           "Tables (`.csv`) are extended by whole lines.\n\n| file | content | written |\n|---|---|---|\n"));
-  for (const run_file *f = run_files; f->name; ++f) PetscCall(text_printf(b, "| `%s` | %s | %s |\n", f->name, f->content, f->written));
-  PetscCall(text_printf(
-      b, "\n## Tables\n\n"
-         "| file | columns |\n|---|---|\n"
-         "| `history.csv` | see [history.md](history.md) |\n"
-         "| `measure/NAME.csv` | `step`, `time [s]`, and the value of the measure with its name and unit; `nan` if it has no value |\n"
-         "| `stages.csv` | `stage`, `seconds [s]`, `calls`, `traffic [byte]`, `operations`; 0 if not counted |\n\n"
-         "## summary.txt\n\n"
-         "The first lines describe this start: version, job, steps, wall time, threads, failed attempts. `memory` has two numbers. "
-         "The peak resident memory is that\n"
-         "of the process, with libraries and program code, as the operating system reports it. Tracked allocations are the arrays "
-         "that stickslip allocates itself.\n"
-         "Then follow averages over the steps of this start, and the sum or maximum of each column of `history.csv` that is not 0. "
-         "The last part lists the time of each stage.\n\n"
-         "## Checkpoints and frames\n\n"
-         "Checkpoints (`checkpoints/checkpoint_000000012.h5` after step 12) and frames (`frames/frame_000003.h5`) are HDF5 files with "
-         "one layout:\n\n"
-         "| object | content |\n|---|---|\n"
-         "| attributes of `/` | `kind` (checkpoint or frame), `program`, `job`, `formulation`, `step`, `time` [s] |\n"
-         "| `/job` | the job with all defaults as text (checkpoints) |\n"
-         "| `/fields/GROUP` | attributes `n_rows`, `geometry`, `n_fields`; names of groups may contain slashes: `bodies/bed` |\n"
-         "| `/fields/GROUP/FIELD` | dataset of shape [n_rows] or [n_rows][components]; attributes `unit`, `help`, `checksum` |\n"
-         "| `/topology/GROUP` | vertices of triangles or segments, counted from 0 in the rows of the group (frames) |\n\n"
-         "Groups and fields are listed in [fields.md](fields.md). `stickslip info DIR` lists those of a checkpoint with their "
-         "ranges.\n"
-         "The first 512 bytes are a text (`head -6 FILE`) with a checksum of the complete file. A damaged or edited file is "
-         "rejected.\n"));
+  text_printf(b, "# Files of a run\n\nA run writes to `run/NAME/`, or to the directory of `--out`. Files are written "
+                 "under a temporary name and renamed when they are complete.\n"
+                 "Tables (`.csv`) are extended by whole lines.\n\n| file | content | written |\n|---|---|---|\n");
+  for (const run_file *f = run_files; f->name; ++f) text_printf(b, "| `%s` | %s | %s |\n", f->name, f->content, f->written);
+  text_printf(b,
+              "\n## Tables\n\n"
+              "| file | columns |\n|---|---|\n"
+              "| `history.csv` | see [history.md](history.md) |\n"
+              "| `measure/NAME.csv` | `step`, `time [s]`, and the value of the measure with its name and unit; `nan` if it has no value |\n"
+              "| `stages.csv` | `stage`, `seconds [s]`, `calls`, `traffic [byte]`, `operations`; 0 if not counted |\n\n"
+              "## summary.txt\n\n"
+              "The first lines describe this start: version, job, steps, wall time, threads, failed attempts. `memory` has two numbers. "
+              "The peak resident memory is that\n"
+              "of the process, with libraries and program code, as the operating system reports it. Tracked allocations are the arrays "
+              "that stickslip allocates itself.\n"
+              "Then follow averages over the steps of this start, and the sum or maximum of each column of `history.csv` that is not 0. "
+              "The last part lists the time of each stage.\n\n"
+              "## Checkpoints and frames\n\n"
+              "Checkpoints (`checkpoints/checkpoint_000000012.h5` after step 12) and frames (`frames/frame_000003.h5`) are HDF5 files with "
+              "one layout:\n\n"
+              "| object | content |\n|---|---|\n"
+              "| attributes of `/` | `kind` (checkpoint or frame), `program`, `job`, `formulation`, `step`, `time` [s] |\n"
+              "| `/job` | the job with all defaults as text (checkpoints) |\n"
+              "| `/fields/GROUP` | attributes `n_rows`, `geometry`, `n_fields`; names of groups may contain slashes: `bodies/bed` |\n"
+              "| `/fields/GROUP/FIELD` | dataset of shape [n_rows] or [n_rows][components]; attributes `unit`, `help`, `checksum` |\n"
+              "| `/topology/GROUP` | vertices of triangles or segments, counted from 0 in the rows of the group (frames) |\n\n"
+              "Groups and fields are listed in [fields.md](fields.md). `stickslip info DIR` lists those of a checkpoint with their "
+              "ranges.\n"
+              "The first 512 bytes are a text (`head -6 FILE`) with a checksum of the complete file. A damaged or edited file is "
+              "rejected.\n");
   PetscCall(append_keys(b, &run_result_table));
   PetscCall(append_keys(b, &run_machine_table));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,33 +194,31 @@ static PetscErrorCode build_run(const command_line *line, const char *path, run 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode print_field_list(const field_list *l, text_buffer *b)
+static void print_field_list(const field_list *l, text_buffer *b)
 {
   static const char *const types[] = {"f64", "i32", "i64", "u64", "u8"};
-  PetscFunctionBegin;
-  PetscCall(text_printf(b, "# Groups and fields of checkpoints and frames\n\n"
-                           "The groups of `/fields` in the HDF5 files ([layout](files.md#checkpoints-and-frames)). NAME is the name "
-                           "of a body; its kind is in parentheses. A body has the fields that its\n"
-                           "material and options need. Checkpoints contain the fields marked c, frames those marked f. Real numbers "
-                           "of frames have 32 bits unless `output.precision` is `double`.\n"
-                           "A field with 3 components is a vector, with 9 a matrix by rows, with 4 a quaternion (real part first).\n\n"
-                           "## Numbers of bodies\n\n"
-                           "Integers that refer to bodies, such as `source` and `object` of `contact/points`, count the entries of "
-                           "`bodies:` in the order of `job.yaml` from 0. The links of an articulated\n"
-                           "body follow directly after it, and the walls of a `mac` grid come last. `contact/attachments/object` "
-                           "counts objects: the bodies whose contact\n"
-                           "surface is a level set.\n"
-                           "`stickslip schema bodies --job run/NAME/job.yaml` prints both lists for a run.\n"));
+  text_printf(b, "# Groups and fields of checkpoints and frames\n\n"
+                 "The groups of `/fields` in the HDF5 files ([layout](files.md#checkpoints-and-frames)). NAME is the name "
+                 "of a body; its kind is in parentheses. A body has the fields that its\n"
+                 "material and options need. Checkpoints contain the fields marked c, frames those marked f. Real numbers "
+                 "of frames have 32 bits unless `output.precision` is `double`.\n"
+                 "A field with 3 components is a vector, with 9 a matrix by rows, with 4 a quaternion (real part first).\n\n"
+                 "## Numbers of bodies\n\n"
+                 "Integers that refer to bodies, such as `source` and `object` of `contact/points`, count the entries of "
+                 "`bodies:` in the order of `job.yaml` from 0. The links of an articulated\n"
+                 "body follow directly after it, and the walls of a `mac` grid come last. `contact/attachments/object` "
+                 "counts objects: the bodies whose contact\n"
+                 "surface is a level set.\n"
+                 "`stickslip schema bodies --job run/NAME/job.yaml` prints both lists for a run.\n");
   for (int64_t i = 0; i < l->n; ++i) {
     const listed_field *f = &l->field[i];
     if (i == 0 || strcmp(f->group, l->field[i - 1].group) != 0)
-      PetscCall(text_printf(b, "\n## %s\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n", f->group));
-    PetscCall(text_printf(b, "| `%s` | %s | %d | %s | %s%s | ", f->name, types[f->type], f->n_components, f->unit,
-                          f->flags & FIELD_CHECKPOINT ? "c" : "", f->flags & FIELD_FRAME ? "f" : ""));
-    PetscCall(append_text_of_cell(b, f->help));
-    PetscCall(text_printf(b, " |\n"));
+      text_printf(b, "\n## %s\n\n| field | type | components | unit | in | meaning |\n|---|---|---|---|---|---|\n", f->group);
+    text_printf(b, "| `%s` | %s | %d | %s | %s%s | ", f->name, types[f->type], f->n_components, f->unit,
+                f->flags & FIELD_CHECKPOINT ? "c" : "", f->flags & FIELD_FRAME ? "f" : "");
+    append_text_of_cell(b, f->help);
+    text_printf(b, " |\n");
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Union of the fields of the scenes of all jobs on the command line. */
@@ -253,7 +245,7 @@ static PetscErrorCode print_field_reference(const command_line *line, text_buffe
     run_destroy(&r);
   }
   qsort(l.field, (size_t)l.n, sizeof *l.field, by_group);
-  PetscCall(print_field_list(&l, b));
+  print_field_list(&l, b);
   memory_free(&l.field);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -266,10 +258,10 @@ static PetscErrorCode print_body_reference(const command_line *line, text_buffer
   PetscCall(build_run(line, command_value(line, "--job"), &r));
   if (!r) PetscFunctionReturn(PETSC_SUCCESS);
   const scene *s = run_scene(r);
-  PetscCall(text_printf(b, "| body | name | kind |\n|---|---|---|\n"));
-  for (int i = 0; i < s->n_bodies; ++i) PetscCall(text_printf(b, "| %d | `%s` | %s |\n", i, s->bodies[i].name, s->bodies[i].kind->name));
-  PetscCall(text_printf(b, "\n| object | name |\n|---|---|\n"));
-  for (int i = 0; i < s->n_objects; ++i) PetscCall(text_printf(b, "| %d | `%s` |\n", i, s->bodies[s->objects[i].body_id].name));
+  text_printf(b, "| body | name | kind |\n|---|---|---|\n");
+  for (int i = 0; i < s->n_bodies; ++i) text_printf(b, "| %d | `%s` | %s |\n", i, s->bodies[i].name, s->bodies[i].kind->name);
+  text_printf(b, "\n| object | name |\n|---|---|\n");
+  for (int i = 0; i < s->n_objects; ++i) text_printf(b, "| %d | `%s` |\n", i, s->bodies[s->objects[i].body_id].name);
   run_destroy(&r);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -311,14 +303,15 @@ static PetscErrorCode       command_schema(const command_line *line, exit_code *
   else if (has_jobs != (command_value(line, "--job") != NULL))
     fprintf(stderr, "stickslip schema %s: --job %s\n", kind, has_jobs ? "is required" : "needs fields or bodies");
   else if (file) PetscCall(print_keys(file->table, format, is_expert, &b.data));
-  else if (strcmp(kind, "history") == 0) PetscCall(print_history_reference(&b));
+  else if (strcmp(kind, "history") == 0) print_history_reference(&b);
   else if (strcmp(kind, "files") == 0) PetscCall(print_file_reference(&b));
   else if (strcmp(kind, "fields") == 0) PetscCall(print_field_reference(line, &b));
   else if (strcmp(kind, "bodies") == 0) PetscCall(print_body_reference(line, &b));
   else fprintf(stderr, "stickslip schema %s: expected job, sweep, result, history, files, fields or bodies\n", kind);
+  PetscCall(b.code);
   if (b.data) fputs(b.data, stdout);
   else *code = SS_EXIT_BAD_INPUT;
-  memory_free(&b.data);
+  text_clear(&b);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 const command command_schema_entry = {"schema",

@@ -132,9 +132,9 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   run_options  o;
   const char  *overrides[COMMAND_MAX_VALUES];
   int          n_overrides;
-  diagnostics *d;
-  job         *j            = NULL;
-  run         *r            = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  job         *j __attribute__((cleanup(job_destroy)))         = NULL;
+  run         *r                                               = NULL;
   const bool   is_continued = command_value(line, "--continue") || command_value(line, "--requeue") || allocation_is_restart();
   if (!read_run_options(line, is_continued, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
@@ -149,7 +149,6 @@ static PetscErrorCode command_run(const command_line *line, exit_code *code)
   }
   if (j) PetscCall(run_create(&j, &o, d, &r));
   PetscCall(execute_run(line, d, r, code));
-  diagnostics_destroy(&d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,9 +158,9 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   run_options  o;
   const char  *overrides[COMMAND_MAX_VALUES], *path = command_value(line, "--job");
   int          n_overrides;
-  diagnostics *d;
-  job         *j = NULL;
-  run         *r = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  job         *j __attribute__((cleanup(job_destroy)))         = NULL;
+  run         *r                                               = NULL;
   if (!read_run_options(line, path, &o, &n_overrides, overrides)) {
     *code = SS_EXIT_BAD_INPUT;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,9 +171,7 @@ static PetscErrorCode command_resume(const command_line *line, exit_code *code)
   if (j) job_log_notices(j);
   if (j) PetscCall(run_continue(&j, &o, d, &r));
   if (j || !path) PetscCall(run_resume(&o, n_overrides, overrides, d, &r)); /* with --job: reports the missing run */
-  job_destroy(&j);
   PetscCall(execute_run(line, d, r, code));
-  diagnostics_destroy(&d);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,9 +180,9 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
 {
   PetscFunctionBegin;
   const char  *overrides[COMMAND_MAX_VALUES];
-  diagnostics *d;
-  job         *j = NULL;
-  scene       *s = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
+  job         *j __attribute__((cleanup(job_destroy)))         = NULL;
+  scene       *s __attribute__((cleanup(scene_destroy)))       = NULL;
   (void)code;
   PetscCall(diagnostics_create(&d));
   PetscCall(job_read(line->positional[0], command_values(line, "--set", overrides), overrides, d, &j));
@@ -194,12 +191,9 @@ static PetscErrorCode command_check(const command_line *line, exit_code *code)
   if (s) PetscCall(measures_check(s, &j->measure, d));
   if (s) PetscCall(petsc_options_check(formulations[j->formulation], s, d));
   PetscCall(diagnostics_close(d, stderr));
-  diagnostics_destroy(&d);
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a job diagnostics_close() failed */
   if (command_value(line, "--resolved")) fputs(j->resolved, stdout);
   else PetscCall(scene_describe(s, stdout));
-  scene_destroy(&s);
-  job_destroy(&j);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

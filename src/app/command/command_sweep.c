@@ -252,7 +252,7 @@ static PetscErrorCode update_and_run(const command_line *line, const sweep_plan 
 
 static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
 {
-  sweep_plan *plan;
+  sweep_plan *plan __attribute__((cleanup(sweep_plan_destroy))) = NULL;
 
   PetscFunctionBegin;
   if (!check_sweep_options(line, code)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,9 +261,7 @@ static PetscErrorCode command_sweep(const command_line *line, exit_code *code)
              line->positional[0]);
   team_set_threads(1); /* cases may be forked from this process, which then must not have OpenMP threads: see sweep_local.c */
   PetscCall(read_plan(line, &plan));
-  const PetscErrorCode error = update_and_run(line, plan, code);
-  sweep_plan_destroy(&plan);
-  PetscCall(error);
+  PetscCall(update_and_run(line, plan, code));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -418,18 +416,15 @@ static const command_option sweep_report_options[] = {{"--out", "FILE.html", fal
 
 static PetscErrorCode report_cases(const char *dir)
 {
-  sweep_plan    *plan;
-  PetscErrorCode code = PETSC_SUCCESS;
+  sweep_plan *plan __attribute__((cleanup(sweep_plan_destroy))) = NULL;
   PetscFunctionBegin;
   PetscCall(sweep_folder_read(dir, &plan));
-  for (int64_t i = 0; i < plan->n_cases && !code; ++i) {
+  for (int64_t i = 0; i < plan->n_cases; ++i) {
     char folder[4300], job[4400];
     sweep_folder_case(dir, plan->cases[i].number, sizeof folder, folder);
     snprintf(job, sizeof job, "%s/job.yaml", folder);
-    if (access(job, F_OK) == 0) code = report_run(folder, NULL, true);
+    if (access(job, F_OK) == 0) PetscCall(report_run(folder, NULL, true));
   }
-  sweep_plan_destroy(&plan);
-  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

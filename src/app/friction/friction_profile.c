@@ -239,13 +239,11 @@ static PetscErrorCode draw_profile(const friction_runs *runs, figures *f, const 
 
 PetscErrorCode friction_profile_plot(const friction_runs *runs, const char *title, const char *path)
 {
-  figures *f;
+  figures *f __attribute__((cleanup(figures_destroy))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(figures_create(&f));
-  PetscErrorCode code = draw_profile(runs, f, title);
-  if (!code) code = figures_write_svg(f, "profile", path);
-  figures_destroy(&f);
-  PetscCall(code);
+  PetscCall(draw_profile(runs, f, title));
+  PetscCall(figures_write_svg(f, "profile", path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,15 +19,15 @@
 
 /* --- output -------------------------------------------------------------------------------------------------------- */
 
-static const char *const besides[] = {"auto", "always", "never", NULL};
+static const char *const checkpoint_child_names[] = {"auto", "always", "never", NULL};
 static const char *const precisions[] = {"single", "double", NULL};
 static const key_spec output_keys[] = {
   {.name = "checkpoint", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint), .unit = "s", .fallback = "0", .min = 0,
    .max = INFINITY, .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
   {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s",
    .fallback = "600", .min = 0, .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
-  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside),
-   .choices = besides, .fallback = "auto",
+  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_background),
+   .choices = checkpoint_child_names, .fallback = "auto",
    .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the "
            "last one took more than 1 % of the time between them"},
   {.name = "keep", .type = KEY_INT, .offset = offsetof(job_output, keep), .fallback = "3", .min = 1, .max = 1000000,

@@ -76,7 +76,7 @@ static PetscErrorCode check_condition(const key_item *item, int i, int n, const 
 
 PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d)
 {
-  const char **names;
+  const char **names __attribute__((cleanup(memory_free))) = NULL;
   int          n;
   PetscFunctionBegin;
   if (list->n == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -88,10 +88,7 @@ PetscErrorCode until_check(const key_list *list, const key_list *measured, diagn
                               "with until:, \"%s\" is a variable of the run; "
                               "rename the measure",
                               names[i]);
-  PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < list->n && !code; ++i) code = check_condition(&list->item[i], i, n, names, d);
-  memory_free(&names);
-  PetscCall(code);
+  for (int i = 0; i < list->n; ++i) PetscCall(check_condition(&list->item[i], i, n, names, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,7 +105,7 @@ static PetscErrorCode condition_create(const until_condition *spec, int n, const
 
 PetscErrorCode until_create(const key_list *list, const key_list *measured, const measures *values, memo *m, until **out)
 {
-  const char **names = NULL;
+  const char **names __attribute__((cleanup(memory_free))) = NULL;
   int          n;
   PetscFunctionBegin;
   PetscCall(memory_alloc("until", 1, sizeof **out, out));
@@ -117,10 +114,7 @@ PetscErrorCode until_create(const key_list *list, const key_list *measured, cons
   PetscCall(memory_alloc("until", u->n, sizeof *u->condition, &u->condition));
   PetscCall(memory_alloc("until", u->n_measures + N_OWN, sizeof *u->variable, &u->variable));
   PetscCall(variable_names(measured, &n, &names));
-  PetscErrorCode code = PETSC_SUCCESS;
-  for (int i = 0; i < u->n && !code; ++i) code = condition_create(list->item[i].value, n, names, &u->condition[i]);
-  memory_free(&names);
-  PetscCall(code);
+  for (int i = 0; i < u->n; ++i) PetscCall(condition_create(list->item[i].value, n, names, &u->condition[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -480,18 +480,16 @@ PetscErrorCode render_still(const char *dir, const render_view *view, int64_t in
 {
   int64_t  n, at = -1;
   int64_t *indices __attribute__((cleanup(memory_free))) = NULL;
-  painter  p;
+  painter  p __attribute__((cleanup(painter_end)))       = {0};
   PetscFunctionBegin;
   *is_written = false;
   PetscCall(frames_list(dir, &n, &indices));
   for (int64_t i = 0; i < n; ++i)
     if (indices[i] == index || (index < 0 && i == n - 1)) at = i;
   if (at < 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscErrorCode code = painter_begin(&p, dir, view, 1, indices + at);
-  if (!code) code = painter_draw(&p, indices[at], NULL);
-  if (!code) code = png_file_write(path, view->width, view->height, p.rgb);
-  painter_end(&p);
-  PetscCall(code);
+  PetscCall(painter_begin(&p, dir, view, 1, indices + at));
+  PetscCall(painter_draw(&p, indices[at], NULL));
+  PetscCall(png_file_write(path, view->width, view->height, p.rgb));
   *is_written = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -523,23 +521,20 @@ PetscErrorCode render_sequence(const char *dir, const render_view *view, int n_m
 PetscErrorCode render_animation(const char *dir, const render_view *view, double frames_per_second, const char *path, bool *is_written)
 {
   int64_t        n;
-  int64_t       *indices __attribute__((cleanup(memory_free))) = NULL;
-  painter        p;
-  png_animation *a = NULL;
+  int64_t       *indices __attribute__((cleanup(memory_free)))     = NULL;
+  painter        p __attribute__((cleanup(painter_end)))           = {0};
+  png_animation *a __attribute__((cleanup(png_animation_abandon))) = NULL;
   PetscFunctionBegin;
   *is_written = false;
   PetscCall(frames_list(dir, &n, &indices));
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscErrorCode code = painter_begin(&p, dir, view, n, indices);
-  if (!code) code = png_animation_open(path, view->width, view->height, 0, &a);
-  for (int64_t i = 0; i < n && !code; ++i) {
-    code = painter_draw(&p, indices[i], NULL);
-    if (!code) code = png_animation_add(a, p.rgb, 1.0 / frames_per_second);
+  PetscCall(painter_begin(&p, dir, view, n, indices));
+  PetscCall(png_animation_open(path, view->width, view->height, 0, &a));
+  for (int64_t i = 0; i < n; ++i) {
+    PetscCall(painter_draw(&p, indices[i], NULL));
+    PetscCall(png_animation_add(a, p.rgb, 1.0 / frames_per_second));
   }
-  if (!code) code = png_animation_close(&a);
-  png_animation_abandon(&a);
-  painter_end(&p);
-  PetscCall(code);
+  PetscCall(png_animation_close(&a));
   *is_written = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

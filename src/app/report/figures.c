@@ -70,15 +70,13 @@ static bool can_show(const figures *f, double x, double y)
   return isfinite(x) && isfinite(y) && !(f->axes.is_log_x && !(x > 0)) && !(f->axes.is_log_y && !(y > 0));
 }
 
-static PetscErrorCode put_series(figures *f, plot_style style, int colour, int64_t n, const double *x, const double *y)
+static void put_series(figures *f, plot_style style, int colour, int64_t n, const double *x, const double *y)
 {
-  PetscFunctionBegin;
   if (!f->is_open) {
-    PetscCall(plot_sheet_begin(f->sheet, &f->axes));
+    plot_sheet_begin(f->sheet, &f->axes);
     f->is_open = true;
   }
-  PetscCall(plot_sheet_series(f->sheet, style, colour, n, x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  plot_sheet_series(f->sheet, style, colour, n, x, y);
 }
 
 PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, int colour, int64_t n, const double *x, const double *y)
@@ -88,7 +86,7 @@ PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, in
   double *v __attribute__((cleanup(memory_free))) = NULL, *alone __attribute__((cleanup(memory_free))) = NULL;
   PetscFunctionBegin;
   if (style == PLOT_CROSSES) {
-    if (n > 0 && f->is_open) PetscCall(plot_sheet_series(f->sheet, style, colour, n, x, y));
+    if (n > 0 && f->is_open) plot_sheet_series(f->sheet, style, colour, n, x, y);
     n_shown = f->is_open ? n : 0;
   } else {
     PetscCall(memory_alloc("curve", n, sizeof *v, &v));
@@ -99,8 +97,8 @@ PetscErrorCode figures_curve(figures *f, const char *label, plot_style style, in
       alone[i]            = is_alone ? v[i] : NAN;
       n_alone += is_alone;
     }
-    if (n_shown > 0) PetscCall(put_series(f, style, colour, n, x, v));
-    if (n_alone > 0 && (style == PLOT_LINE || style == PLOT_THIN)) PetscCall(put_series(f, PLOT_POINTS, colour, n, x, alone));
+    if (n_shown > 0) put_series(f, style, colour, n, x, v);
+    if (n_alone > 0 && (style == PLOT_LINE || style == PLOT_THIN)) put_series(f, PLOT_POINTS, colour, n, x, alone);
   }
   if (n_shown > 0 && label && g->n_keys < MAX_KEYS) {
     legend_key *k = &g->key[g->n_keys++];
@@ -135,65 +133,61 @@ static PetscErrorCode put_figure(figures *f, const figure *g, text_buffer *page)
 {
   const char *svg;
   PetscFunctionBegin;
-  PetscCall(html_put(page, "<figure>\n<figcaption><b>%s</b>", g->title));
+  html_put(page, "<figure>\n<figcaption><b>%s</b>", g->title);
   for (int i = 0; i < g->n_keys; ++i)
-    PetscCall(html_put(page, " <span class=\"key\"><i class=\"%s\" style=\"background:var(--c%d)\"></i>%s</span>",
-                       g->key[i].is_point ? "dot" : "line", g->key[i].colour, g->key[i].label));
-  PetscCall(html_put(page, "</figcaption>\n"));
+    html_put(page, " <span class=\"key\"><i class=\"%s\" style=\"background:var(--c%d)\"></i>%s</span>",
+             g->key[i].is_point ? "dot" : "line", g->key[i].colour, g->key[i].label);
+  html_put(page, "</figcaption>\n");
   PetscCall(plot_sheet_svg(f->sheet, g->plot, g->title, &svg));
-  PetscCall(html_put_markup(page, svg));
-  PetscCall(html_put(page, "\n</figure>\n"));
+  html_put_markup(page, svg);
+  html_put(page, "\n</figure>\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode figures_put(figures *f, const char *section, text_buffer *page)
 {
   PetscFunctionBegin;
-  PetscCall(html_put(page, "<div class=\"figures\">\n"));
+  html_put(page, "<div class=\"figures\">\n");
   for (int64_t i = 0; i < f->n; ++i)
     if (strcmp(f->figure[i].section, section) == 0) PetscCall(put_figure(f, &f->figure[i], page));
-  PetscCall(html_put(page, "</div>\n"));
+  html_put(page, "</div>\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- SVG files ----------------------------------------------------------------------------------------------- */
 
 /* Replaces the variables of the style sheet by colours, because many SVG programs do not support variables. */
-static PetscErrorCode put_coloured(text_buffer *b, const char *svg)
+static void put_coloured(text_buffer *b, const char *svg)
 {
   char hex[8];
-  PetscFunctionBegin;
   while (*svg) {
     const size_t n = strcspn(svg, "vc");
-    PetscCall(text_append(b, svg, (int64_t)n));
+    text_append(b, svg, (int64_t)n);
     svg += n;
     if (!strncmp(svg, "var(--c", 7)) {
       page_colour((int)strtol(svg + 7, NULL, 10), hex);
-      PetscCall(text_printf(b, "%s", hex));
+      text_printf(b, "%s", hex);
       svg += strcspn(svg, ")") + 1;
     } else if (!strncmp(svg, "currentColor", 12)) {
       page_colour(5, hex);
-      PetscCall(text_printf(b, "%s", hex));
+      text_printf(b, "%s", hex);
       svg += 12;
-    } else if (*svg) PetscCall(text_append(b, svg++, 1));
+    } else if (*svg) text_append(b, svg++, 1);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* The legend below the diagram, three entries per line. */
-static PetscErrorCode put_keys(const figure *g, text_buffer *b)
+static void put_keys(const figure *g, text_buffer *b)
 {
   char hex[8];
-  PetscFunctionBegin;
   for (int i = 0; i < g->n_keys; ++i) {
     const int    column = i % 3, line = i / 3;
     const double x = 12.0 + column * (g->width - 20.0) / 3.0, y = 44.0 + g->height + 20.0 * line;
     page_colour(g->key[i].colour, hex);
-    if (g->key[i].is_point) PetscCall(html_put(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>", x + 11, y - 4, hex));
-    else PetscCall(html_put(b, "<path d=\"M%.1f %.1fh22\" stroke=\"%s\" stroke-width=\"%d\"/>", x, y - 4, hex, g->key[i].is_thin ? 1 : 3));
-    PetscCall(html_put(b, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 28, y, g->key[i].label));
+    if (g->key[i].is_point) html_put(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\"/>", x + 11, y - 4, hex);
+    else html_put(b, "<path d=\"M%.1f %.1fh22\" stroke=\"%s\" stroke-width=\"%d\"/>", x, y - 4, hex, g->key[i].is_thin ? 1 : 3);
+    html_put(b, "<text x=\"%.1f\" y=\"%.1f\">%s</text>\n", x + 28, y, g->key[i].label);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode put_alone(figures *f, const figure *g, text_buffer *b)
@@ -202,17 +196,17 @@ static PetscErrorCode put_alone(figures *f, const figure *g, text_buffer *b)
   const char *svg;
   PetscFunctionBegin;
   PetscCall(plot_sheet_svg(f->sheet, g->plot, g->title, &svg));
-  PetscCall(html_put(b,
-                     "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
-                     "font-family=\"sans-serif\" font-size=\"12\" fill=\"#1c2226\">\n",
-                     g->width, height, g->width, height));
-  PetscCall(html_put(b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"18\" font-weight=\"bold\">%s</text>\n",
-                     g->width, height, g->title));
-  PetscCall(html_put(b, "<svg y=\"24\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", g->width, g->height, g->width, g->height));
-  PetscCall(put_coloured(b, svg));
-  PetscCall(html_put(b, "\n</svg>\n"));
-  PetscCall(put_keys(g, b));
-  PetscCall(html_put(b, "</svg>\n"));
+  html_put(b,
+           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
+           "font-family=\"sans-serif\" font-size=\"12\" fill=\"#1c2226\">\n",
+           g->width, height, g->width, height);
+  html_put(b, "<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n<text x=\"12\" y=\"18\" font-weight=\"bold\">%s</text>\n", g->width,
+           height, g->title);
+  html_put(b, "<svg y=\"24\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n", g->width, g->height, g->width, g->height);
+  put_coloured(b, svg);
+  html_put(b, "\n</svg>\n");
+  put_keys(g, b);
+  html_put(b, "</svg>\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -223,9 +217,7 @@ PetscErrorCode figures_write_svg(figures *f, const char *section, const char *pa
   PetscFunctionBegin;
   while (i < f->n && strcmp(f->figure[i].section, section)) ++i;
   PetscCheck(i < f->n, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "%s: the diagram has no curves", path);
-  PetscErrorCode code = put_alone(f, &f->figure[i], &b);
-  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  PetscCall(put_alone(f, &f->figure[i], &b));
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

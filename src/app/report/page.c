@@ -88,56 +88,49 @@ void page_colour(int colour, char hex[8])
   (void)snprintf(hex, 8, "%.7s", at ? at + strlen(name) : "#000000");
 }
 
-PetscErrorCode page_begin(text_buffer *page, const char *title)
+void page_begin(text_buffer *page, const char *title)
 {
-  PetscFunctionBegin;
-  PetscCall(html_put(page,
-                     "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; img-src data:; style-src "
-                     "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;\"/>\n"
-                     "<link rel=\"icon\" href=\"data:,\"/>\n<title>%s</title>\n<style>\n",
-                     title));
-  PetscCall(html_put_markup(page, style_sheet));
-  PetscCall(html_put(page, "</style>\n</head>\n<body>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(page,
+           "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
+           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src &#39;none&#39;; img-src data:; style-src "
+           "&#39;unsafe-inline&#39;; script-src &#39;unsafe-inline&#39;\"/>\n"
+           "<link rel=\"icon\" href=\"data:,\"/>\n<title>%s</title>\n<style>\n",
+           title);
+  html_put_markup(page, style_sheet);
+  html_put(page, "</style>\n</head>\n<body>\n");
 }
 
-PetscErrorCode page_end(text_buffer *page)
+void page_end(text_buffer *page)
 {
   char         date[40];
   const time_t now = time(NULL);
   struct tm    utc;
-  PetscFunctionBegin;
   gmtime_r(&now, &utc);
   strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", &utc);
-  PetscCall(html_put(page,
-                     "<footer>Written %s by stickslip %s. This page needs neither network nor other files.</footer>\n</body>\n</html>\n",
-                     date, version_text()));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(page, "<footer>Written %s by stickslip %s. This page needs neither network nor other files.</footer>\n</body>\n</html>\n", date,
+           version_text());
 }
 
-PetscErrorCode page_tiles_begin(text_buffer *page) { return html_put(page, "<div class=\"tiles\">\n"); }
-PetscErrorCode page_tiles_end(text_buffer *page) { return html_put(page, "</div>\n"); }
+void page_tiles_begin(text_buffer *page) { html_put(page, "<div class=\"tiles\">\n"); }
+void page_tiles_end(text_buffer *page) { html_put(page, "</div>\n"); }
 
-PetscErrorCode page_tile(text_buffer *page, const char *value, const char *unit, const char *what)
+void page_tile(text_buffer *page, const char *value, const char *unit, const char *what)
 {
-  return html_put(page, "<div><b>%s <small>%s</small></b><span>%s</span></div>\n", value, unit, what);
+  html_put(page, "<div><b>%s <small>%s</small></b><span>%s</span></div>\n", value, unit, what);
 }
 
-PetscErrorCode page_row(text_buffer *page, const char *what, const char *value)
+void page_row(text_buffer *page, const char *what, const char *value)
 {
-  return *value ? html_put(page, "<tr><th>%s</th><td>%s</td></tr>\n", what, value) : PETSC_SUCCESS;
+  if (*value) html_put(page, "<tr><th>%s</th><td>%s</td></tr>\n", what, value);
 }
 
-PetscErrorCode page_link(text_buffer *page, const char *base, const char *name, const char *text)
+void page_link(text_buffer *page, const char *base, const char *name, const char *text)
 {
-  PetscFunctionBegin;
-  PetscCall(html_put(page, "<a href=\""));
-  PetscCall(html_put_path(page, base));
-  PetscCall(html_put_path(page, name));
-  PetscCall(html_put(page, "\">%s</a>", text));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(page, "<a href=\"");
+  html_put_path(page, base);
+  html_put_path(page, name);
+  html_put(page, "\">%s</a>", text);
 }
 
 PetscErrorCode page_base(const char *dir, const char *path, char **base)

@@ -4,17 +4,17 @@
 #include "core/text.h"
 
 /* The colour with this number in the style sheet for light background, as "#0072b2". */
-void           page_colour(int colour, char hex[8]);
-PetscErrorCode page_begin(text_buffer *page, const char *title);
-PetscErrorCode page_end(text_buffer *page);
+void page_colour(int colour, char hex[8]);
+void page_begin(text_buffer *page, const char *title);
+void page_end(text_buffer *page);
 /* A tile: large value with unit, and a label below. Call between page_tiles_begin and page_tiles_end. */
-PetscErrorCode page_tiles_begin(text_buffer *page);
-PetscErrorCode page_tile(text_buffer *page, const char *value, const char *unit, const char *what);
-PetscErrorCode page_tiles_end(text_buffer *page);
+void page_tiles_begin(text_buffer *page);
+void page_tile(text_buffer *page, const char *value, const char *unit, const char *what);
+void page_tiles_end(text_buffer *page);
 /* A row of a table with two columns; nothing if the value is "". */
-PetscErrorCode page_row(text_buffer *page, const char *what, const char *value);
+void page_row(text_buffer *page, const char *what, const char *value);
 /* A link to `name` in the folder `base` ("": the folder of the page). */
-PetscErrorCode page_link(text_buffer *page, const char *base, const char *name, const char *text);
+void page_link(text_buffer *page, const char *base, const char *name, const char *text);
 /* The prefix of links from a page at `path` to files in `dir`: "" if the page is in `dir`, otherwise the absolute path and a slash.
  * memory_free(*base). */
 PetscErrorCode page_base(const char *dir, const char *path, char **base);

@@ -47,16 +47,13 @@ static bool job_uses(const job *j, const char *what)
 }
 
 /* Appends an HTML list of what to cite: the program and the papers of the methods that the job uses. j NULL: the program only. */
-static PetscErrorCode put_references(const job *j, text_buffer *page)
+static void put_references(const job *j, text_buffer *page)
 {
-  PetscFunctionBegin;
-  PetscCall(html_put(page,
-                     "<ul>\n<li>The stickslip authors: stickslip, a batch solver for frictional contact, version %s (CITATION.cff)</li>\n",
-                     version_text()));
+  html_put(page, "<ul>\n<li>The stickslip authors: stickslip, a batch solver for frictional contact, version %s (CITATION.cff)</li>\n",
+           version_text());
   for (size_t i = 0; j && i < sizeof papers / sizeof *papers; ++i)
-    if (job_uses(j, papers[i].used)) PetscCall(html_put(page, "<li>%s: %s [%s]</li>\n", papers[i].used, papers[i].text, papers[i].key));
-  PetscCall(html_put(page, "</ul>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    if (job_uses(j, papers[i].used)) html_put(page, "<li>%s: %s [%s]</li>\n", papers[i].used, papers[i].text, papers[i].key);
+  html_put(page, "</ul>\n");
 }
 
 /* --- history.csv and measure/ as figures -------------------------------------------------------------------------- */
@@ -69,8 +66,8 @@ typedef struct {
   double      max_residual;                 /* largest residual; NaN: no such column */
   double      seconds;                      /* sum over rows */
   bool        is_finite;                    /* all numbers are finite */
-  text_buffer columns;                      /* HTML rows of the table of columns; memory_free(&data) */
-  text_buffer fallbacks;                    /* HTML list of fallbacks with their numbers; memory_free(&data) */
+  text_buffer columns;                      /* HTML rows of the table of columns; text_clear */
+  text_buffer fallbacks;                    /* HTML list of fallbacks with their numbers; text_clear */
 } report_history;
 
 enum { BINS = 420, MAX_CURVES = 6 }; /* a figure is 420 units wide */
@@ -146,12 +143,12 @@ static int find_history_column(const history_table *t, const char *name)
   return history_reader_find(t->reader, name);
 }
 
-static PetscErrorCode add_damage_warning(text_buffer *warnings)
+static void add_damage_warning(text_buffer *warnings)
 {
   char message[1024];
   snprintf(message, sizeof message, "%s", error_message());
   error_clear();
-  return html_put(warnings, "<li>%s; only the rows before the damage are shown</li>\n", message);
+  html_put(warnings, "<li>%s; only the rows before the damage are shown</li>\n", message);
 }
 
 /* Reads the whole table; t->reader is NULL if the file does not exist. Calls `watch` for each row. */
@@ -163,7 +160,7 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
   bool                     is_row;
   PetscFunctionBegin;
   memset(t, 0, sizeof *t);
-  if (history_reader_open(path, &t->reader)) PetscCall(add_damage_warning(warnings));
+  if (history_reader_open(path, &t->reader)) add_damage_warning(warnings);
   if (!t->reader) PetscFunctionReturn(PETSC_SUCCESS);
   t->n_columns = history_reader_columns(t->reader);
   t->i_time    = history_reader_find(t->reader, "time");
@@ -176,7 +173,7 @@ static PetscErrorCode history_table_read(const char *path, history_table *t, tex
   PetscCall(envelope_create(t->n_columns + 1, BINS, &t->envelope));
   PetscCall(memory_alloc("row", t->n_columns + 1, sizeof *row, &row));
   for (;;) {
-    if (history_reader_next(t->reader, row, &is_row)) PetscCall(add_damage_warning(warnings));
+    if (history_reader_next(t->reader, row, &is_row)) add_damage_warning(warnings);
     if (!is_row) break;
     row[t->n_columns] = NAN;
     if (t->has_total)
@@ -208,22 +205,20 @@ static bool is_constant_column(const history_table *t, int column)
 }
 
 /* Adds a row to the table of columns: name, unit, minimum, maximum, sum or last value, meaning. Fallbacks are also listed alone. */
-static PetscErrorCode add_column(const history_table *t, int column, report_history *h)
+static void add_column(const history_table *t, int column, report_history *h)
 {
   const report_quantity *q         = history_find(column_name(t, column));
   const envelope_range   r         = envelope_range_of(t->envelope, column);
   const bool             is_sum    = q && (q->rule == REPORT_SUM || q->rule == REPORT_FALLBACK);
   const double           values[3] = {r.min, r.max, is_sum ? r.sum : r.last};
-  PetscFunctionBegin;
-  PetscCall(html_put(&h->columns, "<tr><td>%s</td><td>%s</td>", column_name(t, column), column_unit(t, column)));
+  html_put(&h->columns, "<tr><td>%s</td><td>%s</td>", column_name(t, column), column_unit(t, column));
   for (int k = 0; k < 3; ++k) {
     char text[60];
     page_number(values[k], sizeof text, text);
-    PetscCall(html_put(&h->columns, "<td class=\"n\">%s%s</td>", k == 2 && is_sum ? "sum " : "", isnan(values[k]) ? "" : text));
+    html_put(&h->columns, "<td class=\"n\">%s%s</td>", k == 2 && is_sum ? "sum " : "", isnan(values[k]) ? "" : text);
   }
-  PetscCall(html_put(&h->columns, "<td>%s</td></tr>\n", q ? q->help : ""));
-  if (q && q->rule == REPORT_FALLBACK && r.sum > 0) PetscCall(html_put(&h->fallbacks, "<li>%.0f %s</li>\n", r.sum, q->help));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&h->columns, "<td>%s</td></tr>\n", q ? q->help : "");
+  if (q && q->rule == REPORT_FALLBACK && r.sum > 0) html_put(&h->fallbacks, "<li>%.0f %s</li>\n", r.sum, q->help);
 }
 
 static PetscErrorCode put_history_figure(const history_table *t, const history_figure *g, figures *f)
@@ -286,7 +281,7 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
   for (int c = 0; c < t->n_columns; ++c) {
     const char *name = history_reader_name(t->reader, c);
     if (!has_figure(name)) PetscCall(put_history_figure(t, &(history_figure){"solver", name, false, false, {{name, NULL, 1}}}, f));
-    PetscCall(add_column(t, c, h));
+    add_column(t, c, h);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -296,14 +291,12 @@ static PetscErrorCode put_history(const history_table *t, figures *f, report_his
 static PetscErrorCode report_history_read(const char *dir, figures *f, report_history *h, text_buffer *warnings)
 {
   char          path[4300];
-  history_table t;
+  history_table t __attribute__((cleanup(history_table_close))) = {0};
   PetscFunctionBegin;
   *h = (report_history){.step = NAN, .time = NAN, .first_retry = NAN, .max_residual = NAN, .is_finite = true};
   snprintf(path, sizeof path, "%s/history.csv", dir);
-  PetscErrorCode code = history_table_read(path, &t, warnings, add_history_row, h);
-  if (!code && t.reader) code = put_history(&t, f, h);
-  history_table_close(&t);
-  PetscCall(code);
+  PetscCall(history_table_read(path, &t, warnings, add_history_row, h));
+  if (t.reader) PetscCall(put_history(&t, f, h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -378,40 +371,38 @@ static void run_page_destroy(run_page *p)
   if (p->job) job_destroy(&p->job);
   document_destroy(&p->result_owner);
   document_destroy(&p->machine_owner);
-  memory_free(&p->history.columns.data);
-  memory_free(&p->history.fallbacks.data);
+  text_clear(&p->history.columns);
+  text_clear(&p->history.fallbacks);
   figures_destroy(&p->figures);
   for (int i = 0; i < N_STILLS; ++i) memory_free(&p->still[i].bytes);
-  memory_free(&p->warnings.data);
-  memory_free(&p->page.data);
+  text_clear(&p->warnings);
+  text_clear(&p->page);
 }
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
 /* Converts the current error to a warning on the page. */
-static PetscErrorCode add_error_warning(run_page *p, const char *what)
+static void add_error_warning(run_page *p, const char *what)
 {
   char message[1024];
   snprintf(message, sizeof message, "%s", error_message());
   error_clear();
-  return html_put(&p->warnings, "<li>%s: %s</li>\n", what, message);
+  html_put(&p->warnings, "<li>%s: %s</li>\n", what, message);
 }
 
 static PetscErrorCode read_run_job(run_page *p)
 {
   char         path[4300];
   size_t       n;
-  diagnostics *d;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
   PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/job.yaml", p->dir);
   PetscCall(file_read_text(path, &p->job_text, &n));
   PetscCheck(p->job_text, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: not a run directory: job.yaml is missing", p->dir);
   PetscCall(diagnostics_create(&d));
-  PetscErrorCode code = job_read(path, 0, NULL, d, &p->job);
-  if (!code && diagnostics_count(d))
-    code = html_put(&p->warnings, "<li>This program cannot read the job, so there are no pictures: %s</li>\n", diagnostics_text(d, 0));
-  diagnostics_destroy(&d);
-  PetscCall(code);
+  PetscCall(job_read(path, 0, NULL, d, &p->job));
+  if (diagnostics_count(d))
+    html_put(&p->warnings, "<li>This program cannot read the job, so there are no pictures: %s</li>\n", diagnostics_text(d, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -427,41 +418,35 @@ static PetscErrorCode draw_stills(run_page *p)
   p->still_height = view.height;
   if (render_sequence(p->dir, &view, N_STILLS, &p->n_stills, p->still)) {
     p->n_stills = 0;
-    PetscCall(add_error_warning(p, "No pictures"));
+    add_error_warning(p, "No pictures");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static int is_checkpoint(const struct dirent *entry) { return strncmp(entry->d_name, "checkpoint_", 11) == 0; }
 
-static PetscErrorCode check_checkpoint(run_page *p, const char *name, bool is_quick)
+static void check_checkpoint(run_page *p, const char *name, bool is_quick)
 {
   char         path[4700], why[SEALED_WHY];
   const size_t n = strlen(name);
-  PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/checkpoints/%s", p->dir, name);
   if (n > 8 && strcmp(name + n - 8, ".damaged") == 0)
-    PetscCall(html_put(&p->warnings, "<li>checkpoints/%s: was damaged and has been renamed</li>\n", name));
+    html_put(&p->warnings, "<li>checkpoints/%s: was damaged and has been renamed</li>\n", name);
   else if (n > 3 && strcmp(name + n - 3, ".h5") == 0 && !checkpoint_is_good(path, is_quick, why))
-    PetscCall(html_put(&p->warnings, "<li>checkpoints/%s %s</li>\n", name, why));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    html_put(&p->warnings, "<li>checkpoints/%s %s</li>\n", name, why);
 }
 
-static PetscErrorCode check_checkpoints(run_page *p, bool is_quick)
+static void check_checkpoints(run_page *p, bool is_quick)
 {
   char            path[4300];
   struct dirent **names = NULL;
-  PetscErrorCode  code  = PETSC_SUCCESS;
-  PetscFunctionBegin;
   snprintf(path, sizeof path, "%s/checkpoints", p->dir);
   const int n = scandir(path, &names, is_checkpoint, alphasort);
   for (int i = 0; i < n; ++i) {
-    if (!code) code = check_checkpoint(p, names[i]->d_name, is_quick);
+    check_checkpoint(p, names[i]->d_name, is_quick);
     free(names[i]);
   }
   free(names);
-  PetscCall(code);
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Warnings of the run: failure, retries, unconverged steps, fallbacks, numbers that are not finite, several starts. */
@@ -475,21 +460,19 @@ static PetscErrorCode collect_warnings(run_page *p)
   snprintf(path, sizeof path, "%s/failure.txt", p->dir);
   PetscCall(file_read_text(path, &failure, &n));
   if (failure && (!p->result || p->result->status == RUN_FAILED))
-    PetscCall(html_put(&p->warnings, "<li>The run failed:<pre>%s</pre></li>\n", failure));
+    html_put(&p->warnings, "<li>The run failed:<pre>%s</pre></li>\n", failure);
   if (h->n_retried > 0)
-    PetscCall(html_put(&p->warnings, "<li>%lld steps were done in substeps after %lld failed attempts, the first at t = %.4g s</li>\n",
-                       (long long)h->n_retried, (long long)h->n_retries, h->first_retry));
+    html_put(&p->warnings, "<li>%lld steps were done in substeps after %lld failed attempts, the first at t = %.4g s</li>\n",
+             (long long)h->n_retried, (long long)h->n_retries, h->first_retry);
   if (p->job && strcmp(formulation_names[p->job->formulation], "monolith") != 0 &&
       h->max_residual > p->job->scene.solver->newton->tolerance)
-    PetscCall(html_put(&p->warnings,
-                       "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
-                       p->job->scene.solver->newton->tolerance, h->max_residual, penalty_norm_unit(p->job->scene.solver->penalty)));
-  if (h->fallbacks.n > 0) PetscCall(html_put_markup(&p->warnings, h->fallbacks.data));
-  if (!h->is_finite) PetscCall(html_put(&p->warnings, "<li>history.csv contains numbers that are not finite</li>\n"));
+    html_put(&p->warnings, "<li>Steps were accepted although their residual exceeds solver.newton.tolerance, %.3g: up to %.3g %s</li>\n",
+             p->job->scene.solver->newton->tolerance, h->max_residual, penalty_norm_unit(p->job->scene.solver->penalty));
+  if (h->fallbacks.n > 0) text_join(&p->warnings, &h->fallbacks);
+  if (!h->is_finite) html_put(&p->warnings, "<li>history.csv contains numbers that are not finite</li>\n");
   if (p->result && p->result->starts > 1)
-    PetscCall(
-        html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts));
-  if (!p->result) PetscCall(html_put(&p->warnings, "<li>result.yaml is missing, so the outcome of the run is unknown</li>\n"));
+    html_put(&p->warnings, "<li>The run was started %lld times; times are sums over all starts</li>\n", (long long)p->result->starts);
+  if (!p->result) html_put(&p->warnings, "<li>result.yaml is missing, so the outcome of the run is unknown</li>\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,7 +480,7 @@ static PetscErrorCode read_run(run_page *p, bool is_quick)
 {
   PetscFunctionBegin;
   PetscCall(read_run_job(p));
-  if (run_result_read(p->dir, &p->result_owner, &p->result)) PetscCall(add_error_warning(p, "The outcome of the run is unknown"));
+  if (run_result_read(p->dir, &p->result_owner, &p->result)) add_error_warning(p, "The outcome of the run is unknown");
   PetscCall(run_machine_read(p->dir, &p->machine_owner, &p->machine));
   PetscCall(run_stages_read(p->dir, &p->stages));
   PetscCall(figures_create(&p->figures));
@@ -506,246 +489,229 @@ static PetscErrorCode read_run(run_page *p, bool is_quick)
   PetscCall(figures_draw(p->figures));
   PetscCall(draw_stills(p));
   PetscCall(collect_warnings(p));
-  PetscCall(check_checkpoints(p, is_quick));
+  check_checkpoints(p, is_quick);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- writing ---------------------------------------------------------------------------------------------------------- */
 
-static PetscErrorCode put_run_head(run_page *p)
+static void put_run_head(run_page *p)
 {
   const run_result *r      = p->result;
   const char       *status = r ? run_status_names[r->status] : "unknown";
-  PetscFunctionBegin;
-  const char *name = p->job ? p->job->scene.name : r ? r->job : p->dir;
-  PetscCall(page_begin(&p->page, name));
-  PetscCall(html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, status,
-                     status, r ? r->reason : ""));
-  if (p->job && p->job->description && *p->job->description) PetscCall(html_put(&p->page, "<p>%s</p>\n", p->job->description));
-  PetscCall(html_put(&p->page, "</header>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const char       *name   = p->job ? p->job->scene.name : r ? r->job : p->dir;
+  page_begin(&p->page, name);
+  html_put(&p->page, "<header>\n<h1>%s</h1>\n<span class=\"status %s\">%s</span>\n<span class=\"soft\">%s</span>\n", name, status, status,
+           r ? r->reason : "");
+  if (p->job && p->job->description && *p->job->description) html_put(&p->page, "<p>%s</p>\n", p->job->description);
+  html_put(&p->page, "</header>\n");
 }
 
-static PetscErrorCode put_run_tiles(run_page *p)
+static void put_run_tiles(run_page *p)
 {
   const run_result *r = p->result;
   text_buffer      *b = &p->page;
   char              text[80], end[80] = "s";
-  PetscFunctionBegin;
-  PetscCall(page_tiles_begin(b));
+  page_tiles_begin(b);
   page_number(r ? r->time : p->history.time, sizeof text, text);
   if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->scene.time->end);
-  PetscCall(page_tile(b, text, end, "simulated time"));
+  page_tile(b, text, end, "simulated time");
   page_number(r ? (double)r->step : p->history.step, sizeof text, text);
   if (p->job) snprintf(end, sizeof end, "of %.4g s", p->job->scene.time->step);
-  PetscCall(page_tile(b, text, p->job ? end : "", "steps"));
+  page_tile(b, text, p->job ? end : "", "steps");
   if (r) {
     page_duration(r->seconds, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "wall time"));
+    page_tile(b, text, "", "wall time");
     page_duration(r->user_seconds, sizeof text, text);
     snprintf(end, sizeof end, "CPU time, %lld thread%s", (long long)r->threads, r->threads == 1 ? "" : "s");
-    PetscCall(page_tile(b, text, "", end));
+    page_tile(b, text, "", end);
     page_bytes(r->peak_resident_memory, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "peak resident memory"));
+    page_tile(b, text, "", "peak resident memory");
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->newton / (double)r->step : 0.0);
-    PetscCall(page_tile(b, text, "", "outer iterations per step"));
+    page_tile(b, text, "", "outer iterations per step");
     snprintf(text, sizeof text, "%.3g", r->step > 0 ? (double)r->linear / (double)r->step : 0.0);
-    PetscCall(page_tile(b, text, "", "linear iterations per step"));
+    page_tile(b, text, "", "linear iterations per step");
     page_number((double)r->retries, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "retries"));
+    page_tile(b, text, "", "retries");
     page_number((double)r->contacts, sizeof text, text);
-    PetscCall(page_tile(b, text, "", "contacts at the end"));
+    page_tile(b, text, "", "contacts at the end");
     page_number(r->max_penetration, sizeof text, text);
-    PetscCall(page_tile(b, text, "m", "largest penetration"));
+    page_tile(b, text, "m", "largest penetration");
   }
-  PetscCall(page_tiles_end(b));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  page_tiles_end(b);
 }
 
-static PetscErrorCode put_stills(run_page *p)
+static void put_stills(run_page *p)
 {
   char alt[120];
-  PetscFunctionBegin;
-  if (p->n_stills == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"stills\">\n"));
+  if (p->n_stills == 0) return;
+  html_put(&p->page, "<div class=\"stills\">\n");
   for (int i = 0; i < p->n_stills; ++i) {
     snprintf(alt, sizeof alt, "The scene at %.4g s", p->still[i].time);
-    PetscCall(html_put(&p->page, "<figure>"));
-    PetscCall(html_put_png(&p->page, STILL_WIDTH, p->still_height, alt, p->still[i].n, p->still[i].bytes));
-    PetscCall(
-        html_put(&p->page, "<figcaption>t = %.4g s, frame %lld</figcaption></figure>\n", p->still[i].time, (long long)p->still[i].index));
+    html_put(&p->page, "<figure>");
+    html_put_png(&p->page, STILL_WIDTH, p->still_height, alt, p->still[i].n, p->still[i].bytes);
+    html_put(&p->page, "<figcaption>t = %.4g s, frame %lld</figcaption></figure>\n", p->still[i].time, (long long)p->still[i].index);
   }
-  PetscCall(html_put(&p->page, "</div>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page, "</div>\n");
 }
 
 static PetscErrorCode put_section(run_page *p, const char *section, const char *title)
 {
   PetscFunctionBegin;
   if (figures_count(p->figures, section) == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<h2>%s</h2>\n", title));
+  html_put(&p->page, "<h2>%s</h2>\n", title);
   PetscCall(figures_put(p->figures, section, &p->page));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Table of the statistics of all measures. */
-static PetscErrorCode put_measure_table(run_page *p)
+static void put_measure_table(run_page *p)
 {
   const run_result *r = p->result;
-  PetscFunctionBegin;
-  if (!r || r->measures.n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table>\n<thead><tr><th>measure</th><th>unit</th><th class=\"n\">last</th><th "
-                               "class=\"n\">minimum</th><th class=\"n\">at [s]</th>"
-                               "<th class=\"n\">maximum</th><th class=\"n\">at [s]</th><th class=\"n\">mean</th><th "
-                               "class=\"n\">records</th></tr></thead>\n<tbody>\n"));
+  if (!r || r->measures.n == 0) return;
+  html_put(&p->page, "<div class=\"scroll\"><table>\n<thead><tr><th>measure</th><th>unit</th><th class=\"n\">last</th><th "
+                     "class=\"n\">minimum</th><th class=\"n\">at [s]</th>"
+                     "<th class=\"n\">maximum</th><th class=\"n\">at [s]</th><th class=\"n\">mean</th><th "
+                     "class=\"n\">records</th></tr></thead>\n<tbody>\n");
   for (int i = 0; i < r->measures.n; ++i) {
     const run_result_measure *m         = r->measures.item[i].value;
     const double              values[6] = {m->last, m->min, m->time_of_min, m->max, m->time_of_max, m->mean};
-    PetscCall(html_put(&p->page, "<tr><td>%s</td><td>%s</td>", r->measures.item[i].name, m->unit ? m->unit : ""));
+    html_put(&p->page, "<tr><td>%s</td><td>%s</td>", r->measures.item[i].name, m->unit ? m->unit : "");
     for (int k = 0; k < 6; ++k) {
       char text[60];
       page_number(values[k], sizeof text, text);
-      PetscCall(html_put(&p->page, "<td class=\"n\">%s</td>", text));
+      html_put(&p->page, "<td class=\"n\">%s</td>", text);
     }
-    PetscCall(html_put(&p->page, "<td class=\"n\">%lld</td></tr>\n", (long long)m->n));
+    html_put(&p->page, "<td class=\"n\">%lld</td></tr>\n", (long long)m->n);
   }
-  PetscCall(html_put(&p->page, "</tbody>\n</table></div>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page, "</tbody>\n</table></div>\n");
 }
 
-static PetscErrorCode put_rate(run_page *p, double work, double seconds)
+static void put_rate(run_page *p, double work, double seconds)
 {
-  if (work > 0 && seconds > 0) return html_put(&p->page, "<td class=\"n\">%.2f</td>", 1e-9 * work / seconds);
-  return html_put(&p->page, "<td class=\"n soft\">-</td>");
+  if (work > 0 && seconds > 0) html_put(&p->page, "<td class=\"n\">%.2f</td>", 1e-9 * work / seconds);
+  else html_put(&p->page, "<td class=\"n soft\">-</td>");
 }
 
-static PetscErrorCode put_stages(run_page *p)
+static void put_stages(run_page *p)
 {
   double total = 0, most = 0;
-  PetscFunctionBegin;
   for (int i = 0; i < p->stages.n; ++i) total += p->stages.stage[i].record.seconds, most = fmax(most, p->stages.stage[i].record.seconds);
-  if (!(total > 0)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"scroll\"><table id=\"stages\">\n<thead><tr><th>stage</th><th class=\"bar\"></th><th "
-                               "class=\"n\">share</th><th class=\"n\">seconds</th><th class=\"n\">calls</th>"
-                               "<th class=\"n\">GB/s</th><th class=\"n\">GFLOP/s</th></tr></thead>\n<tbody>\n"));
+  if (!(total > 0)) return;
+  html_put(&p->page, "<div class=\"scroll\"><table id=\"stages\">\n<thead><tr><th>stage</th><th class=\"bar\"></th><th "
+                     "class=\"n\">share</th><th class=\"n\">seconds</th><th class=\"n\">calls</th>"
+                     "<th class=\"n\">GB/s</th><th class=\"n\">GFLOP/s</th></tr></thead>\n<tbody>\n");
   for (int i = 0; i < p->stages.n; ++i) {
     const timer_record *r = &p->stages.stage[i].record;
-    PetscCall(html_put(&p->page,
-                       "<tr><td>%s</td><td class=\"bar\"><i style=\"width:%.1f%%\"></i></td><td class=\"n\">%.1f %%</td><td "
-                       "class=\"n\">%.3f</td><td class=\"n\">",
-                       p->stages.stage[i].name, 100 * r->seconds / most, 100 * r->seconds / total, r->seconds));
-    if (r->n_calls > 0) PetscCall(html_put(&p->page, "%lld</td>", (long long)r->n_calls));
-    else PetscCall(html_put(&p->page, "-</td>"));
-    PetscCall(put_rate(p, r->bytes, r->seconds));
-    PetscCall(put_rate(p, r->flops, r->seconds));
-    PetscCall(html_put(&p->page, "</tr>\n"));
+    html_put(&p->page,
+             "<tr><td>%s</td><td class=\"bar\"><i style=\"width:%.1f%%\"></i></td><td class=\"n\">%.1f %%</td><td "
+             "class=\"n\">%.3f</td><td class=\"n\">",
+             p->stages.stage[i].name, 100 * r->seconds / most, 100 * r->seconds / total, r->seconds);
+    if (r->n_calls > 0) html_put(&p->page, "%lld</td>", (long long)r->n_calls);
+    else html_put(&p->page, "-</td>");
+    put_rate(p, r->bytes, r->seconds);
+    put_rate(p, r->flops, r->seconds);
+    html_put(&p->page, "</tr>\n");
   }
-  PetscCall(html_put(&p->page,
-                     "</tbody>\n<tfoot><tr><td>total</td><td></td><td class=\"n\">100.0 %%</td><td "
-                     "class=\"n\">%.3f</td><td></td><td></td><td></td></tr></tfoot>\n</table></div>\n",
-                     total));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page,
+           "</tbody>\n<tfoot><tr><td>total</td><td></td><td class=\"n\">100.0 %%</td><td "
+           "class=\"n\">%.3f</td><td></td><td></td><td></td></tr></tfoot>\n</table></div>\n",
+           total);
 }
 
-static PetscErrorCode put_machine(run_page *p)
+static void put_machine(run_page *p)
 {
   const run_result  *r = p->result;
   const run_machine *m = p->machine;
   text_buffer       *b = &p->page;
   char               text[400];
-  PetscFunctionBegin;
-  PetscCall(html_put(b, "<h2>Program and machine</h2>\n<table class=\"pairs\">\n"));
+  html_put(b, "<h2>Program and machine</h2>\n<table class=\"pairs\">\n");
   if (r) {
-    PetscCall(page_row(b, "program", r->program));
-    PetscCall(page_row(b, "started", r->begun));
-    PetscCall(page_row(b, "last written", r->updated));
-    PetscCall(page_row(b, "host", r->host));
+    page_row(b, "program", r->program);
+    page_row(b, "started", r->begun);
+    page_row(b, "last written", r->updated);
+    page_row(b, "host", r->host);
     snprintf(text, sizeof text, "%lld", (long long)r->threads);
-    PetscCall(page_row(b, "threads", text));
+    page_row(b, "threads", text);
   }
   if (m) {
     snprintf(text, sizeof text, "%s, %lld usable", m->processor, (long long)m->processors);
-    PetscCall(page_row(b, "processors", text));
+    page_row(b, "processors", text);
     page_bytes(m->memory, sizeof text, text);
-    PetscCall(page_row(b, "memory", m->memory > 0 ? text : ""));
-    PetscCall(page_row(b, "system", m->system));
-    PetscCall(page_row(b, "built", m->built));
-    PetscCall(page_row(b, "libraries", m->libraries));
+    page_row(b, "memory", m->memory > 0 ? text : "");
+    page_row(b, "system", m->system);
+    page_row(b, "built", m->built);
+    page_row(b, "libraries", m->libraries);
   }
-  PetscCall(html_put(b, "</table>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(b, "</table>\n");
 }
 
-static PetscErrorCode put_files(run_page *p)
+static void put_files(run_page *p)
 {
   struct stat status;
-  PetscFunctionBegin;
-  PetscCall(html_put(&p->page, "<h2>Files</h2>\n<table class=\"pairs\">\n"));
+  html_put(&p->page, "<h2>Files</h2>\n<table class=\"pairs\">\n");
   for (const run_file *f = run_files; f->name; ++f) {
     char name[80], path[4300];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(f->name, "/"), f->name); /* the folder of measure/NAME.csv */
     snprintf(path, sizeof path, "%s/%s", p->dir, name);
     if (stat(path, &status) != 0) continue;
-    PetscCall(html_put(&p->page, "<tr><th>"));
-    PetscCall(page_link(&p->page, p->base, name, name));
-    PetscCall(html_put(&p->page, "</th><td>%s</td></tr>\n", f->content));
+    html_put(&p->page, "<tr><th>");
+    page_link(&p->page, p->base, name, name);
+    html_put(&p->page, "</th><td>%s</td></tr>\n", f->content);
   }
-  PetscCall(html_put(&p->page, "</table>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page, "</table>\n");
 }
 
 static PetscErrorCode write_run_page(run_page *p)
 {
   text_buffer *b = &p->page;
   PetscFunctionBegin;
-  PetscCall(put_run_head(p));
-  PetscCall(put_run_tiles(p));
+  put_run_head(p);
+  put_run_tiles(p);
   if (p->warnings.n > 0) {
-    PetscCall(html_put(b, "<div class=\"warnings\"><b>Warnings</b><ul>\n"));
-    PetscCall(html_put_markup(b, p->warnings.data));
-    PetscCall(html_put(b, "</ul></div>\n"));
+    html_put(b, "<div class=\"warnings\"><b>Warnings</b><ul>\n");
+    text_join(b, &p->warnings);
+    html_put(b, "</ul></div>\n");
   }
-  PetscCall(put_stills(p));
+  put_stills(p);
   if (figures_count(p->figures, "measures") > 0) PetscCall(put_section(p, "measures", "Measures"));
-  PetscCall(put_measure_table(p));
+  put_measure_table(p);
   PetscCall(put_section(p, "energy", "Energy and momentum"));
   PetscCall(put_section(p, "contact", "Contact"));
   PetscCall(put_section(p, "solver", "Solver"));
   if (p->history.columns.n > 0) {
-    PetscCall(html_put(b, "<h2>Columns of history.csv</h2>\n<details><summary>minimum, maximum and sum or last value of each "
-                          "column</summary>\n<div class=\"scroll\"><table id=\"columns\">\n"
-                          "<thead><tr><th>column</th><th>unit</th><th class=\"n\">minimum</th><th class=\"n\">maximum</th><th "
-                          "class=\"n\">last, or sum</th><th>meaning</th></tr></thead>\n<tbody>\n"));
-    PetscCall(html_put_markup(b, p->history.columns.data));
-    PetscCall(html_put(b, "</tbody>\n</table></div></details>\n"));
+    html_put(b, "<h2>Columns of history.csv</h2>\n<details><summary>minimum, maximum and sum or last value of each "
+                "column</summary>\n<div class=\"scroll\"><table id=\"columns\">\n"
+                "<thead><tr><th>column</th><th>unit</th><th class=\"n\">minimum</th><th class=\"n\">maximum</th><th "
+                "class=\"n\">last, or sum</th><th>meaning</th></tr></thead>\n<tbody>\n");
+    text_join(b, &p->history.columns);
+    html_put(b, "</tbody>\n</table></div></details>\n");
   }
-  PetscCall(html_put(b, "<h2>Time</h2>\n<div class=\"beside\">\n"));
-  PetscCall(put_stages(p));
+  html_put(b, "<h2>Time</h2>\n<div class=\"beside\">\n");
+  put_stages(p);
   PetscCall(figures_put(p->figures, "time", b));
-  PetscCall(html_put(b, "</div>\n"));
-  PetscCall(html_put(
-      b, "<h2>Job</h2>\n<details><summary>job.yaml with all defaults written out</summary>\n<pre class=\"job\">%s</pre></details>\n",
-      p->job_text));
-  PetscCall(put_machine(p));
-  PetscCall(put_files(p));
-  PetscCall(html_put(b, "<h2>How to cite</h2>\n"));
-  PetscCall(put_references(p->job, b));
-  PetscCall(page_end(b));
+  html_put(b, "</div>\n");
+  html_put(b, "<h2>Job</h2>\n<details><summary>job.yaml with all defaults written out</summary>\n<pre class=\"job\">%s</pre></details>\n",
+           p->job_text);
+  put_machine(p);
+  put_files(p);
+  html_put(b, "<h2>How to cite</h2>\n");
+  put_references(p->job, b);
+  page_end(b);
+  PetscCall(p->warnings.code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode report_run(const char *dir, const char *path, bool is_quick)
 {
-  run_page p = {.dir = dir};
+  run_page p __attribute__((cleanup(run_page_destroy))) = {.dir = dir};
   char     default_path[4300];
   PetscFunctionBegin;
   snprintf(default_path, sizeof default_path, "%s/report.html", dir);
   if (!path) path = default_path;
-  PetscErrorCode code = page_base(dir, path, &p.base);
-  if (!code) code = read_run(&p, is_quick);
-  if (!code) code = write_run_page(&p);
-  if (!code) code = file_replace_text(path, (size_t)p.page.n, p.page.data);
-  run_page_destroy(&p);
-  PetscCall(code);
+  PetscCall(page_base(dir, path, &p.base));
+  PetscCall(read_run(&p, is_quick));
+  PetscCall(write_run_page(&p));
+  PetscCall(file_replace_with(path, &p.page));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

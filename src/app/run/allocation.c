@@ -201,12 +201,12 @@ static PetscErrorCode append_command_line(text_buffer *b)
   FILE   *in       = fopen("/proc/self/cmdline", "re");
   PetscCheck(n > 0 && in, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "cannot read /proc/self, so the job cannot be submitted again");
   self[n] = '\0';
-  PetscCall(text_printf(b, "exec "));
-  PetscCall(shell_append_word(b, self));
+  text_printf(b, "exec ");
+  shell_append_word(b, self);
   for (int i = 0; getdelim(&words, &capacity, '\0', in) > 0; ++i) {
     if (i == 0) continue;
-    PetscCall(text_append(b, " ", 1));
-    PetscCall(shell_append_word(b, words));
+    text_put(b, " ");
+    shell_append_word(b, words);
   }
   free(words);
   fclose(in);
@@ -214,13 +214,11 @@ static PetscErrorCode append_command_line(text_buffer *b)
 }
 
 /* " --option=value", unless the value is empty. */
-static PetscErrorCode append_option(text_buffer *b, const char *option, const char *value)
+static void append_option(text_buffer *b, const char *option, const char *value)
 {
-  PetscFunctionBegin;
-  if (!value || !*value) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(text_printf(b, " %s=", option));
-  PetscCall(shell_append_word(b, value));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!value || !*value) return;
+  text_printf(b, " %s=", option);
+  shell_append_word(b, value);
 }
 
 /* The same with the first line that a command prints. */
@@ -231,7 +229,7 @@ static PetscErrorCode append_command_output(text_buffer *b, const char *option, 
   int   code;
   PetscCall(shell_run(command, &code, &output));
   shell_first_line(output);
-  if (code == 0 && strcmp(output, "(null)") != 0 && strcmp(output, "UNLIMITED") != 0) PetscCall(append_option(b, option, output));
+  if (code == 0 && strcmp(output, "(null)") != 0 && strcmp(output, "UNLIMITED") != 0) append_option(b, option, output);
   memory_free(&output);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,20 +245,21 @@ static PetscErrorCode write_sbatch_command(const allocation *a, const char *job,
   char        command[200];
   text_buffer b = {0}, wrapped = {0};
   PetscCall(append_command_line(&wrapped));
-  PetscCall(text_printf(&b, "sbatch --parsable --dependency=afterany:%s --ntasks=1 --signal=B:USR1@120", job));
+  text_printf(&b, "sbatch --parsable --dependency=afterany:%s --ntasks=1 --signal=B:USR1@120", job);
   for (size_t i = 0; i < sizeof settings / sizeof *settings; ++i) {
     snprintf(command, sizeof command, "squeue -h -j %s -o %s 2>/dev/null", a->job, settings[i].format);
     PetscCall(append_command_output(&b, settings[i].option, command));
   }
-  PetscCall(append_option(&b, "--cpus-per-task", getenv("SLURM_CPUS_PER_TASK")));
-  PetscCall(append_option(&b, "--mem", getenv("SLURM_MEM_PER_NODE")));
-  PetscCall(append_option(&b, "--mem-per-cpu", getenv("SLURM_MEM_PER_CPU")));
+  append_option(&b, "--cpus-per-task", getenv("SLURM_CPUS_PER_TASK"));
+  append_option(&b, "--mem", getenv("SLURM_MEM_PER_NODE"));
+  append_option(&b, "--mem-per-cpu", getenv("SLURM_MEM_PER_CPU"));
   snprintf(command, sizeof command, "scontrol show job %s 2>/dev/null | sed -n 's/^ *StdOut=//p'", a->job);
   PetscCall(append_command_output(&b, "--open-mode=append --output", command));
-  PetscCall(append_option(&b, "--wrap", wrapped.data));
-  PetscCall(text_printf(&b, " 2>&1"));
-  memory_free(&wrapped.data);
-  *out = b.data;
+  append_option(&b, "--wrap", wrapped.data);
+  text_printf(&b, " 2>&1");
+  if (!b.code) b.code = wrapped.code;
+  text_clear(&wrapped);
+  PetscCall(text_take(&b, out));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

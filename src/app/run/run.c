@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 #include "core/field_table.h"
 #include "core/log.h"
@@ -21,7 +20,7 @@
 #include "core/timer.h"
 #include "core/version.h"
 #include "io/checkpoint.h"
-#include "io/checkpoint_beside.h"
+#include "io/checkpoint_background.h"
 #include "io/frames.h"
 #include "io/history.h"
 #include "io/run_lock.h"
@@ -76,17 +75,16 @@ typedef struct {
 
 /* Open files of the run directory, and the times of the last checkpoint. */
 typedef struct {
-  frames            *frames;
-  const char       **frame_fields; /* names of output.fields */
-  history           *history;
-  double             wall_start, last_checkpoint_wall, last_stages_wall;
-  double             checkpoint_seconds; /* [s] duration of the last checkpoint; 0: none yet */
-  int64_t            last_checkpoint_step;
-  double             checkpoint_share; /* share of the wall time since the previous checkpoint that was spent writing the last one */
-  checkpoint_beside *beside;           /* checkpoint being written by a child process, or NULL */
+  frames                *frames;
+  const char           **frame_fields; /* names of output.fields */
+  history               *history;
+  double                 wall_start, last_checkpoint_wall, last_stages_wall;
+  double                 checkpoint_seconds; /* [s] duration of the last checkpoint; 0: none yet */
+  int64_t                last_checkpoint_step;
+  double                 checkpoint_share; /* share of the wall time since the previous checkpoint that was spent writing the last one */
+  checkpoint_background *background;       /* checkpoint being written by a child process, or NULL */
 } run_output;
 
-enum { RUN_DATE = 24 };
 /* Totals of the previous starts of this run, from result.yaml. */
 typedef struct {
   bool    is_finished; /* the previous start finished, at `step` */
@@ -172,14 +170,6 @@ static PetscErrorCode run_read_past(run *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void utc_now(char text[RUN_DATE])
-{
-  const time_t now = time(NULL);
-  struct tm    utc;
-  gmtime_r(&now, &utc);
-  strftime(text, RUN_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
 /* Results of all measures of the job; names are borrowed. The caller frees items and values with memory_free. */
 static PetscErrorCode collect_measures(const run *r, key_item **items, run_result_measure **values)
 {
@@ -207,7 +197,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
   PetscFunctionBegin;
   snprintf(program, sizeof program, "stickslip %s", version_text());
   (void)gethostname(host, sizeof host - 1);
-  utc_now(now);
+  run_result_now(now);
   snprintf(line, sizeof line, "%.*s", (int)strcspn(reason, "\n"), reason);
   PetscCall(collect_measures(r, &items, &values));
   const run_past  *past   = &r->past;
@@ -241,7 +231,7 @@ static PetscErrorCode run_write_result(const run *r, run_status status, int code
 static PetscErrorCode run_begin_result(run *r)
 {
   PetscFunctionBegin;
-  if (!*r->past.begun) utc_now(r->past.begun);
+  if (!*r->past.begun) run_result_now(r->past.begun);
   PetscCall(run_write_result(r, RUN_RUNNING, -1, ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -369,12 +359,12 @@ static PetscErrorCode write_checkpoint_now(run *r)
 /* Whether the job requests a checkpoint by a child process, and there is memory for it. */
 static bool use_child_checkpoint(const run *r)
 {
-  const int mode = r->job->output->checkpoint_beside;
+  const int mode = r->job->output->checkpoint_background;
   if (mode == JOB_CHECKPOINT_CHILD_NEVER) return false;
   if (mode == JOB_CHECKPOINT_CHILD_AUTO &&
       !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))
     return false;
-  return checkpoint_beside_has_room(r->limits.memory);
+  return checkpoint_background_has_room(r->limits.memory);
 }
 
 /* Checks whether the child process has finished its checkpoint (`wait`: waits for it). If it failed, writes the current state at
@@ -382,11 +372,11 @@ static bool use_child_checkpoint(const run *r)
 static PetscErrorCode poll_child_checkpoint(run *r, bool wait)
 {
   PetscFunctionBegin;
-  run_output           *o = &r->output;
-  checkpoint_beside_end end;
-  if (!o->beside) PetscFunctionReturn(PETSC_SUCCESS);
+  run_output               *o = &r->output;
+  checkpoint_background_end end;
+  if (!o->background) PetscFunctionReturn(PETSC_SUCCESS);
   timer_begin(TIMER_CHECKPOINT);
-  PetscCall(checkpoint_beside_poll(&o->beside, wait, &end));
+  PetscCall(checkpoint_background_poll(&o->background, wait, &end));
   timer_end(TIMER_CHECKPOINT);
   if (end.is_running) PetscFunctionReturn(PETSC_SUCCESS);
   if (end.is_written) {
@@ -419,15 +409,15 @@ static PetscErrorCode run_write_due_checkpoint(run *r)
     timer_begin(TIMER_CHECKPOINT);
     const checkpoint_head head = make_checkpoint_head(r);
     PetscCall(flush_tables(r));
-    PetscCall(checkpoint_beside_start(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep, &o->beside));
-    if (o->beside) {
+    PetscCall(checkpoint_background_start(r->checkpoint_dir, &head, r->fields, (int)r->job->output->keep, &o->background));
+    if (o->background) {
       o->last_checkpoint_wall = timer_now();
       o->last_checkpoint_step = *r->state.step;
       PetscCall(write_status_files(r));
     }
     timer_end(TIMER_CHECKPOINT);
   }
-  if (!o->beside) PetscCall(write_checkpoint_now(r));
+  if (!o->background) PetscCall(write_checkpoint_now(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -820,9 +810,9 @@ PetscErrorCode run_loop(run *r, exit_code *code)
   timer_reset();
   run_counters_begin(&r->counters);
   const PetscErrorCode error = step_until_end(r, &end);
-  if (error && r->output.beside) { /* wait: this checkpoint is the newest one */
-    checkpoint_beside_end written;
-    (void)checkpoint_beside_poll(&r->output.beside, true, &written);
+  if (error && r->output.background) { /* wait: this checkpoint is the newest one */
+    checkpoint_background_end written;
+    (void)checkpoint_background_poll(&r->output.background, true, &written);
   }
   /* Report the first error; ignore a second error while writing result.yaml. */
   if (error) (void)run_write_result(r, RUN_FAILED, (int)error_exit_code(error), error_message());

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "core/machine.h"
 #include "core/memory.h"
@@ -95,11 +96,18 @@ static PetscErrorCode write_sealed_text(const run_result *r, text_buffer *b)
   document_destroy(&doc);
   PetscCall(code);
   compute_seal(text, strlen(text), line);
-  code = text_append(b, text, (int64_t)strlen(text));
+  text_put(b, text);
   memory_free(&text);
-  PetscCall(code);
-  PetscCall(text_append(b, line, SEAL_LINE));
+  text_append(b, line, SEAL_LINE);
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void run_result_now(char text[RUN_DATE])
+{
+  const time_t now = time(NULL);
+  struct tm    utc;
+  gmtime_r(&now, &utc);
+  strftime(text, RUN_DATE, "%Y-%m-%dT%H:%M:%SZ", &utc);
 }
 
 PetscErrorCode run_result_write(const char *dir, const run_result *r)
@@ -109,10 +117,8 @@ PetscErrorCode run_result_write(const char *dir, const run_result *r)
 
   PetscFunctionBegin;
   get_result_path(dir, sizeof path, path);
-  PetscErrorCode code = write_sealed_text(r, &b);
-  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  PetscCall(write_sealed_text(r, &b));
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,8 +127,8 @@ static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, 
                                   char *problem)
 {
   char         line[SEAL_LINE + 1];
-  const void  *read = NULL;
-  diagnostics *d;
+  const void  *read                                            = NULL;
+  diagnostics *d __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
   if (n >= SEAL_LINE) compute_seal(text, n - SEAL_LINE, line);
@@ -131,11 +137,9 @@ static PetscErrorCode read_sealed(const char *path, const char *text, size_t n, 
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(diagnostics_create(&d));
-  PetscErrorCode code = yaml_read_text(path, text, n - SEAL_LINE, doc, d);
-  if (!code) code = key_table_read(&run_result_table, doc, document_root(doc), "", d, &read);
-  if (!code && diagnostics_count(d)) snprintf(problem, size, "%s; was it written by a newer stickslip?", diagnostics_text(d, 0));
-  diagnostics_destroy(&d);
-  PetscCall(code);
+  PetscCall(yaml_read_text(path, text, n - SEAL_LINE, doc, d));
+  PetscCall(key_table_read(&run_result_table, doc, document_root(doc), "", d, &read));
+  if (diagnostics_count(d)) snprintf(problem, size, "%s; was it written by a newer stickslip?", diagnostics_text(d, 0));
   *out = read;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -292,13 +296,11 @@ PetscErrorCode run_stages_write(const char *dir, const run_stages *past)
     if (r.n_calls > 0 || r.seconds > 0) run_stages_add(&all, timer_name(stage), &r);
   }
   snprintf(path, sizeof path, "%s/stages.csv", dir);
-  PetscErrorCode code = text_printf(&b, HEADER);
-  for (int i = 0; i < all.n && !code; ++i) {
+  text_put(&b, HEADER);
+  for (int i = 0; i < all.n; ++i) {
     const timer_record *r = &all.stage[i].record;
-    code = text_printf(&b, "%s,%.6f,%lld,%.17g,%.17g\n", all.stage[i].name, r->seconds, (long long)r->n_calls, r->bytes, r->flops);
+    text_printf(&b, "%s,%.6f,%lld,%.17g,%.17g\n", all.stage[i].name, r->seconds, (long long)r->n_calls, r->bytes, r->flops);
   }
-  if (!code) code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -15,7 +15,7 @@
 #define TIMER_CHECKPOINT timer_register("checkpoint", 200)
 #define TIMER_FRAME timer_register("frames and history", 210)
 
-enum { RUN_RESULT_FORMAT = 1 };
+enum { RUN_RESULT_FORMAT = 1, RUN_DATE = 24 };
 
 /* All files of a run directory, for the manual, the report page and docs/reference/files.md. */
 typedef struct {
@@ -68,6 +68,8 @@ typedef struct {
 extern const key_table run_result_table, run_machine_table;
 /* Replaces DIR/result.yaml. Real numbers are written with all digits; numbers that are not finite are omitted. */
 PetscErrorCode run_result_write(const char *dir, const run_result *r);
+/* The time now as in `begun` and `updated`: 2026-11-23T19:18:54Z. */
+void run_result_now(char text[RUN_DATE]);
 /* Reads DIR/result.yaml. *out is valid until document_destroy(owner). If the file is missing: *out = *owner = NULL and no error.
  * If it is damaged or has a newer format: PETSC_ERR_FILE_READ with the path. */
 PetscErrorCode run_result_read(const char *dir, document **owner, const run_result **out);

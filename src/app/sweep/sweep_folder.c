@@ -127,22 +127,19 @@ static PetscErrorCode read_cases(const char *dir, cases_file *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode append_row(text_buffer *b, const sweep_plan *plan, const cases_file *f, int64_t number, const sweep_case *c)
+static void append_row(text_buffer *b, const sweep_plan *plan, const cases_file *f, int64_t number, const sweep_case *c)
 {
   char        text[32];
   const char *of[2 * SWEEP_MAX_NAMES + 2] = {0};
   const int   n_columns                   = f->n_columns;
-
-  PetscFunctionBegin;
   (void)snprintf(text, sizeof text, "%lld", (long long)number);
   of[0] = number ? text : "number";
   of[1] = number ? c->id : "id";
   for (int i = 0; i < plan->n_parameters; ++i) of[f->parameter[i]] = number ? c->value[i] : plan->parameter[i];
   for (int i = 0; i < plan->n_settings; ++i)
     if (f->setting[i] >= 0) of[f->setting[i]] = number ? setting_value(plan, c, i) : plan->setting[i];
-  for (int i = 0; i < n_columns; ++i) PetscCall(csv_append(b, of[i], i == 0));
-  PetscCall(text_append(b, "\n", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < n_columns; ++i) csv_append(b, of[i], i == 0);
+  text_put(b, "\n");
 }
 
 /* Columns of a new folder, in the order of the plan. */
@@ -188,20 +185,16 @@ static PetscErrorCode compare_jobs(const char *const name[2], const char *const 
 static PetscErrorCode compare_base(const char *dir, const sweep_plan *plan, diagnostics *d)
 {
   char            *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
-  base_differences to = {dir, d};
-  document        *doc;
-  diagnostics     *quiet;
+  base_differences to                                                  = {dir, d};
+  document        *doc __attribute__((cleanup(document_destroy)))      = NULL;
+  diagnostics     *quiet __attribute__((cleanup(diagnostics_destroy))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(read_file(dir, "base.yaml", &path, &text));
   if (!strcmp(text, plan->base_text)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(diagnostics_create(&quiet));
   PetscCall(document_create(&doc));
-  const PetscErrorCode code =
-      compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to);
-  document_destroy(&doc);
-  diagnostics_destroy(&quiet);
-  PetscCall(code);
+  PetscCall(compare_jobs((const char *const[]){path, plan->base}, (const char *const[]){text, plan->base_text}, doc, quiet, &to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +251,7 @@ static void update_clear(update *u)
 {
   csv_clear(&u->file.table);
   memory_free(&u->index.row);
-  memory_free(&u->rows.data);
+  text_clear(&u->rows);
 }
 
 /* Compares an existing folder with the plan and counts the new cases. */
@@ -284,21 +277,17 @@ static PetscErrorCode compare_folder(const char *dir, const sweep_plan *plan, di
 }
 
 /* Writes the existing rows unchanged, then the new ones. */
-static PetscErrorCode write_rows(const sweep_plan *plan, update *u)
+static void write_rows(const sweep_plan *plan, update *u)
 {
   const cases_file *f    = &u->file;
   int64_t           next = f->table.n_rows ? f->table.n_rows : 1;
-
-  PetscFunctionBegin;
   for (int64_t i = 0; i < f->table.n_rows; ++i) {
-    for (int k = 0; k < f->table.n_columns; ++k) PetscCall(csv_append(&u->rows, get_cell(f, i, k), k == 0));
-    PetscCall(text_append(&u->rows, "\n", 1));
+    for (int k = 0; k < f->table.n_columns; ++k) csv_append(&u->rows, get_cell(f, i, k), k == 0);
+    text_put(&u->rows, "\n");
   }
-  if (!f->table.n_rows) PetscCall(append_row(&u->rows, plan, f, 0, NULL));
+  if (!f->table.n_rows) append_row(&u->rows, plan, f, 0, NULL);
   for (int64_t i = 0; i < plan->n_cases; ++i)
-    if (!f->table.n_rows || !u->index.row[id_slot(&u->index, f, plan->cases[i].id)])
-      PetscCall(append_row(&u->rows, plan, f, next++, &plan->cases[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    if (!f->table.n_rows || !u->index.row[id_slot(&u->index, f, plan->cases[i].id)]) append_row(&u->rows, plan, f, next++, &plan->cases[i]);
 }
 
 static PetscErrorCode replace_file(const char *dir, const char *name, const char *text, int64_t n)
@@ -323,7 +312,8 @@ static PetscErrorCode write_folder(const char *dir, const sweep_plan *plan, bool
   }
   PetscCall(replace_file(dir, "sweep.yaml", plan->text, (int64_t)strlen(plan->text)));
   if (u->n_new == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(write_rows(plan, u));
+  write_rows(plan, u);
+  PetscCall(u->rows.code);
   PetscCall(replace_file(dir, "cases.csv", u->rows.data, u->rows.n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/process.h"
 #include "core/stop.h"
 #include "core/team.h"
 #include "core/timer.h"
@@ -140,20 +141,25 @@ static void fill_words(const sweep_plan *plan, const sweep_case *c, const sweep_
   if (!o->has_picture) add_word(w, "--no-picture");
 }
 
-/* Writes the command line of the case to its log. */
-static void log_command_line(int fd, const case_words *w)
+/* Writes the command line of the case to its log, as the words of a shell. */
+static PetscErrorCode log_command_line(int fd, const case_words *w)
 {
   char         stamp[32];
-  const time_t now = time(NULL);
+  char        *line __attribute__((cleanup(memory_free))) = NULL;
+  text_buffer  b                                          = {0};
+  const time_t now                                        = time(NULL);
   struct tm    t;
-  strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &t));
-  dprintf(fd, "%s %s:", stamp, version_text());
+
+  PetscFunctionBegin;
+  strftime(stamp, sizeof stamp, "%Y-%m-%d %H:%M:%S", localtime_r(&now, &t)); /* as core/log.c */
+  text_printf(&b, "%s %s:", stamp, version_text());
   for (int i = 0; i < w->n; ++i) {
-    const bool is_plain =
-        strspn(w->word[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,") == strlen(w->word[i]);
-    dprintf(fd, is_plain ? " %s" : " '%s'", w->word[i]);
+    text_put(&b, " ");
+    shell_append_word(&b, w->word[i]);
   }
-  dprintf(fd, "\n");
+  PetscCall(text_take(&b, &line));
+  dprintf(fd, "%s\n", line);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- its process ----------------------------------------------------------------------------------------------------- */
@@ -256,7 +262,7 @@ static PetscErrorCode fork_case(const sweep_plan *plan, const sweep_case *c, con
   PetscCall(sweep_folder_state(o->dir, c->number, &state, why, sizeof why));
   if (state != CASE_WAITING && state != CASE_STOPPED) PetscFunctionReturn(PETSC_SUCCESS);
   fill_words(plan, c, o, &words);
-  log_command_line(log, &words);
+  PetscCall(log_command_line(log, &words));
   fflush(NULL); /* otherwise the child would print buffered output again */
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before); /* until the child has reset its signal handlers */
@@ -311,13 +317,6 @@ static case_state evaluate_exit(const char *dir, int64_t number, int status, int
   return CASE_FAILED;
 }
 
-static void format_date(size_t size, char *text)
-{
-  const time_t now = time(NULL);
-  struct tm    t;
-  strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &t));
-}
-
 /* For a case that ended before it wrote a result. */
 static run_result empty_result(const sweep_plan *plan, const char *now)
 {
@@ -327,7 +326,7 @@ static run_result empty_result(const sweep_plan *plan, const char *now)
 /* Records the end of a case in its result.yaml, unless the case has recorded the same failure itself. */
 static PetscErrorCode record_case_end(const sweep_plan *plan, const char *folder, case_state state, int code, size_t size, char *why)
 {
-  char              now[32];
+  char              now[RUN_DATE];
   const run_result *was                                              = NULL;
   document         *owner __attribute__((cleanup(document_destroy))) = NULL;
 
@@ -340,7 +339,7 @@ static PetscErrorCode record_case_end(const sweep_plan *plan, const char *folder
     snprintf(why, size, "%s", was->reason);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  format_date(sizeof now, now);
+  run_result_now(now);
   run_result r = was ? *was : empty_result(plan, now);
   r.status     = state == CASE_STOPPED ? RUN_STOPPED : RUN_FAILED;
   r.reason     = why;

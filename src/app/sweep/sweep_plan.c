@@ -383,7 +383,7 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   bool             good  = s->of && s->of->kind == DOCUMENT_MAPPING && s->of->n > 0;
   const int        limit = is_sobol ? SAMPLES_SOBOL_MAX : SWEEP_MAX_NAMES;
   build_dimension *d;
-  double          *u;
+  double          *u __attribute__((cleanup(memory_free))) = NULL;
 
   PetscFunctionBegin;
   if (!good) {
@@ -403,17 +403,14 @@ static PetscErrorCode read_samples(sweep_build *b, const char *name, document_ma
   PetscCall(add_dimension(b, s->of->n, s->of->key, s->of->key_mark, mark, good ? s->count : 0, &d));
   if (!d) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("samples", s->count * s->of->n, sizeof *u, &u));
-  PetscErrorCode code = PETSC_SUCCESS;
   if (is_sobol) samples_sobol(s->seed == KEY_INT_ABSENT ? -1 : s->seed, s->count, s->of->n, u);
-  else code = samples_latin_hypercube((uint64_t)s->seed, s->count, s->of->n, u);
-  for (int64_t i = 0; i < s->count * s->of->n && !code; ++i) {
+  else PetscCall(samples_latin_hypercube((uint64_t)s->seed, s->count, s->of->n, u));
+  for (int64_t i = 0; i < s->count * s->of->n; ++i) {
     const sweep_interval *r = &of[i % s->of->n];
     const double          x =
         r->is_log ? r->bounds.from * pow(r->bounds.to / r->bounds.from, u[i]) : r->bounds.from + (r->bounds.to - r->bounds.from) * u[i];
-    code = add_number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]);
+    PetscCall(add_number_node(b, x, s->of->value[i % s->of->n]->mark, &d->value[i]));
   }
-  memory_free(&u);
-  PetscCall(code);
   PetscCall(finish_dimension(b, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -799,28 +796,26 @@ static PetscErrorCode add_parameter_node(const sweep_build *b, int i, const int6
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode fill_template(const sweep_build *b, const char *text, const int64_t *row, const double *vars, text_buffer *out)
+static void fill_template(const sweep_build *b, const char *text, const int64_t *row, const double *vars, text_buffer *out)
 {
-  PetscFunctionBegin;
   for (const char *p = text; *p;) {
     const size_t n = *p == '{' ? strcspn(p + 1, "{}") : 0;
     const int    i = n && p[1 + n] == '}' ? find_parameter(b, p + 1, n) : -1;
     if (i < 0) {
-      PetscCall(text_append(out, p++, 1));
+      text_append(out, p++, 1);
       continue;
     }
     char text_of[KEY_TEXT_REAL];
-    if (i >= b->n_varied) PetscCall(text_printf(out, "%s", key_text_of_real(vars[i], text_of)));
+    if (i >= b->n_varied) text_printf(out, "%s", key_text_of_real(vars[i], text_of));
     for (int k = 0; k < b->n_dimensions; ++k) {
       const build_dimension *d = &b->dimension[k];
       if (i < d->first || i >= d->first + d->n_names) continue;
       const int64_t        at = row[k] * d->n_names + i - d->first;
       const document_node *v  = d->value[at];
-      PetscCall(text_printf(out, "%s", v->kind == DOCUMENT_SCALAR ? v->text : d->text[at]));
+      text_printf(out, "%s", v->kind == DOCUMENT_SCALAR ? v->text : d->text[at]);
     }
     p += n + 2;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Creates a node in `doc` with a value of `set`, its formulas evaluated. *next: index of the formula of the next scalar. */
@@ -847,10 +842,11 @@ static PetscErrorCode add_evaluated_node(const sweep_build *b, const document_no
   } else if (f->e) {
     PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, key_text_of_real(expression_value(f->e, vars), text), out));
   } else if (f->is_template) {
-    PetscCall(fill_template(b, node->text, row, vars, &filled));
+    fill_template(b, node->text, row, vars, &filled);
+    PetscCall(filled.code);
     document_node *quoted;
     PetscCall(document_add_node(doc, DOCUMENT_SCALAR, node->mark, filled.data, &quoted));
-    memory_free(&filled.data);
+    text_clear(&filled);
     quoted->is_quoted = true;
     PetscCall(sweep_value_canonical(doc, quoted, out));
   } else {

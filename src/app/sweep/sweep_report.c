@@ -372,14 +372,12 @@ static bool is_empty_diagram(const diagram *p)
 }
 
 /* Adds the name of a diagram without finished cases to the notes. */
-static PetscErrorCode add_empty_note(const diagram *p, text_buffer *notes)
+static void add_empty_note(const diagram *p, text_buffer *notes)
 {
   const sweep_parameter *panel = p->panel >= 0 ? &p->view->parameter[p->panel] : NULL;
   char                   text[40];
-  PetscFunctionBegin;
-  PetscCall(html_put(notes, "%s%s against %s", notes->n ? "; " : "", p->measure->name, p->view->parameter[p->x].name));
-  if (panel) PetscCall(html_put(notes, " with %s = %s", panel->name, sweep_level_text(panel, p->i_panel, sizeof text, text)));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(notes, "%s%s against %s", notes->n ? "; " : "", p->measure->name, p->view->parameter[p->x].name);
+  if (panel) html_put(notes, " with %s = %s", panel->name, sweep_level_text(panel, p->i_panel, sizeof text, text));
 }
 
 /* The parameter other than x with the smallest number of levels, 2 to `most`; -1: none. */
@@ -451,7 +449,7 @@ static PetscErrorCode sweep_figures_add(const sweep_view *v, figures *f, int *n_
       if (!v->parameter[k].is_numeric || v->parameter[k].is_repeat || v->parameter[k].n_levels < 2) continue;
       PetscCall(plan_diagrams(&p, group));
       for (p.i_panel = 0; p.i_panel < (p.panel >= 0 ? v->parameter[p.panel].n_levels : 1); ++p.i_panel) {
-        if (is_empty_diagram(&p)) PetscCall(add_empty_note(&p, notes));
+        if (is_empty_diagram(&p)) add_empty_note(&p, notes);
         else if (++n_figures > MAX_FIGURES) ++*n_left_out;
         else PetscCall(put_diagram(&p, f));
       }
@@ -493,48 +491,43 @@ static void gather_cells(const sweep_view *v, const sweep_measure *m, int row, i
   }
 }
 
-static PetscErrorCode put_heat_cell(const cell *c, double lo, double hi, text_buffer *page)
+static void put_heat_cell(const cell *c, double lo, double hi, text_buffer *page)
 {
   uint8_t rgb[3];
   char    text[40];
-  PetscFunctionBegin;
   if (c->n == 0) {
-    PetscCall(html_put(page, c->n_failed > 0  ? "<td class=\"failed\" title=\"failed\">\xc3\x97</td>"
-                             : c->n_other > 0 ? "<td class=\"soft\" title=\"not finished\">\xc2\xb7</td>"
-                                              : "<td></td>"));
-    PetscFunctionReturn(PETSC_SUCCESS);
+    html_put(page, c->n_failed > 0  ? "<td class=\"failed\" title=\"failed\">\xc3\x97</td>"
+                   : c->n_other > 0 ? "<td class=\"soft\" title=\"not finished\">\xc2\xb7</td>"
+                                    : "<td></td>");
+    return;
   }
   const double value = c->sum / (double)c->n;
   picture_colour_map(hi > lo ? (value - lo) / (hi - lo) : 0.5, rgb);
   const bool is_dark = 0.3 * rgb[0] + 0.59 * rgb[1] + 0.11 * rgb[2] < 125;
   snprintf(text, sizeof text, "%.3g", value);
-  PetscCall(html_put(page, "<td style=\"background:rgb(%d,%d,%d);color:%s\">%s%s</td>", rgb[0], rgb[1], rgb[2], is_dark ? "#fff" : "#000",
-                     text, c->n_failed > 0 ? " \xc3\x97" : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(page, "<td style=\"background:rgb(%d,%d,%d);color:%s\">%s%s</td>", rgb[0], rgb[1], rgb[2], is_dark ? "#fff" : "#000", text,
+           c->n_failed > 0 ? " \xc3\x97" : "");
 }
 
-static PetscErrorCode put_table(const sweep_view *v, const sweep_measure *m, const cell *cells, text_buffer *page)
+static void put_table(const sweep_view *v, const sweep_measure *m, const cell *cells, text_buffer *page)
 {
   int    row, column;
   char   text[60];
   double lo = INFINITY, hi = -INFINITY;
-  PetscFunctionBegin;
   (void)sweep_heat_is_possible(v, &row, &column);
   const sweep_parameter *r = &v->parameter[row], *k = &v->parameter[column];
   for (int i = 0; i < r->n_levels * k->n_levels; ++i)
     if (cells[i].n > 0) lo = fmin(lo, cells[i].sum / (double)cells[i].n), hi = fmax(hi, cells[i].sum / (double)cells[i].n);
-  PetscCall(html_put(page,
-                     "<figure><figcaption><b>%s%s%s%s</b></figcaption><div class=\"scroll\"><table class=\"heat\">\n<tr><th>%s \\ %s</th>",
-                     m->name, *m->unit ? " [" : "", m->unit, *m->unit ? "]" : "", r->name, k->name));
-  for (int j = 0; j < k->n_levels; ++j) PetscCall(html_put(page, "<th>%s</th>", sweep_level_text(k, j, sizeof text, text)));
-  PetscCall(html_put(page, "</tr>\n"));
+  html_put(page, "<figure><figcaption><b>%s%s%s%s</b></figcaption><div class=\"scroll\"><table class=\"heat\">\n<tr><th>%s \\ %s</th>",
+           m->name, *m->unit ? " [" : "", m->unit, *m->unit ? "]" : "", r->name, k->name);
+  for (int j = 0; j < k->n_levels; ++j) html_put(page, "<th>%s</th>", sweep_level_text(k, j, sizeof text, text));
+  html_put(page, "</tr>\n");
   for (int i = r->n_levels - 1; i >= 0; --i) { /* row axis upwards, as in a diagram */
-    PetscCall(html_put(page, "<tr><th>%s</th>", sweep_level_text(r, i, sizeof text, text)));
-    for (int j = 0; j < k->n_levels; ++j) PetscCall(put_heat_cell(&cells[i * k->n_levels + j], lo, hi, page));
-    PetscCall(html_put(page, "</tr>\n"));
+    html_put(page, "<tr><th>%s</th>", sweep_level_text(r, i, sizeof text, text));
+    for (int j = 0; j < k->n_levels; ++j) put_heat_cell(&cells[i * k->n_levels + j], lo, hi, page);
+    html_put(page, "</tr>\n");
   }
-  PetscCall(html_put(page, "</table></div></figure>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(page, "</table></div></figure>\n");
 }
 
 /* Appends a table of two parameters whose cells are coloured by the measure. */
@@ -546,7 +539,7 @@ static PetscErrorCode sweep_heat_put(const sweep_view *v, const sweep_measure *m
   if (!sweep_heat_is_possible(v, &row, &column)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(memory_alloc("heat map", (int64_t)v->parameter[row].n_levels * v->parameter[column].n_levels, sizeof *cells, &cells));
   gather_cells(v, m, row, column, cells);
-  PetscCall(put_table(v, m, cells, page));
+  put_table(v, m, cells, page);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -568,67 +561,60 @@ static void sweep_page_destroy(sweep_page *p)
   memory_free(&p->base);
   sweep_view_destroy(&p->view);
   figures_destroy(&p->figures);
-  memory_free(&p->page.data);
-  memory_free(&p->notes.data);
+  text_clear(&p->page);
+  text_clear(&p->notes);
 }
 
-static PetscErrorCode put_sweep_head(sweep_page *p)
+static void put_sweep_head(sweep_page *p)
 {
   const sweep_results *r = p->view->results;
-  PetscFunctionBegin;
-  PetscCall(page_begin(&p->page, r->plan->name));
-  PetscCall(html_put(&p->page, "<header>\n<h1>%s</h1>\n", r->plan->name));
+  page_begin(&p->page, r->plan->name);
+  html_put(&p->page, "<header>\n<h1>%s</h1>\n", r->plan->name);
   for (int s = CASE_FINISHED; s >= CASE_WAITING; --s)
     if (r->n_state[s] > 0)
-      PetscCall(html_put(&p->page, "<span class=\"status %s\">%lld %s</span>\n", case_state_names[s], (long long)r->n_state[s],
-                         case_state_names[s]));
-  PetscCall(html_put(&p->page, "<p class=\"soft\">A sweep of %lld cases over", (long long)p->view->n_cases));
+      html_put(&p->page, "<span class=\"status %s\">%lld %s</span>\n", case_state_names[s], (long long)r->n_state[s], case_state_names[s]);
+  html_put(&p->page, "<p class=\"soft\">A sweep of %lld cases over", (long long)p->view->n_cases);
   for (int k = 0; k < p->view->n_varied; ++k)
-    PetscCall(html_put(&p->page, "%s %s (%d)", k ? "," : "", p->view->parameter[k].name, p->view->parameter[k].n_levels));
-  PetscCall(html_put(&p->page, "</p>\n</header>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    html_put(&p->page, "%s %s (%d)", k ? "," : "", p->view->parameter[k].name, p->view->parameter[k].n_levels);
+  html_put(&p->page, "</p>\n</header>\n");
 }
 
-static PetscErrorCode put_sweep_tiles(sweep_page *p)
+static void put_sweep_tiles(sweep_page *p)
 {
   const sweep_results *r     = p->view->results;
   double               clock = 0, user = 0, longest = NAN, memory = 0;
   int64_t              n = 0, steps = 0;
   char                 text[80];
-  PetscFunctionBegin;
   for (int64_t i = 0; i < p->view->n_cases; ++i) {
     if (!r->result[i]) continue;
     clock += r->result[i]->seconds, user += r->result[i]->user_seconds, steps += r->result[i]->step, ++n;
     longest = fmax(longest, r->result[i]->seconds), memory = fmax(memory, r->result[i]->peak_resident_memory);
   }
-  PetscCall(page_tiles_begin(&p->page));
+  page_tiles_begin(&p->page);
   page_duration(clock, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "wall time, sum of cases"));
+  page_tile(&p->page, text, "", "wall time, sum of cases");
   page_duration(user, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "CPU time, sum of cases"));
+  page_tile(&p->page, text, "", "CPU time, sum of cases");
   page_duration(n > 0 ? clock / (double)n : NAN, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "mean wall time per case"));
+  page_tile(&p->page, text, "", "mean wall time per case");
   page_duration(longest, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "longest case"));
+  page_tile(&p->page, text, "", "longest case");
   page_bytes(memory, sizeof text, text);
-  PetscCall(page_tile(&p->page, text, "", "largest memory of a case"));
-  PetscCall(page_tiles_end(&p->page));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  page_tile(&p->page, text, "", "largest memory of a case");
+  page_tiles_end(&p->page);
 }
 
 /* A link to the report or folder of a case, if it exists. */
-static PetscErrorCode put_case_link(sweep_page *p, int64_t number)
+static void put_case_link(sweep_page *p, int64_t number)
 {
   char folder[4300], report[4400], name[60], text[24];
-  PetscFunctionBegin;
   sweep_folder_case(p->dir, number, sizeof folder, folder);
   snprintf(report, sizeof report, "%s/report.html", folder);
   snprintf(name, sizeof name, "%.40s%s", strlen(folder) > strlen(p->dir) ? folder + strlen(p->dir) + 1 : "",
            access(report, F_OK) == 0 ? "/report.html" : "/");
   snprintf(text, sizeof text, "%lld", (long long)number);
-  if (access(folder, F_OK) == 0) PetscCall(page_link(&p->page, p->base, name, text));
-  else PetscCall(html_put(&p->page, "%s", text));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (access(folder, F_OK) == 0) page_link(&p->page, p->base, name, text);
+  else html_put(&p->page, "%s", text);
 }
 
 /* Whether an earlier case failed for the same reason. */
@@ -640,86 +626,77 @@ static bool is_repeated(const sweep_results *r, int64_t i)
 }
 
 /* A reason and the cases that failed for it. */
-static PetscErrorCode put_reason(sweep_page *p, int64_t first)
+static void put_reason(sweep_page *p, int64_t first)
 {
   const sweep_results *r = p->view->results;
   int64_t              n = 0;
   char                 words[200];
-  PetscFunctionBegin;
-  PetscCall(html_put(&p->page, "<li>%s<br/><span class=\"soft\">", r->why[first]));
+  html_put(&p->page, "<li>%s<br/><span class=\"soft\">", r->why[first]);
   for (int64_t i = first; i < p->view->n_cases; ++i) {
     if (r->state[i] != CASE_FAILED || strcmp(r->why[i], r->why[first]) != 0 || ++n > MAX_FAILED) continue;
-    PetscCall(html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ",
-                       sweep_case_text(r->plan, &r->plan->cases[i], sizeof words, words)));
-    PetscCall(put_case_link(p, r->plan->cases[i].number));
-    PetscCall(html_put(&p->page, "</span>"));
+    html_put(&p->page, "%s<span title=\"%s\">", n == 1 ? "case " : ", ", sweep_case_text(r->plan, &r->plan->cases[i], sizeof words, words));
+    put_case_link(p, r->plan->cases[i].number);
+    html_put(&p->page, "</span>");
   }
-  if (n > MAX_FAILED) PetscCall(html_put(&p->page, " and %lld more", (long long)(n - MAX_FAILED)));
-  PetscCall(html_put(&p->page, "</span></li>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (n > MAX_FAILED) html_put(&p->page, " and %lld more", (long long)(n - MAX_FAILED));
+  html_put(&p->page, "</span></li>\n");
 }
 
-static PetscErrorCode put_failed(sweep_page *p)
+static void put_failed(sweep_page *p)
 {
   const sweep_results *r = p->view->results;
   int                  n = 0;
-  PetscFunctionBegin;
-  if (r->n_state[CASE_FAILED] == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<div class=\"warnings\"><b>%lld case%s failed</b><ul>\n", (long long)r->n_state[CASE_FAILED],
-                     r->n_state[CASE_FAILED] == 1 ? "" : "s"));
+  if (r->n_state[CASE_FAILED] == 0) return;
+  html_put(&p->page, "<div class=\"warnings\"><b>%lld case%s failed</b><ul>\n", (long long)r->n_state[CASE_FAILED],
+           r->n_state[CASE_FAILED] == 1 ? "" : "s");
   for (int64_t i = 0; i < p->view->n_cases && n < MAX_REASONS; ++i)
     if (r->state[i] == CASE_FAILED && !is_repeated(r, i)) {
-      PetscCall(put_reason(p, i));
-      if (++n == MAX_REASONS) PetscCall(html_put(&p->page, "<li>More reasons are listed in the table of cases.</li>\n"));
+      put_reason(p, i);
+      if (++n == MAX_REASONS) html_put(&p->page, "<li>More reasons are listed in the table of cases.</li>\n");
     }
-  PetscCall(html_put(&p->page, "</ul></div>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page, "</ul></div>\n");
 }
 
-static PetscErrorCode put_number_cell(text_buffer *b, double x)
+static void put_number_cell(text_buffer *b, double x)
 {
   char text[60];
-  if (!isfinite(x)) return html_put(b, "<td class=\"n\" data-v=\"\"></td>");
   page_number(x, sizeof text, text);
-  return html_put(b, "<td class=\"n\" data-v=\"%.17g\">%s</td>", x, text);
+  if (!isfinite(x)) html_put(b, "<td class=\"n\" data-v=\"\"></td>");
+  else html_put(b, "<td class=\"n\" data-v=\"%.17g\">%s</td>", x, text);
 }
 
-static PetscErrorCode put_case_row(sweep_page *p, int64_t i)
+static void put_case_row(sweep_page *p, int64_t i)
 {
   const sweep_view    *v = p->view;
   const sweep_results *r = v->results;
   text_buffer         *b = &p->page;
-  PetscFunctionBegin;
-  PetscCall(html_put(b, "<tr><td class=\"n\">"));
-  PetscCall(put_case_link(p, r->plan->cases[i].number));
-  PetscCall(html_put(b, "</td><td class=\"%s\">%s</td>", case_state_names[r->state[i]], case_state_names[r->state[i]]));
+  html_put(b, "<tr><td class=\"n\">");
+  put_case_link(p, r->plan->cases[i].number);
+  html_put(b, "</td><td class=\"%s\">%s</td>", case_state_names[r->state[i]], case_state_names[r->state[i]]);
   for (int k = 0; k < v->n_parameters; ++k) {
     const sweep_parameter *q = &v->parameter[k];
-    if (q->is_numeric) PetscCall(put_number_cell(b, q->number[q->level[i]]));
-    else PetscCall(html_put(b, "<td>%s</td>", q->text[q->level[i]]));
+    if (q->is_numeric) put_number_cell(b, q->number[q->level[i]]);
+    else html_put(b, "<td>%s</td>", q->text[q->level[i]]);
   }
   for (int m = 0; m < v->n_measures; ++m) {
     const run_result_measure *one = r->result[i] ? run_result_find(r->result[i], v->measure[m].name) : NULL;
-    PetscCall(put_number_cell(b, one ? one->last : NAN));
+    put_number_cell(b, one ? one->last : NAN);
   }
-  PetscCall(put_number_cell(b, v->seconds[i]));
-  PetscCall(html_put(b, "<td>%s</td></tr>\n", *r->why[i] ? r->why[i] : r->result[i] ? r->result[i]->reason : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  put_number_cell(b, v->seconds[i]);
+  html_put(b, "<td>%s</td></tr>\n", *r->why[i] ? r->why[i] : r->result[i] ? r->result[i]->reason : "");
 }
 
-static PetscErrorCode put_case_head(sweep_page *p)
+static void put_case_head(sweep_page *p)
 {
   const sweep_view *v = p->view;
-  PetscFunctionBegin;
-  PetscCall(html_put(
-      &p->page, "<div class=\"scroll tall\"><table class=\"sortable\" id=\"cases\">\n<thead><tr><th class=\"n\">case</th><th>status</th>"));
+  html_put(&p->page,
+           "<div class=\"scroll tall\"><table class=\"sortable\" id=\"cases\">\n<thead><tr><th class=\"n\">case</th><th>status</th>");
   for (int k = 0; k < v->n_parameters; ++k)
-    PetscCall(html_put(&p->page, v->parameter[k].is_numeric ? "<th class=\"n\">%s</th>" : "<th>%s</th>", v->parameter[k].name));
+    html_put(&p->page, v->parameter[k].is_numeric ? "<th class=\"n\">%s</th>" : "<th>%s</th>", v->parameter[k].name);
   for (int m = 0; m < v->n_measures; ++m)
-    PetscCall(html_put(&p->page, "<th class=\"n\">%s%s%s%s</th>", v->measure[m].name, *v->measure[m].unit ? " [" : "", v->measure[m].unit,
-                       *v->measure[m].unit ? "]" : ""));
-  PetscCall(html_put(&p->page, "<th class=\"n\">seconds</th><th>reason</th></tr></thead>\n<tbody>\n"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    html_put(&p->page, "<th class=\"n\">%s%s%s%s</th>", v->measure[m].name, *v->measure[m].unit ? " [" : "", v->measure[m].unit,
+             *v->measure[m].unit ? "]" : "");
+  html_put(&p->page, "<th class=\"n\">seconds</th><th>reason</th></tr></thead>\n<tbody>\n");
 }
 
 /* Sorts the table when a column header is clicked; without scripts the table keeps its order. Contains no < and &, because the
@@ -736,18 +713,15 @@ static const char sort_script[] =
     "rows.forEach(function(r){t.tBodies[0].appendChild(r)})};h.addEventListener('click',sort);h.addEventListener('keydown',function(e){if("
     "e.key==='Enter')sort()})})})</script>\n";
 
-static PetscErrorCode put_cases(sweep_page *p)
+static void put_cases(sweep_page *p)
 {
   const int64_t n = p->view->n_cases < MAX_ROWS ? p->view->n_cases : MAX_ROWS;
-  PetscFunctionBegin;
-  PetscCall(html_put(&p->page,
-                     "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case. Click on a column header to sort.%s</p>\n",
-                     n < p->view->n_cases ? " Only the first 2000 cases are shown; results.csv contains all." : ""));
-  PetscCall(put_case_head(p));
-  for (int64_t i = 0; i < n; ++i) PetscCall(put_case_row(p, i));
-  PetscCall(html_put(&p->page, "</tbody>\n</table></div>\n"));
-  PetscCall(html_put_markup(&p->page, sort_script));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page, "<h2>Cases</h2>\n<p class=\"soft\">Measures at the end of each case. Click on a column header to sort.%s</p>\n",
+           n < p->view->n_cases ? " Only the first 2000 cases are shown; results.csv contains all." : "");
+  put_case_head(p);
+  for (int64_t i = 0; i < n; ++i) put_case_row(p, i);
+  html_put(&p->page, "</tbody>\n</table></div>\n");
+  html_put_markup(&p->page, sort_script);
 }
 
 static PetscErrorCode put_measures(sweep_page *p)
@@ -757,46 +731,42 @@ static PetscErrorCode put_measures(sweep_page *p)
   PetscFunctionBegin;
   for (int m = 0; m < v->n_measures; ++m) {
     if (figures_count(p->figures, v->measure[m].name) == 0) continue;
-    PetscCall(html_put(&p->page, "<h2>%s</h2>\n", v->measure[m].name));
+    html_put(&p->page, "<h2>%s</h2>\n", v->measure[m].name);
     PetscCall(figures_put(p->figures, v->measure[m].name, &p->page));
   }
   if (p->notes.n > 0) {
-    PetscCall(html_put(&p->page, "<p class=\"soft\">Diagrams without finished cases: "));
-    PetscCall(html_put_markup(&p->page, p->notes.data));
-    PetscCall(html_put(&p->page, ".</p>\n"));
+    html_put(&p->page, "<p class=\"soft\">Diagrams without finished cases: ");
+    text_join(&p->page, &p->notes);
+    html_put(&p->page, ".</p>\n");
   }
   if (p->n_left_out > 0)
-    PetscCall(
-        html_put(&p->page, "<p class=\"soft\">%d more diagrams are not shown; results.csv contains all numbers.</p>\n", p->n_left_out));
+    html_put(&p->page, "<p class=\"soft\">%d more diagrams are not shown; results.csv contains all numbers.</p>\n", p->n_left_out);
   if (!sweep_heat_is_possible(v, &row, &column) || v->n_measures == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(html_put(&p->page, "<h2>%s and %s</h2>\n<div class=\"figures wide\">\n", v->parameter[row].name, v->parameter[column].name));
+  html_put(&p->page, "<h2>%s and %s</h2>\n<div class=\"figures wide\">\n", v->parameter[row].name, v->parameter[column].name);
   for (int m = 0; m < v->n_measures; ++m) PetscCall(sweep_heat_put(v, &v->measure[m], &p->page));
-  PetscCall(html_put(&p->page, "</div>\n"));
+  html_put(&p->page, "</div>\n");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode put_sweep_foot(sweep_page *p)
+static void put_sweep_foot(sweep_page *p)
 {
   static const char *const files[] = {"results.csv", "results.h5", "cases.csv", "sweep.yaml", "base.yaml"};
   const sweep_plan        *plan    = p->view->results->plan;
-  PetscFunctionBegin;
-  PetscCall(html_put(&p->page, "<h2>Sweep and job</h2>\n"));
+  html_put(&p->page, "<h2>Sweep and job</h2>\n");
   if (plan->text)
-    PetscCall(
-        html_put(&p->page, "<details open=\"open\"><summary>sweep.yaml</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->text));
+    html_put(&p->page, "<details open=\"open\"><summary>sweep.yaml</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->text);
   if (plan->base_text)
-    PetscCall(html_put(&p->page, "<details><summary>the base job</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->base_text));
-  PetscCall(html_put(&p->page, "<p>Files:"));
+    html_put(&p->page, "<details><summary>the base job</summary>\n<pre class=\"job\">%s</pre></details>\n", plan->base_text);
+  html_put(&p->page, "<p>Files:");
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     char path[4300];
     snprintf(path, sizeof path, "%s/%s", p->dir, files[i]);
     if (access(path, F_OK) != 0) continue;
-    PetscCall(html_put(&p->page, " "));
-    PetscCall(page_link(&p->page, p->base, files[i], files[i]));
+    html_put(&p->page, " ");
+    page_link(&p->page, p->base, files[i], files[i]);
   }
-  PetscCall(html_put(&p->page, "</p>\n"));
-  PetscCall(page_end(&p->page));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  html_put(&p->page, "</p>\n");
+  page_end(&p->page);
 }
 
 static PetscErrorCode write_sweep_page(sweep_page *p)
@@ -806,30 +776,29 @@ static PetscErrorCode write_sweep_page(sweep_page *p)
   PetscCall(figures_create(&p->figures));
   PetscCall(sweep_figures_add(p->view, p->figures, &p->n_left_out, &p->notes));
   PetscCall(figures_draw(p->figures));
-  PetscCall(put_sweep_head(p));
-  PetscCall(put_sweep_tiles(p));
-  PetscCall(put_failed(p));
+  put_sweep_head(p);
+  put_sweep_tiles(p);
+  put_failed(p);
   PetscCall(put_measures(p));
   if (figures_count(p->figures, "case time") > 0) {
-    PetscCall(html_put(&p->page, "<h2>Time</h2>\n"));
+    html_put(&p->page, "<h2>Time</h2>\n");
     PetscCall(figures_put(p->figures, "case time", &p->page));
   }
-  PetscCall(put_cases(p));
-  PetscCall(put_sweep_foot(p));
+  put_cases(p);
+  put_sweep_foot(p);
+  PetscCall(p->notes.code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode sweep_report(const char *dir, const char *path)
 {
-  sweep_page p = {.dir = dir};
+  sweep_page p __attribute__((cleanup(sweep_page_destroy))) = {.dir = dir};
   char       default_path[4300];
   PetscFunctionBegin;
   snprintf(default_path, sizeof default_path, "%s/report.html", dir);
   if (!path) path = default_path;
-  PetscErrorCode code = page_base(dir, path, &p.base);
-  if (!code) code = write_sweep_page(&p);
-  if (!code) code = file_replace_text(path, (size_t)p.page.n, p.page.data);
-  sweep_page_destroy(&p);
-  PetscCall(code);
+  PetscCall(page_base(dir, path, &p.base));
+  PetscCall(write_sweep_page(&p));
+  PetscCall(file_replace_with(path, &p.page));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

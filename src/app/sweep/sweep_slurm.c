@@ -24,7 +24,7 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
 {
   char     *path __attribute__((cleanup(memory_free))) = NULL, *text __attribute__((cleanup(memory_free))) = NULL;
   size_t    size;
-  csv_table t = {0};
+  csv_table t __attribute__((cleanup(csv_clear))) = {0};
 
   PetscFunctionBegin;
   *n   = 0;
@@ -33,15 +33,13 @@ static PetscErrorCode read_submissions(const char *dir, int64_t *n, submission *
   PetscCall(file_read_text(path, &text, &size));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(csv_read(path, text, &t));
-  PetscErrorCode code = memory_alloc("submissions", t.n_rows, sizeof **out, out);
-  for (int64_t i = 1; i < t.n_rows && !code && t.n_columns == 3; ++i) {
+  PetscCall(memory_alloc("submissions", t.n_rows, sizeof **out, out));
+  for (int64_t i = 1; i < t.n_rows && t.n_columns == 3; ++i) {
     const char *const *cell = t.cell + i * t.n_columns;
     submission        *s    = &(*out)[*n];
     *s                      = (submission){atoll(cell[0]), atoll(cell[1]), atoll(cell[2])};
     if (s->number > 0 && s->job > 0 && s->per_task > 0) ++*n;
   }
-  csv_clear(&t);
-  PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -52,14 +50,12 @@ static PetscErrorCode record_submission(const char *dir, int64_t n, const submis
 
   PetscFunctionBegin;
   PetscCall(file_format(&path, "%s/slurm/submitted.csv", dir));
-  PetscCall(text_printf(&b, "number,job,cases_per_task\n"));
+  text_printf(&b, "number,job,cases_per_task\n");
   for (int64_t i = 0; i <= n; ++i) {
     const submission *k = i < n ? &before[i] : s;
-    PetscCall(text_printf(&b, "%lld,%lld,%lld\n", k->number, k->job, k->per_task));
+    text_printf(&b, "%lld,%lld,%lld\n", k->number, k->job, k->per_task);
   }
-  const PetscErrorCode code = file_replace_text(path, (size_t)b.n, b.data);
-  memory_free(&b.data);
-  PetscCall(code);
+  PetscCall(file_replace_with(path, &b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,21 +140,18 @@ static PetscErrorCode find_pending_tasks(const char *dir, const sweep_plan *plan
 }
 
 /* "1-4,7,9-12" */
-static PetscErrorCode append_indices(text_buffer *b, const task_list *t)
+static void append_indices(text_buffer *b, const task_list *t)
 {
   bool is_first = true;
-
-  PetscFunctionBegin;
   for (int64_t k = 1; k <= t->n_tasks; ++k) {
     if (!t->is_pending[k]) continue;
     int64_t last = k;
     while (last < t->n_tasks && t->is_pending[last + 1]) ++last;
-    PetscCall(text_printf(b, "%s%lld", is_first ? "" : ",", (long long)k));
-    if (last > k) PetscCall(text_printf(b, "-%lld", (long long)last));
+    text_printf(b, "%s%lld", is_first ? "" : ",", (long long)k);
+    if (last > k) text_printf(b, "-%lld", (long long)last);
     is_first = false;
     k        = last;
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* --- the script ------------------------------------------------------------------------------------------------------ */
@@ -179,14 +172,12 @@ static sweep_resources merge_resources(const sweep_resources *file, const sweep_
 }
 
 /* #SBATCH lines use the quotes of a shell. */
-static PetscErrorCode append_directive(text_buffer *b, const char *option, const char *value)
+static void append_directive(text_buffer *b, const char *option, const char *value)
 {
-  PetscFunctionBegin;
-  if (!value) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(text_printf(b, "#SBATCH %s", option));
-  PetscCall(shell_append_word(b, value));
-  PetscCall(text_append(b, "\n", 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!value) return;
+  text_printf(b, "#SBATCH %s", option);
+  shell_append_word(b, value);
+  text_put(b, "\n");
 }
 
 /* The absolute path, because tasks may start in another directory. */
@@ -197,15 +188,12 @@ static PetscErrorCode resolve_path(const char *dir, char out[PATH_MAX])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode append_program(text_buffer *b)
+static void append_program(text_buffer *b)
 {
   char          path[4096];
-  const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-
-  PetscFunctionBegin;
+  const ssize_t n     = readlink("/proc/self/exe", path, sizeof path - 1);
   path[n > 0 ? n : 0] = '\0';
-  PetscCall(shell_append_word(b, n > 0 ? path : "stickslip"));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  shell_append_word(b, n > 0 ? path : "stickslip");
 }
 
 static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_plan *plan, const sweep_slurm_options *o,
@@ -218,28 +206,28 @@ static PetscErrorCode write_script(const char *dir, int64_t number, const sweep_
   PetscFunctionBegin;
   PetscCall(resolve_path(dir, whole));
   PetscCall(file_format(&log, "%s/slurm/%lld-%%a.log", whole, (long long)number));
-  PetscCall(text_printf(b,
-                        "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld per task. The program replaces this shell (exec), so that "
-                        "it receives signals.\n",
-                        (long long)t->n_pending, plan->name, whole, (long long)t->per_task));
-  PetscCall(append_directive(b, "--job-name=", plan->name));
-  PetscCall(text_printf(b, "#SBATCH --array="));
-  PetscCall(append_indices(b, t));
-  if (r.concurrent > 0) PetscCall(text_printf(b, "%%%lld", (long long)r.concurrent));
-  PetscCall(text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@120 --requeue --open-mode=append\n",
-                        (long long)r.cores));
-  PetscCall(append_directive(b, "--output=", log));
-  PetscCall(append_directive(b, "--mem=", r.memory));
-  PetscCall(append_directive(b, "--time=", r.time));
-  PetscCall(append_directive(b, "--partition=", r.partition));
-  PetscCall(append_directive(b, "--account=", r.account));
-  for (int i = 0; i < o->n_more; ++i) PetscCall(append_directive(b, "", o->more[i]));
-  PetscCall(text_printf(b, "exec "));
-  PetscCall(append_program(b));
-  PetscCall(text_printf(b, " sweep run "));
-  PetscCall(shell_append_word(b, whole));
-  PetscCall(text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s\n", (long long)t->per_task,
-                        (long long)r.cores, o->has_picture ? " --picture" : ""));
+  text_printf(b,
+              "#!/bin/bash\n# %lld cases of the sweep %s in %s, %lld per task. The program replaces this shell (exec), so that "
+              "it receives signals.\n",
+              (long long)t->n_pending, plan->name, whole, (long long)t->per_task);
+  append_directive(b, "--job-name=", plan->name);
+  text_printf(b, "#SBATCH --array=");
+  append_indices(b, t);
+  if (r.concurrent > 0) text_printf(b, "%%%lld", (long long)r.concurrent);
+  text_printf(b, "\n#SBATCH --ntasks=1 --cpus-per-task=%lld\n#SBATCH --signal=B:USR1@120 --requeue --open-mode=append\n",
+              (long long)r.cores);
+  append_directive(b, "--output=", log);
+  append_directive(b, "--mem=", r.memory);
+  append_directive(b, "--time=", r.time);
+  append_directive(b, "--partition=", r.partition);
+  append_directive(b, "--account=", r.account);
+  for (int i = 0; i < o->n_more; ++i) append_directive(b, "", o->more[i]);
+  text_printf(b, "exec ");
+  append_program(b);
+  text_printf(b, " sweep run ");
+  shell_append_word(b, whole);
+  text_printf(b, " --task \"$SLURM_ARRAY_TASK_ID\" --cases-per-task %lld --threads %lld --requeue%s\n", (long long)t->per_task,
+              (long long)r.cores, o->has_picture ? " --picture" : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,6 +239,7 @@ static PetscErrorCode execute_sbatch(const text_buffer *command, long long *job)
   int   code;
 
   PetscFunctionBegin;
+  PetscCall(command->code);
   PetscCall(shell_run(command->data, &code, &output));
   *job = code == 0 ? atoll(output) : 0;
   for (char *c = output; *c; ++c)
@@ -274,26 +263,26 @@ static PetscErrorCode submit_gather_job(const char *dir, const sweep_plan *plan,
   PetscFunctionBegin;
   PetscCall(resolve_path(dir, whole));
   PetscCall(file_format(&log, "%s/slurm/gather.log", whole));
-  PetscCall(text_printf(&wrapped, "exec "));
-  PetscCall(append_program(&wrapped));
-  PetscCall(text_printf(&wrapped, " sweep gather "));
-  PetscCall(shell_append_word(&wrapped, whole));
-  PetscCall(text_printf(&command, "sbatch --parsable --dependency=afterany:%lld --ntasks=1 --job-name=gather", job));
+  text_printf(&wrapped, "exec ");
+  append_program(&wrapped);
+  text_printf(&wrapped, " sweep gather ");
+  shell_append_word(&wrapped, whole);
+  text_printf(&command, "sbatch --parsable --dependency=afterany:%lld --ntasks=1 --job-name=gather", job);
   const char *const option[] = {" --partition=", " --account=", " --output=", " --wrap="}, *const value[] = {r.partition, r.account, log,
                                                                                                              wrapped.data};
   for (int i = 0; i < 4; ++i) {
     if (!value[i]) continue;
-    PetscCall(text_printf(&command, "%s", option[i]));
-    PetscCall(shell_append_word(&command, value[i]));
+    text_printf(&command, "%s", option[i]);
+    shell_append_word(&command, value[i]);
   }
-  PetscCall(text_printf(&command, " 2>&1"));
-  PetscErrorCode code = execute_sbatch(&command, &gather);
+  text_printf(&command, " 2>&1");
+  PetscErrorCode code = wrapped.code ? wrapped.code : execute_sbatch(&command, &gather);
   if (code) {
     log_warn("the results will not be gathered automatically: %s", error_message());
     error_clear();
   }
-  memory_free(&command.data);
-  memory_free(&wrapped.data);
+  text_clear(&command);
+  text_clear(&wrapped);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,11 +294,11 @@ static PetscErrorCode submit_script(const char *dir, int64_t number, const text_
   PetscFunctionBegin;
   PetscCall(file_format(&path, "%s/slurm/%lld.sh", dir, (long long)number));
   PetscCall(file_replace_text(path, (size_t)script->n, script->data));
-  PetscCall(text_printf(&command, "sbatch --parsable "));
-  PetscCall(shell_append_word(&command, path));
-  PetscCall(text_printf(&command, " 2>&1"));
+  text_printf(&command, "sbatch --parsable ");
+  shell_append_word(&command, path);
+  text_printf(&command, " 2>&1");
   const PetscErrorCode code = execute_sbatch(&command, job);
-  memory_free(&command.data);
+  text_clear(&command);
   if (code) unlink(path);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,7 +318,7 @@ static void draft_destroy(draft *d)
   sweep_plan_destroy(&d->plan);
   memory_free(&d->tasks.is_pending);
   memory_free(&d->before);
-  memory_free(&d->script.data);
+  text_clear(&d->script);
 }
 
 static PetscErrorCode find_tasks(const char *dir, draft *d)
@@ -372,8 +361,7 @@ PetscErrorCode sweep_slurm_script(const char *dir, const sweep_slurm_options *o,
 
   PetscFunctionBegin;
   PetscCall(make_draft(dir, o, &d));
-  *text         = d.script.data;
-  d.script.data = NULL;
+  PetscCall(text_take(&d.script, text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -384,6 +372,7 @@ static PetscErrorCode submit_pending(const char *dir, const sweep_slurm_options 
 
   PetscFunctionBegin;
   PetscCall(make_draft(dir, o, &d));
+  PetscCall(d.script.code);
   if (!d.script.data) PetscFunctionReturn(PETSC_SUCCESS);
   submission s = {d.number, 0, d.tasks.per_task};
   PetscCall(submit_script(dir, s.number, &d.script, &s.job));
@@ -397,13 +386,11 @@ static PetscErrorCode submit_pending(const char *dir, const sweep_slurm_options 
 
 PetscErrorCode sweep_slurm_submit(const char *dir, const sweep_slurm_options *o)
 {
-  run_lock *lock;
+  run_lock *lock __attribute__((cleanup(run_lock_release))) = NULL;
 
   PetscFunctionBegin;
   PetscCall(run_lock_acquire(dir, &lock)); /* two simultaneous submissions would submit the same cases */
-  const PetscErrorCode code = submit_pending(dir, o);
-  run_lock_release(&lock);
-  PetscCall(code);
+  PetscCall(submit_pending(dir, o));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

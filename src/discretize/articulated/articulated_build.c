@@ -319,13 +319,11 @@ static PetscErrorCode read_trajectory(const articulated_builder *b)
   if (!file) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(diagnostics_read_file(file, node, b->r->path, "trajectory", b->d, &text, &size));
   if (!text) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscErrorCode code = text_append(&all, text, (int64_t)strlen(text));
-  if (!code && all.n > 0 && all.data[all.n - 1] != '\n')
-    code = text_append(&all, "\n", 1); /* so that the last row ends with a
-                                                                                               newline */
-  if (!code) code = csv_read(file, all.data ? all.data : "", &t);
+  text_put(&all, text);
+  if (all.n > 0 && all.data[all.n - 1] != '\n') text_put(&all, "\n"); /* csv_read ignores a last row without a line end */
+  PetscErrorCode code = all.code ? all.code : csv_read(file, all.data, &t);
   memory_free(&text);
-  memory_free(&all.data);
+  text_clear(&all);
   if (code && diagnostics_take(b->d, node, b->r->path, "trajectory", code)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(code);
   if (t.n_columns > 0) ((char *)t.cell[t.n_columns - 1])[strcspn(t.cell[t.n_columns - 1], "\r")] = '\0';

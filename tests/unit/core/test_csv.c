@@ -11,8 +11,8 @@ static void round_trip(void **state)
   text_buffer b = {0};
   csv_table   t;
   for (int i = 0; i < 3; ++i) {
-    for (int k = 0; k < 4; ++k) assert_ok(csv_append(&b, cell[i][k], k == 0));
-    assert_ok(text_append(&b, "\n", 1));
+    for (int k = 0; k < 4; ++k) csv_append(&b, cell[i][k], k == 0);
+    text_append(&b, "\n", 1);
   }
   assert_ok(csv_read("t.csv", b.data, &t));
   assert_int_equal(t.n_rows, 3);

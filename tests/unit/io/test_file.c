@@ -128,4 +128,29 @@ static void test_time_is_up(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(test_at_once), cmocka_unit_test(test_put_off), cmocka_unit_test(test_time_is_up))
+/* A buffer with an error is not written; the earlier file stays. */
+static void buffers_are_written(void **state)
+{
+  (void)state;
+  char        folder[256], path[300], *text;
+  text_buffer b = {0};
+  size_t      n;
+  folder_make(folder);
+  snprintf(path, sizeof path, "%s/text", folder);
+  text_put(&b, "two\nlines\n");
+  assert_ok(file_replace_with(path, &b));
+  assert_null(b.data);
+  text_put(&b, "new");
+  text_append(&b, "too long", INT64_MAX / 2);
+  assert_int_equal(file_replace_with(path, &b), PETSC_ERR_MEM);
+  assert_null(b.data);
+  error_clear();
+  assert_ok(file_read_text(path, &text, &n));
+  assert_string_equal(text, "two\nlines\n");
+  assert_int_equal(n, 10);
+  memory_free(&text);
+  folder_remove(folder);
+}
+
+TEST_MAIN(cmocka_unit_test(buffers_are_written), cmocka_unit_test(test_at_once), cmocka_unit_test(test_put_off),
+          cmocka_unit_test(test_time_is_up))

@@ -7,7 +7,7 @@
 #define assert_puts(expected, ...)                                                                                                         \
   do {                                                                                                                                     \
     text_buffer b_ = {0};                                                                                                                  \
-    assert_ok(html_put(&b_, __VA_ARGS__));                                                                                                 \
+    html_put(&b_, __VA_ARGS__);                                                                                                            \
     assert_string_equal(b_.data ? b_.data : "", expected);                                                                                 \
     memory_free(&b_.data);                                                                                                                 \
   } while (0)
@@ -49,7 +49,7 @@ static void paths_are_encoded(void **state)
 {
   (void)state;
   text_buffer b = {0};
-  assert_ok(html_put_path(&b, "measure/a b\"<%:\xc3\xa4.csv"));
+  html_put_path(&b, "measure/a b\"<%:\xc3\xa4.csv");
   assert_string_equal(b.data, "measure/a%20b%22%3C%25%3A%C3%A4.csv");
   memory_free(&b.data);
   assert_no_leak();
@@ -65,7 +65,7 @@ static void pictures_are_base64(void **state)
     char        expected[200];
     text_buffer b = {0};
     snprintf(expected, sizeof expected, "<img width=\"3\" height=\"2\" alt=\"&lt;\" src=\"data:image/png;base64,%s\"/>", coded[i]);
-    assert_ok(html_put_png(&b, 3, 2, "<", strlen(plain[i]), (const uint8_t *)plain[i]));
+    html_put_png(&b, 3, 2, "<", strlen(plain[i]), (const uint8_t *)plain[i]);
     assert_string_equal(b.data, expected);
     memory_free(&b.data);
   }

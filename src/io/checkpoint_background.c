@@ -1,5 +1,5 @@
-/* Checkpoints written by a child process, see checkpoint_beside.h. */
-#include "io/checkpoint_beside.h"
+/* Checkpoints written by a child process, see checkpoint_background.h. */
+#include "io/checkpoint_background.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct {
   char   message[1000];
 } report;
 
-struct checkpoint_beside {
+struct checkpoint_background {
   pid_t   child;
   int     pipe; /* to read the report from */
   int64_t step;
@@ -36,7 +36,7 @@ static int64_t kilobytes(const char *path, const char *name)
   return kb < 0 ? -1 : 1024 * (int64_t)kb;
 }
 
-bool checkpoint_beside_has_room(int64_t given)
+bool checkpoint_background_has_room(int64_t given)
 {
   const int64_t used = kilobytes("/proc/self/status", "VmRSS:"), left = kilobytes("/proc/meminfo", "MemAvailable:");
 
@@ -61,8 +61,8 @@ static void child_of(pid_t parent, int out, const char *directory, const checkpo
   _exit(code || n != (ssize_t)sizeof said ? 1 : 0); /* nothing that is undone at exit() is the child's */
 }
 
-PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep,
-                                       checkpoint_beside **out)
+PetscErrorCode checkpoint_background_start(const char *directory, const checkpoint_head *head, const field_table *table, int keep,
+                                           checkpoint_background **out)
 {
   int         ends[2];
   const pid_t parent = getpid();
@@ -78,20 +78,20 @@ PetscErrorCode checkpoint_beside_start(const char *directory, const checkpoint_h
     close(ends[0]);
     memory_free(out);
   } else {
-    **out = (checkpoint_beside){child, ends[0], head->step};
+    **out = (checkpoint_background){child, ends[0], head->step};
   }
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode checkpoint_beside_poll(checkpoint_beside **b, bool wait, checkpoint_beside_end *end)
+PetscErrorCode checkpoint_background_poll(checkpoint_background **b, bool wait, checkpoint_background_end *end)
 {
   int    status = 0;
   pid_t  ended;
   report said = {0};
 
   PetscFunctionBegin;
-  *end = (checkpoint_beside_end){.step = (*b)->step};
+  *end = (checkpoint_background_end){.step = (*b)->step};
   do ended = waitpid((*b)->child, &status, wait ? 0 : WNOHANG);
   while (ended < 0 && errno == EINTR);
   end->is_running = ended == 0;

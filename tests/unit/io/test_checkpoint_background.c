@@ -1,6 +1,6 @@
 /* Checkpoints written by a child: the same bytes as our own, of the state as it was; and its failures, and ours. */
 #include "core/log.h"
-#include "io/checkpoint_beside.h"
+#include "io/checkpoint_background.h"
 #include "io_fixture.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -28,27 +28,27 @@ static char *bytes_of(const char *path, size_t *n)
 static void file_has_the_state_at_the_call(void **state)
 {
   (void)state;
-  char                  folder[256], path[512];
-  checkpoint_beside    *b;
-  checkpoint_beside_end end;
-  size_t                n, n_beside;
+  char                      folder[256], path[512];
+  checkpoint_background    *b;
+  checkpoint_background_end end;
+  size_t                    n, n_background;
   folder_make(folder), path_of(folder, path);
   fixture *s = fixture_create(200000, 1.0);
   assert_ok(checkpoint_write(folder, &head, s->table, 3));
   char *own = bytes_of(path, &n);
   assert_int_equal(unlink(path), 0);
-  assert_true(checkpoint_beside_has_room(0));
-  assert_ok(checkpoint_beside_start(folder, &head, s->table, 3, &b));
+  assert_true(checkpoint_background_has_room(0));
+  assert_ok(checkpoint_background_start(folder, &head, s->table, 3, &b));
   assert_non_null(b);
-  fixture_fill(s, 5.0);                                  /* the computation continues */
-  do assert_ok(checkpoint_beside_poll(&b, false, &end)); /* the number of polls depends on the scheduler */
+  fixture_fill(s, 5.0);                                      /* the computation continues */
+  do assert_ok(checkpoint_background_poll(&b, false, &end)); /* the number of polls depends on the scheduler */
   while (end.is_running);
   assert_true(end.is_written && end.step == 7 && end.seconds > 0 && !b);
-  char *beside = bytes_of(path, &n_beside);
-  assert_int_equal(n, n_beside);
-  assert_memory_equal(own, beside, n);
+  char *background = bytes_of(path, &n_background);
+  assert_int_equal(n, n_background);
+  assert_memory_equal(own, background, n);
   memory_free(&own);
-  memory_free(&beside);
+  memory_free(&background);
   fixture_destroy(&s);
   folder_remove(folder);
   assert_no_leak();
@@ -58,12 +58,12 @@ static void file_has_the_state_at_the_call(void **state)
 static void failures_are_reported(void **state)
 {
   (void)state;
-  const char *const     expected[] = {"File too large", "its process was killed"};
-  char                  folder[256], path[512];
-  struct rlimit         usual, small = {100000, 0};
-  checkpoint_beside    *b;
-  checkpoint_beside_end end;
-  fixture              *s = fixture_create(3000, 1.0);
+  const char *const         expected[] = {"File too large", "its process was killed"};
+  char                      folder[256], path[512];
+  struct rlimit             usual, small = {100000, 0};
+  checkpoint_background    *b;
+  checkpoint_background_end end;
+  fixture                  *s = fixture_create(3000, 1.0);
   assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
   small.rlim_max = usual.rlim_max;
   for (int i = 0; i < 2; ++i) {
@@ -72,11 +72,11 @@ static void failures_are_reported(void **state)
     folder_make(folder), path_of(folder, path);
     signal(SIGXFSZ, i ? SIG_DFL : SIG_IGN);
     setrlimit(RLIMIT_FSIZE, &small);
-    assert_ok(checkpoint_beside_start(folder, &head, s->table, 3, &b));
+    assert_ok(checkpoint_background_start(folder, &head, s->table, 3, &b));
     setrlimit(RLIMIT_FSIZE, &usual);
     FILE *log = open_memstream(&said, &n);
     log_redirect(log, false);
-    assert_ok(checkpoint_beside_poll(&b, true, &end));
+    assert_ok(checkpoint_background_poll(&b, true, &end));
     log_redirect(NULL, false);
     fclose(log);
     assert_true(!end.is_running && !end.is_written && !b);
@@ -100,8 +100,8 @@ static void the_child_dies_with_its_parent(void **state)
   fixture    *s      = fixture_create(1000000, 1.0);
   const pid_t parent = fork();
   if (parent == 0) {
-    checkpoint_beside *b; /* its child keeps the pipe open, as it would a lock */
-    if (checkpoint_beside_start(folder, &head, s->table, 3, &b) || !b) _exit(1);
+    checkpoint_background *b; /* its child keeps the pipe open, as it would a lock */
+    if (checkpoint_background_start(folder, &head, s->table, 3, &b) || !b) _exit(1);
     raise(SIGKILL);
   }
   close(ends[1]);
@@ -119,9 +119,9 @@ static void the_child_dies_with_its_parent(void **state)
 static void free_space_is_checked(void **state)
 {
   (void)state;
-  assert_true(checkpoint_beside_has_room(0));
-  assert_true(checkpoint_beside_has_room((int64_t)1 << 50));
-  assert_false(checkpoint_beside_has_room(1000));
+  assert_true(checkpoint_background_has_room(0));
+  assert_true(checkpoint_background_has_room((int64_t)1 << 50));
+  assert_false(checkpoint_background_has_room(1000));
 }
 
 TEST_MAIN(cmocka_unit_test(file_has_the_state_at_the_call), cmocka_unit_test(failures_are_reported),

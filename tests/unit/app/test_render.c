@@ -1,0 +1,114 @@
+/* Pictures of a run: choice of frames, their times, sizes, and the view of the job. */
+#include <math.h>
+#include "app/render/render.h"
+#include "command_fixture.h"
+
+static void make_run(render_view *view, job **owner)
+{
+  assert_command(SS_EXIT_OK, "run job.yaml --out r --no-picture --quiet --set time.frame=0.002"); /* frames 0 to 5 */
+  assert_ok(render_view_of_run("r", view, owner));
+}
+
+static void views_are_those_of_the_job(void **state)
+{
+  (void)state;
+  render_view view;
+  job        *owner;
+  assert_command(
+      SS_EXIT_OK,
+      "run job.yaml --out r --no-picture --quiet --steps 1 --set picture.eye=[1,2,3] --set picture.width=200 --set picture.height=100");
+  assert_ok(render_view_of_run("r", &view, &owner));
+  for (int i = 0; i < 3; ++i) assert_close(view.eye[i], i + 1, 0);
+  assert_true(isnan(view.target[0]));
+  assert_int_equal(view.up, 2); /* opposite to gravity */
+  assert_int_equal(view.width, 200);
+  assert_int_equal(view.height, 100);
+  job_destroy(&owner);
+}
+
+/* 3 of 6 frames: the first, the third and the last; 9 of 6: all. */
+static void sequences_are_even(void **state)
+{
+  (void)state;
+  static const int64_t expected[3] = {0, 2, 5};
+  render_view          view;
+  render_picture       pictures[9];
+  job                 *owner;
+  int                  n;
+  make_run(&view, &owner);
+  view.width = view.height = 64;
+  assert_ok(render_sequence("r", &view, 3, &n, pictures));
+  assert_int_equal(n, 3);
+  for (int i = 0; i < 3; ++i) {
+    assert_int_equal(pictures[i].index, expected[i]);
+    assert_close(pictures[i].time, 0.002 * (double)expected[i], 1e-15);
+    assert_memory_equal(pictures[i].bytes, "\x89PNG\r\n\x1a\n", 8);
+    memory_free(&pictures[i].bytes);
+  }
+  assert_ok(render_sequence("r", &view, 9, &n, pictures));
+  assert_int_equal(n, 6);
+  for (int i = 0; i < n; ++i) {
+    assert_int_equal(pictures[i].index, i);
+    memory_free(&pictures[i].bytes);
+  }
+  job_destroy(&owner);
+}
+
+/* A still is the frame of a sequence with the same number; -1 is the last frame. */
+static void stills_are_frames(void **state)
+{
+  (void)state;
+  render_view    view;
+  render_picture last;
+  job           *owner;
+  char          *bytes;
+  size_t         n_bytes;
+  int            n;
+  bool           is_written;
+  make_run(&view, &owner);
+  view.width = view.height = 64;
+  assert_ok(render_still("r", &view, 6, "a.png", &is_written));
+  assert_false(is_written);
+  assert_false(command_exists("a.png"));
+  assert_ok(render_still("r", &view, -1, "a.png", &is_written));
+  assert_true(is_written);
+  assert_ok(render_still("r", &view, 5, "b.png", &is_written));
+  assert_int_equal(system("cmp -s a.png b.png"), 0);
+  assert_ok(render_still("r", &view, 0, "b.png", &is_written));
+  assert_int_not_equal(system("cmp -s a.png b.png"), 0);
+  assert_int_equal(system("rm r/frames/frame_00000[0-4].h5"), 0); /* colours and camera of one frame, as for a still */
+  assert_ok(render_sequence("r", &view, 1, &n, &last));
+  assert_ok(file_read_text("a.png", &bytes, &n_bytes));
+  assert_int_equal(n_bytes, last.n);
+  assert_memory_equal(bytes, last.bytes, last.n);
+  memory_free(&bytes);
+  memory_free(&last.bytes);
+  job_destroy(&owner);
+}
+
+/* The chunk acTL of an animation has the number of its frames. */
+static void animations_have_all_frames(void **state)
+{
+  (void)state;
+  render_view view;
+  job        *owner;
+  char       *bytes;
+  size_t      n;
+  bool        is_written;
+  make_run(&view, &owner);
+  view.width = view.height = 64;
+  assert_ok(render_animation("r", &view, 10, "a.png", &is_written));
+  assert_true(is_written);
+  assert_ok(file_read_text("a.png", &bytes, &n));
+  size_t at = 0;
+  while (at + 8 < n && memcmp(bytes + at, "acTL", 4)) ++at;
+  assert_memory_equal(bytes + at, "acTL\0\0\0\6", 8);
+  memory_free(&bytes);
+  assert_int_equal(system("rm r/frames/*.h5"), 0);
+  assert_ok(render_animation("r", &view, 10, "b.png", &is_written));
+  assert_false(is_written);
+  job_destroy(&owner);
+}
+
+TEST_MAIN(command_test(views_are_those_of_the_job), command_test(sequences_are_even), command_test(stills_are_frames),
+          command_test(animations_have_all_frames))
