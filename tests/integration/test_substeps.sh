@@ -14,7 +14,7 @@ bodies:
   fast:   {kind: mpm, material: jelly, spacing: 0.04, particles_per_cell: 8, shape: {box: {min: [0, 0, 0], max: [0.12, 0.12, 0.12]}}, velocity: [0, 0, 30]}
   loaded: {kind: fem, material: jelly, spacing: 0.1, shape: {box: {min: [5, 0, 0], max: [5.1, 0.1, 0.1]}}, load: [1000 * t, 0, 0]}
 contact: {friction: 0.4, stiffness: 500}
-output: {checkpoint: 0.002, keep: 100, checkpoint_wall: 0}
+output: {checkpoint: 0.1, checkpoint_wall: 0}
 measure:
   speed: {quantity: velocity, body: loaded, direction: [1, 0, 0]}
 END
@@ -40,16 +40,26 @@ cp "$work/sums" "$work/one"
 substeps 30 2 "1 1 1 1"
 substeps 60 4 "2 1 1 1"
 # Counters are summed over substeps, for each step anew. Every substep is the same linear problem.
-awk 'NR == FNR { one[FNR] = $1; next } $1 != 4 * one[FNR] || one[FNR] == 0 { exit 1 }' "$work/one" "$work/sums" || fail "evaluations: $(echo $(cat "$work/one")) in whole steps, $(echo $(cat "$work/sums")) in 4 substeps"
+awk 'NR == FNR { one[FNR] = $1; next } $1 != 4 * one[1] || one[FNR] != one[1] || one[1] == 0 { exit 1 }' "$work/one" "$work/sums" || fail "evaluations: $(echo $(cat "$work/one")) in whole steps, $(echo $(cat "$work/sums")) in 4 substeps"
 pass "counters are sums over the substeps of each step"
 
 # The load becomes undefined after 1.6 steps: the first half of the second step succeeds, the rest fails at every level. The
-# checkpoint has the state before that step.
-status 4 "$program" run "$job" --out "$work/failed" $run --set 'bodies.loaded.load=["1000 * sqrt(0.0032 - t)", "0", "0"]'
+# checkpoint has the state before that step: with another load both runs continue with the same bits.
+undefined="--set bodies.loaded.load=['1000*sqrt(0.0032-t)','0','0']"
+mend="--set bodies.loaded.load=['1000*t','0','0']"
+status 4 "$program" run "$job" --out "$work/failed" $run $undefined
 says "step 2" && says "dt/8" && says "a value became infinite or not a number"
-status 0 "$program" run "$job" --out "$work/before" $run --steps 1 --set 'bodies.loaded.load=["1000 * sqrt(0.0032 - t)", "0", "0"]'
+status 0 "$program" run "$job" --out "$work/before" $run --steps 1 $undefined
+for r in failed before; do
+  status 0 "$program" resume "$work/$r" $run $mend --steps 1
+done
 status 0 "$program" diff "$work/before" "$work/failed"
 pass "completed substeps of a failed step are undone"
+
+# The last allowed halving is used; with one less the run fails.
+status 0 "$program" run "$job" --out "$work/enough" $run --steps 1 --set 'bodies.fast.velocity=[0, 0, 60]' --set time.retry.halvings=2
+status 4 "$program" run "$job" --out "$work/few" $run --steps 1 --set 'bodies.fast.velocity=[0, 0, 60]' --set time.retry.halvings=1 && says "dt/2:"
+pass "time.retry.halvings is the largest number of halvings"
 
 # Fewer halvings than the last step needed: it fails at once.
 status 0 "$program" run "$job" --out "$work/fewer" $run --steps 1 --set 'bodies.fast.velocity=[0, 0, 60]'
