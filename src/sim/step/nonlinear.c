@@ -209,6 +209,7 @@ static PetscErrorCode iterate(nonlinear_work *w, nonlinear_result *out, bool *is
   if (o->is_monotone && !(is_valid && now->norm < now->before)) {
     memcpy(p->v, w->start, (size_t)w->n * sizeof *p->v);
     now->norm = now->before;
+    *status   = (step_status){STEP_OK, NULL, -1};
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (p->extend && is_valid) PetscCall(p->extend(p->context, now, is_end, &is_complete, status));

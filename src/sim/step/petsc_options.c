@@ -72,8 +72,9 @@ static bool              is_read_at_end(const char *name)
 static void find_substitute(petsc_option *o)
 {
   static const char *const late[][2] = {
-      {"snes_view", "snes_monitor"}, {"snes_view_solution", "snes_monitor"}, {"snes_converged_reason", "snes_monitor"},
-      {"tao_view", "tao_monitor"},   {"tao_view_solution", "tao_monitor"},   {"tao_converged_reason", "tao_monitor"}};
+      {"ksp_converged_reason", "ksp_monitor"},   {"snes_view", "snes_monitor"}, {"snes_view_solution", "snes_monitor"},
+      {"snes_converged_reason", "snes_monitor"}, {"tao_view", "tao_monitor"},   {"tao_view_solution", "tao_monitor"},
+      {"tao_converged_reason", "tao_monitor"}};
   memcpy(o->probed, o->name, sizeof o->probed);
   for (size_t k = 0; k < sizeof late / sizeof *late; ++k) {
     const size_t n = strlen(o->name), m = strlen(late[k][0]);
@@ -217,7 +218,7 @@ static PetscErrorCode report_unread(const formulation_ops *ops, const scene *s, 
 static PetscErrorCode check_list(const formulation_ops *ops, const scene *s, option_list *list, diagnostics *d)
 {
   PetscErrorCode code;
-  bool           is_read[MOST];
+  bool           is_read[MOST] = {false};
   PetscFunctionBegin;
   PetscCall(probe(ops, s, list, list->n, NULL, is_read, &code));
   if (code) {

@@ -78,7 +78,7 @@ int64_t step_line_search_select(step_line_search *w, const double *dy, const dou
   w->n_selected = 0;
   if (gradient) add_slopes(w, dy, gradient, w->slope);
   memset(w->residual, 0, (size_t)w->n_parts * sizeof *w->residual);
-  for (int64_t i = 0; i < w->n && w->part; ++i) w->residual[w->part[i]] += gradient[i] * scale[i] * gradient[i] * scale[i];
+  for (int64_t i = 0; i < w->n && w->part && gradient; ++i) w->residual[w->part[i]] += gradient[i] * scale[i] * gradient[i] * scale[i];
   for (int64_t p = 0; p < w->n_parts; ++p) all += w->residual[p];
   for (int64_t p = 0; p < w->n_parts; ++p) {
     w->share[p] = 1.0;

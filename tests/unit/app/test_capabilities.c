@@ -1,8 +1,10 @@
 /* What a formulation does not use: kinds of bodies and keys that are errors, and keys that are accepted, reported and without effect. */
 #include "test.h"
 #include <string.h>
+#include "app/job/capabilities.h"
 #include "app/job/job.h"
 #include "discretize/body_kinds.h"
+#include "io/yaml.h"
 #include "sim/formulations.h"
 
 #define HEAD "stickslip: 1\nname: box\ntime: {end: 1, step: 1.0e-3}\nmaterials: {wood: {model: rigid, density: 700}}\n"
@@ -107,27 +109,99 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
-/* Every kind that a formulation declares exists, and every kind is supported by a formulation. */
-static void test_kinds_exist(void **state)
+static bool is_in(const char *list, const char *word)
 {
-  bool is_supported[32] = {false};
-  int  n_kinds = 0, n_words = 0;
+  char words[200];
+  snprintf(words, sizeof words, "%s", list);
+  for (const char *w = strtok(words, " "); w; w = strtok(NULL, " "))
+    if (!strcmp(w, word)) return true;
+  return false;
+}
+
+/* Kinds of bodies and blocks of `solver:` of each formulation, as its method defines them: articulated bodies and fibres need rows
+ * with a contact law or springs at nodes, the grid of mac is solved by monolith only, friction problems by exact only, and linear
+ * systems are selected for penalty only. */
+static void test_declarations(void **state)
+{
+  static const struct {
+    const char *name, *kinds, *solver;
+  } expected[]                      = {{"penalty", "mpm fem cloth rod rigid kinematic static", "newton linear petsc penalty"},
+                                       {"convex", "mpm fem cloth rod articulated rigid kinematic static", "newton petsc convex"},
+                                       {"exact", "mpm fem cloth rod articulated rigid kinematic static", "newton friction petsc exact"},
+                                       {"hybrid", "mpm fem cloth rigid kinematic static", "newton petsc hybrid"},
+                                       {"monolith", "mac rigid kinematic static", "newton petsc monolith"}};
+  static const char *const blocks[] = {"newton", "linear", "friction", "petsc", "penalty", "convex", "exact", "hybrid", "monolith"};
   (void)state;
-  while (body_kinds[n_kinds]) ++n_kinds;
-  for (int i = 0; i < N_FORMULATIONS; ++i) {
-    char words[200];
-    snprintf(words, sizeof words, "%s", formulations[i]->scene.kinds);
-    for (const char *word = strtok(words, " "); word; word = strtok(NULL, " "), ++n_words) {
-      int k = 0;
-      while (k < n_kinds && strcmp(body_kinds[k]->name, word) != 0) ++k;
-      if (k == n_kinds) fail_msg("%s declares the unknown kind %s", formulation_names[i], word);
-      is_supported[k] = true;
+  assert_int_equal(N_FORMULATIONS, 5);
+  for (int i = 0; i < 5; ++i) {
+    const scene_formulation *f = NULL;
+    for (int k = 0; k < N_FORMULATIONS; ++k)
+      if (!strcmp(formulations[k]->scene.name, expected[i].name)) f = &formulations[k]->scene;
+    assert_non_null(f);
+    for (const body_kind *const *k = body_kinds; *k; ++k) {
+      char         text[1000];
+      diagnostics *d;
+      bool         is_rejected = false;
+      snprintf(text, sizeof text, HEAD BOX "  other: {kind: %s}\n", (*k)->name);
+      job *j = read_job(text, f->name, &d);
+      for (int n = 0; n < diagnostics_count(d); ++n) is_rejected |= strstr(diagnostics_text(d, n), "does not support kind") != NULL;
+      if (is_rejected == is_in(expected[i].kinds, (*k)->name)) fail_msg("%s: kind %s", f->name, (*k)->name);
+      job_destroy(&j), diagnostics_destroy(&d);
     }
+    for (size_t k = 0; k < sizeof blocks / sizeof *blocks; ++k)
+      if (is_in(f->solver, blocks[k]) != is_in(expected[i].solver, blocks[k])) fail_msg("%s: solver.%s", f->name, blocks[k]);
   }
-  for (int k = 0; k < n_kinds; ++k)
-    if (!is_supported[k]) fail_msg("no formulation supports kind %s", body_kinds[k]->name);
-  assert_true(n_words > n_kinds);
+  assert_no_leak();
+}
+
+/* A misspelt kind is an error of the key, not of the formulation. */
+static void test_unknown_kind(void **state)
+{
+  diagnostics *d;
+  (void)state;
+  assert_null(read_job(HEAD BOX "  other: {kind: rigit}\n", "hybrid", &d));
+  for (int i = 0; i < diagnostics_count(d); ++i) assert_null(strstr(diagnostics_text(d, i), "does not support"));
+  assert_true(diagnostics_count(d) > 0);
+  diagnostics_destroy(&d);
+  assert_no_leak();
+}
+
+/* Words and keys are compared as a whole, and every entry of a list is visited. */
+static void test_words_and_lists(void **state)
+{
+  static const unused_key unused[]      = {{"contact.friction", "reason one", false}, {"contact.pairs.stiffness", "reason two", true}, {0}};
+  static const scene_formulation f      = {.name = "new", .kinds = "rigid", .solver = "newton_extra my_linear convex", .unused = unused};
+  static const char              text[] = "solver: {newton: {}, linear: {}, convex: {}, no_block: {}}\n"
+                                          "contact: {friction_direction: 1, pairs: [{stiffness: 1}, {other: 2}, {stiffness: 3}]}\n";
+  document                      *doc;
+  diagnostics                   *d, *notices;
+  (void)state;
+  assert_ok(document_create(&doc));
+  assert_ok(diagnostics_create(&d));
+  assert_ok(diagnostics_create(&notices));
+  assert_ok(yaml_read_text("job", text, strlen(text), doc, d));
+  capabilities_check(&f, document_root(doc), d, notices);
+  assert_int_equal(diagnostics_count(d), 0);
+  assert_int_equal(diagnostics_count(notices), 4);
+  static const char *const expected[] = {
+      "job:1:22: solver.linear: not used by formulation new, only by penalty",
+      "job:1:10: solver.newton: not used by formulation new, only by penalty, exact, monolith, convex or hybrid",
+      "job:2:54: contact.pairs[0].stiffness: not used by formulation new: reason two",
+      "job:2:82: contact.pairs[2].stiffness: not used by formulation new: reason two"};
+  for (int i = 0; i < 4; ++i) {
+    bool is_reported = false;
+    for (int k = 0; k < 4; ++k) is_reported |= !strcmp(diagnostics_text(notices, k), expected[i]);
+    if (!is_reported) fail_msg("expected %s, got %s", expected[i], diagnostics_text(notices, i));
+  }
+  capabilities_prune(&f, document_root(doc));
+  const document_node *solver = document_find(document_root(doc), "solver");
+  assert_int_equal(solver->n, 2);
+  assert_true(document_find(solver, "convex") && document_find(solver, "no_block"));
+  diagnostics_destroy(&notices), diagnostics_destroy(&d);
+  document_destroy(&doc);
+  assert_no_leak();
 }
 
 TEST_MAIN(cmocka_unit_test(test_blocks_of_other_formulations), cmocka_unit_test(test_unused_blocks_are_validated),
-          cmocka_unit_test(test_errors), cmocka_unit_test(test_kinds_exist))
+          cmocka_unit_test(test_errors), cmocka_unit_test(test_declarations), cmocka_unit_test(test_unknown_kind),
+          cmocka_unit_test(test_words_and_lists))

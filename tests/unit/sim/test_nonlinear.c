@@ -10,24 +10,26 @@ typedef void (*equation)(const double v[N], double g[N]);
 
 /* A problem whose linearised solve is v - g/slope, per component. */
 typedef struct {
-  equation      g;
-  double        slope[N], v[N], direction[N], residual[N], scale[N], solution[N];
-  bool          follows;        /* slopes by finite differences at the linearisation point */
-  bool          needs_solution; /* the equation is invalid except at solutions of linearised problems and at the start */
-  double        best_error;     /* the solve has this error, or its tolerance if that is larger; 0: exact */
-  int           n_evaluations, n_linearisations, n_incomplete, stops_after, n_solves;
-  double        improved;        /* improve sets all components to this */
-  double        tolerance[2000]; /* of the solves */
-  scene         s;
-  step_layout   l;
-  step_unknowns u;
+  equation          g;
+  double            slope[N], v[N], direction[N], residual[N], scale[N], solution[N];
+  bool              follows;        /* slopes by finite differences at the linearisation point */
+  bool              needs_solution; /* the equation is invalid except at solutions of linearised problems and at the start */
+  double            best_error;     /* the solve has this error, or its tolerance if that is larger; 0: exact */
+  int               n_evaluations, n_linearisations, n_incomplete, stops_after, n_solves;
+  double            improved; /* improve sets all components to this */
+  double            third[N]; /* state of the third evaluation */
+  step_line_search *parts;
+  double            tolerance[2000]; /* of the solves */
+  scene             s;
+  step_layout       l;
+  step_unknowns     u;
 } problem;
 
 static PetscErrorCode evaluate(void *context, const nonlinear_state *now, bool with_tangent, step_status *status)
 {
   problem *p = context;
   (void)now, (void)with_tangent;
-  ++p->n_evaluations;
+  if (++p->n_evaluations == 3) memcpy(p->third, p->v, sizeof p->v);
   p->g(p->v, p->residual);
   if (p->needs_solution && p->n_solves > 0 && memcmp(p->v, p->solution, sizeof p->v) != 0) status->code = STEP_INVERTED;
   return PETSC_SUCCESS;
@@ -97,6 +99,7 @@ static nonlinear_result run(problem *p, const nonlinear_options *o, step_code ex
                                     p->direction,
                                     p->residual,
                                     p->residual,
+                                    p->parts,
                                     .evaluate  = evaluate,
                                     .linearise = linearise,
                                     .solve     = solve,
@@ -168,6 +171,35 @@ static void test_line_search_finds_the_root(void **state)
     o.max_iterations = 3; /* then slopes underflow */
     run(&p, &o, STEP_NOT_CONVERGED);
     assert_true(fabs(p.v[0] - 1.0) > 1e3);
+  }
+  assert_no_leak();
+}
+
+/* With the identity as tangent the first part goes four times, the second three times too far. */
+static void far(const double v[N], double g[N]) { g[0] = 4.0 * (v[0] - 1.0), g[1] = 3.0 * (v[1] - 1.0), g[2] = 0.0; }
+
+/* Each part gets its own step length. Only parts with at least an average share of the residual, in units of its scale, are
+ * shortened: both for equal shares, otherwise one. */
+static void test_parts_have_their_own_step_lengths(void **state)
+{
+  const struct {
+    double weight[N], v[2]; /* weight of the residual; v at the first trial point */
+  } cases[] = {{{3.0, 6.0, 1.0}, {1.0, 1.0}}, {{1.0, 1.0, 1.0}, {1.0, 3.0}}, {{0.01, 1.0, 1.0}, {4.0, 1.0}}};
+  (void)state;
+  for (int k = 0; k < 3; ++k) {
+    int32_t           part[N] = {0, 1, 1};
+    double            number[8][2];
+    bool              is_selected[2];
+    step_line_search  parts = {N,         2,         part,      number[0], number[1],   number[2], number[3],
+                               number[4], number[5], number[6], number[7], is_selected, 0};
+    problem           p;
+    nonlinear_options o = nonlinear_defaults(&newton);
+    set_up(far, &p);
+    p.parts           = &parts;
+    p.l.inverse_scale = (double *)cases[k].weight;
+    run(&p, &o, STEP_OK);
+    for (int i = 0; i < 2; ++i) assert_close(p.third[i], cases[k].v[i], 1e-14);
+    for (int i = 0; i < 2; ++i) assert_close(p.v[i], 1.0, 1e-6);
   }
   assert_no_leak();
 }
@@ -358,10 +390,16 @@ static void test_result_of_a_solver(void **state)
     assert_int_equal(n, cases[k].n);
     assert_int_equal(status.code, cases[k].code);
   }
+  step_status status = {STEP_OK, NULL, -1};
+  int64_t     n      = 0;
+  stop_set_deadline(0.0); /* the solver has not noticed that the step must be aborted */
+  nonlinear_record_solver(false, false, false, 1e-3, 1e-2, &n, &status);
+  stop_reset();
+  assert_int_equal(status.code, STEP_INTERRUPTED);
 }
 
 TEST_MAIN(cmocka_unit_test(test_linear_problems_take_one_iteration), cmocka_unit_test(test_line_search_finds_the_root),
-          cmocka_unit_test(test_stall), cmocka_unit_test(test_single_iteration), cmocka_unit_test(test_anderson),
-          cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
+          cmocka_unit_test(test_parts_have_their_own_step_lengths), cmocka_unit_test(test_stall), cmocka_unit_test(test_single_iteration),
+          cmocka_unit_test(test_anderson), cmocka_unit_test(test_matrix_is_renewed), cmocka_unit_test(test_inexact_solves),
           cmocka_unit_test(test_added_contacts_are_solved_again), cmocka_unit_test(test_improved_point), cmocka_unit_test(test_monotone),
           cmocka_unit_test(test_interruption), cmocka_unit_test(test_result_of_a_solver))

@@ -71,6 +71,13 @@ static void quantities_have_the_right_rule(void **state)
   assert_no_leak();
 }
 
+/* An index below 0 is no value; history.csv leaves it empty. */
+static void one_quantity_is_an_index(void **state)
+{
+  (void)state;
+  for (int i = 0; i < REPORT_N_QUANTITIES; ++i) assert_int_equal(report_quantities[i].is_index, i == REPORT_ROW_friction_method);
+}
+
 /* Statistics of relaxations are sums over substeps, too. */
 static void relaxation_chains_are_summed(void **state)
 {
@@ -84,4 +91,4 @@ static void relaxation_chains_are_summed(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(every_quantity_follows_its_rule), cmocka_unit_test(quantities_have_the_right_rule),
-          cmocka_unit_test(relaxation_chains_are_summed))
+          cmocka_unit_test(one_quantity_is_an_index), cmocka_unit_test(relaxation_chains_are_summed))
