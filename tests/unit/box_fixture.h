@@ -117,11 +117,11 @@ static inline bool dense_enumerate(const dense *a, double *x)
 
 static inline bounds_options box_defaults(int method, int preconditioner, double tolerance)
 {
-  document             *owner;
-  const bounds_options *read;
+  document   *owner;
+  const void *read;
   assert_ok(document_create(&owner));
-  assert_ok(bounds_options_defaults(owner, &read));
-  bounds_options o = *read;
+  assert_ok(key_table_read(&bounds_options_table, owner, NULL, "box", NULL, &read));
+  bounds_options o = *(const bounds_options *)read;
   o.method = method, o.preconditioner = preconditioner, o.tolerance = tolerance;
   document_destroy(&owner);
   return o;

@@ -216,9 +216,10 @@ static void fixture_fill(fixture *w)
 /* Default options, tightened: the copies may be changed. */
 static void fixture_options(fixture *w)
 {
-  const granular_options *o;
+  const void *read;
   assert_ok(document_create(&w->doc));
-  assert_ok(granular_options_defaults(w->doc, &o));
+  assert_ok(key_table_read(&granular_options_table, w->doc, NULL, "solver.monolith", NULL, &read));
+  const granular_options *o = read;
   w->o = *o, w->pressure = *o->pressure, w->boxes = *o->boxes, w->gradient = *o->gradient, w->lagrangian = *o->lagrangian;
   w->friction   = *o->friction;
   w->o.pressure = &w->pressure, w->o.boxes = &w->boxes, w->o.gradient = &w->gradient, w->o.lagrangian = &w->lagrangian;

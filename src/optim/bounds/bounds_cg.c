@@ -127,17 +127,7 @@ bounds_cg_status bounds_cg(const bounds_qp *q, bounds_face *face, const uint8_t 
 /* ---- the KSP type "facecg": conjugate gradients as above. It updates x and g of the face_system; the vectors of the KSP
  * are not used ---- */
 
-static PetscErrorCode KSPSetUp_FaceCG(KSP ksp)
-{
-  PC        pc;
-  PetscBool is_ours;
-  PetscFunctionBegin;
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCFACE, &is_ours));
-  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "KSP type " KSPFACECG " needs PC type " PCFACE "; choose ksp_type cg for other preconditioners");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode KSPSetUp_FaceCG(KSP ksp) { return linear_solver_require_pc(ksp, PCFACE); }
 
 static PetscErrorCode KSPSolve_FaceCG(KSP ksp)
 {
@@ -162,17 +152,7 @@ static PetscErrorCode KSPSolve_FaceCG(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPCreate_FaceCG(KSP ksp)
-{
-  PetscFunctionBegin;
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
-  ksp->ops->setup         = KSPSetUp_FaceCG;
-  ksp->ops->solve         = KSPSolve_FaceCG;
-  ksp->ops->destroy       = KSPDestroyDefault;
-  ksp->ops->buildsolution = KSPBuildSolutionDefault;
-  ksp->ops->buildresidual = KSPBuildResidualDefault;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode KSPCreate_FaceCG(KSP ksp) { return linear_solver_set_ksp(ksp, KSPSetUp_FaceCG, KSPSolve_FaceCG); }
 
 PetscErrorCode bounds_cg_register(void) { return KSPRegister(KSPFACECG, KSPCreate_FaceCG); }
 

@@ -60,20 +60,6 @@ static const key_spec keys[] = {
 const key_table bounds_options_table = {
     .name = "box", .help = "Quadratic programs with bounds, pressure among them.", .size = sizeof(bounds_options), .keys = keys};
 
-PetscErrorCode bounds_options_defaults(document *owner, const bounds_options **out)
-{
-  diagnostics *d    = NULL;
-  const void  *read = NULL;
-  PetscFunctionBegin;
-  *out = NULL;
-  PetscCall(diagnostics_create(&d));
-  const PetscErrorCode code = key_table_read(&bounds_options_table, owner, NULL, "box", d, &read);
-  diagnostics_destroy(&d);
-  PetscCall(code);
-  *out = read;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
 {
   const bool has_nested_start =

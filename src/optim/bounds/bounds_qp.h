@@ -9,8 +9,6 @@
 #include "optim/bounds/bounds_problem.h"
 
 extern const key_table bounds_options_table; /* of struct bounds_options */
-/* Default options; the values are stored in the key table only. `owner` owns the memory. */
-PetscErrorCode bounds_options_defaults(document *owner, const bounds_options **out);
 
 /* Solve by o->method. x [n]: initial guess on entry (need not be feasible); solution on return. The solution is always feasible,
  * except for `cg`, which ignores the bounds. The result is BOUNDS_OK only if the projected gradient (for `cg` the gradient),

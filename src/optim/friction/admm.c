@@ -202,8 +202,7 @@ static double judge(admm *m, double *r, double *u)
     v3_scale(r + 3 * a, -m->rho * m->weight[a], m->xi + 3 * a);
     cone_project(m->p->mu[a], r + 3 * a, r + 3 * a); /* round-off */
   }
-  delassus_apply(m->p->W, r, u);
-  for (int64_t i = 0; i < 3 * n; ++i) u[i] += m->p->q[i];
+  friction_velocity(m->p, r, u);
   const double e = friction_error(m->p, m->o->error, r, u);
   if (e < m->best_error) {
     m->best_error = e;
@@ -242,8 +241,7 @@ PetscErrorCode friction_solve_admm(const friction_problem *p, const friction_opt
   if (!code) code = run(&m, r, u, out);
   if (!code) {
     memcpy(r, m.best, (size_t)(3 * p->n) * sizeof *r);
-    delassus_apply(p->W, r, u);
-    for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+    friction_velocity(p, r, u);
   }
   admm_free(&m);
   PetscCall(code);

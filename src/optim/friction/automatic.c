@@ -97,7 +97,7 @@ static PetscErrorCode run_interior_point(newton_run *run, double *r)
   own.time_limit     = remaining_time(run->end);
   PetscCall(friction_solve_interior_point(run->p, &own, r, run->work->trial_u, &part));
   run->out->inner_iterations += part.iterations + part.inner_iterations, run->out->linear_solves += part.linear_solves;
-  newton_work_velocity(run->work, run->p, r);
+  friction_velocity(run->p, r, run->work->u);
   newton_work_store_best(run->work, run->p, run->o, r);
   run->verdict = part.verdict;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -114,7 +114,7 @@ static PetscErrorCode run_accelerated_sweeps(newton_run *run, double *r)
   if (isfinite(run->work->best_error)) memcpy(r, run->work->best_r, (size_t)run->p->n * 3 * sizeof *r);
   PetscCall(friction_solve_splitting(run->p, &own, r, run->work->trial_u, &part));
   run->out->iterations += part.iterations;
-  newton_work_velocity(run->work, run->p, r);
+  friction_velocity(run->p, r, run->work->u);
   newton_work_store_best(run->work, run->p, run->o, r);
   run->verdict = part.verdict;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,8 +189,7 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   bool               weakly_coupled, is_over;
   PetscFunctionBegin;
   out->method = method_names[0][0];
-  delassus_apply(p->W, r, u);
-  for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+  friction_velocity(p, r, u);
   if (friction_error(p, o->error, r, u) <= o->tolerance)
     PetscFunctionReturn(PETSC_SUCCESS); /* converged initial guess: return
                                                                                               * before any set-up */

@@ -54,14 +54,10 @@ const key_table friction_options_table = {.name = "friction",
 
 PetscErrorCode friction_options_defaults(document *owner, const friction_options **out)
 {
-  diagnostics *d    = NULL;
-  const void  *read = NULL;
+  const void *read = NULL;
   PetscFunctionBegin;
   *out = NULL;
-  PetscCall(diagnostics_create(&d));
-  const PetscErrorCode code = key_table_read(&friction_options_table, owner, NULL, "friction", d, &read);
-  diagnostics_destroy(&d);
-  PetscCall(code);
+  PetscCall(key_table_read(&friction_options_table, owner, NULL, "friction", NULL, &read));
   *out = read;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -61,6 +61,12 @@ PetscErrorCode friction_problem_check(const friction_problem *p, const double *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void friction_velocity(const friction_problem *p, const double *r, double *u)
+{
+  delassus_apply(p->W, r, u);
+  for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+}
+
 typedef struct {
   double F, r, u, q, scaled_F, scaled_r, scaled_q; /* sums of squares */
 } sums;

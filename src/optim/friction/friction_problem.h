@@ -67,6 +67,8 @@ double friction_result_error(const friction_result *answer, int kind);
 /* Check what solvers assume: sizes agree, all values are finite, mu >= 0, W_NN > 0 at every contact. PETSC_ERR_USER_INPUT names
  * the first invalid contact, its value and the remedy. */
 PetscErrorCode friction_problem_check(const friction_problem *p, const double *r);
+/* u = W r + q, [n][3]; u and r must differ. */
+void friction_velocity(const friction_problem *p, const double *r, double *u);
 /* Errors of given r and u. Outputs may be NULL; per_contact [n] receives each contact's share of the scaled error. */
 void friction_errors(const friction_problem *p, const double *r, const double *u, double *absolute, double *siconos, double *scaled,
                      double *per_contact);

@@ -205,8 +205,7 @@ PetscErrorCode gradient_run(const friction_problem *p, const friction_options *o
   if (!code) {
     run(&g, u, out);
     memcpy(r, g.best, (size_t)(3 * p->n) * sizeof *r);
-    delassus_apply(p->W, r, u);
-    for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+    friction_velocity(p, r, u);
   }
   gradient_free(&g);
   PetscCall(code);

@@ -196,7 +196,7 @@ static void impulses(const path *k, double *r)
 static PetscErrorCode finish(newton_run *run, const path *k)
 {
   PetscFunctionBegin;
-  newton_work_velocity(run->work, k->p, k->best_r);
+  friction_velocity(k->p, k->best_r, run->work->u);
   PetscCall(newton_prox_attempts(run, k->best_r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -259,8 +259,7 @@ static double look(path *k, int kind, double *r)
 {
   const friction_problem *p = k->p;
   impulses(k, r);
-  delassus_apply(p->W, r, k->u);
-  for (int64_t i = 0; i < 3 * p->n; ++i) k->u[i] += p->q[i];
+  friction_velocity(p, r, k->u);
   const double error = friction_error(p, kind, r, k->u);
   k->gap             = gap_at(k, 0.0);
   if (error < k->best_error) k->best_error = error, memcpy(k->best_r, r, (size_t)p->n * 3 * sizeof *r);
@@ -315,7 +314,7 @@ PetscErrorCode friction_solve_interior_point(const friction_problem *p, const fr
   path         k = {0};
   PetscFunctionBegin;
   PetscCall(newton_run_create(p, o, end, out, &run));
-  newton_work_velocity(run.work, p, r);
+  friction_velocity(p, r, run.work->u);
   newton_work_store_best(run.work, p, o, r); /* the initial guess is used only if it is the solution */
   PetscErrorCode code = 0;
   out->verdict        = FRICTION_OK;

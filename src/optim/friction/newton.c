@@ -38,19 +38,11 @@ PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void velocity(const friction_problem *p, const double *r, double *u)
-{
-  delassus_apply(p->W, r, u);
-  for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
-}
-
-void newton_work_velocity(newton_work *k, const friction_problem *p, const double *r) { velocity(p, r, k->u); }
-
 /* Impulses within their cones, and what they give. */
 static double into_cones(newton_work *k, const friction_problem *p, const friction_options *o, const double *r)
 {
   for (int64_t a = 0; a < p->n; ++a) cone_project(p->mu[a], r + 3 * a, k->trial_r + 3 * a);
-  velocity(p, k->trial_r, k->trial_u);
+  friction_velocity(p, k->trial_r, k->trial_u);
   return friction_error(p, o->error, k->trial_r, k->trial_u);
 }
 
@@ -92,7 +84,7 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
   PetscFunctionBegin;
   for (;; ++out->iterations) {
     bool is_solved;
-    newton_work_velocity(k, p, r);
+    friction_velocity(p, r, k->u);
     const double merit = alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
     since_best         = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
     out->verdict       = FRICTION_OK;

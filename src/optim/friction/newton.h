@@ -21,8 +21,6 @@ typedef struct {
 
 PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out); /* rho set, best_error infinite */
 void           newton_work_destroy(newton_work **k);
-/* u = W r + q */
-void newton_work_velocity(newton_work *k, const friction_problem *p, const double *r);
 /* Store (r, u) if its error, of the kind o->error, is the smallest so far; returns true if it was stored. Impulses within the
  * tolerance are projected onto the cones first, and the projected impulses must be within the tolerance. */
 bool newton_work_store_best(newton_work *k, const friction_problem *p, const friction_options *o, const double *r);

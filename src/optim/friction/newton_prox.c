@@ -65,7 +65,7 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
   *is_accepted = false;
   for (int64_t step = 0;; ++step) {
     bool is_solved;
-    newton_work_velocity(k, p, r);
+    friction_velocity(p, r, k->u);
     newton_work_store_best(k, p, run->o, r);
     const double whole = friction_error(p, run->o->error, r, k->u);
     run->verdict       = must_stop(run);
@@ -121,7 +121,7 @@ PetscErrorCode newton_prox_sequence(newton_run *run, double alpha, int64_t n_ste
     run->verdict = FRICTION_ITERATIONS;
     if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations)) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(run->centre, r, bytes);
-    newton_work_velocity(k, run->p, r);
+    friction_velocity(run->p, r, k->u);
     const double from = friction_error(run->p, run->o->error, r, k->u);
     PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < INNER_STEPS ? left : INNER_STEPS, PATIENCE,
                            r, &is_accepted));
@@ -166,7 +166,7 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
     /* plain sweeps: acceleration needs long runs, and finds the wrong contacts sliding for the longest time */
     PetscCall(splitting_run(run->p, &sweeps, false, NULL, NULL, r, k->trial_u, &part));
     swept += part.iterations, run->out->iterations += part.iterations;
-    newton_work_velocity(k, run->p, r);
+    friction_velocity(run->p, r, k->u);
     if (newton_work_store_best(k, run->p, run->o, r)) before = k->best_error;
     run->verdict = part.verdict;
     if (part.verdict != FRICTION_ITERATIONS && part.verdict != FRICTION_STALLED) break;

@@ -362,8 +362,7 @@ PetscErrorCode splitting_run(const friction_problem *p, const friction_options *
   if (!code) code = run(&v, r, u, out);
   if (!code) {
     memcpy(r, v.best, (size_t)(3 * p->n) * sizeof *r);
-    delassus_apply(p->W, r, u);
-    for (int64_t i = 0; i < 3 * p->n; ++i) u[i] += p->q[i];
+    friction_velocity(p, r, u);
   }
   solver_free(&v);
   PetscCall(code);

@@ -116,17 +116,3 @@ const key_table granular_options_table = {.name = "solver.monolith",
                                           .help = "Pressure, frictional stress and rigid contact of a continuum on a staggered grid.",
                                           .size = sizeof(granular_options),
                                           .keys = keys};
-
-PetscErrorCode granular_options_defaults(document *owner, const granular_options **out)
-{
-  diagnostics *d    = NULL;
-  const void  *read = NULL;
-  PetscFunctionBegin;
-  *out = NULL;
-  PetscCall(diagnostics_create(&d));
-  const PetscErrorCode code = key_table_read(&granular_options_table, owner, NULL, "solver.monolith", d, &read);
-  diagnostics_destroy(&d);
-  PetscCall(code);
-  *out = read;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}

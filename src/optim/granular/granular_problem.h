@@ -139,8 +139,6 @@ typedef struct {
   linear_solver *pressure, *contact, *stress, *friction;
 } granular_solvers;
 extern const key_table granular_options_table; /* of struct granular_options: solver.monolith of a job */
-/* Default options; the values are stored in the key tables only. `owner` owns the memory. */
-PetscErrorCode granular_options_defaults(document *owner, const granular_options **out);
 
 /* Residual evaluated independently of the solver: velocities from scratch, row by row. All fields are 0 at a solution. */
 typedef struct {

@@ -178,6 +178,30 @@ static PetscErrorCode PCCreate_System(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode linear_solver_require_pc(KSP ksp, const char *pc_type)
+{
+  PC        pc;
+  PetscBool is_ours;
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, pc_type, &is_ours));
+  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP, "KSP type %s needs PC type %s; choose ksp_type cg for other preconditioners",
+             ((PetscObject)ksp)->type_name, pc_type);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode linear_solver_set_ksp(KSP ksp, PetscErrorCode (*set_up)(KSP), PetscErrorCode (*solve)(KSP))
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  ksp->ops->setup         = set_up;
+  ksp->ops->solve         = solve;
+  ksp->ops->destroy       = KSPDestroyDefault;
+  ksp->ops->buildsolution = KSPBuildSolutionDefault;
+  ksp->ops->buildresidual = KSPBuildResidualDefault;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode linear_solver_register(void)
 {
   PetscFunctionBegin;

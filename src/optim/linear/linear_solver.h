@@ -50,6 +50,10 @@ KSPConvergedReason linear_solver_reason(const linear_solver *s); /* of the last 
 
 /* Extend the convergence test of a KSP: the solve ends when stop_is_urgent. */
 PetscErrorCode linear_solver_make_stoppable(KSP ksp);
+/* For KSP types of ours that work on the data of the caller, in KSPCreate: set the operations. The residual is that of b - A x.
+ * linear_solver_require_pc fails with PETSC_ERR_SUP unless the KSP has this PC type. */
+PetscErrorCode linear_solver_set_ksp(KSP ksp, PetscErrorCode (*set_up)(KSP), PetscErrorCode (*solve)(KSP));
+PetscErrorCode linear_solver_require_pc(KSP ksp, const char *pc_type);
 PetscErrorCode linear_solver_register(void); /* the PC types, and the Vec type of the solvers */
 /* Create a solver for a unit matrix of two unknowns with these default types, set it up with PETSc's options and destroy it. */
 PetscErrorCode linear_solver_probe(const char *prefix, const char *ksp, const char *pc, bool has_entries, bool has_diagonal);

@@ -233,17 +233,7 @@ double sap_cg_size(sap_cg *c, const double *x) { return sap_cg_norm(c, x, c->z);
 
 /* ---- the KSP type "weightedcg": conjugate gradients that stop by |D r| and also accumulate A x ---- */
 
-static PetscErrorCode KSPSetUp_WeightedCG(KSP ksp)
-{
-  PC        pc;
-  PetscBool is_ours;
-  PetscFunctionBegin;
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSAPBLOCKS, &is_ours));
-  PetscCheck(is_ours, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "KSP type " KSPWEIGHTEDCG " needs PC type " PCSAPBLOCKS "; choose ksp_type cg for other preconditioners");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode KSPSetUp_WeightedCG(KSP ksp) { return linear_solver_require_pc(ksp, PCSAPBLOCKS); }
 
 static PetscErrorCode iterate_weighted_cg(KSP ksp, sap_cg *c, const double *b, double *x, double *Ax)
 {
@@ -295,17 +285,7 @@ static PetscErrorCode KSPSolve_WeightedCG(KSP ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode KSPCreate_WeightedCG(KSP ksp)
-{
-  PetscFunctionBegin;
-  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
-  ksp->ops->setup         = KSPSetUp_WeightedCG;
-  ksp->ops->solve         = KSPSolve_WeightedCG;
-  ksp->ops->destroy       = KSPDestroyDefault;
-  ksp->ops->buildsolution = KSPBuildSolutionDefault;
-  ksp->ops->buildresidual = KSPBuildResidualDefault;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+static PetscErrorCode KSPCreate_WeightedCG(KSP ksp) { return linear_solver_set_ksp(ksp, KSPSetUp_WeightedCG, KSPSolve_WeightedCG); }
 
 PetscErrorCode sap_cg_register(void) { return KSPRegister(KSPWEIGHTEDCG, KSPCreate_WeightedCG); }
 
