@@ -290,7 +290,7 @@ static void test_options_have_priority(void **state)
                {"-test_ksp_rtol 0.5", 1, 3},
                {"-test_ksp_atol 1.0", 1, 3},
                {"-test_ksp_max_it 4", 4, 4},
-               {"-test_ksp_norm_type none -test_ksp_max_it 5", 5, 5}};
+               {"-test_ksp_norm_type none -test_ksp_rtol 0.5 -test_ksp_max_it 5", 5, 5}};
   fixture f;
   double  x[N];
   (void)state;
