@@ -109,11 +109,18 @@ static void test_impossible_sizes_are_rejected(void **state)
 static void test_counts_are_right_with_threads(void **state)
 {
   (void)state;
-#pragma omp parallel for num_threads(4)
+  static char *kept[4000];
+  int64_t      n_bytes = 0;
+#pragma omp parallel for num_threads(4) schedule(static, 1)
   for (int i = 0; i < 4000; ++i) {
     char *c = NULL;
     if (memory_alloc("c", 1 + i % 300, 1, &c) == PETSC_SUCCESS) memory_free(&c);
+    (void)memory_alloc("c", 1 + i % 300, 1, &kept[i]);
   }
+  for (int i = 0; i < 4000; ++i) n_bytes += (1 + i % 300 + 63) / 64 * 64;
+  assert_int_equal(memory_live(), n_bytes);
+#pragma omp parallel for num_threads(4) schedule(static, 1)
+  for (int i = 0; i < 4000; ++i) memory_free(&kept[i]);
   assert_no_leak();
 }
 
