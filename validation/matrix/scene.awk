@@ -87,7 +87,7 @@ BEGIN {
   # Hard enough that no contact is softer than k; momenta of joints are not linear in velocities.
   has_joints = falls == "articulated" || on == "articulated"
   if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {min_contact_period: 0.1, tolerance: 1.0e-11" (has_joints ? ", max_outer_iterations: 20" : "") "}}"
-  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_correction: linear}}" # else what part 3 of a step takes is nobody's
+  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_correction: linear}}" # part 3 of a step returns the momentum that it removes
   else if (formulation == "monolith") print "solver: {monolith: {max_outer_iterations: 1000}}" # sand that lands takes more than 30
   else print "solver: {newton: {tolerance: 1.0e-9}" (formulation == "exact" ? ", friction: {tolerance: 1.0e-11}" : "") "}"
   print "measure:"
