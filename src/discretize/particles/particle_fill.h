@@ -25,7 +25,7 @@ extern const key_table particle_pour_table;
 /* clang-format off */
 #define PARTICLE_BODY_SHAPE_KEYS                                                                                                                  \
   {.name = "material", .type = KEY_STRING, .offset = offsetof(particle_body_spec, material), .help = "name of an entry of materials"},            \
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(particle_body_spec, shape), .table = &shape_table, .help = "what is filled with particles"}
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(particle_body_spec, shape), .table = &shape_table, .help = "region filled with particles"}
 #define PARTICLE_BODY_KEYS(usual_seeding, usual_jitter)                                                                                                        \
   {.name = "particles_per_cell", .type = KEY_REAL, .offset = offsetof(particle_body_spec, particles_per_cell), .fallback = "8", .min = 0.1,       \
    .max = 1000, .help = "mean number of particles in a grid cell"},                                                                               \
