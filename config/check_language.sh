@@ -8,7 +8,9 @@ cd "$(dirname "$0")/.." || exit 1
 files=$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'tests/*.sh' 'docs/*.md' 'validation/*.md' 'validation/cases/*.yaml' 'jobs/*.yaml' 'jobs/*.md' README.md CHANGELOG.md CONTRIBUTING.md 2>/dev/null)
 awk -v per_file="${1:-}" '
 function flush_text(   n, i, s, t, w, k) {
-  t = " " tolower(text) " "
+  t = text
+  gsub(/`[^`]*`/, "x", t) # names of keys, options and files
+  t = " " tolower(t) " "
   gsub(/[ \n\t]+/, "  ", t) # two spaces: each match takes the characters around it
   for (i = 1; i <= n_phrase; ++i) { s = t; k = gsub(phrase[i], "&", s); hits[file] += k; by_phrase[i] += k }
   gsub(/`[^`]*`/, "x", text); gsub(/[0-9]\.[0-9]/, "0", text); gsub(/(e\.g|i\.e|cf|Fig|sec|eq)\./, "x", text)

@@ -439,7 +439,7 @@ static PetscErrorCode merge(reader *r, document_node *into, yaml_names *names, c
 {
   PetscFunctionBegin;
   if (from->kind != DOCUMENT_MAPPING) {
-    diagnostics_add(r->b->d, mark, NULL, "\"<<\" merges a mapping or a list of mappings, nothing else");
+    diagnostics_add(r->b->d, mark, NULL, "\"<<\" merges a mapping or a list of mappings; expected one of these");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int i = 0; i < from->n; ++i) {

@@ -23,7 +23,7 @@ done
 for row in $(grep -n ',refused,' $matrix | cut -d: -f1); do
   sed -n "${row}p" $matrix | grep -qE ',refused,"?[a-z].*: .{20,}' || fail "line $row of $matrix: refused without a reason"
 done
-pass "what is refused says why"
+pass "rejected pairs state the reason"
 grep '^penalty,rod,rod,' "$work/rows" | grep -q "use formulation: exact or convex, or set contact: false" || fail "rods on rods under penalty: not what to do"
 sed 's/between: \[x, y\], friction: 0.5/between: [x, y], contact: false/' "$work/cells/penalty_rod_rod.yaml" >"$work/apart.yaml"
 grep -q 'x, y\], contact: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "and what it says to do is taken"

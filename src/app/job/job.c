@@ -26,7 +26,7 @@ static const key_spec output_keys[] = {
    .max = INFINITY, .help = "simulated time between checkpoints; 0: only by wall time and at the end"},
   {.name = "checkpoint_wall", .type = KEY_REAL, .offset = offsetof(job_output, checkpoint_wall), .unit = "s",
    .fallback = "600", .min = 0, .max = INFINITY, .help = "wall time between checkpoints; 0: off"},
-  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_beside),
+  {.name = "checkpoint_in_background", .type = KEY_ENUM, .offset = offsetof(job_output, checkpoint_in_background),
    .choices = besides, .fallback = "auto",
    .help = "write checkpoints in a child process during the computation, if memory suffices: always, never, or auto, if the "
            "last one took more than 1 % of the time between them"},
@@ -88,7 +88,7 @@ static const key_spec job_keys[] = {
   {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table,
    .help = "bodies of the scene by name"},
   {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table,
-   .help = "how bodies touch"},
+   .help = "contact parameters"},
   {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table,
    .help = "how a step is solved", .may_change = true},
   {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table,

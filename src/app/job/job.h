@@ -14,9 +14,9 @@
 enum { JOB_FORMAT = 1 }; /* `stickslip:` at the top of a job */
 
 typedef struct {
-  double   checkpoint;        /* simulated time between checkpoints [s]; 0: only at the end and on signals */
-  double   checkpoint_wall;   /* wall time between checkpoints [s]; 0: off */
-  int      checkpoint_beside; /* job_checkpoint_child */
+  double   checkpoint;               /* simulated time between checkpoints [s]; 0: only at the end and on signals */
+  double   checkpoint_wall;          /* wall time between checkpoints [s]; 0: off */
+  int      checkpoint_in_background; /* job_checkpoint_child */
   int64_t  keep;
   key_list fields; /* fields in frames; empty: all */
   int      precision;

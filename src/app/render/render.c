@@ -238,7 +238,7 @@ static PetscErrorCode is_in_bounds(const frame *f, int g, bool with_outlines, bo
 }
 
 /* Adds bounds, particle radius and colour range of a frame to `look`. Only particles and closed bodies determine the bounds,
- * because large floors and containers would make them small in the picture; outlines are used if there is nothing else. */
+ * because large floors and containers would make them small in the picture; outlines are used if there are no other objects. */
 static PetscErrorCode survey_frame(const frame *f, scene_look *look, bool with_outlines)
 {
   PetscFunctionBegin;

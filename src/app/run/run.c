@@ -369,7 +369,7 @@ static PetscErrorCode write_checkpoint_now(run *r)
 /* Whether the job requests a checkpoint by a child process, and there is memory for it. */
 static bool use_child_checkpoint(const run *r)
 {
-  const int mode = r->job->output->checkpoint_beside;
+  const int mode = r->job->output->checkpoint_in_background;
   if (mode == JOB_CHECKPOINT_CHILD_NEVER) return false;
   if (mode == JOB_CHECKPOINT_CHILD_AUTO &&
       !(r->output.checkpoint_share > CHILD_MIN_SHARE && r->output.checkpoint_seconds > CHILD_MIN_SECONDS))

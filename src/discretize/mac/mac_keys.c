@@ -63,7 +63,7 @@ static const key_spec mac_expert_keys[] = {
   {.name = "hourglass", .type = KEY_REAL, .offset = offsetof(mac_options, hourglass), .fallback = "0.1", .min = 0, .max = 1,
    .only_if = {"^arrangement", "colocated"},
    .help = "hourglass control for colocated stress, which does not resist velocities that alternate from cell to cell: they "
-           "get a friction of their own, at most this share of the material's; 0: none, as published"},
+           "get an additional friction, at most this fraction of the material's; 0: none, as published"},
   {.name = "density_threshold", .type = KEY_REAL, .offset = offsetof(mac_options, density_threshold), .fallback = "0.4",
    .min = 0, .max = 1, .help = "cells with less than this share of the material's density carry no stress"},
   {.name = "cell_fill", .type = KEY_REAL, .offset = offsetof(mac_options, cell_fill), .fallback = "0.01", .min = 0, .max = 1,

@@ -2,9 +2,9 @@
  *
  *   r <- P_K( y - D (W y + q + s) / L ),   y <- r + beta (r - r_before),   D = diag(rho_a), rho_a = 3/trace(W_aa)
  *
- * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s brought up to date as it
- * goes: every iteration, or when the convex problem is solved far enough [Cadoux2009]. One product with W an iteration: u at y is
- * a combination of u at r's. */
+ * The momentum restarts if it points uphill [ODonoghueCandes2015], and backtracking determines L. s is updated in every iteration, or
+ * when the convex problem has converged sufficiently [Cadoux2009]. An iteration needs one product with W, because u at y is a linear
+ * combination of u at the last values of r. */
 #include "optim/friction/gradient.h"
 #include "core/math3.h"
 #include "core/memory.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 
 static const char *const lifts[]     = {"every", "outer", NULL};
-static const char *const lift_help[] = {"in every iteration", "when the convex problem that it makes is solved to a part of the error",
+static const char *const lift_help[] = {"in every iteration", "when the error of the convex problem is below `inner` times the whole error",
                                         NULL};
 /* clang-format off */
 static const key_spec keys[] = {

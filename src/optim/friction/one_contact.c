@@ -67,7 +67,7 @@ static inline double f_of(const one_contact *o, const load_terms *g, double alph
   return o->mu * (o->w_nt[0] * p[0] + o->w_nt[1] * p[1] - g->b_n * D) - o->w_nn * size;
 }
 
-/* r from p and -1/D. u_N = 0 and the cone hold to rounding, whatever the residual of f. */
+/* r from p and -1/D. u_N = 0 and the cone are satisfied to rounding for any residual of f. */
 static inline void impulse_of(const one_contact *o, const load_terms *g, const double p[2], double scale, double r[3])
 {
   r[1] = scale * p[0], r[2] = scale * p[1];
@@ -233,7 +233,7 @@ static double smallest_root(const one_contact *o, const load_terms *g)
   while (f_of(o, g, high, &slope) < 0.0 && high < DBL_MAX) high *= 4.0;
   quartic_of(o, g, c);
   const int n = quartic_roots(c, high / o->tau, root);
-  for (int k = 0; k < n; ++k) { /* the first at which f itself comes up through zero */
+  for (int k = 0; k < n; ++k) { /* the first root at which f changes its sign from negative to positive */
     const double alpha = root[k] * o->tau, above = k + 1 < n ? 0.5 * (root[k] + root[k + 1]) * o->tau : high;
     if (f_of(o, g, above, &slope) < 0.0) continue;
     const double below = k > 0 ? 0.5 * (root[k - 1] + root[k]) * o->tau : 0.0;

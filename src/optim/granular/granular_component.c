@@ -202,11 +202,11 @@ static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
 {
   boxes *w;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "flow boxes", 1, sizeof *w, &w));
+  PetscCall(granular_array(S, "granular component solver", 1, sizeof *w, &w));
   S->stress  = w;
   w->damping = is_together ? 1.0 : S->o->pyramid->damping;
   w->shift   = is_together ? S->o->pyramid->shift : 0.0;
-  PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));
+  PetscCall(granular_array(S, "granular stress step", S->f->n_stress, sizeof(double), &w->step));
   for (int e = 0; e < (is_together ? 1 : GRANULAR_COMPONENTS); ++e, ++w->n) {
     granular_component *k = &w->part[e];
     PetscCall(granular_component_create(S, is_together ? -1 : e, k));

@@ -112,8 +112,8 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
       sliding_of(law, u, r, x);
       x[0] = u[0] - law->bias + law->R_n * r[0];
       if (o->max_coulomb_iterations > 1)
-        x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
-                                                                                  * converged to */
+        x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* the error refers to Coulomb's law also if the passes
+                                                                                  * have not converged */
     } else {                                            /* not bounded by a cone: x only indicates whether the contact slides */
       const bool slides = hypot(u[1], u[2]) > law->slip;
       for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;

@@ -5,18 +5,18 @@
 
 enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };
 enum { HYBRID_TRANSFER_AUGURY, HYBRID_TRANSFER_PIC, HYBRID_TRANSFER_NONE };
-enum { HYBRID_JUDGED_NEAREST, HYBRID_JUDGED_NORMAL };
+enum { HYBRID_COHESION_NEAREST, HYBRID_COHESION_NORMAL };
 enum { HYBRID_CORRECTION_NONE, HYBRID_CORRECTION_LINEAR, HYBRID_CORRECTION_RIGID };
-enum { HYBRID_PRESCRIBED_TOUCHED, HYBRID_PRESCRIBED_ALL };
+enum { HYBRID_PRESCRIBED_CONTACT, HYBRID_PRESCRIBED_SURFACE };
 
 typedef struct {
-  double  spacing;        /* [m] NaN: the mean edge of deformable boundaries */
+  double  spacing;        /* [m] NaN: that of bodies of kind mpm, else the mean edge of deformable boundaries */
   int     transfer;       /* HYBRID_TRANSFER_... */
   int64_t max_iterations; /* augury iterations */
-  double  tolerance;
+  double  tolerance;      /* of augury: remaining change over the largest boundary velocity */
   bool    damps_sliding, resampling;
   int     region;   /* augury_choice */
-  int     cohesion; /* HYBRID_JUDGED_...: direction in which velocity changes count as cohesive */
+  int     cohesion; /* HYBRID_COHESION_...: direction along which a cohesive velocity change is undone */
 } hybrid_grid;
 typedef struct {
   bool    is_on;
@@ -25,10 +25,10 @@ typedef struct {
   int64_t max_iterations;
 } hybrid_impulses;
 typedef struct hybrid_options {
-  int                    integrator;       /* HYBRID_... */
-  int                    linear;           /* MOTION_... */
-  int                    prescribed_nodes; /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
-  int                    momentum_correction;
+  int                    integrator;          /* HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC */
+  int                    linear;              /* MOTION_... */
+  int                    prescribed_nodes;    /* HYBRID_PRESCRIBED_...: nodes whose motion contact prescribes */
+  int                    momentum_correction; /* HYBRID_CORRECTION_... */
   bool                   allow_intersections;
   const hybrid_grid     *grid;
   const hybrid_impulses *impulses;

@@ -10,7 +10,7 @@
 typedef struct {
   /* Solve the step and make it permanent. If the status is negative, nothing has changed. */
   PetscErrorCode (*attempt)(void *context, step_status *status, step_report *report);
-  void (*finish)(void *context); /* frees the temporary data of the attempt, whatever its outcome; NULL: there is none */
+  void (*finish)(void *context); /* frees the temporary data of an accepted or rejected attempt; NULL: no data */
   void *context;
 } step_attempt;
 /* Begin the step from t to t + dt with an empty report, then attempt it. */

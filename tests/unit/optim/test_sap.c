@@ -32,7 +32,7 @@ static void velocity_of(uint64_t seed, double u[3])
   for (int i = 0; i < 3; ++i) u[i] = random_range(seed, (uint64_t)i, 2, -0.2, 0.2);
 }
 
-/* K ∋ r  _|_  x = u - bias + R r ∈ K*: what the projection in the norm of R means. */
+/* K ∋ r  _|_  x = u - bias + R r ∈ K*: the conditions of the projection in the norm of R. */
 static void regularised_law_is_a_complementarity(void **state)
 {
   int seen[3] = {0};
@@ -77,7 +77,7 @@ static void velocities_are_found_back(void **state)
   assert_no_leak();
 }
 
-/* Stops, springs, motors that are at their end or not, rows that are none. */
+/* Stops, springs, motors at and below their limits, empty rows. */
 static constraint random_constraint(uint64_t seed)
 {
   constraint c = constraint_none();
@@ -228,7 +228,7 @@ static void compliance_is_the_springs(void **state)
   assert_close(2.0 * M_PI * sqrt(0.01 * 0.01 * c.R_n / 2.0), 0.01, 1e-15);
   const sap_source open     = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
   const double     touch[3] = {-0.1, 0.3, 0.0}, past[3] = {-0.11, 0.0, 0.0};
-  c = sap_contact_make(SAP_REGULARISED, &step, &open); /* what is open closes exactly, without a damper that would act before */
+  c = sap_contact_make(SAP_REGULARISED, &step, &open); /* an open gap closes exactly, without a damper that would act before */
   sap_law_regularised(&c, (double[3]){-0.1, 0.0, 0.0}, r, NULL);
   assert_close(r[0], 0.0, 1e-15);
   sap_law_regularised(&c, past, r, NULL);
@@ -692,7 +692,7 @@ static void what_pushed_before_is_a_start(void **state)
   assert_no_leak();
 }
 
-/* Where directions come from a matrix that differs from A, the updated product meets the tolerance although the true residual
+/* Where directions come from a matrix that differs from A, the updated product satisfies the tolerance although the true residual
  * does not. Each time the search restarts from the true residual and ends with a quarter of the error. */
 static void what_was_carried_along_is_checked(void **state)
 {
@@ -815,7 +815,7 @@ static void gradients_solve_to_the_tolerance(void **state)
   assert_no_leak();
 }
 
-/* M + N, N skew and half as large: what conjugate gradients cannot do. */
+/* M + N, N skew and half as large: for which conjugate gradients fail. */
 static PetscErrorCode skew_product_of(void *context, const double *x, double *y)
 {
   const sparse_rows *M = context;
