@@ -56,9 +56,9 @@ static const key_spec picture_keys[] = {
   {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, transparent), .is_optional = true,
    .help = "bodies drawn transparent, so that bodies inside or behind them are visible"},
   {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192,
-   .help = "pixels"},
+   .help = "width of the picture in pixels"},
   {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192,
-   .help = "pixels"},
+   .help = "height of the picture in pixels"},
   KEYS_END};
 static const key_table picture_table = {.name = "picture", .help = "Default view of `stickslip render`.",
                                         .size = sizeof(job_picture), .keys = picture_keys};
