@@ -58,7 +58,7 @@ double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, 
  * volume) and a symmetric stiffness; on a part with a border it has neither. */
 typedef struct {
   double p;
-  bool   is_definite; /* its stiffness, which is not even symmetric, is left out */
+  bool   is_definite; /* its stiffness, which is not even symmetric, is omitted */
 } pressure;
 
 /* A n = (x1 x x2 + x2 x x0 + x0 x x1) / 2: its derivative along x_b is [x_c - x_a] / 2, with (a, b, c) a turn of (0, 1, 2). */
