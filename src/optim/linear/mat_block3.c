@@ -226,7 +226,8 @@ static PetscErrorCode to_baij(Mat A, Mat *B)
   PetscFunctionBegin;
   PetscCall(mat_block3_get(A, &v));
   const int64_t nnz = v.row_start[v.n];
-  PetscCheck(nnz < PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld blocks exceed the range of PETSc's BAIJ", (long long)nnz);
+  PetscCheck(nnz < PETSC_MAX_INT, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld blocks exceed the range of PETSc's BAIJ",
+             (long long)nnz);
   PetscCall(PetscMalloc2(v.n + 1, &row_start, nnz, &col));
   for (int64_t i = 0; i <= v.n; ++i) row_start[i] = (PetscInt)v.row_start[i];
   for (int64_t k = 0; k < nnz; ++k) col[k] = v.col[k];
