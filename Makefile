@@ -119,7 +119,7 @@ bench-build: all $(BENCH_BIN)
 bench-other: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/other/stickslip
 	@echo "== other engines"; B=$(B) sh validation/bench/other/run.sh
-# DATA: a folder of queries with known answers, in the format of the header of validation/bench/bench_ccd.c; a missed one fails
+# DATA: a folder of queries with known results, in the format of the header of validation/bench/bench_ccd.c; a missed one fails
 bench-ccd: setup-build
 	@$(MAKE) --no-print-directory $(B)/bench/bench_ccd
 	@$(if $(DATA),$(B)/bench/bench_ccd "$(DATA)",echo "make bench-ccd DATA=FOLDER"; exit 2)
@@ -154,7 +154,7 @@ validate: setup-build
 	@$(MAKE) --no-print-directory -j2 all $(B)/validate
 	@$(B)/validate --program $(B)/stickslip --cases validation/cases --out build/validation $(if $(CLASS),--class $(CLASS)) $(CASES); \
 	status=$$?; [ $$status != 2 ] || exit 2; sh validation/acceptance.sh build/validation/table.md && exit $$status
-# 64 columns of sand, here and through a SLURM of one node that is killed half way: every case once, with the same bits; run-out against experiments
+# 64 columns of sand, here and through a SLURM of one node that is killed half way: every case once, with the same bits; runout against experiments
 validate-sweep: setup-build
 	@$(MAKE) --no-print-directory -j2 all
 	@PROGRAM=$(B)/stickslip bash validation/sweep_columns.sh build/validation/sweep-columns
@@ -212,12 +212,12 @@ help:
 	@echo "make test       set up, build, run all tests"
 	@echo "make bench      speed against this machine's limits"
 	@echo "make bench-other  stacks and a slope in stickslip and in ODE, Bullet, MuJoCo and Siconos, where installed"
-	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known answers"
+	@echo "make bench-ccd  DATA=FOLDER: continuous collision detection on queries with known results"
 	@echo "make bench-convex   scenes of Table I of the convex paper: seconds a step, contacts (an hour)"
 	@echo "make bench-assembly   time and failures of friction solvers against nu, for every model of rods"
 	@echo "make bench-box  quadratic programs with bounds, as pressure brings them, beside PETSc's solvers (minutes)"
 	@echo "make bench-friction  DATA=FOLDER: solvers of exact friction on FCLIB files, beside those of Siconos where installed"
-	@echo "make validate   cases with a known answer; CLASS=short or CASES=\"A01 ...\" for fewer"
+	@echo "make validate   cases with known results; CLASS=short or CASES=\"A01 ...\" for fewer"
 	@echo "make validate-sweep  64 columns of sand, here and through SLURM, against experiments (ten minutes)"
 	@echo "make matrix     what falls on what under which formulation; writes the table of the README (minutes)"
 	@echo "make plots      figures of cases, with gnuplot: the slides of the penalty paper's Fig. 13"

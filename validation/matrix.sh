@@ -1,9 +1,9 @@
 #!/bin/sh
-# The matrix of what falls on what under which formulation (make matrix):
+# The matrix of pairs of body kinds, for each formulation (make matrix):
 #   matrix.sh run FOLDER [FORMULATION[:FALLS:ON]...]   runs these cells, all of them if none is named; prints them as rows of matrix.csv
 #   matrix.sh table < matrix.csv                       the table of the README
 #   matrix.sh readme FILE < matrix.csv                 writes it between its marks in FILE
-# A cell holds, is refused by `check` with a message that says why, or fails; see matrix/scene.awk and matrix/judge.awk.
+# A cell holds (passes), is refused (rejected by `check` with the reason), or fails; see matrix/scene.awk and matrix/judge.awk.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)/matrix
 program=${PROGRAM:-build/release/stickslip}

@@ -1,4 +1,4 @@
-# Run-out of columns of sand against their aspect ratio; variables: data (a row a case: aspect, slope, run-out, height), picture
+# Runout of columns of sand against their aspect ratio; variables: data (one row per case: aspect, slope, runout, height), picture
 set terminal pngcairo size 1100, 800 font ",13"
 set output picture
 set logscale xy
@@ -9,7 +9,7 @@ set ytics (0.5, 1, 2, 4, 8, 16)
 set grid lc rgb "#e0e0e0"
 set key top left reverse Left
 set xlabel "aspect ratio  a = H_0 / L_0"
-set ylabel "run-out  (L - L_0) / L_0"
+set ylabel "runout  (L - L_0) / L_0"
 set title "64 columns of sand in the plane, by the slope at which they flow"
 set cblabel "slope [degrees]"
 set palette defined (19 "#440154", 23 "#31688e", 28 "#35b779", 33 "#fde725")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # 64 columns of sand (jobs/sweeps/columns.yaml), here and through a real SLURM of one node whose node dies half way, compared case by case and
-# with the published run-out: sweep_columns.sh [FOLDER]. Some ten minutes on two cores. Cases that FOLDER holds already are not run again.
+# with the published runout: sweep_columns.sh [FOLDER]. Some ten minutes on two cores. Cases that FOLDER holds already are not run again.
 #   PROGRAM=build/release/stickslip   JOBS=2: cases at a time   SLURM=no: only here
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -94,12 +94,12 @@ fi
 # --- against experiments -----------------------------------------------------------------------------------------------------
 # Lube et al. 2005: 1.2 a, then 1.9 a^(2/3); Lajeunesse et al. 2005: 1.8 a, then 2.3 a^(2/3). The band
 # between them as in case B06, 15 % outside it; sand flows at 31 degrees.
-echo "== run-out"
+echo "== runout"
 columns local/results.csv aspect slope width front.last height.last | awk '{ printf "%s %s %.6g %.6g\n", $1, $2, ($4 - $3) / $3, $5 / $3 }' > runout.txt
 awk '
   { a = $1; s = $2; r = $3; run[s, a] = r
     lo = a < 2.5 ? 1.2 * a : 1.9 * a ^ (2 / 3); hi = a < 2.5 ? 1.8 * a : 2.3 * a ^ (2 / 3)
-    if (s == 31) { printf "a = %-4s run-out %6.3f   published %.2f to %.2f   height %.3f   %s\n", a, r, lo, hi, $4, (r < 0.85 * lo || r > 1.15 * hi) ? "MISSED" : (r < lo || r > hi) ? "within 15 % of them" : "between them"
+    if (s == 31) { printf "a = %-4s runout %6.3f   published %.2f to %.2f   height %.3f   %s\n", a, r, lo, hi, $4, (r < 0.85 * lo || r > 1.15 * hi) ? "MISSED" : (r < lo || r > hi) ? "within 15 % of them" : "between them"
                    if (r < 0.85 * lo || r > 1.15 * hi) bad = 1 }
     k = a < 2.5 ? "low" : "high"; c = a < 2.5 ? 1 : 2 / 3
     n[s, k]++; x[s, k] += log(a); y[s, k] += log(r); xx[s, k] += log(a) ^ 2; xy[s, k] += log(a) * log(r); l[s, k] += log(r) - c * log(a) }
@@ -110,7 +110,7 @@ awk '
         p = (n[s, k] * xy[s, k] - x[s, k] * y[s, k]) / (n[s, k] * xx[s, k] - x[s, k] ^ 2)
         printf "  %s exponent %.3f, coefficient %.2f%s", i == 1 ? "a <= 2:" : "a >= 3:", p, exp(l[s, k] / n[s, k]), i == 1 ? " a" : " a^(2/3)" }
       print "" }
-    exit bad }' runout.txt || fail "the run-out of sand is not that of experiments"
+    exit bad }' runout.txt || fail "the runout of sand is not that of experiments"
 if command -v gnuplot >/dev/null; then
   gnuplot -e "data='runout.txt'; picture='runout.png'" "$top/validation/sweep_columns.gp" && echo "$out/runout.png"
 else

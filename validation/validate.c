@@ -1,4 +1,4 @@
-/* Cases with a known answer: runs each, measures, compares, prints one table.
+/* Cases with known results: runs each, measures, compares, prints one table.
  *
  * A case is a folder with case.yaml (a job) and reference.yaml (what is known, from where, and how to compare). A check reads
  * a series (a measure of the job, or history.COLUMN), reduces it to one number, and holds it against a target with a
@@ -95,7 +95,7 @@ static const key_spec  reference_keys[] = {
   {.name = NULL}};
 /* clang-format on */
 static const key_table reference_table = {
-    .name = "reference", .size = sizeof(case_reference), .keys = reference_keys, .help = "A known answer."};
+    .name = "reference", .size = sizeof(case_reference), .keys = reference_keys, .help = "A known result."};
 
 /* --- series ---------------------------------------------------------------------------------------------------------- */
 

@@ -13,8 +13,8 @@ typedef struct {
   char        *text; /* storage of the cells */
 } csv_table;
 
-/* Read a table. All rows must have as many cells as the first, else PETSC_ERR_FILE_READ. An incomplete last row, without line break, as a killed writer
- * leaves it, is ignored. `name` is the name of the file in messages. Free with csv_clear. */
+/* Read a table. All rows must have as many cells as the first, else PETSC_ERR_FILE_READ. A last row without line break, left by a process that was killed
+ * while writing, is ignored. `name` is the name of the file in messages. Free with csv_clear. */
 PetscErrorCode csv_read(const char *name, const char *text, csv_table *out);
 void           csv_clear(csv_table *table);
 #endif

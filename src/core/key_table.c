@@ -274,7 +274,7 @@ static const char *got(const document_node *node, char *out, size_t size)
 }
 #define GOT(node) got(node, (char[64]){0}, 64)
 
-/* Whether the path, without indices of lists, matches `pattern` up to its end, which is returned; NULL: it does not. */
+/* Whether the path, without indices of lists, matches the complete `pattern`, whose end is returned; NULL: it does not. */
 static const char *match_path(const key_path *p, const char *pattern)
 {
   const char *rest = p->up ? match_path(p->up, pattern) : pattern;

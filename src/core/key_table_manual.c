@@ -172,7 +172,7 @@ static void markdown_section(text_buffer *b, const key_table *root, const key_ta
   }
   text_printf(b, "## %s\n\n%s%s", table->name, table->help ? table->help : "", table->help ? "\n\n" : "");
   if (table->is_one_of) text_printf(b, "Exactly one of these keys:\n\n");
-  if (table->shorthand) text_printf(b, "A bare value stands for its `%s`, and one entry for a list of one.\n\n", table->shorthand);
+  if (table->shorthand) text_printf(b, "A bare value sets `%s`; a single entry is a list of one.\n\n", table->shorthand);
   if (has_shared) {
     text_printf(b, "Keys that it shares with others: ");
     markdown_link(b, "", parent);
@@ -188,7 +188,7 @@ static void markdown_section(text_buffer *b, const key_table *root, const key_ta
   if (is_variant_table) {
     text_printf(b, "| `%s` | one of ", table->variant_key);
     for (int v = 0; v < key_table_n_variants(table); ++v) text_printf(b, "%s`%s`", v ? ", " : "", table->variants[v].name);
-    text_printf(b, " | | *required* | | picks the keys beside it: ");
+    text_printf(b, " | | *required* | | selects the other keys: ");
     for (int v = 0; v < key_table_n_variants(table); ++v) {
       text_printf(b, "%s", v ? ", " : "");
       markdown_link(b, "", table->variants[v].table);
@@ -262,10 +262,10 @@ static void troff_section(text_buffer *b, const key_table *root, const key_table
   text_troff(b, table->help ? table->help : "");
   text_put(b, "\n");
   if (table->is_one_of) text_printf(b, "Exactly one of these keys:\n");
-  if (table->shorthand) text_printf(b, "A bare value stands for its \\fB%s\\fR, and one entry for a list of one.\n", table->shorthand);
+  if (table->shorthand) text_printf(b, "A bare value sets \\fB%s\\fR; a single entry is a list of one.\n", table->shorthand);
   if (table->variant_key) {
     text_printf(b, ".TP\n\\fB%s\\fR (required)\n", table->variant_key);
-    text_printf(b, "picks the keys beside it:");
+    text_printf(b, "selects the other keys:");
     for (int v = 0; v < key_table_n_variants(table); ++v) {
       text_printf(b, "%s \\fB", v ? "," : "");
       text_troff(b, table->variants[v].name);
@@ -565,7 +565,7 @@ PetscErrorCode key_table_json_schema(const key_table *root, char **text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Key tables for shell completion: which keys a table has and where they lead, and nothing else. */
+/* Key tables for shell completion: the keys of each table and the tables of their values. */
 
 static int table_number(const key_table *table, int n, const key_table *const *tables)
 {

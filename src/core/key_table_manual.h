@@ -5,7 +5,7 @@
 
 /* Manual and schema, from the same tables. memory_free(*text). */
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text); /* without tables below keys of type KEY_PART */
-PetscErrorCode key_table_manual_expert(const key_table *root, char **text);   /* only these, for the file expert.md beside the main page */
+PetscErrorCode key_table_manual_expert(const key_table *root, char **text);   /* only these, for the page expert.md */
 PetscErrorCode key_table_json_schema(const key_table *root, char **text);
 PetscErrorCode key_table_man_page(const key_table *root, char **text); /* troff section body, to be embedded in stickslip.1/-job.5 */
 /* Outline for shell completion: one line per table, "NUMBER ENTRY ...", the root is 0. An entry is a key and the kind of its value: "name=" a value,

@@ -79,7 +79,7 @@ static const char *shortest(double x, char text[KEY_TEXT_REAL])
   snprintf(text, KEY_TEXT_REAL, "%.16e", fabs(x));
   const char *c = text;
   for (; *c != 'e'; ++c)
-    if (is_digit(*c)) digits = 10 * digits + (uint64_t)(*c - '0'); /* what is no digit is the locale's point */
+    if (is_digit(*c)) digits = 10 * digits + (uint64_t)(*c - '0'); /* the only other character is the decimal point of the locale */
   const int e = (int)strtol(c + 1, NULL, 10);
   for (int precision = 15; precision < 17; ++precision) {
     const uint64_t unit = precision == 15 ? 100 : 10, fewer = (digits + unit / 2) / unit, back = fewer * unit;

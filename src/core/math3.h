@@ -1,4 +1,5 @@
-/* 3-vectors and row-major 3x3 matrices: a[3*i + j] is row i, column j. All inline, no state. */
+/* 3-vectors and row-major 3x3 matrices: a[3*i + j] is row i, column j. All inline, no state. In componentwise operations the result o
+ * may be an argument; in products, transposes and inverses it must not. */
 #ifndef SS_CORE_MATH3_H
 #define SS_CORE_MATH3_H
 #include <math.h>

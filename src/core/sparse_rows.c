@@ -26,7 +26,7 @@ void sparse_rows_destroy(sparse_rows *a)
 }
 
 /* `from` is transposed into `to`, which has room. Columns of a row of `to` are rows of `from` in ascending order, so that the
- * transpose of a transpose has sorted rows, whatever the order was. */
+ * transpose of a transpose has sorted rows for any initial order. */
 static void transpose_into(const sparse_rows *from, sparse_rows *to)
 {
   for (int64_t k = 0; k < from->start[from->n_rows]; ++k) ++to->start[from->col[k] + 1];

@@ -6,7 +6,7 @@
 /* Both versions are one-sided Jacobi (Hestenes): rotate pairs of columns of B = F V until they are orthogonal; then
  * |b_k| are the singular values and b_k/|b_k| the columns of U. No product F^T F is formed, so that small singular values
  * keep an error of machine precision times |F|. U is completed by Gram-Schmidt and one cross product, which carries the
- * sign of det F into sigma_2 and makes U a rotation whatever the rank.                                               */
+ * sign of det F into sigma_2 and makes U a rotation for any rank.                                               */
 
 static double scale_of(const double *F) /* a power of two, so that scaling is exact */
 {

@@ -9,4 +9,4 @@ const body_kind *const body_kinds[] = {BODY_KIND_TABLE(X) NULL};
 static const key_variant variants[] = {BODY_KIND_TABLE(X){.name = NULL}};
 #undef X
 
-const key_table body_table = {.name = "bodies", .help = "What is in the scene, by name.", .variant_key = "kind", .variants = variants};
+const key_table body_table = {.name = "bodies", .help = "Bodies of the scene, by name.", .variant_key = "kind", .variants = variants};

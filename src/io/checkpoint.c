@@ -101,7 +101,7 @@ PetscErrorCode checkpoint_continue_from(const char *directory, int64_t step)
     char *path __attribute__((cleanup(memory_free))) = NULL, *aside __attribute__((cleanup(memory_free))) = NULL;
     PetscCall(numbered_files_path(&FILES, directory, steps[i], &path));
     PetscCall(file_format(&aside, "%s.damaged", path));
-    PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot put %s aside: %s%s", path, strerror(errno),
+    PetscCheck(!rename(path, aside), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "cannot rename %s: %s%s", path, strerror(errno),
                file_advice(errno));
     log_warn("%s is kept as %s", path, aside);
   }

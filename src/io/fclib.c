@@ -374,7 +374,7 @@ static PetscErrorCode check_kind(const char *path)
   PetscCheck(n >= 0, PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "cannot read %s: %s", path, strerror(errno));
   if (n == 0) REFUSE(path, "is empty; expected an FCLIB file (HDF5)");
   if (!strncmp(head, pointer, sizeof pointer - 1))
-    REFUSE(path, "is a pointer of Git LFS, not the file itself: its content was not fetched; run `git lfs pull` where it comes from");
+    REFUSE(path, "is a pointer of Git LFS, not the file itself: its content was not fetched; run `git lfs pull` in its repository");
   bool is_hdf5 = n >= 8 && !memcmp(head, magic, 8);
   for (off_t at = 512; !is_hdf5 && at + 8 <= about.st_size && at <= 1 << 20; at *= 2) /* behind a user block */
     is_hdf5 = pread(fd, head, 8, at) == 8 && !memcmp(head, magic, 8);
@@ -651,8 +651,8 @@ PetscErrorCode fclib_check_readable(const char *path, int seconds)
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(!WIFSIGNALED(status), PETSC_COMM_SELF, PETSC_ERR_FILE_READ,
-             "%s is damaged: the HDF5 library %s on it; fetch or write it again", path,
-             WTERMSIG(status) == SIGALRM ? "comes to no end" : "crashes");
+             "%s is damaged: the HDF5 library %s when it reads the file; fetch or write the file again", path,
+             WTERMSIG(status) == SIGALRM ? "does not terminate" : "crashes");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

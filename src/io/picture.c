@@ -1170,7 +1170,7 @@ static void draw_bar(const picture *p, uint8_t *rgb)
   snprintf(label, sizeof label, exponent ? "%s x 1e%d" : "%s", p->bar_label, exponent);
   picture_text_draw(p->width, p->height, rgb, x0, y0 - 10.0 * s, 1.1 * size, INK, label);
   const double unit      = pow(10.0, exponent);
-  double       free_from = -INFINITY; /* numbers are left out where they would touch the one before */
+  double       free_from = -INFINITY; /* numbers are omitted where they would touch the one before */
   const double range = p->bar_hi - p->bar_lo, step = range > 0.0 && isfinite(range) ? round_step(range / 4.5) : 0.0;
   if (!(step > 0.0)) return;
   for (double i = ceil(p->bar_lo / step - 1e-9); i * step <= p->bar_hi + 1e-9 * range; i += 1.0) {

@@ -13,7 +13,7 @@ PetscErrorCode png_file_write(const char *path, int width, int height, const uin
 PetscErrorCode png_encode(int width, int height, const uint8_t *rgb, uint8_t **bytes, size_t *n);
 
 typedef struct png_animation png_animation;
-/* The file `path` does not exist before the close. n_plays: 0 for ever. */
+/* The file `path` does not exist before the close. n_plays: 0: unlimited. */
 PetscErrorCode png_animation_open(const char *path, int width, int height, int n_plays, png_animation **out);
 /* Show rgb for so many seconds (1 ms ... 65 s). From the second frame on only the changed rectangle is stored. */
 PetscErrorCode png_animation_add(png_animation *a, const uint8_t *rgb, double seconds);

@@ -132,7 +132,7 @@ static PetscErrorCode yaml_file_load(document *doc, const char *name, size_t lim
       else if (got < 0 && errno == EINTR) got = 1;
       else if (got < 0) *problem = load_failed(doc, errno);
     }
-    if (!*problem && file->n > limit) *problem = "it is too large for a job";
+    if (!*problem && file->n > limit) *problem = "it is larger than 16 MiB, the limit for jobs";
   }
   if (fd >= 0) close(fd);
   if (*problem) memory_free(&file->bytes);
@@ -439,7 +439,7 @@ static PetscErrorCode merge(reader *r, document_node *into, yaml_names *names, c
 {
   PetscFunctionBegin;
   if (from->kind != DOCUMENT_MAPPING) {
-    diagnostics_add(r->b->d, mark, NULL, "\"<<\" merges a mapping or a list of mappings, nothing else");
+    diagnostics_add(r->b->d, mark, NULL, "\"<<\" merges a mapping or a list of mappings; expected one of these");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int i = 0; i < from->n; ++i) {
@@ -626,7 +626,7 @@ PetscErrorCode yaml_read_text_into(const char *name, const char *text, size_t n,
   PetscFunctionBegin;
   *value = NULL;
   PetscCheck(file.name, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for a file's name");
-  if (n > YAML_MAX_BYTES) diagnostics_add(d, (document_mark){file.name, 1, 1}, NULL, "it is too large for a job");
+  if (n > YAML_MAX_BYTES) diagnostics_add(d, (document_mark){file.name, 1, 1}, NULL, "it is larger than 16 MiB, the limit for jobs");
   else PetscCall(read_stream(&b, &file, value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,4 @@
-/* What the fuzz targets share: a MUST that does not hold stops the fuzzer, which then writes down what it had fed. */
+/* Common to all fuzz targets: a MUST that is not satisfied stops the fuzzer, which then writes the input to a file. */
 #ifndef SS_TESTS_FUZZ_H
 #define SS_TESTS_FUZZ_H
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Files built through HDF5 by a tape of the fuzzer's bytes: whatever types, shapes, filters and links there are. */
+/* Files built through HDF5 from a sequence of the fuzzer's bytes: all types, shapes, filters and links. */
 #ifndef SS_TESTS_FUZZ_H5_H
 #define SS_TESTS_FUZZ_H5_H
 #include "fuzz.h"

@@ -34,7 +34,7 @@ static void check_messages(diagnostics *d)
   for (int i = 0; i < diagnostics_count(d); ++i) MUST(strlen(diagnostics_text(d, i)) < 2048);
 }
 
-/* Every node of what was read, complete or not. */
+/* Every node of the document, complete or not. */
 static void read_document(const uint8_t *data, size_t n)
 {
   document      *doc;

@@ -3,7 +3,7 @@
 . tests/integration/common.sh
 cd "$work" || exit 1
 
-# ---- meshes in files: a unit cube, and what can be wrong with one; tetrahedra likewise ----
+# ---- meshes in files: a unit cube and its possible defects; the same for tetrahedra ----
 corners='v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\nv 1 0 1\nv 1 1 1\nv 0 1 1\n'
 bottom='f 1 4 3 2\n' walls='f 1 2 6 5\nf 2 3 7 6\nf 3 4 8 7\nf 4 1 5 8\n' top='f 5 6 7 8\n'
 obj() { printf "$2" >"$1.obj"; }

@@ -5,7 +5,7 @@ hopeless="--set solver.newton.tolerance=1e-300 --set solver.newton.stall_toleran
 status 0 "$program" run "$job" --out "$work/a" --steps 5 --no-picture
 cp -r "$work/a" "$work/b"
 status 0 "$program" resume "$work/b" --steps 5 --no-picture
-status 4 "$program" resume "$work/a" $hopeless --no-picture && says "Newton did not converge" && says "resume"
+status 4 "$program" resume "$work/a" $hopeless --no-picture && says "the nonlinear solver did not converge" && says "resume"
 [ -s "$work/a/failure.txt" ] || fail "no failure.txt"
 pass "code 4, a message and failure.txt"
 mend="--set solver.newton.tolerance=1e-3 --set solver.newton.stall_tolerance=0.1 --set solver.newton.max_iterations=100 --set time.retry.halvings=6"

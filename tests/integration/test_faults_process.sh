@@ -1,5 +1,5 @@
-# What befalls a process: memory that runs out, others in its directory, clocks that jump, a batch system that loses patience, streams that close,
-# steps that fail, numbers that are none.
+# Faults of a process: out of memory, a second process in its directory, changes of the clock, signals of a batch system, closed streams.
+# Also failed steps and invalid numbers.
 . tests/integration/common.sh
 job=$here/small.yaml
 profile=$(basename "${B:-build/release}")

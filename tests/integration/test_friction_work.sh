@@ -1,5 +1,5 @@
-# friction_work: a block that slides to rest has given what it had to friction, 1/2 m v^2, but for what the steps damp by themselves, a
-# part mu g dt / v: to first order in the step. On a level set, on a surface of triangles; and the same after a resume.
+# friction_work: when a block has slid to rest, friction has dissipated its energy 1/2 m v^2. Backward Euler dissipates a fraction
+# mu g dt / v of it, of first order in the step. Tested on a level set, on a surface of triangles, and after a resume.
 . tests/integration/common.sh
 cat >"$work/slide.yaml" <<'YAML'
 stickslip: 1

@@ -1,4 +1,4 @@
-# `make install` as a packager and as a user do it, and everything that is installed, from where it was installed.
+# `make install` with DESTDIR and into a home folder, and all installed files at their installed place.
 . tests/integration/common.sh
 case ${B:-build/release} in
 *release | *debug) ;;
@@ -14,10 +14,10 @@ stage="$work/a stage"
 install_to install "$stage" /opt/stickslip
 root=$stage/opt/stickslip
 while IFS= read -r file; do [ -e "$root/$file" ] || fail "$file is listed and not there"; done < "$root/share/stickslip/installed.txt"
-[ "$(find "$root" ! -type d | wc -l)" = "$(sort -u "$root/share/stickslip/installed.txt" | wc -l)" ] || fail "installed.txt is not what is there"
+[ "$(find "$root" ! -type d | wc -l)" = "$(sort -u "$root/share/stickslip/installed.txt" | wc -l)" ] || fail "installed.txt differs from the installed files"
 grep -rIl -e "$work" -e "$(pwd)" "$root" >"$work/out" && { cat "$work/out"; fail "files name the place they were made in"; }
 grep -q '^prefix=/opt/stickslip$' "$root/lib/pkgconfig/stickslip.pc" || fail "stickslip.pc names another prefix"
-pass "DESTDIR with a space: what is listed is there, and nothing names the build's folder"
+pass "DESTDIR with a space: the listed files exist, and no file names the build folder"
 : > "$root/share/doc/stickslip/notes of an administrator"
 install_to uninstall "$stage" /opt/stickslip
 [ "$(find "$root" ! -type d)" = "$root/share/doc/stickslip/notes of an administrator" ] || { find "$root"; fail "uninstall left or took too much"; }

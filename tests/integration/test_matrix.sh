@@ -23,10 +23,10 @@ done
 for row in $(grep -n ',refused,' $matrix | cut -d: -f1); do
   sed -n "${row}p" $matrix | grep -qE ',refused,"?[a-z].*: .{20,}' || fail "line $row of $matrix: refused without a reason"
 done
-pass "what is refused says why"
+pass "rejected pairs state the reason"
 grep '^penalty,rod,rod,' "$work/rows" | grep -q "use formulation: exact or convex, or set contact: false" || fail "rods on rods under penalty: not what to do"
 sed 's/between: \[x, y\], friction: 0.5/between: [x, y], contact: false/' "$work/cells/penalty_rod_rod.yaml" >"$work/apart.yaml"
-grep -q 'x, y\], contact: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "and what it says to do is taken"
+grep -q 'x, y\], contact: false' "$work/apart.yaml" && status 0 "$program" check "$work/apart.yaml" && pass "the remedy in the message works"
 # The check detects modified records.
 judge() { # FORMULATION RUN
   awk -F, -v formulation="$1" -v k=1e4 -v speed=0.4 -v drop=0.003 -v step=4e-3 -v gap=0.002 -v falls=rigid -v on=rod -f validation/matrix/judge.awk "$2/history.csv" \
@@ -43,11 +43,11 @@ tampered momentum_y 1e-3 "momentum is off"
 tampered cone_violation 1e-6 "friction leaves its cone"
 tampered penetration 2.5e-3 "bodies overlap"
 tampered retries 1 "steps are halved"
-# What falls goes through: its centre, told by its own table.
+# The upper body passes through the lower one, according to its table of positions.
 rm -rf "$work/bad"; cp -r "$work/cells/exact_rigid_rod" "$work/bad"
 awk -F, -v OFS=, 'NR > 1 { $3 -= 0.5 * 9.81 * $2 * $2 } 1' "$work/cells/exact_rigid_rod/measure/x.csv" >"$work/bad/measure/x.csv"
 judge exact "$work/bad"; says "fails"; says "what falls sinks by"
-pass "the judge says no to what does not hold"
+pass "judge.awk detects modified results"
 # The record of contacts is independent of the history: every force of every step is inside its cone, and the sums equal the measures.
 if command -v h5dump >/dev/null; then
   numbers() { h5dump -y -w 0 -m %.17g -d "/fields/contact/points/$1" "$2" | sed -n '/ DATA {/,/}/{p;/}/q}' | grep -v '[{}]' | tr ',' '\n' | tr -d ' ' | grep . ; }

@@ -1,12 +1,12 @@
 # Formulation monolith with all kinds of bodies: 1 = 2 = 3 threads, resumed = uninterrupted, bit for bit; momentum and energy; forces on
-# both sides; halved steps when something is too fast; errors and their positions.
+# both sides; halved steps for fast particles; errors and their positions.
 . tests/integration/common.sh
 job=$here/monolith.yaml
 column() { # FOLDER NAME: a column of history.csv without its head
   awk -F, -v name="$2" 'NR == 1 { for (i = 1; i <= NF; ++i) { sub(/ .*/, "", $i); if ($i == name) k = i } next } { print $k }' "$1/history.csv"
 }
 status 0 "$program" check "$job" && says "formulation monolith: " && says "grid of 16 x 12 x 16 cells of 0.025 m" && says "solids in it: block (moved by it, the material's own friction)" &&
-  says "gate (friction 0.2)" && pass "check says what is solved for, and in what"
+  says "gate (friction 0.2)" && pass "check lists the unknowns and the solids"
 runs_alike_on_threads "$job"
 resumes_from_everywhere push pressure
 column "$work/whole" contacts | awk '$1 > most { most = $1 } END { exit !(most >= 4) }' || fail "not so: bodies touch each other"

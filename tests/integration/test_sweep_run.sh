@@ -112,7 +112,7 @@ set: {solver.newton.tolerance: tolerance, description: n}
 EOF
 status 4 "$program" sweep "$work/steep.yaml" --out "$work/steep" --local
 [ "$(column "$work/steep/results.csv" status | tr '\n' ' ')" = "finished finished failed failed finished finished " ] || { cat "$work/steep/results.csv"; fail "states of a diverging sweep"; }
-status 0 "$program" sweep status "$work/steep"; says "case 3 failed: "; says "Newton did not converge"
+status 0 "$program" sweep status "$work/steep"; says "case 3 failed: "; says "the nonlinear solver did not converge"
 pass "a diverging case does not affect other cases"
 
 # gather: one row per case, exact numbers, empty cells for missing values.
@@ -165,7 +165,7 @@ pass "two sweeps in one folder: each case runs once"
 status 2 "$program" sweep run "$work/both" 7; says "has no case 7"
 status 2 "$program" sweep run "$work/both" x; says "expected the number of a case"
 status 2 "$program" sweep run "$work/both" 1 --task 1; says "expected either --task"
-status 2 "$program" sweep run "$work/both" --task 7; says "has no task 7"
+status 2 "$program" sweep run "$work/both" --task 7; says "task 7 does not exist"
 status 2 "$program" sweep run "$work/both" -j 0; says "-j 0: expected a whole number"
 status 2 "$program" sweep "$work/slides.yaml" --out "$work/new" -j 2; says "-j requires --local"; [ ! -e "$work/new" ] || fail "a rejected command has written files"
 status 3 "$program" sweep status "$work"; says "not a sweep folder"

@@ -1,4 +1,4 @@
-/* An articulated body from the text of a job, or what is said against it. */
+/* An articulated body from the text of a job, or its error messages. */
 #ifndef SS_TESTS_ARTICULATED_FIXTURE_H
 #define SS_TESTS_ARTICULATED_FIXTURE_H
 #include "core/document.h"

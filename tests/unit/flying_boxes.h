@@ -135,7 +135,7 @@ static inline int64_t intersections(const boxes *w, const double *x)
   return n;
 }
 
-/* Of what is not held. */
+/* Of unconstrained nodes. */
 static inline void momentum(const boxes *w, double P[3], double L[3])
 {
   double l[3], inertia[9];

@@ -1,5 +1,5 @@
 /* A job table of the real one's shape and with every feature of key tables, for the tests and the fuzz harness of key tables.
- * What is checked of the real job stands with the real job.                                                            */
+ * Tests of the keys of the program are those of app/job.                                                            */
 #ifndef SS_TESTS_JOB_TABLE_H
 #define SS_TESTS_JOB_TABLE_H
 #include <math.h>

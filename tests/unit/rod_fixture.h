@@ -79,7 +79,7 @@ static inline void rod_residual_at(rod_body *b, const double *u, double *g, bool
   assert_int_equal(status.code, STEP_OK);
 }
 
-/* Take a step with these rates, whatever the forces. */
+/* Take a step with these rates, for any forces. */
 static inline void rod_accept(rod_body *b, const double *u)
 {
   step_status status = {STEP_OK, NULL, -1};

@@ -17,13 +17,13 @@ typedef struct {
 
 static inline void sap_case_contacts(sap_case *c, uint64_t seed, sap_model model, double stiffest)
 {
-  const sap_parameters step = {.dt                 = 0.01,
-                               .relaxation         = 0.01 * scene_random(seed, 10, 0) + 0.01,
-                               .min_contact_period = 1.0,
-                               .stiction_tolerance = 1e-3,
-                               .overlap_speed      = INFINITY,
-                               .dissipation        = 5.0,
-                               .slip               = 1e-4};
+  const sap_parameters step = {.dt                       = 0.01,
+                               .relaxation               = 0.01 * scene_random(seed, 10, 0) + 0.01,
+                               .min_contact_period       = 1.0,
+                               .stiction_tolerance       = 1e-3,
+                               .overlap_correction_speed = INFINITY,
+                               .dissipation              = 5.0,
+                               .slip                     = 1e-4};
   for (int64_t a = 0; a < c->scene.n; ++a) {
     const double *W    = delassus_diagonal(c->w) + 9 * a;
     double        norm = 0.0;

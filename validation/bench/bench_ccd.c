@@ -1,4 +1,4 @@
-/* Continuous collision detection on queries with a known answer, in the format of [Wang2021]'s benchmark.
+/* Continuous collision detection on queries with known results, in the format of [Wang2021]'s benchmark.
  *   bench_ccd FOLDER    every *.csv below whose path names edge-edge or vertex-face; without a folder: random queries
  * A query is 8 lines "xn,xd,yn,yd,zn,zd,truth": rational coordinates n/d of its four points at t = 0, then at t = 1. Points whose
  * coordinates are no doubles are rounded, and their query's separation is widened by what that may move.

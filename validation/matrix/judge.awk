@@ -1,13 +1,13 @@
-# What a run of scene.awk shows: the history, then the tables of measures (name=... before each). Prints one line:
+# Checks a run of scene.awk. Input: the history, then the tables of measures (name=... before each). Prints one line:
 # holds|fails,"what fails",momentum,cone,penetration,bound,slid,stuck
-# Bounds come from the scene and the law alone:
-#   momentum     of what falls, and of all, changes by gravity and by the contact forces that are told, as a share of m g t
+# Bounds follow from the scene and the contact law:
+#   momentum     of the upper body, and of all bodies, changes only by gravity and the reported contact forces; relative to m g t
 #   cone         |f_T| - mu f_N of every contact of every step over the largest f_N
-#   penetration  penalty, convex: springs k hold no more than the energy that the scene began with and gravity gave, d <= sqrt(2 W/k); contacts that
-#                are found once a step (exact, convex) may be found as late as a step, when they are as deep as things move in one
+#   penetration  penalty, convex: springs k store at most the initial energy and the work of gravity, d <= sqrt(2 W/k). exact, convex: contacts are
+#                detected once per step, so that the depth can be the displacement of one step
 #                hybrid: none, to rounding
-#   sinking      of the centre of what falls towards that of what it falls on: what they were apart, that overlap, and what squashes a soft
-#                block evenly with all the energy, sqrt(2 W L/(E A)), and how deep a rod lies between rows of particles; a fall that nothing stops would be 196 mm
+#   sinking      of the upper centre towards the lower one: the initial distance, the overlap, the uniform compression of a soft block by all the
+#                energy, sqrt(2 W L/(E A)), and the depth of a rod between rows of particles; without contact it would be 196 mm
 function fail(text) { what = what (what == "" ? "" : "; ") text }
 function worse(a, b) { return a > b ? a : b }
 function cell(name) { return name in column ? $column[name] + 0 : 0 } # 0: the formulation has no such column
@@ -34,12 +34,12 @@ END {
     for (a = 1; a <= 3; ++a) {
       c = axis[a]; g = c == "z" ? -9.81 : 0
       f = value["f_" c, i] + value["h_" c, i]
-      # Kinds that meet on a grid they share tell no force.
+      # Kinds on a common grid report no contact force.
       if (!on_grid) apart = worse(apart, abs(value["p_" c, i] - value["p_" c, i - 1] - dt[i] * (m * g + f)) / (m * 9.81 * t[steps]))
       all = worse(all, abs(P[i, c] - P[i - 1, c] - dt[i] * (M * g - value["g_" c, i])) / (M * 9.81 * t[steps]))
     }
   momentum = worse(apart, all)
-  for (i = 1; i <= steps; ++i) { # of what falls: some of its load slides, some sticks
+  for (i = 1; i <= steps; ++i) { # upper body: part of its load slides, part sticks
     slid += slides("f", "s", i) || slides("h", "t", i)
     stuck += sticks("f", "s", i) || sticks("h", "t", i)
   }
@@ -48,13 +48,13 @@ END {
   if (retries > 0) fail("steps are halved")
   if (momentum > 1e-10) fail("momentum is off by " order(momentum) " of m g t")
   if (cone > 1e-10) fail(sprintf("friction leaves its cone by %.1e", cone))
-  if (formulation == "hybrid") b = late # a sheet's middle is not where something lies on it
+  if (formulation == "hybrid") b = late # the load on a sheet is not at its centre
   allowed = gap + b + sqrt(2 * worse(free, 0)) * (softness(falls) + softness(on)) + groove()
   if (!is_continuum && sink > allowed) fail(sprintf("what falls sinks by %.1f mm, at most %.1f allowed", 1e3 * sink, 1e3 * allowed))
   if (share > 1) fail(sprintf("bodies overlap by %.2g mm, at most %.2g allowed", 1e3 * depth, 1e3 * bound))
-  # Kinds that meet on a grid have no contacts to slide or stick. A continuum meets bodies with its faces, too; its stress may leave its cone by twice the tolerance of 0.01.
+  # Kinds on a common grid have no contacts. A continuum touches bodies with its faces, too; its stress may exceed the cone by twice the tolerance of 0.01.
   if (is_continuum && yield > 1.02) fail(sprintf("stress leaves its cone by %.1e", yield - 1))
-  is_told = !is_continuum && !on_grid && formulation != "hybrid" # which goes through a grid before it meets
+  is_told = !is_continuum && !on_grid && formulation != "hybrid" # its grid acts before contact
   if (!slid && is_told) fail("nothing slides")
   if (!stuck && is_told) fail("nothing sticks")
   printf "%s,\"%s\",%.1e,%.1e,%.1e,%.1e,%d,%d,%.4f\n", what == "" ? "holds" : "fails", what, momentum, cone, depth, bound, slid, stuck, sink
@@ -64,7 +64,7 @@ function slides(force, share, i) { return load(force, i) > 0 && value[share, i] 
 function sticks(force, share, i) { return load(force, i) > 0 && value[share, i] > 0.01 }
 # Of a block of 0.1 m with E = 2e5 Pa: 1/sqrt(E A/L).
 function softness(kind) { return kind == "mpm" || kind == "fem" ? sqrt(0.1 / (2e5 * 0.01)) : 0 }
-# Between two rows of balls a rod lies deeper than on one of them: rows 0.1 m / 3 apart, radii half of that and 5 mm.
+# Between two rows of balls a rod is deeper than on one row: rows 0.1 m / 3 apart, radii half of that and 5 mm.
 function groove(  r) {
   if (!(falls == "rod" && on == "mpm") && !(falls == "mpm" && on == "rod")) return 0
   r = 0.1 / 6

@@ -1,16 +1,16 @@
-# The job of one cell of the matrix: `falls`, with sideways speed, on `on`, which lies on a static floor (or is that floor), under `formulation`.
+# The job of one cell of the matrix: body `falls` with a horizontal velocity falls on body `on`, which lies on a static floor or is this floor.
 # awk -v formulation=exact -v falls=rigid -v on=cloth -v raft=raft.obj -f scene.awk
-# What falls meets what it falls on alone; what lies there meets that and the floor. Nothing else acts but gravity, so the momentum of each of
-# them, and of both, changes by what is measured here and by nothing else.
+# The upper body has contact with the lower one only, the lower one with both neighbours. Only these forces and gravity act. The momentum of each
+# body, and of both, therefore changes only by the forces that are measured here.
 function box(x, y, z, X, Y, Z) { return sprintf("{box: {min: [%g, %g, %g], max: [%g, %g, %g]}}", x, y, z, X, Y, Z) }
 
-# How far inside its faces a body touches another: particles stand for a solid whose faces are half their distance outside of them; to rods,
-# between which they would fall, they are balls that reach there.
+# Distance between the faces of a body and its contact surface. Particles represent a solid whose faces are half their distance outside of them.
+# In contact with rods they are balls that reach to these faces.
 function inset(kind, other) { return kind == "mpm" && other != "rod" ? CELL / 6 : 0 }
-# Half of what a body of lines is thick where it touches: under penalty its nodes touch, without a radius.
+# Half the contact thickness of rods: their radius, or 0 under penalty, where only nodes have contact.
 function radius() { return formulation == "penalty" ? 0 : ROD }
 
-# Formulation hybrid keeps triangles apart, and material points off triangles alone.
+# Formulation hybrid has contact between triangles, and between material points and triangles.
 function meshed() { return formulation == "hybrid" ? ", contact_surface: mesh, surface_spacing: 0.05" : "" }
 function lying(kind,  z) {
   z = GAP - inset(kind, "static")
@@ -24,7 +24,7 @@ function lying(kind,  z) {
   if (formulation == "hybrid" && (falls == "mpm" || on == "mpm")) return "{kind: static" meshed() ", shape: " box(-0.25, -0.25, -0.1, 0.25, 0.25, 0) "}"
   return "{kind: static, shape: {plane: {}}}"
 }
-# How high above the floor its upper points begin.
+# Initial height of the upper points of a lower body above the floor.
 function top(kind) {
   if (kind == "mpm") return GAP + 0.1 - inset(kind, "static") - inset(kind, falls)
   if (kind == "fem") return GAP + 0.1
@@ -34,14 +34,14 @@ function top(kind) {
   if (kind == "mac") return 0.1
   return 0
 }
-# Two slabs with a hinge between them, free to move.
+# Two free slabs connected by a hinge.
 function hinged(x, y, z, thick, speed) {
   return sprintf("\n    kind: articulated\n    material: wood\n    links:\n      front: {shape: %s}\n      back: {shape: %s}\n" \
     "    joints:\n      base: {type: free, child: front, velocity: [%g, 0, 0]}\n" \
     "      hinge: {type: revolute, parent: front, child: back, at: [0, 0, %g], axis: [0, 1, 0], damping: 1.0e-3}", \
     box(-x, -y, z, -0.002, y, z + thick), box(0.002, -y, z, x, y, z + thick), speed, z + thick / 2)
 }
-# A little off the middle of what it falls on, so that no corner meets a corner and no edge an edge.
+# Off the centre of the lower body, so that corners and edges do not coincide.
 function falling(kind, z,  v) {
   v = "velocity: [" SPEED ", 0, 0]"
   z -= inset(kind, on)
@@ -70,8 +70,8 @@ BEGIN {
   print "stickslip: 1\nname: " falls "_on_" on "\nformulation: " formulation "\ntime: {end: " 50 * step ", step: " step "}"
   print "materials:\n  jelly: {model: fixed_corotated, density: 1000, youngs_modulus: 2.0e5, poisson_ratio: 0.3}"
   print "  wire: {model: linear_corotated, density: 2000, youngs_modulus: 1.0e7, poisson_ratio: 0.3}\n  wood: {model: rigid, density: 700}\n  sand: {model: granular, density: 1600, friction_angle_deg: 30}"
-  # Walls of the domain tell no force: nothing comes to them. A few grains beside a floor weigh more than they do where density_floor says so.
-  if (formulation == "monolith" && (falls == "mac" || on == "mac")) print "mac: {spacing: 0.025, density_floor: 1.0e-4, domain: {min: [-0.4, -0.4, -0.1], max: [0.4, 0.4, 0.4]}}"
+  # Walls of the domain report no force, and no body reaches them. A few particles next to a floor have an increased mass.
+  if (formulation == "monolith" && (falls == "mac" || on == "mac")) print "mac: {spacing: 0.025, domain: {min: [-0.4, -0.4, -0.1], max: [0.4, 0.4, 0.4]}}"
   print "bodies:"
   is_floor = on == "static"
   if (!is_floor) print "  floor: " lying("static")
@@ -80,15 +80,15 @@ BEGIN {
   print "contact:\n  friction: " friction (is_soft ? "\n  stiffness: " k : "")
   # A continuum has one law for the floor.
   if (!is_floor && !(falls == "mac" && on == "mac")) apart = ", {between: [x, floor], contact: false}"
-  if (on == falls && (on == "fem" || on == "cloth" || (on == "rod" && formulation != "penalty"))) # they also meet themselves
+  if (on == falls && (on == "fem" || on == "cloth" || (on == "rod" && formulation != "penalty"))) # with self-contact
     apart = apart ", {between: [x, x], friction: " friction "}, {between: [y, y], friction: " friction "}"
   if ((falls == "mpm" || falls == "mac") && on == falls) print "  pairs: [" substr(apart, 3) "]"
   else print "  pairs: [{between: [x, y], friction: " friction "}" apart "]"
-  # Hard enough that no contact is softer than k; momenta of joints are not linear in velocities.
+  # So stiff that no contact is softer than k; momenta of articulated bodies are not linear in velocities.
   has_joints = falls == "articulated" || on == "articulated"
   if (formulation == "convex") print "solver: {newton: {tolerance: " (has_joints ? "1.0e-9" : "1.0e-6") "}, convex: {min_contact_period: 0.1, tolerance: 1.0e-11" (has_joints ? ", max_outer_iterations: 20" : "") "}}"
-  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_correction: linear}}" # else what part 3 of a step takes is nobody's
-  else if (formulation == "monolith") print "solver: {monolith: {max_outer_iterations: 1000}}" # sand that lands takes more than 30
+  else if (formulation == "hybrid") print "solver: {newton: {tolerance: 1.0e-9}, hybrid: {momentum_correction: linear}}" # part 3 of a step returns the momentum that it removes
+  else if (formulation == "monolith") print "solver: {monolith: {max_outer_iterations: 1000}}" # impacts of sand need more than 30
   else print "solver: {newton: {tolerance: 1.0e-9}" (formulation == "exact" ? ", friction: {tolerance: 1.0e-11}" : "") "}"
   print "measure:"
   vector("p", "quantity: momentum, body: x")

@@ -22,7 +22,7 @@ static const manual_entry signals[] = {
      "SIGTERM and SIGKILL. A third SIGINT exits at once; the last checkpoint remains valid."},
     {"SIGHUP", "the same; ignored under nohup."},
     {"SIGPIPE, SIGXFSZ", "are reported as errors of the write operation."},
-    {"SIGKILL", "loses the steps since the last checkpoint and nothing else: files get their names only when they are complete."},
+    {"SIGKILL", "loses only the steps since the last checkpoint: files get their names when they are complete."},
     {"no signal",
      "In a SLURM job a run also writes a checkpoint and exits with code 75 if the remaining time is too short for more steps."},
     {NULL, NULL}};

@@ -22,7 +22,7 @@ const command_file command_files[] = {
      "A sweep file names a job and the parameters that vary; `stickslip sweep` expands it to cases. Unknown keys are errors.",
      &sweep_file_table},
     {"result", "the result file of a run of stickslip",
-     "result.yaml in a run directory is meant for programs. It is written when the run starts, at its checkpoints and when it "
+     "result.yaml in a run directory is for other programs. It is written when the run starts, at its checkpoints and when it "
      "ends, and is always replaced as a whole.",
      &run_result_table},
     {NULL, NULL, NULL, NULL}};

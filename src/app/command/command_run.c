@@ -31,7 +31,7 @@ static const command_option run_options_table[] = {
     {NULL, NULL, false, NULL}};
 static const command_option resume_options_table[] = {
     {"--set", "KEY=VALUE", true, "override a key of the job stored in the checkpoint, e.g. time.end"},
-    {"--job", "JOB.yaml", false, "continue with this job in place of the stored one; the differences are logged"},
+    {"--job", "JOB.yaml", false, "continue with this job instead of the stored one; the differences are logged"},
     {"--accept-changes", NULL, false, "with --job: accept all changes, including those of the simulated scene"},
     {"--steps", "N", false, "stop after N more steps"},
     {"--no-picture", NULL, false, "write no picture and no report at the end"},

@@ -1,5 +1,5 @@
-/* Comparison of solvers on a set of problems: a Markdown table, a CSV table, and the performance profile [DolanMore2002], that
- * is the share of problems that a solver solves within a multiple of the time of the fastest solver. Used by the command
+/* Comparison of solvers on a set of problems: a Markdown table, a CSV table, and the performance profile [DolanMore2002], which
+ * is the fraction of problems that a solver solves within a multiple of the time of the fastest solver. Used by the command
  * friction and by benchmarks. */
 #ifndef SS_APP_FRICTION_FRICTION_PROFILE_H
 #define SS_APP_FRICTION_FRICTION_PROFILE_H

@@ -53,12 +53,12 @@ static const key_spec picture_keys[] = {
    .help = "particle field that gives the colour"},
   {.name = "range", .type = KEY_REALS, .count = 2, .offset = offsetof(job_picture, range), .is_optional = true,
    .help = "range of the colour bar; from the data if not given"},
-  {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, glass), .is_optional = true,
-   .help = "bodies drawn as glass, so that bodies inside or behind them are visible"},
+  {.name = "transparent", .type = KEY_STRINGS, .offset = offsetof(job_picture, transparent), .is_optional = true,
+   .help = "bodies drawn transparent, so that bodies inside or behind them are visible"},
   {.name = "width", .type = KEY_INT, .offset = offsetof(job_picture, width), .fallback = "1280", .min = 64, .max = 8192,
-   .help = "pixels"},
+   .help = "width of the picture in pixels"},
   {.name = "height", .type = KEY_INT, .offset = offsetof(job_picture, height), .fallback = "720", .min = 64, .max = 8192,
-   .help = "pixels"},
+   .help = "height of the picture in pixels"},
   KEYS_END};
 static const key_table picture_table = {.name = "picture", .help = "Default view of `stickslip render`.",
                                         .size = sizeof(job_picture), .keys = picture_keys};
@@ -88,7 +88,7 @@ static const key_spec job_keys[] = {
   {.name = "bodies", .type = KEY_NAMED, .offset = offsetof(job, scene.bodies), .table = &body_table,
    .help = "bodies of the scene by name"},
   {.name = "contact", .type = KEY_TABLE, .offset = offsetof(job, scene.contact), .fallback = "{}", .table = &contact_table,
-   .help = "how bodies touch"},
+   .help = "contact parameters"},
   {.name = "solver", .type = KEY_TABLE, .offset = offsetof(job, scene.solver), .fallback = "{}", .table = &solver_table,
    .help = "how a step is solved", .may_change = true},
   {.name = "output", .type = KEY_TABLE, .offset = offsetof(job, output), .fallback = "{}", .table = &output_table,
@@ -254,7 +254,7 @@ static PetscErrorCode finish_scene_options(job *j, document *doc, diagnostics *d
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without messages, all blocks of the job were read */
   o->has_assembled_tangent = o->solver->linear->preconditioner == LINEAR_PRECONDITIONER_METIS_SCHWARZ;
   o->keeps_problem         = j->output->fclib > 0;
-  o->glass                 = &j->picture->glass;
+  o->transparent           = &j->picture->transparent;
   o->keeps_origins         = measures_need_origins(&j->measure);
   o->root                  = document_root(doc);
   const double g = v3_norm(o->gravity), a = o->solver->newton->acceleration_scale;

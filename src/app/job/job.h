@@ -31,7 +31,7 @@ typedef struct {
   double      eye[3], target[3]; /* NaN: chosen from the bounds of the scene */
   const char *field;             /* particle field that gives the colour; "": chosen */
   double      range[2];
-  key_list    glass; /* const char *: bodies drawn as glass */
+  key_list    transparent; /* const char *: names of bodies drawn transparent */
   int64_t     width, height;
 } job_picture;
 

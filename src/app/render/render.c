@@ -32,11 +32,11 @@ void render_view_of_job(const job *j, render_view *view)
   memcpy(view->eye, p->eye, sizeof view->eye);
   memcpy(view->target, p->target, sizeof view->target);
   memcpy(view->range, p->range, sizeof view->range);
-  view->up     = find_up_axis(j->scene.gravity);
-  view->field  = p->field;
-  view->glass  = &p->glass;
-  view->width  = (int)p->width;
-  view->height = (int)p->height;
+  view->up          = find_up_axis(j->scene.gravity);
+  view->field       = p->field;
+  view->transparent = &p->transparent;
+  view->width       = (int)p->width;
+  view->height      = (int)p->height;
 }
 
 PetscErrorCode render_view_of_run(const char *dir, render_view *view, job **owner)
@@ -238,7 +238,7 @@ static PetscErrorCode is_in_bounds(const frame *f, int g, bool with_outlines, bo
 }
 
 /* Adds bounds, particle radius and colour range of a frame to `look`. Only particles and closed bodies determine the bounds,
- * because large floors and containers would make them small in the picture; outlines are used if there is nothing else. */
+ * because large floors and containers would make them small in the picture; outlines are used if there are no other objects. */
 static PetscErrorCode survey_frame(const frame *f, scene_look *look, bool with_outlines)
 {
   PetscFunctionBegin;
@@ -330,12 +330,12 @@ static PetscErrorCode add_outline(picture *p, const double *x, int64_t n_triangl
 }
 
 /* Whether the job lists the body of this group ("bodies/NAME") under picture.transparent. All faces of such a body are visible. */
-static bool is_glass(const frame *f, int g, const render_view *view)
+static bool is_transparent(const frame *f, int g, const render_view *view)
 {
   const char *name = strrchr(frame_group_name(f, g), '/');
   name             = name ? name + 1 : frame_group_name(f, g);
-  for (int i = 0; view->glass && i < view->glass->n; ++i)
-    if (strcmp(view->glass->item[i].value, name) == 0) return true;
+  for (int i = 0; view->transparent && i < view->transparent->n; ++i)
+    if (strcmp(view->transparent->item[i].value, name) == 0) return true;
   return false;
 }
 
@@ -358,7 +358,7 @@ static PetscErrorCode add_group(picture *p, const frame *f, int g, const scene_l
     double              normal[3];
     const picture_paint glass = {{120, 150, 175}, 0.0f, 0.12f, 0.0f};
     PetscCall(frame_read_triangles(f, g, &n_triangles, &triangles));
-    if (is_glass(f, g, &look->view)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, glass));
+    if (is_transparent(f, g, &look->view)) PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, glass));
     else if (is_solid(f, g, n_triangles))
       PetscCall(picture_add_mesh(p, n, x, n_triangles, triangles, true, NULL, 0, 1, picture_palette(1 + (*i_body)++)));
     else if (is_tilted_plane(x, n_triangles, triangles, normal)) PetscCall(add_tilted_plane(p, n, x, n_triangles, triangles, normal));

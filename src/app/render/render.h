@@ -9,7 +9,7 @@ typedef struct {
   double          eye[3], target[3], range[2];
   int             up; /* upward axis, opposite to gravity: 0, 1, 2 */
   const char     *field;
-  const key_list *glass; /* names of transparent bodies */
+  const key_list *transparent; /* names of transparent bodies */
   int             width, height;
 } render_view;
 

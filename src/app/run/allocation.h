@@ -39,7 +39,7 @@ bool allocation_can_requeue(const char *command);
 /* Asks SLURM to stop this job and start it again; of an array only this task. Must be the last action of the process, after all
  * files are on disk. If the cluster does not allow requeueing, submits the command line of this process as a new job that starts
  * when this one has ended, with the same partition, account, QOS, constraint, cores, memory, time, name and log. Logs the
- * result; a failure is only a warning, because the exit code already says that the run can be continued. */
+ * result; a failure is only a warning, because the exit code shows that the run can be continued. */
 void allocation_requeue(void);
 
 /* For tests. Parses "1-02:03:04" as printed by squeue [s]; INFINITY for UNLIMITED and for anything that is not a time. */

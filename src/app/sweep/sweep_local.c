@@ -684,7 +684,7 @@ PetscErrorCode sweep_task_numbers(const char *dir, int64_t task, int64_t size, i
   PetscCall(sweep_folder_read(dir, &plan));
   if (size <= 0) size = plan->resources.cases_per_task > 0 ? plan->resources.cases_per_task : 1;
   const int64_t first = (task - 1) * size;
-  PetscCheck(first < plan->n_cases, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: has no task %lld: %lld cases, %lld per task", dir,
+  PetscCheck(first < plan->n_cases, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: task %lld does not exist: %lld cases, %lld per task", dir,
              (long long)task, (long long)plan->n_cases, (long long)size);
   *n = first + size < plan->n_cases ? size : plan->n_cases - first;
   PetscCall(memory_alloc("sweep task", *n, sizeof **numbers, numbers));

@@ -97,7 +97,7 @@ static bool is_parameter_name(const char *name)
          (*name && strchr(LETTERS, *name) && strlen(name) <= 64 && !name[strspn(name, LETTERS "0123456789")]);
 }
 
-/* Adds a parameter and returns its index; -1 with a diagnostic if the name is in use or malformed, or there are too many. */
+/* Adds a parameter and returns its index; -1 with a diagnostic if the name is in use or malformed, or if the limit is exceeded. */
 static int sweep_build_add_parameter(sweep_build *b, const char *name, document_mark mark)
 {
   static const char *const reserved[] = {"number", "id"};
@@ -1135,7 +1135,7 @@ static void selection_clear(selection *s)
   memory_free(&s->vars);
 }
 
-/* The number of combinations; -1 with a diagnostic if there are too many. */
+/* The number of combinations; -1 with a diagnostic if it exceeds the limit. */
 static int64_t count_combinations(sweep_build *b)
 {
   double product = 1;

@@ -18,7 +18,8 @@ typedef struct {
 
 extern const char *const case_state_names[]; /* index: case_state; NULL-terminated */
 
-/* Damaged results are reported as warnings and treated as missing. */
+/* Read the plan and all results of the sweep in folder dir. The caller owns *out. Damaged results are reported as warnings and
+ * treated as missing. Fails if the folder is not a sweep. */
 PetscErrorCode sweep_results_read(const char *dir, sweep_results **out);
 void           sweep_results_destroy(sweep_results **r);
 

@@ -7,7 +7,7 @@
 #include "contact/augury/boundary_samples.h"
 
 typedef struct pic_contact pic_contact;
-/* body [n_nodes] in 0 ... n_bodies - 1. `meets` [n_bodies][n_bodies]: which bodies can touch. Both borrowed, like the boundary. x
+/* body [n_nodes] in 0 ... n_bodies - 1. `meets` [n_bodies][n_bodies]: pairs of bodies with contact. Both borrowed, like the boundary. x
  * [n_nodes][3]: shape for sampling. Errors: those of boundary_samples_create. */
 PetscErrorCode pic_contact_create(const augury_boundary *b, const int32_t *body, int32_t n_bodies, const bool *meets, const double *x,
                                   double dx, pic_contact **out);

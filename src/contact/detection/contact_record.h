@@ -5,8 +5,9 @@
 #include "contact/detection/contact_scene.h"
 #include "core/field_table.h"
 
-/* Statistics of relaxations on triangle meshes: how many places each visits, and in which order [DingSchroeder2020, sec. 4]. */
-/* The places of a chain (mesh_relax_place), four bits each, the first highest: 0x122 is 1-2-2. Chains of more than sixteen places
+/* Statistics of relaxations on triangle meshes: the number and order of the places that each visits [DingSchroeder2020, sec. 4].
+ *
+ * The places of a chain (mesh_relax_place), four bits each, the first highest: 0x122 is 1-2-2. Chains of more than sixteen places
  * keep the last sixteen. */
 typedef uint64_t relax_chain;
 /* "1-2-2"; text [2 * 16]. */
@@ -15,7 +16,7 @@ void relax_chain_text(relax_chain chain, char *text);
 enum { RELAX_STATISTICS_CHAINS = 24 };
 typedef struct {
   int64_t n;          /* relaxations */
-  int64_t n_at_start; /* that ended in the place they began in */
+  int64_t n_at_start; /* that ended in their first place */
   int64_t n_capped;   /* stopped at the limit RELAX_MESH_MAX_MOVES */
   int64_t longest;    /* places in the longest chain */
   int64_t n_other;    /* of kinds for which the list below had no room */
@@ -38,7 +39,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
  * Slip below 1e-9 m per step and friction below 1e-12 of the normal force have no direction and are ignored.
  * friction_work_deficit weights an angle by the contact's importance: where force or slip is negligible, the residual turns the
  * direction by any angle. The law is that of a plane: contact_law_error of flat pairs shows round-off only,
- * contact_law_error_curved shows the bend over the slip. */
+ * contact_law_error_curved shows the change of the normal over the slip. */
 /* clang-format off */
 #define CONTACT_SUMMARY_TABLE(X)                                                                                                   \
   X(contacts, int64_t, "1", LAST, CONTACT, "active contacts: contacts with a force")                                               \

@@ -1,4 +1,5 @@
-/* Contacts that may act in one step, from all detectors: places on two bodies, normal, gap.
+/* Candidate contacts of one step, from all detectors: places on two bodies, normal, gap. Callers: the detectors, and
+ * sim/step/step_contacts.c.
  *
  * Detectors append to a set: point_contact.h (contact points against level sets), convex_contact.h (rigid shapes), fibre_scene.h,
  * surface_contact.h. Sorted by key, the set depends neither on the order of the detectors nor on the number of threads. */
@@ -9,13 +10,12 @@
 
 /* Gap and velocity are measured along the normal from b to a: the bodies separate where normal . (v_a - v_b) > 0. */
 typedef struct {
-  uint64_t              key[2];         /* identity over steps, unique in a set: see contact_key. Impulses are remembered by it */
-  uint64_t              was[2];         /* 0: it had the same key in the last step; else that of the contact which it was then, on other
-                             * features */
-  int32_t               body_a, body_b; /* numbers of bodies of the scene; equal where one touches itself */
-  body_contact_location a, b;           /* where one is a FRAME both x are the same place: then momenta balance, angular ones too */
+  uint64_t              key[2]; /* identity over steps, unique in a set: see contact_key. Impulses of the last step are stored by key */
+  uint64_t              was[2]; /* key of the same contact in the last step, if it was on other features then; 0: unchanged */
+  int32_t               body_a, body_b; /* numbers of bodies of the scene; equal for self-contact */
+  body_contact_location a, b;           /* if one is a FRAME, both x are equal, so that linear and angular momentum are conserved */
   double                normal[3];      /* unit, from b towards a */
-  double                gap;            /* at the start of the step [m]; negative: they overlap */
+  double                gap;            /* at the start of the step [m]; negative: overlap */
   double                friction, restitution;
 } contact_spot;
 
@@ -34,7 +34,7 @@ typedef struct contact_set contact_set;
 PetscErrorCode             contact_set_create(contact_set **out);
 void                       contact_set_destroy(contact_set **s);
 void                       contact_set_clear(contact_set *s);
-/* n more, to be filled in place, all zero; borrowed until the next change. */
+/* Append n zeroed contacts, to be filled in place at *first; borrowed until the next change. */
 PetscErrorCode contact_set_append(contact_set *s, int64_t n, contact_spot **first);
 /* Sort by key. Two contacts with one key are an error of the detector: PETSC_ERR_PLIB. */
 PetscErrorCode contact_set_sort(contact_set *s);
@@ -42,7 +42,7 @@ PetscErrorCode contact_set_sort(contact_set *s);
 bool                contact_set_has(const contact_set *s, const uint64_t key[2]);
 int64_t             contact_set_size(const contact_set *s);
 const contact_spot *contact_set_get(const contact_set *s); /* [size], borrowed until the next change */
-contact_spot       *contact_set_edit(contact_set *s);      /* the same; keys and order stay */
+contact_spot       *contact_set_edit(contact_set *s);      /* the same, writable, except keys and order */
 /* Remove the last contacts, so that `n` remain. */
 void contact_set_truncate(contact_set *s, int64_t n);
 #endif

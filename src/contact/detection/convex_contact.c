@@ -96,10 +96,11 @@ static PetscErrorCode copy_solids(convex_contact *c, int n_bodies, body *const *
         if (is_wall) ++c->n_walls;
         else ++c->n_bounded;
       }
-      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-                 "%s: %d convex parts are too many for contact keys (at most 65535)", bodies[b]->name, n);
+      PetscCheck(n < 1 << 16, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%s: %d convex parts; at most 65535 are supported",
+                 bodies[b]->name, n);
     }
-    PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld solids are too many", (long long)c->n);
+    PetscCheck(c->n < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld convex solids; at most %d are supported", (long long)c->n,
+               INT32_MAX - 1);
   }
   PetscCall(memory_alloc("convex contact", room, sizeof *c->room, &c->room));
   PetscCall(memory_alloc("convex contact", largest, sizeof *c->moved, &c->moved));

@@ -511,7 +511,7 @@ static PetscErrorCode fibre_contact_fill(const fibre_set *set, fibre_contact *c)
   }
   link_segments(c);
   PetscCall(create_broad_phase(set, c));
-  /* From here on strands are numbers of rows: bodies may number theirs alike. */
+  /* From here on strands are identified by their rows, because bodies may use the same strand numbers. */
   for (int64_t i = 0, row = 0; i < n; ++i) c->strand[i] = (int32_t)(i > 0 && c->next[i - 1] != i ? ++row : row);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

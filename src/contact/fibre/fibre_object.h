@@ -2,7 +2,7 @@
  *
  * A contact is a local minimum of the distance along a strand below radius + margin, inside a segment or at a vertex. Where the
  * distance varies by less than FIBRE_FLAT radii towards a vertex or a border (for example a fibre over the edge of a table), the
- * vertex or border is a contact. If this holds on both sides, the minimum between is omitted. Contacts are at least half a radius
+ * vertex or border is a contact. If this is so on both sides, the minimum between is omitted. Contacts are at least half a radius
  * apart; the nearest remain. No object wider than a radius is missed.
  *
  * If positions at the end of the step are given, segments that touch during the step are found as well, by conservative advancement.

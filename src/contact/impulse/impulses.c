@@ -251,7 +251,7 @@ static void compute_end_positions(impulses *a)
     double *placed = a->placed + 6 * (int64_t)r;
     double  motion[6];
     v3_copy(motion, s->rigid[r].v), v3_copy(motion + 3, s->rigid[r].w);
-    if (memcmp(placed, motion, sizeof motion) == 0) continue; /* NOLINT(bugprone-suspicious-memory-comparison): equal bits are wanted */
+    if (memcmp(placed, motion, sizeof motion) == 0) continue; /* NOLINT(bugprone-suspicious-memory-comparison): compares bits */
     memcpy(placed, motion, sizeof motion);
     c->place(c->context, r, motion, motion + 3, a->x1);
   }
@@ -1199,8 +1199,8 @@ static PetscErrorCode impulses_fill(const impulse_scene *scene, impulses *a)
   PetscFunctionBegin;
   a->scene   = *scene;
   a->n_units = n + scene->n_rigid + scene->n_walls;
-  PetscCheck(a->n_units <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld vertices, rigid bodies and walls are too many",
-             (long long)a->n_units);
+  PetscCheck(a->n_units <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%lld vertices, rigid bodies and walls; at most 2147483647 are supported", (long long)a->n_units);
   PetscCall(create_broad_phase(a));
   PetscCall(impact_zones_create(a->n_units, &a->zones));
   impact_zones_clear(&a->zones);

@@ -409,7 +409,7 @@ PetscErrorCode mesh_edges_detect(mesh_contact *c)
       q->pair = (int32_t)e->n;
       PetscCall(add_pair(c, &q->name, &e->hit_at[2 * i], side, true));
     } else if (q->pair >= 0) {
-      /* keeps its first attachment, so that Newton iterates on one function, unless it now comes from the other side */
+      /* keep the first attachment, so that the residual is one function for Newton, unless the approach is now from the other side */
       edge_contact *p = &e->pair[q->pair];
       p->is_reached   = side != 0;
       if (side != 0 && side != p->side) p->side = side, p->X = edge_patch_attachment(&e->patch[p->patch], &e->hit_at[2 * i]);
@@ -571,8 +571,8 @@ static PetscErrorCode penalty_edges_restored(void *context)
     for (int m = 0; m < c->n_meshes; ++m)
       for (int j = 0; j < 2; ++j)
         if (c->mesh[m].body_id == e->stored_body[2 * i + j]) e->known[i].name.mesh[j] = m;
-    PetscCheck(is_plausible_edge_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld of edges makes no sense",
-               (long long)i);
+    PetscCheck(is_plausible_edge_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED,
+               "checkpoint: attachment %lld of a pair of edges is invalid", (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

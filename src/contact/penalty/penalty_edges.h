@@ -2,7 +2,7 @@
  * only.
  *
  * A pair is (edge of a surface, edge of a surface), see edge_pair.h. It is detected, kept through the step and stored like a point
- * pair, on whichever edges of its chains it has slid to. At the end of a chain a pair stays as long as it transmits a normal force to the
+ * pair, on whichever edges of its chains it has slid to. At the end of a chain a pair remains while it transmits a normal force to the
  * outside of the other edge, and is then removed: the end is by then a contact point inside the other surface.
  *
  * In the global vector a pair has at most eight blocks, four for each chain: its nodes, or the two blocks of its rigid body. */

@@ -383,7 +383,7 @@ static PetscErrorCode penalty_mesh_restored(void *context)
     const double *w = c->stored_weight + 3 * i;
     c->known[i] = (mesh_memory){c->stored_source[i], c->stored_object[i], c->stored_point[i], {c->stored_triangle[i], {w[0], w[1], w[2]}},
                                 c->stored_side[i],   c->stored_speed[i]};
-    PetscCheck(is_plausible_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "attachment %lld to a surface makes no sense",
+    PetscCheck(is_plausible_pair(c, i), PETSC_COMM_SELF, PETSC_ERR_FILE_UNEXPECTED, "checkpoint: attachment %lld to a surface is invalid",
                (long long)i);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -761,7 +761,7 @@ static PetscErrorCode settle(mesh_contact *c, int64_t i, int64_t end, int64_t fi
   }
   const mesh_attachment X    = {q->triangle, {h->weight[0], h->weight[1], h->weight[2]}};
   const int32_t         side = h->side;
-  if (before) { /* keeps its first attachment, so that Newton iterates on one function, unless it now comes from the other side */
+  if (before) { /* keep the first attachment, so that the residual is one function for Newton, unless the approach is now from the other side */
     before->is_reached = true;
     if (before->side != side) before->X = X, before->side = side;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -1197,7 +1197,7 @@ static void add_to_corners(const contact_surface *s, const mesh_attachment *at, 
   for (int k = 0; k < 3; ++k) v3_axpy(g + 3 * (s->b->first_block + s->topology->tri[3 * (int64_t)at->triangle + k]), dt * at->weight[k], f);
 }
 
-/* Repeat the candidate search with a larger margin if points can come from beyond the current one. */
+/* Repeat the candidate search with a larger margin if points outside the current margin can collide. */
 static PetscErrorCode extend_candidate_search(mesh_contact *c, double far)
 {
   PetscFunctionBegin;

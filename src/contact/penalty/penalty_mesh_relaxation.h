@@ -1,14 +1,15 @@
 /* Relaxation on a triangle mesh: an attachment slides over the triangles until it is inside the friction cone.
  *
- * The attachment is kept in barycentric coordinates, so that a deforming surface carries it along. It moves straight towards the
- * point nearest to Z in the plane of its triangle, on the line of its edge, or not at all (vertex), and changes triangle, edge or
- * vertex when it reaches a boundary. This is the state machine of four states of [DingSchroeder2020], sec. 2.1.3, with derivatives.
+ * X is the attachment at the start of the step, Y the relaxed attachment, Z the contact point (all in m). Attachments are stored in
+ * barycentric coordinates and move with a deforming surface. Y moves straight towards the point nearest to Z in the plane of its
+ * triangle or on the line of its edge; at a vertex it rests. At a boundary of these it changes to the next triangle, edge or vertex.
+ * This is the state machine of four states of [DingSchroeder2020], sec. 2.1.3, with derivatives.
  * Pure geometry, no state, thread-safe. Callers: penalty_mesh.c and penalty_edges.c.
  *
- * The paper leaves open what happens where the surface ends (cloth, open meshes). Here contact ends, too: an attachment outside the
- * friction cone that slides over the border is removed, as it leaves one face of a thin plate over its edge. Kept on the border, it
- * would connect the point to the sheet forever. At a border vertex it is removed if no neighbouring triangle or edge takes it and
- * the spring force exceeds friction (the smaller coefficient) in the plane of the mean normal. */
+ * The paper does not define the relaxation at the border of an open surface (cloth, open meshes). Here contact ends at the border:
+ * an attachment outside the friction cone that slides over it is removed. If it stopped at the border, it would connect the point to
+ * the sheet permanently. At a border vertex it is removed if it cannot continue on any neighbouring triangle or edge and the spring
+ * force exceeds friction (the smaller coefficient) in the plane of the mean normal. */
 #ifndef SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
 #define SS_CONTACT_PENALTY_PENALTY_MESH_RELAXATION_H
 #include "contact/detection/contact_record.h"
@@ -16,7 +17,7 @@
 #include "geometry/triangle_mesh/triangle_topology.h"
 
 enum {
-  RELAX_MESH_MAX_MOVES = 64,                              /* then it stops at the current place; the paper observed 5 at most */
+  RELAX_MESH_MAX_MOVES = 64,                              /* Y stops after that many; the paper observed 5 at most */
   RELAX_MESH_MAX_NODES = 3 + 2 * RELAX_MESH_MAX_MOVES + 3 /* a move adds at most two new nodes; three more:
                                                            * mesh_relaxation_column */
 };
@@ -41,10 +42,10 @@ typedef enum {
 } mesh_relax_place;
 
 typedef struct {
-  relax_state     state; /* RELAX_INACTIVE: the spring would be attractive or Y is past the border; all other fields are set;
+  relax_state     state;     /* RELAX_INACTIVE: the spring would be attractive or Y is past the border; all other fields are set;
                           * RELAX_STICK: Y is X; else RELAX_SLIDE */
-  mesh_attachment at;    /* of Y */
-  double          Y[3];
+  mesh_attachment at;        /* barycentric coordinates of Y */
+  double          Y[3];      /* [m] */
   double          normal[3]; /* outward unit normal at Y: of the triangle, or the mean over the edge or vertex (angle-weighted) */
 
   /* The chain of visited places; the first is ON_TRIANGLE, the last the final one. */
@@ -67,8 +68,8 @@ void relax_mesh(const triangle_topology *mesh, const double *x, double mu, const
                 bool with_derivatives, mesh_relaxation *out);
 /* The same on an elliptical cone. Its direction is defined on the surface at `rest` [n_vertices][3], projected on each triangle
  * there, and deforms with the triangle. In a triangle the limit of friction is that of relax_implicit_cone. On an edge the
- * attachment slides like a bead, with the ellipse's coefficient along the edge at rest, in the plane normal to the mean normal.
- * Where the direction is within 1e-6 of a normal: a circle of the smaller coefficient. mu_across == 0: bit-identical to
+ * attachment moves along the edge only, with the coefficient of the ellipse in the direction of the edge at rest. If the direction
+ * is parallel to a normal within 1e-6, the cone is circular with the smaller coefficient. mu_across == 0: bit-identical to
  * relax_mesh. */
 void relax_mesh_cone(const triangle_topology *mesh, const double *x, const relax_cone *cone, const double *rest, const mesh_attachment *X,
                      const double Z[3], bool with_derivatives, mesh_relaxation *out);

@@ -22,7 +22,7 @@ typedef struct penalty_contact penalty_contact;
 
 /* ---- points and triangle surfaces ---------------------------------------------------------------------------------------------- */
 
-/* Nodes kept in place per pair: four triangles in a row. Longer chains, seen in one pair of 10^5, have memory of their own. */
+/* Nodes stored in the pair itself: those of a chain of four triangles. Longer chains (one pair of 10^5) have separate memory. */
 enum { MESH_NODES = 6 };
 
 typedef struct {
@@ -155,7 +155,7 @@ struct mesh_contact {
   int32_t     *point_vertex; /* [n_points] */
   int32_t     *point_source;
   int64_t     *point_index, *point_id;
-  double      *point_end; /* [n_points][3] at the state that detect looks at */
+  double      *point_end; /* [n_points][3] positions at the state in which contacts are detected */
   /* Rows of weighted points: evaluated at the beginning of the step, valid until its end. */
   int64_t *point_row; /* [n_points + 1] */
   int64_t  row_capacity;
@@ -182,7 +182,7 @@ typedef struct {
 struct penalty_contact {
   int             n_bodies;
   contact_law    *law;       /* [n_bodies][n_bodies] */
-  bool           *may_touch; /* likewise: is there a spring */
+  bool           *may_touch; /* [n_bodies][n_bodies] pairs of bodies with a contact spring */
   contact_scheme  scheme;
   double          acceleration; /* for restitution [m/s^2] */
   mesh_contact   *mesh;         /* the other half: points against deforming surfaces; NULL: there are none */

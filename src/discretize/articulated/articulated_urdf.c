@@ -93,7 +93,7 @@ static bool urdf_numbers(const urdf *u, const xml_element *e, const char *attrib
     at = end;
   }
   if (at[strspn(at, " \t\r\n")]) {
-    COMPLAIN(u, e, "%s=\"%s\": expected %d finite number%s, and nothing else", attribute, text, n, n == 1 ? "" : "s");
+    COMPLAIN(u, e, "%s=\"%s\": expected exactly %d finite number%s", attribute, text, n, n == 1 ? "" : "s");
     return false;
   }
   memcpy(out, value, (size_t)n * sizeof *out);

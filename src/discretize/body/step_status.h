@@ -7,15 +7,15 @@
 /* clang-format off */
 #define STEP_STATUS_TABLE(X)                                                                   \
   X(STEP_OK, 0, "accepted")                                                                    \
-  X(STEP_NOT_CONVERGED, -1, "Newton did not converge")                                         \
+  X(STEP_NOT_CONVERGED, -1, "the nonlinear solver did not converge")                                         \
   X(STEP_NOT_FINITE, -2, "a value became infinite or not a number")                            \
   X(STEP_INVERTED, -3, "an element or particle was inverted")                             \
   X(STEP_CFL_VIOLATED, -4, "a particle or body would move farther in one step than its grid allows")                       \
   X(STEP_OUT_OF_GRID, -5, "a particle left the largest grid that can be addressed")             \
-  X(STEP_INTERRUPTED, -6, "dropped, to save the state before it in time")                           \
-  X(STEP_FRICTION_NOT_CONVERGED, -7, "no impulses were found that obey the law of friction")                   \
-  X(STEP_ROTATION_TOO_LARGE, -8, "a particle turned too far for its material's law in one step") \
-  X(STEP_COLLISION_UNRESOLVED, -9, "surfaces could not be kept apart")                                   \
+  X(STEP_INTERRUPTED, -6, "interrupted, so that the state before it can be saved in time")                           \
+  X(STEP_FRICTION_NOT_CONVERGED, -7, "the friction solver did not converge")                   \
+  X(STEP_ROTATION_TOO_LARGE, -8, "a particle rotated too far in one step for its material law") \
+  X(STEP_COLLISION_UNRESOLVED, -9, "colliding surfaces could not be separated")                                   \
   X(STEP_BAD_EXPRESSION, -10, "an expression of time became infinite or not a number")
 /* clang-format on */
 typedef enum {

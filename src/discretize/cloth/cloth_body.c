@@ -26,15 +26,15 @@ typedef struct {
 static const key_spec sheet_keys[] = {
     {.name = "corner", .type = KEY_REALS, .count = 3, .offset = offsetof(sheet_spec, corner), .unit = "m", .help = "one corner"},
   {.name = "u", .type = KEY_REALS, .count = 3, .offset = offsetof(sheet_spec, u), .unit = "m",
-   .help = "from there to a next corner"},
+   .help = "vector from this corner to an adjacent one"},
   {.name = "v", .type = KEY_REALS, .count = 3, .offset = offsetof(sheet_spec, v), .unit = "m",
-   .help = "from there to the other next corner"},
+   .help = "vector from this corner to the other adjacent one"},
   {.name = "cells", .type = KEY_REALS, .count = 2, .offset = offsetof(sheet_spec, cells), .min = 1, .max = MAX_CELLS,
-   .help = "how many along u and v"},
+   .help = "numbers of cells along u and v"},
     {.name = NULL}};
 /* clang-format on */
 static const key_table sheet_table = {.name = "bodies.cloth.sheet",
-                                      .help = "A parallelogram of cells, each cut into two triangles with alternating diagonals.",
+                                      .help = "A parallelogram of cells, each divided into two triangles with alternating diagonals.",
                                       .size = sizeof(sheet_spec),
                                       .keys = sheet_keys};
 
@@ -45,31 +45,32 @@ static const key_table sheet_table = {.name = "bodies.cloth.sheet",
 /* clang-format off */
 static const key_spec cloth_keys[] = {
   {.name = "material", .type = KEY_STRING, .offset = offsetof(cloth_body_spec, material), .fallback = "",
-   .help = "name of an entry of materials, to be meant in contact.pairs; nothing else of it is used"},
+   .help = "name of an entry of materials, used only to select the body in contact.pairs"},
   {.name = "sheet", .type = KEY_TABLE, .offset = offsetof(cloth_body_spec, sheet), .table = &sheet_table, .is_optional = true,
    .help = "a flat sheet; or give shape"},
   {.name = "shape", .type = KEY_TABLE, .offset = offsetof(cloth_body_spec, shape), .table = &shape_table, .is_optional = true,
-   .help = "whose surface is the cloth; a mesh from a file may be open here; or give sheet"},
+   .help = "shape whose surface is the cloth; a mesh from a file may be open; or give sheet"},
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(cloth_body_spec, spacing), .unit = "m", .min = 0, .max = INFINITY,
-   .is_open = true, .is_optional = true, .help = "length of edges, with a shape that is not a mesh"},
+   .is_open = true, .is_optional = true, .help = "edge length on a shape that is not a mesh"},
   {.name = "mass_per_area", .type = KEY_REAL, .offset = offsetof(cloth_body_spec, mass_per_area), .unit = "kg/m^2", .min = 0,
    .max = INFINITY, .is_open = true, .help = "mass per area"},
     STIFFNESS(stretch, "stretch", "N",
               .help = "force per strain of every spring along an edge; of a sheet: along its rows and columns"),
     STIFFNESS(shear, "shear", "N", .is_optional = true,
-              .help = "the same of the springs along both diagonals of a sheet's cells; as stretch if not given"),
+              .help = "force per strain of the springs along both diagonals of the cells of a sheet; equal to stretch if not given"),
     STIFFNESS(across, "bending_springs", "N", .fallback = "0",
               .help =
-                  "the same of springs over an edge, between the corners opposite to it, that resist folds to either side alike"),
+                  "force per strain of springs that connect the two corners opposite to an edge; they resist bending in both directions equally"),
     STIFFNESS(bending, "bending", "J", .fallback = "0",
-              .help = "flexural rigidity: of hinges that resist a change of the angle between triangles"),
+              .help = "flexural rigidity of hinges, which resist changes of the angle between adjacent triangles"),
     NODAL_KEYS(cloth_body_spec),
     {.name = NULL}};
 /* clang-format on */
-const key_table cloth_body_table = {.name = "bodies.cloth",
-                                    .help = "Cloth: a surface of springs and hinges that are relaxed as drawn. Both its sides touch.",
-                                    .size = sizeof(cloth_body_spec),
-                                    .keys = cloth_keys};
+const key_table cloth_body_table = {
+    .name = "bodies.cloth",
+    .help = "Cloth: a surface of springs and hinges without stress in the initial shape. Both sides have contact.",
+    .size = sizeof(cloth_body_spec),
+    .keys = cloth_keys};
 
 /* ---- its surface ------------------------------------------------------------------------------------------------------------ */
 

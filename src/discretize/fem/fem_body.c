@@ -35,29 +35,29 @@ static const key_spec    file_keys[] = {
   {.name = "path", .type = KEY_PATH, .offset = offsetof(file_spec, path), .help = "Gmsh .msh (2.2, 4.1), TetGen .node or .ele, VTK .vtu"},
   {.name = "scale", .type = KEY_REAL, .offset = offsetof(file_spec, scale), .min = 0, .max = INFINITY, .is_open = true, .fallback = "1",
    .help = "factor from the file's unit of length to metres"},
-  {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(file_spec, rotate_deg), .unit = "deg", .fallback = "0", .help = "then turn by this angle"},
-  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, axis), .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "axis of that turn, of any length"},
-  {.name = "about", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, about), .unit = "m", .fallback = "[0, 0, 0]", .only_if = {"rotate_deg", "*"}, .help = "a point on that axis"},
-  {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, translate), .unit = "m", .fallback = "[0, 0, 0]", .help = "then move by this"},
-  {.name = "allow_parts", .type = KEY_BOOL, .offset = offsetof(file_spec, allow_parts), .fallback = "false", .help = "the file may hold several separate solids"},
+  {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(file_spec, rotate_deg), .unit = "deg", .fallback = "0", .help = "rotation angle, applied after scale"},
+  {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, axis), .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "axis of the rotation (any length)"},
+  {.name = "about", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, about), .unit = "m", .fallback = "[0, 0, 0]", .only_if = {"rotate_deg", "*"}, .help = "a point on the axis of the rotation"},
+  {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(file_spec, translate), .unit = "m", .fallback = "[0, 0, 0]", .help = "translation, applied after the rotation"},
+  {.name = "allow_parts", .type = KEY_BOOL, .offset = offsetof(file_spec, allow_parts), .fallback = "false", .help = "whether the file may contain several separate solids"},
   {.name = NULL}};
 static const key_table file_table = {.name = "bodies.fem.mesh", .help = "A mesh of tetrahedra from a file.", .size = sizeof(file_spec), .keys = file_keys};
 static const key_spec  grading_keys[] = {
-  {.name = "direction", .type = KEY_REALS, .count = 3, .offset = offsetof(grading_spec, direction), .help = "from the centre to where edges are short, of any length"},
-  {.name = "factor", .type = KEY_REAL, .offset = offsetof(grading_spec, factor), .min = 1, .max = 100, .help = "by which edges there are shorter, and opposite longer, than spacing"},
+  {.name = "direction", .type = KEY_REALS, .count = 3, .offset = offsetof(grading_spec, direction), .help = "direction from the centre to the side with short edges (any length)"},
+  {.name = "factor", .type = KEY_REAL, .offset = offsetof(grading_spec, factor), .min = 1, .max = 100, .help = "spacing over the length of edges on this side; opposite edges are longer by the same factor"},
   {.name = NULL}};
-static const key_table grading_table = {.name = "bodies.fem.grading", .help = "Short edges where a ball touches.", .size = sizeof(grading_spec), .keys = grading_keys};
+static const key_table grading_table = {.name = "bodies.fem.grading", .help = "Refinement of the mesh of a ball on one side, for contact.", .size = sizeof(grading_spec), .keys = grading_keys};
 static const key_spec  fem_keys[] = {
-  {.name = "material", .type = KEY_STRING, .offset = offsetof(fem_body_spec, material), .help = "name of an entry of materials; elastic"},
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, shape), .table = &shape_table, .is_optional = true, .help = "what is meshed; or give mesh"},
+  {.name = "material", .type = KEY_STRING, .offset = offsetof(fem_body_spec, material), .help = "name of an elastic entry of materials"},
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, shape), .table = &shape_table, .is_optional = true, .help = "shape to be meshed; or give mesh"},
   {.name = "mesh", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, mesh), .table = &file_table, .is_optional = true, .help = "a mesh from a file; or give shape"},
   {.name = "spacing", .type = KEY_REAL, .offset = offsetof(fem_body_spec, spacing), .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true,
-   .help = "length of edges, with shape"},
+   .help = "edge length of the mesh of a shape"},
   {.name = "mesher", .type = KEY_ENUM, .offset = offsetof(fem_body_spec, mesher), .choices = meshers, .fallback = "auto",
-   .help = "structured: for box, sphere, cylinder and torus, keeps sharp edges; stuffing: any bounded shape, with angles between 10.7 and 164.8 "
-           "degrees, sharp edges cut off; auto: structured where there is one"},
+   .help = "structured: for box, sphere, cylinder and torus, preserves sharp edges; stuffing: any bounded shape, with dihedral angles between "
+           "10.7 and 164.8 degrees, cuts off sharp edges; auto: structured if the shape has one"},
   {.name = "grading", .type = KEY_TABLE, .offset = offsetof(fem_body_spec, grading), .table = &grading_table, .is_optional = true,
-   .help = "of a sphere with a structured mesh: shorter edges on one side"},
+   .help = "refinement on one side of a sphere with a structured mesh"},
   NODAL_KEYS(fem_body_spec),
   {.name = NULL}};
 /* clang-format on */

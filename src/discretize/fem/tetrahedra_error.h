@@ -8,6 +8,6 @@ typedef enum { TETRAHEDRA_DISPLACEMENT, TETRAHEDRA_VELOCITY, TETRAHEDRA_GRADIENT
 /* Root mean square over the undeformed volume of the interpolated solution minus the field, at time t: of a displacement [m], of
  * a velocity [m/s], or of the displacement gradient dx/dX - 1 against that of a displacement field [-] (all nine components).
  * Times the root of the volume these are the L2 norm of the error, and its H1 seminorm. Integrated by 14 points per element,
- * exact for polynomials of degree 5. Fails only if memory does. */
+ * exact for polynomials of degree 5. Fails only if memory allocation fails. */
 PetscErrorCode tetrahedra_error(const nodal_body *b, const vector_field *f, double t, tetrahedra_quantity of, double *error);
 #endif

@@ -4,7 +4,7 @@
  * its four edges. A velocity that alternates from one row of faces to the next has zero shear rate in this mean, and no friction
  * resists it. Uneven particle distributions excite such waves, and a slab that slides with the bed's own friction breaks up.
  *
- * Here they are resisted by a friction of their own, with Coulomb's bound. Let e be the shear rate of edges, P e its mean over
+ * A separate friction force with Coulomb's bound resists them. Let e be the shear rate of edges, P e its mean over
  * cells and back over edges, and gamma = e - P e. An edge has the stress
  *    q = clip(k gamma, -share M p ... share M p),   k = h^2 / (16 mobility),
  * and its stress on the four faces is (1 - P) q. P is symmetric, of norm 1, and preserves constants. Hence uniform shear does not

@@ -38,7 +38,7 @@ static const key_spec mac_expert_keys[] = {
   {.name = "hourglass", .type = KEY_REAL, .offset = offsetof(mac_options, hourglass), .fallback = "0.1", .min = 0, .max = 1,
    .only_if = {"^arrangement", "colocated"},
    .help = "hourglass control for colocated stress, which does not resist velocities that alternate from cell to cell: they "
-           "get a friction of their own, at most this share of the material's; 0: none, as published"},
+           "get an additional friction, at most this fraction of the material's; 0: none, as published"},
   {.name = "position_correction", .type = KEY_INT, .offset = offsetof(mac_options, position_correction), .fallback = "3",
    .min = 0, .max = 100,
    .help = "iterations that move apart particles that are too close, at the end of each frame; velocities do not change; 0: none, "

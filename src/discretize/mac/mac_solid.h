@@ -1,4 +1,4 @@
-/* Something rigid that displaces the continuum: a body of the scene, as the staggered grid sees it. */
+/* Rigid bodies of the scene as solids that displace the continuum on the staggered grid: signed distance and bounds. */
 #ifndef SS_DISCRETIZE_MAC_MAC_SOLID_H
 #define SS_DISCRETIZE_MAC_MAC_SOLID_H
 #include "discretize/mac/mac_grid.h"
@@ -14,8 +14,8 @@ typedef struct {
   double friction; /* between it and the continuum: shear stress at its surface is at most friction * p; INFINITY: the material's own */
 } mac_solid;
 
-/* A solid with its bounds in the world. Where the grid is periodic, the image nearest to a point counts; not of solids longer
- * than a period. */
+/* A solid with its bounds in world coordinates [m]. On a periodic grid distances are those to the image nearest to a point; solids
+ * longer than a period have no images. */
 typedef struct {
   const mac_solid *solid;
   double           low[3], high[3]; /* may be infinite */

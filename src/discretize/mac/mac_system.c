@@ -431,7 +431,7 @@ static PetscErrorCode find_active(mac_assembly *c)
  *   * Faces with mass whose velocity is extrapolated from other faces give their mass to these first (mac_velocity.h): faces in
  *     solids, and the outermost particles of a surface.
  *   * Faces that are neither unknown nor extrapolated fall freely or are carried, see is_face_carried.
- *   * A face with less than the share density_floor face_fill of the mass of a full face would make the system ill-conditioned. It
+ *   * A face with less than the fraction DENSITY_FLOOR FACE_FILL of the mass of a full face would make the system ill-conditioned. It
  *     borrows the missing mass, with its u*, from heavy neighbouring faces in equal parts. The borrowed mass returns with the light
  *     face's velocity. If no neighbour is heavy enough, the face still counts with this minimum mass. The error in momentum is at
  *     most its missing mass times its change of velocity. */

@@ -8,8 +8,8 @@
  * W_L > MAC_CELL_FILL, and one of its faces has W_F > 0. This includes cells in a solid next to a cut face: without their pressure
  * nothing would constrain the velocity of that face to the solid's. (The published criterion, W_F of the cell > 0, lets material
  * leak through a solid whose surface is in the outer half of a cell.) A face is unknown if W_F > 0 and an active sample acts on
- * it. W_L of an unknown face is at least face_fill: a face left out would act as a lid on the cell below the surface. rho W_L W_F
- * h^3 of a face is its mass (see "mass of faces" in mac_system.c), and at least density_floor face_fill of the rest density times
+ * it. W_L of an unknown face is at least FACE_FILL: an omitted face would act as a lid on the cell below the surface. rho W_L W_F
+ * h^3 of a face is its mass (see "mass of faces" in mac_system.c), and at least DENSITY_FLOOR FACE_FILL of the rest density times
  * W_F h^3. With ghosts at the surface, rho is the rest density.
  *
  * T transfers shear stress from cells to an edge, as the mean of its four cells. Plain, as published: inactive cells and cells in

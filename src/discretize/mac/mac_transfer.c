@@ -491,7 +491,7 @@ static inline bool is_in_tile(const double s[3])
 
 /* Friction at walls of the box for particles too sparse for a continuum (their cell has no stress). The wall face stopped them by
  * an impulse per mass `stop`; no stress resists their sliding on a rough wall. Coulomb friction is applied to each particle.
- * Without it, a layer thinner than a cell would slide for ever. The affine velocity along the normal is removed: the next face
+ * Without it, a layer thinner than a cell would slide permanently. The affine velocity along the normal is removed: the next face
  * above is determined by these particles alone and would fall freely. */
 typedef struct {
   bool   is_near[3][2]; /* a closed wall of the box is below cells 0, above cells `last` of this block */

@@ -11,9 +11,9 @@ enum { MAC_LAYERS = 2, MAC_NO_LAYER = 255 };
 PetscErrorCode mac_velocity_layers(const mac_grid *g, uint8_t *const layer[3]);
 /* Set u[axis][slot] of each face in a layer to the mean of its sources. Faces in no layer keep their velocity. */
 void mac_velocity_extrapolate(const mac_grid *g, uint8_t *const layer[3], double *const u[3]);
-/* The transpose: the mass of each face in a layer, and its momentum mass u, goes to its sources in equal parts, from the outermost
- * layer inwards, and is added there. Then sum of (mass u) over the known faces and faces in no layer equals the sum over all faces
- * before. After mac_velocity_extrapolate, the sum over all faces of (original mass) u equals the sum over the former of mass u.
- * Hence extrapolated faces do not change the total momentum, whatever changes the known velocities. mass[axis][slot] >= 0. */
+/* The transpose: the mass of each face in a layer, and its momentum mass u, is distributed equally to its sources, from the
+ * outermost layer inwards. Then the sum of mass u over the known faces and the faces in no layer equals the previous sum over all
+ * faces. After mac_velocity_extrapolate, the sum of (original mass) u over all faces equals the sum of mass u over these faces.
+ * Extrapolated faces therefore do not change the total momentum, for any change of the known velocities. mass[axis][slot] >= 0. */
 PetscErrorCode mac_velocity_transfer_mass(const mac_grid *g, uint8_t *const layer[3], double *const mass[3], double *const u[3]);
 #endif

@@ -54,27 +54,26 @@ enum { STATE_HARDENING, STATE_VOLUME };
 static const key_spec keys[] = {
     ELASTIC_KEYS,
   {.name = "friction_angle_deg", .type = KEY_REAL, .offset = offsetof(parameters, friction_angle_deg), .unit = "degrees",
-   .is_optional = true, .max = 90.0, .is_open = true, .help = "constant friction angle, of triaxial compression"},
+   .is_optional = true, .max = 90.0, .is_open = true, .help = "constant friction angle in triaxial compression"},
   {.name = "shear_friction", .type = KEY_REAL, .offset = offsetof(parameters, shear_friction), .unit = "1",
    .is_optional = true, .max = INFINITY, .is_open = true,
-   .help = "instead of the angle: shear over normal stress in steady simple shear, the tangent of the slope it flows at"},
+   .help = "instead of the angle: shear stress over normal stress in steady simple shear, the tangent of the slope at which it flows"},
   {.name = "hardening_deg", .type = KEY_REALS, .count = 4, .offset = offsetof(parameters, hardening_deg),
    .unit = "degrees, degrees, 1, degrees", .is_optional = true,
    .help = "instead of a constant angle: [h0, h1, h2, h3], angle h0 + (h1 q - h3) exp(-h2 q) of the plastic strain q"},
   {.name = "cohesion", .type = KEY_REAL, .offset = offsetof(parameters, cohesion), .unit = "Pa", .fallback = "0", .min = 0.0,
-   .max = INFINITY, .help = "shear strength without normal stress; lost while grains are apart"},
+   .max = INFINITY, .help = "shear strength without normal stress; zero while grains are separated"},
   {.name = "stress", .type = KEY_ENUM, .offset = offsetof(parameters, stress), .choices = push_names, .fallback = "B",
-   .help = "Piola stress of a yielding step: B pushes Kirchhoff stress with the trial gradient, A is the returned state's"},
+   .help = "Piola stress of a yielding step: A: of the returned state; B: Kirchhoff stress of the returned state with the trial deformation gradient"},
   {.name = "volume_correction", .type = KEY_BOOL, .offset = offsetof(parameters, volume_correction), .fallback = "true",
-   .help = "grains that came apart must close by the volume they gained before they press again"},
+   .help = "true: separated grains carry pressure again only after their volume has decreased by the volume gained in separation"},
     {0}};
 /* clang-format on */
 
 const key_table material_keys_drucker_prager = {
     .name = "materials.drucker_prager",
-    .help = "Dry or slightly cohesive sand: elastic inside a friction cone, flowing on it without change of "
-            "volume, free where it is pulled apart. Give one of friction_angle_deg, shear_friction and "
-            "hardening_deg.",
+    .help = "Dry or slightly cohesive sand: elastic inside a friction cone, plastic flow on it without change of volume, no stress "
+            "in tension. Give one of friction_angle_deg, shear_friction and hardening_deg.",
     .size = sizeof(parameters),
     .keys = keys};
 

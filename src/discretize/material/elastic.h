@@ -1,6 +1,6 @@
-/* Isotropic elasticity as the constitutive laws share it: the keys density, youngs_modulus and poisson_ratio, Lame's constants of small
- * strains, and the speed of pressure waves. Every law's parameters begin with elastic_parameters, its constants with elastic_constants
- * (tait_liquid has other parameters). */
+/* Isotropic elasticity, common to the constitutive laws: the keys density, youngs_modulus and poisson_ratio, Lame's constants for small
+ * strains, and the speed of pressure waves. The parameters of every law begin with elastic_parameters, its constants with
+ * elastic_constants (except tait_liquid, which has other parameters). */
 #ifndef SS_DISCRETIZE_MATERIAL_ELASTIC_H
 #define SS_DISCRETIZE_MATERIAL_ELASTIC_H
 #include "core/error.h"
@@ -9,7 +9,7 @@
 
 /* First members of every law's parameters. */
 typedef struct {
-  double density, youngs_modulus, poisson_ratio;
+  double density, youngs_modulus, poisson_ratio; /* [kg/m^3], [Pa], [-] */
 } elastic_parameters;
 
 /* clang-format off */
@@ -21,14 +21,14 @@ typedef struct {
    .is_open = true, .help = "stiffness in uniaxial tension at small strain"},                                                    \
   {.name = "poisson_ratio", .type = KEY_REAL, .offset = offsetof(elastic_parameters, poisson_ratio), .unit = "1", .min = -1.0, \
    .max = 0.5,                                                                                                                   \
-   .is_open = true, .help = "sideways contraction per stretch"}
+   .is_open = true, .help = "lateral contraction over axial extension in uniaxial tension"}
 /* clang-format on */
 
-extern const key_spec elastic_keys[]; /* these and no others: laws without further parameters */
+extern const key_spec elastic_keys[]; /* only these keys: for laws without further parameters */
 
-/* First members of every law's constants. [Pa] */
+/* First members of the constants of every law. */
 typedef struct {
-  double mu, lambda; /* Lame's */
+  double mu, lambda; /* Lame's constants [Pa] */
 } elastic_constants;
 
 static inline elastic_constants elastic_lame(const elastic_parameters *e)
@@ -42,8 +42,8 @@ PetscErrorCode elastic_prepare(const void *parameters, void **constants);
 /* material_law.wave_speed of every law: its constants start with elastic_constants. */
 double elastic_wave_speed(const void *constants, double density);
 
-/* Where a law's derivative divides by sigma_i + sigma_j, which may vanish for inverted stretches: the rotation is not
- * differentiable there. Keeps the sign and a distance from zero. */
+/* Replacement of the divisor sigma_i + sigma_j of a derivative. It vanishes for some inverted stretches, where the rotation is not
+ * differentiable. The replacement keeps the sign and is at least ELASTIC_LEAST_SUM in magnitude. */
 #define ELASTIC_LEAST_SUM 1e-6
 LANE double elastic_safe_sum(double a, double b)
 {

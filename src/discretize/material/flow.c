@@ -18,38 +18,39 @@ typedef struct {
 /* clang-format off */
 static const key_spec inertial_keys[] = {
   {.name = "mu_2", .type = KEY_REAL, .offset = offsetof(inertial_parameters, mu_2), .unit = "1", POSITIVE,
-   .help = "shear over pressure in fast flow, more than in slow flow"},
-  {.name = "i_0", .type = KEY_REAL, .offset = offsetof(inertial_parameters, i_0), .unit = "1", POSITIVE, .help = "inertial number halfway between slow and fast"},
-  {.name = "grain_diameter", .type = KEY_REAL, .offset = offsetof(inertial_parameters, grain_diameter), .unit = "m", POSITIVE, .help = "of one grain"},
+   .help = "shear stress over pressure in fast flow; larger than in slow flow"},
+  {.name = "i_0", .type = KEY_REAL, .offset = offsetof(inertial_parameters, i_0), .unit = "1", POSITIVE, .help = "inertial number at which friction is the mean of slow and fast flow"},
+  {.name = "grain_diameter", .type = KEY_REAL, .offset = offsetof(inertial_parameters, grain_diameter), .unit = "m", POSITIVE, .help = "diameter of a grain"},
   {.name = "grain_density", .type = KEY_REAL, .offset = offsetof(inertial_parameters, grain_density), .unit = "kg/m^3", POSITIVE,
-   .help = "of one grain, without the voids"},
+   .help = "density of a grain, without voids"},
   {.name = NULL}};
 static const key_table inertial_table = {.name = "materials.granular.inertial",
-  .help = "Friction grows with the rate of shear: mu(I) = mu + (mu_2 - mu)/(i_0/I + 1), with the inertial number I = rate grain_diameter sqrt(grain_density/p).",
+  .help = "Friction increases with the shear rate: mu(I) = mu + (mu_2 - mu)/(i_0/I + 1), with the inertial number I = rate grain_diameter sqrt(grain_density/p).",
   .size = sizeof(inertial_parameters), .keys = inertial_keys};
 
 static const key_spec granular_keys[] = {
-  {.name = "density", .type = KEY_REAL, .offset = offsetof(granular_parameters, density), .unit = "kg/m^3", POSITIVE, .help = "mass per volume, grains and voids, when packed"},
+  {.name = "density", .type = KEY_REAL, .offset = offsetof(granular_parameters, density), .unit = "kg/m^3", POSITIVE, .help = "bulk density: mass per volume of packed grains and voids"},
   {.name = "friction_angle_deg", .type = KEY_REAL, .offset = offsetof(granular_parameters, friction_angle_deg), .unit = "degrees", .max = 90.0, .is_optional = true,
-   .help = "shear over pressure is its sine; slopes flow beyond the angle whose tangent that is"},
+   .help = "friction angle: its sine is the ratio of shear stress to pressure, and the tangent of the slope at which the material flows"},
   {.name = "shear_friction", .type = KEY_REAL, .offset = offsetof(granular_parameters, shear_friction), .unit = "1", .max = INFINITY, .is_optional = true,
-   .help = "instead of the angle: shear over pressure in slow steady simple shear"},
+   .help = "instead of the angle: shear stress over pressure in slow steady simple shear"},
   {.name = "cohesion", .type = KEY_REAL, .offset = offsetof(granular_parameters, cohesion), .unit = "Pa", .fallback = "0", .max = INFINITY,
    .help = "shear strength without pressure"},
   {.name = "inertial", .type = KEY_TABLE, .offset = offsetof(granular_parameters, inertial), .table = &inertial_table, .is_optional = true,
-   .help = "friction that depends on the rate of shear"},
+   .help = "friction that depends on the shear rate"},
   {.name = NULL}};
 const key_table material_keys_granular = {.name = "materials.granular",
-  .help = "Grains that resist compression and, by friction, shear, but have no elasticity: for bodies of kind mac.",
+  .help = "Grains that resist compression and, by friction, shear, without elasticity. For bodies of kind mac.",
   .size = sizeof(granular_parameters), .keys = granular_keys};
 
 static const key_spec liquid_keys[] = {
   {.name = "density", .type = KEY_REAL, .offset = offsetof(liquid_parameters, density), .unit = "kg/m^3", POSITIVE, .help = "mass per volume"}, {.name = NULL}};
 /* clang-format on */
-const key_table material_keys_liquid = {.name = "materials.liquid",
-                                        .help = "Resists compression alone, and comes off walls freely: for bodies of kind mac.",
-                                        .size = sizeof(liquid_parameters),
-                                        .keys = liquid_keys};
+const key_table material_keys_liquid = {
+    .name = "materials.liquid",
+    .help = "Liquid that resists compression only, and separates from walls without resistance. For bodies of kind mac.",
+    .size = sizeof(liquid_parameters),
+    .keys = liquid_keys};
 
 PetscErrorCode material_flow_create(bool is_liquid, const void *parameters, material_flow *out)
 {

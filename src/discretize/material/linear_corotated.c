@@ -11,9 +11,9 @@ extern const material_law material_law_linear_corotated;
 enum { ROTATION_CURRENT, ROTATION_LAGGED };
 static const char *const rotations[]     = {"current", "lagged", NULL};
 static const char *const rotation_help[] = {
-    "that of the deformation where the step leads: no error of rotation, free motion is a nonlinear problem",
-    "that at the start of the step: energy is quadratic in a step, so that free motion is one linear solve; what turns by an angle "
-    "a in a step is strained by about a^2/2 (history has `turn`, the largest)"};
+    "that at the end of the step: no error of rotation, free motion is a nonlinear problem",
+    "that at the start of the step: energy is quadratic in a step, so that free motion is one linear solve; a rotation by an angle a "
+    "in a step causes a strain of about a^2/2 (history: step_rotation, the largest angle)"};
 
 typedef struct {
   elastic_parameters elastic;
@@ -23,13 +23,13 @@ typedef struct {
 /* clang-format off */
 static const key_spec keys[] = {ELASTIC_KEYS,
   {.name = "rotation", .type = KEY_ENUM, .offset = offsetof(parameters, rotation), .choices = rotations,
-   .choice_help = rotation_help, .fallback = "current", .help = "about which the law is linear"},
+   .choice_help = rotation_help, .fallback = "current", .help = "rotation about which the law is linearised"},
                                 {0}};
 /* clang-format on */
 
 const key_table material_keys_linear_corotated = {
     .name = "materials.linear_corotated",
-    .help = "Elastic solid for large rotations and small stretches, linear in these: resists loss of volume to first order only; "
+    .help = "Elastic solid for large rotations and small strains, linear in the strains: resists changes of volume to first order only; "
             "recovers from inversion.",
     .size = sizeof(parameters),
     .keys = keys};

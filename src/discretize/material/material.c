@@ -163,7 +163,7 @@ int64_t material_stress(const material *m, int64_t n, int64_t ld, const double *
   return batch_first_bad(&x, m->law);
 }
 
-/* Point i's dp with its negative part left out. */
+/* Point i's dp without its negative part. */
 static void project_stretches(int64_t ld, int64_t i, double *dp)
 {
   double A[9], lambda[3], Q[9];

@@ -35,7 +35,7 @@ typedef struct {
   bool   has_rotation; /* the law uses the rotation of `start`; another gradient may be passed, see body_ops.relinearise */
   bool   is_convex;    /* the tangent is symmetric and positive semi-definite wherever it exists */
   double largest_turn; /* [rad] largest rotation in a step; beyond it the results of accept are invalid and the step is rejected */
-  /* P [9]; not a number where the law cannot take F. Unless U is NULL the spectral tangent, with V = 1. */
+  /* P [9]; NaN if the law is not defined at F. If U is not NULL, also the spectral tangent, with V = 1. */
   void (*stress)(const void *constants, int64_t n, const material_row *start, const material_row *F, const material_row *state,
                  material_row *P, material_row *U, material_row *dp, material_row *a, material_row *b);
   /* After the step: F and history in place. overshoot as in material_step_maxima; chord = |R - R_start|_F = 2 sqrt 2 sin(turn/2). */

@@ -17,7 +17,7 @@ static const key_spec  rigid_keys[] = {
                                        {0}};
 /* clang-format on */
 static const key_table rigid_table = {.name = "materials.rigid",
-                                      .help = "Does not deform: for rigid bodies, whose mass follows from their shape.",
+                                      .help = "Rigid material. The mass of a rigid body follows from its shape.",
                                       .size = sizeof(rigid_parameters),
                                       .keys = rigid_keys};
 
@@ -29,7 +29,7 @@ static const key_variant variants[] = {MATERIAL_LAW_TABLE(X){.name = "rigid", .t
 #undef X
 
 const key_table material_table = {.name        = "materials",
-                                  .help        = "What bodies are made of. The key `model` picks the constitutive law.",
+                                  .help        = "Materials of bodies. The key `model` selects the constitutive law.",
                                   .variant_key = "model",
                                   .variants    = variants};
 

@@ -5,8 +5,8 @@
 
 const key_table material_keys_neo_hookean = {
     .name = "materials.neo_hookean",
-    .help = "Elastic solid for large stretches, such as rubber; a step that would invert it is refused "
-            "and retried smaller.",
+    .help = "Elastic solid for large stretches, such as rubber; a step that would invert it is rejected "
+            "and repeated in substeps.",
     .size = sizeof(elastic_parameters),
     .keys = elastic_keys};
 

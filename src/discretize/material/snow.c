@@ -31,20 +31,20 @@ typedef struct {
 /* clang-format off */
 static const key_spec keys[] = {ELASTIC_KEYS,
   {.name = "critical_compression", .type = KEY_REAL, .offset = offsetof(parameters, critical_compression), .unit = "1",
-   .fallback = "2.5e-2", .min = 0.0, .max = 0.9, .help = "theta_c: elastic stretches stay above 1 - theta_c"},
+   .fallback = "2.5e-2", .min = 0.0, .max = 0.9, .help = "theta_c: elastic stretches are at least 1 - theta_c"},
   {.name = "critical_stretch", .type = KEY_REAL, .offset = offsetof(parameters, critical_stretch), .unit = "1",
-   .fallback = "7.5e-3", .min = 0.0, .max = INFINITY, .help = "theta_s: elastic stretches stay below 1 + theta_s"},
+   .fallback = "7.5e-3", .min = 0.0, .max = INFINITY, .help = "theta_s: elastic stretches are at most 1 + theta_s"},
   {.name = "hardening", .type = KEY_REAL, .offset = offsetof(parameters, hardening), .unit = "1", .fallback = "10",
-   .min = 0.0, .max = 100.0, .help = "xi: stiffness grows by exp(xi (1 - J_P)) as snow is packed"},
+   .min = 0.0, .max = 100.0, .help = "xi: the stiffness is multiplied by exp(xi (1 - J_P)), where J_P is the plastic volume ratio"},
   {.name = "plasticity", .type = KEY_ENUM, .offset = offsetof(parameters, plasticity), .choices = plasticity_names,
-   .fallback = "implicit", .help = "limit the stretches within the implicit step, or only after it as published"},
+   .fallback = "implicit", .help = "limits of the stretches: within the implicit step, or after it (explicit), as published"},
                                 {0}};
 /* clang-format on */
 
 const key_table material_keys_snow = {.name = "materials.snow",
                                       .help =
-                                          "Elastic up to a critical compression and stretch, then plastic; hardens when packed, softens "
-                                          "and breaks apart when stretched.",
+                                          "Elastic up to a critical compression and stretch, then plastic; hardens in compression, softens "
+                                          "and fractures in tension.",
                                       .size = sizeof(parameters),
                                       .keys = keys};
 

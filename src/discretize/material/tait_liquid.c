@@ -27,16 +27,16 @@ static const key_spec keys[] = {
   {.name = "density", .type = KEY_REAL, .offset = offsetof(parameters, density), .unit = "kg/m^3", .max = INFINITY,
    .is_open = true, .help = "mass per volume without pressure"},
   {.name = "kappa", .type = KEY_REAL, .offset = offsetof(parameters, kappa), .unit = "Pa", .max = INFINITY, .is_open = true,
-   .help = "pressure is kappa (J^-gamma - 1), J = volume over that without pressure; sound travels at sqrt(kappa "
-           "gamma/density). Water of depth H loses a share of about density g H/(kappa gamma) of its volume at the bottom"},
+   .help = "pressure is kappa (J^-gamma - 1), J = volume over the volume without pressure; the speed of sound is sqrt(kappa "
+           "gamma/density). At depth H the volume is reduced by a fraction of about density g H/(kappa gamma)"},
   {.name = "gamma", .type = KEY_REAL, .offset = offsetof(parameters, gamma), .unit = "1", .fallback = "7", .min = 1.0,
-   .max = 100.0, .is_open = true, .help = "see kappa; it resists the more the more it is compressed"},
+   .max = 100.0, .is_open = true, .help = "exponent of the pressure, see kappa; stiffness increases with compression"},
                                 {0}};
 /* clang-format on */
 
 const key_table material_keys_tait_liquid = {
     .name = "materials.tait_liquid",
-    .help = "Liquid that resists compression and, weakly, being spread, but no shear, for bodies of kind mpm.",
+    .help = "Liquid that resists compression and, weakly, expansion, but not shear. For bodies of kind mpm.",
     .size = sizeof(parameters),
     .keys = keys};
 

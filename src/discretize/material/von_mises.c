@@ -38,19 +38,19 @@ static const key_spec keys[] = {
     ELASTIC_KEYS,
   {.name = "yield_stress", .type = KEY_REAL, .offset = offsetof(parameters, yield_stress), .unit = "Pa", .is_optional = true,
    .max = INFINITY, .is_open = true,
-   .help = "it flows where the deviator of stress, |dev tau|_F (the root of the sum of its squared entries), would be larger"},
+   .help = "limit of the deviatoric stress |dev tau|_F (the root of the sum of its squared entries)"},
   {.name = "yield_stress_uniaxial", .type = KEY_REAL, .offset = offsetof(parameters, yield_stress_uniaxial), .unit = "Pa",
    .is_optional = true, .max = INFINITY, .is_open = true,
-   .help = "instead: the stress at which a bar yields in tension, sqrt(3/2) of yield_stress"},
+   .help = "instead: the stress at which a bar yields in tension, sqrt(3/2) times yield_stress"},
     {0}};
 /* clang-format on */
 
 const key_table material_keys_von_mises = {
     .name = "materials.von_mises",
-    .help = "Elastic as linear_corotated with rotation: lagged, up to a yield stress, then flowing without change of volume; keeps the "
-            "shape it is given. Give one of yield_stress and yield_stress_uniaxial. Stress is returned to the yield surface "
-            "once a step is accepted: history has `overshoot`, by how much it had left it (1: not at all), and `turn`, the "
-            "largest angle that a particle turned by in the step.",
+    .help = "Elastic as linear_corotated with rotation: lagged, up to a yield stress; then plastic flow without change of volume. Give "
+            "one of yield_stress and yield_stress_uniaxial. Stress returns to the yield surface at the end of an accepted step. "
+            "History has yield_overshoot, the largest stress before the return over the yield stress, and step_rotation, the largest "
+            "rotation of a particle in the step.",
     .size = sizeof(parameters),
     .keys = keys};
 

@@ -17,25 +17,25 @@ static const char *const walls[]     = {"stick", "slip", "periodic", NULL};
 static const key_spec wall_keys[] = {
   {.name = "axis", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, axis), .choices = axes, .help = "the wall is normal to this axis"},
   {.name = "side", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, side), .choices = sides,
-   .help = "lower: nodes with coordinate <= at are held; upper: those with >= at"},
+   .help = "lower: nodes with coordinate <= at are constrained; upper: those with >= at"},
   {.name = "at", .type = KEY_REAL, .offset = offsetof(mpm_wall_spec, at), .unit = "m", .help = "coordinate of the wall"},
   {.name = "kind", .type = KEY_ENUM, .offset = offsetof(mpm_wall_spec, kind), .choices = walls, .fallback = "slip",
-   .help = "stick: all components are held; slip: only the one along the axis; periodic: joined with its partner on the other side, whole cells apart"},
+   .help = "components of the velocity that are zero. stick: all; slip: only the one along the axis; periodic: none, the domain is periodic up to the wall on the other side, a whole number of cells away"},
   {.name = NULL}};
 static const key_table wall_table = {.name = "mpm.walls",
-  .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed answer. Frictional walls are bodies.",
+  .help = "Grid boundary conditions, frictionless or sticking, for tests with a closed-form solution. Frictional walls are bodies.",
   .size = sizeof(mpm_wall_spec), .keys = wall_keys};
 static const key_spec mpm_expert_keys[] = {
   {.name = "light_node_mass_fraction", .type = KEY_REAL, .offset = offsetof(mpm_options, light_node_mass_fraction), .is_optional = true, .min = 0, .max = 1,
-   .help = "grid nodes with less than this share of their heaviest neighbour's mass move as heavier ones tell (linear extrapolation) where those "
-           "are at rest, which lets heaps come to rest; 0: every node moves by itself; not given: 0.1 where there is sand and formulation: penalty "
-           "without metis_schwarz, which cannot take it, else 0"},
+   .help = "grid nodes with less mass than this fraction of their heaviest neighbour get a velocity extrapolated linearly from heavier neighbours, if "
+           "those are at rest, so that heaps come to rest; 0: never; not given: 0.1 for sand with formulation: penalty without preconditioner "
+           "metis_schwarz, which does not support it, else 0"},
   {.name = "gradient", .type = KEY_ENUM, .offset = offsetof(mpm_options, gradient), .choices = gradients, .fallback = "spline",
-   .help = "how velocities deform particles, and stress pushes nodes: by the gradients of the splines, or by those of the affine transfer "
-           "(as MLS-MPM has it), which see less of what varies within a cell"},
+   .help = "gradients for strain rates and internal forces: those of the splines, or those of the affine transfer (as in MLS-MPM), which resolve "
+           "less of the variation within a cell"},
   {.name = "light_node_rest_speed", .type = KEY_REAL, .offset = offsetof(mpm_options, light_node_rest_speed), .fallback = "0.02", .min = 0, .max = INFINITY,
-   .only_if = {"light_node_mass_fraction", "!0"}, .help = "slower than this times sqrt(g spacing), g of gravity, grid nodes count as being at rest; 1e9: light ones always follow, "
-           "which holds back thin fronts"},
+   .only_if = {"light_node_mass_fraction", "!0"}, .help = "grid nodes slower than this times sqrt(g spacing), g of gravity, are at rest for light_node_mass_fraction; 1e9: light nodes are "
+           "always extrapolated, which decelerates thin fronts"},
   {.name = NULL}};
 static const key_table mpm_expert_table = {.name = "mpm.expert", .help = "Alternatives of the transfer, and motion of nearly empty nodes.", .size = sizeof(mpm_options), .keys = mpm_expert_keys};
 
@@ -43,7 +43,7 @@ static const key_spec mpm_keys[] = {
   {.name = "kernel", .type = KEY_ENUM, .offset = offsetof(mpm_options, kernel), .choices = kernels, .fallback = "quadratic",
    .help = "B-spline between particles and grid"},
   {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(mpm_options, transfer), .choices = transfers, .fallback = "apic",
-   .help = "how velocity goes to the grid and back: affine (conserves angular momentum), or a blend of PIC and FLIP"},
+   .help = "transfer of velocities between particles and grid: affine (conserves angular momentum), or a blend of PIC and FLIP"},
   {.name = "flip", .type = KEY_REAL, .offset = offsetof(mpm_options, flip), .fallback = "0.95", .min = 0, .max = 1,
    .only_if = {"transfer", "pic_flip"}, .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
   {.name = "walls", .type = KEY_LIST, .offset = offsetof(mpm_options, walls), .table = &wall_table, .is_optional = true,
@@ -122,7 +122,7 @@ static void body_force(void *context, double t, int64_t n, const double *const x
   }
 }
 
-/* Default of light_nodes: on for sand, if the formulation supports dependent nodes. */
+/* Default of light_node_mass_fraction: on for sand, if the formulation supports dependent nodes. */
 static void set_light_nodes(const body_world *world)
 {
   const mpm_options *o       = world->mpm_options;

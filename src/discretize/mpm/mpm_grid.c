@@ -11,7 +11,7 @@ enum { CHUNK = 4096 };
 PetscErrorCode mpm_grid_create(double h, mpm_kernel kernel, mpm_grid **out)
 {
   PetscFunctionBeginUser;
-  PetscCheck(isfinite(h) && h > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "MPM grid spacing must be positive");
+  PetscCheck(isfinite(h) && h > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the spacing of the MPM grid must be positive and finite");
   PetscCall(memory_alloc("mpm grid", 1, sizeof **out, out));
   (*out)->h      = h;
   (*out)->kernel = kernel;

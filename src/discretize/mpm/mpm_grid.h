@@ -60,7 +60,7 @@ static inline double mpm_grid_gradient_scale(const mpm_grid *g)
 PetscErrorCode mpm_grid_build(mpm_grid *g, int n_bodies, particles *const *bodies, const char *const *names, step_status *status);
 /* Room for tiles of n components, for every cluster; *stride is the doubles per cluster. Contents undefined. */
 PetscErrorCode mpm_grid_tiles(mpm_grid *g, int n_components, int64_t *stride);
-/* Tiles of momentum (3) and mass (1) -> dofs, mass, velocity. Nodes lighter than `threshold` [kg] are left out. */
+/* Tiles of momentum (3) and mass (1) -> dofs, mass, velocity. Nodes lighter than `threshold` [kg] are omitted. */
 PetscErrorCode mpm_grid_activate(mpm_grid *g, double threshold);
 /* out [n_dofs][n_components] = sum of tiles, n_components <= 9. */
 void mpm_grid_reduce(const mpm_grid *g, int n_components, double *out);

@@ -112,9 +112,9 @@ LANES_INLINE void tile_gather(const int K, const int n_components, const lanes_r
   }
 }
 
-/* The transpose: adds value and derivative of n particles, one per lane, to a tile. Sums over lanes are avoided by turning
- * the axes: coefficients of the K x K rows in (x, y) are made for all lanes at once, then each particle (or pair) adds its
- * rows, four nodes in z wide, into registers that are flushed once per group. Lanes without a particle must hold 0. */
+/* The transpose: adds value and derivative of n particles, one per lane, to a tile. A transposition avoids sums over lanes. The
+ * coefficients of the K x K rows in (x, y) are computed for all lanes at once. Then each particle (or pair) adds its rows, four
+ * nodes in z wide, to registers, which are stored once per group. Lanes without a particle must be 0. */
 typedef struct {
   lanes_real s[3][STENCIL_MAX * STENCIL_MAX][LANES], t[3][STENCIL_MAX * STENCIL_MAX][LANES]; /* factors of n_z and e_z */
 } scatter_rows;
@@ -139,8 +139,8 @@ LANES_INLINE void scatter_rows_set(const int K, const kernel_lanes *w, const lan
     }
 }
 
-/* n_z and e_z at s[0 ... ROW_PARTICLES - 1] for four nodes each (the fourth is 0 for K = 3). In powers of the distance to
- * where a piece ends: weights that vanish do so exactly, and never turn negative. */
+/* n_z and e_z at s[0 ... ROW_PARTICLES - 1] for four nodes each (the fourth is 0 for K = 3). The polynomials are expanded at the end
+ * of each piece of the spline, so that weights there are exactly 0 and never negative. */
 LANES_INLINE void kernel_row(const int K, const kernel_factor factor, const lanes_real *s_, lanes_real scale, rowz *n, rowz *e)
 {
   const rowz s = rowz_spread(s_);

@@ -126,7 +126,7 @@ LANES_INLINE void affine_scatter(const int K, const bool is_affine, const int n,
 
 /* ---- to the particles ------------------------------------------------------------------------------------------------------- */
 
-/* A product that is made once for both its uses, not fused into each of them: additions have their own units. */
+/* A product that is computed once for both uses instead of being fused into each: additions have separate execution units. */
 #if defined(__has_builtin) && __has_builtin(__builtin_assoc_barrier)
 #define AFFINE_ONCE(x) __builtin_assoc_barrier(x)
 #else

@@ -57,7 +57,8 @@ PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32
   const int64_t size = group_size(n), n_groups = (n + size - 1) / size;
   int32_t      *color, *group;
   PetscFunctionBegin;
-  PetscCheck(n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %s are too many", (long long)n, ops->name);
+  PetscCheck(n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %s; at most %d are supported", (long long)n, ops->name,
+             INT32_MAX);
   *set = (element_set){.ops = ops, .n = n};
   PetscCall(memory_alloc("element nodes", n * ops->n_nodes, sizeof *set->node, &set->node));
   PetscCall(memory_alloc("element order", n, sizeof *set->original, &set->original));

@@ -12,12 +12,13 @@
 enum { ELEMENT_BATCH = 32, ELEMENT_MAX_NODES = 4 };
 typedef double element_row[ELEMENT_BATCH];
 
-/* All on n <= ELEMENT_BATCH elements from `first` on (in the set's own order, see element_set.original). */
+/* Functions of one kind of element. Each call evaluates n <= ELEMENT_BATCH elements from `first` on, in the order of the set (see
+ * element_set.original). */
 typedef struct {
   const char *name;    /* "tetrahedra" */
   int         n_nodes; /* of one element */
   /* Called before the first evaluation of a step: computes data that stay constant during the step. x, v: of all nodes at its
-   * start. NULL: there are none. */
+   * start. NULL: no such data. */
   void (*begin_step)(void *context, int64_t n_elements, const int32_t *node, const double *x, const double *v);
   /* Forces f [3 n_nodes] [N] at positions x [3 n_nodes] and velocities v [3 n_nodes]; rows S [9 n_nodes^2], unless NULL: block (a,
    * b) is S[9 (n_nodes a + b) + 3 i + j] = -(dt^2 df_ai/dx_bj + dt df_ai/dv_bj). Returns the smallest invalid index, or n. */
@@ -26,8 +27,8 @@ typedef struct {
   /* Energy stored in each element [J]; NULL: none. */
   void (*energy)(const void *context, int64_t first, int64_t n, const element_row *x, double *energy);
   void (*destroy)(void **context);
-  /* From now on S is symmetric and positive semi-definite (is_wanted), or exact as at first: body_ops.set_definite. NULL: it
-   * always is. */
+  /* From now on S is symmetric and positive semi-definite (is_wanted), or exact, the initial state: body_ops.set_definite. NULL:
+   * S is always symmetric and positive semi-definite. */
   void (*set_definite)(void *context, bool is_wanted);
   /* body_ops.relinearise at node positions x. */
   bool (*relinearise)(void *context, int64_t n_elements, const int32_t *node, const double *x);
@@ -35,24 +36,24 @@ typedef struct {
 
 typedef struct {
   const element_ops *ops;
-  void              *context; /* owned */
-  int64_t            n;
+  void              *context;  /* owned */
+  int64_t            n;        /* elements */
   int32_t           *node;     /* [n][n_nodes] */
   int32_t           *original; /* [n] number in the caller's list */
   int                n_colors;
-  int64_t           *color_start; /* [n_colors + 1] groups of each */
+  int64_t           *color_start; /* [n_colors + 1] first group of each colour */
   int64_t           *group_start; /* [color_start[n_colors] + 1] first element of each group */
   double            *energy;      /* of each group, work */
   int32_t           *slot;        /* [n][n_nodes^2] index of each block in the matrix; see element_set_locate */
 } element_set;
 
 /* Group and colour n elements node [n][n_nodes] of n_all nodes. *set is filled in place; the caller arranges its own data in the
- * order of set->original and hands it over as set->context. */
+ * order of set->original and assigns them to set->context, which the set then owns. */
 PetscErrorCode element_set_create(const element_ops *ops, int64_t n, const int32_t *node, int64_t n_all, element_set *set);
 void           element_set_destroy(element_set *set);
 /* Fill set->slot for a matrix with these rows [n_all + 1] and ascending columns, which must contain every block. */
 PetscErrorCode element_set_locate(element_set *set, const int64_t *row_start, const int32_t *col);
-/* g [n_all][3] -= dt f, and value [blocks][9] += S unless NULL, at x, v [n_all][3]. Returns the caller's number of the first
+/* g [n_all][3] [N s] -= dt f, and value [blocks][9] += S unless NULL, at x, v [n_all][3]. Returns the caller's number of the first
  * element that could not be evaluated (g and value are then undefined), or -1. */
 int64_t element_set_add(const element_set *set, double dt, const double *x, const double *v, double *g, double *value);
 /* For translation-invariant elements: compute the force on node 0 and all blocks of node 0 from those of the other nodes, so that

@@ -34,8 +34,10 @@ PetscErrorCode nodal_body_create(const char *name, int64_t n, const double *x, c
 PetscErrorCode nodal_body_add_set(nodal_body *b, const element_ops *ops, int64_t n, const int32_t *node, element_set **set)
 {
   PetscFunctionBegin;
-  PetscCheck(b->n_sets < NODAL_MAX_SETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: more than %d kinds of forces, each pressure being one",
-             b->base.name, NODAL_MAX_SETS);
+  PetscCheck(
+      b->n_sets < NODAL_MAX_SETS, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+      "bodies.%s: more than %d sets of elements (tetrahedra, springs, hinges, and one set per entry of `pressure`); remove pressures",
+      b->base.name, NODAL_MAX_SETS);
   *set = &b->sets[b->n_sets];
   PetscCall(element_set_create(ops, n, node, b->n_nodes, *set));
   ++b->n_sets;

@@ -7,17 +7,17 @@ static const char *const axes[] = {"x", "y", "z", NULL};
 /* clang-format off */
 static const key_spec    hold_keys[] = {
   {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_constraint_spec, inside), .table = &shape_table,
-   .help = "nodes that are in this shape, or on it, at the start"},
-  {.name = "axes", .type = KEY_STRINGS, .offset = offsetof(nodal_constraint_spec, axes), .choices = axes, .fallback = "[x, y, z]", .help = "held along these axes"},
+   .help = "nodes inside this shape, or on it, at the start"},
+  {.name = "axes", .type = KEY_STRINGS, .offset = offsetof(nodal_constraint_spec, axes), .choices = axes, .fallback = "[x, y, z]", .help = "constrained coordinates"},
   {.name = "motion", .type = KEY_TABLE, .offset = offsetof(nodal_constraint_spec, motion), .table = &motion_table, .is_optional = true,
-   .help = "how they are moved, as one rigid piece; at rest if not given"},
+   .help = "rigid motion of these nodes; at rest if not given"},
   {.name = "displacement", .type = KEY_STRINGS, .offset = offsetof(nodal_constraint_spec, displacement), .unit = "m", .is_optional = true,
-   .help = "instead of a motion: how far each is moved from where it was drawn: three expressions in X, Y, Z (initial position), "
+   .help = "instead of a motion: displacement of each node from its initial position: three expressions in X, Y, Z (initial position), "
            "x, y, z (position at the start of a step) and t (its end)"},
   {.name = NULL}};
 /* clang-format on */
 const key_table nodal_constraint_table = {
-    .name = "bodies.hold", .help = "Nodes with a prescribed place.", .size = sizeof(nodal_constraint_spec), .keys = hold_keys};
+    .name = "bodies.hold", .help = "Nodes with prescribed positions.", .size = sizeof(nodal_constraint_spec), .keys = hold_keys};
 
 /* Distance outside of a shape up to which a node counts as on it, relative to the body's size. */
 #define ON_SURFACE 1e-6

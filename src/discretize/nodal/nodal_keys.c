@@ -8,29 +8,29 @@
 
 static const char *const forms[]     = {"spatial", "polar", "green", NULL};
 static const char *const form_help[] = {
-    "a viscous stress in the shape at the start of the step; keeps both momenta, grows without bound as an element is flattened",
-    "K at the polar rotation of each element at the start of the step; has a net torque on what is deformed",
-    "resists the rate of Green's strain, at the start of the step; keeps both momenta", NULL};
+    "viscous stress in the configuration at the start of the step; conserves both momenta; unbounded for flattened elements",
+    "K rotated with the polar rotation of each element at the start of the step; exerts a net torque on deformed elements",
+    "stress proportional to the rate of Green's strain, in the configuration at the start of the step; conserves both momenta", NULL};
 /* clang-format off */
 static const key_spec damping_keys[] = {
   {.name = "mass", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, mass), .unit = "1/s", .fallback = "0", .min = 0,
-   .max = INFINITY, .help = "alpha: resists every motion, as a thick fluid around the body would"},
+   .max = INFINITY, .help = "alpha: resists all motion, like a surrounding viscous fluid"},
   {.name = "stiffness", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, stiffness), .unit = "s", .is_optional = true,
    .min = 0, .max = INFINITY,
-   .help = "beta: resists deformation, in proportion to the elastic stiffness at small strains; 0 if not given"},
+   .help = "beta: resists deformation, in proportion to the stiffness at small strains; 0 if not given"},
   {.name = "ratio", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, ratio), .is_optional = true, .min = 0,
    .max = INFINITY,
-   .help = "in place of stiffness, with frequency: the part of critical damping that a mode of this frequency gets, 1 being "
-           "critical; others get more in proportion to theirs. beta = ratio/(pi frequency)"},
+   .help = "instead of stiffness: damping ratio of a mode with the given frequency (1: critical); the ratios of other modes are "
+           "proportional to their frequencies. beta = ratio/(pi frequency)"},
   {.name = "frequency", .type = KEY_REAL, .offset = offsetof(nodal_damping_spec, frequency), .unit = "Hz",
-   .is_optional = true, .min = 0, .max = INFINITY, .is_open = true, .help = "of the mode that gets ratio"},
+   .is_optional = true, .min = 0, .max = INFINITY, .is_open = true, .help = "frequency of the mode that has the damping ratio"},
   {.name = "form", .type = KEY_ENUM, .offset = offsetof(nodal_damping_spec, form), .choices = forms, .choice_help = form_help,
-   .is_optional = true, .help = "of stiffness damping, kind fem alone: spatial if not given. The same at small strains"},
+   .is_optional = true, .help = "form of stiffness damping, only for kind fem: spatial if not given. At small strains all forms are equal"},
     {.name = NULL}};
 /* clang-format on */
 const key_table nodal_damping_table = {
     .name = "bodies.damping",
-    .help = "Damping forces -alpha M v - beta K v; turning the body costs nothing of the second, unless its form is polar.",
+    .help = "Rayleigh damping forces -alpha M v - beta K v. The second does not resist rigid rotation, except with form: polar.",
     .size = sizeof(nodal_damping_spec),
     .keys = damping_keys};
 
@@ -38,18 +38,16 @@ double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, 
 {
   const bool has_stiffness = !isnan(spec->stiffness), has_ratio = !isnan(spec->ratio), has_frequency = !isnan(spec->frequency);
   if (spec->form >= 0 && formless)
-    diagnostics_add_under(d, node, path, "damping.form", "is of kind fem: kind %s has one form of damping; remove it", formless);
+    diagnostics_add_under(d, node, path, "damping.form", "is a key of kind fem; kind %s has one form of damping; remove it", formless);
   else if (spec->form >= 0 && !has_stiffness && !has_ratio)
-    diagnostics_add_under(d, node, path, "damping.form",
-                          "is of damping by stiffness, and there is none: give `stiffness`, or `ratio` and `frequency`");
+    diagnostics_add_under(d, node, path, "damping.form", "requires stiffness damping: give `stiffness`, or `ratio` and `frequency`");
   if (has_stiffness && (has_ratio || has_frequency))
     diagnostics_add_under(d, node, path, has_ratio ? "damping.ratio" : "damping.frequency",
-                          "expected either `stiffness` (a time) or `ratio` and `frequency`, not both; leave one out");
+                          "expected either `stiffness` (a time) or `ratio` and `frequency`, not both; remove one");
   else if (has_ratio && !has_frequency)
-    diagnostics_add_under(d, node, path, "damping.ratio", "needs `frequency`: that of the mode to be damped so much [Hz]");
+    diagnostics_add_under(d, node, path, "damping.ratio", "requires `frequency`: that of the mode with this damping ratio [Hz]");
   else if (has_frequency && !has_ratio)
-    diagnostics_add_under(d, node, path, "damping.frequency",
-                          "needs `ratio`: the part of critical damping that a mode of this frequency gets");
+    diagnostics_add_under(d, node, path, "damping.frequency", "requires `ratio`: the damping ratio of a mode with this frequency");
   else return has_stiffness ? spec->stiffness : has_ratio ? spec->ratio / (M_PI * spec->frequency) : 0.0;
   return 0.0;
 }
@@ -60,7 +58,7 @@ double nodal_damping_beta(const nodal_damping_spec *spec, const char *formless, 
  * volume) and a symmetric stiffness; on a part with a border it has neither. */
 typedef struct {
   double p;
-  bool   is_definite; /* its stiffness, which is not even symmetric, is left out */
+  bool   is_definite; /* its stiffness, which is not even symmetric, is omitted */
 } pressure;
 
 /* A n = (x1 x x2 + x2 x x0 + x0 x x1) / 2: its derivative along x_b is [x_c - x_a] / 2, with (a, b, c) a turn of (0, 1, 2). */
@@ -116,9 +114,9 @@ static PetscErrorCode add_pressure_set(nodal_body *b, double p, int64_t n, const
 static const key_spec pressure_keys[] = {
   {.name = "inside", .type = KEY_TABLE, .offset = offsetof(nodal_pressure_spec, inside), .table = &shape_table,
    .is_optional = true,
-   .help = "on surface triangles whose corners are all in this shape, or on it, at the start; if not given, on all"},
+   .help = "surface triangles whose corners are all inside this shape, or on it, at the start; all triangles if not given"},
   {.name = "value", .type = KEY_REAL, .offset = offsetof(nodal_pressure_spec, value), .unit = "Pa",
-   .help = "pushes inwards where positive"},
+   .help = "positive: compression"},
   {.name = NULL}};
 /* clang-format on */
 const key_table nodal_pressure_table = {

@@ -14,9 +14,9 @@ static const key_spec pour_keys[]         = {
    .max = INFINITY, .help = "no release at or after this time"},
   {.name = "every", .type = KEY_REAL, .offset = offsetof(particle_release_schedule, every), .unit = "s", .min = 0,
    .max = INFINITY, .is_open = true,
-   .help = "time between releases; one shape full of particles each, so height of the shape / falling speed makes a closed "
-           "stream; a release that would come while the shape still holds more than a twentieth of its particles is refused, "
-           "or, during the run, left out with a warning"},
+   .help = "time between releases, each of which fills the shape; the height of the shape over the falling speed gives a "
+           "continuous stream; if more than a twentieth of the particles would still be in the shape at the next release, this is an "
+           "error, or, during the run, the release is omitted with a warning"},
                                              {.name = NULL}};
 /* clang-format on */
 const key_table particle_pour_table = {.name = "bodies.mpm.pour",

@@ -25,23 +25,23 @@ extern const key_table particle_pour_table;
 /* clang-format off */
 #define PARTICLE_BODY_SHAPE_KEYS                                                                                                                  \
   {.name = "material", .type = KEY_STRING, .offset = offsetof(particle_body_spec, material), .help = "name of an entry of materials"},            \
-  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(particle_body_spec, shape), .table = &shape_table, .help = "what is filled with particles"}
+  {.name = "shape", .type = KEY_TABLE, .offset = offsetof(particle_body_spec, shape), .table = &shape_table, .help = "region filled with particles"}
 #define PARTICLE_BODY_KEYS(usual_seeding, usual_jitter)                                                                                                        \
   {.name = "particles_per_cell", .type = KEY_REAL, .offset = offsetof(particle_body_spec, particles_per_cell), .fallback = "8", .min = 0.1,       \
    .max = 1000, .help = "mean number of particles in a grid cell"},                                                                               \
   {.name = "seeding", .type = KEY_ENUM, .offset = offsetof(particle_body_spec, seeding), .choices = sampling_names, .fallback = usual_seeding,    \
-   .help = "how the shape is filled. blue_noise: random, evenly; lattice: cubic, fitted to the shape; cells: particles_per_cell (1, 8, 27, ...) "  \
+   .help = "distribution of the particles. blue_noise: random with even spacing; lattice: cubic, fitted to the shape; cells: particles_per_cell (1, 8, 27, ...) "  \
            "on a cubic lattice in each grid cell whose centre is inside"},                                                                        \
   {.name = "jitter", .type = KEY_REAL, .offset = offsetof(particle_body_spec, jitter), .fallback = usual_jitter, .min = 0, .max = 1,              \
-   .only_if = {"seeding", "lattice cells"}, .help = "of seeding: lattice or cells, random shift in units of the lattice constant"},                                                        \
+   .only_if = {"seeding", "lattice cells"}, .help = "random shift of the particles, in units of the lattice constant"},                                                        \
   {.name = "seed", .type = KEY_INT, .offset = offsetof(particle_body_spec, seed), .fallback = "1", .min = 0, .max = 4294967295.0,                 \
-   .help = "of the random numbers behind blue_noise and jitter"},                                                                                 \
+   .help = "seed of the random numbers for blue_noise and jitter"},                                                                                 \
   {.name = "velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(particle_body_spec, velocity), .unit = "m/s", .fallback = "[0, 0, 0]",   \
    .help = "initial velocity"},                                                                                                                   \
   {.name = "angular_velocity", .type = KEY_REALS, .count = 3, .offset = offsetof(particle_body_spec, angular_velocity), .unit = "rad/s",          \
    .fallback = "[0, 0, 0]", .help = "initial rotation about the centre of mass"},                                                                 \
   {.name = "velocity_field", .type = KEY_STRINGS, .offset = offsetof(particle_body_spec, velocity_field), .unit = "m/s", .is_optional = true,     \
-   .help = "instead of both: initial velocity as three expressions in x, y and z; not with pour"},                                                \
+   .help = "instead of velocity and angular_velocity: initial velocity as three expressions in x, y and z; not with pour"},                                                \
   {.name = "pour", .type = KEY_TABLE, .offset = offsetof(particle_body_spec, pour), .table = &particle_pour_table, .is_optional = true,           \
    .help = "release particles over time"}
 /* clang-format on */

@@ -235,7 +235,7 @@ static const key_spec key_keys[] = {
   {.name = "translate", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, translate), .unit = "m", .fallback = "[0, 0, 0]",
    .help = "displacement from the rest position"},
   {.name = "rotate_deg", .type = KEY_REAL, .offset = offsetof(motion_key_spec, rotate_deg), .unit = "deg", .fallback = "0",
-   .help = "rotation from the rest pose; from 0 to 540 about the same axis is one and a half turns; interpolate different axes the rotation takes "
+   .help = "rotation from the rest pose; from 0 to 540 about the same axis is one and a half turns; between different axes the rotation takes "
            "the shortest arc"},
   {.name = "axis", .type = KEY_REALS, .count = 3, .offset = offsetof(motion_key_spec, axis), .fallback = "[0, 0, 1]", .only_if = {"rotate_deg", "*"}, .help = "axis of the rotation"},
   {.name = NULL}};
@@ -257,7 +257,7 @@ static const key_spec motion_keys[] = {
    .help = "constant angular velocity"},
   {.name = "keyframes", .type = KEY_LIST, .offset = offsetof(motion_spec, keyframes), .table = &key_table_, .is_optional = true, .help = "poses at times"},
   {.name = "interpolation", .type = KEY_ENUM, .offset = offsetof(motion_spec, interpolation), .choices = interpolations, .fallback = "linear",
-   .only_if = {"keyframes", "!none"}, .help = "interpolation interpolate keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
+   .only_if = {"keyframes", "!none"}, .help = "interpolation between keyframes; linear: constant rates, the velocity jumps at each keyframe; smooth: continuous velocity without "
            "overshoot, at rest at the first and last keyframe"},
   {.name = "expressions", .type = KEY_TABLE, .offset = offsetof(motion_spec, expressions), .table = &expression_table, .is_optional = true, .help = "pose as formulas"},
   {.name = NULL}};

@@ -381,7 +381,7 @@ static void angular_tangent(const rigid_body *b, const rigid_frame *f, const dou
   for (int i = 0; i < 9; ++i) A[i] = Iw[i] + b->dt * KJ[i];
 }
 
-/* The symmetric part of the angular tangent: the inertia. Gyroscopic and other rotation terms are left out. */
+/* The symmetric part of the angular tangent: the inertia. Gyroscopic and other rotation terms are omitted. */
 static void definite_inertia(const rigid_body *b, const rigid_frame *f, double A[9])
 {
   const bool    is_midpoint = b->rotation == RIGID_MIDPOINT;

@@ -80,7 +80,7 @@ struct rigid_body {
   double dt, R0[9], W0[3], L0[3]; /* R0, W0, L0 at the start of the step; W0: angular velocity in the body frame; L0: angular
                                         momentum */
   double H[36];                   /* 6x6 tangent at the last residual, row-major over (v, u) */
-  bool   is_definite;             /* leave out the asymmetric and indefinite terms of the tangent */
+  bool   is_definite;             /* omit the asymmetric and indefinite terms of the tangent */
   /* For frames. */
   int64_t n_vertices, one;
   double *position; /* [n_vertices][3] vertices in world coordinates */

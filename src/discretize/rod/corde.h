@@ -12,7 +12,7 @@
  *
  * The unknown of a frame is theta [3], its rotation since the start of a step: q = (1, theta / 2) q0, renormalised (cayley.h),
  * with theta = dt omega. Second derivatives are exact, or (is_definite) positive semidefinite: then the second derivatives of
- * strains and the geometric stiffness of compressed edges are left out. */
+ * strains and the geometric stiffness of compressed edges are omitted. */
 #ifndef SS_DISCRETIZE_ROD_CORDE_H
 #define SS_DISCRETIZE_ROD_CORDE_H
 #include <stdbool.h>

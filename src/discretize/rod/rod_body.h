@@ -19,9 +19,9 @@ typedef struct rod_body rod_body;
 
 /* Constraint and loads of one end, the same for all strands. Owned by the body. */
 typedef struct {
-  int     held;   /* ROD_END_... */
-  motion *motion; /* or NULL */
-  double  force[3], moment[3];
+  int     held;                /* ROD_END_...: free, pinned or clamped */
+  motion *motion;              /* or NULL */
+  double  force[3], moment[3]; /* [N], [N m] */
 } rod_end;
 
 /* Direction and director that a clamp prescribes for an end, both unit vectors. At either end the direction points along the
@@ -38,13 +38,13 @@ typedef struct {
   PetscErrorCode (*create)(rod_body *b, const body_request *r, diagnostics *d);
   /* Called once the matrix has been allocated. NULL: nothing to do. */
   PetscErrorCode (*finish)(rod_body *b);
-  /* Compute on one strand what stays constant during a step; b->clamp and b->place are up to date. Write b->wanted for the
+  /* Compute the data of one strand that are constant during a step; b->clamp and b->place are up to date. Write b->wanted for the
    * components that `create` has marked as prescribed. NULL: nothing to do. */
   void (*begin_step)(rod_body *b, int64_t strand);
   /* On one strand: g += M (u - u0) - dt f at b->trial = q0 + dt u, and b->value += dg/du if with_tangent (value is zero before).
    * g and u are those of the whole body. Returns false if it cannot be evaluated. Called for many strands in parallel. */
   bool (*residual)(rod_body *b, int64_t strand, const double *u, double *g, bool with_tangent);
-  /* Both or neither. They replace writing `value` in `residual`. product: y += dg/du x, or its transpose, on one strand at the
+  /* Either both functions are given or none. They replace the computation of `value` in `residual`. product: y += dg/du x, or its transpose, on one strand at the
    * last residual with_tangent. fill: write all of b->value of one strand (not added), when a matrix is needed. x and y are those
    * of the whole body. */
   void (*product)(const rod_body *b, int64_t strand, const double *x, double *y, bool is_transposed);
@@ -55,7 +55,7 @@ typedef struct {
   void (*restored)(rod_body *b, int64_t strand);
   /* Elastic energy of one strand at b->q [J]. */
   double (*energy)(const rod_body *b, int64_t strand);
-  /* Add kinetic energy and angular momentum that the nodes do not have to *out. NULL: none. */
+  /* Add kinetic energy and angular momentum that are not those of nodes to *out. NULL: none. */
   void (*spin)(const rod_body *b, int64_t strand, body_totals *out);
   /* Replaces the sums over nodes: add mass, kinetic and potential energy, momenta, and mass times centre to *out. NULL: sums over
    * nodes. */

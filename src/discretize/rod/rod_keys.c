@@ -65,8 +65,8 @@ static const key_table curve_table = {.name      = "bodies.rod.curve",
 
 /* ---- section and stiffness ---------------------------------------------------------------------------------------------- */
 
-static const key_spec circle_keys[] = {{.name = "radius", REAL(rod_circle_spec, radius), .unit = "m", POSITIVE, .help = "its radius"},
-                                       {.name = NULL}};
+static const key_spec circle_keys[] = {
+    {.name = "radius", REAL(rod_circle_spec, radius), .unit = "m", POSITIVE, .help = "radius of the section"}, {.name = NULL}};
 /* clang-format off */
 static const key_table circle_table = {
     .name = "bodies.rod.section.circle", .help = "A round rod.", .size = sizeof(rod_circle_spec), .keys = circle_keys, .shorthand = "radius"};

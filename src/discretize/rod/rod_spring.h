@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /* Energy c (|d| - rest)^2 / 2 of a vector d: f [3] is its gradient, K [9] its second derivative, unless NULL. With is_definite, K
- * leaves out terms that may be negative. Where |d| is below 1e-12 of rest, d has no direction and the force is zero. */
+ * omits terms that may be negative. Where |d| is below 1e-12 of rest, d has no direction and the force is zero. */
 static inline void rod_spring(const double d[3], double c, double rest, bool is_definite, double f[3], double *K)
 {
   const double length = v3_norm(d), over = rest == 0.0 ? 0.0 : length > 1e-12 * rest ? rest / length : 1.0;

@@ -69,7 +69,8 @@ static PetscErrorCode copy_primitives(const broad_phase_surfaces *s, const char 
                                       int32_t **to, double **box)
 {
   PetscFunctionBegin;
-  PetscCheck(n >= 0 && n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %ss are too many to search", (long long)n, what);
+  PetscCheck(n >= 0 && n <= INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld %ss; at most %d are supported", (long long)n, what,
+             INT32_MAX);
   PetscCall(memory_alloc("broad phase", n * arity, sizeof **to, to));
   for (int64_t i = 0; i < n * arity; ++i) {
     const int32_t v = from ? from[i] : (int32_t)i;

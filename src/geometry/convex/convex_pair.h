@@ -1,5 +1,5 @@
-/* All touches (pairs of close points, convex_pose.h) of two convex solids within a margin. Called by the contact detection of rigid
- * bodies. */
+/* Contact points of two convex solids within a margin: pairs of close points, called touches (convex_pose.h). Lengths in m. Called by
+ * the contact detection of rigid bodies. */
 #ifndef SS_GEOMETRY_CONVEX_CONVEX_PAIR_H
 #define SS_GEOMETRY_CONVEX_CONVEX_PAIR_H
 #include "geometry/convex/convex_pose.h"
@@ -7,9 +7,9 @@
 /* Write at most CONVEX_MAX_TOUCHES touches with a gap of at most `margin`; their feature numbers are distinct.
  *   flat sides         corners of the common area of two faces, the crossing of two edges, a corner, the closest points
  *   sphere, capsule    closest points, both ends of a capsule, closest points of its side and edges or other sides
- *   cylinder           two points of its side, points of its rim while it stands on a flat end, the lowest point
- *   half-space         corners and lowest points of the other solid
- * Two half-spaces never touch. Normals point from b towards a. Gaps on curved surfaces are exact at the closest points only. */
+ *   cylinder           two points of its side, points of its rim if it stands on a flat end, the deepest point
+ *   half-space         corners and deepest points of the other solid
+ * Two half-spaces have no touches. Unit normals point from b towards a. Gaps on curved surfaces are exact at the closest points only. */
 void convex_pair_touches(const convex_pose *a, const convex_pose *b, double margin, convex_touches *out);
 
 /* Signed distance of x from the surface of a cylinder or polyhedron, negative inside, with the closest point q [3] and the normal

@@ -279,7 +279,8 @@ PetscErrorCode mesh_parse_stl(const char *name, size_t size, const char *bytes, 
   const int64_t n = size >= 84 ? (int64_t)((uint32_t)p[80] | (uint32_t)p[81] << 8 | (uint32_t)p[82] << 16 | (uint32_t)p[83] << 24) : -1;
   /* binary files may also start with "solid"; the file size decides */
   if (n >= 0 && (int64_t)size == 84 + 50 * n) {
-    PetscCheck(n <= MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %lld triangles are too many", name, (long long)n);
+    PetscCheck(n <= MESH_MAX_TRIANGLES, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "%s: %lld triangles; at most %lld are supported", name,
+               (long long)n, (long long)MESH_MAX_TRIANGLES);
     code = stl_binary(name, p, n, &b);
   } else {
     size_t skip = 0;

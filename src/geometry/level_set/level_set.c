@@ -420,8 +420,7 @@ PetscErrorCode level_set_revolution(const double center[3], const double axis[3]
   const double               length = v3_norm(axis);
   PetscFunctionBegin;
   PetscCheck(n >= 2 && isfinite(center[0] + center[1] + center[2]) && isfinite(length) && length > 0.0, PETSC_COMM_SELF,
-             PETSC_ERR_ARG_OUTOFRANGE,
-             "a solid of revolution needs a finite centre, an axis that is not zero and a profile of two points or more");
+             PETSC_ERR_ARG_OUTOFRANGE, "a solid of revolution needs a finite centre, a nonzero axis and a profile of at least two points");
   for (int i = 0; i < n; ++i) {
     const bool may_be_tip = n > 2 ? i == 0 || i == n - 1 : radius[1 - i] > 0.0;
     PetscCheck(isfinite(along[i]) && isfinite(radius[i]) && (radius[i] > 0.0 || (radius[i] == 0.0 && may_be_tip)) &&

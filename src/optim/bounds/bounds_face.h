@@ -6,7 +6,7 @@
 
 typedef struct bounds_face bounds_face;
 /* Borrows q. A preconditioner that needs q->grid is replaced by jacobi if there is none. No unknown is free before the first
- * update. Preconditioners of one grid matrix share its coarse levels: use one at a time. Fails when memory does. */
+ * update. Preconditioners of one grid matrix share its coarse levels: use one at a time. Fails only if memory allocation fails. */
 PetscErrorCode bounds_face_create(const bounds_qp *q, int preconditioner, bounds_face **out);
 void           bounds_face_destroy(bounds_face **f);
 /* Set the free set, is_free [n], 1 or 0. Returns at once if it has not changed. */

@@ -38,7 +38,7 @@ void bounds_levels_fill(grid_levels *l, const grid_matrix *a);
  * aggregates that changed since the last call are summed again. */
 void bounds_levels_restrict(grid_levels *l, const uint8_t *is_free);
 /* Projected Gauss-Seidel sweeps for A x = b, lo <= x <= hi, from x [n], in single precision, over all cells. lo, hi NULL: no
- * bounds. Fails when memory does. */
+ * bounds. Fails only if memory allocation fails. */
 PetscErrorCode bounds_levels_project(grid_levels *l, int64_t n, const double *b, const double *lo, const double *hi, int n_sweeps,
                                      double *x);
 /* z = M^-1 r: one symmetric V-cycle with 2 + 2 sweeps. r must be zero at cells that are not free; z is zero there. The same bits

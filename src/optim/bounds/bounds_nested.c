@@ -1,4 +1,4 @@
-/* The coarse program is solved with a nested start of its own, so that the levels are visited from the coarsest to the finest. */
+/* The coarse problem also gets its initial guess from a coarser one, so that the levels are solved from the coarsest to the finest. */
 #include "optim/bounds/bounds_nested.h"
 #include "core/memory.h"
 #include "optim/bounds/active_set.h"

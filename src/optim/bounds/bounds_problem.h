@@ -31,7 +31,7 @@ typedef struct bounds_qp {
   X(BOUNDS_OK, "solved")                                                                          \
   X(BOUNDS_ITERATIONS, "too many iterations")                                                     \
   X(BOUNDS_STALLED, "no further progress")                                                        \
-  X(BOUNDS_UNBOUNDED, "a direction without curvature and without a bound goes downhill for ever") \
+  X(BOUNDS_UNBOUNDED, "the objective is unbounded along a direction without curvature") \
   X(BOUNDS_NOT_FINITE, "a value became infinite or not a number")
 /* clang-format on */
 typedef enum {

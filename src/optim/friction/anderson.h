@@ -1,5 +1,5 @@
-/* Anderson's acceleration of a fixed-point iteration x <- g(x): the combination of the last points whose residuals f = g(x) - x,
- * combined alike, are least in a diagonal norm [WalkerNi2011]. Serial sums in a fixed order. */
+/* Anderson's acceleration of a fixed-point iteration x <- g(x): the combination of the last points whose residual, the same
+ * combination of f = g(x) - x, is smallest in a diagonal norm [WalkerNi2011]. Serial sums in a fixed order. */
 #ifndef SS_OPTIM_FRICTION_ANDERSON_H
 #define SS_OPTIM_FRICTION_ANDERSON_H
 #include "core/error.h"

@@ -34,7 +34,7 @@ typedef struct contact_groups {
   int64_t     n_state, n_value, n_jacobian;
 } contact_groups;
 
-/* Create the groups of w; assembles the blocks of W if they are needed. Fails when memory does. */
+/* Create the groups of w; assembles the blocks of W if they are needed. Fails only if memory allocation fails. */
 PetscErrorCode contact_groups_create(delassus *w, contact_groups *out);
 void           contact_groups_destroy(contact_groups *g);
 /* The groups of w, created at the first call and owned by w. */

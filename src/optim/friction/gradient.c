@@ -2,9 +2,8 @@
  *
  *   r <- P_K( y - D (W y + q + s) / L ),   y <- r + beta (r - r_before),   D = diag(rho_a), rho_a = 3/trace(W_aa)
  *
- * with the momentum dropped where it points uphill [ODonoghueCandes2015], L found by backtracking, and s updated in every
- * iteration. One product with W an iteration: u at y is
- * a combination of u at r's. */
+ * The momentum restarts if it points uphill [ODonoghueCandes2015], and backtracking determines L. s is updated in every iteration. An
+ * iteration needs one product with W, because u at y is a linear combination of u at the last values of r. */
 #include "optim/friction/gradient.h"
 #include "core/math3.h"
 #include "core/memory.h"

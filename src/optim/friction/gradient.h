@@ -1,4 +1,5 @@
-/* Accelerated projected gradient method. Also called by `automatic`. */
+/* Solver of a friction problem by accelerated projected gradient steps on the convex problem with a fixed term mu |u_T| [Cadoux2009].
+ * gradient.c states the iteration. Also called by the solver `automatic`. */
 #ifndef SS_OPTIM_FRICTION_GRADIENT_H
 #define SS_OPTIM_FRICTION_GRADIENT_H
 #include "optim/friction/friction_problem.h"

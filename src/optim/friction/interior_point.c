@@ -9,12 +9,12 @@
 
 enum { MOST_STEPS = 400, IDLE = 12, PATIENCE = 30, MOST_ROUNDS = 20, IDLE_ROUNDS = 3 };
 static const double SHORT = 0.3, DAMPED = 0.5; /* of the derivative of mu |u_T| after a step shorter than SHORT */
-static const double NEAR     = 1e-5;           /* error at which Newton's method is first asked to finish */
-static const double PROGRESS = 0.7;            /* of the error, without which for IDLE steps it is stuck */
-static const double DONE     = 100.0;          /* times the squared tolerance: share of the first gap where a round ends */
-static const double WARM     = 1e-4;           /* of the first gap: from where on the path later rounds set out */
+static const double NEAR     = 1e-5;           /* error below which Newton's method is tried for the last iterations */
+static const double PROGRESS = 0.7;            /* factor on the error that IDLE steps must achieve, else the solver has stalled */
+static const double DONE     = 100.0;          /* a round ends at this times the squared tolerance, relative to the initial gap */
+static const double WARM     = 1e-4;           /* initial gap of later rounds, relative to the first initial gap */
 
-/* All of a contact's; s = sqrt(rho_a) makes x = X r and y dimensionally alike over contacts. */
+/* Data of one contact; s = sqrt(rho_a) gives x = X r and y the same scale at all contacts. */
 typedef struct {
   double x[3], y[3], lambda[3], gap_y[3], target[3];
   double scale[9], unscale[9]; /* Q_{w^1/2}, Q_{w^-1/2}, w the scaling point: lambda = Q_{w^1/2} y = Q_{w^-1/2} x */

@@ -73,7 +73,7 @@ static int64_t contact_row(const newton_saddle *s, int64_t a, int i, const doubl
   }
 }
 
-/* Rows of M, then of contacts; the same places for the same members whatever the values. */
+/* Rows of M, then of contacts. The sparsity pattern does not depend on the values. */
 static void fill(newton_saddle *s, double alpha, const double *A, const double *B, const bool *is_active)
 {
   const int64_t n_dof = s->M->n_rows;

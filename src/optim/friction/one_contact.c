@@ -67,7 +67,7 @@ static inline double f_of(const one_contact *o, const load_terms *g, double alph
   return o->mu * (o->w_nt[0] * p[0] + o->w_nt[1] * p[1] - g->b_n * D) - o->w_nn * size;
 }
 
-/* r from p and -1/D. u_N = 0 and the cone hold to rounding, whatever the residual of f. */
+/* r from p and -1/D. u_N = 0 and the cone are satisfied to rounding for any residual of f. */
 static inline void impulse_of(const one_contact *o, const load_terms *g, const double p[2], double scale, double r[3])
 {
   r[1] = scale * p[0], r[2] = scale * p[1];

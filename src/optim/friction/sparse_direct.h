@@ -1,5 +1,5 @@
 /* Direct solves with one sparse matrix by PETSc's packages: Cholesky for symmetric positive definite matrices (CHOLMOD), LU for
- * general ones (UMFPACK), or whatever the PETSc options -friction_cholesky_type and -friction_lu_type name. Serial code only. */
+ * general ones (UMFPACK), or the packages named by the PETSc options -friction_cholesky_type and -friction_lu_type. Serial code only. */
 #ifndef SS_OPTIM_FRICTION_SPARSE_DIRECT_H
 #define SS_OPTIM_FRICTION_SPARSE_DIRECT_H
 #include "core/sparse_rows.h"

@@ -22,7 +22,7 @@ PetscErrorCode granular_work_create(granular_work **out)
 {
   PetscFunctionBegin;
   *out = NULL;
-  PetscCall(memory_alloc("flow work", 1, sizeof **out, out));
+  PetscCall(memory_alloc("granular work", 1, sizeof **out, out));
   PetscErrorCode code = arena_create(FIRST_CHUNK, &(*out)->memory);
   if (!code) code = document_create(&(*out)->owner);
   if (!code) code = friction_options_defaults((*out)->owner, &(*out)->coulomb);
@@ -62,10 +62,10 @@ typedef struct {
 static PetscErrorCode snapshot_create(granular_solver *S, snapshot *b)
 {
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "flow p before", S->f->n_cells, sizeof(double), &b->p));
-  PetscCall(granular_array(S, "flow s before", S->f->n_stress, sizeof(double), &b->s));
-  PetscCall(granular_array(S, "flow lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
-  PetscCall(granular_array(S, "flow z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
+  PetscCall(granular_array(S, "granular p before", S->f->n_cells, sizeof(double), &b->p));
+  PetscCall(granular_array(S, "granular s before", S->f->n_stress, sizeof(double), &b->s));
+  PetscCall(granular_array(S, "granular lambda before", S->f->n_contacts, sizeof(double), &b->lambda));
+  PetscCall(granular_array(S, "granular z before", 2 * S->f->n_contacts, sizeof(double), &b->z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 static void snapshot_store(const granular_solver *S, snapshot *b)
@@ -300,7 +300,7 @@ static PetscErrorCode solve_with_memory(granular_solver *S, const granular_probl
   for (int64_t c = 0; c < f->n_cells; ++c) x->p[c] = fmax(x->p[c], S->lo_p[c]);
   for (int64_t j = 0; j < f->n_contacts; ++j) x->lambda[j] = fmax(x->lambda[j], 0.0);
   if (f->n_contacts > 0) {
-    PetscCall(granular_array(S, "flow friction", 1, sizeof *S->friction, &S->friction));
+    PetscCall(granular_array(S, "granular friction", 1, sizeof *S->friction, &S->friction));
     PetscCall(granular_friction_create(S, S->friction));
   }
   if (stress) PetscCall(stress->create(S));

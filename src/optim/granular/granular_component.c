@@ -203,7 +203,7 @@ static PetscErrorCode create_boxes(granular_solver *S, bool is_together)
 {
   boxes *w;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "flow boxes", 1, sizeof *w, &w));
+  PetscCall(granular_array(S, "granular component solver", 1, sizeof *w, &w));
   S->stress  = w;
   w->damping = is_together ? 1.0 : PYRAMID_DAMPING;
   PetscCall(granular_array(S, "flow stress step", S->f->n_stress, sizeof(double), &w->step));

@@ -189,7 +189,7 @@ PetscErrorCode granular_kkt(const granular_problem *f, const granular_state *x, 
   PetscFunctionBegin;
   *r = (granular_kkt_report){0};
   for (size_t k = 0; k < sizeof wanted / sizeof *wanted && !code; ++k)
-    code = memory_alloc("flow residual", wanted[k].n, sizeof(double), wanted[k].array);
+    code = memory_alloc("granular residual", wanted[k].n, sizeof(double), wanted[k].array);
   if (!code) evaluate_residual(&w, r);
   for (size_t k = 0; k < sizeof wanted / sizeof *wanted; ++k) memory_free(wanted[k].array);
   PetscCall(code);

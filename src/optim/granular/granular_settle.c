@@ -1,5 +1,5 @@
 /* Contacts are few, so after the outer iterations they are solved much more accurately than the outer tolerance, for the current
- * p and s. Coulomb's law then holds for the final body velocities, whatever the residual of the continuum.
+ * p and s. Coulomb's law is then satisfied by the final body velocities, for any residual of the continuum.
  *
  * Sweeps of normal and tangential forces cannot reach this accuracy: self-balanced tangential forces hardly move bodies, and
  * their gradients are small. Therefore the contacts are solved by optim/friction as exact Coulomb friction, with u = W r + q, W
@@ -75,14 +75,14 @@ static PetscErrorCode create_reduced_operator(granular_solver *S, granular_settl
   PetscFunctionBegin;
   delassus_destroy(&w->W);
   if (w->n_part == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(memory_alloc("flow contact blocks", w->n_part + 1, sizeof *start, &start));
+  PetscCall(memory_alloc("granular contact blocks", w->n_part + 1, sizeof *start, &start));
   for (int64_t a = 0; a < w->n_part; ++a) {
     start[a] = n_blocks;
     for (int64_t b = 0; b < w->n_part; ++b) n_blocks += share_a_body(&f->contact[w->part[a]], &f->contact[w->part[b]]);
   }
   start[w->n_part]    = n_blocks;
-  PetscErrorCode code = memory_alloc("flow contact blocks", n_blocks, sizeof *col, &col);
-  if (!code) code = memory_alloc("flow contact blocks", 9 * n_blocks, sizeof *value, &value);
+  PetscErrorCode code = memory_alloc("granular contact blocks", n_blocks, sizeof *col, &col);
+  if (!code) code = memory_alloc("granular contact blocks", 9 * n_blocks, sizeof *value, &value);
   if (!code) code = fill_reduced_operator(S, w, start, col, value);
   memory_free(&start), memory_free(&col), memory_free(&value);
   PetscCall(code);
@@ -112,18 +112,18 @@ PetscErrorCode granular_settle_create(granular_solver *S)
   granular_settle *w;
   PetscFunctionBegin;
   if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(granular_array(S, "flow settled contacts", 1, sizeof *w, &w));
+  PetscCall(granular_array(S, "granular settled contacts", 1, sizeof *w, &w));
   *w                       = (granular_settle){0};
   S->settle                = w;
   double **const vectors[] = {&w->r, &w->u, &w->q, &w->before, &w->now};
   for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
-    PetscCall(granular_array(S, "flow settled contacts", 3 * n, sizeof(double), vectors[k]));
-  PetscCall(granular_array(S, "flow settled contacts", n, sizeof(double), &w->mu));
-  PetscCall(granular_array(S, "flow settled contacts", n, sizeof(double), &w->g_n));
-  PetscCall(granular_array(S, "flow settled contacts", 2 * n, sizeof(double), &w->g_z));
-  PetscCall(granular_array(S, "flow settled contacts", n, sizeof(double), &w->own));
-  PetscCall(granular_array(S, "flow settled contacts", n, sizeof *w->part, &w->part));
-  PetscCall(granular_array(S, "flow settled contacts", n, sizeof *w->is_in, &w->is_in));
+    PetscCall(granular_array(S, "granular settled contacts", 3 * n, sizeof(double), vectors[k]));
+  PetscCall(granular_array(S, "granular settled contacts", n, sizeof(double), &w->mu));
+  PetscCall(granular_array(S, "granular settled contacts", n, sizeof(double), &w->g_n));
+  PetscCall(granular_array(S, "granular settled contacts", 2 * n, sizeof(double), &w->g_z));
+  PetscCall(granular_array(S, "granular settled contacts", n, sizeof(double), &w->own));
+  PetscCall(granular_array(S, "granular settled contacts", n, sizeof *w->part, &w->part));
+  PetscCall(granular_array(S, "granular settled contacts", n, sizeof *w->is_in, &w->is_in));
   for (int64_t j = 0; j < n; ++j) {
     double own[9];
     fill_block(S->f, &S->f->contact[j], &S->f->contact[j], own);

@@ -188,9 +188,9 @@ enum { GROWN_HALF = 2, GROWN_QUARTER = 10 }; /* see n_grown */
 PetscErrorCode granular_support_create(granular_solver *S)
 {
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "flow support", S->f->n_cells, sizeof(double), &S->support));
-  PetscCall(granular_array(S, "flow support led to", S->f->n_cells, sizeof(double), &S->damped_support));
-  PetscCall(granular_array(S, "flow weights of support", S->f->n_cells, sizeof(double), &S->one));
+  PetscCall(granular_array(S, "granular support", S->f->n_cells, sizeof(double), &S->support));
+  PetscCall(granular_array(S, "granular damped support", S->f->n_cells, sizeof(double), &S->damped_support));
+  PetscCall(granular_array(S, "granular weights of support", S->f->n_cells, sizeof(double), &S->one));
   for (int64_t c = 0; c < S->f->n_cells; ++c) S->one[c] = 1.0;
   granular_copy(S->support, S->x->p, S->f->n_cells);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -247,7 +247,7 @@ static PetscErrorCode check_finite(const char *name, int64_t n, const double *x)
 {
   PetscFunctionBegin;
   const int64_t bad = x ? team_first_not_finite(n, x) : n;
-  PetscCheck(bad == n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "flow: %s[%" PRId64 "] is not a finite number", name, bad);
+  PetscCheck(bad == n, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "granular solver: %s[%" PRId64 "] is not a finite number", name, bad);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -257,11 +257,11 @@ static PetscErrorCode check_coupling(const char *name, const granular_coupling *
   for (int64_t k = 0; k < c->n; ++k) {
     PetscCheck(c->sample[k] >= 0 && c->sample[k] < n_samples && c->body[k] >= 0 && c->body[k] < n_bodies, PETSC_COMM_SELF,
                PETSC_ERR_USER_INPUT,
-               "flow: entry %" PRId64 " of %s couples sample %" PRId32 " of %" PRId64 " with body %" PRId32 " of %" PRId64, k, name,
-               c->sample[k], n_samples, c->body[k], n_bodies);
+               "granular solver: entry %" PRId64 " of %s couples sample %" PRId32 " of %" PRId64 " with body %" PRId32 " of %" PRId64, k,
+               name, c->sample[k], n_samples, c->body[k], n_bodies);
     PetscCheck(k == 0 || c->sample[k] >= c->sample[k - 1], PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must be in ascending order", k, name,
-               c->sample[k], c->sample[k - 1]);
+               "granular solver: entry %" PRId64 " of %s has sample %" PRId32 " after %" PRId32 "; samples must be in ascending order", k,
+               name, c->sample[k], c->sample[k - 1]);
   }
   PetscCall(check_finite(name, c->n * GRANULAR_BODY, c->n ? c->wrench[0] : NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,26 +272,26 @@ static PetscErrorCode validate_problem(const granular_problem *f)
   PetscFunctionBegin;
   PetscCheck(f->G->n_rows == f->n_cells && f->G->n_cols == f->n_faces && f->GT->n_rows == f->n_faces && f->GT->n_cols == f->n_cells,
              PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "flow: G has %" PRId64 " rows and %" PRId64 " columns, expected %" PRId64 " cells and %" PRId64 " faces", f->G->n_rows,
-             f->G->n_cols, f->n_cells, f->n_faces);
+             "granular solver: G has %" PRId64 " rows and %" PRId64 " columns, expected %" PRId64 " cells and %" PRId64 " faces",
+             f->G->n_rows, f->G->n_cols, f->n_cells, f->n_faces);
   PetscCheck(f->n_stress == 0 || (f->D->n_rows == f->n_stress && f->D->n_cols == f->n_faces && f->DT->n_rows == f->n_faces),
-             PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "flow: D does not fit the %" PRId64 " stress samples and %" PRId64 " faces",
+             PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "granular solver: D does not fit the %" PRId64 " stress samples and %" PRId64 " faces",
              f->n_stress, f->n_faces);
   PetscCheck(f->is_staggered || f->n_stress == 0 || f->n_stress == GRANULAR_COMPONENTS * f->n_cells, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-             "flow: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress, f->n_cells);
+             "granular solver: %" PRId64 " stress samples at %" PRId64 " cells, expected 5 a cell or none", f->n_stress, f->n_cells);
   PetscCall(check_finite("u*", f->n_faces, f->u_star));
   PetscCall(check_finite("v*", GRANULAR_BODY * f->n_bodies, f->v_star));
   PetscCall(check_finite("mobility", f->n_faces, f->mobility));
   PetscCall(check_finite("weight", f->n_faces, f->weight));
   for (int64_t i = 0; i < f->n_faces; ++i)
     PetscCheck(f->mobility[i] > 0.0 && f->weight[i] >= 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: face %" PRId64 " has mobility %g and weight %g, expected > 0 and >= 0", i, f->mobility[i], f->weight[i]);
+               "granular solver: face %" PRId64 " has mobility %g and weight %g, expected > 0 and >= 0", i, f->mobility[i], f->weight[i]);
   PetscCall(check_coupling("F_p", &f->F_p, f->n_cells, f->n_bodies));
   PetscCall(check_coupling("F_s", &f->F_s, f->n_stress, f->n_bodies));
   for (int64_t j = 0; j < f->n_contacts; ++j)
     PetscCheck(f->contact[j].body[0] < f->n_bodies && f->contact[j].body[1] < f->n_bodies && f->contact[j].mu >= 0.0, PETSC_COMM_SELF,
                PETSC_ERR_USER_INPUT,
-               "flow: contact %" PRId64 " is between bodies %" PRId32 " and %" PRId32 " of %" PRId64 " and has mu = %g", j,
+               "granular solver: contact %" PRId64 " is between bodies %" PRId32 " and %" PRId32 " of %" PRId64 " and has mu = %g", j,
                f->contact[j].body[0], f->contact[j].body[1], f->n_bodies, f->contact[j].mu);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -311,11 +311,11 @@ static PetscErrorCode create_contacts(granular_solver *S)
 {
   const granular_problem *f = S->f;
   PetscFunctionBegin;
-  PetscCall(granular_array(S, "flow b of lambda", f->n_contacts, sizeof(double), &S->b_n));
-  PetscCall(granular_array(S, "flow diagonal of lambda", f->n_contacts, sizeof(double), &S->diagonal_n));
-  PetscCall(granular_array(S, "flow shifted diagonal", f->n_contacts, sizeof(double), &S->shifted_n));
-  PetscCall(granular_array(S, "flow bounds of lambda", f->n_contacts, sizeof(double), &S->lo_n));
-  PetscCall(granular_array(S, "flow diagonal of z", f->n_contacts, sizeof(double), &S->diagonal_t));
+  PetscCall(granular_array(S, "granular b of lambda", f->n_contacts, sizeof(double), &S->b_n));
+  PetscCall(granular_array(S, "granular diagonal of lambda", f->n_contacts, sizeof(double), &S->diagonal_n));
+  PetscCall(granular_array(S, "granular shifted diagonal", f->n_contacts, sizeof(double), &S->shifted_n));
+  PetscCall(granular_array(S, "granular bounds of lambda", f->n_contacts, sizeof(double), &S->lo_n));
+  PetscCall(granular_array(S, "granular diagonal of z", f->n_contacts, sizeof(double), &S->diagonal_t));
   for (int64_t j = 0; j < f->n_contacts; ++j) {
     double sum[3] = {0.0};
     for (int side = 0; side < 2; ++side)
@@ -326,7 +326,7 @@ static PetscErrorCode create_contacts(granular_solver *S)
           for (int d = 0; d < GRANULAR_BODY; ++d) sum[k] += f->contact[j].row[k][side][d] * moved[d];
         }
     PetscCheck(sum[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
-               "flow: contact %" PRId64 " is between two prescribed bodies; at least one velocity must be unknown", j);
+               "granular solver: contact %" PRId64 " is between two prescribed bodies; at least one velocity must be unknown", j);
     S->diagonal_n[j] = sum[0], S->shifted_n[j] = (1.0 + GRANULAR_REDUNDANT) * sum[0], S->diagonal_t[j] = 0.5 * (sum[1] + sum[2]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -337,9 +337,9 @@ static PetscErrorCode create_pressure(granular_solver *S)
   const granular_problem *f = S->f;
   PetscFunctionBegin;
   PetscCall(grid_matrix_create(f->G, f->GT, S->face_weight, f->ijk, &S->A_pp));
-  PetscCall(granular_array(S, "flow lower bound", f->n_cells, sizeof(double), &S->lo_p));
-  PetscCall(granular_array(S, "flow b of p", f->n_cells, sizeof(double), &S->b_p));
-  PetscCall(granular_array(S, "flow diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
+  PetscCall(granular_array(S, "granular lower bound", f->n_cells, sizeof(double), &S->lo_p));
+  PetscCall(granular_array(S, "granular b of p", f->n_cells, sizeof(double), &S->b_p));
+  PetscCall(granular_array(S, "granular diagonal of p", f->n_cells, sizeof(double), &S->diagonal_p));
   granular_copy(S->diagonal_p, S->A_pp.diagonal, f->n_cells);
   granular_coupled_diagonal(f, &S->F_p, S->diagonal_p);
   for (int64_t c = 0; c < f->n_cells; ++c) S->lo_p[c] = -granular_cohesion(f, c);
@@ -356,21 +356,21 @@ PetscErrorCode granular_solver_create(granular_solver *S, const granular_problem
   PetscCall(check_finite("s", f->n_stress, x->s));
   PetscCall(check_finite("lambda", f->n_contacts, x->lambda));
   PetscCall(check_finite("z", 2 * f->n_contacts, x->z));
-  PetscCall(granular_array(S, "flow face weights", f->n_faces, sizeof(double), &S->face_weight));
+  PetscCall(granular_array(S, "granular face weights", f->n_faces, sizeof(double), &S->face_weight));
   for (int64_t i = 0; i < f->n_faces; ++i) S->face_weight[i] = f->weight[i] * f->mobility[i];
-  PetscCall(granular_array(S, "flow faces", f->n_faces, sizeof(double), &S->face));
-  PetscCall(granular_array(S, "flow wrenches", f->n_bodies, sizeof *S->wrench, &S->wrench));
-  PetscCall(granular_array(S, "flow rates", GRANULAR_BODY * f->n_bodies, sizeof(double), &S->rate));
+  PetscCall(granular_array(S, "granular faces", f->n_faces, sizeof(double), &S->face));
+  PetscCall(granular_array(S, "granular wrenches", f->n_bodies, sizeof *S->wrench, &S->wrench));
+  PetscCall(granular_array(S, "granular rates", GRANULAR_BODY * f->n_bodies, sizeof(double), &S->rate));
   PetscCall(granular_coupled_create(S, &f->F_p, &S->F_p));
   PetscCall(granular_coupled_create(S, &f->F_s, &S->F_s));
-  PetscCall(granular_array(S, "flow alpha", f->n_cells, sizeof(double), &S->alpha));
-  PetscCall(granular_array(S, "flow radii", f->n_cells, sizeof(double), &S->radius));
+  PetscCall(granular_array(S, "granular alpha", f->n_cells, sizeof(double), &S->alpha));
+  PetscCall(granular_array(S, "granular radii", f->n_cells, sizeof(double), &S->radius));
   PetscCall(granular_support_create(S));
   if (f->alpha) granular_copy(S->alpha, f->alpha, f->n_cells);
   PetscCall(create_contacts(S));
   PetscCall(create_pressure(S));
-  PetscCall(granular_array(S, "flow diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
-  PetscCall(granular_array(S, "flow gradient of s", f->n_stress, sizeof(double), &S->g_s));
+  PetscCall(granular_array(S, "granular diagonal of s", f->n_stress, sizeof(double), &S->diagonal_s));
+  PetscCall(granular_array(S, "granular gradient of s", f->n_stress, sizeof(double), &S->g_s));
   if (f->n_stress > 0) {
     compute_row_diagonal(f->D, S->face_weight, S->diagonal_s);
     granular_coupled_diagonal(f, &S->F_s, S->diagonal_s);

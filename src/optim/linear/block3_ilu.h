@@ -4,18 +4,18 @@
 #define SS_OPTIM_LINEAR_BLOCK3_ILU_H
 #include <stdint.h>
 
-/* Borrowed arrays; the caller fills `value` with A and factorises in place. */
+/* The caller owns the arrays, fills `value` with A and factorises in place. */
 typedef struct {
   int64_t  n;
   int64_t *row_start; /* [n+1] */
   int32_t *col;       /* [row_start[n]] sorted within a row */
-  int64_t *diagonal;  /* [n] slot of (i,i), which must be there */
+  int64_t *diagonal;  /* [n] index of block (i,i), which must exist */
   double  *value;     /* [row_start[n]][9]; after the factorisation: L left of the diagonal, the inverse of U's diagonal
                          block on it, U right of it */
 } block3_ilu;
 
 /* Factorise value in place. Weak pivots are regularised (block3_inverse.h). scale > 0: size of a typical block.
- * Returns the number of regularised pivots, or -1 if something is not finite. */
+ * Returns the number of regularised pivots, or -1 if an entry is not finite. */
 int64_t block3_ilu_factor(block3_ilu *f, double scale);
 /* x <- (LU)^-1 x; x [n][3] */
 void block3_ilu_solve(const block3_ilu *f, double *x);

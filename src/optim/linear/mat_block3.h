@@ -37,7 +37,7 @@ PetscErrorCode mat_block3_create(MPI_Comm comm, int64_t n_block_rows, const int6
 /* Compressed rows of n_pairs unordered, possibly repeated (row[k], col[k]); the diagonal is always added.
  *   row_start [n_block_rows+1], col_out [row_start[n_block_rows]]: allocated, free with memory_free
  *   slot [n_pairs] or NULL: filled with the place of each pair in col_out
- * Fails on indices outside [0, n_block_rows) and when memory does. n_pairs + n_block_rows < 2^31. */
+ * Fails on indices outside [0, n_block_rows) and if memory allocation fails. n_pairs + n_block_rows < 2^31. */
 PetscErrorCode mat_block3_pattern(int64_t n_block_rows, int64_t n_pairs, const int32_t *row, const int32_t *col, int64_t **row_start,
                                   int32_t **col_out, int64_t *slot);
 

@@ -66,7 +66,7 @@ static PetscErrorCode cut(int64_t n, const graph *g, int64_t n_parts, idx_t *par
     memset(part, 0, (size_t)n * sizeof *part);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCheck(g->start[n] < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld edges are too many for METIS",
+  PetscCheck(g->start[n] < INT32_MAX, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%lld edges exceed the range of METIS",
              (long long)g->start[n]);
   nv = (idx_t)n;
   PetscCall(memory_alloc("METIS starts", n + 1, sizeof *start, &start));

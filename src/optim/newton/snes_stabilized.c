@@ -138,7 +138,7 @@ static PetscErrorCode newton_direction(SNES snes, Vec dz)
  * angle to the steepest descent is at least kappa. Used alone, it rejects exact Newton steps of stiff systems: for condition number c
  * the cosine can be as small as 2/c, so c > 200 suffices, and the steepest descent that would replace them needs O(c^2) steps. A step
  * whose linear model at least halves |g|^2 (m = -(|g|^2 - |rho|^2) <= -1/2 |g|^2 for GMRES) has at least half of the
- * largest possible slope of E, whatever its angle. So it is accepted, too. If its line search fails, the gradient direction is tried. */
+ * largest possible slope of E, for any angle. So it is accepted, too. If its line search fails, the gradient direction is tried. */
 static PetscErrorCode is_downhill(SNES snes, Vec dz, double m, bool *is)
 {
   SNES_Stabilized *s    = data_of(snes);

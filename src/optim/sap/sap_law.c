@@ -22,7 +22,7 @@ sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap
   c.bias         = -s->gap / (p->dt + delay);
   if (model == SAP_REGULARISED && c.R_n == rigid_floor(p, s->w)) {
     const double sinks = c.R_n / s->w * (c.bias - s->normal_speed), most = fmax(s->gap > 0.0 ? 0.0 : c.bias, sinks);
-    const double share = most > p->overlap_speed ? fmax(least_share, p->overlap_speed / most) : 1.0;
+    const double share = most > p->overlap_correction_speed ? fmax(least_share, p->overlap_correction_speed / most) : 1.0;
     c.R_n *= share;
     if (!(s->gap > 0.0)) c.bias *= share;
   }

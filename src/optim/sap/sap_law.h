@@ -36,16 +36,16 @@ typedef struct {
 } sap_source;
 /* Input of sap_contact_make: parameters of the step, common to all contacts. */
 typedef struct {
-  double dt, relaxation;     /* s: damping over stiffness, of the regularised law */
-  double min_contact_period; /* beta: lower bound of a contact's period over dt */
-  double stiction_tolerance; /* sigma = R_T/w; also the slip speed over mu w n0 */
-  double overlap_speed;      /* m/s: largest separation speed of an overlap, and about the largest approach speed, of contacts of the
+  double dt, relaxation;           /* s: damping over stiffness, of the regularised law */
+  double min_contact_period;       /* beta: lower bound of a contact's period over dt */
+  double stiction_tolerance;       /* sigma = R_T/w; also the slip speed over mu w n0 */
+  double overlap_correction_speed; /* m/s: largest separation speed of an overlap, and about the largest approach speed, of contacts of the
                            * regularised law whose stiffness min_contact_period limits */
-  double dissipation;        /* s/m, of the lagged law */
-  double slip;               /* m/s, least slip speed of the lagged law */
+  double dissipation;              /* s/m, of the lagged law */
+  double slip;                     /* m/s, least slip speed of the lagged law */
 } sap_parameters;
 /* Compute the law's parameters of one contact. An open gap (gap > 0) may close exactly, without damping. A near-rigid contact that
- * would separate an overlap faster than overlap_speed gets more damping: the same spring with a longer relaxation, so that resting
+ * would separate an overlap faster than overlap_correction_speed gets more damping: the same spring with a longer relaxation, so that resting
  * bodies sink no deeper. The same is done for a contact that would penetrate faster than that after approaching at normal_speed; an
  * open contact gets stiffer by the same factor. The factor on R is at least 1e-6. */
 sap_contact sap_contact_make(sap_model model, const sap_parameters *p, const sap_source *s);

@@ -33,14 +33,14 @@ static void make_laws(const convex_options *o, const step_frame *f, const sparse
 {
   const scene         *s     = f->layout.scene;
   const contact_spot  *spots = step_contacts_spots(&f->contacts);
-  const double         asked = f->contacts.overlap_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
-  const sap_parameters step = {.dt                 = f->layout.dt,
-                               .relaxation         = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
-                               .min_contact_period = o->min_contact_period,
-                               .stiction_tolerance = o->stiction_tolerance,
-                               .overlap_speed      = isfinite(asked) ? asked : v_rest,
-                               .dissipation        = o->dissipation,
-                               .slip               = o->slip_speed};
+  const double         asked = f->contacts.overlap_correction_speed, v_rest = f->layout.acceleration_scale * f->layout.dt;
+  const sap_parameters step = {.dt                       = f->layout.dt,
+                               .relaxation               = isnan(o->relaxation_time) ? f->layout.dt : o->relaxation_time,
+                               .min_contact_period       = o->min_contact_period,
+                               .stiction_tolerance       = o->stiction_tolerance,
+                               .overlap_correction_speed = isfinite(asked) ? asked : v_rest,
+                               .dissipation              = o->dissipation,
+                               .slip                     = o->slip_speed};
   for (int64_t a = 0; a < c->n; ++a) {
     const double     k  = s->laws[(int64_t)spots[a].body_a * s->n_bodies + spots[a].body_b].stiffness;
     const sap_source is = {.mu           = f->contacts.mu[a],
@@ -112,8 +112,8 @@ void convex_contacts_evaluate(const convex_options *o, const double *shift, conv
       sliding_of(law, u, r, x);
       x[0] = u[0] - law->bias + law->R_n * r[0];
       if (o->max_coulomb_iterations > 1)
-        x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* Coulomb's law, whatever the passes have
-                                                                                  * converged to */
+        x[0] += law->mu * hypot(x[1], x[2]) - shift[a]; /* the error refers to Coulomb's law also if the passes
+                                                                                  * have not converged */
     } else {                                            /* not bounded by a cone: x only indicates whether the contact slides */
       const bool slides = hypot(u[1], u[2]) > law->slip;
       for (int i = 1; i < 3; ++i) x[i] = slides ? u[i] : 0.0;

@@ -4,11 +4,12 @@
 #include "optim/sap/sap.h"
 
 typedef struct convex_options {
-  int         law;             /* sap_model */
-  double      relaxation_time; /* [s] NaN: one step */
-  double      dissipation;     /* [s/m] */
-  double      min_contact_period, stiction_tolerance;
-  double      slip_speed; /* [m/s] */
+  int         law;                /* sap_model */
+  double      relaxation_time;    /* [s] damping over stiffness; NaN: one step */
+  double      dissipation;        /* [s/m] of Hunt and Crossley, lagged law */
+  double      min_contact_period; /* in steps */
+  double      stiction_tolerance; /* creep speed of sticking contacts over mu load/mass dt */
+  double      slip_speed;         /* [m/s] lagged law */
   int64_t     max_outer_iterations, max_coulomb_iterations;
   int         linear; /* MOTION_... */
   double      stall_tolerance;

@@ -8,7 +8,7 @@
  * This is the paper's one-step problem with f = g(v_k) - M v_k. M is the symmetric positive definite part of the tangent. The
  * remainder stays in g, so repeated linearisation converges to the same step, until |D^-1 (g - H^T r)| is within the tolerance
  * (nonlinear.h). From the third linearisation on, the linearisation point is Anderson's combination of earlier ones; M and W
- * are kept as long as that converges. The friction tolerance follows the outer residual (inexact Newton). Friction is solved for
+ * are reused while the iteration converges. The friction tolerance follows the outer residual (inexact Newton). Friction is solved for
  * the contacts of a working set (exact_working_set.h). max_iterations: 1 accepts the first linearisation without a check, as the
  * paper does. */
 #include "core/math3.h"

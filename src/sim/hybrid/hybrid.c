@@ -323,12 +323,12 @@ static PetscErrorCode solve_with_prescribed_boundary(hybrid_attempt *p, bool is_
 }
 
 /* If only the nodes changed by contact are prescribed, others follow the forces of their body and may collide; then contact is
- * repeated. When all nodes are prescribed this cannot happen. Forces of explicit steps do not depend on contact, so nothing else
+ * repeated. When all nodes are prescribed this cannot happen. Forces of explicit steps do not depend on contact, so no other body
  * moves. */
 static PetscErrorCode solve_with_contact(hybrid_attempt *p, step_status *status, step_report *report)
 {
   const hybrid_options *o       = p->h->options;
-  const bool            is_all  = o->prescribed_nodes == HYBRID_PRESCRIBED_ALL || o->integrator == HYBRID_SYMPLECTIC;
+  const bool            is_all  = o->prescribed_nodes == HYBRID_PRESCRIBED_SURFACE || o->integrator == HYBRID_SYMPLECTIC;
   bool                  is_more = true;
   PetscFunctionBegin;
   for (int k = is_all ? MOST_ROUNDS : 0; is_more && status->code == STEP_OK; ++k) {

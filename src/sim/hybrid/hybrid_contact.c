@@ -484,7 +484,7 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
                               .max_iterations         = o->grid->max_iterations,
                               .tolerance              = AUGURY_TOLERANCE,
                               .side                   = c->side,
-                              .towards                = o->grid->cohesion == HYBRID_JUDGED_NEAREST ? c->towards : NULL};
+                              .towards                = o->grid->cohesion == HYBRID_COHESION_NEAREST ? c->towards : NULL};
   PetscFunctionBegin;
   augury_near_sides(c->near, b->x0, b->v, b->normal, c->side);
   if (own.towards) augury_near_towards(c->near, b->x0, b->normal, c->is_active, c->towards);

@@ -18,12 +18,12 @@ static const char *const choice_help[] = {
     "the approaching part of that: the grid decelerates over three cells, so that slow bodies come to rest in it and do not rebound",
     "the part of that which would be within the thickness after two more steps: bodies keep their speed until they are about to "
     "touch"};
-static const char *const ways[]     = {[HYBRID_JUDGED_NEAREST] = "nearest", [HYBRID_JUDGED_NORMAL] = "normal", NULL};
-static const char *const way_help[] = {"towards the nearest point of the other body", "along the area-weighted normal of the "
-                                                                                      "node, as published: nodes on edges and "
-                                                                                      "of thin bodies have normals that point "
-                                                                                      "sideways, and stick to bodies ahead of "
-                                                                                      "them"};
+static const char *const directions[]     = {[HYBRID_COHESION_NEAREST] = "nearest", [HYBRID_COHESION_NORMAL] = "normal", NULL};
+static const char *const direction_help[] = {"towards the nearest point of the other body", "along the area-weighted normal of the "
+                                                                                            "node, as published: nodes on edges and "
+                                                                                            "of thin bodies have normals that point "
+                                                                                            "sideways, and stick to bodies ahead of "
+                                                                                            "them"};
 /* clang-format off */
 static const key_spec hybrid_grid_expert_keys[] = {
   {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, damps_sliding), .fallback = "true",
@@ -86,7 +86,7 @@ static const char *const fix_help[] = {
     "half-spaces without friction",
     "shifted and rotated: groups without constrained bodies also keep their angular momentum, which also undoes the loss by "
     "backward Euler. Velocities then differ slightly from displacement over step"};
-static const char *const held[]      = {[HYBRID_PRESCRIBED_TOUCHED] = "contact", [HYBRID_PRESCRIBED_ALL] = "surface", NULL};
+static const char *const held[]      = {[HYBRID_PRESCRIBED_CONTACT] = "contact", [HYBRID_PRESCRIBED_SURFACE] = "surface", NULL};
 static const char *const held_help[] = {
     "nodes whose velocity contact has changed; if free nodes then collide, contact is repeated, at most three times, then all are "
     "prescribed. Long steps of stiff bodies on static ones gain no energy; needs more iterations",

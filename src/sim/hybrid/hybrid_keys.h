@@ -5,17 +5,17 @@
 
 enum { HYBRID_BACKWARD_EULER, HYBRID_SYMPLECTIC };
 enum { HYBRID_TRANSFER_AUGURY, HYBRID_TRANSFER_PIC, HYBRID_TRANSFER_NONE };
-enum { HYBRID_JUDGED_NEAREST, HYBRID_JUDGED_NORMAL };
+enum { HYBRID_COHESION_NEAREST, HYBRID_COHESION_NORMAL };
 enum { HYBRID_CORRECTION_NONE, HYBRID_CORRECTION_LINEAR, HYBRID_CORRECTION_RIGID };
-enum { HYBRID_PRESCRIBED_TOUCHED, HYBRID_PRESCRIBED_ALL };
+enum { HYBRID_PRESCRIBED_CONTACT, HYBRID_PRESCRIBED_SURFACE };
 
 typedef struct {
-  double  spacing;        /* [m] NaN: the mean edge of deformable boundaries */
+  double  spacing;        /* [m] NaN: that of bodies of kind mpm, else the mean edge of deformable boundaries */
   int     transfer;       /* HYBRID_TRANSFER_... */
   int64_t max_iterations; /* augury iterations */
   bool    damps_sliding, resampling;
   int     region;   /* augury_choice */
-  int     cohesion; /* HYBRID_JUDGED_...: direction in which velocity changes count as cohesive */
+  int     cohesion; /* HYBRID_COHESION_...: direction along which a cohesive velocity change is undone */
 } hybrid_grid;
 typedef struct {
   bool    is_on;

@@ -50,12 +50,12 @@ static const char *const parts[] = {[MEASURE_PART_NORMAL] = "normal", [MEASURE_P
 static const key_spec measure_keys[] = {
   {OF(quantity), .type = KEY_ENUM, .choices = measure_quantity_names, .choice_help = quantity_help,
    .help = "recorded quantity; a vector is recorded along direction, or as its norm if none is given"},
-  {OF(body), .type = KEY_STRING, .is_optional = true, .help = "of which body"},
+  {OF(body), .type = KEY_STRING, .is_optional = true, .help = "name of the body"},
   {OF(other), .type = KEY_STRING, .is_optional = true, .help = "the other body, for quantities of two bodies"},
-  {OF(direction), .type = KEY_REALS, .count = 3, .is_optional = true, .help = "made a unit vector"},
+  {OF(direction), .type = KEY_REALS, .count = 3, .is_optional = true, .help = "direction (any length)"},
   {OF(point), .type = KEY_REALS, .count = 3, .unit = "m", .is_optional = true, .help = "see the quantity; the origin if not given"},
   {OF(fraction), .type = KEY_REAL, .min = 0, .max = 1, .is_optional = true, .help = "see the quantity; 1 if not given"},
-  {OF(within), .type = KEY_TABLE, .table = &box_table, .is_optional = true, .help = "where to look"},
+  {OF(within), .type = KEY_TABLE, .table = &box_table, .is_optional = true, .help = "box in which the quantity is evaluated"},
   {OF(radius), .type = KEY_REAL, .unit = "m", .min = 0, .max = INFINITY, .is_open = true, .is_optional = true, .help = "distance "
                                                                                                                        "from "
                                                                                                                        "`point`; "

@@ -8,7 +8,7 @@
 #include "sim/measure/measure_quantity.h"
 #include "sim/measure/memo.h"
 
-/* To be called after the state has been set or restored; `memo` contains the accumulated mass of a resumed run. */
+/* To be called after the state has been set or restored; m contains the accumulated mass of a resumed run. */
 PetscErrorCode measure_flow_open(const measure_moment *now, const memo *m, measure *k);
 /* To be called after every step. */
 PetscErrorCode measure_flow_step(const measure_moment *now, measure *k);

@@ -62,18 +62,18 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
   X(kinetic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
   X(elastic_energy, "J", OF_MASS, 0, TAKE_BODY, "of a body; of all if none is named")                                                            \
   X(potential_energy, "J", OF_MASS, 0, TAKE_BODY, "of gravity, zero at the origin; of a body; of all if none is named")                          \
-  X(mechanical_energy, "J", 0, 0, 0, "kinetic, elastic, gravitational and contact springs, of everything")                                      \
+  X(mechanical_energy, "J", 0, 0, 0, "sum of the kinetic, elastic and potential energy of all bodies and of the energy of contact springs")                                      \
   X(max_speed, "m/s", OF_MASS, 0, TAKE_BODY, "of the fastest particle, node or vertex of a rigid surface of a body; of all if none is named")   \
   X(contact_force, "N", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_PART,                                                                     \
-    "on a body, from `other` or from all; `part`: only the components along the contact normals, or only friction")                          \
-  X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "about the origin, on a body, from `other` or from all")                     \
+    "force on a body, from `other` or from all; `part`: only the components along the contact normals, or only friction")                          \
+  X(contact_moment, "N m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION, "moment about the origin of the contact forces on a body, from `other` or from all")                     \
   X(contact_extent, "m", OF_TOUCHED, TAKE_BODY, TAKE_OTHER | TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                     \
     "position along `direction` within which `fraction` of the normal contact force on a body, from `other` or from all, acts; without a direction, "     \
-    "distance from the vertical axis through `point`: 1 is the outermost contact")                                                              \
+    "distance from the vertical axis through `point`; with fraction: 1 that of the outermost contact")                                                              \
   X(sticking_fraction, "1", OF_TOUCHED, TAKE_BODY, TAKE_OTHER,                                                                                                      \
-    "share of the normal contact force on a body, from `other` or from all, carried by sticking contacts")                            \
+    "fraction of the normal contact force on a body, from `other` or from all, that sticking contacts carry")                            \
   X(contacts, "1", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "active contacts: all, those of a body, or those between it and `other`")                        \
-  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "penetration depth of the deepest of these contacts")                                                              \
+  X(penetration, "m", OF_TOUCHED, 0, TAKE_BODY | TAKE_OTHER, "largest penetration depth of these contacts")                                                              \
   X(friction_work, "J", 0, 0, 0, "energy dissipated by friction since the start of the run, in all contacts")                                           \
   X(self_intersection_depth, "m", OF_SURFACE, TAKE_BODY, 0,                                                                                                  \
     "depth by which the surface of a body made of nodes intersects itself: the smallest displacement that removes the worst edge from the triangle " \
@@ -84,11 +84,11 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "or of it and `other` (the same body: with itself). From the geometry alone; bodies represented by other level sets are not included")  \
   X(extent, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                   \
     "quantile `fraction` of a body's particles or nodes along `direction`; without one, of their distance from the vertical axis through "      \
-    "`point`: 1 is the front")                                                                                                                  \
+    "`point`; with fraction: 1 the front")                                                                                                                  \
   X(runout, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT | TAKE_FRACTION,                                                  \
     "change of the `extent` of a body since the start of the run")                                                              \
   X(height, "m", OF_PARTICLES | OF_NODES, TAKE_BODY, TAKE_POINT | TAKE_FRACTION,                                                                   \
-    "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`: 1 is the top")                                 \
+    "quantile `fraction` of a body's particles or nodes, upwards (against gravity) from `point`; with fraction: 1 the top")                                 \
   X(angle_of_repose, "rad", OF_PARTICLES, TAKE_BODY, TAKE_DIRECTION | TAKE_POINT,                                                                  \
     "slope of a heap, from its highest particles: down along `direction`; without one, away from the vertical axis through `point`, "   \
     "which is on the ground")                                                                                                                   \
@@ -97,7 +97,7 @@ enum { OF_RIGID = 1, OF_PARTICLES = 2, OF_NODES = 4, OF_ELEMENTS = 8, OF_MASS = 
     "with phi the angle about it from a horizontal coordinate axis; 0: round, 1: a cross along the axes, -1: along the diagonals")                 \
   X(mass_beyond, "kg", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT, "mass of a body's particles with direction . (x - point) > 0")        \
   X(largest_fragment, "1", OF_PARTICLES, TAKE_BODY | TAKE_RADIUS, 0,                                                                                 \
-    "mass share of the largest piece of a body: particles closer to each other than `radius` are connected")                    \
+    "mass of the largest connected part of a body over its mass; particles closer to each other than `radius` are connected")                    \
   X(flow_rate, "kg/s", OF_PARTICLES, TAKE_BODY | TAKE_DIRECTION, TAKE_POINT | TAKE_WITHIN | TAKE_RADIUS,                                             \
     "mass of a body's particles that crossed the plane through `point` along `direction` since the previous record, minus those that crossed "   \
     "back, per second; with `radius` or `within`, only crossings within that distance from `point`, or in that box")             \
@@ -125,7 +125,7 @@ typedef PetscErrorCode (*measure_function)(const measure_moment *now, measure *k
 typedef struct {
   const char      *name, *unit;
   unsigned         of, wants, takes; /* takes: including the required keys */
-  measure_function value;            /* NaN if there is nothing to measure */
+  measure_function value;            /* NaN if the quantity is not defined, for example without particles */
 } measure_quantity;
 
 struct measure {
@@ -133,7 +133,7 @@ struct measure {
   const measure_spec         *spec;
   const measure_quantity     *quantity;
   int                         body, other;                      /* -1: none */
-  double                      point[3], direction[3], fraction; /* defaults filled in; a unit vector */
+  double                      point[3], direction[3], fraction; /* with defaults; direction: unit vector */
   bool                        has_direction;
   int64_t                     node;          /* node closest to `point` in the initial shape, of a body made of nodes */
   vector_field               *expected;      /* NULL: none */

@@ -216,8 +216,8 @@ static PetscErrorCode monolith_describe(const scene *s, FILE *out)
 typedef struct {
   const mac_options      *grid; /* NULL: there are only rigid bodies */
   const granular_options *flow;
-  double                  overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: not given */
-  double                  frame;                        /* time between frames [s], at least a step */
+  double                  overlap_correction, overlap_correction_speed; /* overlap_correction_speed [m/s]; NaN: not given */
+  double                  frame;                                        /* time between frames [s], at least a step */
 } monolith_options;
 
 typedef struct {
@@ -352,10 +352,10 @@ static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
   const scene            *s    = l->scene;
   const monolith_options *o    = &m->options;
   const double            h    = m->domain ? o->grid->spacing : s->length_scale;
-  const double            most = isfinite(o->overlap_speed) ? o->overlap_speed * l->dt : 0.1 * h;
+  const double            most = isfinite(o->overlap_correction_speed) ? o->overlap_correction_speed * l->dt : 0.1 * h;
   double                  worst;
   bool                    is_needed;
-  PetscCall(monolith_contacts_separate(&m->contacts, l, &m->bodies, o->overlap_share, 0.01 * h, most, p->move, &worst, &is_needed));
+  PetscCall(monolith_contacts_separate(&m->contacts, l, &m->bodies, o->overlap_correction, 0.01 * h, most, p->move, &worst, &is_needed));
   for (int64_t r = 0; r < m->bodies.n && is_needed; ++r) rigid_body_displace(rigid_body_of(m->bodies.body[r]), p->move[r]);
   if (!m->domain) PetscFunctionReturn(PETSC_SUCCESS);
   const double t = l->t + l->dt, frames = t / o->frame;
@@ -490,11 +490,11 @@ static PetscErrorCode monolith_create(scene *s, formulation *f)
   monolith *m = (monolith *)f;
   PetscFunctionBegin;
   const scene_options *o = s->options;
-  m->options             = (monolith_options){.grid          = o->mac,
-                                              .flow          = o->solver->monolith,
-                                              .overlap_share = o->contact->overlap_correction,
-                                              .overlap_speed = o->contact->overlap_correction_speed,
-                                              .frame         = o->time->frame > 0.0 ? o->time->frame : o->time->step};
+  m->options             = (monolith_options){.grid                     = o->mac,
+                                              .flow                     = o->solver->monolith,
+                                              .overlap_correction       = o->contact->overlap_correction,
+                                              .overlap_correction_speed = o->contact->overlap_correction_speed,
+                                              .frame                    = o->time->frame > 0.0 ? o->time->frame : o->time->step};
   step_record_attach(&m->contacts.record, &m->base);
   PetscCall(step_layout_create(s, &m->layout));
   PetscCall(monolith_contacts_create(s, &m->contacts));

@@ -161,7 +161,7 @@ PetscErrorCode monolith_solids_check(const scene *s, diagnostics *d)
       if (!is_continuum(&s->bodies[i]) || (a->never_touch == b->never_touch && a->friction == b->friction)) continue;
       diagnostics_add(d, (where ? where : root)->mark, "contact.pairs",
                       "\"%s\" has different contact laws with \"%s\" and \"%s\": bodies of kind mac are one continuum on one "
-                      "grid; give both the same friction and touch",
+                      "grid; give both the same `friction` and `contact`",
                       s->bodies[j].name, s->bodies[one].name, s->bodies[i].name);
       break;
     }

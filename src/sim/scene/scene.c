@@ -208,20 +208,20 @@ static PetscErrorCode build_systems(scene *s)
 }
 
 /* Check that the names in picture.transparent are bodies. */
-static void check_glass(const scene *s, diagnostics *d)
+static void check_transparent(const scene *s, diagnostics *d)
 {
-  const key_list *glass = s->options->glass;
-  for (int k = 0; glass && k < glass->n; ++k) {
+  const key_list *transparent = s->options->transparent;
+  for (int k = 0; transparent && k < transparent->n; ++k) {
     const char *names[256];
     int         n = 0, found = 0;
     for (int i = 0; i < s->n_bodies; ++i) {
-      found |= strcmp(s->bodies[i].name, glass->item[k].value) == 0;
+      found |= strcmp(s->bodies[i].name, transparent->item[k].value) == 0;
       if (n < 256) names[n++] = s->bodies[i].name;
     }
-    const char *nearest = diagnostics_nearest(glass->item[k].value, n, names);
+    const char *nearest = diagnostics_nearest(transparent->item[k].value, n, names);
     if (!found)
-      diagnostics_add(d, glass->item[k].node->mark, "picture.transparent", "no body is called \"%s\"%s%s%s",
-                      (const char *)glass->item[k].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+      diagnostics_add(d, transparent->item[k].node->mark, "picture.transparent", "no body is called \"%s\"%s%s%s",
+                      (const char *)transparent->item[k].value, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
                       nearest ? "\"?" : "; give names of bodies");
   }
 }
@@ -239,7 +239,7 @@ PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnos
   PetscCall(build_bodies(s, d));
   PetscCall(scene_build_laws(s, d));
   PetscCall(finish_kinds(s, d));
-  check_glass(s, d);
+  check_transparent(s, d);
   if (diagnostics_count(d)) {
     scene_destroy(&s);
     PetscFunctionReturn(PETSC_SUCCESS);

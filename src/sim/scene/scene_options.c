@@ -45,7 +45,7 @@ static const key_spec pair_keys[] = {
   {.name = "contact", .type = KEY_BOOL, .offset = offsetof(contact_pair_options, contact), .fallback = "true",
    .help = "false: the two are never in contact, in any formulation"},
   KEYS_END};
-static const key_table pair_table = {.name = "contact.pairs", .help = "Exceptions from the defaults of contact:.", .size = sizeof(contact_pair_options), .keys = pair_keys};
+static const key_table pair_table = {.name = "contact.pairs", .help = "Contact parameters of pairs of bodies or materials. They replace those of contact.", .size = sizeof(contact_pair_options), .keys = pair_keys};
 static const key_spec contact_keys[] = {
   {.name = "friction", .type = KEY_REAL, .offset = offsetof(contact_options, friction), .min = 0, .max = INFINITY, .is_optional = true,
    .help = "coefficient of friction of pairs without an own value; between a body of kind mac and others the default is the "
@@ -67,4 +67,5 @@ static const key_spec contact_keys[] = {
   {.name = "pairs", .type = KEY_LIST, .offset = offsetof(contact_options, pairs), .table = &pair_table, .is_optional = true, .help = "exceptions"},
   KEYS_END};
 /* clang-format on */
-const key_table contact_table = {.name = "contact", .help = "How bodies touch.", .size = sizeof(contact_options), .keys = contact_keys};
+const key_table contact_table = {
+    .name = "contact", .help = "Parameters of contact between bodies.", .size = sizeof(contact_options), .keys = contact_keys};

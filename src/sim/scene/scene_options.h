@@ -68,7 +68,7 @@ typedef struct scene_options {
   bool                     has_assembled_tangent; /* preconditioner metis_schwarz, which does not support light grid nodes */
   bool                     keeps_origins;         /* some measure compares with initial positions */
   bool                     keeps_problem;         /* output.fclib > 0: the last contact problem must be available */
-  const key_list          *glass;                 /* picture.transparent: names of bodies, checked by the scene; NULL: not given */
+  const key_list          *transparent;           /* picture.transparent: names of bodies, checked by the scene; NULL: not given */
   const document_node     *root;                  /* root of the job's document, for positions in complaints */
 } scene_options;
 

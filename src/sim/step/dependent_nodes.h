@@ -1,8 +1,8 @@
 /* Dependent nodes: blocks of the global vector whose velocity is a weighted sum of others (body_ops.followers), v_i = sum_j a_ij
- * v_j. Light MPM grid nodes are such blocks.
+ * v_j, where the blocks j are its leaders. Light MPM grid nodes are such blocks.
  *
  * Let R be the map that sets dependent blocks from their leaders. The equations become R^T g(R v) = 0 with the tangent R^T H R.
- * Test functions R v are the same as without dependent blocks. Therefore momentum, every rigid motion that R reproduces, and the
+ * Test functions are restricted like velocities, to the form R v. Therefore momentum, every rigid motion that R reproduces, and the
  * energy decay of backward Euler are preserved. Dependent blocks keep their places in the vector but are decoupled. Used by
  * step_layout and by formulation penalty. */
 #ifndef SS_SIM_STEP_DEPENDENT_NODES_H

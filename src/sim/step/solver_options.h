@@ -6,17 +6,19 @@
 #include "optim/granular/granular.h"
 
 typedef struct {
-  double  tolerance, stall_tolerance, acceleration_scale;
+  double  tolerance, stall_tolerance; /* residual norms in units of acceleration_scale */
+  double  acceleration_scale;         /* [m/s^2] */
   int64_t max_iterations;
 } newton_options;
 enum { LINEAR_PRECONDITIONER_AUTO, LINEAR_PRECONDITIONER_BLOCK_DIAGONAL, LINEAR_PRECONDITIONER_METIS_SCHWARZ, LINEAR_PRECONDITIONER_NONE };
 enum { LINEAR_REFRESH_STEP, LINEAR_REFRESH_NEWTON };
 enum { LINEAR_PRECISION_DOUBLE, LINEAR_PRECISION_SINGLE };
 typedef struct {
-  int     preconditioner, refresh, precision;
-  double  tolerance;
+  int     preconditioner, refresh, precision; /* LINEAR_... */
+  double  tolerance;                          /* relative residual */
   int64_t restart, max_iterations;
 } linear_options;
+/* All pointers are borrowed from the job. */
 typedef struct solver_options {
   const newton_options         *newton;
   const linear_options         *linear;
@@ -26,7 +28,7 @@ typedef struct solver_options {
   const struct exact_options   *exact;
   const struct convex_options  *convex;
   const struct hybrid_options  *hybrid;
-  const document_node          *petsc;
+  const document_node          *petsc; /* block solver.petsc; NULL: not given */
 } solver_options;
 extern const key_table newton_table, linear_table; /* `solver.newton:` and `solver.linear:`; each formulation declares its own
                                                     * keys */

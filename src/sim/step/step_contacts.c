@@ -22,10 +22,11 @@ static PetscErrorCode create_surfaces(const scene *s, step_contacts *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c)
+PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_contacts *c)
 {
   PetscFunctionBegin;
-  *c = (step_contacts){.scene = s, .overlap_share = overlap_share, .overlap_speed = s->options->contact->overlap_correction_speed};
+  *c = (step_contacts){
+      .scene = s, .overlap_correction = overlap_correction, .overlap_correction_speed = s->options->contact->overlap_correction_speed};
   PetscCheck(s->n_bodies < CONTACT_MAX_BODIES, PETSC_COMM_SELF, PETSC_ERR_SUP, "%d bodies exceed the maximum for contact keys",
              s->n_bodies);
   PetscCall(memory_alloc("bodies", s->n_bodies, sizeof *c->body, &c->body));
@@ -137,7 +138,7 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   double *u0;
   PetscFunctionBegin;
   const double  v_rest = l->acceleration_scale * l->dt;
-  const double  speed  = isfinite(c->overlap_speed) ? c->overlap_speed : v_rest;
+  const double  speed  = isfinite(c->overlap_correction_speed) ? c->overlap_correction_speed : v_rest;
   const int64_t n      = c->rows.n;
   if (n > c->capacity) {
     c->capacity = n + n / 2;
@@ -149,7 +150,7 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   contact_jacobian_velocity(&c->rows, l->v0, u0);
   for (int64_t i = 0; i < n; ++i) {
     c->mu[i]    = spots[i].friction;
-    c->shift[i] = shift_of(&spots[i], u0[3 * i], c->overlap_share, speed, l->dt, v_rest);
+    c->shift[i] = shift_of(&spots[i], u0[3 * i], c->overlap_correction, speed, l->dt, v_rest);
   }
   memory_free(&u0);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -19,24 +19,24 @@
 #include <stdio.h>
 
 typedef struct {
-  scene           *scene;                        /* borrowed */
-  double           overlap_share, overlap_speed; /* overlap_speed [m/s]; NaN: acceleration_scale times the step */
-  body           **body;                         /* [n_bodies] of the scene */
-  int32_t         *frame;                        /* [n_bodies] index of the pose; -1: none */
-  bool            *by_points;                    /* [n_bodies][n_bodies] pairs whose contacts are detected by points against level sets */
-  point_contact   *points;
-  fibre_scene     *fibres;     /* NULL: the scene has no fibres */
-  surface_scene   *surfaces;   /* NULL: no pair needs triangle surfaces */
-  convex_contact  *convex;     /* rigid bodies that are known as convex solids */
-  contact_set     *set, *more; /* more: contacts of a repeated detection */
+  scene          *scene;                                        /* borrowed */
+  double          overlap_correction, overlap_correction_speed; /* overlap_correction_speed [m/s]; NaN: acceleration_scale times the step */
+  body          **body;                                         /* [n_bodies] of the scene */
+  int32_t        *frame;                                        /* [n_bodies] index of the pose; -1: none */
+  bool           *by_points; /* [n_bodies][n_bodies] pairs whose contacts are detected by points against level sets */
+  point_contact  *points;
+  fibre_scene    *fibres;     /* NULL: the scene has no fibres */
+  surface_scene  *surfaces;   /* NULL: no pair needs triangle surfaces */
+  convex_contact *convex;     /* rigid bodies that are known as convex solids */
+  contact_set    *set, *more; /* more: contacts of a repeated detection */
   contact_jacobian rows;
   int64_t          capacity;
   double          *shift, *mu; /* [n] m/s; friction coefficients */
 } step_contacts;
 
-/* Fill in *c; destroy accepts zeros. overlap_share: share of an overlap that velocities correct per step; 0: overlaps are
+/* Fill in *c; destroy accepts zeros. overlap_correction: share of an overlap that velocities correct per step; 0: overlaps are
  * corrected elsewhere. */
-PetscErrorCode step_contacts_create(scene *s, double overlap_share, step_contacts *c);
+PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_contacts *c);
 void           step_contacts_destroy(step_contacts *c);
 /* Detect all contacts that may become active in the step that `l` has begun. They are sorted by key and have rows and shifts.
  * Contacts that no impulse can separate are dropped, for example between a constrained node and an obstacle. */

@@ -16,12 +16,12 @@ PetscErrorCode step_run_attempt(step_layout *l, double t, double dt, const step_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_frame_create(scene *s, double overlap_share, step_frame *f)
+PetscErrorCode step_frame_create(scene *s, double overlap_correction, step_frame *f)
 {
   PetscFunctionBegin;
   step_record_attach(&f->record, &f->base);
   PetscCall(step_layout_create(s, &f->layout));
-  PetscCall(step_contacts_create(s, overlap_share, &f->contacts));
+  PetscCall(step_contacts_create(s, overlap_correction, &f->contacts));
   for (int i = 0; i < s->n_systems; ++i)
     if (s->systems[i]->ops->set_definite) s->systems[i]->ops->set_definite(s->systems[i], true);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -10,7 +10,7 @@
 typedef struct {
   /* Solve the step and make it permanent. If the status is negative, nothing has changed. */
   PetscErrorCode (*attempt)(void *context, step_status *status, step_report *report);
-  void (*finish)(void *context); /* frees the temporary data of the attempt, whatever its outcome; NULL: there is none */
+  void (*finish)(void *context); /* frees the temporary data of an accepted or rejected attempt; NULL: no data */
   void *context;
 } step_attempt;
 /* Begin the step from t to t + dt with an empty report, then attempt it. */
@@ -25,8 +25,8 @@ typedef struct {
 } step_frame;
 
 /* Fill in *f, which is zero; the caller has set f->base.ops. From now on the tangents of all systems are symmetric positive
- * definite. overlap_share: see step_contacts_create. */
-PetscErrorCode step_frame_create(scene *s, double overlap_share, step_frame *f);
+ * definite. overlap_correction: see step_contacts_create. */
+PetscErrorCode step_frame_create(scene *s, double overlap_correction, step_frame *f);
 void           step_frame_destroy(step_frame *f); /* accepts zeros */
 /* Register the contact state of checkpoints. `f` must not move while the table exists. */
 PetscErrorCode step_frame_fields(step_frame *f, field_table *table);

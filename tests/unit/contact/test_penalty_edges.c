@@ -437,7 +437,7 @@ static int count_ridge_nodes(const world *w, int m)
 }
 
 /* Ridges slide along themselves without friction, by four edges each way. Wherever two ridges cross there is a pair with the
- * initial depth, whatever edges it began on, also where the end of an edge has moved in over the side of a ridge. Nodes do not
+ * initial depth, for any initial edges, also if the end of an edge has moved over the side of a ridge. Nodes do not
  * catch on ridges. */
 static void test_slides_on(void **unused)
 {

@@ -136,7 +136,7 @@ static void beside_a_flat_edge(void **unused)
   }
 }
 
-/* A small box upon a large one: its four corners; shifted over the border, two corners and where edges cross; deep or apart
+/* A small box on a large one: its four corners; shifted over the border, two corners and where edges cross; deep or apart
  * within the margin. */
 static void box_on_box(void **unused)
 {

@@ -1,4 +1,4 @@
-/* core/csv: what is written is read back; damage is named; an unfinished row is left out. */
+/* core/csv: cells are equal after writing and reading; damage is reported; an incomplete row is ignored. */
 #include "core/csv.h"
 #include <string.h>
 #include "test.h"

@@ -1,4 +1,4 @@
-/* core/envelope: however long the table, the extremes of every column stay, in their places, within the room promised. */
+/* core/envelope: for tables of any length the extremes of every column are kept at their places, within the promised size. */
 #include "core/envelope.h"
 #include "core/random.h"
 #include "test.h"
@@ -29,7 +29,7 @@ static void short_tables_stay_as_they_are(void **state)
   assert_no_leak();
 }
 
-/* One spike up and one down somewhere in many rows of a slow wave: both are on the curve, at their places, whatever the length. */
+/* One spike up and one down somewhere in many rows of a slow wave: both are on the curve, at their places, for any length. */
 static void spikes_are_kept(void **state)
 {
   (void)state;

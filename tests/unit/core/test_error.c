@@ -93,7 +93,7 @@ static void test_exit_codes(void **state)
   }
 }
 
-/* A misspelt solver name or a word where a number belongs comes out of PETSc, but is the user's. */
+/* PETSc reports a misspelt solver name or a word instead of a number, but it is an error of the user. */
 static void test_petsc_option_mistakes_are_input(void **state)
 {
   (void)state;

@@ -100,7 +100,7 @@ static void misuse_is_rejected(void **state)
   assert_no_leak();
 }
 
-/* Snapshots: state comes back to the same bits, whatever its layout, also after its row count has changed; the rest is left alone. */
+/* Snapshots restore the bits of the state with any layout, also after its number of rows has changed; other fields do not change. */
 
 enum { ROWS = 5 };
 

@@ -141,7 +141,7 @@ static void test_defaults_fill_what_is_absent(void **state)
   end();
 }
 
-/* Whatever is wrong, what was promised not to be NULL is not. */
+/* After any error, pointers that are never NULL are not NULL. */
 static void assert_walkable(const job_spec *job)
 {
   assert_non_null(job);
@@ -263,7 +263,7 @@ static void test_resolved_job_is_complete_and_equivalent(void **state)
   read_job(text);
   assert_ok(key_table_resolve(&job_table, doc, document_root(doc), &resolved));
   assert_ok(document_write(resolved, &once));
-  /* what was left out is there, in table order */
+  /* omitted keys are added in the order of the table */
   assert_string_equal(document_find(document_find(document_find(resolved, "materials"), "sand"), "poisson_ratio")->text, "0.3");
   assert_string_equal(document_find(document_find(document_find(resolved, "bodies"), "bed"), "particles_per_cell")->text, "8");
   assert_string_equal(document_find(document_find(resolved, "bodies"), "bed")->key[0], "kind");

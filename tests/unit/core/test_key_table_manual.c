@@ -26,7 +26,7 @@ static void test_markdown_has_a_section_a_table_and_a_row_a_key(void **state)
   assert_non_null(strstr(text, "| `formulation` | one of `penalty`, `convex`, `exact`, `hybrid`, `monolith` |"));
   assert_non_null(strstr(text, "| `bodies` | names with a mapping each: [bodies](#bodies) |  | *required* | \\>= 1 entries |"));
   assert_non_null(
-      strstr(text, "| `kind` | one of `mpm`, `rigid`, `static` | | *required* | | picks the keys beside it: [bodies.mpm](#bodiesmpm), "));
+      strstr(text, "| `kind` | one of `mpm`, `rigid`, `static` | | *required* | | selects the other keys: [bodies.mpm](#bodiesmpm), "));
   assert_non_null(strstr(text, "| `friction_angle_deg` | number | deg | *required* | \\>= 0 and \\<= 89 |"));
   assert_int_equal(count(text, "; may change when a run is continued |\n"), 2);
   assert_non_null(strstr(text, "When it ends; may change when a run is continued |\n"));
@@ -54,7 +54,7 @@ static void test_man_page_is_sound_troff(void **state)
   assert_ok(key_table_man_page(&job_table, &text));
   assert_int_equal(count(text, ".SS "), 23);
   assert_non_null(strstr(text, ".TP\n\\fBgravity\\fR (3 numbers in m/s^2, default [0, 0, \\-9.81])\nAcceleration of free fall\n"));
-  assert_non_null(strstr(text, "\\fBkind\\fR (required)\npicks the keys beside it: \\fBmpm\\fR, \\fBrigid\\fR, \\fBstatic\\fR\n"));
+  assert_non_null(strstr(text, "\\fBkind\\fR (required)\nselects the other keys: \\fBmpm\\fR, \\fBrigid\\fR, \\fBstatic\\fR\n"));
   assert_non_null(strstr(text, "\nWhat\n.br\n\\fBpenetration\\fR: [m] how deep\n.br\n\\fBmomentum\\fR: [N s] a|b\n"));
   assert_non_null(strstr(text, "Young\\(aqs modulus"));
   assert_int_equal(count(text, "; may change when a run is continued\n"), 2);
@@ -228,7 +228,7 @@ static void test_texts_are_written_on_request(void **state)
   fclose(f);
 }
 
-/* Tables below keys of type KEY_PART are on the page for experts only. A key that two variants declare alike has one row, beside the variants. */
+/* Tables below keys of type KEY_PART are on the page for experts only. A key that two variants declare alike has one row, next to the variants. */
 static void test_pages(void **state)
 {
   typedef struct {

@@ -99,7 +99,7 @@ static void test_impossible_sizes_are_rejected(void **state)
   x[3]                 = 7.0;
   double *const before = x;
   assert_int_equal(memory_resize("x", INT64_MAX / 8, sizeof *x, &x), PETSC_ERR_MEM);
-  assert_ptr_equal(x, before); /* what was there is still there */
+  assert_ptr_equal(x, before); /* unchanged */
   assert_true(x[3] == 7.0);
   error_clear();
   memory_free(&x);

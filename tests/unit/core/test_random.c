@@ -26,7 +26,7 @@ static void test_known_answers(void **state)
 
 enum { N = 200000 };
 
-/* Five standard errors each: a right generator with this seed either passes for ever or never. */
+/* Five standard errors each: with a fixed seed a correct generator always gives the same result. */
 static void test_moments(void **state)
 {
   (void)state;

@@ -38,7 +38,7 @@ static void is_the_same(const sparse_rows *a, int64_t n_rows, int64_t n_cols, co
       assert_close(a->value[k], dense[n_cols * i + a->col[k]], 1e-15);
       sum += fabs(a->value[k]);
     }
-  for (int64_t i = 0; i < n_rows * n_cols; ++i) sum -= fabs(dense[i]); /* nothing else is there */
+  for (int64_t i = 0; i < n_rows * n_cols; ++i) sum -= fabs(dense[i]); /* no other entries */
   assert_close(sum, 0.0, 1e-13);
 }
 

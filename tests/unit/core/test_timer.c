@@ -67,7 +67,7 @@ static void test_table_shows_rates(void **state)
   assert_non_null(strstr(text, "total"));
 }
 
-/* One handle for a name, whatever the order of registration; tables are sorted by position, then by name; "other" is last. */
+/* A name has one handle in any order of registration; tables are sorted by position, then by name; "other" is last. */
 static void test_registration(void **state)
 {
   (void)state;

@@ -142,7 +142,7 @@ static void test_order(void **state)
   "at: [0, 0, 0], axis: [0, 1, 0]" more "}}}"
 #define SLIDE(more) "{links: {a: {mass: 2, center_of_mass: [1, 0, 0]}}, joints: {j: {type: prismatic, child: a, axis: [0, 0, 1]" more "}}}"
 
-/* Energy stays near what it was over many swings: nothing drifts. */
+/* Energy stays near its initial value over many oscillations, without drift. */
 static void test_pendulum(void **state)
 {
   (void)state;
@@ -189,7 +189,7 @@ static void test_spin(void **state)
   finish(&m);
 }
 
-/* What joints do, each against its closed form at a slide of 2 kg, weight 19.62 N. */
+/* Joint forces against closed forms, for a slide of 2 kg, weight 19.62 N. */
 static void test_joints(void **state)
 {
   (void)state;

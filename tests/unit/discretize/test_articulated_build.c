@@ -26,7 +26,7 @@ static made make(const char *table, const char *joints)
 #define DRIVE ", drive: {stiffness: 100, damping: 10}"
 static const char good[] = "t,hinge,slide\r\n0.1,0.5, -0.25\r\n1.1,1.5,+0.75\r\n2.1,-1,2.5e-1"; /* no line end: the row counts */
 
-/* What has a drive has it as its target, what has none is prescribed; both begin there. */
+/* A column is the target of a joint with a drive and the prescribed motion of one without; both start at its first value. */
 static void test_follow(void **state)
 {
   (void)state;

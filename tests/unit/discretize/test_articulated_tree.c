@@ -1,4 +1,4 @@
-/* Trees of joints against what they are made of: velocities as derivatives of poses, the mass matrix as kinetic energy, inverse
+/* Trees of joints against definitions: velocities as derivatives of poses, the mass matrix as kinetic energy, inverse
  * dynamics as the rate of momentum, all in poses that no chart of three angles would survive. */
 #include "core/quaternion.h"
 #include "core/random.h"

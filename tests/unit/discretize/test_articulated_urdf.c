@@ -1,4 +1,4 @@
-/* URDF against the same drawn by hand, and what is said of each thing that is wrong with one, with its line and column. */
+/* URDF against the same body defined in the job, and the message for each error in a URDF, with line and column. */
 #include "core/math3.h"
 #include "articulated_fixture.h"
 #include "temporary.h"
@@ -154,7 +154,7 @@ static void test_errors(void **state)
                 "duplicates the <inertial> in line 2");
 }
 
-/* Of the job: what it adds to a URDF. */
+/* Keys of the job that extend a URDF. */
 static void test_job_errors(void **state)
 {
   (void)state;

@@ -282,7 +282,7 @@ static void cohesion_never_increases_energy(void **state)
     double       P[9];
     stretch(F, exp(d));
     assert_int_equal(material_stress(m, 1, 1, NULL, F, history, P, NULL, NULL, NULL, NULL, NULL), 1);
-    /* once broken no force, until it has closed by what it had opened */
+    /* no stress after separation until the gained volume is closed */
     if (history[1] + 3 * log(F[0]) > 0.0 && history[1] > 0.0) assert_true(P[0] == 0.0);
     work += 3 * P[0] * F[0] * d; /* Kirchhoff stress times logarithmic strain */
     most = fmax(most, P[0] * F[0]);

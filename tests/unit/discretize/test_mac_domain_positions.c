@@ -1,4 +1,4 @@
-/* Between steps: particles out of solids, and apart where they have come too close; what is at rest stays. */
+/* Corrections between steps: particles leave solids and separate if they are too close; material at rest does not move. */
 #include "mac_domain_fixture.h"
 #include <string.h>
 
@@ -54,7 +54,7 @@ static double volume_of(const double *x, int64_t n) /* of the bounds */
   return (high[0] - low[0] + 0.5 * h) * (high[1] - low[1] + 0.5 * h) * (high[2] - low[2] + 0.5 * h);
 }
 
-/* Squeezed to half its volume, it spreads to what it had, about its centre; velocities stay; on the floor it does not go through.
+/* Compressed to half its volume, it expands to its initial volume about its centre; velocities do not change; it does not pass the floor.
  * */
 static void a_squeezed_blob_spreads(void **state)
 {
@@ -196,8 +196,8 @@ static void out_of_solids(void **state)
   assert_no_leak();
 }
 
-/* What hits a moving solid does not go on into it; what it loses along the surface is at most friction times what it loses along
- * the normal; and the solid gets all of it, as momentum and as moment of momentum, whether sand or liquid. */
+/* Particles that hit a moving solid do not enter it. Their loss of tangential momentum is at most friction times that of normal
+ * momentum. The solid receives their linear and angular momentum, for sand and for liquid. */
 static void solids_are_hit(void **state)
 {
   (void)state;
@@ -253,8 +253,8 @@ static void solids_are_hit(void **state)
   assert_no_leak();
 }
 
-/* Through a plate thinner than half a cell nothing gets: neither what stands beyond its middle after a step nor what is all the way
- * through, though other surfaces are nearer or nothing is in it; at rest or when it is the plate that moves. */
+/* No particle passes a plate thinner than half a cell: neither particles beyond its middle after a step nor those on its other side,
+ * even if other surfaces are nearer; with a plate at rest or in motion. */
 static void thin_solids_stop_particles(void **state)
 {
   (void)state;

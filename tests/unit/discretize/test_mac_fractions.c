@@ -1,4 +1,4 @@
-/* Fractions of half-cells and what is made of them: volumes, areas, sums, symmetry, periods; the rule on corners. */
+/* Fractions of half-cells and derived quantities: volumes, areas, sums, symmetry, periods; the rule on corners. */
 #include "test.h"
 #include "core/quaternion.h"
 #include "core/team.h"
@@ -142,7 +142,7 @@ static void aligned_boxes_have_their_volume(void **unused)
   assert_no_leak();
 }
 
-/* One that lies anywhere has nearly its volume: without a look at its edges it lacks 6 %. */
+/* A box at any place has nearly its volume; without a search for its edges 6 % would be missing. */
 static void shifted_boxes_have_their_volume(void **unused)
 {
   (void)unused;

@@ -1,4 +1,4 @@
-/* Alternating velocities, which have no colocated stress: they decay at the rate of the header, and nothing else changes. */
+/* Alternating velocities, which have no colocated stress: they decay at the rate of the header; other velocities do not change. */
 #include <string.h>
 #include "test.h"
 #include "mac_fixture.h"

@@ -108,7 +108,7 @@ static void velocities_go_back_and_outwards(void **unused)
         assert_true(fabs(c.s.u[a][s]) <= fabs(u[a]) + 1e-12), n_beyond += c.s.mass[a][s] == 0.0;
     }
   assert_true(n_beyond > 500);
-  /* two layers around what was solved for and no more; the grains in the first of them, few as they are, go along with it */
+  /* two layers around the solved cells and no more; the few particles in the first one move with it */
   const int64_t solved_for = mac_grid_slot(&c.s.grid, 6, 6, 4), first = mac_grid_slot(&c.s.grid, 6, 6, 3);
   const int64_t second = mac_grid_slot(&c.s.grid, 6, 6, 2), third = mac_grid_slot(&c.s.grid, 6, 6, 1);
   assert_true(y.face_of[0][solved_for] >= 0 && y.face_of[0][first] < 0 && c.s.mass[0][first] > 0.0);

@@ -52,7 +52,7 @@ static void unmake(faces *f)
 }
 
 /* The layer is the number of steps over faces of the box to the nearest known one, at most two; velocities come from one layer
- * further in, each the mean of its neighbours there. Faces in none keep what they have. */
+ * further in, each the mean of its neighbours there. Faces in no layer keep their values. */
 static void layers_are_extrapolated(void **unused)
 {
   (void)unused;
@@ -122,7 +122,7 @@ static void extrapolation_crosses_block_borders(void **unused)
   assert_no_leak();
 }
 
-/* Mass and momentum that are carried inwards are all there are; and whatever the known faces do then, all that follow together have
+/* Mass and momentum that are transferred inwards are complete, and for any change of the known faces all that follow together have
  * the momentum of what they carry. Same bits on any number of threads. */
 static void extrapolation_conserves_momentum(void **unused)
 {

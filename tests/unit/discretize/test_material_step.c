@@ -199,7 +199,7 @@ static void von_mises_returns(void **state)
     m3_mul_tn(S, R, F); /* F' = R S' */
     for (int k = 0; k < 9; ++k) assert_close(S[k], S[k % 3 * 3 + k / 3], 1e-13);
     for (int k = 0; k < 9; ++k) wanted[k] -= B[k];
-    m3_mul(least, wanted, R0); /* what changes the gradient least has the same B, and is no farther from the trial */
+    m3_mul(least, wanted, R0); /* the smallest change of the gradient has the same B, and is at most as far from the trial gradient */
     double change = 0.0, far = 0.0;
     for (int k = 0; k < 9; ++k) change += least[k] * least[k], least[k] += trial[k], far += (F[k] - trial[k]) * (F[k] - trial[k]);
     strain_of(least, R0, wanted);

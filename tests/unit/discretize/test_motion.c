@@ -83,7 +83,7 @@ static void test_motions(void **state)
   assert_no_leak();
 }
 
-/* About one axis, or its opposite, keyframes turn by what is written, full turns too; about another one by the shortest arc. */
+/* About one axis, or its opposite, keyframes rotate by the given angle, including full turns; about another one by the shortest arc. */
 static void test_turns(void **state)
 {
   (void)state;
@@ -147,7 +147,7 @@ static void test_errors(void **state)
   assert_no_leak();
 }
 
-/* Smooth keyframes: at the keys what they say; velocities are derivatives of positions, and have no jump at the keys; no overshoot. */
+/* Smooth keyframes: the given poses at the keyframes; velocities are derivatives of positions, and have no jump at the keys; no overshoot. */
 static void test_smooth(void **state)
 {
   (void)state;

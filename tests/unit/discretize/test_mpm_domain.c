@@ -36,7 +36,7 @@ static void smooth_sides(mpm_domain *d, double h)
   }
 }
 
-/* No force but gravity: backward Euler gives v = g t exactly and x = g t (t + dt)/2, whatever the grid does meanwhile. */
+/* No force but gravity: backward Euler gives v = g t exactly and x = g t (t + dt)/2, for any motion of the grid. */
 static void free_fall_is_exact(void **state)
 {
   (void)state;

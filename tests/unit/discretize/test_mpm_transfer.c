@@ -1,4 +1,4 @@
-/* Particle-grid transfers against their definition, and what they must conserve. */
+/* Particle-grid transfers against their definition, and conservation. */
 #include "mpm_fixture.h"
 
 static const double       no_gravity[3] = {0, 0, 0};

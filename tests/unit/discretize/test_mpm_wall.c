@@ -1,4 +1,4 @@
-/* Periodic planes: a ring of material glides for ever, and a wave in it crosses the seam with its momentum. */
+/* Periodic planes: a ring of material moves without resistance, and a wave in it crosses the seam with its momentum. */
 #include "mpm_fixture.h"
 
 static const double       no_gravity[3] = {0, 0, 0};

@@ -202,7 +202,7 @@ static void test_rest(void **unused)
       open_rod(models[m].name, models[m].is_round ? round_shapes[i] : shapes[i], NULL, &c);
       rod_begin(c.b, 0.0, 1.0);
       rod_residual_at(c.b, zero, g, false);
-      /* CORDE takes the lengths of chords for its own, and turns by less over them: 10 / m is not what it is at rest in, by (l kappa)^2 / 24. */
+      /* the segments of CORDE are chords, over which it rotates less: its curvature at rest differs from 10 / m by (l kappa)^2 / 24 */
       const double bending = 1e6 * M_PI / 4.0 * 1e-8 * 10.0, tolerance = i == 0 && m == 0 ? 0.02 * bending : 1e-12;
       for (int64_t k = 0; k < 3 * c.b->n_blocks; ++k) assert_close(g[k], 0.0, tolerance);
       rod_case_close(&c);

@@ -1,4 +1,4 @@
-/* The forms of stiffness damping of tetrahedra: against what they are derived from, each other, and what each promises to keep. */
+/* The forms of stiffness damping of tetrahedra: against their derivation, against each other, and the conservation laws of each. */
 #include "nodal_fixture.h"
 #include "polar3.h"
 #include "stress_differential.h"
@@ -18,7 +18,7 @@ static const double     beta  = 0.4; /* with dt below 40 times what the elastic 
 static const double     dt    = 0.01;
 enum { N_FORMS = 3 };
 
-/* The same mesh and material twice, with damping and without: what is between the two is the damping. */
+/* The same mesh and material twice, with damping and without: the difference is the damping. */
 typedef struct {
   material   *mat;
   nodal_body *damped, *bare;

@@ -68,7 +68,7 @@ static void test_integrals(void **unused)
   destroy(b);
 }
 
-/* Linear motions are met exactly, whatever the mesh, also where the field is written in terms of where matter now is. */
+/* The error of linear motions is zero on any mesh, also for fields of the current position. */
 static void test_linear(void **unused)
 {
   (void)unused;

@@ -117,7 +117,7 @@ static void test_box_is_isotropic(void **state)
   assert_no_leak();
 }
 
-/* A graded ball is the same ball, edges at its poles differ by the square of the factor, and what is small keeps its angles. */
+/* A graded ball is the same ball, edges at its poles differ by the square of the factor, and angles of small elements are preserved. */
 static void test_graded(void **state)
 {
   (void)state;

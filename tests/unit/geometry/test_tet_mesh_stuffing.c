@@ -202,7 +202,7 @@ static void test_csg(void **state)
   assert_ok(tet_mesh_measure(m, &q));
   assert_int_equal(q.euler, 0);
   assert_true(q.min_dihedral_deg > ANGLE_MIN && q.max_dihedral_deg < ANGLE_MAX);
-  const double height = 2.0 * sqrt(0.75), exact = M_PI * height * height * height / 6.0; /* a bead, whatever its radius */
+  const double height = 2.0 * sqrt(0.75), exact = M_PI * height * height * height / 6.0; /* a bead of any radius */
   assert_close(tet_mesh_mass(m).volume, exact, 0.01 * exact);
   tet_mesh_destroy(&m);
   level_set_destroy(&ring);

@@ -215,7 +215,7 @@ static void kill_at_any_moment_leaves_a_good_one(void **state)
 
   const double start = seconds();
   write_step(folder, s, last, 2);
-  double span = 3.0 * (seconds() - start); /* of the random delay: about two checkpoints, on whatever machine */
+  double span = 3.0 * (seconds() - start); /* of the random delay: about two checkpoints on any machine */
   for (int i = 0; i < N_KILLS; ++i) {
     char       *path = NULL;
     int64_t     step;
@@ -276,7 +276,7 @@ static void a_full_disk_leaves_old_checkpoints(void **state)
   assert_no_leak();
 }
 
-/* info and diff: what they say of two states whose differences are known. */
+/* info and diff: their output for two states with known differences. */
 
 static char  folder[256], path_a[512], path_b[512];
 static char *said;

@@ -438,7 +438,7 @@ static void test_validation_in_a_child_process(void **state)
   assert_no_leak();
 }
 
-/* STICKSLIP_FCLIB=FOLDER: every file of a collection is read, or known for what it is; and written, it is the same problem. */
+/* STICKSLIP_FCLIB=FOLDER: every file of a collection is read, or rejected with the right reason; after writing it is the same problem. */
 static void test_collection(void **state)
 {
   (void)state;

@@ -1,4 +1,4 @@
-/* Flushing put off: what is written is there at once, and reaches the disk when it is time, once. */
+/* Delayed flushing: written files are visible at once, and are flushed to the disk once, after the delay. */
 #include "io/file.h"
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void write_sealed(const char *folder, const char *name, const char *kind)
   fclose(out);
   assert_ok(sealed_file_publish(temporary, path, kind, 1));
   char why[SEALED_WHY];
-  assert_true(sealed_file_check(path, kind, 1, false, why)); /* in place, whatever has been flushed */
+  assert_true(sealed_file_check(path, kind, 1, false, why)); /* visible, flushed or not */
   memory_free(&temporary);
 }
 

@@ -1,4 +1,4 @@
-/* Frames: the XDMF names what is in the files with its true shape, resumes drop what came after, values come back. */
+/* Frames: the XDMF lists the data of the files with their shapes, a resume removes later frames, values are equal after reading. */
 #include "io/frames.h"
 #include "core/log.h"
 #include "io/h5.h"

@@ -163,7 +163,7 @@ static void test_errors_leave_no_file(void **state)
   assert_ok(png_animation_open(path, 4, 4, 0, &a));
   assert_int_equal(png_animation_close(&a), PETSC_ERR_ARG_WRONGSTATE); /* empty */
   error_clear();
-  assert_reads_as(1, 1, rgb); /* what was there is still there */
+  assert_reads_as(1, 1, rgb); /* unchanged */
   char *temporary;
   assert_ok(file_temporary(path, &temporary));
   assert_int_not_equal(access(temporary, F_OK), 0);

@@ -1,4 +1,4 @@
-/* Tables: what is written is what is read, by a reader of our own and by HDF5. */
+/* Tables are equal after writing and reading, with our own reader and with HDF5. */
 #include "io/table_file.h"
 #include <stdio.h>
 #include <string.h>

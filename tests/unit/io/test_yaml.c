@@ -41,7 +41,7 @@ static void test_one_line(void **state)
                   "[\"a, b\", \"[x]\", \"it's\", {\"x,y\": \"a: b\"}, \"two\\nlines\"]");
   assert_flows_as("-9.81", "-9.81");
 }
-/* What is read, written again in block style. */
+/* A document written again in block style. */
 static void assert_reads_as(const char *text, const char *written)
 {
   char *out;
@@ -69,7 +69,7 @@ static void assert_says(const char *text, size_t n, const char *const *says)
   end();
 }
 
-/* ---- what is understood ---- */
+/* ---- valid documents ---- */
 
 static void test_every_node_knows_its_place(void **state)
 {
@@ -100,7 +100,7 @@ static void test_anchors_and_merges(void **state)
 {
   (void)state;
   assert_reads_as("a: &x {k: 1}\nb: *x\n", "a:\n  k: 1\nb:\n  k: 1\n");
-  /* what is written wins, wherever << stands; of several the earlier */
+  /* explicit keys take precedence over <<, at any position; of several << the earlier */
   assert_reads_as("a: &a {k: 1, l: 2}\nb: &b {k: 3, m: 4}\nc: {<<: [*b, *a], l: 5}\n",
                   "a:\n  k: 1\n  l: 2\nb:\n  k: 3\n  m: 4\nc:\n  l: 5\n  k: 3\n  m: 4\n");
   assert_reads_as("a: &a {k: 1}\nb: {k: 2, <<: *a}\n", "a:\n  k: 1\nb:\n  k: 2\n");

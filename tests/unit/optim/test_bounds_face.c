@@ -100,7 +100,7 @@ static void sweeps_invert_their_factors(void **state)
   assert_no_leak();
 }
 
-/* A face that is updated has no memory: what it does is what one made for the new face does. */
+/* An updated face does not depend on the previous one: its results are those of a newly created face. */
 static void an_update_forgets(void **state)
 {
   (void)state;

@@ -344,7 +344,7 @@ static void bad_input_and_bad_ends(void **state)
   refused(&q, x, "unknown 3 of a quadratic program: its right-hand side");
   a = good, x[0] = INFINITY;
   refused(&q, x, "unknown 0 of a quadratic program: the value it starts from");
-  /* 1/2 (x - y)^2 - x - y falls for ever along (1, 1) */
+  /* 1/2 (x - y)^2 - x - y is unbounded below along (1, 1) */
   dense                down = {.n = 2, .A = {1, -1, -1, 1}, .d = {1, 1}, .b = {1, 1}, .lo = {-1, -1}, .hi = {INFINITY, INFINITY}};
   const bounds_qp      p    = dense_qp(&down);
   const bounds_options o    = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_JACOBI, 1e-6);

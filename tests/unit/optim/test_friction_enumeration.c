@@ -1,4 +1,4 @@
-/* Solvers against all combinations of contact statuses, each solved by itself: problems of at most 12 unknowns. What is found
+/* Solvers against all combinations of contact statuses, each solved separately: problems of at most 12 unknowns. Each solution found
  * here comes from the law alone: take-off r = 0, stick u = 0, slide r = r_N (1, mu cos t, mu sin t) with u_N = 0 and u_T along
  * it; Newton with differences on the unknowns of the sliding contacts, from many angles, then the inequalities. */
 #include "friction_fixture.h"

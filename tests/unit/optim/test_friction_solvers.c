@@ -114,7 +114,7 @@ static void all_solve_unsymmetric_blocks(void **state)
   assert_no_leak();
 }
 
-/* Another unit of mass: r scales, nothing else changes, with the same work up to round-off. */
+/* Another unit of mass: only r is scaled; the iterations are the same up to round-off. */
 static void the_unit_of_mass_does_not_matter(void **state)
 {
   bench b;
@@ -208,7 +208,7 @@ static void all_give_the_same_bits_on_any_threads(void **state)
   assert_no_leak();
 }
 
-/* Many contacts on long bodies: no factor is made, and what is enough is not laboured at. */
+/* Many contacts on long bodies: no factorisation, and no more iterations than the tolerance requires. */
 static void loose_sets_are_left_to_the_gradient(void **state)
 {
   bench b;

@@ -195,7 +195,7 @@ static void a_silo_settles(void **state)
   assert_no_leak();
 }
 
-/* What is kept between solves is memory alone. */
+/* Data kept between solves are allocations only; results do not depend on them. */
 static void kept_memory_changes_nothing(void **state)
 {
   (void)state;
@@ -224,7 +224,7 @@ static void halve_alpha(void *context, const double *p, const double *u, double 
   fixture *w = context;
   (void)u;
   for (int64_t c = 0; c < w->f.n_cells; ++c) alpha[c] = p[c] > 500.0 ? 0.5 * w->alpha[c] : w->alpha[c];
-  ++w->friction.max_iterations; /* a count that the solver does not look at: there are no contacts */
+  ++w->friction.max_iterations; /* not used, because there are no contacts */
 }
 static void friction_may_depend_on_the_flow(void **state)
 {

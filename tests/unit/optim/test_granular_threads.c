@@ -1,4 +1,4 @@
-/* The same bits on one, two and three threads, whatever solves: every stack, with bodies, contacts and rates of prescribed
+/* The same bits on one, two and three threads with every solver: every stack, with bodies, contacts and rates of prescribed
  * solids. */
 #include "core/team.h"
 #include "flow_fixture.h"

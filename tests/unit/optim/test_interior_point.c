@@ -122,7 +122,7 @@ static void centre(int brick, double c[3])
   c[0] = 2.0 * (brick % COURSES) + 1.0 + (row % 2), c[1] = 0.5, c[2] = row + 0.5;
 }
 
-/* A contact at x between brick b and what is below or left of it, a (-1: the floor); its normal along `axis` into b. */
+/* A contact at x between brick b and its neighbour a below or on the left (-1: the floor); its normal along `axis` into b. */
 static void add_corner(wall_rows *w, int a, int b, int axis, const double x[3])
 {
   for (int i = 0; i < 3; ++i) { /* normal, then two tangents: cyclic axes */

@@ -15,7 +15,7 @@ typedef struct {
   int         n_factor_solves;
 } fixture;
 
-/* Tridiagonal: 2 + i on the diagonal, -1 beside it. */
+/* Tridiagonal: 2 + i on the diagonal, -1 next to it. */
 static void fill_matrix(fixture *f)
 {
   int64_t at = 0;

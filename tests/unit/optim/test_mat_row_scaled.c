@@ -199,7 +199,7 @@ static void scaled_solve_is_solve_of_scaled(void **state)
   assert_no_leak();
 }
 
-/* H = M alone: D^-1 M preconditioned by its own blocks is the identity, so one GMRES iteration, whatever D and M. */
+/* H = M alone: D^-1 M preconditioned by its own blocks is the identity, so one GMRES iteration for any D and M. */
 static void block_diagonal_sees_the_scaled_operator(void **state)
 {
   Mat                      M;

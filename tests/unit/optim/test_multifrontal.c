@@ -106,7 +106,7 @@ static void product(const problem *p, const double *G, const double *x, double *
   }
 }
 
-/* Thin and thick boxes: one where what is early is eliminated first, one where dissection of all is better, one without terms. */
+/* Thin and thick boxes: one in which eliminating early unknowns first is better, one in which dissection of all is better, one without terms. */
 static const struct {
   int     side[3], reach;
   int64_t n_groups;
@@ -216,7 +216,7 @@ static void terms_by_themselves_say_the_same(void **state)
   assert_no_leak();
 }
 
-/* What is touched in one corner of a long bar leaves most of it alone. */
+/* Terms in one corner of a long bar leave most of its unknowns early. */
 static void little_is_done_again(void **state)
 {
   problem            p;

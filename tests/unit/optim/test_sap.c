@@ -12,13 +12,13 @@ static const sap_options exact_search = {SAP_SEARCH_EXACT, 1e-10, 200};
 
 static sap_contact random_contact(uint64_t seed, sap_model model)
 {
-  const sap_parameters step = {.dt                 = 0.01,
-                               .relaxation         = 0.02 * random_u01(seed, 0, 1),
-                               .min_contact_period = 1.0,
-                               .stiction_tolerance = pow(10, -3.0 * random_u01(seed, 1, 1)),
-                               .overlap_speed      = INFINITY,
-                               .dissipation        = 10.0 * random_u01(seed, 2, 1),
-                               .slip               = 1e-2};
+  const sap_parameters step = {.dt                       = 0.01,
+                               .relaxation               = 0.02 * random_u01(seed, 0, 1),
+                               .min_contact_period       = 1.0,
+                               .stiction_tolerance       = pow(10, -3.0 * random_u01(seed, 1, 1)),
+                               .overlap_correction_speed = INFINITY,
+                               .dissipation              = 10.0 * random_u01(seed, 2, 1),
+                               .slip                     = 1e-2};
   const sap_source     s    = {.mu           = random_index(seed, 3, 1, 8) ? 2.0 * random_u01(seed, 4, 1) : 0.0,
                                .gap          = random_range(seed, 5, 1, -2e-3, 5e-4),
                                .stiffness    = pow(10.0, 1.0 + 5.0 * random_u01(seed, 6, 1)),
@@ -32,7 +32,7 @@ static void velocity_of(uint64_t seed, double u[3])
   for (int i = 0; i < 3; ++i) u[i] = random_range(seed, (uint64_t)i, 2, -0.2, 0.2);
 }
 
-/* K ∋ r  _|_  x = u - bias + R r ∈ K*: what the projection in the norm of R means. */
+/* K ∋ r  _|_  x = u - bias + R r ∈ K*: the conditions of the projection in the norm of R. */
 static void regularised_law_is_a_complementarity(void **state)
 {
   int seen[3] = {0};
@@ -77,7 +77,7 @@ static void velocities_are_found_back(void **state)
   assert_no_leak();
 }
 
-/* Stops, springs, motors that are at their end or not, rows that are none. */
+/* Stops, springs, motors at and below their limits, empty rows. */
 static constraint random_constraint(uint64_t seed)
 {
   constraint c = constraint_none();
@@ -209,13 +209,17 @@ static void laws_are_derivatives(void **state)
 /* Spring and damper of the user's, in closed form; and no spring's period below min_contact_period dt. */
 static void compliance_is_the_springs(void **state)
 {
-  const sap_parameters step = {
-      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = INFINITY, .slip = 1e-4};
-  const sap_source soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
-  const sap_source hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
-  const double     u[3] = {-0.02, 0.0, 0.0};
-  double           r[3];
-  sap_contact      c = sap_contact_make(SAP_REGULARISED, &step, &soft);
+  const sap_parameters step = {.dt                       = 0.01,
+                               .relaxation               = 0.02,
+                               .min_contact_period       = 1.0,
+                               .stiction_tolerance       = 1e-3,
+                               .overlap_correction_speed = INFINITY,
+                               .slip                     = 1e-4};
+  const sap_source     soft = {.mu = 0.5, .gap = -1e-3, .stiffness = 200.0, .w = 1.0};
+  const sap_source     hard = {.mu = 0.5, .gap = -1e-3, .stiffness = INFINITY, .w = 2.0};
+  const double         u[3] = {-0.02, 0.0, 0.0};
+  double               r[3];
+  sap_contact          c = sap_contact_make(SAP_REGULARISED, &step, &soft);
   (void)state;
   sap_law_regularised(&c, u, r, NULL); /* r/dt = -k (gap + dt u) - relaxation k u */
   assert_close(r[0], 0.01 * (-200.0 * (-1e-3 + 0.01 * -0.02) - 0.02 * 200.0 * -0.02), 1e-15);
@@ -224,7 +228,7 @@ static void compliance_is_the_springs(void **state)
   assert_close(2.0 * M_PI * sqrt(0.01 * 0.01 * c.R_n / 2.0), 0.01, 1e-15);
   const sap_source open     = {.mu = 0.5, .gap = 1e-3, .stiffness = 200.0, .w = 1.0};
   const double     touch[3] = {-0.1, 0.3, 0.0}, past[3] = {-0.11, 0.0, 0.0};
-  c = sap_contact_make(SAP_REGULARISED, &step, &open); /* what is open closes exactly, without a damper that would act before */
+  c = sap_contact_make(SAP_REGULARISED, &step, &open); /* an open gap closes exactly, without a damper that would act before */
   sap_law_regularised(&c, (double[3]){-0.1, 0.0, 0.0}, r, NULL);
   assert_close(r[0], 0.0, 1e-15);
   sap_law_regularised(&c, past, r, NULL);
@@ -235,16 +239,16 @@ static void compliance_is_the_springs(void **state)
   assert_no_leak();
 }
 
-/* Deep overlaps separate no faster than overlap_speed, with the same load at rest; a given stiffness gives its own force. */
+/* Deep overlaps separate no faster than overlap_correction_speed, with the same load at rest; a given stiffness gives its own force. */
 static void overlaps_part_slowly(void **state)
 {
   const sap_parameters step = {
-      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_speed = 0.1, .slip = 1e-4};
+      .dt = 0.01, .relaxation = 0.02, .min_contact_period = 1.0, .stiction_tolerance = 1e-3, .overlap_correction_speed = 0.1, .slip = 1e-4};
   sap_parameters free = step, held = step;
   double         r[3], all[3];
   const double   rest[3] = {0.0, 0.0, 0.0}, out[3] = {0.1, 0.0, 0.0};
   (void)state;
-  free.overlap_speed = INFINITY, held.overlap_speed = 0.0;
+  free.overlap_correction_speed = INFINITY, held.overlap_correction_speed = 0.0;
   for (int k = 0; k < 4; ++k) {
     const double      gap      = (double[]){1e-3, -1e-3, -0.0299, -0.5}[k];
     const sap_source  hard     = {.mu = 0.5, .gap = gap, .stiffness = INFINITY, .w = 2.0};
@@ -688,7 +692,7 @@ static void what_pushed_before_is_a_start(void **state)
   assert_no_leak();
 }
 
-/* Where directions come from a matrix that differs from A, the updated product meets the tolerance although the true residual
+/* Where directions come from a matrix that differs from A, the updated product satisfies the tolerance although the true residual
  * does not. Each time the search restarts from the true residual and ends with a quarter of the error. */
 static void what_was_carried_along_is_checked(void **state)
 {
@@ -811,7 +815,7 @@ static void gradients_solve_to_the_tolerance(void **state)
   assert_no_leak();
 }
 
-/* M + N, N skew and half as large: what conjugate gradients cannot do. */
+/* M + N, N skew and half as large: for which conjugate gradients fail. */
 static PetscErrorCode skew_product_of(void *context, const double *x, double *y)
 {
   const sparse_rows *M = context;

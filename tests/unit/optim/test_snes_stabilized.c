@@ -284,7 +284,7 @@ static void block_on_a_slope(void **state)
   finish(&p, &snes, &z);
 }
 
-/* Section 9: a block held by friction must not creep at any tolerance, thanks to the one forced iteration. */
+/* Section 9: a block that sticks must not creep at any tolerance, thanks to the one forced iteration. */
 static void no_creep_at_any_tolerance(void **state)
 {
   const double g = 9.81, c = 1.0 / sqrt(1.0 + 0.01);

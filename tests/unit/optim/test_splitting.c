@@ -255,7 +255,7 @@ static void limits_are_kept_and_the_best_comes_back(void **state)
   assert_no_leak();
 }
 
-/* Accelerated errors go up now and then; the error of what comes back falls with the limit. */
+/* Accelerated errors can increase temporarily; the error of the returned result decreases with the limit of iterations. */
 static void more_sweeps_are_never_worse(void **state)
 {
   contact_scene s;

@@ -136,7 +136,7 @@ static double corner_on_platform(double M)
   return sqrt(sum) / 3.0;
 }
 
-/* Sticking contacts creep by stiction w r_T, w the contact's inverse mass. A link with a drive has, in addition to its mass, the
+/* Sticking contacts creep by stiction_tolerance w r_T, w the contact's inverse mass. A link with a drive has, in addition to its mass, the
  * gains h (h stiffness + damping), at most those of a spring with a period of a tenth of a step, also at maximum effort; dry
  * friction adds none. */
 static void test_creep_on_a_drive(void **state)

@@ -27,7 +27,7 @@ static const char mesh_job[] =
 
 enum { N_BODIES = 8 }; /* at most */
 
-/* z so that v = v0 + noise, and what is not the first body also moves by shift. */
+/* z so that v = v0 + noise, and all bodies except the first also move by shift. */
 static void set_upper_velocity(world *w, const double shift[3], double noise, uint64_t stream)
 {
   set_velocity(w, shift, noise, stream);
