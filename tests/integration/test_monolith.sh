@@ -58,4 +58,4 @@ refused_at() { # MESSAGE EDIT: what stands in the file is named by its place
 refused_at "8:36: materials.sand.density: 0 is out of range" 's/density: 1600/density: 0/'
 refused_at "11:76: mac.cfl: -1 is out of range" 's/spacing: 0.025}/spacing: 0.025, cfl: -1}/'
 refused_at "13:46: bodies.column.shape: extends beyond mac.domain" 's/min: \[0, 0, 0\], max: \[0.2, 0.3, 0.2\]/min: [0.3, 0, 0], max: [0.5, 0.3, 0.2]/'
-refused_at "11:77: mac.flip: has no effect when mac.transfer is apic" 's/spacing: 0.025}/spacing: 0.025, flip: 0.5}/'
+refused_at "11:71: mac.flip: has been removed: the transfer is always affine" 's/spacing: 0.025}/spacing: 0.025, flip: 0.5}/'

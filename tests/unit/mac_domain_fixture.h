@@ -16,13 +16,8 @@ static inline mac_options fixture_options(const int n[3], double h)
 {
   fixture_walls = (mac_walls){{{0}}};
   for (int a = 0; a < 3; ++a) fixture_box.min[a] = 0.0, fixture_box.max[a] = n[a] * h;
-  return (mac_options){.domain              = &fixture_box,
-                       .spacing             = h,
-                       .walls               = &fixture_walls,
-                       .wall_friction       = NAN,
-                       .cfl                 = 2.0,
-                       .flip                = 0.95,
-                       .position_correction = 3};
+  return (mac_options){
+      .domain = &fixture_box, .spacing = h, .walls = &fixture_walls, .wall_friction = NAN, .cfl = 2.0, .position_correction = 3};
 }
 
 static inline material *fixture_sand(const char *name, double density, double angle_deg)
@@ -63,8 +58,7 @@ static inline int fixture_fill(mac_domain *d, const char *name, const material *
   memory_free(&v);
   particles *p = d->bodies.particles[index];
   for (int64_t i = 0; i < p->n; ++i)
-    for (int q = 0; q < 9 && d->options->transfer == MAC_APIC; ++q)
-      p->C[q][i] = random_range(9, (uint64_t)i, (uint64_t)q, -speed / h, speed / h);
+    for (int q = 0; q < 9; ++q) p->C[q][i] = random_range(9, (uint64_t)i, (uint64_t)q, -speed / h, speed / h);
   return index;
 }
 

@@ -31,7 +31,7 @@ PetscErrorCode mac_domain_create(const mac_options *o, const double gravity[3], 
   d->base.ops  = &mac_domain_ops;
   d->base.name = "mac";
   d->options   = o;
-  d->bodies    = (particle_bodies){.carrier = &d->base, .ops = &mac_carrier_ops, .with_affine = o->transfer == MAC_APIC};
+  d->bodies    = (particle_bodies){.carrier = &d->base, .ops = &mac_carrier_ops, .with_affine = true};
   v3_copy(d->gravity, gravity);
   PetscCall(mac_grid_create(o->spacing, o->domain->min, n, (const mac_wall(*)[2])wall, &d->state.grid));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,7 +54,7 @@ void mac_domain_destroy(mac_domain **out)
                    &d->x,        &d->key,      &d->key_scratch,    &d->order,   &d->order_scratch,    &s->rho,   &s->rest_density,
                    &s->friction, &s->cohesion, &s->pressure};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) memory_free(owned[i]);
-  for (int a = 0; a < 3; ++a) memory_free(&s->mass[a]), memory_free(&s->u[a]), memory_free(&s->old_u[a]);
+  for (int a = 0; a < 3; ++a) memory_free(&s->mass[a]), memory_free(&s->u[a]);
   for (int c = 0; c < MAC_MU_I_CONSTANTS; ++c) memory_free(&s->mu_i[c]);
   mac_correction_free(&d->correction);
   mac_grid_destroy(&s->grid);

@@ -119,9 +119,8 @@ typedef struct mac_state {
   const int64_t *n;
   const double *const (*x)[3];
   /* lower faces */
-  double *mass[3];  /* kg */
-  double *u[3];     /* m/s: u* before, u^{n+1} after the solution; faces without mass: 0, then extrapolated */
-  double *old_u[3]; /* m/s: from the particles, for FLIP; NULL: not needed */
+  double *mass[3]; /* kg */
+  double *u[3];    /* m/s: u* before, u^{n+1} after the solution; faces without mass: 0, then extrapolated */
   /* cells: mass in a hat kernel over h^3, and means of the particles' constants with the same weights; 0 without mass */
   double *rho;                      /* kg/m^3 */
   double *rest_density;             /* kg/m^3 */

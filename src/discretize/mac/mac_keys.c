@@ -2,7 +2,6 @@
 #include "discretize/mac/mac_keys.h"
 
 static const char *const walls[]        = {"rough", "smooth", "open", "periodic", NULL};
-static const char *const transfers[]    = {"apic", "pic_flip", NULL};
 static const char *const fractions[]    = {"auto", "volume", "area", "voxel", "ghost", NULL};
 static const char *const arrangements[] = {"colocated", "staggered", NULL};
 static const char *const bases[]        = {"orthonormal", "components", NULL};
@@ -60,10 +59,6 @@ static const key_spec mac_keys[] = {
    .is_open = true,
    .help = "number of cells that a particle may cross in a step; a step in which a particle would move farther is repeated "
            "with a smaller step"},
-  {.name = "transfer", .type = KEY_ENUM, .offset = offsetof(mac_options, transfer), .choices = transfers, .fallback = "apic",
-   .help = "transfer of velocities between particles and grid: affine (conserves angular momentum), or a blend of PIC and FLIP"},
-  {.name = "flip", .type = KEY_REAL, .offset = offsetof(mac_options, flip), .fallback = "0.95", .min = 0, .max = 1,
-   .only_if = {"transfer", "pic_flip"}, .help = "share of FLIP in transfer: pic_flip; 0 is pure PIC"},
   {.name = "fractions", .type = KEY_ENUM, .offset = offsetof(mac_options, fractions), .choices = fractions,
    .fallback = "auto",
    .help = "weights of cells cut by solids and by the surface. volume: shares of control volumes; ghost: the same at solids, "

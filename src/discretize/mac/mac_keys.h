@@ -5,7 +5,6 @@
 #include "discretize/mac/mac_grid.h"
 #include "discretize/particles/particle_fill.h"
 
-typedef enum { MAC_APIC, MAC_PIC_FLIP } mac_transfer;
 typedef enum { MAC_FRACTIONS_AUTO, MAC_FRACTIONS_VOLUME, MAC_FRACTIONS_AREA, MAC_FRACTIONS_VOXEL, MAC_FRACTIONS_GHOST } mac_fractions;
 typedef enum { MAC_COLOCATED, MAC_STAGGERED } mac_arrangement;
 typedef enum { MAC_ORTHONORMAL, MAC_COMPONENTS } mac_basis;
@@ -32,8 +31,6 @@ typedef struct mac_options {
   const mac_walls *walls;
   double           wall_friction;       /* system: shear bound of rough walls, wall_friction * p; NaN: the material's own friction */
   double           cfl;                 /* domain: cells a particle may cross in a step */
-  int              transfer;            /* domain: mac_transfer */
-  double           flip;                /* domain: share of FLIP */
   int              fractions;           /* system: mac_fractions; auto: volume for granular, area for liquid */
   int              arrangement;         /* system: mac_arrangement */
   int              basis;               /* system: mac_basis */

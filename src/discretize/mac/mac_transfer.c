@@ -47,12 +47,11 @@ static PetscErrorCode reserve_slots(mac_domain *d)
   const int64_t capacity = n + n / 4;
   double      **arrays[] = {&s->mass[0], &s->mass[1], &s->mass[2], &s->u[0], &s->u[1], &s->u[2], &s->rho, &s->rest_density, &s->friction,
                             &s->cohesion, &s->pressure,
-                            /* only where needed */
-                            &s->old_u[0], &s->old_u[1], &s->old_u[2], &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
-  const bool    has_flip = d->options->transfer == MAC_PIC_FLIP, has_mu_i = is_inertial(d);
-  d->slots_capacity = 0;
-  for (int a = 0; a < 18; ++a)
-    if (a < 11 || (a < 14 ? has_flip : has_mu_i)) PetscCall(reallocate("mac grid", capacity, sizeof(double), arrays[a]));
+                            /* only for mu(I) */
+                            &s->mu_i[0], &s->mu_i[1], &s->mu_i[2], &s->mu_i[3]};
+  const int     n_arrays = is_inertial(d) ? 15 : 11;
+  d->slots_capacity      = 0;
+  for (int a = 0; a < n_arrays; ++a) PetscCall(reallocate("mac grid", capacity, sizeof(double), arrays[a]));
   d->slots_capacity = capacity;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,18 +176,18 @@ static inline __attribute__((always_inline)) place place_of(const mac_grid *g, c
   return l;
 }
 
-static inline __attribute__((always_inline)) void add_axis(int axis, bool is_affine, double h, const place *l, double mass, double v,
-                                                           const double C[3], double *restrict tile)
+static inline __attribute__((always_inline)) void add_axis(int axis, double h, const place *l, double mass, double v, const double C[3],
+                                                           double *restrict tile)
 {
   int    n[3];
   double f[3];
   for (int a = 0; a < 3; ++a) n[a] = a == axis ? l->on[a] : l->off[a], f[a] = a == axis ? l->f_on[a] : l->f_off[a];
   double      *t     = tile + 2 * ((n[0] + 1) * STEP_X + (n[1] + 1) * STEP_Y + n[2] + 1);
-  const double q0    = is_affine ? v - h * (f[0] * C[0] + f[1] * C[1] + f[2] * C[2]) : v;
+  const double q0    = v - h * (f[0] * C[0] + f[1] * C[1] + f[2] * C[2]);
   const double wx[2] = {mass * (1.0 - f[0]), mass * f[0]}, wy[2] = {1.0 - f[1], f[1]}, wz[2] = {1.0 - f[2], f[2]};
   for (int a = 0; a < 2; ++a)
     for (int b = 0; b < 2; ++b) {
-      const double    w = wx[a] * wy[b], q = is_affine ? q0 + h * (a * C[0] + b * C[1]) : q0, q1 = is_affine ? q + h * C[2] : q;
+      const double    w = wx[a] * wy[b], q = q0 + h * (a * C[0] + b * C[1]), q1 = q + h * C[2];
       const quad      row = (quad){wz[0], wz[0], wz[1], wz[1]} * (quad){w, w * q, w, w * q1};
       quad_unaligned *to  = (quad_unaligned *)(t + 2 * (a * STEP_X + b * STEP_Y));
       *to += row;
@@ -208,8 +207,8 @@ static inline __attribute__((always_inline)) void add_centre(const place *l, dou
     }
 }
 
-static inline __attribute__((always_inline)) void fill_tile(const bool is_affine, const mac_grid *g, const int32_t block[3],
-                                                            const particles *p, int64_t first, int64_t end, double *restrict tile)
+static inline __attribute__((always_inline)) void fill_tile(const mac_grid *g, const int32_t block[3], const particles *p, int64_t first,
+                                                            int64_t end, double *restrict tile)
 {
   const double h = g->h;
   for (int q = 0; q < MAC_TILE_DOUBLES; ++q) tile[q] = 0.0;
@@ -217,8 +216,8 @@ static inline __attribute__((always_inline)) void fill_tile(const bool is_affine
     const place  l    = place_of(g, block, p, i);
     const double mass = p->mass[i];
     for (int a = 0; a < 3; ++a) {
-      const double C[3] = {is_affine ? p->C[3 * a][i] : 0.0, is_affine ? p->C[3 * a + 1][i] : 0.0, is_affine ? p->C[3 * a + 2][i] : 0.0};
-      add_axis(a, is_affine, h, &l, mass, p->v[a][i], C, tile + 2 * a * MAC_TILE);
+      const double C[3] = {p->C[3 * a][i], p->C[3 * a + 1][i], p->C[3 * a + 2][i]};
+      add_axis(a, h, &l, mass, p->v[a][i], C, tile + 2 * a * MAC_TILE);
     }
     add_centre(&l, mass, tile + 6 * MAC_TILE);
   }
@@ -293,7 +292,6 @@ static void store_block(mac_domain *d, int64_t block, bool is_mixed, const block
       const double m       = s->face[a][c][0];
       state->mass[a][slot] = m;
       state->u[a][slot]    = m > 0.0 ? s->face[a][c][1] / m : 0.0;
-      if (state->old_u[a]) state->old_u[a][slot] = state->u[a][slot];
     }
     state->rho[slot]          = mass / volume;
     state->pressure[slot]     = 0.0;
@@ -322,10 +320,9 @@ static void sum_block(mac_domain *d, int64_t block, bool is_mixed)
 
 PetscErrorCode mac_to_grid(mac_domain *d)
 {
-  const mac_grid *g         = &d->state.grid;
-  const bool      is_affine = d->options->transfer == MAC_APIC;
-  bool            is_mixed  = false;
-  double          n         = 0.0;
+  const mac_grid *g        = &d->state.grid;
+  bool            is_mixed = false;
+  double          n        = 0.0;
 
   PetscFunctionBeginUser;
   timer_begin(TIMER_P2G);
@@ -338,14 +335,13 @@ PetscErrorCode mac_to_grid(mac_domain *d)
     for (int64_t k = 0; k < g->n_blocks; ++k) {
       if (d->tile_of[b][k] < 0) continue;
       double *tile = d->tiles + (int64_t)d->tile_of[b][k] * MAC_TILE_DOUBLES;
-      if (is_affine) fill_tile(true, g, g->block[k], p, start[k], start[k + 1], tile);
-      else fill_tile(false, g, g->block[k], p, start[k], start[k + 1], tile);
+      fill_tile(g, g->block[k], p, start[k], start[k + 1], tile);
       fold_tile(g, g->block[k], tile);
     }
   }
 #pragma omp parallel for schedule(dynamic, 4)
   for (int64_t k = 0; k < g->n_blocks; ++k) sum_block(d, k, is_mixed);
-  timer_work(TIMER_P2G, n * (is_affine ? 190.0 : 110.0), n * 8.0 * (is_affine ? 16 : 7));
+  timer_work(TIMER_P2G, n * 190.0, n * 8.0 * 16);
   timer_end(TIMER_P2G);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,22 +526,21 @@ static void apply_wall_friction(const mac_domain *d, const wall_side *w, const i
     }
 }
 
-static inline __attribute__((always_inline)) void move_block(const bool is_apic, mac_domain *d, int64_t block, particles *p,
-                                                             const mac_samples *seen, int64_t first, int64_t end)
+static inline __attribute__((always_inline)) void move_block(mac_domain *d, int64_t block, particles *p, const mac_samples *seen,
+                                                             int64_t first, int64_t end)
 {
   const mac_state *state = &d->state;
   const mac_grid  *g     = &state->grid;
   const int32_t   *b     = g->block[block];
-  const double     flip = d->options->flip, half = 0.5 * d->dt / g->h;
-  wide_tile        now, before;
+  const double     half  = 0.5 * d->dt / g->h;
+  wide_tile        now;
   wall_side        side;
   const bool       has_walls = find_walls(g, b, &side);
   load_tile(g, b, state->u, &now);
-  if (!is_apic) load_tile(g, b, state->old_u, &before);
   for (int64_t i = first; i < end; ++i) {
     double s[3], mid[3], v[3], gradient[9] = {0.0}, half_on[3];
     local_place(g, b, p, i, s);
-    for (int a = 0; a < 3; ++a) v[a] = tile_velocity(now.u[a], a, s, is_apic ? gradient + 3 * a : NULL);
+    for (int a = 0; a < 3; ++a) v[a] = tile_velocity(now.u[a], a, s, gradient + 3 * a);
     const int     at[3] = {s[0] < 3 ? (int)s[0] : 3, s[1] < 3 ? (int)s[1] : 3, s[2] < 3 ? (int)s[2] : 3};
     const int64_t cell  = MAC_BLOCK * block + (at[0] * MAC_SIDE + at[1]) * MAC_SIDE + at[2];
     seen->pressure[i]   = state->pressure[cell];
@@ -554,7 +549,6 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
     const bool is_near = is_in_tile(mid);
     for (int a = 0; a < 3; ++a) half_on[a] = is_near ? tile_velocity(now.u[a], a, mid, NULL) : grid_velocity(g, state->u[a], a, b, mid);
     for (int a = 0; a < 3; ++a) {
-      if (!is_apic) v[a] += flip * (p->v[a][i] - tile_velocity(before.u[a], a, s, NULL));
       seen->move[a][i] = d->dt * half_on[a];
       p->x[a][i] += seen->move[a][i];
       side.before[a] = p->v[a][i];
@@ -562,7 +556,7 @@ static inline __attribute__((always_inline)) void move_block(const bool is_apic,
     if (has_walls && state->rho[cell] <= MAC_DENSITY_THRESHOLD * state->rest_density[cell])
       apply_wall_friction(d, &side, at, state->friction[cell], v, gradient);
     for (int a = 0; a < 3; ++a) p->v[a][i] = v[a];
-    for (int q = 0; q < 9 && is_apic; ++q) p->C[q][i] = gradient[q] / g->h;
+    for (int q = 0; q < 9; ++q) p->C[q][i] = gradient[q] / g->h;
   }
 }
 
@@ -577,11 +571,10 @@ void mac_to_particles(mac_domain *d)
 #pragma omp parallel for schedule(dynamic, 4)
     for (int64_t k = 0; k < g->n_blocks; ++k) {
       if (start[k] == start[k + 1]) continue;
-      if (d->options->transfer == MAC_APIC) move_block(true, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
-      else move_block(false, d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
+      move_block(d, k, d->bodies.particles[b], &d->seen[b], start[k], start[k + 1]);
     }
   }
-  timer_work(TIMER_G2P, n * 200.0, n * 8.0 * (d->options->transfer == MAC_APIC ? 20 : 11));
+  timer_work(TIMER_G2P, n * 200.0, n * 8.0 * 20);
   timer_end(TIMER_G2P);
 }
 

@@ -29,19 +29,14 @@
 #include "discretize/material/elastic.h"
 #include "discretize/material/material.h"
 
-typedef enum { PUSH_TRIAL, PUSH_RETURNED } push;
-static const char *const push_names[] = {"B", "A", NULL};
-
 typedef struct {
   elastic_parameters elastic;
   double             friction_angle_deg, shear_friction, hardening_deg[4], cohesion;
-  int                stress;
   bool               volume_correction;
 } parameters;
 
 typedef struct {
   elastic_constants elastic;
-  push              push;
   bool              has_hardening, has_volume_correction;
   double            alpha;          /* without hardening */
   double            h0, h1, h2, h3; /* with; h0, h1, h3 in radians */
@@ -63,8 +58,6 @@ static const key_spec keys[] = {
    .help = "instead of a constant angle: [h0, h1, h2, h3], angle h0 + (h1 q - h3) exp(-h2 q) of the plastic strain q"},
   {.name = "cohesion", .type = KEY_REAL, .offset = offsetof(parameters, cohesion), .unit = "Pa", .fallback = "0", .min = 0.0,
    .max = INFINITY, .help = "shear strength without normal stress; zero while grains are separated"},
-  {.name = "stress", .type = KEY_ENUM, .offset = offsetof(parameters, stress), .choices = push_names, .fallback = "B",
-   .help = "Piola stress of a yielding step: A: of the returned state; B: Kirchhoff stress of the returned state with the trial deformation gradient"},
   {.name = "volume_correction", .type = KEY_BOOL, .offset = offsetof(parameters, volume_correction), .fallback = "true",
    .help = "true: separated grains carry pressure again only after their volume has decreased by the volume gained in separation"},
     {0}};
@@ -107,7 +100,6 @@ static PetscErrorCode drucker_prager_prepare(const void *from, void **out)
   PetscCall(memory_alloc("material drucker_prager", 1, sizeof *c, &c));
   const double degree = M_PI / 180.0;
   *c                  = (constants_sand){.elastic               = elastic_lame(&p->elastic),
-                                         .push                  = (push)p->stress,
                                          .has_hardening         = has_hardening,
                                          .has_volume_correction = p->volume_correction,
                                          .cohesion              = p->cohesion};
@@ -177,17 +169,17 @@ LANE double log_slope(double x, double y, double log_x, double log_y)
   return u < 0.01 ? 2.0 * series / sum : far;
 }
 
-/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; both stresses need
+/* dH_i/dlog(sigma_j) = r (delta_ij - 1/3) - [cone] r n_i n_j + kept/3 - slope n_i; the stress needs
  * dtau_ij = 2 mu dH_ij + lambda kept. */
 LANE double return_slope(double is_diagonal, double r, double r_cone, double ni, double nj, double w, double slope)
 {
   return r * (is_diagonal - 1.0 / 3) - r_cone * ni * nj + w * (1.0 / 3) - slope * ni;
 }
 
-/* p_i = tau_i/sigma_i. Differences: (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu r log_slope, so that
+/* Kirchhoff stress of the returned state, as Piola stress with the trial gradient: p_i = tau_i/sigma_i. Differences: (tau_i - tau_j)/(sigma_i - sigma_j) = 2 mu r log_slope, so that
  * a = 2 mu r log_slope/sigma_i - tau_j/(sigma_i sigma_j): no limit to take. */
-static void stress_push_trial(const elastic_constants c, int64_t n, const material_row *restrict sigma, const returned *restrict x,
-                              material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
+static void stress_of_returned(const elastic_constants c, int64_t n, const material_row *restrict sigma, const returned *restrict x,
+                               material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
 {
   const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
 #pragma omp simd
@@ -218,61 +210,13 @@ static void stress_push_trial(const elastic_constants c, int64_t n, const materi
   }
 }
 
-/* (exp(-x) - exp(-y))/(y - x), given both exponentials: exp(-(x + y)/2) sinh(z)/z, z = (x - y)/2, where they are close. */
-LANE double exp_slope(double x, double y, double exp_x, double exp_y)
-{
-  const double difference = y - x, u = 0.25 * difference * difference;
-  const double series = 1.0 + u / 6 * (1.0 + u / 20 * (1.0 + u / 42 * (1.0 + u / 72)));
-  const double far    = (exp_x - exp_y) / (difference == 0.0 ? 1.0 : difference);
-  return u < 0.01 ? sqrt(exp_x * exp_y) * series : far;
-}
-
-/* p_i = tau_i exp(-H_i). With H_i - H_j = r (log sigma_i - log sigma_j):
- *   a = r log_slope (2 mu exp(-H_i) - tau_j exp_slope(H_i, H_j)). */
-static void stress_push_returned(const elastic_constants c, int64_t n, const material_row *restrict sigma, const returned *restrict x,
-                                 material_row *restrict p, material_row *restrict dp, material_row *restrict a, material_row *restrict b)
-{
-  const double mu2 = 2.0 * c.mu, bulk3 = 3.0 * c.lambda + mu2;
-#pragma omp simd
-  for (int64_t i = 0; i < n; ++i) {
-    const double r = x->r[i], pressure = bulk3 * x->w[i];
-    const double h0 = x->w[i] + r * x->dev[0][i], h1 = x->w[i] + r * x->dev[1][i], h2 = x->w[i] + r * x->dev[2][i];
-    const double e0 = lane_exp(-h0), e1 = lane_exp(-h1), e2 = lane_exp(-h2);
-    const double t0 = pressure + mu2 * r * x->dev[0][i], t1 = pressure + mu2 * r * x->dev[1][i], t2 = pressure + mu2 * r * x->dev[2][i];
-    p[0][i] = t0 * e0, p[1][i] = t1 * e1, p[2][i] = t2 * e2;
-    if (dp) {
-      const double s0 = sigma[0][i], s1 = sigma[1][i], s2 = sigma[2][i], i0 = 1.0 / s0, i1 = 1.0 / s1, i2 = 1.0 / s2;
-      const double w = x->kept[i], slope = x->slope[i], rc = slope > 0.0 ? r : 0.0, lw = c.lambda * w;
-      const double n0 = x->n[0][i], n1 = x->n[1][i], n2 = x->n[2][i];
-      const double m0 = mu2 - t0, m1 = mu2 - t1, m2 = mu2 - t2;
-      dp[0][i]        = (m0 * return_slope(1.0, r, rc, n0, n0, w, slope) + lw) * e0 * i0;
-      dp[4][i]        = (m1 * return_slope(1.0, r, rc, n1, n1, w, slope) + lw) * e1 * i1;
-      dp[8][i]        = (m2 * return_slope(1.0, r, rc, n2, n2, w, slope) + lw) * e2 * i2;
-      dp[1][i]        = (m0 * return_slope(0.0, r, rc, n0, n1, w, slope) + lw) * e0 * i1;
-      dp[2][i]        = (m0 * return_slope(0.0, r, rc, n0, n2, w, slope) + lw) * e0 * i2;
-      dp[3][i]        = (m1 * return_slope(0.0, r, rc, n1, n0, w, slope) + lw) * e1 * i0;
-      dp[5][i]        = (m1 * return_slope(0.0, r, rc, n1, n2, w, slope) + lw) * e1 * i2;
-      dp[6][i]        = (m2 * return_slope(0.0, r, rc, n2, n0, w, slope) + lw) * e2 * i0;
-      dp[7][i]        = (m2 * return_slope(0.0, r, rc, n2, n1, w, slope) + lw) * e2 * i1;
-      const double l0 = x->log_sigma[0][i], l1 = x->log_sigma[1][i], l2 = x->log_sigma[2][i];
-      a[0][i] = r * log_slope(s1, s2, l1, l2) * (mu2 * e1 - t2 * exp_slope(h1, h2, e1, e2));
-      a[1][i] = r * log_slope(s0, s2, l0, l2) * (mu2 * e0 - t2 * exp_slope(h0, h2, e0, e2));
-      a[2][i] = r * log_slope(s0, s1, l0, l1) * (mu2 * e0 - t1 * exp_slope(h0, h1, e0, e1));
-      b[0][i] = (t1 * e1 + t2 * e2) / (s1 + s2);
-      b[1][i] = (t0 * e0 + t2 * e2) / (s0 + s2);
-      b[2][i] = (t0 * e0 + t1 * e1) / (s0 + s1);
-    }
-  }
-}
-
 static void drucker_prager_stress(const void *constants, int64_t n, const material_row *sigma, const material_row *state, material_row *p,
                                   material_row *dp, material_row *a, material_row *b)
 {
   const constants_sand *c = constants;
   returned              x;
   sand_return(c, n, sigma, state, &x);
-  if (c->push == PUSH_TRIAL) stress_push_trial(c->elastic, n, sigma, &x, p, dp, a, b);
-  else stress_push_returned(c->elastic, n, sigma, &x, p, dp, a, b);
+  stress_of_returned(c->elastic, n, sigma, &x, p, dp, a, b);
 }
 
 /* Energy of the returned state: elastic energy that is released on unloading. */

@@ -59,11 +59,8 @@ static void stress_stays_in_the_cone(void **state)
 
 static const char *const variants[] = {
     ELASTIC "friction_angle_deg: 30 ",
-    ELASTIC "friction_angle_deg: 30 stress: A ",
     ELASTIC "hardening_deg: 35,9,0.2,10 ",
-    ELASTIC "hardening_deg: 35,9,0.2,10 stress: A ",
     ELASTIC "shear_friction: 0.6 cohesion: 2e4 ",
-    ELASTIC "shear_friction: 0.6 cohesion: 2e4 stress: A ",
 };
 enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
@@ -138,7 +135,7 @@ static void asymmetry(void **state)
 static void return_agrees_with_stress(void **state)
 {
   (void)state;
-  for (int v = 0; v < N_VARIANTS; v += 2)
+  for (int v = 0; v < N_VARIANTS; ++v)
     for (int i = 0; i < (int)(sizeof strains / sizeof *strains); ++i)
       for (int h = 0; h < 2; ++h) {
         material    *m = make(variants[v]);
@@ -157,7 +154,7 @@ static void return_agrees_with_stress(void **state)
         m3_mul_nt(after, P, F);
         material_energy(m, 1, 1, F, again, &psi[1]);
         /* with cohesion the bond opens (stress drops to 0) or heals once the step is accepted: see cohesion_never_increases_energy */
-        const bool is_bond_same = v != 4 || was_apart == (history[1] > 0);
+        const bool is_bond_same = v != 2 || was_apart == (history[1] > 0);
         for (int k = 0; k < 9 && is_bond_same; ++k) assert_close(after[k], before[k], 1e-13 * E);
         if (is_bond_same) assert_close(psi[1], psi[0], 1e-13 * E);
         if (is_bond_same) {
@@ -209,7 +206,6 @@ static void simple_shear(void **state)
   (void)state;
   const double s = sin(30 * M_PI / 180);
   assert_close(sheared_friction(ELASTIC "shear_friction: 0.601 "), 0.601, 1e-6);
-  assert_close(sheared_friction(ELASTIC "shear_friction: 0.601 stress: A "), 0.601, 1e-6);
   assert_close(sheared_friction(ELASTIC "friction_angle_deg: 30 "), 2 * sqrt(3.0) * s / (3 - s), 1e-6); /* 0.693 */
   assert_close(sheared_friction(ELASTIC "shear_friction: 0.4 cohesion: 0.25 "), 0.4 + 0.25, 1e-6);
 }

@@ -16,7 +16,7 @@ static const struct {
     {"snow", ELASTIC "plasticity: explicit ", {0.97, 0}},
     {"snow", ELASTIC "critical_compression: 0.1 critical_stretch: 0.05 ", {0.97, 0}},
     {"drucker_prager", ELASTIC "friction_angle_deg: 30 ", {0, 0}},
-    {"drucker_prager", ELASTIC "shear_friction: 0.6 stress: A ", {0, 0.01}},
+    {"drucker_prager", ELASTIC "shear_friction: 0.6 ", {0, 0.01}},
     {"drucker_prager", ELASTIC "hardening_deg: 35,9,0.2,10 cohesion: 2000 ", {0.1, 0}},
 };
 enum { N_CASES = sizeof cases / sizeof *cases };

@@ -269,8 +269,9 @@ static void test_refusals(void **state)
       {"contact: {friction: 0.1}\nsolver: {monolith: {stress: augmented_lagrangian, expert: {augmented_lagrangian: {damping: 0.4, "
        "line_search: true}}}}\nbodies:\n" FLOOR,
        "expert.augmented_lagrangian.damping: has no effect when solver.monolith.expert.augmented_lagrangian.line_search is true"},
-      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, flip: 0.5}\nbodies:\n" FLOOR LUMP,
-       "mac.flip: has no effect when mac.transfer is apic; remove it"},
+      {"contact: {friction: 0.1}\nmac: {domain: {min: [0, 0, 0], max: [1, 1, 1]}, spacing: 0.1, arrangement: staggered, expert: "
+       "{hourglass: 0}}\nbodies:\n" FLOOR LUMP,
+       "mac.expert.hourglass: has no effect when mac.arrangement is staggered; remove it"},
       {"contact: {friction: 0.1}\nmpm: {transfer: apic}\nbodies:\n" FLOOR,
        "job:8:6: mpm: has no effect, because no bodies.NAME.kind is mpm; remove it"},
       {"contact: {friction: 0.1}\nbodies:\n  a: {kind: cloth, sheet: {corner: [0, 0, 0], u: [1, 0, 0], v: [0, 1, 0], cells: [2, "
