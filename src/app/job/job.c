@@ -182,8 +182,6 @@ static const key_rename job_renames[] = {
     {"solver.monolith.pressure.expert.gamma", NULL, "it is always 1"},
     {"solver.monolith.pressure.expert.nested", NULL, "it is always true"},
     {"solver.monolith.pressure.expert.prefix", NULL, "it is always pressure_"},
-    {"solver.monolith.pressure.method=snesvi", NULL, "use tao or active_set"},
-    {"solver.monolith.pressure.preconditioner=ssor", NULL, "use mic"},
     {"mac.density_floor", NULL, "it is always 0.4"},
     {"mac.face_fill", NULL, "it is always 0.05"},
     {"mac.ghost_fraction", NULL, "it is always 0.05"},
