@@ -94,6 +94,23 @@ static void every_line_search_solves(void **state)
   assert_no_leak();
 }
 
+/* Where whole steps cycle between sets of sliding contacts, the line search converges. */
+static void the_line_search_ends_cycles(void **state)
+{
+  (void)state;
+  solve_case *c = malloc(sizeof *c);
+  for (int search = NEWTON_FULL; search <= NEWTON_GOLDSTEIN_PRICE; ++search) {
+    friction_result out;
+    case_create(1, 20, 12, 60, 0.7, c);
+    c->o.line_search = search;
+    assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
+    assert_int_equal(out.verdict, search == NEWTON_FULL ? FRICTION_STALLED : FRICTION_OK);
+    case_destroy(c);
+  }
+  free(c);
+  assert_no_leak();
+}
+
 /* Near a root where no contact is on a kink the residual squares: e_{k+1} <= C e_k^2 with one C for all starts. */
 static void converges_quadratically(void **state)
 {
@@ -226,4 +243,5 @@ static void a_wall_of_bricks_is_solved(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(newton_matrix_solves_its_system), cmocka_unit_test(every_line_search_solves),
-          cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops), cmocka_unit_test(a_wall_of_bricks_is_solved))
+          cmocka_unit_test(the_line_search_ends_cycles), cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops),
+          cmocka_unit_test(a_wall_of_bricks_is_solved))

@@ -181,6 +181,7 @@ static void every_variant_finds_the_solution(void **state)
     assert_int_equal(out.verdict, FRICTION_OK);
     assert_true(out.scaled <= 1e-10);
     if (k == 0) memcpy(first, u, (size_t)s.n * 3 * sizeof *u);
+    if (k == 4) assert_memory_not_equal(first, u, (size_t)s.n * 3 * sizeof *u); /* another local solver, other rounding errors */
     double worst = 0.0;
     for (int64_t i = 0; i < 3 * s.n; ++i) worst = fmax(worst, fabs(u[i] - first[i]));
     assert_close(worst, 0.0, 1e-7);
