@@ -101,6 +101,10 @@ static const key_spec job_keys[] = {
    .help = "conditions that end the run before time.end", .may_change = true},
   KEYS_END};
 /* clang-format on */
+#define SPLITTING_KEYS                                                                                                                     \
+  "local is now solver.friction.expert.local_solver with values exact and fischer_burmeister; the other parameters are constants"
+#define NEWTON_KEYS                                                                                                                        \
+  "its keys are now solver.friction.expert.line_search with values full and goldstein_price, and solver.friction.expert.merit"
 /* Names before version 0.1.0. */
 static const key_rename job_renames[] = {
     {"contact.pairs.touch", "contact", NULL},
@@ -177,18 +181,21 @@ static const key_rename job_renames[] = {
     {"solver.convex.max_iterations", "solver.convex.expert.max_iterations", NULL},
     {"solver.convex.search", "solver.convex.expert.search", NULL},
     {"solver.linear.method", NULL, "the method is gmres; other PETSc methods: solver.petsc: {ksp_type: ...}"},
-    {"solver.friction.expert", NULL, "the parameters of the friction solvers are constants; time_limit is now solver.friction.time_limit"},
-    {"solver.friction.splitting", NULL, "its parameters are constants"},
-    {"solver.friction.newton", NULL, "its parameters are constants"},
+    {"solver.friction.expert.time_limit", "solver.friction.time_limit", NULL},
+    {"solver.friction.splitting", NULL, SPLITTING_KEYS},
+    {"solver.friction.expert.splitting", NULL, SPLITTING_KEYS},
+    {"solver.friction.newton", NULL, NEWTON_KEYS},
+    {"solver.friction.expert.newton", NULL, NEWTON_KEYS},
     {"solver.friction.newton_prox", NULL, "its parameters are constants"},
+    {"solver.friction.expert.newton_prox", NULL, "its parameters are constants"},
     {"solver.friction.admm", NULL, "its parameters are constants"},
+    {"solver.friction.expert.admm", NULL, "its parameters are constants"},
     {"solver.friction.gradient", NULL, "its parameters are constants"},
+    {"solver.friction.expert.gradient", NULL, "its parameters are constants"},
     {"solver.monolith.pressure.expert.absolute", NULL, "it is always 0; use tolerance"},
     {"solver.monolith.pressure.expert.gamma", NULL, "it is always 1"},
     {"solver.monolith.pressure.expert.nested", NULL, "it is always true"},
     {"solver.monolith.pressure.expert.prefix", NULL, "it is always pressure_"},
-    {"solver.monolith.pressure.method=snesvi", NULL, "use tao or active_set"},
-    {"solver.monolith.pressure.preconditioner=ssor", NULL, "use mic"},
     {"mac.transfer", NULL, "the transfer is always affine"},
     {"mac.flip", NULL, "the transfer is always affine"},
     {"materials.*.stress", NULL, "the stress of the returned state acts at the trial gradient"},

@@ -11,7 +11,7 @@ struct bounds_face {
   int64_t          n_grid; /* unknowns handled by the preconditioner of the grid; the others are scaled by the diagonal */
   bool             is_set;
   uint8_t         *is_free; /* [n] */
-  bounds_sweeps   *sweeps;  /* of mic; else NULL */
+  bounds_sweeps   *sweeps;  /* of ssor and mic; else NULL */
 };
 
 static PetscErrorCode allocate_preconditioner(bounds_face *f)
@@ -54,7 +54,8 @@ void bounds_face_update(bounds_face *f, const uint8_t *is_free)
   memcpy(f->is_free, is_free, n);
   f->is_set = true;
   if (f->n_grid == 0) return;
-  if (f->kind == BOUNDS_PRECONDITIONER_MIC) bounds_sweeps_mic(f->sweeps, f->q->grid, is_free);
+  if (f->kind == BOUNDS_PRECONDITIONER_SSOR) bounds_sweeps_ssor(f->sweeps, f->q->grid, is_free);
+  else if (f->kind == BOUNDS_PRECONDITIONER_MIC) bounds_sweeps_mic(f->sweeps, f->q->grid, is_free);
   else bounds_levels_restrict(f->q->grid->levels, is_free);
 }
 

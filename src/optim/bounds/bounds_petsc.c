@@ -1,7 +1,8 @@
-/* Adapter between bounds_qp and PETSc's Tao. */
+/* Adapter between bounds_qp and PETSc's Tao and SNES. */
 #include "optim/bounds/bounds_petsc.h"
 #include "core/memory.h"
 #include "optim/bounds/bounds_tao.h"
+#include <petscsnes.h>
 
 enum { DENSE = 500, ITERATIONS = 5000 };
 #define PREFIX "pressure_"
@@ -149,18 +150,16 @@ static PetscErrorCode close_qp(petsc_qp *s, double *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g = A x - b; *f: the objective. */
-static PetscErrorCode tao_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context)
+/* g = A x - b; *f (may be NULL) the objective. */
+static PetscErrorCode evaluate_gradient(petsc_qp *s, Vec x, Vec g, double *f)
 {
-  petsc_qp     *s = context;
   const double *a;
   double       *to;
-  (void)tao;
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(x, &a));
   PetscCall(VecGetArray(g, &to));
   bounds_gradient(s->q, a, to, s->r);
-  *f = 0.5 * (team_dot(s->q->n, a, to) - team_dot(s->q->n, a, s->q->b));
+  if (f) *f = 0.5 * (team_dot(s->q->n, a, to) - team_dot(s->q->n, a, s->q->b));
   PetscCall(VecRestoreArray(g, &to));
   PetscCall(VecRestoreArrayRead(x, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -186,6 +185,12 @@ static PetscErrorCode evaluate_residual(const petsc_qp *s, Vec x, Vec g, double 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode tao_gradient(Tao tao, Vec x, PetscReal *f, Vec g, void *context)
+{
+  (void)tao;
+  return evaluate_gradient(context, x, g, f);
+}
+
 static PetscErrorCode tao_hessian(Tao tao, Vec x, Mat H, Mat P, void *context)
 {
   (void)tao, (void)x, (void)H, (void)P, (void)context;
@@ -197,7 +202,7 @@ static PetscErrorCode tao_converged(Tao tao, void *context)
 {
   petsc_qp *s = context;
   Vec       x, g;
-  double    norm = 0.0;
+  double    norm;
   PetscInt  iterations, max;
   PetscFunctionBegin;
   PetscCall(TaoGetSolution(tao, &x));
@@ -270,13 +275,99 @@ PetscErrorCode bounds_solve_tao(const bounds_qp *q, const bounds_options *o, dou
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode snes_function(SNES snes, Vec x, Vec g, void *context)
+{
+  (void)snes;
+  return evaluate_gradient(context, x, g, NULL);
+}
+
+static PetscErrorCode snes_jacobian(SNES snes, Vec x, Mat J, Mat P, void *context)
+{
+  (void)snes, (void)x, (void)J, (void)P, (void)context;
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode snes_converged(SNES snes, PetscInt iteration, PetscReal xnorm, PetscReal snorm, PetscReal fnorm,
+                                     SNESConvergedReason *reason, void *context)
+{
+  petsc_qp *s = context;
+  Vec       x, g;
+  double    norm;
+  (void)iteration, (void)xnorm, (void)snorm, (void)fnorm;
+  PetscFunctionBegin;
+  PetscCall(SNESGetSolution(snes, &x));
+  PetscCall(SNESGetFunction(snes, &g, NULL, NULL));
+  PetscCall(evaluate_residual(s, x, g, &norm));
+  *reason = PetscIsInfOrNanReal(norm) ? SNES_DIVERGED_FNORM_NAN
+            : norm <= s->r->target    ? SNES_CONVERGED_FNORM_ABS
+                                      : SNES_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode set_up_snes(petsc_qp *s, SNES snes)
+{
+  KSP            ksp;
+  PC             pc;
+  const PetscInt max = s->o->max_iterations > 0 ? (PetscInt)s->o->max_iterations : ITERATIONS;
+  PetscFunctionBegin;
+  PetscCheck(s->A, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+             "method snesvi needs an assembled matrix, which is available up to %d unknowns or if the grid matrix is complete "
+             "(no floating bodies); use tao, mprgp or active_set",
+             DENSE);
+  PetscCall(SNESSetOptionsPrefix(snes, PREFIX));
+  PetscCall(SNESSetType(snes, SNESVINEWTONRSLS));
+  PetscCall(SNESSetFunction(snes, s->g, snes_function, s));
+  PetscCall(SNESSetJacobian(snes, s->A, s->A, snes_jacobian, s));
+  PetscCall(SNESVISetVariableBounds(snes, s->lo, s->hi));
+  PetscCall(SNESSetTolerances(snes, 0.0, 0.0, 0.0, max, 4 * max));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetTolerances(ksp, 0.1, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCICC));
+  PetscCall(SNESSetConvergenceTest(snes, snes_converged, s, NULL));
+  PetscCall(SNESSetFromOptions(snes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
+{
+  SNESConvergedReason reason;
+  PetscInt            outer, inner;
+  PetscFunctionBegin;
+  PetscCall(set_up_snes(s, snes));
+  PetscCall(SNESSolve(snes, NULL, s->x));
+  PetscCall(SNESGetConvergedReason(snes, &reason));
+  PetscCall(SNESGetIterationNumber(snes, &outer));
+  PetscCall(SNESGetLinearSolveIterations(snes, &inner));
+  s->r->iterations = inner, s->r->outer = outer;
+  if (reason == SNES_DIVERGED_MAX_IT || reason == SNES_DIVERGED_FUNCTION_COUNT) s->r->verdict = BOUNDS_ITERATIONS;
+  else if (reason == SNES_DIVERGED_FNORM_NAN) s->r->verdict = BOUNDS_NOT_FINITE;
+  else if (reason < 0) s->r->verdict = BOUNDS_STALLED;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode bounds_solve_snesvi(const bounds_qp *q, const bounds_options *o, double *x, bounds_result *r)
+{
+  petsc_qp s    = {.q = q, .o = o, .r = r};
+  SNES     snes = NULL;
+  PetscFunctionBegin;
+  PetscErrorCode code = open_qp(&s, x);
+  if (!code) code = SNESCreate(PETSC_COMM_SELF, &snes);
+  if (!code) code = run_snes(&s, snes);
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(close_qp(&s, x));
+  PetscCall(code);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static void apply_unit(void *context, const double *restrict x, double *restrict y)
 {
   (void)context;
   for (int i = 0; i < 2; ++i) y[i] = x[i];
 }
 
-PetscErrorCode bounds_petsc_probe(void)
+PetscErrorCode bounds_petsc_probe(bool is_snes)
 {
   const double         one[2] = {1.0, 1.0}, zero[2] = {0.0, 0.0};
   const bounds_qp      q    = {.n = 2, .apply = apply_unit, .diagonal = one, .b = one, .lo = zero};
@@ -285,13 +376,15 @@ PetscErrorCode bounds_petsc_probe(void)
   petsc_qp             s    = {.q = &q, .o = &o, .r = &r};
   double               x[2] = {0.0, 0.0};
   PetscBool            is_ours;
-  Tao                  tao = NULL;
+  Tao                  tao  = NULL;
+  SNES                 snes = NULL;
   PetscFunctionBegin;
   PetscCall(bounds_tao_register());
   PetscErrorCode code = open_qp(&s, x);
-  if (!code) code = TaoCreate(PETSC_COMM_SELF, &tao);
-  if (!code) code = set_up_tao(&s, tao, &is_ours);
-  if (!code) code = TaoSetUp(tao);
+  if (!code) code = is_snes ? SNESCreate(PETSC_COMM_SELF, &snes) : TaoCreate(PETSC_COMM_SELF, &tao);
+  if (!code) code = is_snes ? set_up_snes(&s, snes) : set_up_tao(&s, tao, &is_ours);
+  if (!code) code = is_snes ? SNESSetUp(snes) : TaoSetUp(tao);
+  PetscCall(SNESDestroy(&snes));
   PetscCall(TaoDestroy(&tao));
   PetscCall(close_qp(&s, x));
   PetscCall(code);

@@ -19,8 +19,8 @@ typedef struct bounds_qp {
   void          *context;
   const double  *diagonal;    /* [n] of A, > 0 */
   const double  *b, *lo, *hi; /* [n]; lo <= hi; infinite or the array NULL: no bound */
-  grid_matrix   *grid;        /* the part of A that belongs to the first grid->n <= n unknowns; mic and multigrid are
-                                * built from it, and the other unknowns are scaled by their diagonal. NULL: mic and
+  grid_matrix   *grid;        /* the part of A that belongs to the first grid->n <= n unknowns; ssor, mic and multigrid are
+                                * built from it, and the other unknowns are scaled by their diagonal. NULL: ssor, mic and
                                 * multigrid are replaced by jacobi. Stores the coarse levels between solves */
   linear_solver *solver;      /* KSP of the linear systems on free unknowns (bounds_cg_solve); NULL: conjugate gradients without options */
 } bounds_qp;
@@ -45,6 +45,7 @@ const char *bounds_status_text(bounds_status v);
 #define BOUNDS_PRECONDITIONER_TABLE(X)                                                                                                   \
   X(NONE, "none", "none")                                                                                                             \
   X(JACOBI, "jacobi", "the diagonal") \
+  X(SSOR, "ssor", "symmetric successive over-relaxation of the grid's part; serial")                                                   \
   X(MIC, "mic", "modified incomplete Cholesky factor of the grid's part, made anew for each face; serial")                             \
   X(MULTIGRID, "multigrid", "one V-cycle on aggregates of cells of the grid's part, made anew for each face; runs on all threads")
 /* clang-format on */

@@ -48,7 +48,7 @@ static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(bounds_options, method), .choices = methods,
    .choice_help = method_help, .fallback = "active_set", .help = "solver of the bound-constrained quadratic program"},
   {.name = "preconditioner", .type = KEY_ENUM, .offset = offsetof(bounds_options, preconditioner), .choices = preconditioners,
-   .choice_help = preconditioner_help, .fallback = "multigrid", .only_if = {"method", "!tao"},
+   .choice_help = preconditioner_help, .fallback = "multigrid", .only_if = {"method", "!tao snesvi"},
    .help = "preconditioner of the unknowns that are not at a bound"},
   {.name = "tolerance", .type = KEY_REAL, .offset = offsetof(bounds_options, tolerance), .fallback = "1.0e-4", .min = 0,
    .max = 1,

@@ -24,7 +24,8 @@ PetscErrorCode bounds_solve(const bounds_qp *q, const bounds_options *o, double 
   X(ADMM, "admm", bounds_solve_admm, "alternating direction method of multipliers [BoydEtAl2011], for comparison: at most 100 outer iterations by default") \
   X(INTERIOR_POINT, "interior_point", bounds_solve_interior_point, "primal interior point with a logarithmic barrier [ForsgrenEtAl2002], for comparison: at most 100 outer iterations by default") \
   X(AUGMENTED_LAGRANGIAN, "augmented_lagrangian", bounds_solve_augmented_lagrangian, "multipliers and penalties, with Newton steps [NocedalWright2006], for comparison: at most 100 outer iterations by default") \
-  X(TAO, "tao", bounds_solve_tao, "PETSc's Tao; pressure_tao_type in the block petsc selects the type: bnls by default, bntr, gpcg, blmvm, bqpip, mprgp, activeset")
+  X(TAO, "tao", bounds_solve_tao, "PETSc's Tao; pressure_tao_type in the block petsc selects the type: bnls by default, bntr, gpcg, blmvm, bqpip, mprgp, activeset") \
+  X(SNESVI, "snesvi", bounds_solve_snesvi, "PETSc's SNES for variational inequalities: Newton on reduced spaces; by default its linear systems are solved by cg with icc to a relative residual of 0.1")
 /* clang-format on */
 enum {
 #define X(symbol, name, solve, help) BOUNDS_METHOD_##symbol,

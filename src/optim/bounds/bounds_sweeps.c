@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include <math.h>
 
-static const double MODIFIED = 0.97, SAFE = 0.25;
+static const double SSOR_OMEGA = 1.2, MODIFIED = 0.97, SAFE = 0.25;
 
 void bounds_sweeps_destroy(bounds_sweeps **s)
 {
@@ -64,6 +64,11 @@ void bounds_sweeps_load(bounds_sweeps *s, const grid_matrix *a)
                                           * one that the sweep has to wait for */
       for (int at = n[side]; at < SWEEP_SIDE; ++at) s->to[side][i][at] = side ? s->n - 1 : 0, s->off[side][i][at] = 0.0f;
   }
+}
+
+void bounds_sweeps_ssor(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free)
+{
+  for (int64_t i = 0; i < a->n; ++i) s->inverse[i] = is_free[i] ? s->unit * SSOR_OMEGA / a->diagonal[i] : 0.0;
 }
 
 void bounds_sweeps_mic(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free)

@@ -1,4 +1,4 @@
-/* Modified incomplete Cholesky factorisation MIC(0) of a grid matrix restricted to the free unknowns: one forward and
+/* SSOR and modified incomplete Cholesky factorisation MIC(0) of a grid matrix restricted to the free unknowns: one forward and
  * one backward sweep, serial.
  *
  * The sweeps read copies of the coefficients: lower and upper neighbours separately, in single precision, which is accurate
@@ -23,9 +23,10 @@ typedef struct {
 PetscErrorCode bounds_sweeps_create(const grid_matrix *a, bounds_sweeps **out);
 void           bounds_sweeps_destroy(bounds_sweeps **s); /* accepts NULL */
 void           bounds_sweeps_load(bounds_sweeps *s, const grid_matrix *a);
-/* 1/e_i of M = (E + L) E^-1 (E + L^T) on the free cells, 0 elsewhere, with
+/* 1/e_i of M = (E + L) E^-1 (E + L^T) on the free cells, 0 elsewhere. For SSOR E = diagonal/1.2; for MIC
  *   e_i = a_ii - sum_j a_ij^2/e_j - 0.97 sum_j a_ij (sum of a_jk over upper k other than i)/e_j over lower j,
  * or a_ii where that is below a quarter of it [Bridson2015]. */
+void bounds_sweeps_ssor(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free);
 void bounds_sweeps_mic(bounds_sweeps *s, const grid_matrix *a, const uint8_t *is_free);
 /* z = M^-1 r. No aliasing. */
 void bounds_sweeps_apply(const bounds_sweeps *s, const grid_matrix *a, const double *restrict r, double *restrict z);

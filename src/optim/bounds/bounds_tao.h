@@ -1,7 +1,7 @@
 /* MPRGP and primal-dual active sets as Tao types: bounds, gradient and Hessian come from Tao, the solvers from this folder.
  *
  *   -tao_type mprgp | mprgporiginal | activeset
- *   -tao_mprgp_preconditioner <multigrid>  none | jacobi | mic | multigrid; the last two need a grid matrix
+ *   -tao_mprgp_preconditioner <multigrid>  none | jacobi | ssor | mic | multigrid; the last three need a grid matrix
  *                                   (bounds_tao_set_grid) and are replaced by jacobi without one
  *   -tao_max_it                     0 or PETSc's default: default of the method
  *

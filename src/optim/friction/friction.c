@@ -33,7 +33,25 @@ static const char *const error_help[] = {
     "natural map with rho_a = 3/trace(W_aa) relative to the larger of r and q, in the energy norm: independent of the unit of mass",
     "natural map relative to the largest of the norms of q, r and u, as in Siconos", "absolute norm of the natural map", NULL};
 
+static const char *const searches[]    = {"full", "goldstein_price", NULL};
+static const char *const search_help[] = {"whole steps: the merit may rise across a kink; the best impulses are kept",
+                                          "as published: 1/2 |f|^2 falls enough and not too little for the length of the step", NULL};
+static const char *const locals[]      = {"exact", "fischer_burmeister", NULL};
+static const char *const local_help[]  = {"exact solution: separation, stick, or slip by its scalar equation",
+                                          "Newton's method on the Fischer-Burmeister function, enumeration where it fails [Daviet2011]",
+                                          NULL};
+
 /* clang-format off */
+static const key_spec friction_expert_keys[] = {
+  {.name = "line_search", .type = KEY_ENUM, .offset = offsetof(friction_options, line_search), .choices = searches, .choice_help = search_help, .fallback = "full",
+   .only_if = {"^method", "newton"}, .help = "line search of Newton's method"},
+  {.name = "merit", .type = KEY_REAL, .offset = offsetof(friction_options, merit), .unit = "(N s)^2", .fallback = "0", .min = 0, .max = INFINITY,
+   .only_if = {"^method", "newton"}, .help = "stop at this value of 1/2 |f|^2, the published criterion [BertailsEtAl2011]; 0: stop by the error tolerance only"},
+  {.name = "local_solver", .type = KEY_ENUM, .offset = offsetof(friction_options, local_solver), .choices = locals, .choice_help = local_help, .fallback = "exact",
+   .only_if = {"^method", "splitting"}, .help = "solver of a single contact"},
+  {.name = NULL}};
+static const key_table friction_expert_table = {.name = "friction.expert", .help = "Published variants of newton and splitting, for comparison.", .size = sizeof(friction_options), .keys = friction_expert_keys};
+
 static const key_spec keys[] = {
   {.name = "method", .type = KEY_ENUM, .offset = offsetof(friction_options, method), .choices = methods, .choice_help = method_help, .fallback = "automatic",
    .help = "solver of the contact impulses with exact Coulomb friction"},
@@ -45,6 +63,7 @@ static const key_spec keys[] = {
    .help = "largest number of outer iterations; 0: default of the method"},
   {.name = "time_limit", .type = KEY_REAL, .offset = offsetof(friction_options, time_limit), .unit = "s", .fallback = "0", .min = 0, .max = INFINITY,
    .help = "limit on the wall time of one solve, after which the best impulses so far are used; 0: none. A run that reaches it is not reproducible bit for bit"},
+  {.name = "expert", .type = KEY_PART, .table = &friction_expert_table, .fallback = "{}", .help = "keys for experts"},
   {.name = NULL}};
 /* clang-format on */
 const key_table friction_options_table = {.name = "friction",

@@ -51,6 +51,9 @@ typedef struct friction_options {
   int     error;          /* friction_error_kind */
   int64_t max_iterations; /* 0: default of the method */
   double  time_limit;     /* [s] 0: none */
+  int     line_search;    /* newton_line_search; method newton */
+  double  merit;          /* [(N s)^2] method newton also stops at this value of 1/2 |f|^2; 0: does not */
+  int     local_solver;   /* splitting_local_solver; method splitting */
   double  enough;         /* error at which `automatic` stops once its first-order methods have stalled; not a key; 0: never */
 } friction_options;
 typedef struct {

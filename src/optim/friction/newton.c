@@ -25,12 +25,12 @@ PetscErrorCode newton_work_create(const friction_problem *p, newton_work **out)
   PetscCall(memory_alloc("Newton's method", 1, sizeof *k, &k));
   code = memory_alloc("Newton row scales", 2 * p->n, sizeof *k->rho, &k->rho);
   if (!code) code = memory_alloc("Newton active contacts", p->n, sizeof *k->is_active, &k->is_active);
-  if (!code) code = memory_alloc("Newton vectors", 7 * m, sizeof *k->u, &k->u);
+  if (!code) code = memory_alloc("Newton vectors", 8 * m, sizeof *k->u, &k->u);
   if (!code) code = memory_alloc("Newton blocks", 6 * m, sizeof *k->A, &k->A);
   if (code) newton_work_destroy(&k);
   PetscCall(code);
-  double **const part[] = {&k->f, &k->d, &k->trial_r, &k->trial_u, &k->best_r, &k->best_u};
-  for (int i = 0; i < 6; ++i) *part[i] = k->u + (i + 1) * m;
+  double **const part[] = {&k->f, &k->d, &k->Wd, &k->trial_r, &k->trial_u, &k->best_r, &k->best_u};
+  for (int i = 0; i < 7; ++i) *part[i] = k->u + (i + 1) * m;
   k->B          = k->A + 3 * m;
   k->best_error = INFINITY;
   for (int64_t a = 0; a < p->n; ++a) alart_curnier_rho(delassus_diagonal(p->W) + 9 * a, k->rho + 2 * a);
@@ -73,7 +73,31 @@ void newton_work_load_best(newton_work *k, const friction_problem *p, const fric
   memcpy(u, k->best_u, bytes);
 }
 
-enum { PATIENCE = 20, MOST_STEPS = 100 };
+enum { PATIENCE = 20, MOST_STEPS = 100, MOST_TRIALS = 21 };
+static const double GOLDSTEIN_LOW = 0.1, GOLDSTEIN_HIGH = 0.9;
+
+/* 1/2 |f|^2 at r + t d. Overwrites f, A, B and is_active, which are not used after d has been computed. */
+static double merit_at(newton_work *k, const friction_problem *p, const double *r, double t)
+{
+  for (int64_t i = 0; i < 3 * p->n; ++i) k->trial_r[i] = r[i] + t * k->d[i], k->trial_u[i] = k->u[i] + t * k->Wd[i];
+  return alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->trial_u, k->trial_r, k->f, k->A, k->B, k->is_active);
+}
+
+/* Step length from r along d; 0: none found. `merit` is 1/2 |f|^2 at r; its slope along d is -2 merit wherever f is smooth. */
+static double goldstein_price(newton_work *k, const friction_problem *p, const double *r, double merit)
+{
+  double low = 0.0, high = INFINITY, t = 1.0;
+  delassus_apply(p->W, k->d, k->Wd);
+  for (int i = 0; i < MOST_TRIALS; ++i) {
+    const double m = merit_at(k, p, r, t);
+    if (!(m <= merit - GOLDSTEIN_LOW * t * 2.0 * merit)) high = t;
+    else if (m < merit - GOLDSTEIN_HIGH * t * 2.0 * merit || t >= 1.0) return t; /* no longer than the whole step, which would be exact */
+    else low = t;
+    t = high < INFINITY ? 0.5 * (low + high) : 1.0;
+    if (low > 0.0 && high - low < 1e-3 * high) return low;
+  }
+  return low;
+}
 
 static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_problem *p, const friction_options *o, double *r,
                               friction_result *out)
@@ -88,7 +112,7 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
     const double merit = alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
     since_best         = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
     out->verdict       = FRICTION_OK;
-    if (k->best_error <= o->tolerance) break;
+    if (k->best_error <= o->tolerance || (o->merit > 0.0 && merit < o->merit)) break;
     out->verdict = !isfinite(merit)             ? FRICTION_NOT_FINITE
                    : out->iterations >= n_steps ? FRICTION_ITERATIONS
                    : timer_now() > end          ? FRICTION_TIME
@@ -101,7 +125,9 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
     if (is_solved) PetscCall(newton_matrix_solve(m, k->f, k->d, &is_solved));
     out->verdict = FRICTION_STALLED;
     if (!is_solved) break;
-    for (int64_t i = 0; i < 3 * p->n; ++i) r[i] += k->d[i]; /* whole steps: the merit may rise across a kink; the best impulses are kept */
+    const double t = o->line_search == NEWTON_GOLDSTEIN_PRICE ? goldstein_price(k, p, r, merit) : 1.0;
+    if (t == 0.0) break;
+    for (int64_t i = 0; i < 3 * p->n; ++i) r[i] += t * k->d[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,13 +6,14 @@
 #include "optim/friction/friction_problem.h"
 #include "optim/friction/newton_matrix.h"
 
+typedef enum { NEWTON_FULL, NEWTON_GOLDSTEIN_PRICE } newton_line_search;
 /* A friction_solve_function. */
 PetscErrorCode friction_solve_newton(const friction_problem *p, const friction_options *o, double *r, double *u, friction_result *out);
 
 /* Work arrays, and the best impulses so far. */
 typedef struct {
   double *rho;                         /* [n][2] */
-  double *u, *f, *d;                   /* [n][3] */
+  double *u, *f, *d, *Wd;              /* [n][3] */
   double *trial_r, *trial_u;           /* [n][3] work */
   double *A, *B;                       /* [n][9] */
   bool   *is_active;                   /* [n] */

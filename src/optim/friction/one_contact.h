@@ -1,4 +1,4 @@
-/* Solver for a single contact: u = W r + b with Coulomb's law, W 3x3 [Daviet2011, sec. 4], normal first. W should be positive
+/* Solvers for a single contact: u = W r + b with Coulomb's law, W 3x3 [Daviet2011, sec. 4], normal first. W should be positive
  * definite; it need not be symmetric. Pure functions without state, for any thread. Used by the sweeps of splitting.c.
  *
  * Eliminating the normal impulse from u_N = 0 leaves S r_T + c = u_T = -alpha r_T. Hence r_T = -p/D with p = adj(S) c + alpha c and
@@ -15,8 +15,8 @@
 
 /* Data of a contact that do not depend on b. */
 typedef struct {
-  double W[9]; /* as given */
-  double mu;
+  double W[9];             /* as given */
+  double mu, rho;          /* rho = 3/trace(W) */
   double w_nn, inverse;    /* W_NN and 1/W_NN */
   double w_nt[2];          /* W_NT */
   double slope[2];         /* W_TN/W_NN */
@@ -33,4 +33,16 @@ void one_contact_prepare(const double W[9], double mu, one_contact *o);
  * contact slips. Newton's method on f from the guess, safeguarded by a bracket. Any root is a solution; the one nearest to the
  * guess converges best within sweeps. */
 void one_contact_solve(const one_contact *o, const double b[3], double *alpha, double r[3]);
+/* The same by enumeration of the roots of the quartic: the smallest one that is a root of f, refined. Slower; needs no guess. */
+void one_contact_enumerate(const one_contact *o, const double b[3], double r[3]);
+/* Newton's method with backtracking on the Fischer-Burmeister function of the friction cone, from r, at most n_steps. Returns
+ * true if |phi| <= tolerance (in units of r); else r is the best point found. mu > 0. */
+bool one_contact_newton(const one_contact *o, const double b[3], int n_steps, double tolerance, double r[3]);
+/* Hybrid method of [Daviet2011]: Newton from r; if it fails, enumeration; if that has a larger |phi|, Newton from its result.
+ * Tolerance relative to |r|. */
+void one_contact_hybrid(const one_contact *o, const double b[3], double tolerance, double r[3]);
+
+/* phi(x, rho y) = x + rho y - (x^2 + rho^2 y^2)^(1/2) in the Jordan algebra of the cone, x = (mu r_N, r_T), y = (û_N, mu û_T).
+ * jacobian (may be NULL): d phi/d r, row-major, of a subgradient where phi is not smooth. */
+void one_contact_fischer_burmeister(const one_contact *o, const double b[3], const double r[3], double phi[3], double jacobian[9]);
 #endif

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { AHEAD = 1, FAR_NUMBERS = 500000 }; /* 4 MB of columns: more than stays close by */
+enum { AHEAD = 1, FAR_NUMBERS = 500000 };     /* 4 MB of columns: more than stays close by */
+static const double HYBRID_TOLERANCE = 1e-12; /* of one_contact_hybrid */
 
 void sweeper_destroy(sweeper *s)
 {
@@ -93,10 +94,10 @@ static PetscErrorCode deal_tasks(sweeper *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode sweeper_create(const friction_problem *p, sweeper *out)
+PetscErrorCode sweeper_create(const friction_problem *p, splitting_local_solver local_solver, sweeper *out)
 {
   PetscFunctionBegin;
-  *out                = (sweeper){.n = p->n};
+  *out                = (sweeper){.n = p->n, .local_solver = local_solver};
   PetscErrorCode code = contact_groups_of(p->W, &out->groups);
   if (!code) code = contact_plan_create(out->groups, contact_plan_parts(out->groups), &out->plan);
   if (!code) code = allocate(out);
@@ -177,7 +178,7 @@ static inline void prefetch_columns(const sweeper *s, int64_t k)
 }
 
 /* Solve contact k for the current velocity and add the change of its impulse to the states. */
-static inline __attribute__((always_inline)) void update_contact(sweeper *restrict s, int64_t k)
+static inline __attribute__((always_inline)) void update_contact(sweeper *restrict s, int64_t k, const int local_solver)
 {
   const one_contact *const o = s->one + k;
   double *const            r = s->r + 3 * k;
@@ -186,20 +187,28 @@ static inline __attribute__((always_inline)) void update_contact(sweeper *restri
   for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_gather(s->groups, s->side + i, s->state, b);
   for (int i = 0; i < 3; ++i) b[i] -= o->W[3 * i] * r[0] + o->W[3 * i + 1] * r[1] + o->W[3 * i + 2] * r[2];
   v3_copy(next, r);
-  one_contact_solve(o, b, s->alpha + k, next);
+  if (local_solver == SPLITTING_LOCAL_EXACT) one_contact_solve(o, b, s->alpha + k, next);
+  else one_contact_hybrid(o, b, HYBRID_TOLERANCE, next);
   for (int i = 0; i < 3; ++i) d[i] = next[i] - r[i];
   if (v3_dot(d, d) == 0.0) return;
   v3_copy(r, next);
   for (int64_t i = s->side_start[k]; i < s->side_start[k + 1]; ++i) group_side_add_impulse(s->groups, s->side + i, s->state, d);
 }
 
-static void sweep_task(sweeper *s, int64_t task)
+static inline __attribute__((always_inline)) void sweep_contacts(sweeper *s, int64_t task, const int local_solver)
 {
   const int64_t first = s->plan.task_start[task], last = s->plan.task_start[task + 1];
   for (int64_t k = first; k < last; ++k) {
     if (s->is_far && k + AHEAD < last) prefetch_columns(s, k + AHEAD);
-    update_contact(s, k);
+    update_contact(s, k, local_solver);
   }
+}
+
+/* One loop for each local solver. */
+static void sweep_task(sweeper *s, int64_t task)
+{
+  if (s->local_solver == SPLITTING_LOCAL_EXACT) sweep_contacts(s, task, SPLITTING_LOCAL_EXACT);
+  else sweep_contacts(s, task, SPLITTING_LOCAL_FISCHER_BURMEISTER);
 }
 
 void sweeper_run(sweeper *s, int64_t n_sweeps)
@@ -245,7 +254,7 @@ static PetscErrorCode solver_create(solver *v, const double *r)
 {
   const int64_t n = v->p->n;
   PetscFunctionBegin;
-  PetscCall(sweeper_create(v->p, &v->s));
+  PetscCall(sweeper_create(v->p, (splitting_local_solver)v->o->local_solver, &v->s));
   PetscCall(memory_alloc("best impulses", 3 * n, sizeof *v->best, &v->best));
   for (int64_t a = 0; a < n; ++a) cone_project(v->p->mu[a], r + 3 * a, v->best + 3 * a); /* fallback */
   v->best_error = INFINITY;

@@ -6,6 +6,8 @@
 #include "optim/friction/friction_problem.h"
 #include "optim/friction/one_contact.h"
 
+typedef enum { SPLITTING_LOCAL_EXACT, SPLITTING_LOCAL_FISCHER_BURMEISTER } splitting_local_solver; /* of a single contact */
+
 /* friction_solve_splitting with a stop test (see friction_stop_test), which may be NULL. is_accelerated: with Anderson's acceleration;
  * false: plain sweeps [Daviet2011]. */
 PetscErrorCode splitting_run(const friction_problem *p, const friction_options *o, bool is_accelerated, friction_stop_test stop_test,
@@ -21,17 +23,18 @@ typedef struct {
   one_contact          *one;        /* [n] */
   int64_t              *side_start; /* [n+1] */
   group_side           *side;
-  double               *q, *r;      /* [n][3] */
-  double               *alpha;      /* [n] sliding coefficients of the last visit */
-  double               *state;      /* of the groups */
-  bool                  is_far;     /* the columns exceed the cache: prefetch them */
-  int                   n_lanes;    /* threads over which the tasks are distributed, longest first; the result does not depend on the
+  double               *q, *r;        /* [n][3] */
+  double               *alpha;        /* [n] sliding coefficients of the last visit */
+  double               *state;        /* of the groups */
+  int                   local_solver; /* splitting_local_solver */
+  bool                  is_far;       /* the columns exceed the cache: prefetch them */
+  int                   n_lanes;      /* threads over which the tasks are distributed, longest first; the result does not depend on the
                               * distribution */
-  int64_t              *lane_start; /* [n_rounds * n_lanes + 1] */
-  int32_t              *lane_task;  /* [n_tasks] */
+  int64_t              *lane_start;   /* [n_rounds * n_lanes + 1] */
+  int32_t              *lane_task;    /* [n_tasks] */
 } sweeper;
 
-PetscErrorCode sweeper_create(const friction_problem *p, sweeper *out);
+PetscErrorCode sweeper_create(const friction_problem *p, splitting_local_solver local_solver, sweeper *out);
 void           sweeper_destroy(sweeper *s);
 /* Set and get impulses, in the order of the contacts. Setting computes the state of all groups afresh. */
 void sweeper_set_impulses(sweeper *s, const double *r);

@@ -29,7 +29,7 @@ static const key_spec hybrid_grid_expert_keys[] = {
   {.name = "damps_sliding", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, damps_sliding), .fallback = "true",
    .only_if = {"^transfer", "augury"}, .help = "augury: true: where boundaries approach, the grid's change of their sliding velocity remains, too; fewer collisions "
            "remain, but sliding is decelerated. false: only changes normal to the boundary remain"},
-  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = ways, .choice_help = way_help, .fallback = "nearest",
+  {.name = "cohesion", .type = KEY_ENUM, .offset = offsetof(hybrid_grid, cohesion), .choices = directions, .choice_help = direction_help, .fallback = "nearest",
    .only_if = {"^transfer", "augury"}, .help = "augury: direction along which a cohesive velocity change is undone"},
   {.name = "resampling", .type = KEY_BOOL, .offset = offsetof(hybrid_grid, resampling), .fallback = "true",
    .only_if = {"^transfer", "augury"}, .help = "augury: triangles with edges longer than a quarter of a cell are sampled with points; false: only their corners are "

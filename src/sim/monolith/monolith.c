@@ -524,7 +524,7 @@ static PetscErrorCode monolith_probe(const scene *s)
     const int method = all[k]->method;
     if (method == BOUNDS_METHOD_ACTIVE_SET || method == BOUNDS_METHOD_CG)
       PetscCall(linear_solver_probe(prefix[k], KSPFACECG, PCFACE, false, true));
-    if (method == BOUNDS_METHOD_TAO) PetscCall(bounds_petsc_probe());
+    if (method == BOUNDS_METHOD_TAO || method == BOUNDS_METHOD_SNESVI) PetscCall(bounds_petsc_probe(method == BOUNDS_METHOD_SNESVI));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

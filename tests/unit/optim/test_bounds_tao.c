@@ -149,10 +149,10 @@ static void same_iterates_as_the_direct_call(void **state)
   assert_no_leak();
 }
 
-/* Method `tao` with the type from the options: all converge to the solution, within a tolerance of 1e-9. */
-static void method_tao(void **state)
+/* Method `tao` with the type from the options, and SNES: all converge to the solution, within a tolerance of 1e-9. */
+static void methods_tao_and_snesvi(void **state)
 {
-  static const char *const types[] = {"mprgp", "activeset", "bnls", "bntr", "gpcg", "blmvm"};
+  static const char *const types[] = {"mprgp", "activeset", "bnls", "bntr", "gpcg", "blmvm", "vinewtonrsls"};
   tao_case                 s       = {0};
   (void)state;
   open_case(&s);
@@ -162,8 +162,10 @@ static void method_tao(void **state)
   assert_ok(bounds_solve(&q, &exact, s.x, &r));
   assert_int_equal(r.verdict, BOUNDS_OK);
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
-    const bounds_options o = box_defaults(BOUNDS_METHOD_TAO, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
-    assert_ok(PetscOptionsSetValue(NULL, "-pressure_tao_type", types[t]));
+    const bool           is_tao = t + 1 < sizeof types / sizeof *types;
+    const char          *key    = is_tao ? "-pressure_tao_type" : "-pressure_snes_type";
+    const bounds_options o      = box_defaults(is_tao ? BOUNDS_METHOD_TAO : BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-9);
+    assert_ok(PetscOptionsSetValue(NULL, key, types[t]));
     memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
     assert_ok(bounds_solve(&q, &o, s.y, &r));
     if (r.verdict != BOUNDS_OK) fail_msg("%s: %s, %g of %g", types[t], bounds_status_text(r.verdict), r.residual, r.target);
@@ -171,7 +173,7 @@ static void method_tao(void **state)
     double apart = 0.0, size = 0.0;
     for (int64_t i = 0; i < q.n; ++i) apart = fmax(apart, fabs(s.y[i] - s.x[i])), size = fmax(size, fabs(s.x[i]));
     assert_close(apart / size, 0.0, 1e-6);
-    assert_ok(PetscOptionsClearValue(NULL, "-pressure_tao_type"));
+    assert_ok(PetscOptionsClearValue(NULL, key));
   }
   close_case(&s);
   assert_no_leak();
@@ -192,8 +194,16 @@ static void what_they_want_is_said(void **state)
   assert_non_null(strstr(error_message(), "needs a Hessian"));
   error_clear();
   assert_ok(TaoDestroy(&bare));
+  bounds_qp            q = qp_of(&s);
+  const bounds_options o = box_defaults(BOUNDS_METHOD_SNESVI, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-6);
+  bounds_result        r = {0};
+  q.grid                 = NULL;
+  assert_int_equal(bounds_solve(&q, &o, s.x, &r), PETSC_ERR_USER_INPUT);
+  assert_non_null(strstr(error_message(), "method snesvi needs an assembled matrix"));
+  error_clear();
   close_case(&s);
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(same_iterates_as_the_direct_call), cmocka_unit_test(method_tao), cmocka_unit_test(what_they_want_is_said))
+TEST_MAIN(cmocka_unit_test(same_iterates_as_the_direct_call), cmocka_unit_test(methods_tao_and_snesvi),
+          cmocka_unit_test(what_they_want_is_said))

@@ -148,7 +148,7 @@ static void pressures(void **state)
   (void)state;
   assert_ok(optim_register_all());
   scene_create(&t, false);
-  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0; /* types of Tao need an assembled matrix: no floating bodies */
+  t.w.f.F_p.n = t.w.f.F_s.n = t.w.f.n_contacts = t.w.f.n_bodies = 0;            /* snesvi needs an assembled matrix: no floating bodies */
   t.w.o.coupling                                                = GRANULAR_P_C; /* no stress */
   for (int method = 0; method < BOUNDS_N_METHODS; ++method) {
     t.w.pressure.method = method;

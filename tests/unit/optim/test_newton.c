@@ -75,18 +75,38 @@ static void newton_matrix_solves_its_system(void **state)
   assert_no_leak();
 }
 
-static void newton_solves(void **state)
+static void every_line_search_solves(void **state)
 {
-  friction_result out;
   (void)state;
   solve_case *c = malloc(sizeof *c);
-  case_create(11, 20, 12, 60, 0.4, c); /* 3 n_c / n = 0.75 */
-  assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
-  if (out.verdict != FRICTION_OK) fail_msg("%s, error %g", friction_status_text(out.verdict), out.scaled);
-  assert_true(out.iterations < 40);
-  assert_true(out.scaled <= c->o.tolerance);
-  for (int64_t a = 0; a < c->p.n; ++a) assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
-  case_destroy(c);
+  for (int search = NEWTON_FULL; search <= NEWTON_GOLDSTEIN_PRICE; ++search) {
+    friction_result out;
+    case_create(11, 20, 12, 60, 0.4, c); /* 3 n_c / n = 0.75 */
+    c->o.line_search = search;
+    assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
+    if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_status_text(out.verdict), out.scaled);
+    assert_true(out.iterations < 40);
+    assert_true(out.scaled <= c->o.tolerance);
+    for (int64_t a = 0; a < c->p.n; ++a) assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
+    case_destroy(c);
+  }
+  free(c);
+  assert_no_leak();
+}
+
+/* Where whole steps cycle between sets of sliding contacts, the line search converges. */
+static void the_line_search_ends_cycles(void **state)
+{
+  (void)state;
+  solve_case *c = malloc(sizeof *c);
+  for (int search = NEWTON_FULL; search <= NEWTON_GOLDSTEIN_PRICE; ++search) {
+    friction_result out;
+    case_create(1, 20, 12, 60, 0.7, c);
+    c->o.line_search = search;
+    assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
+    assert_int_equal(out.verdict, search == NEWTON_FULL ? FRICTION_STALLED : FRICTION_OK);
+    case_destroy(c);
+  }
   free(c);
   assert_no_leak();
 }
@@ -116,6 +136,23 @@ static void converges_quadratically(void **state)
     least = fmin(least, ratio[k]), most = fmax(most, ratio[k]);
   }
   if (!(most < 10.0) || !(least > 0.0)) fail_msg("e_1/e_0^2 = %g, %g, %g", ratio[0], ratio[1], ratio[2]);
+  case_destroy(c);
+  free(c);
+  assert_no_leak();
+}
+
+/* The published criterion stops earlier than the error. */
+static void merit_stops(void **state)
+{
+  (void)state;
+  solve_case     *c = malloc(sizeof *c);
+  friction_result strict, loose;
+  case_create(11, 20, 12, 60, 0.4, c);
+  assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &strict));
+  memset(c->r, 0, sizeof c->r);
+  c->o.merit = 1e-3;
+  assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &loose));
+  assert_true(loose.iterations < strict.iterations);
   case_destroy(c);
   free(c);
   assert_no_leak();
@@ -205,5 +242,6 @@ static void a_wall_of_bricks_is_solved(void **state)
   assert_no_leak();
 }
 
-TEST_MAIN(cmocka_unit_test(newton_matrix_solves_its_system), cmocka_unit_test(newton_solves), cmocka_unit_test(converges_quadratically),
+TEST_MAIN(cmocka_unit_test(newton_matrix_solves_its_system), cmocka_unit_test(every_line_search_solves),
+          cmocka_unit_test(the_line_search_ends_cycles), cmocka_unit_test(converges_quadratically), cmocka_unit_test(merit_stops),
           cmocka_unit_test(a_wall_of_bricks_is_solved))

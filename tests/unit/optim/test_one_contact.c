@@ -30,15 +30,16 @@ static void random_case(uint64_t id, double W[9], double b[3], double *mu)
   }
 }
 
-/* The largest violation of Coulomb's law: impulses against |r|, velocities against the terms they are sums of. */
-static double violation(const double W[9], const double b[3], double mu, const double r[3])
+/* The largest violation of Coulomb's law: impulses against |r|, velocities against the terms they are sums of, or `size` if that is
+ * more. */
+static double violation_against(double size, const double W[9], const double b[3], double mu, const double r[3])
 {
   double u[3], reach[3] = {fabs(b[0]), fabs(b[1]), fabs(b[2])};
   m3_mulv(u, W, r);
   v3_add(u, u, b);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) reach[i] += fabs(W[3 * i + j] * r[j]);
-  const double t_r = hypot(r[1], r[2]), t_u = hypot(u[1], u[2]), u_size = reach[0] + reach[1] + reach[2];
+  const double t_r = hypot(r[1], r[2]), t_u = hypot(u[1], u[2]), u_size = fmax(size, reach[0] + reach[1] + reach[2]);
   if (!isfinite(t_r) || !isfinite(r[0])) return INFINITY;
   double v = fmax(-r[0], t_r - mu * r[0]) / fmax(v3_norm(r), 1e-300);
   if (r[0] == 0.0) return fmax(v, -u[0] / u_size);
@@ -48,10 +49,12 @@ static double violation(const double W[9], const double b[3], double mu, const d
   return fmax(v, hypot(u[1] + t_u / t_r * r[1], u[2] + t_u / t_r * r[2]) / u_size); /* against the impulse */
 }
 
+static double violation(const double W[9], const double b[3], double mu, const double r[3]) { return violation_against(0.0, W, b, mu, r); }
+
 static void every_case_is_solved(void **state)
 {
-  double  worst    = 0.0;
-  int64_t count[3] = {0};
+  double  worst[3] = {0};
+  int64_t count[3] = {0}, n_newton = 0, n_failed = 0;
   (void)state;
   for (uint64_t id = 0; id < 40000; ++id) {
     double      W[9], b[3], mu, r[3], alpha = 0.0, v;
@@ -59,8 +62,8 @@ static void every_case_is_solved(void **state)
     random_case(id, W, b, &mu);
     one_contact_prepare(W, mu, &o);
     one_contact_solve(&o, b, &alpha, r);
-    v     = violation(W, b, mu, r);
-    worst = fmax(worst, v);
+    v        = violation(W, b, mu, r);
+    worst[0] = fmax(worst[0], v);
     if (v > 1e-9) fail_msg("solve: case %d violates Coulomb's law by %g: r %g %g %g, mu %g", (int)id, v, r[0], r[1], r[2], mu);
     ++count[r[0] == 0.0 ? 0 : hypot(r[1], r[2]) < mu * r[0] * (1.0 - 1e-9) ? 1 : 2];
     /* from a guess that is far off, in either direction */
@@ -70,9 +73,104 @@ static void every_case_is_solved(void **state)
       one_contact_solve(&o, b, &alpha, r);
       if ((v = violation(W, b, mu, r)) > 1e-9) fail_msg("warm: case %d violates Coulomb's law by %g", (int)id, v);
     }
+    one_contact_enumerate(&o, b, r);
+    if ((v = violation(W, b, mu, r)) > 1e-9) fail_msg("enumerate: case %d violates Coulomb's law by %g", (int)id, v);
+    worst[1] = fmax(worst[1], v);
+    v3_set(r, 0.0, 0.0, 0.0);
+    one_contact_hybrid(&o, b, 1e-14, r);
+    /* phi multiplies r_N by mu and u by rho, and their round-off as well; a square root brings that to sqrt(epsilon) */
+    if ((v = violation_against(v3_norm(r) / o.rho, W, b, mu, r) / (1.0 + mu)) > 1.5e-8)
+      fail_msg("hybrid: case %d violates Coulomb's law by %g: mu %g", (int)id, v, mu);
+    worst[2] = fmax(worst[2], v);
+    if (mu == 0.0 || b[0] >= 0.0 || mu > 10.0 || mu < 1e-2) continue;
+    v3_set(r, 0.0, 0.0, 0.0);
+    ++n_newton;
+    n_failed += !one_contact_newton(&o, b, 50, 1e-12 * o.rho * v3_norm(b), r);
   }
   for (int k = 0; k < 3; ++k) assert_true(count[k] > 2000); /* take-off, stick, slide */
-  print_message("worst violation: %.1e\n", worst);
+  print_message("worst violation: solve %.1e, enumerate %.1e, hybrid %.1e; Newton alone fails on %d of %d\n", worst[0], worst[1], worst[2],
+                (int)n_failed, (int)n_newton);
+  assert_true(5 * n_failed < n_newton);
+}
+
+/* Enumeration takes the smallest sliding coefficient that a scan finds, also where normal and tangent are strongly coupled and
+ * friction is large. */
+static void enumeration_takes_the_smallest_root(void **state)
+{
+  int n_scanned = 0;
+  (void)state;
+  for (uint64_t id = 0; id < 4000; ++id) {
+    double       W[9], b[3], mu, r[3], u[3], least = INFINITY;
+    one_contact  o;
+    int          n_roots = 0;
+    const double d[3]    = {1.0, uniform(id, 41, -2.0, 2.0), uniform(id, 42, -2.0, 2.0)}; /* normal and tangent move together */
+    m3_outer(W, d, d);
+    for (int i = 0; i < 9; i += 4) W[i] += 0.02;
+    mu   = pow(10.0, uniform(id, 40, -0.5, 1.0));
+    b[0] = -pow(10.0, uniform(id, 43, -4.0, 0.0)), b[1] = uniform(id, 44, -1.0, 1.0), b[2] = uniform(id, 45, -1.0, 1.0);
+    one_contact_prepare(W, mu, &o);
+    one_contact_enumerate(&o, b, r);
+    if (b[0] >= 0.0 || hypot(r[1], r[2]) < mu * r[0] * (1.0 - 1e-9)) continue;
+    /* scan alpha, solving u_N = 0, u_T = -alpha r_T by elimination */
+    double before = 0.0;
+    for (int k = 0; k < 4000; ++k) {
+      const double alpha = m3_trace(W) * 1e-6 * pow(10.0, 9.0 * k / 4000.0);
+      double       A[9], inverse[9], x[3];
+      m3_copy(A, W);
+      A[4] += alpha, A[8] += alpha;
+      m3_inverse(inverse, A);
+      m3_mulv(x, inverse, b);
+      const double gap = -mu * x[0] - hypot(x[1], x[2]);
+      if (k > 0 && (gap >= 0.0) != (before >= 0.0) && -x[0] > 0.0) {
+        ++n_roots;
+        if (alpha < least) least = alpha;
+      }
+      before = gap;
+    }
+    m3_mulv(u, W, r);
+    v3_add(u, u, b);
+    const double found = hypot(u[1], u[2]) / hypot(r[1], r[2]);
+    n_scanned += n_roots > 0;
+    if (n_roots > 0 && fabs(found / least - 1.0) > 0.01)
+      fail_msg("case %d: sliding coefficient %g, but the scan finds %g first", (int)id, found, least);
+  }
+  assert_true(n_scanned > 1000);
+}
+
+static void fischer_burmeister_derivative(void **state)
+{
+  int n_checked = 0;
+  (void)state;
+  for (uint64_t id = 0; id < 2000; ++id) {
+    double      W[9], b[3], mu, r[3], phi[3], J[9], forward[3], backward[3];
+    one_contact o;
+    random_case(5 * id, W, b, &mu);
+    mu = uniform(id, 50, 0.1, 1.0);
+    one_contact_prepare(W, mu, &o);
+    for (int i = 0; i < 3; ++i) r[i] = uniform(id, 60 + (uint64_t)i, -1.0, 1.0) * o.rho;
+    one_contact_fischer_burmeister(&o, b, r, phi, J);
+    const double h     = 1e-6 * v3_norm(r);
+    double       error = 0.0, coarse = 0.0;
+    for (int j = 0; j < 3; ++j) {
+      double at[3];
+      for (int level = 0; level < 2; ++level) {
+        const double step = level ? 4.0 * h : h;
+        v3_copy(at, r), at[j] += step;
+        one_contact_fischer_burmeister(&o, b, at, forward, NULL);
+        v3_copy(at, r), at[j] -= step;
+        one_contact_fischer_burmeister(&o, b, at, backward, NULL);
+        for (int i = 0; i < 3; ++i) {
+          const double d = fabs((forward[i] - backward[i]) / (2.0 * step) - J[3 * i + j]);
+          if (level) coarse = fmax(coarse, d);
+          else error = fmax(error, d);
+        }
+      }
+    }
+    if (coarse > 1e-4) continue; /* strong curvature or a kink close by: differences say nothing */
+    ++n_checked;
+    assert_close(error, 0.0, 1e-6);
+  }
+  assert_true(n_checked > 1800);
 }
 
 /* Projection: in the cone, orthogonal decomposition of Moreau, idempotent. */
@@ -113,8 +211,14 @@ static void singular_blocks_give_finite_answers(void **state)
       one_contact_prepare(W[k], mu, &o);
       one_contact_solve(&o, b, &alpha, r);
       assert_true(violation(W[k], b, mu, r) <= 1e-6);
+      one_contact_enumerate(&o, b, r);
+      assert_true(violation(W[k], b, mu, r) <= 1e-6);
+      v3_set(r, 0, 0, 0);
+      one_contact_hybrid(&o, b, 1e-12, r);
+      assert_true(violation(W[k], b, mu, r) <= 1e-5);
     }
 }
 
-TEST_MAIN(cmocka_unit_test(every_case_is_solved), cmocka_unit_test(projections_are_projections),
+TEST_MAIN(cmocka_unit_test(every_case_is_solved), cmocka_unit_test(enumeration_takes_the_smallest_root),
+          cmocka_unit_test(fischer_burmeister_derivative), cmocka_unit_test(projections_are_projections),
           cmocka_unit_test(singular_blocks_give_finite_answers))

@@ -187,6 +187,8 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
       {"interior point, 5 trials, MIC(0)", BOUNDS_METHOD_INTERIOR_POINT, MIC, 5, .largest = SMALL},
       {"augmented Lagrangian, 1, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 1, .largest = SMALL},
       {"augmented Lagrangian, 5, MIC(0)", BOUNDS_METHOD_AUGMENTED_LAGRANGIAN, MIC, 5, .largest = SMALL},
+      {"SNESVINEWTONRSLS, CG, ICC(0)", BOUNDS_METHOD_SNESVI, MIC, .largest = MEDIUM,
+       .known = {"7+44/.048", "7+52/.41", "18+142/1.3", "24+269/7.6"}},
       {"TAOGPCG", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "gpcg", .largest = TINY,
        .known = {"4+110/.074", "5+177/.89", "7+283/1.7", "8+474/10.3"}},
       {"TAOBNLS, ICC(0)", BOUNDS_METHOD_TAO, MIC, .key = TAO_TYPE, .value = "bnls", .largest = SMALL,
@@ -207,7 +209,7 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
     if (w->method == BOUNDS_METHOD_CG) cg[w->preconditioner] = m.cpu;
     char steps[32], over[16] = "";
     snprintf(steps, sizeof steps, m.r.outer > 0 ? "%lld+%lld" : "%.0lld%lld", (long long)m.r.outer, (long long)m.r.iterations);
-    if (w->method != BOUNDS_METHOD_CG && cg[w->preconditioner] > 0.0 && !w->key)
+    if (w->method != BOUNDS_METHOD_CG && cg[w->preconditioner] > 0.0 && !w->key && w->method != BOUNDS_METHOD_SNESVI)
       snprintf(over, sizeof over, "%.1f", m.cpu / cg[w->preconditioner]);
     printf("%-34s %16s %9.3f %8s %8.1f  %s%s%s%s\n", w->name, steps, m.cpu, over, 100.0 * (double)m.r.n_bound / (double)p->a.n,
            known >= 0 && w->known[known] && *w->known[known] ? "[" : "", known >= 0 && w->known[known] ? w->known[known] : "",
