@@ -154,10 +154,11 @@ static void record_solver_result(const exact *e, const friction_result *result, 
 {
   report->friction_iterations += result->iterations;
   report->friction_error_absolute = result->absolute, report->friction_error_siconos = result->siconos;
-  report->friction_error  = result->scaled;
-  report->friction_method = -1;
+  report->friction_error = result->scaled;
+  /* "splitting, newton_prox": the last method of a sequence found the solution. */
+  const char *const comma = strrchr(result->method, ','), *const name = comma ? comma + 2 : result->method;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
-    if (strcmp(friction_solvers[k].name, result->method) == 0) report->friction_method = k;
+    if (strcmp(friction_solvers[k].name, name) == 0) report->friction_method = k;
   const bool is_short = !is_last && (result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED);
   nonlinear_record_solver(result->verdict == FRICTION_OK, result->verdict == FRICTION_STOPPED, is_short,
                           friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->friction_unconverged,

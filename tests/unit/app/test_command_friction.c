@@ -75,8 +75,8 @@ static void wrong_options_are_bad_input(void **state)
   }
   assert_command(SS_EXIT_BAD_INPUT, "friction a.hdf5 --tol -1");
   assert_contains(command_err, "friction.tolerance: ");
-  assert_command(SS_EXIT_BAD_INPUT, "friction a.hdf5 --set expert.splitting.chek_every=10");
-  assert_contains(command_err, "did you mean \"check_every\"?");
+  assert_command(SS_EXIT_BAD_INPUT, "friction a.hdf5 --set expert.line_serch=full");
+  assert_contains(command_err, "did you mean \"line_search\"?");
   assert_command(SS_EXIT_ENVIRONMENT, "friction missing.hdf5");
 }
 
