@@ -10,7 +10,7 @@ for t in "$@"; do [ -r "$t" ] || { echo "$t: not found; run make validate" >&2; 
 [ -e "$page" ] || : >"$page"
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 grep -H '^cost:' "$cases"/*/reference.yaml | sed "s|^$cases/\([^/]*\)/reference.yaml:cost: *\([a-z]*\).*|\1 \2|" | LC_ALL=C sort >"$work/classes"
-# Table of validate.c: case, quantity, measured, expected, error, seconds, verdict. Page: case, class, quantity, measured, target, result.
+# Table of validate.c: case, quantity, measured, expected, error, seconds, result. Page: case, class, quantity, measured, target, result.
 LC_ALL=C awk -F' *[|] *' -v classes="$work/classes" -v page="$page" '
   function add(id, text) { row[id, ++n[id]] = text; if (text ~ /[|] fail [|]$/) failed[id]++; else if (text ~ /[|] pass [|]$/) passed[id]++ }
   function clear(id) { n[id] = 0; failed[id] = 0; passed[id] = 0 }

@@ -458,7 +458,7 @@ static PetscErrorCode validate(int n_wanted, char **wanted, bool *is_good)
   snprintf(path, sizeof path, "%s/table.md", out_dir);
   table = fopen(path, "w");
   const char *head =
-      "| case   | quantity                           |       measured | expected                 |      error |  seconds | verdict |\n"
+      "| case   | quantity                           |       measured | expected                 |      error |  seconds | result  |\n"
       "|--------|------------------------------------|----------------|--------------------------|------------|----------|---------|";
   printf("%s\n", head);
   if (table) fprintf(table, "%s\n", head);

@@ -17,18 +17,18 @@ typedef struct {
   char *text; /* the whole line */
   char *file; /* NULL: no place */
   int   line, column, order;
-} complaint;
+} diagnostic;
 
 struct diagnostics {
-  int        n, capacity;
-  complaint *item;
+  int         n, capacity;
+  diagnostic *item;
 };
 
 PetscErrorCode diagnostics_create(diagnostics **out)
 {
   PetscFunctionBegin;
   PetscCall(memory_alloc("diagnostics", 1, sizeof **out, out));
-  /* from the start, so that the first complaint is counted even when memory has run out */
+  /* from the start, so that the first error is counted even when memory has run out */
   PetscCall(memory_alloc("diagnostics", FIRST_CAPACITY, sizeof *(*out)->item, &(*out)->item));
   (*out)->capacity = FIRST_CAPACITY;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -67,12 +67,12 @@ static void diagnostics_add_entry(diagnostics *d, document_mark mark, const char
   if (d->n == d->capacity) {
     const int capacity = 2 * d->capacity;
     if (memory_resize("diagnostics", capacity, sizeof *d->item, &d->item)) {
-      fprintf(stderr, "%s\n", line); /* out of memory: the complaint must not be lost, and the count is > 0 by now */
+      fprintf(stderr, "%s\n", line); /* out of memory: the error must not be lost, and the count is > 0 by now */
       return;
     }
     d->capacity = capacity;
   }
-  d->item[d->n] = (complaint){copy_text(line), mark.line > 0 ? copy_text(mark.file) : NULL, mark.line, mark.column, d->n};
+  d->item[d->n] = (diagnostic){copy_text(line), mark.line > 0 ? copy_text(mark.file) : NULL, mark.line, mark.column, d->n};
   ++d->n;
 }
 
@@ -131,8 +131,8 @@ const char *diagnostics_text(const diagnostics *d, int i)
 
 static int diagnostics_compare(const void *a, const void *b)
 {
-  const complaint *x = a, *y = b;
-  const int        by_file = strcmp(x->file ? x->file : "", y->file ? y->file : "");
+  const diagnostic *x = a, *y = b;
+  const int         by_file = strcmp(x->file ? x->file : "", y->file ? y->file : "");
   if (by_file) return by_file;
   if (x->line != y->line) return x->line < y->line ? -1 : 1;
   if (x->column != y->column) return x->column < y->column ? -1 : 1;

@@ -45,7 +45,7 @@ typedef struct {
   bool               is_out_of_memory;
 } parser;
 
-static void complain(parser *p, const char *problem)
+static void report_error(parser *p, const char *problem)
 {
   if (p->problem) return;
   p->problem = problem;
@@ -59,7 +59,7 @@ static void emit(parser *p, operation op, int var, double constant)
     const int more = e->capacity ? 2 * e->capacity : 32;
     if (memory_resize("expression", more, sizeof(instruction), &e->code)) {
       p->is_out_of_memory = true;
-      complain(p, "out of memory");
+      report_error(p, "out of memory");
       return;
     }
     e->capacity = more;
@@ -89,14 +89,14 @@ static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static void parse_call(parser *p, operation op, int n_arguments)
 {
   if (!accept_token(p, "(")) {
-    complain(p, "expected ( after a function's name");
+    report_error(p, "expected ( after a function's name");
     return;
   }
   for (int i = 0; i < n_arguments && !p->problem; ++i) {
-    if (i > 0 && !accept_token(p, ",")) complain(p, "expected a comma and another argument");
+    if (i > 0 && !accept_token(p, ",")) report_error(p, "expected a comma and another argument");
     else parse_choice(p);
   }
-  if (!p->problem && !accept_token(p, ")")) complain(p, "expected )");
+  if (!p->problem && !accept_token(p, ")")) report_error(p, "expected )");
   emit(p, op, 0, 0.0);
 }
 
@@ -135,7 +135,7 @@ static void parse_name(parser *p)
   else if (n == 1 && *start == 'e') emit(p, OP_CONSTANT, 0, 2.71828182845904523536);
   else {
     p->at = start;
-    complain(p, "unknown name");
+    report_error(p, "unknown name");
   }
 }
 
@@ -144,24 +144,24 @@ static void parse_primary(parser *p)
   skip_space(p);
   if (accept_token(p, "(")) {
     parse_choice(p);
-    if (!p->problem && !accept_token(p, ")")) complain(p, "expected )");
+    if (!p->problem && !accept_token(p, ")")) report_error(p, "expected )");
   } else if (is_digit(*p->at) || *p->at == '.') {
     const char  *end;
     const double x = key_text_strtod(p->at, &end); /* in any locale */
-    if (end == p->at || *end == 'x' || *end == 'X' || !isfinite(x)) complain(p, "malformed number");
+    if (end == p->at || *end == 'x' || *end == 'X' || !isfinite(x)) report_error(p, "malformed number");
     else p->at = end;
     emit(p, OP_CONSTANT, 0, x);
   } else if (is_letter(*p->at)) {
     parse_name(p);
   } else {
-    complain(p, *p->at ? "expected a number, a name or (" : "unexpected end");
+    report_error(p, *p->at ? "expected a number, a name or (" : "unexpected end");
   }
 }
 
 /* Every recursion passes here: the one place to bound its depth. -x^2 is -(x^2); 2^-3 is allowed. */
 static void parse_unary(parser *p)
 {
-  if (++p->depth > EXPRESSION_MAX_DEPTH) complain(p, "nested too deeply");
+  if (++p->depth > EXPRESSION_MAX_DEPTH) report_error(p, "nested too deeply");
   if (!p->problem) {
     if (accept_token(p, "-")) {
       parse_unary(p);
@@ -219,11 +219,11 @@ static void parse_comparison(parser *p)
 
 static void parse_choice(parser *p)
 {
-  if (++p->depth > EXPRESSION_MAX_DEPTH) complain(p, "nested too deeply");
+  if (++p->depth > EXPRESSION_MAX_DEPTH) report_error(p, "nested too deeply");
   if (!p->problem) parse_comparison(p);
   if (!p->problem && accept_token(p, "?")) {
     parse_choice(p);
-    if (!p->problem && !accept_token(p, ":")) complain(p, "expected : after ?");
+    if (!p->problem && !accept_token(p, ":")) report_error(p, "expected : after ?");
     if (!p->problem) parse_choice(p);
     emit(p, OP_SELECT, 0, 0.0);
   }
@@ -367,11 +367,11 @@ PetscErrorCode expression_compile(const char *text, int n_vars, const char *cons
   parser p = {.text = text, .at = text, .n_vars = n_vars, .names = names};
   PetscCall(memory_alloc("expression", 1, sizeof(expression), out));
   p.e = *out;
-  if (strlen(text) > EXPRESSION_MAX_LENGTH) complain(&p, "too long");
+  if (strlen(text) > EXPRESSION_MAX_LENGTH) report_error(&p, "too long");
   if (!p.problem) parse_choice(&p);
   skip_space(&p);
-  if (!p.problem && *p.at) complain(&p, "unexpected character");
-  if (!p.problem && stack_needed(*out) > STACK) complain(&p, "nested too deeply");
+  if (!p.problem && *p.at) report_error(&p, "unexpected character");
+  if (!p.problem && stack_needed(*out) > STACK) report_error(&p, "nested too deeply");
   if (p.problem) {
     expression_destroy(out);
     PetscCheck(!p.is_out_of_memory, PETSC_COMM_SELF, PETSC_ERR_MEM, "no memory for an expression of %d characters", (int)strlen(text));

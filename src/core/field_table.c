@@ -42,8 +42,8 @@ void field_table_destroy(field_table **table)
   memory_free(table);
 }
 
-/* Names become HDF5 paths and XDMF text: parts of printable characters, joined by single slashes if `may_nest`, none of
- * them "." or "..", nothing that markup would need to escape. */
+/* Names become HDF5 paths and text of XDMF files. Parts consist of printable characters that XML does not escape, and are joined by
+ * single slashes if `may_nest`. No part is "." or "..". */
 static PetscErrorCode name_check(const char *what, const char *name, size_t room, bool may_nest)
 {
   const char *part = name;
@@ -54,12 +54,12 @@ static PetscErrorCode name_check(const char *what, const char *name, size_t room
   for (const char *c = name;; ++c) {
     if (*c && *c != '/') {
       PetscCheck(isprint((unsigned char)*c) && !strchr("<>&\"'\\", *c), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-                 "%s name \"%s\" has a character that files cannot carry", what, name);
+                 "%s name \"%s\" contains a control character or one of < > & \" ' \\, which files do not allow", what, name);
       continue;
     }
     const size_t length = (size_t)(c - part);
     PetscCheck(length > 0 && !(part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.'))), PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG,
-               "%s name \"%s\" has an empty part, or one of dots", what, name);
+               "%s name \"%s\" has an empty part, \".\" or \"..\" between slashes", what, name);
     if (!*c) break;
     PetscCheck(may_nest, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "%s name \"%s\" must not contain a slash", what, name);
     part = c + 1;

@@ -247,7 +247,7 @@ static size_t path_words(const key_path *p, char *out, size_t size)
   return more < 0 ? n : n + (size_t)more < size ? n + (size_t)more : size - 1;
 }
 
-static void __attribute__((format(printf, 4, 5))) complain(reader *r, document_mark mark, const key_path *at, const char *format, ...)
+static void __attribute__((format(printf, 4, 5))) report_error(reader *r, document_mark mark, const key_path *at, const char *format, ...)
 {
   char    words[600], message[1200];
   va_list arguments;
@@ -300,8 +300,8 @@ static void expected(reader *r, const key_spec *spec, const document_node *node,
   char words[KEY_WORDS];
   key_spec_words(spec, words, sizeof words);
   if (node->kind == DOCUMENT_NULL && spec->fallback)
-    complain(r, node->mark, at, "expected %s, got nothing; remove the key to use the default %s", words, spec->fallback);
-  else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
+    report_error(r, node->mark, at, "expected %s, got nothing; remove the key to use the default %s", words, spec->fallback);
+  else report_error(r, node->mark, at, "expected %s, got %s", words, GOT(node));
 }
 
 /* ---- scalars ---- */
@@ -311,26 +311,26 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
 {
   key_spec        one = *spec;
   char            words[KEY_WORDS], hint[120];
-  key_text_status verdict;
+  key_text_status status;
 
   one.type = spec->type == KEY_REALS ? KEY_REAL : spec->type;
   key_spec_words(&one, words, sizeof words);
   if (node->kind != DOCUMENT_SCALAR) return expected(r, &one, node, at), false;
-  verdict = whole ? key_text_int(node->text, whole) : key_text_real(node->text, real);
+  status = whole ? key_text_int(node->text, whole) : key_text_real(node->text, real);
   if (node->is_quoted) {
-    complain(r, node->mark, at, "expected %s, got the text %s%s", words, GOT(node), verdict == KEY_TEXT_OK ? "; remove the quotes" : "");
+    report_error(r, node->mark, at, "expected %s, got the text %s%s", words, GOT(node), status == KEY_TEXT_OK ? "; remove the quotes" : "");
     return false;
   }
   key_text_unit_hint(node->text, hint, sizeof hint);
-  switch (verdict) {
-  case KEY_TEXT_NOT_FINITE: complain(r, node->mark, at, "expected %s, got %s: it must be finite", words, GOT(node)); return false;
-  case KEY_TEXT_TOO_LARGE: complain(r, node->mark, at, "expected %s, but %s is too large", words, GOT(node)); return false;
-  case KEY_TEXT_NOT_WHOLE: complain(r, node->mark, at, "expected %s, got %s: it has a fraction", words, GOT(node)); return false;
+  switch (status) {
+  case KEY_TEXT_NOT_FINITE: report_error(r, node->mark, at, "expected %s, got %s: it must be finite", words, GOT(node)); return false;
+  case KEY_TEXT_TOO_LARGE: report_error(r, node->mark, at, "expected %s, but %s is too large", words, GOT(node)); return false;
+  case KEY_TEXT_NOT_WHOLE: report_error(r, node->mark, at, "expected %s, got %s: it has a fraction", words, GOT(node)); return false;
   case KEY_TEXT_NOT_A_NUMBER:
-    if (hint[0]) complain(r, node->mark, at, "expected %s, got %s: write the bare number in SI units (%s)", words, GOT(node), hint);
+    if (hint[0]) report_error(r, node->mark, at, "expected %s, got %s: write the bare number in SI units (%s)", words, GOT(node), hint);
     else if (strspn(node->text, "+-0123456789") && strchr(node->text, ',') && !strchr(node->text, '.'))
-      complain(r, node->mark, at, "expected %s, got %s: the decimal mark is a point", words, GOT(node));
-    else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
+      report_error(r, node->mark, at, "expected %s, got %s: the decimal mark is a point", words, GOT(node));
+    else report_error(r, node->mark, at, "expected %s, got %s", words, GOT(node));
     return false;
   case KEY_TEXT_OK: break;
   }
@@ -338,8 +338,8 @@ static bool read_number(reader *r, const key_spec *spec, const document_node *no
   if (!key_range_has(range, whole ? (double)*whole : *real)) {
     char bounds[100];
     key_range_words(range, bounds, sizeof bounds);
-    complain(r, node->mark, at, "%.48s is out of range: must be %s%s%s", node->text, bounds, *key_spec_unit(spec) ? " " : "",
-             key_spec_unit(spec));
+    report_error(r, node->mark, at, "%.48s is out of range: must be %s%s%s", node->text, bounds, *key_spec_unit(spec) ? " " : "",
+                 key_spec_unit(spec));
     return false;
   }
   return true;
@@ -355,7 +355,7 @@ static bool read_bool(reader *r, const key_spec *spec, const document_node *node
     for (size_t i = 0; i < sizeof like_true / sizeof *like_true; ++i) {
       const bool is_true = !strcasecmp(node->text, like_true[i]);
       if (is_true || !strcasecmp(node->text, like_false[i])) {
-        complain(r, node->mark, at, "expected true or false, got %s; write %s", GOT(node), is_true ? "true" : "false");
+        report_error(r, node->mark, at, "expected true or false, got %s; write %s", GOT(node), is_true ? "true" : "false");
         return false;
       }
     }
@@ -377,10 +377,10 @@ static int read_choice(reader *r, const key_spec *spec, const document_node *nod
   const key_rename *rename  = find_rename(r, at, node->text);
   const char       *nearest = diagnostics_nearest(node->text, n, spec->choices);
   key_spec_words(&one, words, sizeof words);
-  if (rename && rename->now) complain(r, node->mark, at, "%s is now \"%s\"", GOT(node), rename->now);
-  else if (rename) complain(r, node->mark, at, "%s has been removed: %s", GOT(node), rename->reason);
-  else if (nearest) complain(r, node->mark, at, "expected %s, got %s; did you mean \"%s\"?", words, GOT(node), nearest);
-  else complain(r, node->mark, at, "expected %s, got %s", words, GOT(node));
+  if (rename && rename->now) report_error(r, node->mark, at, "%s is now \"%s\"", GOT(node), rename->now);
+  else if (rename) report_error(r, node->mark, at, "%s has been removed: %s", GOT(node), rename->reason);
+  else if (nearest) report_error(r, node->mark, at, "expected %s, got %s; did you mean \"%s\"?", words, GOT(node), nearest);
+  else report_error(r, node->mark, at, "expected %s, got %s", words, GOT(node));
   return -1;
 }
 
@@ -405,8 +405,8 @@ static PetscErrorCode read_path(reader *r, const key_spec *spec, const document_
   } else {
     PetscCall(key_text_path(r->doc, node->text, node->mark, out, &problem));
     *ok = !problem;
-    if (problem) complain(r, node->mark, at, "%s: %s", GOT(node), problem);
-    else if (spec->is_input && access(*out, R_OK)) complain(r, node->mark, at, "cannot read the file %.400s", *out);
+    if (problem) report_error(r, node->mark, at, "%s: %s", GOT(node), problem);
+    else if (spec->is_input && access(*out, R_OK)) report_error(r, node->mark, at, "cannot read the file %.400s", *out);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -420,13 +420,13 @@ static bool check_length(reader *r, const key_spec *spec, const document_node *n
     char words[KEY_WORDS];
     if (node->n == spec->count) return true;
     key_spec_words(spec, words, sizeof words);
-    complain(r, node->mark, at, "expected %s, got %d", words, node->n);
+    report_error(r, node->mark, at, "expected %s, got %d", words, node->n);
     return false;
   }
   const key_range range = key_spec_range(spec);
   if (key_range_has(range, node->n)) return true;
   key_range_words(range, bounds, sizeof bounds);
-  complain(r, node->mark, at, "has %d %s: must be %s", node->n, node->n == 1 ? "entry" : "entries", bounds);
+  report_error(r, node->mark, at, "has %d %s: must be %s", node->n, node->n == 1 ? "entry" : "entries", bounds);
   return false;
 }
 
@@ -615,7 +615,7 @@ static PetscErrorCode read_keys(reader *r, const key_table *whole, int variant, 
       if (!value && !k->is_optional && node && !is_misspelt(whole, variant, node, k->name)) {
         char words[KEY_WORDS];
         key_spec_words(k, words, sizeof words);
-        complain(r, node->mark, at, "missing required key \"%s\" (%s)", k->name, words);
+        report_error(r, node->mark, at, "missing required key \"%s\" (%s)", k->name, words);
       }
       PetscCall(fill_absent(r, k, !k->is_optional, &here, member));
     }
@@ -638,14 +638,14 @@ static PetscErrorCode read_one_of(reader *r, const key_table *table, const docum
     bool            ok;
     if (!k) continue;
     if (given) {
-      complain(r, node->key_mark[i], at, "only one of %s may be given, but both \"%s\" and \"%s\" are given", words, k->name, given);
+      report_error(r, node->key_mark[i], at, "only one of %s may be given, but both \"%s\" and \"%s\" are given", words, k->name, given);
       continue;
     }
     given = k->name;
     PetscCall(read_value(r, k, node->value[i], &here, base + k->offset, &ok));
   }
   if (node && !given && (node->n == 0 || node->n > 1 || !diagnostics_nearest(node->key[0], n, names)))
-    complain(r, node->mark, at, "exactly one of %s must be given", words);
+    report_error(r, node->mark, at, "exactly one of %s must be given", words);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -666,17 +666,17 @@ static void check_unknown(reader *r, const key_table *table, int variant, const 
     const bool        is_searched = r->d && diagnostics_count(r->d) < MAX_SUGGESTIONS;
     const key_rename *rename      = is_searched ? find_rename(r, &here, NULL) : NULL;
     const char       *nearest     = is_searched ? diagnostics_nearest(key, n, names) : NULL;
-    if (rename && rename->now) complain(r, node->key_mark[i], &here, "is now %s", rename->now);
-    else if (rename) complain(r, node->key_mark[i], &here, "has been removed: %s; remove it", rename->reason);
+    if (rename && rename->now) report_error(r, node->key_mark[i], &here, "is now %s", rename->now);
+    else if (rename) report_error(r, node->key_mark[i], &here, "has been removed: %s; remove it", rename->reason);
     else if (owner)
-      complain(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key, table->variants[variant].name,
-               table->variant_key, owner);
-    else if (nearest) complain(r, node->key_mark[i], &here, "unknown key; did you mean \"%s\"?", nearest);
+      report_error(r, node->key_mark[i], &here, "%s \"%s\" has no such key; %s \"%s\" has", table->variant_key,
+                   table->variants[variant].name, table->variant_key, owner);
+    else if (nearest) report_error(r, node->key_mark[i], &here, "unknown key; did you mean \"%s\"?", nearest);
     else if (n <= 12) {
       char words[KEY_WORDS];
       key_words_join(words, sizeof words, n, names, " and ");
-      complain(r, node->key_mark[i], &here, n ? "unknown key; known here: %s" : "unknown key; no keys are known here%s", words);
-    } else complain(r, node->key_mark[i], &here, "unknown key");
+      report_error(r, node->key_mark[i], &here, n ? "unknown key; known here: %s" : "unknown key; no keys are known here%s", words);
+    } else report_error(r, node->key_mark[i], &here, "unknown key");
   }
 }
 
@@ -694,12 +694,12 @@ static int pick_variant(reader *r, const key_table *table, const document_node *
   key_words_join(words, sizeof words, n, names, " or ");
   if (!value) {
     if (!is_misspelt(table, -1, node, table->variant_key))
-      complain(r, node->mark, at, "missing required key \"%s\" (%s)", table->variant_key, words);
+      report_error(r, node->mark, at, "missing required key \"%s\" (%s)", table->variant_key, words);
     return -1;
   }
   const char *nearest = value->kind == DOCUMENT_SCALAR ? diagnostics_nearest(value->text, n, names) : NULL;
-  if (nearest) complain(r, value->mark, &here, "expected %s, got %s; did you mean \"%s\"?", words, GOT(value), nearest);
-  else complain(r, value->mark, &here, "expected %s, got %s", words, GOT(value));
+  if (nearest) report_error(r, value->mark, &here, "expected %s, got %s; did you mean \"%s\"?", words, GOT(value), nearest);
+  else report_error(r, value->mark, &here, "expected %s, got %s", words, GOT(value));
   for (int i = 0; i < n; ++i)
     if (names[i] == nearest) return i;
   return -1;
@@ -717,12 +717,12 @@ static PetscErrorCode read_table(reader *r, const key_table *table, const docume
   *variant = 0;
   *out     = NULL;
   if (r->depth >= KEY_MAX_DEPTH) { /* a table that requires itself; documents are less deep */
-    if (node) complain(r, node->mark, at, "nested too deeply");
+    if (node) report_error(r, node->mark, at, "nested too deeply");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(key_table_expand(table, r->doc, &node));
   if (node && node->kind != DOCUMENT_MAPPING && node->kind != DOCUMENT_NULL) {
-    complain(r, node->mark, at, "expected a mapping of keys to values, got %s", GOT(node));
+    report_error(r, node->mark, at, "expected a mapping of keys to values, got %s", GOT(node));
     node = NULL;
   }
   if (!node) r->d = NULL;
@@ -902,7 +902,7 @@ static const document_node *given_entry(const document_node *given, const docume
   return node->kind == DOCUMENT_MAPPING ? document_find(given, node->key[i]) : i < given->n ? given->value[i] : NULL;
 }
 
-static void complain_of_effect(reader *r, const key_condition *c, const char *value, document_mark mark, const key_path *at)
+static void report_of_effect(reader *r, const key_condition *c, const char *value, document_mark mark, const key_path *at)
 {
   char other[400];
   if (*c->key == '/') (void)snprintf(other, sizeof other, "%s", c->key + 1);
@@ -912,9 +912,10 @@ static void complain_of_effect(reader *r, const key_condition *c, const char *va
     (void)snprintf(other + n, sizeof other - n, "%s%.90s", n ? "." : "", c->key + is_around);
   }
   char *any = strchr(other, '*');
-  if (any) complain(r, mark, at, "has no effect, because no %.*sNAME%s is %s; remove it", (int)(any - other), other, any + 1, c->values);
-  else if (!value) complain(r, mark, at, "has no effect without %s; remove it", other);
-  else complain(r, mark, at, "has no effect when %s is %s; remove it", other, value);
+  if (any)
+    report_error(r, mark, at, "has no effect, because no %.*sNAME%s is %s; remove it", (int)(any - other), other, any + 1, c->values);
+  else if (!value) report_error(r, mark, at, "has no effect without %s; remove it", other);
+  else report_error(r, mark, at, "has no effect when %s is %s; remove it", other, value);
 }
 
 static void check_effects_of_keys(reader *r, const key_spec *keys, const document_node *given, document_node *node,
@@ -935,7 +936,7 @@ static void check_effects_of_keys(reader *r, const key_spec *keys, const documen
     const bool needs_given =
         condition.key && !strcmp(condition.values, "*"); /* then the default stays: it belongs to that of the other key */
     if (condition.key && !key_condition_is_met(&condition, r->root, is_around ? around : needs_given ? given : node, &other)) {
-      if (written) complain_of_effect(r, &k->only_if, other, written->mark, &here);
+      if (written) report_of_effect(r, &k->only_if, other, written->mark, &here);
       is_void[k - keys] = !needs_given;
     } else if (k->type == KEY_TABLE || k->type == KEY_PART) {
       check_effects(r, k->table, written, value, node, &here);

@@ -130,9 +130,9 @@ key_text_status key_text_real(const char *text, double *value)
 
 key_text_status key_text_int(const char *text, int64_t *value)
 {
-  double                x       = 0.0;
-  const key_text_status verdict = key_text_real(text, &x);
-  if (verdict != KEY_TEXT_OK) return verdict;
+  double                x      = 0.0;
+  const key_text_status status = key_text_real(text, &x);
+  if (status != KEY_TEXT_OK) return status;
   if (text[strspn(text, "+-0123456789")] == 0) {
     errno             = 0;
     const long long i = strtoll(text, NULL, 10);

@@ -196,7 +196,7 @@ static void abort_reading(reader *r, document_mark mark, const char *what)
   r->b->is_over = r->is_broken = true;
 }
 
-/* ---- libyaml's complaints ---- */
+/* ---- libyaml's errors ---- */
 
 /* Encoding errors carry a byte offset alone. */
 static document_mark mark_of_offset(const reader *r, size_t offset)
@@ -483,15 +483,17 @@ static PetscErrorCode read_key(reader *r, const char **key, bool *is_merge)
       next_event(r);
       PetscFunctionReturn(PETSC_SUCCESS);
     }
-    diagnostics_add(r->b->d, mark, NULL, !*text ? "a key is empty" : is_sound ? "a key is too long" : "a key must be a plain word");
+    if (!*text) diagnostics_add(r->b->d, mark, NULL, "a key is empty");
+    else if (is_sound) diagnostics_add(r->b->d, mark, NULL, "a key has more than %d characters", YAML_MAX_KEY);
+    else diagnostics_add(r->b->d, mark, NULL, "a key must be a plain word");
   } else if (!*key) {
     diagnostics_add(r->b->d, mark, NULL, "a key must be a word, not a list or mapping");
   }
   if (*key && strlen(*key) > YAML_MAX_KEY) {
-    diagnostics_add(r->b->d, mark, NULL, "a key is too long");
+    diagnostics_add(r->b->d, mark, NULL, "a key has more than %d characters", YAML_MAX_KEY);
     *key = NULL;
   }
-  PetscCall(read_node(r, &unused)); /* over it */
+  PetscCall(read_node(r, &unused)); /* skip the key */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

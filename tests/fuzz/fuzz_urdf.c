@@ -1,4 +1,4 @@
-/* Any bytes as a robot in URDF, as far as a body with its mass matrix. A body, or complaints that each name a place; never a crash,
+/* Any bytes as a robot in URDF, as far as a body with its mass matrix. A body, or errors that each name a place; never a crash,
  * an internal error, or a leak.
  *
  * The first byte chooses how the body is fastened; the rest is the file. */

@@ -2,7 +2,7 @@
 . tests/integration/common.sh
 export PAGE="$work/page.md" CASES_FOLDER="$work/cases"
 for c in A1:short A1-long:long B2:short; do mkdir -p "$CASES_FOLDER/${c%:*}" && echo "cost: ${c#*:}   # class" >"$CASES_FOLDER/${c%:*}/reference.yaml"; done
-head='| case   | quantity | measured | expected | error | seconds | verdict |
+head='| case   | quantity | measured | expected | error | seconds | result |
 |--------|----------|----------|----------|-------|---------|---------|'
 printf '%s\n| A1     | depth    |      0.5 | 0.5 +- 1 %%  | 0.0 | 1.0 | ok   |\n| A1     | law      |        3 | <= 1     | nan | 1.0 | FAIL |\n| B2     | angle    |       31 |          | nan | 1.0 | -    |\n' "$head" >"$work/first"
 printf '%s\n| A1     | depth    |     0.51 | 0.5 +- 1 %%  | 0.0 | 1.0 | FAIL |\n| A1-long | rate    |        2 | >= 1     | nan | 9.0 | ok   |\n' "$head" >"$work/second"

@@ -1,4 +1,4 @@
-/* A document and its complaints, for tests that read text. */
+/* A document and its errors, for tests that read text. */
 #ifndef SS_TESTS_DOCUMENT_FIXTURE_H
 #define SS_TESTS_DOCUMENT_FIXTURE_H
 #include "core/diagnostics.h"

@@ -79,7 +79,7 @@ static void begin(world *w, double t)
 static void evaluate(world *w, const double *z, double *g, bool with_tangent)
 {
   assert_ok(penalty_system_evaluate(&w->p, z, g, with_tangent));
-  assert_int_equal(w->p.verdict.code, STEP_OK);
+  assert_int_equal(w->p.status.code, STEP_OK);
 }
 
 /* Of all it knows; the end of most tests. */

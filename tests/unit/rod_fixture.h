@@ -15,7 +15,7 @@ typedef struct {
   diagnostics *d;
   material    *material;
   body        *base;
-  rod_body    *b; /* the same; NULL after complaints, which are in d */
+  rod_body    *b; /* the same; NULL after errors, which are in d */
 } rod_case;
 
 static uint64_t      rod_random_state;

@@ -75,9 +75,9 @@ static PetscErrorCode measure(sheets *s, double dx)
     double begin = INFINITY, apply = INFINITY, sum = 0.0;
     team_set_threads(threads);
     for (int k = 0; k < 5; ++k) {
-      step_status  verdict = {STEP_OK, NULL, -1};
-      const double t       = now(threads);
-      PetscCall(augury_begin(a, s->x, NULL, &verdict));
+      step_status  status = {STEP_OK, NULL, -1};
+      const double t      = now(threads);
+      PetscCall(augury_begin(a, s->x, NULL, &status));
       begin = fmin(begin, now(threads) - t);
       for (int64_t i = 0; i < 3 * s->b.n_nodes; ++i) s->v[i] = random_normal(2, (uint64_t)i, 0);
       memset(s->A, 0, (size_t)(9 * s->b.n_nodes) * sizeof *s->A);

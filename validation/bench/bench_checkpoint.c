@@ -63,9 +63,9 @@ static PetscErrorCode take_steps(const job *j, formulation *f, int *at, double *
   const double c = cpu_seconds(), w = timer_now();
   PetscFunctionBegin;
   for (int i = 0; i < STEPS; ++i, ++*at) {
-    step_status verdict;
+    step_status status;
     step_report report;
-    PetscCall(f->ops->step(f, *at * j->scene.time->step, j->scene.time->step, &verdict, &report));
+    PetscCall(f->ops->step(f, *at * j->scene.time->step, j->scene.time->step, &status, &report));
   }
   *cpu  = (cpu_seconds() - c) / STEPS;
   *wall = (timer_now() - w) / STEPS;

@@ -125,7 +125,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
   PetscCall(impulses_create(&scene, &a));
   for (int repeat = 0; repeat < 2; ++repeat) {
     impulse_report r;
-    step_status    verdict = {STEP_OK, NULL, -1};
+    step_status    status = {STEP_OK, NULL, -1};
     rigid = (impulse_rigid){.inverse_mass = 1.0, .inverse_inertia = {2.5, 0, 0, 0, 2.5, 0, 0, 0, 2.5}, .v = {0.0, 0.0, 0.5 * speed}};
     for (int64_t i = 0; i < n_balls * b.n_vertices; ++i) {
       v3_set(b.v + 3 * i, 0.0, 0.0, kind == 2 ? -speed : i < b.n_vertices ? 0.5 * speed : -0.5 * speed);
@@ -133,7 +133,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
     }
     const impulse_step step = {.dt = DT, .x0 = b.x, .v = b.v, .rigid = &rigid, .wall = &wall};
     const double       t    = timer_now();
-    PetscCall(impulses_solve(a, &options, &step, &verdict, &r));
+    PetscCall(impulses_solve(a, &options, &step, &status, &r));
     const double seconds = timer_now() - t;
     if (repeat == 0) continue; /* the first one allocates */
     int64_t n_contacts;
@@ -143,7 +143,7 @@ static PetscErrorCode run(int64_t n, int kind, int64_t max_iterations)
            names[kind], (long long)(n_balls * b.n_triangles), 1e3 * seconds, (long long)r.n_iterations,
            1e3 * seconds / fmax(1.0, (double)(r.n_iterations + r.n_zone_rounds)), (long long)r.n_collisions, (long long)r.n_near,
            (long long)n_contacts, (long long)r.n_queries, (long long)r.n_searches, (long long)r.n_zones, (long long)r.n_zone_nodes,
-           (long long)r.n_zone_rounds, step_code_text(verdict.code));
+           (long long)r.n_zone_rounds, step_code_text(status.code));
   }
   impulses_destroy(&a);
   balls_destroy(&b);

@@ -69,21 +69,21 @@ static PetscErrorCode make_bed(int64_t n, mpm_kernel kernel, const material *m, 
 
 static PetscErrorCode time_stages(mpm_domain *d, double *best)
 {
-  body       *b       = &d->base;
-  particles  *p       = d->bodies.particles[0];
-  step_status verdict = {STEP_OK, NULL, -1};
+  body       *b      = &d->base;
+  particles  *p      = d->bodies.particles[0];
+  step_status status = {STEP_OK, NULL, -1};
   int64_t     n;
   double     *v, *y, *z, t[N_STAGES + 1];
 
   PetscFunctionBeginUser;
-  PetscCall(b->ops->begin_step(b, 0.0, 1e-3, &n, &verdict));
+  PetscCall(b->ops->begin_step(b, 0.0, 1e-3, &n, &status));
   PetscCall(memory_alloc("bench", 3 * n, sizeof *v, &v));
   PetscCall(memory_alloc("bench", 3 * n, sizeof *y, &y));
   PetscCall(memory_alloc("bench", 9 * n, sizeof *z, &z));
   PetscCall(b->ops->velocity(b, v));
   for (int64_t i = 0; i < 3 * n; ++i) v[i] += 0.01 * random_u01(2, (uint64_t)i, 0);
   t[0] = timer_now();
-  PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &verdict));
+  PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &status));
   t[1] = timer_now();
   /* every 50th particle goes to another cell */
   int32_t *order;
@@ -93,16 +93,16 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   particles_permute(p, order);
   memory_free(&order);
   const double start = timer_now();
-  PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &verdict));
+  PetscCall(mpm_grid_build(d->grid, 1, d->bodies.particles, d->bodies.names, &status));
   t[2]             = timer_now();
   best[SORT_MOVED] = fmin(best[SORT_MOVED], t[2] - start);
   PetscCall(mpm_transfer_to_grid(d->grid, d->bodies.particles, d->transfer));
   t[3] = timer_now();
   mpm_transfer_to_particles(d->grid, d->bodies.particles, d->transfer, v, 0.0);
   t[4] = timer_now();
-  PetscCall(mpm_force_residual(d->grid, 1, d->bodies.particles, d->bodies.materials, d->bodies.names, 1e-3, v, y, NULL, &verdict));
+  PetscCall(mpm_force_residual(d->grid, 1, d->bodies.particles, d->bodies.materials, d->bodies.names, 1e-3, v, y, NULL, &status));
   t[5] = timer_now();
-  PetscCall(mpm_force_residual(d->grid, 1, d->bodies.particles, d->bodies.materials, d->bodies.names, 1e-3, v, y, &d->tangent, &verdict));
+  PetscCall(mpm_force_residual(d->grid, 1, d->bodies.particles, d->bodies.materials, d->bodies.names, 1e-3, v, y, &d->tangent, &status));
   t[6] = timer_now();
   PetscCall(mpm_force_product(d->grid, d->bodies.particles, &d->tangent, false, v, y));
   t[7] = timer_now();
@@ -110,8 +110,8 @@ static PetscErrorCode time_stages(mpm_domain *d, double *best)
   t[8] = timer_now();
   PetscCall(mpm_force_block_diagonal(d->grid, d->bodies.particles, &d->tangent, z));
   t[9] = timer_now();
-  PetscCheck(verdict.code == STEP_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the benchmark's bed is not healthy: %s",
-             step_code_text(verdict.code));
+  PetscCheck(status.code == STEP_OK, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the benchmark's bed is not healthy: %s",
+             step_code_text(status.code));
   /* Triad over the arrays of the particles, together larger than the caches: C, which the next G2P overwrites, from F, x and v. */
   for (int k = 0; k < 9; ++k) {
     double *restrict to         = p->C[k];

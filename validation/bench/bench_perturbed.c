@@ -121,10 +121,10 @@ static PetscErrorCode try_change(const char *path, friction_case *c, const chang
   const friction_problem p = {W, times * n, q, mu};
   memset(r, 0, (size_t)(3 * times * n) * sizeof *r);
   PetscCall(friction_solve(&p, o, r, u, &answer));
-  *is_solved = answer.verdict == FRICTION_OK, *seconds = answer.seconds;
+  *is_solved = answer.status == FRICTION_OK, *seconds = answer.seconds;
   if (!*is_solved)
     printf("%s, %s, seed %d: %s: %s after %.2f s, scaled %.2e siconos %.2e\n", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
-           how->name, (int)seed, answer.method, friction_status_text(answer.verdict), answer.seconds, answer.scaled, answer.siconos);
+           how->name, (int)seed, answer.method, friction_status_text(answer.status), answer.seconds, answer.scaled, answer.siconos);
   fflush(stdout);
   delassus_destroy(&W);
   memory_free(&mu);

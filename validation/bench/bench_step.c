@@ -39,10 +39,10 @@ static PetscErrorCode time_steps(const job *j, int threads, int n_steps, step_co
   *cost           = (step_cost){0};
   const double dt = j->scene.time->step;
   for (int i = -5; i < n_steps; ++i) {
-    step_status  verdict;
+    step_status  status;
     step_report  report;
     const double t0 = timer_now();
-    PetscCall(f->ops->step(f, (i + 5) * dt, dt, &verdict, &report));
+    PetscCall(f->ops->step(f, (i + 5) * dt, dt, &status, &report));
     if (i < 0) continue;
     cost->seconds += timer_now() - t0;
     cost->newton += (double)report.newton_iterations;

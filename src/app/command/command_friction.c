@@ -61,7 +61,7 @@ static PetscErrorCode read_friction_options(const command_line *line, document *
                                           {"--time-limit", "time_limit"},
                                           {"--max-iterations", "max_iterations"}};
   const document_mark      nowhere     = {"", 0, 0};
-  document_node           *root, *value;
+  document_node           *root, *value, *resolved;
   const char              *settings[COMMAND_MAX_VALUES];
   const void              *read;
 
@@ -82,6 +82,10 @@ static PetscErrorCode read_friction_options(const command_line *line, document *
   const int n = command_values(line, "--set", settings);
   for (int i = 0; i < n; ++i) PetscCall(job_override(doc, settings[i], d));
   PetscCall(key_table_read(&friction_options_table, doc, root, "friction", d, &read));
+  if (diagnostics_count(d) == 0 && !command_value(line, "--all")) { /* --all: every method, so that all keys have an effect */
+    PetscCall(key_table_resolve(&friction_options_table, doc, root, &resolved));
+    key_table_check_conditions(&friction_options_table, root, resolved, d);
+  }
   *out = read;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,7 +161,7 @@ static PetscErrorCode solve_repeatedly(const friction_case *c, const friction_op
     PetscCall(friction_solve(&c->problem, o, r, u, out));
     *cpu    = fmin(*cpu, read_cpu_time() - begin);
     seconds = fmin(seconds, out->seconds);
-    if (out->verdict == FRICTION_TIME || out->verdict == FRICTION_STOPPED) break;
+    if (out->status == FRICTION_TIME || out->status == FRICTION_STOPPED) break;
   }
   out->seconds = seconds;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -172,8 +176,8 @@ static PetscErrorCode add_run(session *s, const char *path, const friction_case 
   friction_problem_name(path, sizeof run->problem, run->problem);
   (void)snprintf(run->solver, sizeof run->solver, "%s", friction_solvers[method].name);
   (void)snprintf(run->method, sizeof run->method, "%s", result->method);
-  (void)snprintf(run->verdict, sizeof run->verdict, "%s", friction_status_text(result->verdict));
-  run->is_solved        = result->verdict == FRICTION_OK;
+  (void)snprintf(run->status, sizeof run->status, "%s", friction_status_text(result->status));
+  run->is_solved        = result->status == FRICTION_OK;
   run->n_contacts       = c->problem.n;
   run->n_dof            = c->n_dof;
   run->nu               = friction_case_nu(c);
@@ -223,7 +227,7 @@ static void print_result(const friction_run *run, const friction_options *o)
   static const char *const names[] = {"scaled and siconos", "scaled", "siconos", "absolute"};
   char                     time[32];
   friction_time_text(run->seconds, sizeof time, time);
-  printf("  %s: %s", run->solver, run->verdict);
+  printf("  %s: %s", run->solver, run->status);
   if (strcmp(run->method, run->solver)) printf(" by %s", run->method);
   printf(", %lld iterations", (long long)run->iterations);
   if (run->inner_iterations > 0) printf(" (%lld inner)", (long long)run->inner_iterations);
@@ -240,7 +244,7 @@ static void print_line(const friction_run *run, bool is_first)
            "scaled", "siconos");
   friction_time_text(run->seconds, sizeof time, time);
   if (isfinite(run->nu)) (void)snprintf(nu, sizeof nu, "%.2f", run->nu);
-  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method, run->verdict,
+  printf("%-44s %8lld %6s  %-24s %-20s %10lld %10s %9.2e %9.2e\n", run->problem, (long long)run->n_contacts, nu, run->method, run->status,
          (long long)run->iterations, time, run->scaled, run->siconos);
   (void)fflush(stdout);
 }
@@ -317,7 +321,7 @@ static PetscErrorCode solve_with_all(session *s, const char *path, const frictio
     log_progress("%s: %s", path, friction_solvers[method].name);
     PetscCall(solve_repeatedly(c, &o, s->repeat, v->guess, v->r, v->u, &result, &cpu));
     PetscCall(add_run(s, path, c, method, &result, cpu));
-    is_solved |= result.verdict == FRICTION_OK;
+    is_solved |= result.status == FRICTION_OK;
   }
   if (!is_solved && s->code == SS_EXIT_OK) s->code = SS_EXIT_NOT_CONVERGED;
   PetscFunctionReturn(PETSC_SUCCESS);

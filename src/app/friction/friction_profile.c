@@ -89,7 +89,7 @@ static void print_cell(const friction_run *r, int error, double best, FILE *out)
   const char *bold = r->is_solved && r->seconds <= best ? "**" : "";
   if (r->is_solved) fprintf(out, " %s%s (%lld)%s |", bold, time, (long long)r->iterations, bold);
   else if (isfinite(reached) && reached > 0) fprintf(out, " no: %.0e |", reached);
-  else fprintf(out, " no: %s |", r->verdict);
+  else fprintf(out, " no: %s |", r->status);
 }
 
 PetscErrorCode friction_profile_print(const friction_runs *runs, int error, FILE *out)
@@ -140,7 +140,7 @@ PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
   PetscCall(memory_alloc("table", N_REALS * n, sizeof *reals, &reals));
   for (int64_t i = 0; i < n; ++i) {
     const friction_run *r               = &runs->run[i];
-    const char *const   text[N_TEXTS]   = {r->problem, r->solver, r->method, r->verdict};
+    const char *const   text[N_TEXTS]   = {r->problem, r->solver, r->method, r->status};
     const int64_t       whole[N_WHOLES] = {r->n_contacts, r->n_dof, r->is_solved, r->iterations, r->inner_iterations, r->linear_solves};
     const double        real[N_REALS]   = {r->nu, r->seconds, r->scaled, r->siconos, r->absolute, r->cpu};
     for (int k = 0; k < N_TEXTS; ++k) texts[k * n + i] = text[k];
@@ -154,7 +154,7 @@ PetscErrorCode friction_profile_csv(const friction_runs *runs, const char *path)
                                   {"solver", "", TABLE_TEXT, NULL, NULL, texts + n},
                                   {"method", "", TABLE_TEXT, NULL, NULL, texts + 2 * n},
                                   {"solved", "", TABLE_WHOLE, NULL, wholes + 2 * n, NULL},
-                                  {"verdict", "", TABLE_TEXT, NULL, NULL, texts + 3 * n},
+                                  {"status", "", TABLE_TEXT, NULL, NULL, texts + 3 * n},
                                   {"iterations", "", TABLE_WHOLE, NULL, wholes + 3 * n, NULL},
                                   {"inner_iterations", "", TABLE_WHOLE, NULL, wholes + 4 * n, NULL},
                                   {"linear_solves", "", TABLE_WHOLE, NULL, wholes + 5 * n, NULL},

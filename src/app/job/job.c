@@ -71,7 +71,7 @@ static const key_spec job_keys[] = {
   {.name = "name", .type = KEY_STRING, .offset = offsetof(job, scene.name),
    .help = "name of the run; its folder is run/NAME unless --out is given"},
   {.name = "description", .type = KEY_STRING, .offset = offsetof(job, description), .fallback = "\"\"",
-   .help = "for people", .may_change = true},
+   .help = "free text, shown in the report", .may_change = true},
   {.name = "formulation", .type = KEY_ENUM, .offset = offsetof(job, formulation), .choices = formulation_names,
    .fallback = "penalty", .help = "contact formulation"},
   {.name = "gravity", .type = KEY_REALS, .count = 3, .offset = offsetof(job, scene.gravity), .unit = "m/s^2", .fallback = "[0, 0, -9.81]",

@@ -53,7 +53,7 @@ typedef struct job {
 /* The root of all key tables. The reference manual and the schema are generated from it. */
 extern const key_table job_table;
 
-/* Read the file `path`, apply the overrides "key.path=value" in order, and validate. All complaints go to `d`; *out is NULL if
+/* Read the file `path`, apply the overrides "key.path=value" in order, and validate. All errors go to `d`; *out is NULL if
  * any of them makes the job unusable. Writes nothing. */
 PetscErrorCode job_read(const char *path, int n_overrides, const char *const *overrides, diagnostics *d, job **out);
 /* The same from text, for the job stored in a checkpoint. `name` is the file name in messages. */
@@ -70,7 +70,7 @@ bool job_name_is_valid(const char *name);
 #define JOB_NAME_EXPECTED "1 to 100 letters, digits, or any of _ - + . (it names a folder)"
 
 /* Compare two jobs of one run: the one it was started with, and the current job file. Each key that differs is reported with
- * both values: accepted changes in the log, rejected ones as complaints to `d`. Rejected are keys without may_change
+ * both values: accepted changes in the log, rejected ones as errors to `d`. Rejected are keys without may_change
  * (core/key_table.h), which define the simulated problem rather than its duration, accuracy or output. accept_all: accept every
  * change. `dir` is named in messages. *n_changes counts all differences. */
 PetscErrorCode job_compare(const job *before, const job *after, const char *dir, bool accept_all, diagnostics *d, int *n_changes);

@@ -15,7 +15,7 @@ typedef struct {
 extern const key_table until_table;
 
 typedef struct until until;
-/* `list` and `measured`: until: and measure: of a job. Complaints about the conditions go to `d`. */
+/* `list` and `measured`: until: and measure: of a job. Errors about the conditions go to `d`. */
 PetscErrorCode until_check(const key_list *list, const key_list *measured, diagnostics *d);
 /* Create the conditions of a job that passed until_check. How long a condition has been true, and which one was met, is stored
  * in `m`; therefore a resumed run ends where an uninterrupted one does. Borrows everything. */

@@ -586,26 +586,26 @@ static PetscErrorCode run_write_outputs(run *r, const step_report *report, int64
 /* --- at the end ------------------------------------------------------------------------------------------------------ */
 
 /* One line: which step failed, and why. */
-static void run_failure_text(const run *r, const step_status *verdict, size_t size, char *text)
+static void run_failure_text(const run *r, const step_status *status, size_t size, char *text)
 {
   snprintf(text, size, "step %lld (t = %g s, dt = %g s) failed with the smallest allowed substep, dt/%lld: %s%s%s",
            (long long)*r->state.step + 1, run_time(r), r->job->scene.time->step,
-           (long long)((int64_t)1 << r->job->scene.time->retry->halvings), step_code_text(verdict->code), verdict->body ? " in body " : "",
-           verdict->body ? verdict->body : "");
+           (long long)((int64_t)1 << r->job->scene.time->retry->halvings), step_code_text(status->code), status->body ? " in body " : "",
+           status->body ? status->body : "");
 }
 
 /* Writes failure.txt and a warning: the failed step, the place and possible remedies. */
-static PetscErrorCode run_write_failure(const run *r, const step_status *verdict)
+static PetscErrorCode run_write_failure(const run *r, const step_status *status)
 {
   PetscFunctionBegin;
   char path[4300], what[512], text[8192];
-  run_failure_text(r, verdict, sizeof what, what);
+  run_failure_text(r, status, sizeof what, what);
   snprintf(text, sizeof text,
            "%s%s\nThe newest checkpoint contains the state before this step. A smaller time.step, more time.retry.halvings or %s\n"
            "may help: stickslip resume %s --set time.step=...\n",
-           what, verdict->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
+           what, status->where >= 0 ? " (see below)" : "", r->formulation->ops->remedy, r->dir);
   size_t n = strlen(text);
-  if (verdict->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)verdict->where);
+  if (status->where >= 0) snprintf(text + n, sizeof text - n, "first offending point: %lld\n", (long long)status->where);
   snprintf(path, sizeof path, "%s/failure.txt", r->dir);
   PetscCall(file_replace_text(path, strlen(text), text));
   log_warn("%s", text);
@@ -642,7 +642,7 @@ static PetscErrorCode run_write_summary(const run *r, int64_t n_steps)
 
 /* One time step in 2^level equal substeps. A failed substep is halved, at most time.retry.halvings times. The next step starts
  * one level lower. The position inside the step is an integer number of smallest substeps, so it is exact. */
-static PetscErrorCode advance_one_step(run *r, step_status *verdict, step_report *report, int64_t *retries)
+static PetscErrorCode advance_one_step(run *r, step_status *status, step_report *report, int64_t *retries)
 {
   PetscFunctionBegin;
   const double  t0 = run_time(r), dt = r->job->scene.time->step;
@@ -656,17 +656,17 @@ static PetscErrorCode advance_one_step(run *r, step_status *verdict, step_report
     const double  t = t0 + dt * ((double)at / (double)whole), h = dt * ((double)part / (double)whole);
     step_report   one;
     if (at == 0 && level > 0) PetscCall(field_snapshot_take(r->snapshot, r->fields));
-    PetscCall(r->formulation->ops->step(r->formulation, t, h, verdict, &one));
-    if (verdict->code == STEP_OK) {
+    PetscCall(r->formulation->ops->step(r->formulation, t, h, status, &one));
+    if (status->code == STEP_OK) {
       at += part;
       if (at < whole && (r->history_groups & REPORT_PLASTICITY)) PetscCall(run_history_add_plasticity(r->scene, &one));
       step_report_merge(report, &one);
       continue;
     }
-    if (verdict->code == STEP_INTERRUPTED) level = max_level; /* do not try again */
+    if (status->code == STEP_INTERRUPTED) level = max_level; /* do not try again */
     else
-      log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(verdict->code),
-                verdict->body ? " in " : "", verdict->body ? verdict->body : "", 0.5 * h);
+      log_debug("step %lld at t = %g s: %s%s%s; retrying with %g s", (long long)*r->state.step + 1, t, step_code_text(status->code),
+                status->body ? " in " : "", status->body ? status->body : "", 0.5 * h);
     ++*retries;
     if (level == max_level) {
       /* Undo completed substeps: the checkpoint must contain the state before this step. */
@@ -775,17 +775,17 @@ static PetscErrorCode step_until_end(run *r, run_end *end)
   if (*r->state.frame == 0) PetscCall(run_write_start(r));
   *end = (run_end){RUN_FINISHED, SS_EXIT_OK, ""};
   while (!run_is_over(r, stop, sizeof end->reason, end->reason) && !run_must_stop(r, sizeof why, why)) {
-    step_status  verdict = {STEP_OK, NULL, -1};
+    step_status  status = {STEP_OK, NULL, -1};
     int64_t      retries;
     const double begun = timer_now();
-    PetscCall(advance_one_step(r, &verdict, &report, &retries));
-    if (verdict.code == STEP_INTERRUPTED) continue; /* run_must_stop() returns the reason */
-    if (verdict.code != STEP_OK) {
+    PetscCall(advance_one_step(r, &status, &report, &retries));
+    if (status.code == STEP_INTERRUPTED) continue; /* run_must_stop() returns the reason */
+    if (status.code != STEP_OK) {
       log_progress_end();
       PetscCall(run_write_checkpoint(r));
-      PetscCall(run_write_failure(r, &verdict));
+      PetscCall(run_write_failure(r, &status));
       *end = (run_end){RUN_FAILED, SS_EXIT_STEP_FAILED, ""};
-      run_failure_text(r, &verdict, sizeof end->reason, end->reason);
+      run_failure_text(r, &status, sizeof end->reason, end->reason);
       break;
     }
     add_to_state_totals(r, &report);

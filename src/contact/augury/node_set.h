@@ -1,5 +1,5 @@
-/* A sparse set of nodes of a grid: blocks of 4 x 4 x 4 that exist only where nodes are, with a bit for each node. Numbers of nodes
- * follow the order of blocks, and of bits within them, so that they depend on the set alone. */
+/* A sparse set of grid nodes: only blocks of 4 x 4 x 4 nodes that contain a node exist, with one bit per node. Nodes are numbered in the
+ * order of blocks and of bits within a block, so that the numbers depend on the set alone. Callers: the other files of this folder. */
 #ifndef SS_CONTACT_AUGURY_NODE_SET_H
 #define SS_CONTACT_AUGURY_NODE_SET_H
 #include "core/error.h"
@@ -18,7 +18,7 @@ typedef struct {
 
 static inline int64_t node_set_block_of(int64_t node) { return node >> 2; }
 static inline int     node_set_bit(int64_t i, int64_t j, int64_t k) { return (int)((i & 3) << 4 | (j & 3) << 2 | (k & 3)); }
-/* Of a block, by its place in units of blocks. */
+/* Key of the block with the indices i, j, k, in units of blocks. */
 static inline uint64_t node_set_key(const node_set *s, int64_t i, int64_t j, int64_t k)
 {
   return (uint64_t)(((i - s->low[0]) * s->side[1] + (j - s->low[1])) * s->side[2] + (k - s->low[2]));
@@ -29,15 +29,15 @@ static inline int32_t node_set_number(const node_set *s, int64_t block, int bit)
   return s->first[block] + __builtin_popcountll(s->mask[block] & (((uint64_t)1 << bit) - 1));
 }
 
-/* Zeroed s in: a box of blocks from `low` to `high` [3], both within. */
+/* Make the set empty, in the box of blocks from `low` to `high` [3], both included. *s is initialised with zeros before the first call. */
 void node_set_reset(node_set *s, const int64_t low[3], const int64_t high[3]);
-/* Its blocks: n keys in any order, any number of times; `key` is sorted in place. No nodes yet. */
+/* Create the blocks of n keys, which may be unordered and repeated; `key` is sorted in place. All masks are 0. */
 PetscErrorCode node_set_blocks(node_set *s, int64_t n, uint64_t *key);
-/* Once masks are there: numbers. */
+/* Number the nodes, after all masks have been set. */
 void node_set_count(node_set *s);
-/* A block by its key, or -1. */
+/* Index of the block with this key, or -1. */
 int64_t node_set_find_block(const node_set *s, uint64_t key);
-/* The number of a node, or -1. */
+/* Number of a node, or -1 if the set does not contain it. */
 int32_t node_set_find(const node_set *s, const int32_t node[3]);
 void    node_set_clear(node_set *s);
 #endif

@@ -12,7 +12,7 @@
  *
  * and for any dv along directions n_p, if S is the sum of R_p^T n_p n_p^T R_p m_p. Node masses in proportion to area are far too small where
  * only a small part of the surface is near others, and slightly too large where all of it is: shells have more inertia. All nodes at one
- * point r together have the effective mass 1/(1/mass + |r x n|^2/inertia) along n. */
+ * point r together have the effective mass 1/(1/mass + |r x n|^2/inertia) along n. Caller: sim/hybrid/hybrid_boundary.c. */
 #ifndef SS_CONTACT_AUGURY_RIGID_WEIGHT_H
 #define SS_CONTACT_AUGURY_RIGID_WEIGHT_H
 

@@ -2,7 +2,7 @@
  *
  *   u = sum_k E_k v[block_k] + known,      u = frame (v_a - v_b), normal first
  *
- * The velocity at a place of a body is given by body_ops.location_jacobian. Without it, it depends on the feature: the weights of
+ * The velocity at a location on a body is given by body_ops.location_jacobian. Without it, it depends on the feature: the weights of
  * point_row; the two nodes of a segment or the three of a triangle, node i being block i; the rigid motion v + w x (x - c) of two
  * blocks for a body with a frame. A body without unknowns moves as prescribed; its velocity (x at the end - x at the start) / dt is
  * part of `known`. Callers: the rigid contact of `exact` and `convex`. Source: [BertailsEtAl2011], H and w. */
@@ -20,7 +20,7 @@ typedef struct {
   void    *scratch;
 } contact_jacobian;
 
-/* *j starts as zeros and grows; destroy copes with zeros. */
+/* Initialise *j with zeros; build enlarges its arrays as needed. destroy accepts zeros. */
 void contact_jacobian_destroy(contact_jacobian *j);
 /* Rows of these n contacts, at the layout and the poses of this step. Same bits on any number of threads. */
 PetscErrorCode contact_jacobian_build(contact_jacobian *j, const contact_scene *s, int64_t n, const contact_spot *spots);

@@ -50,12 +50,11 @@ static inline built_place path_of(const articulated_builder *b, const char *list
 /* Whether the entry has this key; key NULL: whether it exists. */
 static inline bool has_key(const document_node *node, const char *key) { return node && (!key || document_find(node, key)); }
 static inline bool is_key_given(const built_joint *j, const char *key) { return has_key(j->node, key) || has_key(j->added, key); }
-static inline bool has_complaints(const articulated_builder *b) { return diagnostics_count(b->d) > b->before; }
+static inline bool has_errors(const articulated_builder *b) { return diagnostics_count(b->d) > b->before; }
 /* Report an error about a joint, at the job's added entry if this has the key; or about a link, a key_item. */
-#define COMPLAIN_JOINT(b, j, key, ...)                                                                                                     \
+#define REPORT_JOINT(b, j, key, ...)                                                                                                       \
   diagnostics_add_under((b)->d, has_key((j)->added, key) ? (j)->added : (j)->node, path_of(b, "joints", (j)->name).text, key, __VA_ARGS__)
-#define COMPLAIN_LINK(b, item, key, ...)                                                                                                   \
-  diagnostics_add_under((b)->d, (item)->node, path_of(b, "links", (item)->name).text, key, __VA_ARGS__)
+#define REPORT_LINK(b, item, key, ...) diagnostics_add_under((b)->d, (item)->node, path_of(b, "links", (item)->name).text, key, __VA_ARGS__)
 
 /* ---- links and joints, and the tree that they form ------------------------------------------------------------------------ */
 
@@ -93,8 +92,8 @@ static int find_link_of_joint(const articulated_builder *b, const built_joint *j
   const int i = find_link(b, name);
   if (i >= 0) return i;
   const char *nearest = nearest_link(b, name);
-  COMPLAIN_JOINT(b, j, key, "no link is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
-                 nearest ? "\"?" : "; define it under links:");
+  REPORT_JOINT(b, j, key, "no link is called \"%s\"%s%s%s", name, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+               nearest ? "\"?" : "; define it under links:");
   return i;
 }
 
@@ -105,8 +104,7 @@ static void merge_job_keys(const articulated_builder *b, built_joint *j, const k
   const articulated_joint_spec *x       = item->value;
   j->added                              = item->node;
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; ++k)
-    if (document_find(item->node, fixed[k]))
-      COMPLAIN_JOINT(b, j, fixed[k], "joint \"%s\" is defined by the urdf: remove this key", j->name);
+    if (document_find(item->node, fixed[k])) REPORT_JOINT(b, j, fixed[k], "joint \"%s\" is defined by the urdf: remove this key", j->name);
   double *const to[] = {&j->s.position, &j->s.rate, &j->s.lower, &j->s.upper, &j->s.damping, &j->s.friction, &j->s.effort, &j->s.max_rate};
   const double *const from[] = {&x->position, &x->rate, &x->lower, &x->upper, &x->damping, &x->friction, &x->effort, &x->max_rate};
   for (size_t k = 0; k < sizeof to / sizeof *to; ++k)
@@ -197,23 +195,23 @@ static PetscErrorCode order_links(articulated_builder *b)
   for (int i = 0; i < b->links.n; ++i) b->joint_of[i] = -1;
   for (int k = 0; k < b->n_joints; ++k) {
     built_joint *j = &b->joints[k];
-    if (j->s.type < 0) COMPLAIN_JOINT(b, j, NULL, "missing required key \"type\"");
-    if (!j->s.child) COMPLAIN_JOINT(b, j, NULL, "missing required key \"child\": the link that it carries");
+    if (j->s.type < 0) REPORT_JOINT(b, j, NULL, "missing required key \"type\"");
+    if (!j->s.child) REPORT_JOINT(b, j, NULL, "missing required key \"child\": the link that it carries");
     j->parent = find_link_of_joint(b, j, "parent", j->s.parent);
     j->child  = j->s.child ? find_link_of_joint(b, j, "child", j->s.child) : -2;
-    if (j->s.child && j->child == -1) COMPLAIN_JOINT(b, j, "child", "the world cannot be a child: name a link");
+    if (j->s.child && j->child == -1) REPORT_JOINT(b, j, "child", "the world cannot be a child: name a link");
     if (j->child < 0) continue;
     if (b->joint_of[j->child] >= 0)
-      COMPLAIN_JOINT(b, j, "child", "link \"%s\" already has joint \"%s\": a tree has one joint per link; close loops under `loops`",
-                     j->s.child, b->joints[b->joint_of[j->child]].name);
+      REPORT_JOINT(b, j, "child", "link \"%s\" already has joint \"%s\": a tree has one joint per link; close loops under `loops`",
+                   j->s.child, b->joints[b->joint_of[j->child]].name);
     else b->joint_of[j->child] = k;
   }
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < b->links.n; ++i)
     if (b->joint_of[i] < 0)
-      COMPLAIN_LINK(b, &b->links.item[i], NULL, "has no joint: give one with child: %s, of type free if it moves freely",
-                    b->links.item[i].name);
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+      REPORT_LINK(b, &b->links.item[i], NULL, "has no joint: give one with child: %s, of type free if it moves freely",
+                  b->links.item[i].name);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   for (bool is_more = true; is_more;) {
     is_more = false;
     for (int i = 0; i < b->links.n; ++i) {
@@ -228,8 +226,8 @@ static PetscErrorCode order_links(articulated_builder *b)
     for (int k = 0; k < n; ++k) is_placed |= b->order[k] == i;
     if (is_placed) continue;
     const built_joint *j = &b->joints[b->joint_of[i]];
-    COMPLAIN_JOINT(b, j, "parent", "link \"%s\" depends on itself through \"%s\": joints must form a tree; close loops under `loops`",
-                   j->s.child, j->s.parent);
+    REPORT_JOINT(b, j, "parent", "link \"%s\" depends on itself through \"%s\": joints must form a tree; close loops under `loops`",
+                 j->s.child, j->s.parent);
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,7 +271,7 @@ static built_joint *joint_of_column(const articulated_builder *b, const csv_tabl
       if (n < 256) names[n++] = j->name;
       continue;
     }
-    if (j->has_course) COMPLAIN_JOINT(b, j, NULL, "has two columns in %s: remove one of them", b->spec->trajectory);
+    if (j->has_course) REPORT_JOINT(b, j, NULL, "has two columns in %s: remove one of them", b->spec->trajectory);
     else return j;
     return NULL;
   }
@@ -343,16 +341,16 @@ static void check_trajectory_keys(const articulated_builder *b, const built_join
   const document_node *drive = NULL;
   if (!j->course) return;
   if (joint_type_rates((joint_type)j->s.type) != 1)
-    COMPLAIN_JOINT(b, j, NULL, "has a column in %s, but is neither revolute nor prismatic", b->spec->trajectory);
+    REPORT_JOINT(b, j, NULL, "has a column in %s, but is neither revolute nor prismatic", b->spec->trajectory);
   if (j->s.mimic)
-    COMPLAIN_JOINT(b, j, "mimic", "it mimics joint \"%s\" and has a column in %s: remove one of them", j->s.mimic->joint,
-                   b->spec->trajectory);
+    REPORT_JOINT(b, j, "mimic", "it mimics joint \"%s\" and has a column in %s: remove one of them", j->s.mimic->joint,
+                 b->spec->trajectory);
   static const char *const never[] = {"motion", "position"};
   for (size_t k = 0; k < sizeof never / sizeof *never; ++k)
-    if (is_key_given(j, never[k])) COMPLAIN_JOINT(b, j, never[k], "is given by its column in %s: remove one of them", b->spec->trajectory);
+    if (is_key_given(j, never[k])) REPORT_JOINT(b, j, never[k], "is given by its column in %s: remove one of them", b->spec->trajectory);
   if (j->s.drive) drive = document_find(has_key(j->added, "drive") ? j->added : j->node, "drive");
   if (drive && document_find(drive, "target"))
-    COMPLAIN_JOINT(b, j, "drive.target", "is given by its column in %s: remove one of them", b->spec->trajectory);
+    REPORT_JOINT(b, j, "drive.target", "is given by its column in %s: remove one of them", b->spec->trajectory);
 }
 
 /* ---- joints: position, type, drive, initial state -------------------------------------------------------------------------- */
@@ -364,11 +362,11 @@ static void place_joint(const articulated_builder *b, articulated_body *a, int i
   const bool          has_axis    = type == JOINT_REVOLUTE || type == JOINT_PRISMATIC || type == JOINT_PLANAR;
   const bool          wants_place = type == JOINT_REVOLUTE || type == JOINT_BALL;
   static const double up[3]       = {0, 0, 1};
-  if (has_axis && !isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, NULL, "missing required key \"axis\"");
-  if (!has_axis && isfinite(j->s.axis[0])) COMPLAIN_JOINT(b, j, "axis", "a joint of this type has no axis: remove it");
-  if (isfinite(j->s.axis[0]) && !(v3_norm(j->s.axis) > 0.0)) COMPLAIN_JOINT(b, j, "axis", "must not be the zero vector");
+  if (has_axis && !isfinite(j->s.axis[0])) REPORT_JOINT(b, j, NULL, "missing required key \"axis\"");
+  if (!has_axis && isfinite(j->s.axis[0])) REPORT_JOINT(b, j, "axis", "a joint of this type has no axis: remove it");
+  if (isfinite(j->s.axis[0]) && !(v3_norm(j->s.axis) > 0.0)) REPORT_JOINT(b, j, "axis", "must not be the zero vector");
   else articulated_axes(has_axis && isfinite(j->s.axis[0]) ? j->s.axis : up, a->tree.axes + 9 * i);
-  if (wants_place && !isfinite(j->s.at[0])) COMPLAIN_JOINT(b, j, NULL, "missing required key \"at\": the position of the joint");
+  if (wants_place && !isfinite(j->s.at[0])) REPORT_JOINT(b, j, NULL, "missing required key \"at\": the position of the joint");
   v3_copy(a->tree.anchor + 3 * i, isfinite(j->s.at[0]) ? j->s.at : a->tree.center + 3 * i);
 }
 
@@ -396,22 +394,22 @@ static void check_joint_keys(const articulated_builder *b, const built_joint *j)
       {"angular_velocity", OF(FREE) | OF(BALL) | OF(PLANAR)}};
   for (size_t k = 0; k < sizeof known / sizeof *known; ++k)
     if (is_key_given(j, known[k].key) && !(known[k].types & 1u << j->s.type))
-      COMPLAIN_JOINT(b, j, known[k].key,
-                     "has no effect on a joint of this type: remove it, or replace the joint by a chain of revolute and prismatic ones");
+      REPORT_JOINT(b, j, known[k].key,
+                   "has no effect on a joint of this type: remove it, or replace the joint by a chain of revolute and prismatic ones");
   if (j->s.motion || (j->course && !j->s.drive)) {
     static const char *const free_ones[] = {"position", "rate", "lower", "upper", "friction", "damping", "drive", "mimic", "max_rate"};
     for (size_t k = 0; k < sizeof free_ones / sizeof *free_ones; ++k)
       if (has_key(j->added ? j->added : j->node, free_ones[k]))
-        COMPLAIN_JOINT(b, j, free_ones[k], "has no effect on a joint with a prescribed motion: remove one of them");
+        REPORT_JOINT(b, j, free_ones[k], "has no effect on a joint with a prescribed motion: remove one of them");
   }
   if (j->s.mimic) {
     static const char *const own[] = {"position", "rate", "drive", "motion"};
     for (size_t k = 0; k < sizeof own / sizeof *own; ++k)
-      if (is_key_given(j, own[k])) COMPLAIN_JOINT(b, j, own[k], "it mimics joint \"%s\": give this key for that joint", j->s.mimic->joint);
+      if (is_key_given(j, own[k])) REPORT_JOINT(b, j, own[k], "it mimics joint \"%s\": give this key for that joint", j->s.mimic->joint);
   }
-  if (j->s.lower > j->s.upper) COMPLAIN_JOINT(b, j, "lower", "%g is above upper = %g: exchange them", j->s.lower, j->s.upper);
+  if (j->s.lower > j->s.upper) REPORT_JOINT(b, j, "lower", "%g is above upper = %g: exchange them", j->s.lower, j->s.upper);
   if (has_key(j->added ? j->added : b->spec->urdf ? NULL : j->node, "effort") && !j->s.drive)
-    COMPLAIN_JOINT(b, j, "effort", "has no effect without a motor: add `drive` or remove it");
+    REPORT_JOINT(b, j, "effort", "has no effect without a motor: add `drive` or remove it");
 }
 
 /* A joint that mimics another one: limits, damping and friction apply to both together. */
@@ -423,12 +421,12 @@ static void set_mimic(const articulated_builder *b, articulated_body *a, int i)
   const int                     own = t->rate_start[i];
   int                           k   = 0;
   while (k < t->n && strcmp(joint_of_link(b, k)->name, m->joint) != 0) ++k;
-  if (k == t->n) COMPLAIN_JOINT(b, j, "mimic", "no joint is called \"%s\"", m->joint);
+  if (k == t->n) REPORT_JOINT(b, j, "mimic", "no joint is called \"%s\"", m->joint);
   else if (joint_type_rates((joint_type)t->type[k]) != 1)
-    COMPLAIN_JOINT(b, j, "mimic", "joint \"%s\" is neither revolute nor prismatic", m->joint);
+    REPORT_JOINT(b, j, "mimic", "joint \"%s\" is neither revolute nor prismatic", m->joint);
   else if (joint_of_link(b, k)->s.mimic || k == i)
-    COMPLAIN_JOINT(b, j, "mimic", "joint \"%s\" mimics another one itself: mimic that one", m->joint);
-  else if (m->factor == 0.0) COMPLAIN_JOINT(b, j, "mimic", "factor is 0: the joint would not move; use type: fixed");
+    REPORT_JOINT(b, j, "mimic", "joint \"%s\" mimics another one itself: mimic that one", m->joint);
+  else if (m->factor == 0.0) REPORT_JOINT(b, j, "mimic", "factor is 0: the joint would not move; use type: fixed");
   else t->leader[own] = t->rate_start[k], t->factor[own] = m->factor, t->offset[own] = m->offset;
 }
 
@@ -488,8 +486,8 @@ static void set_initial_state(const articulated_builder *b, articulated_body *a)
       v[t->dof[k]] = isfinite(s->rate) ? s->rate : 0.0;
       if (x->motion) v[t->dof[k]] = expression_derivative(x->motion, &begin, 0, q);
       if (*q < x->lower || *q > x->upper)
-        COMPLAIN_JOINT(b, j, is_key_given(j, "position") ? "position" : NULL,
-                       "starts at %g, outside its limits %g and %g: give another position", *q, x->lower, x->upper);
+        REPORT_JOINT(b, j, is_key_given(j, "position") ? "position" : NULL,
+                     "starts at %g, outside its limits %g and %g: give another position", *q, x->lower, x->upper);
       break;
     }
     case JOINT_BALL:
@@ -521,10 +519,10 @@ static void check_inertia(const articulated_builder *b, const key_item *item, do
   eigen3_symmetric(I6, moment, Q);
   const double slack = 1e-9 * fabs(moment[0]);
   if (moment[2] < -slack || moment[0] > moment[1] + moment[2] + slack)
-    COMPLAIN_LINK(b, item, "inertia",
-                  "no body has these principal moments (%g, %g, %g): expected none negative and none above the sum of the others",
-                  moment[0], moment[1], moment[2]);
-  if (m == 0.0 && moment[0] > 0.0) COMPLAIN_LINK(b, item, "inertia", "has no effect on a link without mass: remove it or give a mass");
+    REPORT_LINK(b, item, "inertia",
+                "no body has these principal moments (%g, %g, %g): expected none negative and none above the sum of the others", moment[0],
+                moment[1], moment[2]);
+  if (m == 0.0 && moment[0] > 0.0) REPORT_LINK(b, item, "inertia", "has no effect on a link without mass: remove it or give a mass");
 }
 
 /* Shape, mass and centre of link i. */
@@ -541,7 +539,7 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
         .material = "", .shape = s->shape, .surface_spacing = s->surface_spacing, .contact_surface = s->contact_surface, .mass = s->mass};
     rigid_body *r = NULL;
     if (!isfinite(s->mass) && !isfinite(density)) {
-      COMPLAIN_LINK(b, item, NULL, "has no mass: give `mass`, or a `material` of the body");
+      REPORT_LINK(b, item, NULL, "has no mass: give `mass`, or a `material` of the body");
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     for (int k = 0; k < 3; ++k) spec.inertia[k] = spec.center_of_mass[k] = NAN;
@@ -554,14 +552,14 @@ static PetscErrorCode build_link(const articulated_builder *b, articulated_body 
     m3_copy(moments, link->rigid.inertia);
   } else {
     if (!isfinite(s->mass))
-      COMPLAIN_LINK(b, item, NULL, "has neither a shape nor a mass: give one of them, or mass: 0 if it only carries other links");
+      REPORT_LINK(b, item, NULL, "has neither a shape nor a mass: give one of them, or mass: 0 if it only carries other links");
     else if (s->mass > 0.0 && !isfinite(s->center_of_mass[0]))
-      COMPLAIN_LINK(b, item, NULL, "has a mass but no shape: give its center_of_mass");
+      REPORT_LINK(b, item, NULL, "has a mass but no shape: give its center_of_mass");
     *m = s->mass;
   }
   if (isfinite(s->center_of_mass[0])) {
     if (s->shape && !isfinite(s->inertia[0]))
-      COMPLAIN_LINK(b, item, "center_of_mass", "requires `inertia`: give the moments of inertia about this point");
+      REPORT_LINK(b, item, "center_of_mass", "requires `inertia`: give the moments of inertia about this point");
     v3_copy(c, s->center_of_mass);
   }
   if (isfinite(s->inertia[0])) {
@@ -609,7 +607,7 @@ static PetscErrorCode read_wrenches(const articulated_builder *b, articulated_bo
     expression **const           to[2]   = {a->link[i]->force, a->link[i]->torque};
     static const char *const     key[2]  = {"force", "torque"};
     for (int e = 0; e < 2; ++e) {
-      if (list[e]->n != 0 && list[e]->n != 3) COMPLAIN_LINK(b, item, key[e], "expected three expressions, got %d", list[e]->n);
+      if (list[e]->n != 0 && list[e]->n != 3) REPORT_LINK(b, item, key[e], "expected three expressions, got %d", list[e]->n);
       for (int k = 0; k < 3 && list[e]->n == 3; ++k)
         PetscCall(compile_expression(b, item->node, path_of(b, "links", item->name), key[e], list[e]->item[k].value, &to[e][k]));
     }
@@ -629,9 +627,9 @@ static void check_mass(const articulated_builder *b, articulated_body *a)
     if (!(A[(n + 1) * k] > 1e-12 * a->M[(n + 1) * k]) || !isfinite(a->M[(n + 1) * k])) {
       int i = 0;
       while (t->rate_start[i] == t->rate_start[i + 1] || t->dof[t->rate_start[i + 1] - 1] < k) ++i;
-      COMPLAIN_JOINT(b, joint_of_link(b, i), NULL,
-                     "moves no mass: link \"%s\" and the links that it carries have no mass or moment of inertia along its motion",
-                     joint_of_link(b, i)->s.child);
+      REPORT_JOINT(b, joint_of_link(b, i), NULL,
+                   "moves no mass: link \"%s\" and the links that it carries have no mass or moment of inertia along its motion",
+                   joint_of_link(b, i)->s.child);
       return;
     }
     for (int r = 0; r < k; ++r)
@@ -789,17 +787,17 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
 {
   PetscFunctionBegin;
   PetscCall(read_model(b, &a->urdf));
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(read_trajectory(b));
   PetscCall(order_links(b));
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(build_tree(b, a));
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   if (a->tree.n_v == 0) diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has no joint that moves: use kind: static");
   if (a->tree.n_rates > ARTICULATED_MAX_RATES || a->tree.n_q > ARTICULATED_MAX_POSITIONS)
     diagnostics_add_under(b->d, b->r->node, b->r->path, NULL, "has %d degrees of freedom: at most %d", a->tree.n_rates,
                           ARTICULATED_MAX_RATES);
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(allocate_state(a));
   for (int i = 0; i < a->tree.n; ++i)
     if (joint_type_rates((joint_type)a->tree.type[i]) == 1) PetscCall(set_joint_axis(b, a, i));
@@ -811,7 +809,7 @@ static PetscErrorCode build(articulated_builder *b, articulated_body *a)
   PetscCall(read_loops(b, a));
   PetscCall(articulated_constraints_create(a));
   PetscCall(read_wrenches(b, a));
-  if (has_complaints(b)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (has_errors(b)) PetscFunctionReturn(PETSC_SUCCESS);
   set_initial_state(b, a);
   articulated_body_place(a);
   check_mass(b, a);
@@ -834,7 +832,7 @@ PetscErrorCode articulated_body_create(const body_request *r, const body_world *
   memory_free(&b.joints);
   memory_free(&b.order);
   memory_free(&b.joint_of);
-  if (code || has_complaints(&b)) articulated_body_destroy(a);
+  if (code || has_errors(&b)) articulated_body_destroy(a);
   else *out = a;
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

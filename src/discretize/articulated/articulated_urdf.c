@@ -34,7 +34,7 @@ typedef struct {
 
 /* "joints.elbow.limit": path of the element for messages. */
 static void urdf_name_of(const xml_element *e, size_t size, char *text);
-#define COMPLAIN(u, e, ...)                                                                                                                \
+#define REPORT_ERROR(u, e, ...)                                                                                                            \
   do {                                                                                                                                     \
     char name_[400];                                                                                                                       \
     urdf_name_of(e, sizeof name_, name_);                                                                                                  \
@@ -87,13 +87,13 @@ static bool urdf_numbers(const urdf *u, const xml_element *e, const char *attrib
     char *end;
     value[k] = strtod(at, &end);
     if (end == at || !isfinite(value[k])) {
-      COMPLAIN(u, e, "%s=\"%s\": expected %d finite number%s", attribute, text, n, n == 1 ? "" : "s");
+      REPORT_ERROR(u, e, "%s=\"%s\": expected %d finite number%s", attribute, text, n, n == 1 ? "" : "s");
       return false;
     }
     at = end;
   }
   if (at[strspn(at, " \t\r\n")]) {
-    COMPLAIN(u, e, "%s=\"%s\": expected exactly %d finite number%s", attribute, text, n, n == 1 ? "" : "s");
+    REPORT_ERROR(u, e, "%s=\"%s\": expected exactly %d finite number%s", attribute, text, n, n == 1 ? "" : "s");
     return false;
   }
   memcpy(out, value, (size_t)n * sizeof *out);
@@ -102,7 +102,7 @@ static bool urdf_numbers(const urdf *u, const xml_element *e, const char *attrib
 
 static bool urdf_required_numbers(const urdf *u, const xml_element *e, const char *attribute, int n, double *out)
 {
-  if (!xml_attribute(e, attribute)) COMPLAIN(u, e, "has no attribute %s", attribute);
+  if (!xml_attribute(e, attribute)) REPORT_ERROR(u, e, "has no attribute %s", attribute);
   return urdf_numbers(u, e, attribute, n, out);
 }
 
@@ -119,14 +119,14 @@ static void urdf_check_names(const urdf *u, const xml_element *e, const char *co
   for (int k = 0; k < e->n; ++k) {
     int i = 0;
     while (children[i] && strcmp(children[i], e->child[k]->name) != 0) ++i;
-    if (!children[i]) COMPLAIN(u, e->child[k], "<%s> has no effect here: remove it", e->child[k]->name);
+    if (!children[i]) REPORT_ERROR(u, e->child[k], "<%s> has no effect here: remove it", e->child[k]->name);
     else if (!may_repeat(children[i]) && xml_child(e, children[i]) != e->child[k])
-      COMPLAIN(u, e->child[k], "duplicates the <%s> in line %d: remove one of them", children[i], xml_child(e, children[i])->mark.line);
+      REPORT_ERROR(u, e->child[k], "duplicates the <%s> in line %d: remove one of them", children[i], xml_child(e, children[i])->mark.line);
   }
   for (int k = 0; k < e->n_attributes; ++k) {
     int i = 0;
     while (attributes[i] && strcmp(attributes[i], e->attribute[k]) != 0) ++i;
-    if (!attributes[i]) COMPLAIN(u, e, "attribute %s has no effect here: remove it", e->attribute[k]);
+    if (!attributes[i]) REPORT_ERROR(u, e, "attribute %s has no effect here: remove it", e->attribute[k]);
   }
 }
 
@@ -230,7 +230,7 @@ static bool find_mesh(const urdf *u, const xml_element *e, const char *name, siz
     else (void)snprintf(out, size, "%.*s%s%s", folder, u->file, slash ? "/" : "", path);
     if (access(out, R_OK) == 0) return true;
   }
-  COMPLAIN(u, e, "filename=\"%s\": there is no such file, as %s", name, out);
+  REPORT_ERROR(u, e, "filename=\"%s\": there is no such file, as %s", name, out);
   return false;
 }
 
@@ -242,10 +242,11 @@ static PetscErrorCode put_mesh(const urdf *u, const xml_element *e, document_nod
   document_node *mesh;
   PetscFunctionBegin;
   urdf_check_names(u, e, NO_WORDS, WORDS("filename", "scale"));
-  if (!name) COMPLAIN(u, e, "has no attribute filename");
+  if (!name) REPORT_ERROR(u, e, "has no attribute filename");
   (void)urdf_numbers(u, e, "scale", 3, scale);
   if (scale[0] != scale[1] || scale[0] != scale[2] || !(scale[0] > 0.0))
-    COMPLAIN(u, e, "scale=\"%s\": expected the same factor > 0 in all directions; scale the mesh file instead", xml_attribute(e, "scale"));
+    REPORT_ERROR(u, e, "scale=\"%s\": expected the same factor > 0 in all directions; scale the mesh file instead",
+                 xml_attribute(e, "scale"));
   if (!name || !find_mesh(u, e, name, sizeof path, path)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &mesh));
   PetscCall(urdf_put_text(u, mesh, e, "file", path));
@@ -263,7 +264,7 @@ static PetscErrorCode put_round(const urdf *u, const xml_element *e, document_no
   PetscFunctionBegin;
   urdf_check_names(u, e, NO_WORDS, WORDS("radius", "length"));
   if (urdf_required_numbers(u, e, "radius", 1, &r) && urdf_required_numbers(u, e, "length", 1, &length)) {
-    if (!(length > 0.0)) COMPLAIN(u, e, "length=\"%s\": expected a number > 0", xml_attribute(e, "length"));
+    if (!(length > 0.0)) REPORT_ERROR(u, e, "length=\"%s\": expected a number > 0", xml_attribute(e, "length"));
     (void)snprintf(text, sizeof text, "{from: [0, 0, %.17g], to: [0, 0, %.17g], radius: %.17g}", -0.5 * length, 0.5 * length, r);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(urdf_put(u, shape, e, e->name, node));
@@ -292,7 +293,7 @@ static PetscErrorCode put_geometry(const urdf *u, const xml_element *e, document
                    0.5 * x[0], 0.5 * x[1], 0.5 * x[2]);
     PetscCall(document_read_flow(u->doc, text, e->mark, &node));
     PetscCall(urdf_put(u, shape, e, "box", node));
-  } else COMPLAIN(u, e, "<%s> is not a supported shape: expected box, sphere, cylinder, capsule or mesh", e->name);
+  } else REPORT_ERROR(u, e, "<%s> is not a supported shape: expected box, sphere, cylinder, capsule or mesh", e->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -304,7 +305,7 @@ static PetscErrorCode read_collision(const urdf *u, const xml_element *e, const 
   *shape = NULL;
   urdf_check_names(u, e, WORDS("origin", "geometry"), WORDS("name"));
   if (!geometry || geometry->n != 1) {
-    COMPLAIN(u, geometry ? geometry : e, "expected one <geometry> with one shape");
+    REPORT_ERROR(u, geometry ? geometry : e, "expected one <geometry> with one shape");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   urdf_check_names(u, geometry, WORDS(geometry->child[0]->name), NO_WORDS);
@@ -351,7 +352,7 @@ static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const u
   PetscFunctionBegin;
   urdf_check_names(u, e, WORDS("origin", "mass", "inertia"), NO_WORDS);
   if (!mass || !inertia) {
-    COMPLAIN(u, e, "has no <%s>", mass ? "inertia" : "mass");
+    REPORT_ERROR(u, e, "has no <%s>", mass ? "inertia" : "mass");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   const int       before = diagnostics_count(u->d);
@@ -361,9 +362,9 @@ static PetscErrorCode read_inertial(const urdf *u, const xml_element *e, const u
   (void)urdf_required_numbers(u, mass, "value", 1, &m);
   for (int k = 0; k < 6; ++k) (void)(k < 3 ? urdf_required_numbers : urdf_numbers)(u, inertia, name[k], 1, &x[k]);
   if (diagnostics_count(u->d) > before) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m < 0.0) COMPLAIN(u, mass, "value=\"%s\": expected a mass >= 0", xml_attribute(mass, "value"));
+  if (m < 0.0) REPORT_ERROR(u, mass, "value=\"%s\": expected a mass >= 0", xml_attribute(mass, "value"));
   if (m > 0.0 && !(x[0] > 0.0 && x[1] > 0.0 && x[2] > 0.0))
-    COMPLAIN(u, inertia, "ixx, iyy, izz = %g, %g, %g: a link with mass needs moments of inertia > 0 about all axes", x[0], x[1], x[2]);
+    REPORT_ERROR(u, inertia, "ixx, iyy, izz = %g, %g, %g: a link with mass needs moments of inertia > 0 about all axes", x[0], x[1], x[2]);
   const double full[9] = {x[0], x[3], x[4], x[3], x[1], x[5], x[4], x[5], x[2]};
   m3_mul(RJ, at.R, full);
   m3_mul_nt(J, RJ, at.R);
@@ -407,14 +408,14 @@ static PetscErrorCode write_limits(const urdf *u, const xml_element *e, bool has
   const xml_element *limit = xml_child(e, "limit");
   double             lower = 0.0, upper = 0.0, x;
   PetscFunctionBegin;
-  if (has_limits && !limit) COMPLAIN(u, e, "has no <limit>: give one, or make it continuous");
+  if (has_limits && !limit) REPORT_ERROR(u, e, "has no <limit>: give one, or make it continuous");
   if (!limit) PetscFunctionReturn(PETSC_SUCCESS);
   if (has_limits) urdf_check_names(u, limit, NO_WORDS, WORDS("lower", "upper", "effort", "velocity"));
   else urdf_check_names(u, limit, NO_WORDS, WORDS("effort", "velocity"));
   (void)urdf_numbers(u, limit, "lower", 1, &lower);
   (void)urdf_numbers(u, limit, "upper", 1, &upper);
   if (has_limits) {
-    if (lower > upper) COMPLAIN(u, limit, "lower = %g is above upper = %g: exchange them", lower, upper);
+    if (lower > upper) REPORT_ERROR(u, limit, "lower = %g is above upper = %g: exchange them", lower, upper);
     PetscCall(urdf_put_numbers(u, map, limit, "lower", 1, &lower));
     PetscCall(urdf_put_numbers(u, map, limit, "upper", 1, &upper));
   }
@@ -437,7 +438,7 @@ static PetscErrorCode write_extras(const urdf *u, const xml_element *e, document
     document_node *own;
     const char    *leader = xml_attribute(mimic, "joint");
     urdf_check_names(u, mimic, NO_WORDS, WORDS("joint", "multiplier", "offset"));
-    if (!leader) COMPLAIN(u, mimic, "has no attribute joint");
+    if (!leader) REPORT_ERROR(u, mimic, "has no attribute joint");
     PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, mimic->mark, NULL, &own));
     PetscCall(urdf_put_text(u, own, mimic, "joint", leader ? leader : ""));
     if (urdf_numbers(u, mimic, "multiplier", 1, &x)) PetscCall(urdf_put_numbers(u, own, mimic, "factor", 1, &x));
@@ -458,7 +459,7 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   urdf_check_names(u, e, WORDS("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"), WORDS("name", "type"));
   while (type && k < sizeof types / sizeof *types && strcmp(types[k].theirs, type) != 0) ++k;
   if (!type || k == sizeof types / sizeof *types) {
-    COMPLAIN(u, e, "type=\"%s\": expected revolute, continuous, prismatic, fixed, floating or planar", type ? type : "");
+    REPORT_ERROR(u, e, "type=\"%s\": expected revolute, continuous, prismatic, fixed, floating or planar", type ? type : "");
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, e->mark, NULL, &map));
@@ -469,7 +470,7 @@ static PetscErrorCode write_joint(const urdf *u, const urdf_link *l, document_no
   if (axis) urdf_check_names(u, axis, NO_WORDS, WORDS("xyz"));
   (void)urdf_numbers(u, axis, "xyz", 3, a);
   if (types[k].has_axis) {
-    if (axis && !(v3_norm(a) > 0.0)) COMPLAIN(u, axis, "xyz must not be the zero vector");
+    if (axis && !(v3_norm(a) > 0.0)) REPORT_ERROR(u, axis, "xyz must not be the zero vector");
     m3_mulv(n, l->at.R, a);
     PetscCall(urdf_put_numbers(u, map, axis ? axis : e, "axis", 3, n));
   }
@@ -492,10 +493,10 @@ static const char *link_named(const urdf *u, const xml_element *joint, const cha
 {
   const xml_element *e    = xml_child(joint, which);
   const char        *name = e ? xml_attribute(e, "link") : NULL;
-  if (!e) COMPLAIN(u, joint, "has no <%s>", which);
-  else if (!name) COMPLAIN(u, e, "has no attribute link");
+  if (!e) REPORT_ERROR(u, joint, "has no <%s>", which);
+  else if (!name) REPORT_ERROR(u, e, "has no attribute link");
   else if (find_urdf_link(u, name) < 0) {
-    COMPLAIN(u, e, "link=\"%s\": there is no such link", name);
+    REPORT_ERROR(u, e, "link=\"%s\": there is no such link", name);
     return NULL;
   }
   if (e) urdf_check_names(u, e, NO_WORDS, WORDS("link"));
@@ -508,7 +509,7 @@ static void urdf_read_joint(urdf *u, const xml_element *e)
   const int   i = find_urdf_link(u, child), up = find_urdf_link(u, parent);
   if (i < 0 || up < 0) return;
   if (u->link[i].joint)
-    COMPLAIN(
+    REPORT_ERROR(
         u, e,
         "link \"%s\" already has joint \"%s\" (line %d), which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
         child, xml_attribute(u->link[i].joint, "name"), u->link[i].joint->mark.line);
@@ -518,11 +519,11 @@ static void urdf_read_joint(urdf *u, const xml_element *e)
 static void check_name(const urdf *u, const xml_element *e, int first)
 {
   const char *name = xml_attribute(e, "name");
-  if (!name || !*name) COMPLAIN(u, e, "has no name");
+  if (!name || !*name) REPORT_ERROR(u, e, "has no name");
   for (int k = 0; k < first && name; ++k) {
     const char *other = xml_attribute(u->robot->child[k], "name");
     if (strcmp(u->robot->child[k]->name, e->name) == 0 && other && strcmp(other, name) == 0)
-      COMPLAIN(u, e, "duplicates the name of the %s in line %d: names must be unique", e->name, u->robot->child[k]->mark.line);
+      REPORT_ERROR(u, e, "duplicates the name of the %s in line %d: names must be unique", e->name, u->robot->child[k]->mark.line);
   }
 }
 
@@ -543,14 +544,14 @@ static PetscErrorCode read_links(urdf *u, int *root)
   }
   for (int k = 0; k < robot->n; ++k)
     if (strcmp(robot->child[k]->name, "joint") == 0) urdf_read_joint(u, robot->child[k]);
-  if (u->n == 0) COMPLAIN(u, robot, "has no links");
+  if (u->n == 0) REPORT_ERROR(u, robot, "has no links");
   for (int i = 0; i < u->n; ++i) {
     if (u->link[i].joint) continue;
-    if (*root >= 0) COMPLAIN(u, u->link[i].e, "no joint carries it, nor \"%s\": a urdf has one root", u->link[*root].name);
+    if (*root >= 0) REPORT_ERROR(u, u->link[i].e, "no joint carries it, nor \"%s\": a urdf has one root", u->link[*root].name);
     else *root = i;
   }
   if (*root < 0 && diagnostics_count(u->d) == before)
-    COMPLAIN(u, robot, "has no root link: its joints make a loop; a urdf must be a tree, close loops under `loops` of the job");
+    REPORT_ERROR(u, robot, "has no root link: its joints make a loop; a urdf must be a tree, close loops under `loops` of the job");
   if (diagnostics_count(u->d) > before) *root = -1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -570,7 +571,7 @@ static void place_links(urdf *u, int root, const urdf_pose *base)
   }
   for (int i = 0; i < u->n; ++i)
     if (!u->link[i].is_placed) {
-      COMPLAIN(
+      REPORT_ERROR(
           u, u->link[i].joint,
           "link \"%s\" depends on itself through \"%s\", which makes a loop; a urdf must be a tree, close loops under `loops` of the job",
           u->link[i].name, u->link[u->link[i].parent].name);
@@ -584,7 +585,7 @@ static PetscErrorCode write_base(const urdf *u, int root, const char *base, docu
   const urdf_link *l = &u->link[root];
   document_node   *map;
   PetscFunctionBegin;
-  if (document_find(joints, "base")) COMPLAIN(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
+  if (document_find(joints, "base")) REPORT_ERROR(u, u->robot, "a joint is called base, as what carries the root is: call it otherwise");
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, l->e->mark, NULL, &map));
   PetscCall(urdf_put_text(u, map, l->e, "type", base));
   PetscCall(urdf_put_text(u, map, l->e, "parent", "world"));
@@ -607,8 +608,8 @@ static PetscErrorCode translate(urdf *u, const urdf_pose *base, const char *type
   /* A root called world is the world. */
   const bool is_world = strcmp(u->link[root].name, "world") == 0;
   if (is_world && u->link[root].e->n > 0)
-    COMPLAIN(u, u->link[root].e, "is the world, which has neither mass nor shape: call the link otherwise, or leave it empty");
-  if (is_world && strcmp(type, "free") == 0) COMPLAIN(u, u->link[root].e, "is the world, which base: free cannot move");
+    REPORT_ERROR(u, u->link[root].e, "is the world, which has neither mass nor shape: call the link otherwise, or leave it empty");
+  if (is_world && strcmp(type, "free") == 0) REPORT_ERROR(u, u->link[root].e, "is the world, which base: free cannot move");
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, u->robot->mark, NULL, out));
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, u->robot->mark, NULL, &links));
   PetscCall(document_add_node(u->doc, DOCUMENT_MAPPING, u->robot->mark, NULL, &joints));

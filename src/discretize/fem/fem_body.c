@@ -153,7 +153,7 @@ static PetscErrorCode make_mesh(const fem_body_spec *spec, const body_request *r
   *out = NULL;
   if (!check_keys(spec, r, d)) PetscFunctionReturn(PETSC_SUCCESS);
   if (spec->mesh) {
-    if (spec->mesh->path) code = mesh_file(spec->mesh, out); /* else the key table has complained */
+    if (spec->mesh->path) code = mesh_file(spec->mesh, out); /* otherwise the key table has reported an error */
   } else {
     snprintf(path, sizeof path, "%s.shape", r->path);
     PetscCall(shape_create(spec->shape, document_find(r->node, "shape"), path, d, NAN, &s));

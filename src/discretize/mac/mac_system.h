@@ -12,12 +12,11 @@
  * h^3 of a face is its mass (see "mass of faces" in mac_system.c), and at least DENSITY_FLOOR FACE_FILL of the rest density times
  * W_F h^3. With ghosts at the surface, rho is the rest density.
  *
- * T transfers shear stress from cells to an edge, as the mean of its four cells. Plain, as published: inactive cells and cells in
- * solids have no stress, so that walls have half of the material's friction. Normalised: the mean over active cells and air
- * (which has no stress); cells of solids have the stress of the material next to them, so that the surface of a solid has the
- * friction of the pressure there. Walls of the box have no cells beyond them. An edge on a wall has the mean of the two cells
- * inside, bounded by the pressure half a cell above the wall; the additional load on the wall has its own friction, see
- * apply_wall_friction in mac_system.c. Edges on smooth walls have no stress.
+ * T transfers shear stress from cells to an edge, as the mean over its active cells and air, which has no stress; cells of solids have
+ * the stress of the material next to them, so that the surface of a solid has the friction of the pressure there. (The published mean
+ * over all four cells, with no stress in solids, halves the friction of walls.) Walls of the box have no cells beyond them. An edge on
+ * a wall has the mean of the two cells inside, bounded by the pressure half a cell above the wall; the additional load on the wall has
+ * its own friction, see apply_wall_friction in mac_system.c. Edges on smooth walls have no stress.
  *
  * Friction at a surface below the material's own, mu < M: the stress that acts on the surface is scaled by mu / M, so that its
  * shear is at most mu p. The scaled stress is: the edges on a rough wall of the box; at a solid, all edges across which W_S of the

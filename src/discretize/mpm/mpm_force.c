@@ -235,7 +235,7 @@ PetscErrorCode mpm_force_residual(mpm_grid *g, int n_bodies, particles *const *b
       bad[q] = residual_cluster(3, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
     else bad[q] = residual_cluster(4, g, c, bodies[c->body], materials[c->body], dt, v, t, single, is_definite, tile, &code[q]);
   }
-  /* Clusters are in order of body and particle: the first one that complains has the smallest index. */
+  /* Clusters are in order of body and particle: the first one with an error has the smallest index. */
   for (int64_t q = 0; q < g->n_clusters && status->code == STEP_OK; ++q)
     if (bad[q] < g->cluster[q].end) *status = (step_status){code[q], names[g->cluster[q].body], bad[q]};
   mpm_grid_reduce(g, 3, r);

@@ -426,7 +426,7 @@ PetscErrorCode level_set_revolution(const double center[3], const double axis[3]
     PetscCheck(isfinite(along[i]) && isfinite(radius[i]) && (radius[i] > 0.0 || (radius[i] == 0.0 && may_be_tip)) &&
                    (i == 0 || along[i] > along[i - 1]),
                PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "the profile of a solid of revolution needs ascending positions and radii that are positive, at its ends not negative");
+               "positions of the profile of a solid of revolution must ascend; its radii must be positive, or 0 at the two ends");
   }
   PetscCall(memory_alloc("level set profile", 2 * (n + 2), sizeof *zr, &zr));
   const PetscErrorCode code = memory_alloc("level set", 1, sizeof *p, &p);

@@ -127,8 +127,8 @@ PetscErrorCode tet_mesh_create(int64_t n_vertices, int64_t n_tets, tet_mesh **ou
   PetscErrorCode code = PETSC_SUCCESS;
   PetscFunctionBegin;
   PetscCheck(n_vertices >= 0 && n_tets >= 0 && n_vertices <= INT32_MAX && n_tets <= INT32_MAX / 4, PETSC_COMM_SELF,
-             PETSC_ERR_ARG_OUTOFRANGE, "a tetrahedral mesh cannot have %lld vertices and %lld tetrahedra", (long long)n_vertices,
-             (long long)n_tets);
+             PETSC_ERR_ARG_OUTOFRANGE, "a tetrahedral mesh has %lld vertices and %lld tetrahedra; at most %d and %d are possible",
+             (long long)n_vertices, (long long)n_tets, INT32_MAX, INT32_MAX / 4);
   PetscCall(memory_alloc("tetrahedral mesh", 1, sizeof *m, &m));
   code = memory_alloc("mesh vertices", 3 * n_vertices, sizeof *m->x, &m->x);
   if (!code) code = memory_alloc("mesh tetrahedra", 4 * n_tets, sizeof *m->tet, &m->tet);

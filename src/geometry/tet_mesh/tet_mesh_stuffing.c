@@ -165,8 +165,8 @@ static PetscErrorCode find_cuts(lattice *l)
         const int64_t q = edge_end(l, p, d);
         if (q < 0 || l->side[p] * l->side[q] >= 0) continue;
         if (pass) l->direction[n_cut] = (uint8_t)d;
-        PetscCheck(++n_cut < INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT, "the surface is too rough for the spacing of %g m",
-                   l->h);
+        PetscCheck(++n_cut < INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,
+                   "the surface cuts more than %d edges of the lattice of spacing %g m; increase the spacing", INT32_MAX / 4, l->h);
       }
     }
     l->first_cut[n] = (int32_t)n_cut;

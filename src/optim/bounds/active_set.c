@@ -109,7 +109,7 @@ static PetscErrorCode run_active_set_iterations(active_set *a, const bounds_opti
     if (v == BOUNDS_CG_NOT_FINITE || v == BOUNDS_CG_NO_CURVATURE) break;
   }
   memcpy(a->x, a->best, (size_t)a->n * sizeof *a->x);
-  if (best > r->target && r->iterations >= max) r->verdict = BOUNDS_ITERATIONS;
+  if (best > r->target && r->iterations >= max) r->status = BOUNDS_ITERATIONS;
   *is_done = best <= r->target || r->iterations >= max;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

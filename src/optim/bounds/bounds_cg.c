@@ -248,9 +248,9 @@ PetscErrorCode bounds_solve_cg(const bounds_qp *q, const bounds_options *o, doub
   if (!code) {
     switch (status) {
     case BOUNDS_CG_OK: break;
-    case BOUNDS_CG_ITERATIONS: r->verdict = BOUNDS_ITERATIONS; break;
-    case BOUNDS_CG_NO_CURVATURE: r->verdict = BOUNDS_UNBOUNDED; break;
-    case BOUNDS_CG_NOT_FINITE: r->verdict = BOUNDS_NOT_FINITE; break;
+    case BOUNDS_CG_ITERATIONS: r->status = BOUNDS_ITERATIONS; break;
+    case BOUNDS_CG_NO_CURVATURE: r->status = BOUNDS_UNBOUNDED; break;
+    case BOUNDS_CG_NOT_FINITE: r->status = BOUNDS_NOT_FINITE; break;
     }
   }
   bounds_face_destroy(&face);

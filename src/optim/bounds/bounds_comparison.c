@@ -148,11 +148,11 @@ static void admm_iterate(admm *a, const bounds_options *o, double *x, bounds_res
     norm = bounds_shift_project(&a->s, x, a->s.g, r);
     if (norm <= r->target || !isfinite(norm)) break;
     if (r->outer >= max) {
-      r->verdict = BOUNDS_ITERATIONS;
+      r->status = BOUNDS_ITERATIONS;
       break;
     }
     if (!admm_step(a, x, fmax(ADMM_INNER * norm, ADMM_INNER * r->target), &primal, &dual, r)) {
-      r->verdict = BOUNDS_UNBOUNDED;
+      r->status = BOUNDS_UNBOUNDED;
       break;
     }
     if (r->outer == next) adapt_admm_penalty(a, primal, dual), next += next / 4 + 5;
@@ -243,13 +243,13 @@ static void interior_iterate(bounds_shift *s, const bounds_options *o, double *x
     const double norm = bounds_shift_project(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
     if (r->outer >= max) {
-      r->verdict = BOUNDS_ITERATIONS;
+      r->status = BOUNDS_ITERATIONS;
       break;
     }
     const double           slope = evaluate_barrier(s, mu, x);
     const bounds_cg_status v     = bounds_shift_solve(s, INTERIOR_INNER * fmin(slope, fmax(norm, r->target)), r);
     if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) {
-      r->verdict = BOUNDS_UNBOUNDED;
+      r->status = BOUNDS_UNBOUNDED;
       break;
     }
     mu = fmax(mu * (1.0 - (1.0 - INTERIOR_REDUCTION) * apply_limited_step(s, o->trials, x)), smallest);
@@ -348,7 +348,7 @@ static void lagrangian_iterate(lagrangian *a, const bounds_options *o, double *x
     const double norm = bounds_shift_project(s, x, s->g, r);
     if (norm <= r->target || !isfinite(norm)) break;
     if (r->outer >= max) {
-      r->verdict = BOUNDS_ITERATIONS;
+      r->status = BOUNDS_ITERATIONS;
       break;
     }
     double slope = evaluate_penalties(a, x);
@@ -362,7 +362,7 @@ static void lagrangian_iterate(lagrangian *a, const bounds_options *o, double *x
     lowest                   = fmin(lowest, slope);
     const bounds_cg_status v = bounds_shift_solve(s, LAGRANGIAN_INNER * fmin(slope, fmax(norm, r->target)), r);
     if (v != BOUNDS_CG_OK && v != BOUNDS_CG_ITERATIONS) {
-      r->verdict = BOUNDS_UNBOUNDED;
+      r->status = BOUNDS_UNBOUNDED;
       break;
     }
     const double alpha = o->trials > 1 ? choose_step_length(a, o->trials, x, r) : length;

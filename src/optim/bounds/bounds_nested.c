@@ -85,7 +85,7 @@ static PetscErrorCode solve_coarse_program(const bounds_qp *q, const bounds_opti
         .n = c.a.n, .apply = grid_matrix_apply, .context = &c.a, .diagonal = c.a.diagonal, .b = c.b, .lo = c.lo, .hi = c.hi, .grid = &c.a};
     if (!code) code = bounds_solve_with(bounds_nested_start, bounds_solve_active_set, false, &qc, &own, c.x, &inside);
     r->coarse_products += inside.products + inside.coarse_products;
-    if (!code && (inside.verdict == BOUNDS_OK || inside.verdict == BOUNDS_STALLED)) {
+    if (!code && (inside.status == BOUNDS_OK || inside.status == BOUNDS_STALLED)) {
       for (int64_t i = 0; i < a->n; ++i) x[i] = bounds_clamp(c.x[c.of[i]], q->lo ? q->lo[i] : -INFINITY, q->hi ? q->hi[i] : INFINITY);
       code = bounds_levels_project(a->levels, a->n, b, q->lo, q->hi, SWEEPS, x);
     }

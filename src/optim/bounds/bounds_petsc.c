@@ -254,9 +254,9 @@ static PetscErrorCode run_tao(petsc_qp *s, Tao tao)
     PetscCall(bounds_tao_result(tao, s->r));
     s->r->target = target;
   } else s->r->iterations = inner > 0 ? inner : outer, s->r->outer = outer;
-  if (reason == TAO_DIVERGED_NAN) s->r->verdict = BOUNDS_NOT_FINITE;
-  else if (reason == TAO_DIVERGED_MAXITS || reason == TAO_DIVERGED_MAXFCN) s->r->verdict = BOUNDS_ITERATIONS;
-  else if (reason < 0) s->r->verdict = BOUNDS_STALLED;
+  if (reason == TAO_DIVERGED_NAN) s->r->status = BOUNDS_NOT_FINITE;
+  else if (reason == TAO_DIVERGED_MAXITS || reason == TAO_DIVERGED_MAXFCN) s->r->status = BOUNDS_ITERATIONS;
+  else if (reason < 0) s->r->status = BOUNDS_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -341,9 +341,9 @@ static PetscErrorCode run_snes(petsc_qp *s, SNES snes)
   PetscCall(SNESGetIterationNumber(snes, &outer));
   PetscCall(SNESGetLinearSolveIterations(snes, &inner));
   s->r->iterations = inner, s->r->outer = outer;
-  if (reason == SNES_DIVERGED_MAX_IT || reason == SNES_DIVERGED_FUNCTION_COUNT) s->r->verdict = BOUNDS_ITERATIONS;
-  else if (reason == SNES_DIVERGED_FNORM_NAN) s->r->verdict = BOUNDS_NOT_FINITE;
-  else if (reason < 0) s->r->verdict = BOUNDS_STALLED;
+  if (reason == SNES_DIVERGED_MAX_IT || reason == SNES_DIVERGED_FUNCTION_COUNT) s->r->status = BOUNDS_ITERATIONS;
+  else if (reason == SNES_DIVERGED_FNORM_NAN) s->r->status = BOUNDS_NOT_FINITE;
+  else if (reason < 0) s->r->status = BOUNDS_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

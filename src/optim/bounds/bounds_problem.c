@@ -112,11 +112,11 @@ PetscErrorCode bounds_solve_with(bounds_solve_function start, bounds_solve_funct
     if (code) break;
     r->residual = bounds_residual(is_unbounded ? &unbounded : q, x, scratch, &r->n_bound);
     ++r->products;
-    if (r->verdict != BOUNDS_OK || !(r->residual > r->target)) break;
+    if (r->status != BOUNDS_OK || !(r->residual > r->target)) break;
   }
-  if (!isfinite(r->residual)) r->verdict = BOUNDS_NOT_FINITE;
-  else if (r->residual <= r->target) r->verdict = BOUNDS_OK;
-  else if (r->verdict == BOUNDS_OK) r->verdict = BOUNDS_STALLED;
+  if (!isfinite(r->residual)) r->status = BOUNDS_NOT_FINITE;
+  else if (r->residual <= r->target) r->status = BOUNDS_OK;
+  else if (r->status == BOUNDS_OK) r->status = BOUNDS_STALLED;
   memory_free(&scratch);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -66,7 +66,7 @@ enum {
 };
 
 typedef struct {
-  bounds_status verdict;
+  bounds_status status;
   int64_t       iterations;      /* iterations of the linear solver or of MPRGP; each costs one product or one application of the
                            * preconditioner */
   int64_t       products;        /* number of products with A */

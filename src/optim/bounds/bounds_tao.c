@@ -84,7 +84,7 @@ static PetscErrorCode read_problem(Tao tao, tao_box *t, int64_t n)
 
 static TaoConvergedReason reason_of(const bounds_result *r, double absolute)
 {
-  switch (r->verdict) {
+  switch (r->status) {
   case BOUNDS_OK: return r->target > absolute ? TAO_CONVERGED_GRTOL : TAO_CONVERGED_GATOL;
   case BOUNDS_ITERATIONS: return TAO_DIVERGED_MAXITS;
   case BOUNDS_STALLED: return TAO_DIVERGED_LS_FAILURE;

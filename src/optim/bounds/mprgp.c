@@ -312,18 +312,18 @@ static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_resul
   bool          is_restart = true;
   while (!(sqrt(m->nu2) <= r->target)) {
     if (!isfinite(m->nu2)) {
-      r->verdict = BOUNDS_NOT_FINITE;
+      r->status = BOUNDS_NOT_FINITE;
       return;
     }
     if (r->iterations >= max) {
-      r->verdict = BOUNDS_ITERATIONS;
+      r->status = BOUNDS_ITERATIONS;
       return;
     }
     ++r->iterations;
     if (m->beta2 > m->reduced) { /* Gamma = 1 in the paper's notation */
       ++r->outer;
       if (!release_constraints(m, r)) {
-        r->verdict = BOUNDS_UNBOUNDED;
+        r->status = BOUNDS_UNBOUNDED;
         return;
       }
       is_restart = true;
@@ -334,7 +334,7 @@ static void run_mprgp_iterations(mprgp *m, const bounds_options *o, bounds_resul
     else update_direction(m);
     compute_step_lengths(m, r, &a_cg, &a_f);
     if (!isfinite(a_cg) && !isfinite(a_f)) {
-      r->verdict = BOUNDS_UNBOUNDED;
+      r->status = BOUNDS_UNBOUNDED;
       return;
     }
     if (a_cg <= a_f) {

@@ -216,15 +216,15 @@ static PetscErrorCode run(admm *m, double *r, double *u, friction_result *out)
   const int64_t most = m->o->max_iterations > 0 ? m->o->max_iterations : ITERATIONS;
   const double  end  = m->o->time_limit > 0.0 ? timer_now() + m->o->time_limit : INFINITY;
   PetscFunctionBegin;
-  out->verdict = FRICTION_ITERATIONS;
+  out->status = FRICTION_ITERATIONS;
   for (;; ++out->iterations) {
     if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
       const double e = judge(m, r, u);
-      if (e <= m->o->tolerance) out->verdict = FRICTION_OK;
-      else if (!isfinite(e)) out->verdict = FRICTION_NOT_FINITE;
-      else if (timer_now() > end) out->verdict = FRICTION_TIME;
-      else if (stop_is_urgent()) out->verdict = FRICTION_STOPPED;
-      if (out->verdict != FRICTION_ITERATIONS || out->iterations >= most) break;
+      if (e <= m->o->tolerance) out->status = FRICTION_OK;
+      else if (!isfinite(e)) out->status = FRICTION_NOT_FINITE;
+      else if (timer_now() > end) out->status = FRICTION_TIME;
+      else if (stop_is_urgent()) out->status = FRICTION_STOPPED;
+      if (out->status != FRICTION_ITERATIONS || out->iterations >= most) break;
     }
     PetscCall(iterate(m));
     if ((out->iterations + 1) % REBALANCE_EVERY == 0) PetscCall(rebalance(m));

@@ -1,4 +1,5 @@
-/* The alternating direction method of multipliers. */
+/* Solver of a friction problem by the alternating direction method of multipliers (ADMM): one factorisation for many iterations. admm.c
+ * states the iteration. */
 #ifndef SS_OPTIM_FRICTION_ADMM_H
 #define SS_OPTIM_FRICTION_ADMM_H
 #include "optim/friction/friction_problem.h"

@@ -99,7 +99,7 @@ static PetscErrorCode run_interior_point(newton_run *run, double *r)
   run->out->inner_iterations += part.iterations + part.inner_iterations, run->out->linear_solves += part.linear_solves;
   friction_velocity(run->p, r, run->work->u);
   newton_work_store_best(run->work, run->p, run->o, r);
-  run->verdict = part.verdict;
+  run->status = part.status;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -116,13 +116,13 @@ static PetscErrorCode run_accelerated_sweeps(newton_run *run, double *r)
   run->out->iterations += part.iterations;
   friction_velocity(run->p, r, run->work->u);
   newton_work_store_best(run->work, run->p, run->o, r);
-  run->verdict = part.verdict;
+  run->status = part.status;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static bool is_finished(const newton_run *run)
 {
-  return run->work->best_error <= run->o->tolerance || !(run->verdict == FRICTION_OK || is_to_be_continued(run->verdict));
+  return run->work->best_error <= run->o->tolerance || !(run->status == FRICTION_OK || is_to_be_continued(run->status));
 }
 
 /* Newton and interior point methods in turn, from the result of the sweeps. */
@@ -168,15 +168,15 @@ static PetscErrorCode run_first_order_methods(const friction_problem *p, const f
     out->method   = "gradient";
     k->first_look = FIRST_GRADIENT_CHECK, k->late_look = LATE_GRADIENT_CHECK, k->enough = o->enough, k->n_looks = 0;
     PetscCall(gradient_run(p, o, judge, k, r, u, out));
-    *is_over = !judge || !is_to_be_continued(out->verdict) || friction_error(p, o->error, r, u) <= o->enough;
+    *is_over = !judge || !is_to_be_continued(out->status) || friction_error(p, o->error, r, u) <= o->enough;
     if (*is_over) PetscFunctionReturn(PETSC_SUCCESS);
     own.time_limit = remaining_time(end);
   }
   out->method   = method_names[*weakly_coupled][0];
   k->first_look = FIRST_CHECK, k->late_look = LATE_CHECK, k->enough = 0.0, k->n_looks = 0;
   PetscCall(splitting_run(p, &own, true, judge, k, r, u, &part));
-  out->iterations += part.iterations, out->verdict = part.verdict;
-  *is_over = !judge || !is_to_be_continued(out->verdict);
+  out->iterations += part.iterations, out->status = part.status;
+  *is_over = !judge || !is_to_be_continued(out->status);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -198,7 +198,7 @@ PetscErrorCode friction_solve_automatic(const friction_problem *p, const frictio
   PetscCall(newton_run_create(p, o, end, out, &run));
   PetscErrorCode code = run_second_order_methods(&run, method_names[weakly_coupled], r);
   if (!code) newton_work_load_best(run.work, p, o, r, u);
-  out->verdict = run.work->best_error <= o->tolerance ? FRICTION_OK : run.verdict == FRICTION_OK ? FRICTION_STALLED : run.verdict;
+  out->status = run.work->best_error <= o->tolerance ? FRICTION_OK : run.status == FRICTION_OK ? FRICTION_STALLED : run.status;
   newton_run_destroy(&run);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -89,7 +89,7 @@ PetscErrorCode friction_solve(const friction_problem *p, const friction_options 
   PetscCall(friction_problem_check(p, r));
   if (p->n > 0) PetscCall(friction_solvers[o->method].solve(p, o, r, u, out));
   friction_errors(p, r, u, &out->absolute, &out->siconos, &out->scaled, NULL);
-  if (out->verdict == FRICTION_OK && !(friction_result_error(out, o->error) <= o->tolerance)) out->verdict = FRICTION_STALLED;
+  if (out->status == FRICTION_OK && !(friction_result_error(out, o->error) <= o->tolerance)) out->status = FRICTION_STALLED;
   out->seconds = timer_now() - begin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -57,7 +57,7 @@ typedef struct friction_options {
   double  enough;         /* error at which `automatic` stops once its first-order methods have stalled; not a key; 0: never */
 } friction_options;
 typedef struct {
-  friction_status verdict;
+  friction_status status;
   const char     *method; /* name of the method, or methods, that ran */
   int64_t         iterations, inner_iterations, linear_solves;
   double          absolute, siconos, scaled; /* errors of the returned r and u */
@@ -81,7 +81,7 @@ double friction_error(const friction_problem *p, int kind, const double *r, cons
 /* Stop test for combinations of methods: called after every evaluation of the error. If it returns true, the method stops with
  * FRICTION_STALLED and returns the best r so far. */
 typedef bool (*friction_stop_test)(void *ctx, int64_t iterations, double error);
-/* Interface of a solver: reduce the error of r to o->tolerance, set u = W r + q, and set verdict, iterations, inner_iterations
+/* Interface of a solver: reduce the error of r to o->tolerance, set u = W r + q, and set status, iterations, inner_iterations
  * and linear_solves. friction_solve evaluates the final error. */
 typedef PetscErrorCode (*friction_solve_function)(const friction_problem *p, const friction_options *o, double *r, double *u,
                                                   friction_result *out);

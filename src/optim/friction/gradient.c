@@ -174,16 +174,16 @@ static void run(gradient *g, double *u, friction_result *out)
 {
   const int64_t most = g->o->max_iterations > 0 ? g->o->max_iterations : ITERATIONS;
   const double  end  = g->o->time_limit > 0.0 ? timer_now() + g->o->time_limit : INFINITY;
-  out->verdict       = FRICTION_ITERATIONS;
+  out->status        = FRICTION_ITERATIONS;
   in_chunks(g, lift_of);
   for (;; ++out->iterations) {
     if (out->iterations % CHECK_EVERY == 0 || out->iterations >= most) {
       const double e = judge(g, u);
-      if (e <= g->o->tolerance) out->verdict = FRICTION_OK;
-      else if (!isfinite(e)) out->verdict = FRICTION_NOT_FINITE;
-      else if (timer_now() > end) out->verdict = FRICTION_TIME;
-      else if (stop_is_urgent()) out->verdict = FRICTION_STOPPED;
-      else if (g->stop_test && g->stop_test(g->ctx, out->iterations, e)) out->verdict = FRICTION_STALLED;
+      if (e <= g->o->tolerance) out->status = FRICTION_OK;
+      else if (!isfinite(e)) out->status = FRICTION_NOT_FINITE;
+      else if (timer_now() > end) out->status = FRICTION_TIME;
+      else if (stop_is_urgent()) out->status = FRICTION_STOPPED;
+      else if (g->stop_test && g->stop_test(g->ctx, out->iterations, e)) out->status = FRICTION_STALLED;
       else if (out->iterations < most) goto go_on;
       return;
     }

@@ -268,7 +268,7 @@ static double look(path *k, int kind, double *r)
   return error;
 }
 
-static friction_status verdict_of(const newton_run *run, double error, int64_t n_steps, bool is_over)
+static friction_status status_of(const newton_run *run, double error, int64_t n_steps, bool is_over)
 {
   return !isfinite(error)                        ? FRICTION_NOT_FINITE
          : is_over || error <= run->o->tolerance ? FRICTION_STALLED
@@ -295,11 +295,11 @@ static PetscErrorCode follow(path *k, newton_run *run, const friction_options *o
       length = 1.0;
     }
     const bool is_near = !is_tried && k->best_error <= fmax(NEAR, o->tolerance);
-    out->verdict       = verdict_of(run, error, n_steps, is_over);
-    if (is_near || (out->verdict != FRICTION_OK && isfinite(k->best_error))) PetscCall(finish(run, k));
+    out->status        = status_of(run, error, n_steps, is_over);
+    if (is_near || (out->status != FRICTION_OK && isfinite(k->best_error))) PetscCall(finish(run, k));
     is_tried = is_tried || is_near;
-    if (*answer <= o->tolerance) out->verdict = FRICTION_OK;
-    if (out->verdict != FRICTION_OK || *answer <= o->tolerance) break;
+    if (*answer <= o->tolerance) out->status = FRICTION_OK;
+    if (out->status != FRICTION_OK || *answer <= o->tolerance) break;
     PetscCall(advance(k, length < SHORT ? DAMPED : 1.0, &length));
     ++out->linear_solves;
   }
@@ -317,7 +317,7 @@ PetscErrorCode friction_solve_interior_point(const friction_problem *p, const fr
   friction_velocity(p, r, run.work->u);
   newton_work_store_best(run.work, p, o, r); /* the initial guess is used only if it is the solution */
   PetscErrorCode code = 0;
-  out->verdict        = FRICTION_OK;
+  out->status         = FRICTION_OK;
   if (run.work->best_error > o->tolerance) {
     code = path_create(p, &k);
     if (!code) code = follow(&k, &run, o, r, out);

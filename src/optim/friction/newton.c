@@ -111,19 +111,19 @@ static PetscErrorCode iterate(newton_work *k, newton_matrix *m, const friction_p
     friction_velocity(p, r, k->u);
     const double merit = alart_curnier(ALART_CURNIER_IMPULSE, p, k->rho, k->u, r, k->f, k->A, k->B, k->is_active);
     since_best         = newton_work_store_best(k, p, o, r) ? 0 : since_best + 1;
-    out->verdict       = FRICTION_OK;
+    out->status        = FRICTION_OK;
     if (k->best_error <= o->tolerance || (o->merit > 0.0 && merit < o->merit)) break;
-    out->verdict = !isfinite(merit)             ? FRICTION_NOT_FINITE
-                   : out->iterations >= n_steps ? FRICTION_ITERATIONS
-                   : timer_now() > end          ? FRICTION_TIME
-                   : stop_is_urgent()           ? FRICTION_STOPPED
-                   : since_best > PATIENCE      ? FRICTION_STALLED
-                                                : FRICTION_OK;
-    if (out->verdict != FRICTION_OK) break;
+    out->status = !isfinite(merit)             ? FRICTION_NOT_FINITE
+                  : out->iterations >= n_steps ? FRICTION_ITERATIONS
+                  : timer_now() > end          ? FRICTION_TIME
+                  : stop_is_urgent()           ? FRICTION_STOPPED
+                  : since_best > PATIENCE      ? FRICTION_STALLED
+                                               : FRICTION_OK;
+    if (out->status != FRICTION_OK) break;
     PetscCall(newton_matrix_factor(m, 0.0, k->A, k->B, k->is_active, &is_solved));
     ++out->linear_solves;
     if (is_solved) PetscCall(newton_matrix_solve(m, k->f, k->d, &is_solved));
-    out->verdict = FRICTION_STALLED;
+    out->status = FRICTION_STALLED;
     if (!is_solved) break;
     const double t = o->line_search == NEWTON_GOLDSTEIN_PRICE ? goldstein_price(k, p, r, merit) : 1.0;
     if (t == 0.0) break;

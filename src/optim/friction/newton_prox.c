@@ -68,8 +68,8 @@ static PetscErrorCode inner_newton(newton_run *run, double alpha, const double *
     friction_velocity(p, r, k->u);
     newton_work_store_best(k, p, run->o, r);
     const double whole = friction_error(p, run->o->error, r, k->u);
-    run->verdict       = must_stop(run);
-    if (k->best_error <= run->o->tolerance || run->verdict != FRICTION_OK || !isfinite(whole)) break;
+    run->status        = must_stop(run);
+    if (k->best_error <= run->o->tolerance || run->status != FRICTION_OK || !isfinite(whole)) break;
     for (int64_t i = 0; i < 3 * p->n && centre; ++i) k->u[i] += alpha * (r[i] - centre[i]);
     const double inner = centre ? friction_error(p, run->o->error, r, k->u) : whole;
     *is_accepted       = inner <= requested * fmin(from, whole);
@@ -118,7 +118,7 @@ PetscErrorCode newton_prox_sequence(newton_run *run, double alpha, int64_t n_ste
   for (int64_t idle = 0; idle < MOST_IDLE;) {
     const int64_t left = first + n_steps - run->out->inner_iterations, before = run->out->inner_iterations;
     bool          is_accepted;
-    run->verdict = FRICTION_ITERATIONS;
+    run->status = FRICTION_ITERATIONS;
     if (left <= 0 || (run->o->max_iterations > 0 && run->out->iterations >= run->o->max_iterations)) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(run->centre, r, bytes);
     friction_velocity(run->p, r, k->u);
@@ -126,13 +126,13 @@ PetscErrorCode newton_prox_sequence(newton_run *run, double alpha, int64_t n_ste
     PetscCall(inner_newton(run, s.alpha * run->mean_diagonal, run->centre, from, INNER, left < INNER_STEPS ? left : INNER_STEPS, PATIENCE,
                            r, &is_accepted));
     ++run->out->iterations;
-    if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
+    if (run->status != FRICTION_OK || k->best_error <= run->o->tolerance) PetscFunctionReturn(PETSC_SUCCESS);
     shift_after(&s, is_accepted);
     idle = run->out->inner_iterations > before ? 0 : idle + 1;
     if (!is_accepted)
       memcpy(r, run->centre, bytes); /* not the best so far, which another method may have found: this one makes its own way */
   }
-  run->verdict = FRICTION_STALLED;
+  run->status = FRICTION_STALLED;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,7 +145,7 @@ PetscErrorCode newton_prox_attempts(newton_run *run, const double *r)
     memcpy(run->centre, r, (size_t)run->p->n * 3 * sizeof *r);
     PetscCall(inner_newton(run, ATTEMPT_ALPHA[i] * run->mean_diagonal, NULL, INFINITY, 0.0, ATTEMPT_STEPS, ATTEMPT_PATIENCE, run->centre,
                            &is_accepted));
-    if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) break;
+    if (run->status != FRICTION_OK || k->best_error <= run->o->tolerance) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,12 +168,12 @@ PetscErrorCode newton_prox_with_splitting(newton_run *run, int64_t most_sweeps, 
     swept += part.iterations, run->out->iterations += part.iterations;
     friction_velocity(run->p, r, k->u);
     if (newton_work_store_best(k, run->p, run->o, r)) before = k->best_error;
-    run->verdict = part.verdict;
-    if (part.verdict != FRICTION_ITERATIONS && part.verdict != FRICTION_STALLED) break;
+    run->status = part.status;
+    if (part.status != FRICTION_ITERATIONS && part.status != FRICTION_STALLED) break;
     PetscCall(newton_prox_attempts(run, r));
-    if (run->verdict != FRICTION_OK || k->best_error <= run->o->tolerance) break;
+    if (run->status != FRICTION_OK || k->best_error <= run->o->tolerance) break;
     if (k->best_error < INNER * before) memcpy(r, k->best_r, bytes);
-    run->verdict = FRICTION_ITERATIONS;
+    run->status = FRICTION_ITERATIONS;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -186,12 +186,12 @@ PetscErrorCode friction_solve_newton_prox(const friction_problem *p, const frict
   PetscCall(newton_run_create(p, o, end, out, &run));
   PetscErrorCode code = newton_prox_sequence(&run, 1.0, MOST_STEPS, r);
   const int64_t  left = o->max_iterations > 0 ? o->max_iterations - out->iterations : MOST_SWEEPS;
-  if (!code && (run.verdict == FRICTION_STALLED || run.verdict == FRICTION_ITERATIONS) && left > 0) {
+  if (!code && (run.status == FRICTION_STALLED || run.status == FRICTION_ITERATIONS) && left > 0) {
     out->method = "newton_prox, splitting";
     code        = newton_prox_with_splitting(&run, left, r);
   }
   if (!code) newton_work_load_best(run.work, p, o, r, u);
-  out->verdict = run.work->best_error <= o->tolerance ? FRICTION_OK : run.verdict == FRICTION_OK ? FRICTION_STALLED : run.verdict;
+  out->status = run.work->best_error <= o->tolerance ? FRICTION_OK : run.status == FRICTION_OK ? FRICTION_STALLED : run.status;
   newton_run_destroy(&run);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -13,8 +13,8 @@ typedef struct {
   friction_result        *out; /* inner_iterations and linear_solves are counted on */
   double                  end; /* timer_now's clock */
   double                  mean_diagonal;
-  double                 *centre;  /* [n][3] */
-  friction_status         verdict; /* FRICTION_OK, or the reason why the run stopped */
+  double                 *centre; /* [n][3] */
+  friction_status         status; /* FRICTION_OK, or the reason why the run stopped */
 } newton_run;
 
 PetscErrorCode newton_run_create(const friction_problem *p, const friction_options *o, double end, friction_result *out, newton_run *run);

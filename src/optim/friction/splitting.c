@@ -330,8 +330,8 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
   int64_t       batch = 1, fresh = 0;
   double        before = evaluate_and_store_best(v, r, u), now = before;
   PetscFunctionBegin;
-  out->verdict = choose_status(v, out->iterations, now);
-  while (out->verdict == FRICTION_ITERATIONS && out->iterations < most) {
+  out->status = choose_status(v, out->iterations, now);
+  while (out->status == FRICTION_ITERATIONS && out->iterations < most) {
     /* the first period is checked often, because easy problems converge in it */
     const bool is_period = v->is_accelerated && out->iterations >= PERIOD;
     if (is_period) batch = PERIOD;
@@ -345,8 +345,8 @@ static PetscErrorCode run(solver *v, double *r, double *u, friction_result *out)
       sweeper_set_impulses(&v->s, r);
       now = evaluate_and_store_best(v, r, u), fresh = 0;
     }
-    out->verdict = choose_status(v, out->iterations, now);
-    if (v->is_accelerated && out->verdict == FRICTION_ITERATIONS) {
+    out->status = choose_status(v, out->iterations, now);
+    if (v->is_accelerated && out->status == FRICTION_ITERATIONS) {
       if (!v->from) PetscCall(create_acceleration(v));
       if (is_period) accelerate(v, r), fresh = 0;
       else memcpy(v->from, r, (size_t)(3 * v->p->n) * sizeof *r);

@@ -108,10 +108,10 @@ static double change_of_z(const granular_solver *S, const snapshot *b)
 }
 
 /* Largest relative excess of |s| over the cone radius alpha (p + c) at the current p; 0 if all stress is within the cone.
- * Only cells with p above FLOW_YIELD_PRESSURE max p count. */
+ * Only cells with p above GRANULAR_YIELD_PRESSURE max p count. */
 static double max_yield_excess(const granular_solver *S)
 {
-  const double p_enough = FLOW_YIELD_PRESSURE * max_nonnegative(S->f->n_cells, S->x->p);
+  const double p_enough = GRANULAR_YIELD_PRESSURE * max_nonnegative(S->f->n_cells, S->x->p);
   double       most     = 1.0;
   for (int64_t c = 0; c < S->f->n_cells; ++c) {
     const double bound = S->alpha[c] * (S->x->p[c] + granular_cohesion(S->f, c));
@@ -186,7 +186,7 @@ static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *whic
   granular_report *r = S->r;
   PetscFunctionBegin;
   r->is_converged = false;
-  PetscCall(flow_support_start(S, which->stress && which->stress->is_in_cone));
+  PetscCall(granular_support_start(S, which->stress && which->stress->is_in_cone));
   for (int64_t k = 0; k < S->o->max_outer_iterations && !r->is_converged && r->is_finite; ++k) {
     double undamped = 0.0;
     snapshot_store(S, before);
@@ -205,10 +205,10 @@ static PetscErrorCode run_outer_iterations(granular_solver *S, const phase *whic
     ++r->outer;
     const double earlier = k > 0 ? r->change : INFINITY;
     r->change            = fmax(fmax(change_of_pn(S, before), change_of_z(S, before)), change_of_s(S, before, undamped));
-    if (which->stress) r->change = fmax(r->change, ratio_or_infinity(flow_support_error(S), S->p_ref));
+    if (which->stress) r->change = fmax(r->change, ratio_or_infinity(granular_support_error(S), S->p_ref));
     r->is_converged = r->change <= S->o->tolerance || (!which->stress && !(which->has_contacts && S->f->n_contacts > 0));
     r->is_converged = r->is_converged && is_in_cone(S, which->stress); /* many small changes of p can add up to a large excess */
-    flow_support_update(S, r->change, earlier, k + 2 >= S->o->max_outer_iterations);
+    granular_support_update(S, r->change, earlier, k + 2 >= S->o->max_outer_iterations);
     if (stop_is_urgent()) break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -221,10 +221,10 @@ static PetscErrorCode project_stress_into_cone(granular_solver *S, const granula
   double undamped;
   PetscFunctionBegin;
   for (int round = 0; round < CONE_ROUNDS && !is_in_cone(S, stress); ++round) {
-    PetscCall(flow_support_start(S, true));
+    PetscCall(granular_support_start(S, true));
     PetscCall(solve_stress(S, stress, &undamped));
     if (round + 1 < CONE_ROUNDS) PetscCall(time_stage(S, PRESSURE, granular_solve_p));
-    PetscCall(flow_solve_contacts_accurately(S));
+    PetscCall(granular_solve_contacts_accurately(S));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,14 +236,14 @@ static PetscErrorCode settle_contacts_and_pressure(granular_solver *S, const pha
 {
   const bool is_coupled = S->f->n_contacts > 0 && S->F_p.n_rows > 0;
   PetscFunctionBegin;
-  PetscCall(flow_solve_contacts_accurately(S));
+  PetscCall(granular_solve_contacts_accurately(S));
   for (int round = 0; round < SETTLE_ROUNDS && is_coupled && S->r->is_finite; ++round) {
     snapshot_store(S, before);
     PetscCall(time_stage(S, PRESSURE, granular_solve_p));
     update_scales(S);
     const bool is_enough = !S->r->is_converged || change_of_pn(S, before) <= S->o->tolerance || round + 1 == SETTLE_ROUNDS;
     if (!is_enough) PetscCall(run_outer_iterations(S, all, before, sweep));
-    PetscCall(flow_solve_contacts_accurately(S));
+    PetscCall(granular_solve_contacts_accurately(S));
     if (is_enough) break;
   }
   if (is_coupled && S->r->is_finite) PetscCall(project_stress_into_cone(S, all->stress));

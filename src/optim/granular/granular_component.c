@@ -139,7 +139,7 @@ void granular_component_apply(void *context, const double *restrict x, double *r
   if (k->coupled.n_rows > 0) {
     granular_clear_bodies(S);
     granular_coupled_force(&k->coupled, x, S->wrench);
-    flow_apply_wrench(S->f, 1.0, S->wrench, S->rate);
+    granular_apply_wrench(S->f, 1.0, S->wrench, S->rate);
     granular_coupled_rate(&k->coupled, S->rate, y);
   }
   if (!k->hessian) return;
@@ -166,7 +166,7 @@ PetscErrorCode granular_component_solve(granular_component *k, void (*apply)(voi
   k->alpha_bar = result.alpha_bar;
   k->S->r->s_iterations += result.iterations;
   k->S->r->products += result.products;
-  if (result.verdict == BOUNDS_NOT_FINITE) k->S->r->is_finite = false;
+  if (result.status == BOUNDS_NOT_FINITE) k->S->r->is_finite = false;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -142,7 +142,7 @@ void granular_friction_product(granular_friction *t, const double *restrict x, d
   granular_solver *S = t->S;
   granular_clear_bodies(S);
   granular_contact_force(S->f, NULL, x, S->wrench);
-  flow_apply_wrench(S->f, 1.0, S->wrench, S->rate);
+  granular_apply_wrench(S->f, 1.0, S->wrench, S->rate);
   granular_gradient_contacts(S->f, S->rate, NULL, y);
   for (int64_t j = 0; j < t->n; ++j)
     for (int k = 0; k < 2; ++k) y[2 * j + k] -= S->f->contact[j].known[1 + k];

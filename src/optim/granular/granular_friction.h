@@ -16,8 +16,8 @@ typedef struct granular_friction {
   double          *multiplier, *hessian; /* newton only: [n] multipliers, [n][3] Hessian of the penalty of the friction discs, xx xy yy */
 } granular_friction;
 
-PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t);
 /* Allocate the vectors of t in the arena of S. */
+PetscErrorCode granular_friction_create(granular_solver *S, granular_friction *t);
 /* y = A_zz x: change of the tangential contact velocities by tangential forces x. x, y: [n][2]. */
 void granular_friction_product(granular_friction *t, const double *restrict x, double *restrict y);
 /* Minimise over z with the other unknowns fixed; updates v and counts iterations. */

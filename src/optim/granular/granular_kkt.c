@@ -31,7 +31,7 @@ static void fill_velocities(kkt *w)
   add_forces(&f->F_s, w->x->s, w->force);
   granular_contact_force(f, w->x->lambda, w->x->z, (double(*)[GRANULAR_BODY])w->force);
   granular_copy(w->v, f->v_star, GRANULAR_BODY * f->n_bodies);
-  flow_apply_wrench(f, 1.0, (double(*)[GRANULAR_BODY])w->force, w->v);
+  granular_apply_wrench(f, 1.0, (double(*)[GRANULAR_BODY])w->force, w->v);
 }
 
 static void fill_gradient(const kkt *w, const sparse_rows *rows, const granular_coupling *c, const double *known, double *g, double *d)
@@ -48,7 +48,7 @@ static void fill_gradient(const kkt *w, const sparse_rows *rows, const granular_
   }
   for (int64_t k = 0; k < c->n; ++k) {
     double moved[GRANULAR_BODY] = {0.0};
-    flow_add_matrix_product(f->inverse_mass[c->body[k]], c->wrench[k], moved);
+    granular_add_matrix_product(f->inverse_mass[c->body[k]], c->wrench[k], moved);
     for (int i = 0; i < GRANULAR_BODY; ++i)
       g[c->sample[k]] += c->wrench[k][i] * w->v[GRANULAR_BODY * c->body[k] + i], d[c->sample[k]] += c->wrench[k][i] * moved[i];
   }
@@ -90,7 +90,7 @@ static double cone_residual(const granular_problem *f, const double *s, const do
   double d = 0.0, raised[5], next[5];
   for (int e = 0; e < 5; ++e) d = diagonal[e] > d ? diagonal[e] : d;
   if (!(d > 0.0)) return 0.0;
-  flow_apply_norm_inverse(f->is_orthonormal, g, raised);
+  granular_apply_norm_inverse(f->is_orthonormal, g, raised);
   for (int e = 0; e < 5; ++e) next[e] = s[e] - raised[e] / d;
   const double size = sqrt(granular_norm2(f->is_orthonormal, next)), shrink = size > radius ? radius / size : 1.0;
   for (int e = 0; e < 5; ++e) next[e] = next[e] * shrink - s[e];
@@ -121,7 +121,7 @@ static void evaluate_stress_residual(const kkt *w, double p_ref, double p_max, g
     const double *s = w->at_cells + 5 * c, support = w->x->p[c] + granular_cohesion(f, c),
                  radius = support > GRANULAR_P_MIN * f->pressure_scale ? f->alpha[c] * support : 0.0;
     if (!f->is_staggered) r->s = max_or_nan(r->s, cone_residual(f, s, w->gs + 5 * c, w->ds + 5 * c, radius) / (alpha_max * p_ref));
-    if (w->x->p[c] > FLOW_YIELD_PRESSURE * p_max && radius > 0.0)
+    if (w->x->p[c] > GRANULAR_YIELD_PRESSURE * p_max && radius > 0.0)
       r->yield = max_or_nan(r->yield, sqrt(granular_norm2(f->is_orthonormal, s)) / radius);
   }
 }
@@ -137,7 +137,7 @@ static void evaluate_contact_residual(const kkt *w, granular_kkt_report *r)
     for (int side = 0; side < 2; ++side)
       for (int k = 0; k < 3 && c->body[side] >= 0; ++k) {
         double moved[GRANULAR_BODY] = {0.0};
-        flow_add_matrix_product(f->inverse_mass[c->body[side]], c->row[k][side], moved);
+        granular_add_matrix_product(f->inverse_mass[c->body[side]], c->row[k][side], moved);
         for (int i = 0; i < GRANULAR_BODY; ++i)
           rate[k] += c->row[k][side][i] * w->v[GRANULAR_BODY * c->body[side] + i], d[k] += c->row[k][side][i] * moved[i];
       }

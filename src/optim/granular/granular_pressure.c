@@ -9,13 +9,13 @@ static void apply_pressure_matrix(void *context, const double *restrict x, doubl
   if (S->F_p.n_rows == 0) return;
   granular_clear_bodies(S);
   granular_coupled_force(&S->F_p, x, S->wrench);
-  flow_apply_wrench(S->f, 1.0, S->wrench, S->rate);
+  granular_apply_wrench(S->f, 1.0, S->wrench, S->rate);
   granular_coupled_rate(&S->F_p, S->rate, y);
 }
 
 static void record_failure(granular_solver *S, const bounds_result *result)
 {
-  if (result->verdict == BOUNDS_NOT_FINITE) S->r->is_finite = false;
+  if (result->status == BOUNDS_NOT_FINITE) S->r->is_finite = false;
 }
 
 PetscErrorCode granular_solve_p(granular_solver *S)
@@ -48,7 +48,7 @@ static void apply_lambda_matrix(granular_solver *S, const double *restrict x, do
 {
   granular_clear_bodies(S);
   granular_contact_force(S->f, x, NULL, S->wrench);
-  flow_apply_wrench(S->f, 1.0, S->wrench, S->rate);
+  granular_apply_wrench(S->f, 1.0, S->wrench, S->rate);
   granular_gradient_contacts(S->f, S->rate, y, NULL);
   for (int64_t j = 0; j < S->f->n_contacts; ++j) y[j] += GRANULAR_REDUNDANT * S->diagonal_n[j] * x[j] - S->f->contact[j].known[0];
 }
@@ -99,7 +99,7 @@ static void apply_unified_matrix(void *context, const double *restrict x, double
   granular_clear_bodies(S);
   granular_coupled_force(&S->F_p, t, S->wrench);
   granular_contact_force(f, t + f->n_cells, NULL, S->wrench);
-  flow_apply_wrench(f, 1.0, S->wrench, S->rate);
+  granular_apply_wrench(f, 1.0, S->wrench, S->rate);
   granular_coupled_rate(&S->F_p, S->rate, y);
   granular_gradient_contacts(f, S->rate, y + f->n_cells, NULL);
   for (int64_t j = 0; j < f->n_contacts; ++j)

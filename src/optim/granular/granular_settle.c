@@ -45,7 +45,7 @@ static void fill_block(const granular_problem *f, const granular_contact *a, con
       if (a->body[i] < 0 || a->body[i] != b->body[j]) continue;
       for (int col = 0; col < 3; ++col) {
         double moved[GRANULAR_BODY] = {0.0};
-        flow_add_matrix_product(f->inverse_mass[a->body[i]], b->row[col][j], moved);
+        granular_add_matrix_product(f->inverse_mass[a->body[i]], b->row[col][j], moved);
         for (int row = 0; row < 3; ++row)
           for (int d = 0; d < GRANULAR_BODY; ++d) out[3 * row + col] += a->row[row][i][d] * moved[d];
       }
@@ -150,7 +150,7 @@ static PetscErrorCode update_body_velocities(granular_solver *S)
   granular_contact_force(f, S->x->lambda, S->x->z, S->wrench);
   PetscCall(f->update_bodies(f->bodies_context, (const double(*)[GRANULAR_BODY])S->wrench));
   granular_copy(S->v, f->v_star, GRANULAR_BODY * f->n_bodies);
-  flow_apply_wrench(f, 1.0, S->wrench, S->v);
+  granular_apply_wrench(f, 1.0, S->wrench, S->v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -197,7 +197,7 @@ static PetscErrorCode solve_contacts(granular_solver *S, granular_settle *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_solve_contacts_accurately(granular_solver *S)
+PetscErrorCode granular_solve_contacts_accurately(granular_solver *S)
 {
   granular_settle *w = S->settle;
   const int64_t    n = S->f->n_contacts;

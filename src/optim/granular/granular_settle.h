@@ -7,5 +7,5 @@
 PetscErrorCode granular_settle_create(granular_solver *S); /* sets S->settle; memory is in the arena of S except the Delassus matrix */
 void           granular_settle_destroy(granular_solver *S);
 /* Update lambda, z and v. No effect without contacts, without granular_settle_create, or after a failed solve. */
-PetscErrorCode flow_solve_contacts_accurately(granular_solver *S);
+PetscErrorCode granular_solve_contacts_accurately(granular_solver *S);
 #endif

@@ -72,16 +72,16 @@ void granular_coupled_diagonal(const granular_problem *f, const granular_coupled
 {
   for (int64_t i = 0; i < k->c->n; ++i) {
     double moved[GRANULAR_BODY] = {0.0};
-    flow_add_matrix_product(f->inverse_mass[k->c->body[i]], k->c->wrench[i], moved);
+    granular_add_matrix_product(f->inverse_mass[k->c->body[i]], k->c->wrench[i], moved);
     for (int d = 0; d < GRANULAR_BODY; ++d) diagonal[k->c->sample[i]] += k->c->wrench[i][d] * moved[d];
   }
 }
 
-void flow_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY], double *v)
+void granular_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY], double *v)
 {
   for (int64_t b = 0; b < f->n_bodies; ++b) {
     double moved[GRANULAR_BODY] = {0.0};
-    flow_add_matrix_product(f->inverse_mass[b], wrench[b], moved);
+    granular_add_matrix_product(f->inverse_mass[b], wrench[b], moved);
     for (int d = 0; d < GRANULAR_BODY; ++d) v[GRANULAR_BODY * b + d] += sign * moved[d];
   }
 }
@@ -96,7 +96,7 @@ static void apply_change(granular_solver *S, const sparse_rows *transposed, cons
   if (coupled->n_rows == 0) return;
   granular_clear_bodies(S);
   granular_coupled_force(coupled, d, S->wrench);
-  flow_apply_wrench(f, sign, S->wrench, S->v);
+  granular_apply_wrench(f, sign, S->wrench, S->v);
 }
 void granular_change_p(granular_solver *S, double sign, const double *dp) { apply_change(S, S->f->GT, &S->F_p, sign, dp); }
 void granular_change_s(granular_solver *S, double sign, const double *ds)
@@ -121,7 +121,7 @@ void granular_change_contacts(granular_solver *S, double sign, const double *d_l
   if (S->f->n_contacts == 0) return;
   granular_clear_bodies(S);
   granular_contact_force(S->f, d_lambda, d_z, S->wrench);
-  flow_apply_wrench(S->f, sign, S->wrench, S->v);
+  granular_apply_wrench(S->f, sign, S->wrench, S->v);
 }
 
 void granular_velocities(granular_solver *S)
@@ -196,7 +196,7 @@ PetscErrorCode granular_support_create(granular_solver *S)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode flow_support_start(granular_solver *S, bool is_accelerated)
+PetscErrorCode granular_support_start(granular_solver *S, bool is_accelerated)
 {
   PetscFunctionBegin;
   if (is_accelerated && !S->past.f) PetscCall(anderson_create(S->f->n_cells, MEMORY, &S->past));
@@ -206,11 +206,11 @@ PetscErrorCode flow_support_start(granular_solver *S, bool is_accelerated)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-double flow_support_error(const granular_solver *S) { return team_max_difference(S->f->n_cells, S->x->p, S->support); }
+double granular_support_error(const granular_solver *S) { return team_max_difference(S->f->n_cells, S->x->p, S->support); }
 
 static void extrapolate_support(granular_solver *S)
 {
-  const double miss = flow_support_error(S);
+  const double miss = granular_support_error(S);
   if (miss > WORSE_MAX * S->min_support_error) {
     anderson_reset(&S->past);
     S->min_support_error = miss;
@@ -225,7 +225,7 @@ static void extrapolate_support(granular_solver *S)
   }
 }
 
-void flow_support_update(granular_solver *S, double apply_change, double before, bool is_next_last)
+void granular_support_update(granular_solver *S, double apply_change, double before, bool is_next_last)
 {
   S->n_grown += apply_change > before;
   if (S->is_accelerated && !is_next_last) extrapolate_support(S);
@@ -322,7 +322,7 @@ static PetscErrorCode create_contacts(granular_solver *S)
       if (f->contact[j].body[side] >= 0)
         for (int k = 0; k < 3; ++k) {
           double moved[GRANULAR_BODY] = {0.0};
-          flow_add_matrix_product(f->inverse_mass[f->contact[j].body[side]], f->contact[j].row[k][side], moved);
+          granular_add_matrix_product(f->inverse_mass[f->contact[j].body[side]], f->contact[j].row[k][side], moved);
           for (int d = 0; d < GRANULAR_BODY; ++d) sum[k] += f->contact[j].row[k][side][d] * moved[d];
         }
     PetscCheck(sum[0] > 0.0, PETSC_COMM_SELF, PETSC_ERR_USER_INPUT,

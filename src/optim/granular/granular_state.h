@@ -16,11 +16,11 @@ enum {
   GRANULAR_BODY       = 6,   /* velocity components of a body */
   GRANULAR_PARALLEL   = 2000 /* rows; loops over fewer run on one thread, which is faster than starting the team */
 };
-#define GRANULAR_CHUNK 64        /* cells or faces of one partial sum: small enough to balance the threads */
-#define GRANULAR_INNER 0.1       /* tolerance of inner iterations over the outer tolerance */
-#define FLOW_YIELD_PRESSURE 0.05 /* fraction of the largest p; yield is evaluated only in cells with a larger p */
-#define GRANULAR_P_MIN 1e-6      /* fraction of pressure_scale; stress is 0 where p + c is below it */
-#define GRANULAR_REDUNDANT 1e-3  /* relative shift of the diagonals of lambda and z (proximal term), as contacts may be redundant */
+#define GRANULAR_CHUNK 64            /* cells or faces of one partial sum: small enough to balance the threads */
+#define GRANULAR_INNER 0.1           /* tolerance of inner iterations over the outer tolerance */
+#define GRANULAR_YIELD_PRESSURE 0.05 /* fraction of the largest p; yield is evaluated only in cells with a larger p */
+#define GRANULAR_P_MIN 1e-6          /* fraction of pressure_scale; stress is 0 where p + c is below it */
+#define GRANULAR_REDUNDANT 1e-3      /* relative shift of the diagonals of lambda and z (proximal term), as contacts may be redundant */
 
 /* A coupling F, ordered for both of its products, F v (by sample) and F^T x (by body). */
 typedef struct {
@@ -80,7 +80,7 @@ static inline double granular_row(const sparse_rows *a, int64_t i, const double 
   for (int64_t k = a->start[i]; k < a->start[i + 1]; ++k) sum += a->value[k] * x[a->col[k]];
   return sum;
 }
-static inline void flow_add_matrix_product(const double *restrict m, const double *restrict x, double *restrict y) /* y += m x, 6x6 */
+static inline void granular_add_matrix_product(const double *restrict m, const double *restrict x, double *restrict y) /* y += m x, 6x6 */
 {
   for (int i = 0; i < GRANULAR_BODY; ++i)
     for (int j = 0; j < GRANULAR_BODY; ++j) y[i] += m[GRANULAR_BODY * i + j] * x[j];
@@ -100,7 +100,7 @@ static inline double granular_norm2(bool is_orthonormal, const double s[5])
   return is_orthonormal ? s[0] * s[0] + s[1] * s[1] + shear : 2.0 * (s[0] * s[0] + s[1] * s[1] + s[0] * s[1] + shear);
 }
 /* t = N^-1 g for the matrix N of that norm. */
-static inline void flow_apply_norm_inverse(bool is_orthonormal, const double g[5], double t[5])
+static inline void granular_apply_norm_inverse(bool is_orthonormal, const double g[5], double t[5])
 {
   if (is_orthonormal) memcpy(t, g, 5 * sizeof *t);
   else {
@@ -120,8 +120,8 @@ PetscErrorCode granular_coupled_create(granular_solver *S, const granular_coupli
 void granular_coupled_force(const granular_coupled *k, const double *restrict x, double (*wrench)[GRANULAR_BODY]); /* wrench = F^T x */
 void granular_coupled_rate(const granular_coupled *k, const double *restrict v, double *restrict g);               /* g += F v */
 void granular_coupled_diagonal(const granular_problem *f, const granular_coupled *k, double *diagonal); /* += diag of F inverse_mass F^T */
-void flow_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY],
-                       double *v);                                         /* v += sign inverse_mass wrench */
+void granular_apply_wrench(const granular_problem *f, double sign, double (*wrench)[GRANULAR_BODY],
+                           double *v);                                     /* v += sign inverse_mass wrench */
 void granular_change_p(granular_solver *S, double sign, const double *dp); /* u, v for p + sign dp */
 void granular_change_s(granular_solver *S, double sign, const double *ds);
 void granular_change_contacts(granular_solver *S, double sign, const double *d_lambda, const double *d_z); /* either may be NULL */
@@ -132,13 +132,13 @@ void granular_gradient_contacts(const granular_problem *f, const double *v, doub
 void granular_contact_force(const granular_problem *f, const double *lambda, const double *z, double (*wrench)[GRANULAR_BODY]); /* += */
 void granular_radii(granular_solver *S); /* radius = alpha (support + c), or 0 below GRANULAR_P_MIN */
 
-/* Updates of the support. flow_support_start: at the start of an outer loop. flow_support_update: after each outer iteration, with
+/* Updates of the support. granular_support_start: at the start of an outer loop. granular_support_update: after each outer iteration, with
  * its change and that of the iteration before. If the next iteration is the last one, the support is not extrapolated, because the
  * loop could end in an overshoot. */
 PetscErrorCode granular_support_create(granular_solver *S);
-PetscErrorCode flow_support_start(granular_solver *S, bool is_accelerated);
-double         flow_support_error(const granular_solver *S); /* max |p - support| [Pa] */
-void           flow_support_update(granular_solver *S, double change, double before, bool is_next_last);
+PetscErrorCode granular_support_start(granular_solver *S, bool is_accelerated);
+double         granular_support_error(const granular_solver *S); /* max |p - support| [Pa] */
+void           granular_support_update(granular_solver *S, double change, double before, bool is_next_last);
 
 typedef struct {
   PetscErrorCode (*create)(granular_solver *S);

@@ -192,11 +192,11 @@ static double update_bodies(granular_solver *S, granular_gradient *w, double bet
       step[d] = now[d] - force[d] - w->beta * (force[d] - old[d]);
       now[d] += beta * (now[d] - force[d]);
     }
-    flow_add_matrix_product(f->inverse_mass[b], step, moved);
+    granular_add_matrix_product(f->inverse_mass[b], step, moved);
     for (int d = 0; d < GRANULAR_BODY; ++d) curvature += step[d] * moved[d];
   }
   memcpy(w->v_y, w->v_base, (size_t)(GRANULAR_BODY * f->n_bodies) * sizeof *w->v_y);
-  flow_apply_wrench(f, 1.0, S->wrench, w->v_y);
+  granular_apply_wrench(f, 1.0, S->wrench, w->v_y);
   for (int64_t row = 0; row < S->F_s.n_rows; ++row) {
     const int32_t sample = S->F_s.c->sample[S->F_s.row_start[row]];
     w->extra[sample]     = f->s_known ? f->s_known[sample] : 0.0;
@@ -212,7 +212,7 @@ static inline __attribute__((always_inline)) void step_cell(bool is_orthonormal,
 {
   const double scale = 1.0 / (L * metric);
   double       raised[5], y[5], step[5], ahead[5], along = 0.0;
-  flow_apply_norm_inverse(is_orthonormal, g, raised);
+  granular_apply_norm_inverse(is_orthonormal, g, raised);
   for (int e = 0; e < 5; ++e) y[e] = s[e] + beta * (s[e] - old[e]), next[e] = y[e] - scale * raised[e];
   /* No branch: it would be mispredicted at the boundary of the yielding region. DBL_MIN: 0/0 becomes 0. */
   const double size = sqrt(granular_norm2(is_orthonormal, next) + DBL_MIN), shrink = radius / (size > radius ? size : radius);
@@ -342,7 +342,7 @@ static PetscErrorCode solve_stress_by_gradient(granular_solver *S, double *undam
   granular_copy(S->u, w->u, S->f->n_faces);
   if (S->f->n_bodies > 0) {
     memcpy(S->v, w->v_base, (size_t)(GRANULAR_BODY * S->f->n_bodies) * sizeof(double));
-    flow_apply_wrench(S->f, 1.0, (double(*)[GRANULAR_BODY])w->force, S->v);
+    granular_apply_wrench(S->f, 1.0, (double(*)[GRANULAR_BODY])w->force, S->v);
   }
   if (!isfinite(step)) S->r->is_finite = false;
   PetscFunctionReturn(PETSC_SUCCESS);

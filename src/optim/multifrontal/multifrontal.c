@@ -227,7 +227,7 @@ void           multifrontal_factor_late(const multifrontal_factor *f, bool *is_l
 int64_t        multifrontal_factor_size(const multifrontal_factor *f) { return f->t->n; }
 const int32_t *multifrontal_factor_place(const multifrontal_factor *f) { return f->t->place; }
 double         multifrontal_factor_entries_late(const multifrontal_factor *f) { return f->t->entries_late; }
-double         front_factor_work_late(const multifrontal_factor *f) { return f->t->work_again; }
+double         multifrontal_factor_work_late(const multifrontal_factor *f) { return f->t->work_again; }
 
 /* ---- solves ---- */
 

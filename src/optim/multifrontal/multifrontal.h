@@ -18,7 +18,7 @@ void           multifrontal_factor_late(const multifrontal_factor *f, bool *is_l
 int64_t        multifrontal_factor_size(const multifrontal_factor *f);                /* number of unknowns n */
 const int32_t *multifrontal_factor_place(const multifrontal_factor *f);        /* [n] position of each unknown in the elimination order */
 double         multifrontal_factor_entries_late(const multifrontal_factor *f); /* number of entries of the factor of S */
-double         front_factor_work_late(const multifrontal_factor *f);           /* multiplications of multifrontal_factor_add */
+double         multifrontal_factor_work_late(const multifrontal_factor *f);    /* multiplications of multifrontal_factor_add */
 /* Factor A, whose pattern is contained in that of the tree. *is_definite false: the factor must not be used until a later call
  * succeeds. */
 PetscErrorCode multifrontal_factor_set(multifrontal_factor *f, const sparse_rows *A, bool *is_definite);

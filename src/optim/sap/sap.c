@@ -286,18 +286,18 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
   if (w->p->pushes && w->p->terms.model == SAP_REGULARISED && out->error > w->o->tolerance && predicts_other_states(w))
     PetscCall(take_predicted_step(w, out));
   best = out->error;
-  for (out->verdict = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
+  for (out->status = SAP_ITERATIONS; out->error <= w->o->tolerance || out->iterations < w->o->max_iterations; ++out->iterations) {
     if (out->error <= w->o->tolerance) {
-      out->verdict = SAP_OK;
+      out->status = SAP_OK;
       break;
     }
     if (stop_is_urgent()) {
-      out->verdict = SAP_STOPPED;
+      out->status = SAP_STOPPED;
       break;
     }
     PetscCall(compute_newton_direction(w, &ray, out->error, &slope, &out->inner, &is_definite));
     if (!is_definite || !(slope < 0.0)) {
-      out->verdict = SAP_ILL_CONDITIONED;
+      out->status = SAP_ILL_CONDITIONED;
       break;
     }
     const double a = w->o->search == SAP_SEARCH_EXACT ? sap_search_exact(&ray, slope) : sap_search_backtracking(&ray, slope);
@@ -310,7 +310,7 @@ static PetscErrorCode minimise_cost(sap_work *w, sap_result *out)
       best   = fmin(best, out->error);
     }
     if (n_idle == IDLE && out->error > w->o->tolerance) {
-      out->verdict = SAP_ROUND_OFF;
+      out->status = SAP_ROUND_OFF;
       ++out->iterations;
       break;
     }
@@ -353,7 +353,7 @@ PetscErrorCode sap_solve(const sap_problem *p, const sap_options *o, double *v, 
 {
   sap_work w = {.p = p, .o = o};
   PetscFunctionBegin;
-  *out                = (sap_result){.verdict = SAP_OK};
+  *out                = (sap_result){.status = SAP_OK};
   PetscErrorCode code = create_work(&w, v);
   out->n_unknowns     = w.s.n;
   if (!code) code = minimise_cost(&w, out);

@@ -39,7 +39,7 @@ typedef enum {
 } sap_status;
 
 typedef struct {
-  sap_status verdict;
+  sap_status status;
   int64_t    inner;                /* total number of conjugate-gradient iterations */
   int64_t    iterations, searches; /* Newton iterations; evaluations of all terms in line searches */
   int64_t    n_unknowns;           /* size of the reduced system that Newton's method solves */

@@ -1,6 +1,6 @@
-/* Conjugate gradients and GMRES (KSP types weightedcg and gmres) on H = A + J^T G J with A given by its products. The preconditioner is the exact factor of H
- * restricted to the unknowns that terms act on, which handles stiff contacts, and 3 x 3 blocks of A elsewhere. Threaded; the result is
- * bit-identical for any number of threads if the products are. Used by sap.c and by implicit steps of single bodies. */
+/* Conjugate gradients and GMRES (KSP types weightedcg and gmres) on H = A + J^T G J with A given by its products. The preconditioner is
+ * the exact factor of H restricted to the unknowns that terms act on, which handles stiff contacts, and 3 x 3 blocks of A elsewhere.
+ * Threaded; the result is bit-identical for any number of threads if the products are. Used by sap.c and by implicit steps of single bodies. */
 #ifndef SS_OPTIM_SAP_SAP_CG_H
 #define SS_OPTIM_SAP_SAP_CG_H
 #include "optim/linear/linear_solver.h"
@@ -10,8 +10,8 @@
 typedef struct {
   void *context;
   PetscErrorCode (*product)(void *context, const double *x, double *y); /* y = A x, [n] */
-  /* Shift whole free bodies in v so that the sums of A v fall by the sums of rest = A v - requested, to rounding error. So linear
-   * momentum is conserved for any tolerance. NULL: no correction. */
+  /* Add translations of free bodies to v, so that the sum of A v over each of them decreases by that of rest = A v - requested. Linear
+   * momentum is then conserved to rounding errors for any tolerance. NULL: no correction. */
   PetscErrorCode (*balance)(void *context, const double *rest, double *v);
   const sparse_rows *A; /* its entries, for preconditioning: both triangles. May be NULL without terms; then n and blocks are required */
   int64_t            n; /* rows of A, read only if A is NULL */

@@ -102,7 +102,7 @@ static PetscErrorCode factor_fronts(sap_hessian *h, const double *G, bool *is_de
   PetscFunctionBegin;
   if (!h->dual) PetscCall(multifrontal_dual_create(p->front, p->columns, &h->dual));
   multifrontal_dual_work(h->dual, G, &now, &missing);
-  h->is_dual = now + missing / SERVED < front_factor_work_late(p->front);
+  h->is_dual = now + missing / SERVED < multifrontal_factor_work_late(p->front);
   if (h->is_dual) PetscCall(multifrontal_dual_set(h->dual, G, is_definite));
   if (h->is_dual && *is_definite) PetscFunctionReturn(PETSC_SUCCESS);
   h->is_dual = false;

@@ -208,7 +208,7 @@ static void record_solver_result(const convex_options *o, const sap_result *resu
   report->linear_iterations += result->iterations;
   report->inner_iterations += result->inner;
   report->gradient = result->error;
-  nonlinear_record_solver(result->verdict == SAP_OK, result->verdict == SAP_STOPPED, false, result->error, o->stall_tolerance,
+  nonlinear_record_solver(result->status == SAP_OK, result->status == SAP_STOPPED, false, result->error, o->stall_tolerance,
                           &report->contact_unconverged, status);
 }
 

@@ -159,8 +159,8 @@ static void record_solver_result(const exact *e, const friction_result *result, 
   const char *const comma = strrchr(result->method, ','), *const name = comma ? comma + 2 : result->method;
   for (int k = 0; k < FRICTION_N_METHODS; ++k)
     if (strcmp(friction_solvers[k].name, name) == 0) report->friction_method = k;
-  const bool is_short = !is_last && (result->verdict == FRICTION_ITERATIONS || result->verdict == FRICTION_STALLED);
-  nonlinear_record_solver(result->verdict == FRICTION_OK, result->verdict == FRICTION_STOPPED, is_short,
+  const bool is_short = !is_last && (result->status == FRICTION_ITERATIONS || result->status == FRICTION_STALLED);
+  nonlinear_record_solver(result->status == FRICTION_OK, result->status == FRICTION_STOPPED, is_short,
                           friction_result_error(result, e->friction->error), e->friction_stall_tolerance, &report->friction_unconverged,
                           status);
 }

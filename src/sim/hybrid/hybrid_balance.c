@@ -74,7 +74,7 @@ static void subtract_group_means(int32_t n, const bool *is_known, const int32_t 
     if (sum[label[i]][3] > 0.0) v3_axpy(r + 3 * i, -1.0 / sum[label[i]][3], sum[label[i]]);
 }
 
-PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const bool *is_known, int64_t n_pairs, balance_pair *pair)
+PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*total)[3], const bool *is_known, int64_t n_pairs, balance_pair *pair)
 {
   const int64_t m = 3 * (int64_t)n_bodies;
   double       *work;
@@ -83,7 +83,7 @@ PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const b
   PetscFunctionBegin;
   PetscCall(memory_alloc("balance of forces", 4 * m, sizeof *work, &work));
   memset(work, 0, (size_t)m * sizeof *work);
-  for (int32_t i = 0; i < n_bodies; ++i) v3_copy(work + m + 3 * i, felt[i]);
+  for (int32_t i = 0; i < n_bodies; ++i) v3_copy(work + m + 3 * i, total[i]);
   for (int64_t p = 0; p < n_pairs; ++p) {
     v3_axpy(work + m + 3 * pair[p].body[0], -1.0, pair[p].force);
     v3_axpy(work + m + 3 * pair[p].body[1], 1.0, pair[p].force);

@@ -10,7 +10,7 @@ typedef struct {
   int32_t body[2];
   double  force[3]; /* on body[0]: in: guess, out: balanced force */
 } balance_pair;
-/* felt [n_bodies][3]: total forces of the bodies with is_known; the forces on other bodies, for example constrained ones, may
- * have any sum. Over each connected group of known bodies `felt` must sum to zero up to rounding; a remainder stays unbalanced. */
-PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*felt)[3], const bool *is_known, int64_t n_pairs, balance_pair *pair);
+/* total [n_bodies][3]: total forces of the bodies with is_known; the forces on other bodies, for example constrained ones, may
+ * have any sum. Over each connected group of known bodies `total` must sum to zero up to rounding; a remainder stays unbalanced. */
+PetscErrorCode hybrid_balance(int32_t n_bodies, const double (*total)[3], const bool *is_known, int64_t n_pairs, balance_pair *pair);
 #endif

@@ -214,7 +214,7 @@ static PetscErrorCode record_contact_forces(hybrid_contact *c, const step_layout
 
 /* Total contact force on each body without constraints, including rigid zones [N]. */
 static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, const double *v_free, const double (*gained)[3],
-                                 bool *is_known, double (*felt)[3])
+                                 bool *is_known, double (*total)[3])
 {
   const hybrid_boundary  *b         = &c->boundary;
   const scene_surfaces   *f         = b->surfaces;
@@ -222,25 +222,25 @@ static void sum_forces_on_bodies(const hybrid_contact *c, const step_layout *l, 
   const int32_t           continuum = continuum_of(l->scene);
   for (int32_t i = 0; i < f->n_bodies; ++i) {
     is_known[i] = !f->is_rigid[i] && f->first_vertex[i] < f->first_vertex[i + 1];
-    v3_scale(felt[i], 1.0 / l->dt, gained[i]);
+    v3_scale(total[i], 1.0 / l->dt, gained[i]);
   }
   for (int64_t k = 0; k < f->n_vertices; ++k) is_known[f->body[k]] = is_known[f->body[k]] && !b->held[k];
   for (int r = 0; r < b->n_rigids; ++r) {
     const int32_t i = b->rigids[r].body;
     is_known[i]     = true;
     for (int j = 0; j < 3; ++j)
-      felt[i][j] =
+      total[i][j] =
           b->rigids[r].mass / l->dt * (rigid_body_of(b->rigids[r].system)->v[j] - v_free[3 * b->rigids[r].system->first_block + j]);
   }
   if (continuum < 0) return;
   is_known[continuum] = true;
   for (int64_t i = 0; i < o->view.n && o->is_met; ++i)
     for (int k = 0; k < 3; ++k)
-      felt[continuum][k] += o->mass[i] / l->dt * (o->velocity[3 * i + k] - v_free[3 * (o->system->first_block + i) + k]);
+      total[continuum][k] += o->mass[i] / l->dt * (o->velocity[3 * i + k] - v_free[3 * (o->system->first_block + i) + k]);
 }
 
 static PetscErrorCode balance(const hybrid_contact *c, contact_forces *forces, int32_t n_bodies, const bool *is_known,
-                              const double (*felt)[3])
+                              const double (*total)[3])
 {
   balance_pair *pair;
   PetscFunctionBegin;
@@ -249,7 +249,7 @@ static PetscErrorCode balance(const hybrid_contact *c, contact_forces *forces, i
     pair[i].body[0] = forces->group[i].source_body, pair[i].body[1] = forces->group[i].object_body;
     v3_copy(pair[i].force, forces->group[i].force);
   }
-  PetscErrorCode code = hybrid_balance(n_bodies, felt, is_known, forces->n, pair);
+  PetscErrorCode code = hybrid_balance(n_bodies, total, is_known, forces->n, pair);
   for (int64_t i = 0; i < forces->n && !code; ++i) {
     double x[3], more[3];
     v3_scale(x, 1.0 / c->met_at[i][3], c->met_at[i]);
@@ -266,13 +266,13 @@ PetscErrorCode hybrid_record_balance(hybrid_contact *c, const step_layout *l, co
 {
   const int32_t n_bodies = l->scene->n_bodies;
   bool         *is_known;
-  double(*felt)[3];
+  double(*total)[3];
   PetscFunctionBegin;
   PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *is_known, &is_known));
-  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *felt, &felt));
-  sum_forces_on_bodies(c, l, v_free, gained, is_known, felt);
-  const PetscErrorCode code = balance(c, &record->forces, n_bodies, is_known, (const double(*)[3])felt);
-  memory_free(&is_known), memory_free(&felt);
+  PetscCall(memory_alloc("forces on bodies", n_bodies, sizeof *total, &total));
+  sum_forces_on_bodies(c, l, v_free, gained, is_known, total);
+  const PetscErrorCode code = balance(c, &record->forces, n_bodies, is_known, (const double(*)[3])total);
+  memory_free(&is_known), memory_free(&total);
   PetscCall(code);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -440,14 +440,14 @@ static void store_velocities(hybrid_contact *c)
 }
 
 /* Contact uses the geometry of the start: active boundaries must not cross a cell in the step. */
-static void check_speed(const hybrid_contact *c, const step_layout *l, step_status *verdict)
+static void check_speed(const hybrid_contact *c, const step_layout *l, step_status *status)
 {
   const scene_surfaces *f = c->boundary.surfaces;
   for (int64_t t = 0; t < f->n_triangles; ++t)
     for (int k = 0; k < 3 && c->is_active[t]; ++k) {
       const int32_t at = f->triangle[3 * t + k];
       if (l->dt * v3_norm(c->boundary.v + 3 * (int64_t)at) < c->dx) continue;
-      *verdict = (step_status){STEP_CFL_VIOLATED, l->scene->bodies[f->body[at]].name, f->node[at]};
+      *status = (step_status){STEP_CFL_VIOLATED, l->scene->bodies[f->body[at]].name, f->node[at]};
       return;
     }
 }
@@ -475,7 +475,7 @@ static PetscErrorCode mix_by_pic(hybrid_contact *c, const step_layout *l, step_r
 /* Transfer through the grid with rigid bodies at their effective mass along the direction to their neighbours. Bodies that
  * gained more energy than the changes of their vertices contain (possible in sliding) get their effective mass for any
  * direction, and the transfer is repeated. */
-static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                     augury_result *done)
 {
   hybrid_boundary     *b   = &c->boundary;
@@ -491,8 +491,8 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
   store_velocities(c);
   hybrid_boundary_set_rigid_masses(b, l, c->is_active, own.towards ? own.towards : b->normal);
   for (bool is_last = b->n_rigids == 0;; is_last = true) {
-    PetscCall(augury_begin(c->grid, b->x0, c->is_active, verdict));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(augury_begin(c->grid, b->x0, c->is_active, status));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     memcpy(c->A_old, b->A, (size_t)(9 * n) * sizeof *c->A_old);
     PetscCall(augury_solve(c->grid, &own, b->normal, b->v, b->A, done));
     if (is_last || !hybrid_boundary_overreacts(b, l, c->v_old)) break;
@@ -505,7 +505,7 @@ static PetscErrorCode mix_by_augury(hybrid_contact *c, const hybrid_options *o, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                       step_report *report)
 {
   hybrid_boundary *b    = &c->boundary;
@@ -518,14 +518,14 @@ static PetscErrorCode go_through_grid(hybrid_contact *c, const hybrid_options *o
   if (c->grid) augury_set_continuum(c->grid, c->continuum.system ? &c->continuum.view : NULL);
   PetscCall(augury_near_find(c->near, b->x0, b->v, c->is_active, &n_active));
   if (n_active == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  check_speed(c, l, verdict);
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  check_speed(c, l, status);
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (c->pic) {
     PetscCall(mix_by_pic(c, l, report));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(mix_by_augury(c, o, l, verdict, &done));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(mix_by_augury(c, o, l, status, &done));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   c->continuum.is_met         = augury_n_met(c->grid) > 0;
   report->transfer_iterations = done.iterations;
   report->transfer_points     = augury_n_points(c->grid);
@@ -586,7 +586,7 @@ static PetscErrorCode append_impulse_contacts(hybrid_contact *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                      step_report *report)
 {
   hybrid_boundary      *b   = &c->boundary;
@@ -596,7 +596,7 @@ static PetscErrorCode apply_impulses(hybrid_contact *c, const hybrid_options *o,
   const impulse_step    now = {l->dt, b->x0, b->v, c->rigid, c->wall, b->x1_held};
   PetscFunctionBegin;
   set_movers(c, l);
-  PetscCall(impulses_solve(c->impulses, &own, &now, verdict, &c->report));
+  PetscCall(impulses_solve(c->impulses, &own, &now, status, &c->report));
   for (int r = 0; r < b->n_rigids; ++r) {
     c->has_acted = c->has_acted || differ(c->rigid[r].v, c->vu + 6 * r) || differ(c->rigid[r].w, c->vu + 6 * r + 3);
     v3_copy(c->vu + 6 * r, c->rigid[r].v);
@@ -624,7 +624,7 @@ static bool mark_changed_nodes(hybrid_contact *c, const double *before)
   return has_any;
 }
 
-PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                     step_report *report)
 {
   hybrid_boundary *b = &c->boundary;
@@ -644,17 +644,17 @@ PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, 
     v3_copy(c->vu + 6 * r + 3, pose->w);
   }
   timer_begin(TIMER_GRID);
-  if (c->near) PetscCall(go_through_grid(c, o, l, verdict, report));
+  if (c->near) PetscCall(go_through_grid(c, o, l, status, report));
   timer_end(TIMER_GRID);
   timer_begin(TIMER_FRICTION);
-  if (c->impulses && verdict->code == STEP_OK) PetscCall(apply_impulses(c, o, l, verdict, report));
+  if (c->impulses && status->code == STEP_OK) PetscCall(apply_impulses(c, o, l, status, report));
   timer_end(TIMER_FRICTION);
   memset(c->is_touched, 0, (size_t)b->surfaces->n_vertices * sizeof *c->is_touched);
   c->has_acted = mark_changed_nodes(c, b->v_free) || c->has_acted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                      step_report *report, bool *has_changed)
 {
   hybrid_boundary      *b = &c->boundary;
@@ -669,7 +669,7 @@ PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o,
   store_velocities(c);
   c->has_acted = false; /* set again by the impulses if they change rigid bodies */
   timer_begin(TIMER_FRICTION);
-  PetscCall(apply_impulses(c, o, l, verdict, report));
+  PetscCall(apply_impulses(c, o, l, status, report));
   timer_end(TIMER_FRICTION);
   *has_changed = mark_changed_nodes(c, c->v_old) || c->has_acted;
   c->has_acted = true;

@@ -71,11 +71,11 @@ PetscErrorCode hybrid_contact_create(const scene *s, const hybrid_options *optio
 void           hybrid_contact_destroy(hybrid_contact *c);
 PetscErrorCode hybrid_contact_fields(hybrid_contact *c, field_table *table);
 /* From free motion l->v compute c->boundary.v, A and c->vu after contact. */
-PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+PetscErrorCode hybrid_contact_solve(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                     step_report *report);
 /* Repeat the impulses for a new l->v in which surfaces moved differently than contact left them. *has_changed: impulses were
  * necessary; otherwise l->v is free of collisions. */
-PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *verdict,
+PetscErrorCode hybrid_contact_repeat(hybrid_contact *c, const hybrid_options *o, const step_layout *l, step_status *status,
                                      step_report *report, bool *has_changed);
 /* Components of the global vector whose velocities contact prescribes, for the nodes that it has changed or for all: *dof
  * ascending, *velocity; the caller frees both. */

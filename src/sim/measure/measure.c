@@ -171,7 +171,7 @@ static void check_kind(const subject *s, const char *key, int b)
   diagnostics_add_under(s->d, s->item->node, s->path, key, "quantity %s needs a body of kind %s", s->quantity->name, words);
 }
 
-/* Index of a body; -1 after a complaint, or if no name is given. */
+/* Index of a body; -1 after an error, or if no name is given. */
 static int check_name(const subject *s, const char *key, const char *name)
 {
   const char *names[256];

@@ -15,7 +15,7 @@ typedef struct measures measures;
 /* True if some measure compares with initial positions, which bodies must then keep. `list`: measure: of a job, by
  * measure_table. */
 bool measures_need_origins(const key_list *list);
-/* Complain to `d` about measures that are not possible for this scene. */
+/* Report to `d` measures that are not possible for this scene. */
 PetscErrorCode measures_check(const scene *s, const key_list *list, diagnostics *d);
 /* Create the measures of a scene before its first step, restored or not. Initial values for later comparison are taken now. The
  * list must have passed measures_check. Borrows everything. */

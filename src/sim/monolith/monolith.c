@@ -135,7 +135,7 @@ static void check_overlap(const scene *s, int i, int j, diagnostics *d)
       s->bodies[i].name);
 }
 
-/* Complain about bodies outside the domain of the grid, overlapping rigid bodies, and contact laws that a single grid cannot
+/* Report bodies outside the domain of the grid, overlapping rigid bodies, and contact laws that a single grid cannot
  * represent. */
 static PetscErrorCode monolith_check(const scene *s, diagnostics *d)
 {
@@ -255,7 +255,7 @@ static void free_step(monolith_step *p)
 
 /* A body that crosses more cells in a step than a particle may would move into material that has not been displaced. Bodies
  * outside the domain are not checked. */
-static void check_speed(const monolith *m, step_status *verdict)
+static void check_speed(const monolith *m, step_status *status)
 {
   const mac_options *o = m->options.grid;
   for (int k = 0; k < m->solids.n; ++k) {
@@ -266,7 +266,7 @@ static void check_speed(const monolith *m, step_status *verdict)
     for (int a = 0; a < 3; ++a)
       is_inside = is_inside && one->c[a] + one->radius > o->domain->min[a] && one->c[a] - one->radius < o->domain->max[a];
     if (!is_inside || v3_norm(m->bodies.v_free[b->body->first_block / 2]) * m->layout.dt <= o->cfl * o->spacing) continue;
-    *verdict = (step_status){STEP_CFL_VIOLATED, b->name, -1};
+    *status = (step_status){STEP_CFL_VIOLATED, b->name, -1};
     return;
   }
 }
@@ -305,7 +305,7 @@ static PetscErrorCode set_up_problem(monolith *m, monolith_step *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_status *verdict, step_report *report)
+static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_status *status, step_report *report)
 {
   granular_report result;
   PetscFunctionBegin;
@@ -313,23 +313,23 @@ static PetscErrorCode solve_coupled_problem(monolith *m, monolith_step *p, step_
   PetscCall(granular_solve(&p->flow.problem, m->options.flow, m->work, &p->flow.x, &result));
   timer_end(TIMER_FLOW);
   monolith_record_report(&p->flow, m->domain ? mac_domain_state(m->domain) : NULL, &result, report);
-  if (stop_is_urgent()) *verdict = (step_status){STEP_INTERRUPTED, NULL, -1};
-  else if (!result.is_finite) *verdict = (step_status){STEP_NOT_FINITE, NULL, -1};
+  if (stop_is_urgent()) *status = (step_status){STEP_INTERRUPTED, NULL, -1};
+  else if (!result.is_finite) *status = (step_status){STEP_NOT_FINITE, NULL, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- update ------------------------------------------------------------------------------------------------------------ */
 
 /* Apply the resulting forces to the bodies; set l->v and the poses at the end of the step. */
-static PetscErrorCode apply_forces_to_bodies(monolith *m, monolith_step *p, step_status *verdict)
+static PetscErrorCode apply_forces_to_bodies(monolith *m, monolith_step *p, step_status *status)
 {
   PetscFunctionBegin;
   step_layout *l = &m->layout;
   double(*v)[6]  = (double(*)[6])l->v;
   monolith_flow_wrench(&p->flow, &m->contacts, p->wrench);
   if (m->bodies.n > 0) memcpy(v, p->flow.x.v, (size_t)m->bodies.n * sizeof *v);
-  PetscCall(monolith_bodies_push(&m->bodies, l->dt, (const double(*)[6])p->wrench, v, verdict));
-  if (verdict->code == STEP_OK) PetscCall(step_layout_update_poses(l));
+  PetscCall(monolith_bodies_push(&m->bodies, l->dt, (const double(*)[6])p->wrench, v, status));
+  if (status->code == STEP_OK) PetscCall(step_layout_update_poses(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -374,17 +374,17 @@ static PetscErrorCode separate_overlaps(monolith *m, monolith_step *p)
 }
 
 /* The step is solved: make it permanent unless a body rejects it. */
-static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_status *verdict, step_report *report)
+static PetscErrorCode accept_step(monolith *m, monolith_step *p, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   step_layout   *l = &m->layout;
   monolith_flow *f = &p->flow;
-  PetscCall(apply_forces_to_bodies(m, p, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(apply_forces_to_bodies(m, p, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(store_velocities(m, p));
   if (m->domain) PetscCall(monolith_record_forces(f, mac_domain_state(m->domain), l->scene, &m->solids, &p->pushed));
-  PetscCall(step_layout_end(l, verdict)); /* the grid is first and only it may reject the step */
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(step_layout_end(l, status)); /* the grid is first and only it may reject the step */
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(monolith_contacts_accept(&m->contacts, l, f->x.lambda, f->x.z, &report->contact));
   PetscCall(contact_forces_merge(&m->contacts.record.forces, &p->pushed));
   if (m->domain) PetscCall(mac_memory_store(m->memory, &mac_domain_state(m->domain)->grid, &m->system, f->x.p, f->x.s, f->x.multiplier));
@@ -398,35 +398,35 @@ typedef struct {
   monolith_step step;
 } monolith_attempt;
 
-static PetscErrorCode monolith_try(void *context, step_status *verdict, step_report *report)
+static PetscErrorCode monolith_try(void *context, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   monolith      *m = ((monolith_attempt *)context)->m;
   monolith_step *p = &((monolith_attempt *)context)->step;
   step_layout   *l = &m->layout;
-  PetscCall(monolith_bodies_begin(&m->bodies, l, verdict));
-  if (m->domain && verdict->code == STEP_OK) check_speed(m, verdict);
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(monolith_bodies_begin(&m->bodies, l, status));
+  if (m->domain && status->code == STEP_OK) check_speed(m, status);
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   if (l->n_blocks > 0) memcpy(l->v, l->v0, (size_t)(3 * l->n_blocks) * sizeof *l->v);
   PetscCall(step_layout_update_poses(l)); /* poses of obstacles at the end of the step */
-  PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(monolith_contacts_find(&m->contacts, l, &m->bodies, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(assemble_grid(m));
   PetscCall(set_up_problem(m, p));
-  PetscCall(solve_coupled_problem(m, p, verdict, report));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(accept_step(m, p, verdict, report));
+  PetscCall(solve_coupled_problem(m, p, status, report));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(accept_step(m, p, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static void monolith_finish(void *context) { free_step(&((monolith_attempt *)context)->step); }
 
-static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_status *verdict, step_report *report)
+static PetscErrorCode monolith_advance(formulation *f, double t, double dt, step_status *status, step_report *report)
 {
   PetscFunctionBegin;
   monolith_attempt   now = {.m = (monolith *)f};
   const step_attempt own = {monolith_try, monolith_finish, &now};
-  PetscCall(step_run_attempt(&now.m->layout, t, dt, &own, verdict, report));
+  PetscCall(step_run_attempt(&now.m->layout, t, dt, &own, status, report));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

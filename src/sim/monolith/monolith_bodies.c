@@ -49,7 +49,7 @@ static PetscErrorCode tangent_of(const body *b, double H[36])
 }
 
 /* Newton's method for g(v) = impulse down to rounding errors; |g| is measured as kinetic energy. */
-static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[SIZE], step_status *verdict)
+static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[SIZE], step_status *status)
 {
   double mass[SIZE], g[SIZE], H[36], inverse[36], best[SIZE], least = INFINITY, scale = 0.0;
   PetscFunctionBegin;
@@ -57,8 +57,8 @@ static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[S
   for (int iteration = 0; iteration < MOST_ITERATIONS; ++iteration) {
     double norm = 0.0;
     for (int i = 0; i < SIZE; ++i) g[i] = -impulse[i];
-    PetscCall(b->ops->residual(b, v, g, true, verdict));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(b->ops->residual(b, v, g, true, status));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     for (int i = 0; i < SIZE; ++i) norm += g[i] * g[i] / mass[i];
     for (int i = 0; i < SIZE; ++i) scale = fmax(scale, fmax(mass[i] * v[i] * v[i], impulse[i] * impulse[i] / mass[i]));
     if (norm < least)
@@ -74,7 +74,7 @@ static PetscErrorCode solve_body(body *b, const double impulse[SIZE], double v[S
       for (int j = 0; j < SIZE; ++j) v[i] -= inverse[SIZE * i + j] * g[j];
   }
   for (int i = 0; i < SIZE; ++i) v[i] = best[i];
-  if (!(least <= 1e-20 * scale)) *verdict = (step_status){isfinite(least) ? STEP_NOT_CONVERGED : STEP_NOT_FINITE, b->name, -1};
+  if (!(least <= 1e-20 * scale)) *status = (step_status){isfinite(least) ? STEP_NOT_CONVERGED : STEP_NOT_FINITE, b->name, -1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +107,7 @@ static PetscErrorCode collect_bodies(monolith_bodies *b, const step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_status *verdict)
+PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_status *status)
 {
   static const double nothing[SIZE];
   PetscFunctionBegin;
@@ -116,10 +116,10 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
     body  *one     = b->body[r];
     double g[SIZE] = {0.0}, M[36];
     for (int i = 0; i < SIZE; ++i) b->v_free[r][i] = l->v0[SIZE * r + i];
-    PetscCall(solve_body(one, nothing, b->v_free[r], verdict));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(solve_body(one, nothing, b->v_free[r], status));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     one->ops->set_definite(one, true);
-    PetscCall(one->ops->residual(one, b->v_free[r], g, true, verdict));
+    PetscCall(one->ops->residual(one, b->v_free[r], g, true, status));
     PetscCall(tangent_of(one, M));
     one->ops->set_definite(one, false);
     PetscCheck(invert(b->inverse_mass[r], M), PETSC_COMM_SELF, PETSC_ERR_PLIB, "body %s: singular mass", one->name);
@@ -132,13 +132,13 @@ PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6], step_status *verdict)
+PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6], step_status *status)
 {
   PetscFunctionBegin;
-  for (int64_t r = 0; r < b->n && verdict->code == STEP_OK; ++r) {
+  for (int64_t r = 0; r < b->n && status->code == STEP_OK; ++r) {
     double impulse[SIZE];
     for (int i = 0; i < SIZE; ++i) impulse[i] = dt * wrench[r][i];
-    PetscCall(solve_body(b->body[r], impulse, v[r], verdict));
+    PetscCall(solve_body(b->body[r], impulse, v[r], status));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -149,14 +149,14 @@ PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[
   PetscFunctionBegin;
   for (int64_t r = 0; r < b->n; ++r) {
     double      impulse[SIZE], moved[SIZE] = {0.0}, v[SIZE];
-    step_status verdict = {STEP_OK, NULL, -1};
+    step_status status = {STEP_OK, NULL, -1};
     for (int i = 0; i < SIZE; ++i) {
       impulse[i] = b->dt * wrench[r][i];
       for (int j = 0; j < SIZE; ++j) moved[i] += b->inverse_mass[r][SIZE * i + j] * wrench[r][j];
       v[i] = b->v_free[r][i] + moved[i];
     }
-    PetscCall(solve_body(b->body[r], impulse, v, &verdict));
-    for (int i = 0; i < SIZE && verdict.code == STEP_OK; ++i) b->v_free[r][i] = v[i] - moved[i];
+    PetscCall(solve_body(b->body[r], impulse, v, &status));
+    for (int i = 0; i < SIZE && status.code == STEP_OK; ++i) b->v_free[r][i] = v[i] - moved[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

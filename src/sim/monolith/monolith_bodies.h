@@ -21,9 +21,9 @@ typedef struct {
 /* *b is zero at first and grows; destroy accepts zeros. */
 void monolith_bodies_destroy(monolith_bodies *b);
 /* Initialise the bodies of the step that `l` has begun. If the status is negative, it names the body. */
-PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_status *verdict);
+PetscErrorCode monolith_bodies_begin(monolith_bodies *b, const step_layout *l, step_status *status);
 /* Solve g(v) = dt wrench for v [n][6], starting from v. wrench [n][6]: force and moment about the centre of mass [N, N m]. */
-PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6], step_status *verdict);
+PetscErrorCode monolith_bodies_push(const monolith_bodies *b, double dt, const double (*wrench)[6], double (*v)[6], step_status *status);
 /* Update v_free such that v_free + inverse_mass wrench equals the result of monolith_bodies_push. It is
  * granular_problem.update_bodies; `bodies` is a monolith_bodies. Bodies for which push fails are unchanged. */
 PetscErrorCode monolith_bodies_relinearize(void *bodies, const double (*wrench)[6]);

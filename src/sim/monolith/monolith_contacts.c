@@ -79,12 +79,12 @@ static void diagonal_of(const granular_contact *f, const monolith_bodies *bodies
     }
 }
 
-PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_status *verdict)
+PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_status *status)
 {
   step_unknowns all = {.n_full = 3 * l->n_blocks, .n = 3 * l->n_blocks, .is_all = true}; /* all components of rigid bodies are
                                                                                           * free */
   PetscFunctionBegin;
-  PetscCall(step_contacts_find(&c->found, l, &all, verdict));
+  PetscCall(step_contacts_find(&c->found, l, &all, status));
   PetscCall(reserve(c, step_contacts_size(&c->found)));
   for (int64_t i = 0; i < c->n; ++i) {
     copy_row(&c->found.rows, i, c->found.shift[i], c->found.mu[i], &c->contact[i]);

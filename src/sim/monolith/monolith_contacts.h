@@ -25,7 +25,7 @@ typedef struct {
 PetscErrorCode monolith_contacts_create(scene *s, monolith_contacts *c); /* fills in *c, which is zero */
 void           monolith_contacts_destroy(monolith_contacts *c);
 /* Detect the contacts of the step that `l` has begun; the guess is lambda [n], z [n][2] [N] of the previous step. */
-PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_status *verdict);
+PetscErrorCode monolith_contacts_find(monolith_contacts *c, const step_layout *l, const monolith_bodies *bodies, step_status *status);
 void           monolith_contacts_guess(const monolith_contacts *c, double dt, double *lambda, double *z);
 /* wrench [n_bodies][6] += contact forces, about the centres of mass [N, N m]. */
 void monolith_contacts_add(const monolith_contacts *c, const double *lambda, const double *z, double (*wrench)[6]);

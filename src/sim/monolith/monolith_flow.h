@@ -15,7 +15,7 @@ typedef struct {
   int32_t   *unknown; /* [n] index of the unknown body; -1: prescribed motion */
 } monolith_solids;
 
-/* Complain about contact laws that a single grid cannot distinguish. */
+/* Report contact laws that a single grid cannot distinguish. */
 PetscErrorCode monolith_solids_check(const scene *s, diagnostics *d);
 PetscErrorCode monolith_solids_create(const scene *s, monolith_solids *out); /* fills in *out */
 void           monolith_solids_destroy(monolith_solids *s);

@@ -51,7 +51,7 @@ static PetscErrorCode penalty_function(SNES snes, Vec z, Vec g, void *context)
   PetscCall(penalty_system_evaluate(&p->system, z_array, g_array, needs_tangent));
   PetscCall(VecRestoreArray(g, &g_array));
   PetscCall(VecRestoreArrayRead(z, &z_array));
-  if (p->system.verdict.code != STEP_OK) PetscCall(SNESSetFunctionDomainError(snes));
+  if (p->system.status.code != STEP_OK) PetscCall(SNESSetFunctionDomainError(snes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +99,7 @@ static PetscErrorCode penalty_jacobian(SNES snes, Vec z, Mat H, Mat P, void *con
     PetscCall(penalty_system_evaluate(&p->system, z_array, p->work, true));
     PetscCall(VecRestoreArrayRead(z, &z_array));
   }
-  if (needs_matrix(p) && p->system.verdict.code == STEP_OK) PetscCall(refresh_matrix(p));
+  if (needs_matrix(p) && p->system.status.code == STEP_OK) PetscCall(refresh_matrix(p));
   PetscCall(MatAssemblyBegin(H, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(H, MAT_FINAL_ASSEMBLY));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -250,7 +250,7 @@ static PetscErrorCode solve_newton(penalty *p, step_status *status, step_report 
   if (stop_is_urgent()) {
     *status = (step_status){STEP_INTERRUPTED, NULL, -1};
   } else if (reason == SNES_DIVERGED_FUNCTION_DOMAIN || reason == SNES_DIVERGED_FNORM_NAN) {
-    *status = p->system.verdict.code != STEP_OK ? p->system.verdict : (step_status){STEP_NOT_FINITE, NULL, -1};
+    *status = p->system.status.code != STEP_OK ? p->system.status : (step_status){STEP_NOT_FINITE, NULL, -1};
   } else if (reason < 0 && !(report->residual <= p->newton.stall_tolerance)) {
     /* Following the paper, a line search that stalls near the root at high stiffness is accepted up to newton.stall_tolerance. */
     *status = (step_status){STEP_NOT_CONVERGED, NULL, -1};

@@ -64,15 +64,15 @@ PetscErrorCode penalty_check(const scene *s, diagnostics *d)
         d, solver, "solver", "penalty.expert.scheme",
         "contact.restitution needs scheme: implicit, because lagged forces do not depend on the rate; remove one of them");
   if (!o->edges) PetscFunctionReturn(PETSC_SUCCESS);
-#define COMPLAIN(...) diagnostics_add_under(d, solver, "solver", "penalty.edges", __VA_ARGS__)
+#define REPORT_ERROR(...) diagnostics_add_under(d, solver, "solver", "penalty.edges", __VA_ARGS__)
   if (!find_surface_pair(s, NULL, &one, &other))
-    COMPLAIN("no two triangle surfaces may touch here (fem, cloth, or a rigid body with contact_surface: mesh); remove it");
+    REPORT_ERROR("no two triangle surfaces may touch here (fem, cloth, or a rigid body with contact_surface: mesh); remove it");
   if (find_surface_pair(s, is_elliptic, &one, &other))
-    COMPLAIN("\"%s\" and \"%s\": contact between edges does not support friction_direction; remove one of them", one, other);
+    REPORT_ERROR("\"%s\" and \"%s\": contact between edges does not support friction_direction; remove one of them", one, other);
   if (has_restitution)
-    COMPLAIN("not supported together with contact.restitution, because the springs of edges have no damper; remove one of them");
+    REPORT_ERROR("not supported together with contact.restitution, because the springs of edges have no damper; remove one of them");
   if (o->scheme != CONTACT_IMPLICIT)
-    COMPLAIN("contact between edges supports only scheme: implicit; remove it, or solver.penalty.expert.scheme");
-#undef COMPLAIN
+    REPORT_ERROR("contact between edges supports only scheme: implicit; remove it, or solver.penalty.expert.scheme");
+#undef REPORT_ERROR
   PetscFunctionReturn(PETSC_SUCCESS);
 }

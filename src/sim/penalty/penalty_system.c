@@ -70,12 +70,12 @@ static void fold_followers(const penalty_system *p, const double *x, double *y)
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent)
 {
   PetscFunctionBegin;
-  p->verdict     = (step_status){STEP_OK, NULL, -1};
+  p->status      = (step_status){STEP_OK, NULL, -1};
   p->has_tangent = with_tangent;
   PetscCall(step_layout_try(&p->layout, z));
-  PetscCall(step_layout_residual(&p->layout, g, with_tangent, &p->verdict));
-  if (p->verdict.code == STEP_OK)
-    PetscCall(penalty_contact_residual(p->contact, p->layout.v, p->layout.frames, g, with_tangent, &p->verdict));
+  PetscCall(step_layout_residual(&p->layout, g, with_tangent, &p->status));
+  if (p->status.code == STEP_OK)
+    PetscCall(penalty_contact_residual(p->contact, p->layout.v, p->layout.frames, g, with_tangent, &p->status));
   fold_followers(p, z, g);
   prescribe_residual(p, g);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -166,14 +166,14 @@ PetscErrorCode penalty_system_begin(penalty_system *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *verdict, contact_summary *out)
+PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *status, contact_summary *out)
 {
   PetscFunctionBegin;
   step_layout *l = &p->layout;
   if (l->n_blocks > 0) PetscCall(step_layout_try(l, z));
   PetscCall(penalty_contact_settle(p->contact, l->v, l->frames));
-  PetscCall(step_layout_end(l, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(step_layout_end(l, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(penalty_contact_end_step(p->contact, l->v, l->frames, out));
   PetscCall(scene_set_time(l->scene, l->t + l->dt));
   PetscFunctionReturn(PETSC_SUCCESS);

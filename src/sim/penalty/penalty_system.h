@@ -14,7 +14,7 @@ typedef struct {
   penalty_contact *contact;
   double          *masked;      /* [n_blocks][3] work of products, if there are prescribed components or dependent nodes */
   bool             has_tangent; /* the tangent belongs to the last evaluation */
-  step_status      verdict;     /* of the last evaluation */
+  step_status      status;      /* of the last evaluation */
 } penalty_system;
 
 /* Fill in *p; destroy accepts zeros. */
@@ -24,7 +24,7 @@ void           penalty_system_destroy(penalty_system *p);
 void penalty_system_want_single(penalty_system *p);
 /* Detect candidate contacts for the step that p->layout has begun (step_layout_begin). */
 PetscErrorCode penalty_system_begin(penalty_system *p);
-/* g(z), and the data of the tangent if requested; p->verdict is OK if g is valid. */
+/* g(z), and the data of the tangent if requested; p->status is OK if g is valid. */
 PetscErrorCode penalty_system_evaluate(penalty_system *p, const double *z, double *g, bool with_tangent);
 /* y = H x or H^T x. */
 PetscErrorCode penalty_system_product(penalty_system *p, const double *x, double *y, bool is_transposed);
@@ -33,7 +33,7 @@ PetscErrorCode penalty_system_product_single(penalty_system *p, const double *x,
 /* d [n_blocks][9] = diagonal blocks of H. */
 PetscErrorCode penalty_system_block_diagonal(const penalty_system *p, double *d);
 /* Make the step with solution z permanent. If the status is negative, nothing has changed. */
-PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *verdict, contact_summary *out);
+PetscErrorCode penalty_system_end(penalty_system *p, const double *z, step_status *status, contact_summary *out);
 
 /* The tangent as a matrix of type block3, for preconditioners. To be called after begin: give *P the sparsity pattern of this
  * step. If *P has this pattern already, it is unchanged, so that data derived from it stays valid; otherwise *P is created

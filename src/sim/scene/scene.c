@@ -13,7 +13,7 @@
 #include "discretize/rigid/rigid_body.h"
 #include <string.h>
 
-/* Set s->laws from `contact:` of the job; complaints about missing values and unknown names go to `d`. Accepts bodies whose
+/* Set s->laws from `contact:` of the job; errors about missing values and unknown names go to `d`. Accepts bodies whose
  * creation failed. */
 static PetscErrorCode scene_build_laws(scene *s, diagnostics *d);
 /* Add the sides of the grid's domain as bodies [up to SCENE_WALLS] if they constrain any rigid body. */
@@ -51,7 +51,7 @@ static const material *find_material(const scene *s, const char *name)
   return NULL;
 }
 
-/* The material that a body names; NULL if it names none, or after a complaint. */
+/* The material that a body names; NULL if it names none, or after an error. */
 static const material *material_of(const scene *s, const key_item *item, const body_kind *kind, const char *path, diagnostics *d)
 {
   const char *name = ((const body_spec *)item->value)->material;
@@ -381,7 +381,7 @@ static bool is_named(const scene *s, int i, const char *name)
          (s->bodies[i].material && strcmp(s->bodies[i].material->name, name) == 0);
 }
 
-/* "contact.pairs[k]": path of complaints about an entry. */
+/* "contact.pairs[k]": path of errors about an entry. */
 typedef struct {
   char text[64];
 } pair_path;

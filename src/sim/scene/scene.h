@@ -40,7 +40,7 @@ struct scene {
   field_table    *fields; /* fields of bodies; the formulation adds its own */
 };
 
-/* Build a scene and borrow its options. Complaints about the job go to `d`; then *out is NULL and the return value is still 0.
+/* Build a scene and borrow its options. Errors about the job go to `d`; then *out is NULL and the return value is still 0.
  * comm: the processes that will step this scene together; one process so far. */
 PetscErrorCode scene_create(MPI_Comm comm, const scene_options *options, diagnostics *d, scene **out);
 void           scene_destroy(scene **s);

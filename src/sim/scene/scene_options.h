@@ -47,7 +47,7 @@ typedef struct {
   bool              is_rigid;        /* contacts are rows with a contact law, not springs: a stiffness is not required */
   bool              has_light_nodes; /* light MPM grid nodes of sand are dependent nodes by default */
   bool              meets_on_grid;   /* bodies with a shared grid are in contact with level sets on that grid, not at points */
-  /* Complain to `d` about a scene that the formulation cannot step. NULL: no checks. */
+  /* Report to `d` a scene that the formulation cannot step. NULL: no checks. */
   PetscErrorCode (*check)(const scene *s, diagnostics *d);
   /* Print a few lines for the command `check`; NULL: nothing. */
   PetscErrorCode (*describe)(const scene *s, FILE *out);
@@ -69,7 +69,7 @@ typedef struct scene_options {
   bool                     keeps_origins;         /* some measure compares with initial positions */
   bool                     keeps_problem;         /* output.fclib > 0: the last contact problem must be available */
   const key_list          *transparent;           /* picture.transparent: names of bodies, checked by the scene; NULL: not given */
-  const document_node     *root;                  /* root of the job's document, for positions in complaints */
+  const document_node     *root;                  /* root of the job's document, for positions in errors */
 } scene_options;
 
 extern const key_table time_table, contact_table; /* `time:` and `contact:` of a job */

@@ -22,7 +22,7 @@ typedef struct {
   PetscErrorCode (*probe)(const scene *s);
   /* Advance the scene from t to t + dt. If the status is negative, nothing has changed. Calls stop_is_urgent() often and returns
    * STEP_INTERRUPTED when it is true. */
-  PetscErrorCode (*step)(formulation *f, double t, double dt, step_status *verdict, step_report *report);
+  PetscErrorCode (*step)(formulation *f, double t, double dt, step_status *status, step_report *report);
   /* Pressure [Pa] of the continuum at x in the last accepted step. NULL: the formulation has no continuum. */
   double (*pressure)(const formulation *f, const double x[3]);
   PetscErrorCode (*fields)(formulation *f, field_table *table);

@@ -118,7 +118,7 @@ static PetscErrorCode build_rows(step_contacts *c, const contact_scene *in, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *verdict)
+static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *status)
 {
   scene              *s  = c->scene;
   const contact_scene in = scene_of(c, l, NULL);
@@ -126,9 +126,9 @@ static PetscErrorCode detect_contacts(step_contacts *c, const step_layout *l, co
   contact_set_clear(c->set);
   PetscCall(point_contact_find(c->points, &in, s->n_frames, s->n_sources, s->sources, s->n_objects, s->objects, c->by_points, c->set));
   PetscCall(convex_contact_find(c->convex, &in, c->set));
-  PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, verdict));
-  PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, verdict));
-  if (verdict->code != STEP_OK) contact_set_clear(c->set);
+  PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->set, status));
+  PetscCall(surface_scene_find(c->surfaces, &in, s->n_sources, s->sources, c->set, status));
+  if (status->code != STEP_OK) contact_set_clear(c->set);
   PetscCall(build_rows(c, &in, u));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,11 +156,11 @@ static PetscErrorCode set_shifts(step_contacts *c, const step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *verdict)
+PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *status)
 {
   PetscFunctionBegin;
   timer_begin(TIMER_CONTACT_SEARCH);
-  PetscCall(detect_contacts(c, l, u, verdict));
+  PetscCall(detect_contacts(c, l, u, status));
   PetscCall(set_shifts(c, l));
   timer_end(TIMER_CONTACT_SEARCH);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -181,7 +181,7 @@ static PetscErrorCode append_new(step_contacts *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *verdict)
+PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *status)
 {
   const scene        *s  = c->scene;
   const contact_scene in = scene_of(c, l, l->v);
@@ -191,8 +191,8 @@ PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, c
   if (!c->fibres) PetscFunctionReturn(PETSC_SUCCESS);
   timer_begin(TIMER_CONTACT_SEARCH);
   contact_set_clear(c->more);
-  PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->more, verdict));
-  if (verdict->code == STEP_OK) PetscCall(append_new(c));
+  PetscCall(fibre_scene_find(c->fibres, &in, s->n_objects, s->objects, c->more, status));
+  if (status->code == STEP_OK) PetscCall(append_new(c));
   if (contact_set_size(c->set) > n) {
     PetscCall(build_rows(c, &in, u));
     PetscCall(set_shifts(c, l));

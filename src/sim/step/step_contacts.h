@@ -40,10 +40,10 @@ PetscErrorCode step_contacts_create(scene *s, double overlap_correction, step_co
 void           step_contacts_destroy(step_contacts *c);
 /* Detect all contacts that may become active in the step that `l` has begun. They are sorted by key and have rows and shifts.
  * Contacts that no impulse can separate are dropped, for example between a constrained node and an obstacle. */
-PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *verdict);
+PetscErrorCode step_contacts_find(step_contacts *c, const step_layout *l, const step_unknowns *u, step_status *status);
 /* Repeat the detection between fibres at the velocities l->v, for a step already begun. *is_more: new contacts were found; then
  * all contacts have new indices, rows and shifts. */
-PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *verdict);
+PetscErrorCode step_contacts_find_more(step_contacts *c, const step_layout *l, const step_unknowns *u, bool *is_more, step_status *status);
 static inline int64_t             step_contacts_size(const step_contacts *c) { return c->rows.n; }
 static inline const contact_spot *step_contacts_spots(const step_contacts *c) { return contact_set_get(c->set); }
 

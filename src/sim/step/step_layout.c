@@ -44,14 +44,14 @@ PetscErrorCode step_layout_update_poses(step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_status *verdict)
+PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_status *status)
 {
   PetscFunctionBegin;
   memset(g, 0, (size_t)(3 * l->n_blocks) * sizeof *g);
-  for (int i = 0; i < l->scene->n_systems && verdict->code == STEP_OK; ++i) {
+  for (int i = 0; i < l->scene->n_systems && status->code == STEP_OK; ++i) {
     body         *b      = l->scene->systems[i];
     const int64_t offset = 3 * b->first_block;
-    if (b->n_blocks > 0) PetscCall(b->ops->residual(b, l->v + offset, g + offset, with_tangent, verdict));
+    if (b->n_blocks > 0) PetscCall(b->ops->residual(b, l->v + offset, g + offset, with_tangent, status));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,7 +114,7 @@ PetscErrorCode step_layout_release(step_layout *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode begin_systems(step_layout *l, step_status *verdict)
+static PetscErrorCode begin_systems(step_layout *l, step_status *status)
 {
   PetscFunctionBegin;
   scene  *s = l->scene;
@@ -122,8 +122,8 @@ static PetscErrorCode begin_systems(step_layout *l, step_status *verdict)
   for (int i = 0; i < s->n_systems; ++i) {
     body *b        = s->systems[i];
     b->first_block = n;
-    PetscCall(b->ops->begin_step(b, l->t, l->dt, &b->n_blocks, verdict));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(b->ops->begin_step(b, l->t, l->dt, &b->n_blocks, status));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
     n += b->n_blocks;
   }
   l->n_blocks = n;
@@ -153,12 +153,12 @@ static PetscErrorCode begin_systems(step_layout *l, step_status *verdict)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_status *verdict)
+PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_status *status)
 {
   PetscFunctionBegin;
   l->t = t, l->dt = dt;
-  PetscCall(begin_systems(l, verdict));
-  if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(begin_systems(l, status));
+  if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(gather_prescribed(l));
   PetscCall(scene_frames(l->scene, t, dt, NULL, l->frames0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -191,14 +191,14 @@ double step_layout_margin(const step_layout *l)
 
 /* ---- end of the step ------------------------------------------------------------------------------------------------- */
 
-PetscErrorCode step_layout_end(step_layout *l, step_status *verdict)
+PetscErrorCode step_layout_end(step_layout *l, step_status *status)
 {
   PetscFunctionBegin;
   /* The grid is first in the list. Only the grid may reject the step (CFL), before any body has changed. */
   for (int i = 0; i < l->scene->n_systems; ++i) {
     body *b = l->scene->systems[i];
-    PetscCall(b->ops->end_step(b, l->v + 3 * b->first_block, verdict));
-    if (verdict->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(b->ops->end_step(b, l->v + 3 * b->first_block, status));
+    if (status->code != STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

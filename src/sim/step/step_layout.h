@@ -33,7 +33,7 @@ PetscErrorCode step_layout_create(scene *s, step_layout *l);
 void           step_layout_destroy(step_layout *l);
 /* Begin the step of every system. Number the blocks; collect v0, the scaling, prescribed components, dependent nodes and the
  * poses at the start. */
-PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_status *verdict);
+PetscErrorCode step_layout_begin(step_layout *l, double t, double dt, step_status *status);
 /* Prescribe n more components for the rest of the step: dof [n] ascending, velocity [n]. Components that bodies prescribe
  * themselves keep their values. */
 PetscErrorCode step_layout_prescribe(step_layout *l, int64_t n, const int64_t *dof, const double *velocity);
@@ -45,7 +45,7 @@ PetscErrorCode step_layout_try(step_layout *l, const double *z);
 PetscErrorCode step_layout_update_poses(step_layout *l);
 /* g [n_blocks][3] = residual of the systems at l->v without contact (body_ops.residual). If the status is negative, g is not
  * valid. */
-PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_status *verdict);
+PetscErrorCode step_layout_residual(step_layout *l, double *g, bool with_tangent, step_status *status);
 /* Search distance [m] for contacts of this step: twice the displacement of the fastest point at its current speed plus the
  * contribution of gravity, plus 10 % of the length scale. A point that moves farther is detected at the start of the next step,
  * inside the object. */
@@ -53,5 +53,5 @@ double step_layout_margin(const step_layout *l);
 /* Name of the body (or part) with the largest scaled residual in g [n_blocks][3], for error messages. NULL: all are zero. */
 const char *step_layout_largest_residual(const step_layout *l, const double *g);
 /* Make l->v permanent in every system. If the status is negative, nothing has changed. */
-PetscErrorCode step_layout_end(step_layout *l, step_status *verdict);
+PetscErrorCode step_layout_end(step_layout *l, step_status *status);
 #endif

@@ -23,7 +23,7 @@ static void solve(friction_case *c, double *r, double *u, friction_result *resul
   o.method = FRICTION_METHOD_SPLITTING, o.tolerance = 1e-10;
   for (int i = 0; i < 12; ++i) r[i] = 0;
   assert_ok(friction_solve(&c->problem, &o, r, u, result));
-  assert_int_equal(result->verdict, FRICTION_OK);
+  assert_int_equal(result->status, FRICTION_OK);
   document_destroy(&doc);
 }
 

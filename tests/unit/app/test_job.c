@@ -195,8 +195,8 @@ static void compose(int line, const char *text, char *out, size_t size)
   }
 }
 
-/* Everything `check` does; all complaints as one text. */
-static void complaints_of(const char *text, char *out, size_t size)
+/* Everything `check` does; all errors as one text. */
+static void errors_of(const char *text, char *out, size_t size)
 {
   diagnostics *d;
   job         *j = NULL;
@@ -221,7 +221,7 @@ static void test_good_job(void **state)
   (void)state;
   char text[8192], said[8192];
   compose(0, NULL, text, sizeof text);
-  complaints_of(text, said, sizeof said);
+  errors_of(text, said, sizeof said);
   assert_string_equal(said, "");
   assert_no_leak();
 }
@@ -233,7 +233,7 @@ static void test_bad_jobs(void **state)
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     char text[8192], said[8192], place[64];
     compose(bad[i].line, bad[i].text, text, sizeof text);
-    complaints_of(text, said, sizeof said);
+    errors_of(text, said, sizeof said);
     snprintf(place, sizeof place, "job:%s", bad[i].place);
     if (!strstr(said, place) || !strstr(said, bad[i].says)) {
       print_error("%d: %s\n  expected %s ... %s\n  said   %s\n", bad[i].line, bad[i].text, place, bad[i].says, *said ? said : "nothing");

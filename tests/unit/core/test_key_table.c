@@ -27,7 +27,7 @@ static const job_spec *read_job(const char *text)
 }
 static void assert_clean(void)
 {
-  if (diagnostics_count(d)) fail_msg("complains: %s", diagnostics_text(d, 0));
+  if (diagnostics_count(d)) fail_msg("unexpected error: %s", diagnostics_text(d, 0));
 }
 
 static void test_tables_are_sound(void **state)
@@ -269,7 +269,7 @@ static void test_resolved_job_is_complete_and_equivalent(void **state)
   assert_string_equal(document_find(document_find(resolved, "bodies"), "bed")->key[0], "kind");
   assert_string_equal(document_find(document_find(resolved, "solver"), "petsc")->key[0], "ksp_monitor");
   assert_null(document_find(document_find(document_find(resolved, "bodies"), "ball"), "angular_velocity"));
-  /* reading it gives no complaint and the same text again */
+  /* reading it gives no error and the same text again */
   const job_spec *job = read_job(once);
   assert_clean();
   assert_close(((const sand_spec *)job->materials.item[0].value)->poisson_ratio, 0.3, 0);
@@ -409,15 +409,15 @@ static PetscErrorCode list(const key_difference *k, void *context)
 
 static document_node *resolve(document *owner, const char *text)
 {
-  diagnostics   *complaints;
+  diagnostics   *errors;
   const void    *unused;
   document_node *tree;
-  assert_ok(diagnostics_create(&complaints));
-  assert_ok(yaml_read_text("job", text, strlen(text), owner, complaints));
-  assert_ok(key_table_read(&job_table, owner, document_root(owner), "", complaints, &unused));
-  if (diagnostics_count(complaints)) fail_msg("%s", diagnostics_text(complaints, 0));
+  assert_ok(diagnostics_create(&errors));
+  assert_ok(yaml_read_text("job", text, strlen(text), owner, errors));
+  assert_ok(key_table_read(&job_table, owner, document_root(owner), "", errors, &unused));
+  if (diagnostics_count(errors)) fail_msg("%s", diagnostics_text(errors, 0));
   assert_ok(key_table_resolve(&job_table, owner, document_root(owner), &tree));
-  diagnostics_destroy(&complaints);
+  diagnostics_destroy(&errors);
   return tree;
 }
 

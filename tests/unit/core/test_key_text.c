@@ -7,7 +7,7 @@ static void test_whole_texts_are_numbers_or_not(void **state)
 {
   static const struct {
     const char     *text;
-    key_text_status verdict;
+    key_text_status status;
     double          value;
   } reals[] = {
       {"0", KEY_TEXT_OK, 0},
@@ -44,8 +44,8 @@ static void test_whole_texts_are_numbers_or_not(void **state)
   (void)state;
   for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
     double x = 0;
-    if (key_text_real(reals[i].text, &x) != reals[i].verdict) fail_msg("\"%s\"", reals[i].text);
-    if (reals[i].verdict == KEY_TEXT_OK) assert_close(x, reals[i].value, 0);
+    if (key_text_real(reals[i].text, &x) != reals[i].status) fail_msg("\"%s\"", reals[i].text);
+    if (reals[i].status == KEY_TEXT_OK) assert_close(x, reals[i].value, 0);
   }
 }
 
@@ -53,7 +53,7 @@ static void test_whole_numbers_lose_no_digit(void **state)
 {
   static const struct {
     const char     *text;
-    key_text_status verdict;
+    key_text_status status;
     int64_t         value;
   } ints[] = {
       {"0", KEY_TEXT_OK, 0},
@@ -78,8 +78,8 @@ static void test_whole_numbers_lose_no_digit(void **state)
   (void)state;
   for (size_t i = 0; i < sizeof ints / sizeof *ints; ++i) {
     int64_t x = 0;
-    if (key_text_int(ints[i].text, &x) != ints[i].verdict) fail_msg("\"%s\"", ints[i].text);
-    if (ints[i].verdict == KEY_TEXT_OK && x != ints[i].value) fail_msg("\"%s\" is %lld", ints[i].text, (long long)x);
+    if (key_text_int(ints[i].text, &x) != ints[i].status) fail_msg("\"%s\"", ints[i].text);
+    if (ints[i].status == KEY_TEXT_OK && x != ints[i].value) fail_msg("\"%s\" is %lld", ints[i].text, (long long)x);
   }
 }
 

@@ -36,7 +36,7 @@ static void types_of_ksp(void **state)
       assert_ok(bounds_solve(&q, &o, x, &plain));
       q.solver = create_with(types[type]);
       assert_ok(bounds_solve(&q, &o, y, &r));
-      assert_int_equal(r.verdict, BOUNDS_OK);
+      assert_int_equal(r.status, BOUNDS_OK);
       for (int64_t i = 0; i < a.n; ++i) assert_close(y[i] * sqrt(a.d[i]), exact[i] * sqrt(a.d[i]), 1e-10);
       if (type == 0) {
         assert_memory_equal(x, y, sizeof x);
@@ -62,7 +62,7 @@ static void programs_without_solution(void **state)
       double         x[2] = {0.0};
       q.solver            = has_solver ? create_with("") : NULL;
       assert_ok(bounds_solve(&q, &o, x, &r));
-      assert_int_equal(r.verdict, is_nan ? BOUNDS_NOT_FINITE : BOUNDS_UNBOUNDED);
+      assert_int_equal(r.status, is_nan ? BOUNDS_NOT_FINITE : BOUNDS_UNBOUNDED);
       if (has_solver) destroy_with(q.solver);
     }
   assert_no_leak();

@@ -145,7 +145,7 @@ static void multigrid_takes_as_many_steps_on_all_sizes(void **state)
       for (int64_t i = 0; i < a.n; ++i) b[i] = random_range(2, (uint64_t)i, 0, 0, 1);
       const bounds_qp q = {.n = a.n, .apply = grid_matrix_apply, .context = &a, .diagonal = a.diagonal, .b = b, .grid = &a};
       assert_ok(bounds_solve(&q, &o, x, &r));
-      assert_int_equal(r.verdict, BOUNDS_OK);
+      assert_int_equal(r.status, BOUNDS_OK);
       steps[level][which] = r.iterations;
       grid_matrix_destroy(&a);
       memory_free(&x), memory_free(&b);

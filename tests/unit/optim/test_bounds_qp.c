@@ -42,8 +42,8 @@ static void against_enumeration(void **state)
         o.trials         = seed % 2 ? 5 : 1;
         for (int64_t i = 0; i < n; ++i) x[i] = random_range(seed, (uint64_t)i, 5, -1, 1);
         assert_ok(bounds_solve(&q, &o, x, &r));
-        if (r.verdict != BOUNDS_OK)
-          fail_msg("seed %d, %s, %d: %s, residual %g of %g", (int)seed, bounds_solvers[method].name, kind, bounds_status_text(r.verdict),
+        if (r.status != BOUNDS_OK)
+          fail_msg("seed %d, %s, %d: %s, residual %g of %g", (int)seed, bounds_solvers[method].name, kind, bounds_status_text(r.status),
                    r.residual, r.target);
         assert_close(r.residual, dense_residual(&a, x), 1e-12);
         for (int64_t i = 0; i < n; ++i) assert_close(x[i] * sqrt(a.d[i]), exact[i] * sqrt(a.d[i]), 1e-10);
@@ -147,8 +147,8 @@ static void semidefinite(void **state)
       o.max_iterations = 20000;
       for (int i = 0; i < 10; ++i) x[i] = random_range(seed, (uint64_t)i, 9, -1, 1);
       assert_ok(bounds_solve(&q, &o, x, &r));
-      if (r.verdict != BOUNDS_OK)
-        fail_msg("seed %d, %s: %s, %g of %g", (int)seed, bounds_solvers[methods[m]].name, bounds_status_text(r.verdict), r.residual,
+      if (r.status != BOUNDS_OK)
+        fail_msg("seed %d, %s: %s, %g of %g", (int)seed, bounds_solvers[methods[m]].name, bounds_status_text(r.status), r.residual,
                  r.target);
       assert_true(dense_residual(&a, x) <= r.target);
       dense_apply(&a, x, m == 0 ? first : y);
@@ -171,7 +171,7 @@ static void nothing_free_everything_free_and_warm(void **state)
     /* no bounds: the solution of A x = b */
     q.lo = q.hi = NULL;
     assert_ok(bounds_solve(&q, &o, x, &r));
-    assert_int_equal(r.verdict, BOUNDS_OK);
+    assert_int_equal(r.status, BOUNDS_OK);
     assert_int_equal(r.n_bound, 0);
     dense_apply(&a, x, y);
     for (int i = 0; i < 9; ++i) assert_close(y[i], a.b[i], 1e-10);
@@ -179,7 +179,7 @@ static void nothing_free_everything_free_and_warm(void **state)
     memcpy(y, x, sizeof y);
     assert_ok(
         bounds_solve(&q, &(bounds_options){.method = method, .preconditioner = o.preconditioner, .tolerance = 1e-10, .trials = 1}, x, &r));
-    assert_int_equal(r.verdict, BOUNDS_OK);
+    assert_int_equal(r.status, BOUNDS_OK);
     assert_true(r.iterations == 0);
     if (method != BOUNDS_METHOD_INTERIOR_POINT) assert_memory_equal(x, y, 9 * sizeof *x);
     if (method == BOUNDS_METHOD_CG) continue;
@@ -187,13 +187,13 @@ static void nothing_free_everything_free_and_warm(void **state)
     for (int i = 0; i < 9; ++i) a.lo[i] = a.hi[i] = 0.1 * i - 0.4;
     q.lo = a.lo, q.hi = a.hi;
     assert_ok(bounds_solve(&q, &o, x, &r));
-    assert_int_equal(r.verdict, BOUNDS_OK);
+    assert_int_equal(r.status, BOUNDS_OK);
     assert_int_equal(r.n_bound, 9);
     assert_memory_equal(x, a.lo, 9 * sizeof *x);
     /* and no unknowns at all */
     q.n = 0;
     assert_ok(bounds_solve(&q, &o, x, &r));
-    assert_int_equal(r.verdict, BOUNDS_OK);
+    assert_int_equal(r.status, BOUNDS_OK);
   }
   assert_no_leak();
 }
@@ -219,7 +219,7 @@ static void bits_do_not_depend_on_threads(void **state)
         team_set_threads(threads);
         for (int64_t i = 0; i < a.n; ++i) x[i] = kind % 2 ? 1e-3 * fabs(sin((double)i)) : 0.0;
         assert_ok(bounds_solve(&q, &o, x, &r));
-        assert_int_equal(r.verdict, BOUNDS_OK);
+        assert_int_equal(r.status, BOUNDS_OK);
         assert_true(r.n_bound > a.n / 10 && r.n_bound < a.n);
         if (threads == 1) memcpy(first, x, (size_t)a.n * sizeof *x);
         assert_memory_equal(first, x, (size_t)a.n * sizeof *x);
@@ -267,7 +267,7 @@ static void more_than_the_grid(void **state)
       bounds_result        r = {0};
       memset(x, 0, (size_t)n * sizeof *x);
       assert_ok(bounds_solve(&q, &o, x, &r));
-      assert_int_equal(r.verdict, BOUNDS_OK);
+      assert_int_equal(r.status, BOUNDS_OK);
       assert_close(r.residual, bounds_residual(&q, x, y, NULL), 1e-16);
       if (method + kind == 0) memcpy(first, x, (size_t)n * sizeof *x);
       for (int64_t i = 0; i < n; ++i) assert_close(x[i] * sqrt(d[i]), first[i] * sqrt(d[i]), 1e-6);
@@ -303,7 +303,7 @@ static void nested_start_finds_the_bounds(void **state)
         double        *to = is_nested ? x : y;
         memset(to, 0, (size_t)a.n * sizeof *x);
         assert_ok(is_nested ? bounds_solve(&q, &o, to, &r) : bounds_solve_with(NULL, bounds_solvers[method].solve, false, &q, &o, to, &r));
-        assert_int_equal(r.verdict, BOUNDS_OK);
+        assert_int_equal(r.status, BOUNDS_OK);
         assert_true(is_nested == (r.coarse_products > 0));
         assert_true(r.n_bound > a.n / 10);
         steps[is_nested] = r.iterations;
@@ -351,16 +351,16 @@ static void bad_input_and_bad_ends(void **state)
   bounds_result        r    = {0};
   double               y[2] = {0};
   assert_ok(bounds_solve(&p, &o, y, &r));
-  assert_int_equal(r.verdict, BOUNDS_UNBOUNDED);
+  assert_int_equal(r.status, BOUNDS_UNBOUNDED);
   down.hi[0] = down.hi[1] = 3.0; /* now there is an end to it */
   assert_ok(bounds_solve(&p, &o, y, &r));
-  assert_int_equal(r.verdict, BOUNDS_OK);
+  assert_int_equal(r.status, BOUNDS_OK);
   assert_true(y[0] == 3.0 && y[1] == 3.0);
   down.A[0] = NAN;
   r         = (bounds_result){0};
   y[0]      = 1.0;
   assert_ok(bounds_solve(&p, &o, y, &r));
-  assert_int_equal(r.verdict, BOUNDS_NOT_FINITE);
+  assert_int_equal(r.status, BOUNDS_NOT_FINITE);
   assert_no_leak();
 }
 

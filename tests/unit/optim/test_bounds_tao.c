@@ -138,7 +138,7 @@ static void same_iterates_as_the_direct_call(void **state)
         assert_ok(TaoGetConvergedReason(s.tao, &reason));
         assert_ok(TaoGetIterationNumber(s.tao, &n_steps));
         assert_ok(bounds_tao_result(s.tao, &got));
-        assert_int_equal(reason, r.verdict == BOUNDS_OK ? TAO_CONVERGED_GRTOL : TAO_DIVERGED_MAXITS);
+        assert_int_equal(reason, r.status == BOUNDS_OK ? TAO_CONVERGED_GRTOL : TAO_DIVERGED_MAXITS);
         assert_int_equal(n_steps, r.iterations);
         assert_int_equal(got.n_bound, r.n_bound);
         assert_memory_equal(s.x, s.y, (size_t)s.a.n * sizeof *s.x);
@@ -160,7 +160,7 @@ static void methods_tao_and_snesvi(void **state)
   const bounds_options exact = box_defaults(BOUNDS_METHOD_MPRGP, BOUNDS_PRECONDITIONER_MULTIGRID, 1e-11);
   bounds_result        r     = {0};
   assert_ok(bounds_solve(&q, &exact, s.x, &r));
-  assert_int_equal(r.verdict, BOUNDS_OK);
+  assert_int_equal(r.status, BOUNDS_OK);
   for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
     const bool           is_tao = t + 1 < sizeof types / sizeof *types;
     const char          *key    = is_tao ? "-pressure_tao_type" : "-pressure_snes_type";
@@ -168,7 +168,7 @@ static void methods_tao_and_snesvi(void **state)
     assert_ok(PetscOptionsSetValue(NULL, key, types[t]));
     memset(s.y, 0, (size_t)s.a.n * sizeof *s.y);
     assert_ok(bounds_solve(&q, &o, s.y, &r));
-    if (r.verdict != BOUNDS_OK) fail_msg("%s: %s, %g of %g", types[t], bounds_status_text(r.verdict), r.residual, r.target);
+    if (r.status != BOUNDS_OK) fail_msg("%s: %s, %g of %g", types[t], bounds_status_text(r.status), r.residual, r.target);
     assert_true(r.iterations > 0 && r.products > 0);
     double apart = 0.0, size = 0.0;
     for (int64_t i = 0; i < q.n; ++i) apart = fmax(apart, fabs(s.y[i] - s.x[i])), size = fmax(size, fabs(s.x[i]));

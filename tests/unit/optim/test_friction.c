@@ -39,7 +39,7 @@ static void a_block_takes_off_sticks_and_slides(void **state)
     const friction_problem p    = {.W = w, .n = 1, .q = q[k], .mu = &mu};
     friction_result        out;
     assert_ok(friction_solve(&p, &o, r, u, &out));
-    assert_int_equal(out.verdict, FRICTION_OK);
+    assert_int_equal(out.status, FRICTION_OK);
     assert_string_equal(out.method, "splitting");
     for (int i = 0; i < 3; ++i) {
       assert_close(r[i], wanted_r[k][i], 1e-7);
@@ -74,7 +74,7 @@ static void bad_problems_are_refused_by_name(void **state)
   const friction_options o = scene_options(&doc);
   friction_problem       p = {.W = w, .n = 2, .q = q, .mu = mu};
   assert_ok(friction_solve(&p, &o, r, u, &out)); /* no friction at the first is fine */
-  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_int_equal(out.status, FRICTION_OK);
   assert_close(r[0], 1.0, 1e-7);
   assert_close(r[1], 0.0, 0.0);
   mu[1] = -0.1;
@@ -99,7 +99,7 @@ static void bad_problems_are_refused_by_name(void **state)
   assert_ok(delassus_create_blocks(0, none, col, value, 0, &w));
   p.W = w;
   assert_ok(friction_solve(&p, &o, r, u, &out)); /* nothing to do */
-  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_int_equal(out.status, FRICTION_OK);
   delassus_destroy(&w);
   document_destroy(&doc);
   assert_no_leak();

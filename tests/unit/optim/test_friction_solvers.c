@@ -75,8 +75,8 @@ static void all_find_the_solution(void **state)
       friction_result out;
       memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
       assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-      if (out.verdict != FRICTION_OK)
-        fail_msg("%s: %s after %d iterations, error %g", name, friction_status_text(out.verdict), (int)out.iterations, out.scaled);
+      if (out.status != FRICTION_OK)
+        fail_msg("%s: %s after %d iterations, error %g", name, friction_status_text(out.status), (int)out.iterations, out.scaled);
       assert_true(out.scaled <= o.tolerance);
       law_holds(name, &b, 1e-6);
       if (o.method == 0) memcpy(b.other, b.u, (size_t)p.n * 3 * sizeof *b.u);
@@ -104,8 +104,8 @@ static void all_solve_unsymmetric_blocks(void **state)
     friction_result out;
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-    if (out.verdict != FRICTION_OK)
-      fail_msg("%s: %s, error %g", friction_solvers[o.method].name, friction_status_text(out.verdict), out.scaled);
+    if (out.status != FRICTION_OK)
+      fail_msg("%s: %s, error %g", friction_solvers[o.method].name, friction_status_text(out.status), out.scaled);
     law_holds(friction_solvers[o.method].name, &b, 1e-6);
   }
   delassus_destroy(&skew);
@@ -129,7 +129,7 @@ static void the_unit_of_mass_does_not_matter(void **state)
       p.W = stored(b.w, k ? 0x1p-20 : 1.0, 0.0);
       memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
       assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-      assert_int_equal(out.verdict, FRICTION_OK);
+      assert_int_equal(out.status, FRICTION_OK);
       iterations[k] = out.iterations;
       if (k == 0) memcpy(b.other, b.u, (size_t)p.n * 3 * sizeof *b.u);
       for (int64_t i = 0; i < 3 * p.n; ++i) assert_close(b.u[i], b.other[i], 1e-6);
@@ -157,14 +157,14 @@ static void all_start_from_a_guess_and_keep_limits(void **state)
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     assert_ok(friction_solve(&p, &o, b.r, b.u, &cold));
     assert_ok(friction_solve(&p, &o, b.r, b.u, &warm));
-    assert_int_equal(warm.verdict, FRICTION_OK);
+    assert_int_equal(warm.status, FRICTION_OK);
     if (warm.iterations > 5 || warm.iterations >= cold.iterations)
       fail_msg("%s: %d iterations from the solution, %d from zero", name, (int)warm.iterations, (int)cold.iterations);
     memset(b.r, 0, (size_t)p.n * 3 * sizeof *b.r);
     o.max_iterations = 1, o.tolerance = 1e-300;
     assert_ok(friction_solve(&p, &o, b.r, b.u, &cold));
-    if (cold.verdict == FRICTION_OK || cold.iterations > 1)
-      fail_msg("%s: limit of one iteration: %s after %d", name, friction_status_text(cold.verdict), (int)cold.iterations);
+    if (cold.status == FRICTION_OK || cold.iterations > 1)
+      fail_msg("%s: limit of one iteration: %s after %d", name, friction_status_text(cold.status), (int)cold.iterations);
     for (int64_t a = 0; a < p.n; ++a)
       assert_true(isfinite(b.r[3 * a]) && hypot(b.r[3 * a + 1], b.r[3 * a + 2]) <= p.mu[a] * b.r[3 * a] * (1.0 + 1e-9) + 1e-300);
   }
@@ -181,7 +181,7 @@ static void same_bits(bench *b, const friction_options *o)
     team_set_threads(threads);
     memset(b->r, 0, (size_t)p.n * 3 * sizeof *b->r);
     assert_ok(friction_solve(&p, o, b->r, b->u, &out));
-    assert_int_equal(out.verdict, FRICTION_OK);
+    assert_int_equal(out.status, FRICTION_OK);
     if (threads == 1) memcpy(b->other, b->r, (size_t)p.n * 3 * sizeof *b->r);
     else if (memcmp(b->other, b->r, (size_t)p.n * 3 * sizeof *b->r))
       fail_msg("%s: the bits depend on the threads", friction_solvers[o->method].name);
@@ -219,11 +219,11 @@ static void loose_sets_are_left_to_the_gradient(void **state)
   friction_result        out;
   o.method = FRICTION_METHOD_AUTOMATIC, o.tolerance = 1e-5;
   assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_int_equal(out.status, FRICTION_OK);
   assert_string_equal(out.method, "gradient");
   o.tolerance = 1e-300, o.enough = 1e-3;
   assert_ok(friction_solve(&p, &o, b.r, b.u, &out));
-  assert_int_equal(out.verdict, FRICTION_STALLED);
+  assert_int_equal(out.status, FRICTION_STALLED);
   assert_string_equal(out.method, "gradient");
   assert_true(out.linear_solves == 0 && out.scaled <= 1e-5);
   document_destroy(&b.doc);

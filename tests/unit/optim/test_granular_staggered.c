@@ -32,7 +32,7 @@ static void scene_destroy(scene *t)
 }
 static void shorten(scene *t)
 {
-  assert_ok(flow_support_start(&t->S, false));
+  assert_ok(granular_support_start(&t->S, false));
   granular_radii(&t->S);
   granular_gradient_staggered_shorten(&t->S, t->S.stress, t->w.x.s);
 }

@@ -96,7 +96,7 @@ static int written_out(scene *t, const double *metric, int64_t iterations, doubl
       uphill = 0.0;
       for (int64_t c = 0; c < n / 5; ++c) {
         double raised[5];
-        flow_apply_norm_inverse(ortho, v[G] + 5 * c, raised);
+        granular_apply_norm_inverse(ortho, v[G] + 5 * c, raised);
         for (int e = 0; e < 5; ++e) v[NEXT][5 * c + e] = v[Y][5 * c + e] - raised[e] / (L * metric[c]);
       }
       project(t, v[NEXT]);

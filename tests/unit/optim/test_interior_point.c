@@ -73,7 +73,7 @@ static void solves_what_is_redundant(void **state)
     o.method                 = FRICTION_METHOD_INTERIOR_POINT;
     memset(r, 0, sizeof r);
     assert_ok(friction_solve(&p, &o, r, u, &out));
-    if (out.verdict != FRICTION_OK) fail_msg("%d: %s, error %g", k, friction_status_text(out.verdict), out.scaled);
+    if (out.status != FRICTION_OK) fail_msg("%d: %s, error %g", k, friction_status_text(out.status), out.scaled);
     if (out.iterations >= 40) fail_msg("%d: %d iterations", k, (int)out.iterations);
     scene_destroy(&s), delassus_destroy(&w), document_destroy(&doc);
   }
@@ -95,12 +95,12 @@ static void automatic_says_who_answered(void **state)
   friction_options       o = scene_options(&doc);
   o.method                 = FRICTION_METHOD_AUTOMATIC;
   assert_ok(friction_solve(&p, &o, r, u, &out));
-  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_int_equal(out.status, FRICTION_OK);
   assert_non_null(strstr(out.method, "splitting"));
   o.method = FRICTION_METHOD_NEWTON_PROX;
   memset(r, 0, sizeof r);
   assert_ok(friction_solve(&p, &o, r, u, &out));
-  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_int_equal(out.status, FRICTION_OK);
   assert_non_null(strstr(out.method, "newton_prox"));
   assert_true(out.linear_solves > 0 && out.linear_solves == out.inner_iterations);
   scene_destroy(&s), delassus_destroy(&w), document_destroy(&doc);
@@ -188,8 +188,8 @@ static void a_wall_at_rest(void **state)
   friction_options       o = scene_options(&doc);
   o.method                 = FRICTION_METHOD_INTERIOR_POINT;
   assert_ok(friction_solve(&p, &o, r, u, &out));
-  if (out.verdict != FRICTION_OK)
-    fail_msg("%d contacts: %s after %d steps, error %g", (int)w.n, friction_status_text(out.verdict), (int)out.iterations, out.scaled);
+  if (out.status != FRICTION_OK)
+    fail_msg("%d contacts: %s after %d steps, error %g", (int)w.n, friction_status_text(out.status), (int)out.iterations, out.scaled);
   double weight = 0.0;
   for (int64_t a = 0; a < w.n; ++a) /* what the floor carries */
     if (w.start[3 * a + 1] - w.start[3 * a] == 6) weight += r[3 * a];

@@ -84,7 +84,7 @@ static void every_line_search_solves(void **state)
     case_create(11, 20, 12, 60, 0.4, c); /* 3 n_c / n = 0.75 */
     c->o.line_search = search;
     assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
-    if (out.verdict != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_status_text(out.verdict), out.scaled);
+    if (out.status != FRICTION_OK) fail_msg("search %d: %s, error %g", search, friction_status_text(out.status), out.scaled);
     assert_true(out.iterations < 40);
     assert_true(out.scaled <= c->o.tolerance);
     for (int64_t a = 0; a < c->p.n; ++a) assert_true(hypot(c->r[3 * a + 1], c->r[3 * a + 2]) <= c->p.mu[a] * c->r[3 * a] * (1.0 + 1e-15));
@@ -104,7 +104,7 @@ static void the_line_search_ends_cycles(void **state)
     case_create(1, 20, 12, 60, 0.7, c);
     c->o.line_search = search;
     assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
-    assert_int_equal(out.verdict, search == NEWTON_FULL ? FRICTION_STALLED : FRICTION_OK);
+    assert_int_equal(out.status, search == NEWTON_FULL ? FRICTION_STALLED : FRICTION_OK);
     case_destroy(c);
   }
   free(c);
@@ -120,7 +120,7 @@ static void converges_quadratically(void **state)
   case_create(11, 20, 12, 60, 0.4, c);
   c->o.tolerance = 1e-13;
   assert_ok(friction_solve(&c->p, &c->o, c->r, c->u, &out));
-  assert_int_equal(out.verdict, FRICTION_OK);
+  assert_int_equal(out.status, FRICTION_OK);
   double root[180], ratio[3], least = INFINITY, most = 0.0;
   memcpy(root, c->r, sizeof root);
   for (int k = 0; k < 3; ++k) { /* perturbations of 1e-3, 1e-4, 1e-5; one step each */
@@ -231,8 +231,8 @@ static void a_wall_of_bricks_is_solved(void **state)
     o.method = methods[k];
     memset(r, 0, sizeof r);
     assert_ok(friction_solve(&p, &o, r, u, &out));
-    if (out.verdict != FRICTION_OK)
-      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_status_text(out.verdict),
+    if (out.status != FRICTION_OK)
+      fail_msg("%s: %s after %d Newton steps, error %g", friction_solvers[o.method].name, friction_status_text(out.status),
                (int)out.inner_iterations, out.scaled);
     if (k == 0) assert_string_equal(out.method, "newton_prox"); /* without the sweeps that follow when it fails */
   }

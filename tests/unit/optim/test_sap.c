@@ -373,7 +373,7 @@ static void agrees_with_an_independent_solver(void **state)
     sap_case_create(&c, 900 + seed, 3, 6, 5, 2 + (int64_t)(seed % 9), SAP_REGULARISED, 3.0);
     assert_ok(memory_alloc("dual", 3 * c.scene.n, sizeof *g, &g));
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     assert_ok(sap_error(&c.p, c.v, c.r, &error));
     assert_close(error, 0.0, 1e-7); /* the law's impulses change by 1/R over rounding in u */
     solve_dual(&c, g);
@@ -485,7 +485,7 @@ static void constraints_agree_with_an_independent_solver(void **state)
     c.p.terms.n_contacts -= HELD, c.p.terms.n_constraints = HELD, c.p.terms.constraint = held;
     assert_ok(memory_alloc("dual", 3 * c.scene.n, sizeof *g, &g));
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     assert_ok(sap_error(&c.p, c.v, c.r, &error));
     assert_close(error, 0.0, 1e-7);
     solve_dual(&c, g);
@@ -512,8 +512,8 @@ static void always_converges(void **state)
     sap_result out;
     sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
-    if (out.verdict != SAP_OK)
-      fail_msg("problem %d: status %d after %d iterations, error %g", (int)seed, (int)out.verdict, (int)out.iterations, out.error);
+    if (out.status != SAP_OK)
+      fail_msg("problem %d: status %d after %d iterations, error %g", (int)seed, (int)out.status, (int)out.iterations, out.error);
     if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, ++count[out.iterations / 5];
@@ -545,7 +545,7 @@ static void minimum_is_unique(void **state)
       if (k >= 4) o.search = SAP_SEARCH_BACKTRACKING;
       for (int64_t i = 0; i < n; ++i) c.v[i] = k == 0 ? 0.0 : 10.0 * scene_random((uint64_t)k, 40, (uint64_t)i);
       assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
-      assert_int_equal(out.verdict, SAP_OK);
+      assert_int_equal(out.status, SAP_OK);
       if (k == 0) memcpy(first, c.v, (size_t)n * sizeof *first);
       for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], first[i], 1e-7);
     }
@@ -580,7 +580,7 @@ static void reduction_changes_nothing(void **state)
   whole.p.J = &wide;
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
   assert_ok(sap_solve(&whole.p, &exact_search, whole.v, whole.r, whole.u, &full));
-  assert_int_equal(out.verdict, SAP_OK);
+  assert_int_equal(out.status, SAP_OK);
   assert_true(out.n_unknowns < 100);
   assert_int_equal(full.n_unknowns, 800);
   for (int64_t i = 0; i < 800; ++i) worst = fmax(worst, fabs(c.v[i] - whole.v[i]));
@@ -617,7 +617,7 @@ static void fronts_change_nothing(void **state)
     else sap_case_create(&c, 300 + seed, 9, 6, 5, 30, (sap_model)(seed % 4 / 2), 4.0);
     const int64_t n = c.scene.M.n_rows, m = c.scene.n;
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     assert_ok(memory_alloc("v", n, sizeof *v, &v));
     assert_ok(memory_alloc("r", 3 * m, sizeof *r, &r));
     memcpy(v, c.v, (size_t)n * sizeof *v), memcpy(r, c.r, (size_t)(3 * m) * sizeof *r);
@@ -630,7 +630,7 @@ static void fronts_change_nothing(void **state)
     c.p.factor = NULL, c.p.front = front, c.p.columns = &terms;
     memset(c.v, 0, (size_t)n * sizeof *c.v);
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     if (is_chain) assert_true(out.n_unknowns < n);
     for (int64_t i = 0; i < 3 * m; ++i) size = fmax(size, fabs(r[i]));
     for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], v[i], 1e-7);
@@ -679,7 +679,7 @@ static void what_pushed_before_is_a_start(void **state)
       for (int64_t i = 0; i < m && how == 2; ++i) v3_set(known + 3 * i, i % 3 ? 1.0 : 0.0, 1e3, -2.0);
       for (int64_t i = 0; i < n; ++i) c.v[i] = v[i] + 1e-2 * scene_random(seed, 8, (uint64_t)i); /* nothing seems to stick */
       assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-      assert_int_equal(out.verdict, SAP_OK);
+      assert_int_equal(out.status, SAP_OK);
       if (how < 2) iterations[how] += out.iterations;
       for (int64_t i = 0; i < n && how > 0; ++i) assert_close(c.v[i], first[i], 1e-7);
       if (how == 0) memcpy(first, c.v, (size_t)n * sizeof *v);
@@ -709,7 +709,7 @@ static void what_was_carried_along_is_checked(void **state)
     sap_case_create(&c, 700 + seed, 9, 6, 5, 30, SAP_REGULARISED, 2.0);
     const int64_t n = c.scene.M.n_rows;
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     assert_ok(memory_alloc("v", n, sizeof *v, &v));
     memcpy(v, c.v, (size_t)n * sizeof *v);
     assert_ok(sap_columns_create(&c.scene.H, c.scene.n, &J));
@@ -725,7 +725,7 @@ static void what_was_carried_along_is_checked(void **state)
     c.p.A = &rough, c.p.factor = NULL, c.p.front = front, c.p.columns = &terms;
     memset(c.v, 0, (size_t)n * sizeof *c.v);
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     for (int64_t i = 0; i < n; ++i) assert_close(c.v[i], v[i], 1e-7);
     memory_free(&v), memory_free(&value);
     multifrontal_factor_destroy(&front);
@@ -901,8 +901,8 @@ static void gradients_find_the_minimum(void **state)
     sap_case_random(&c, seed, seed % 4 == 3 ? SAP_LAGGED : SAP_REGULARISED);
     take_products(&b, &c);
     assert_ok(sap_solve(&c.p, &o, c.v, c.r, c.u, &out));
-    if (out.verdict != SAP_OK)
-      fail_msg("problem %d: status %d after %d iterations, error %g", (int)seed, (int)out.verdict, (int)out.iterations, out.error);
+    if (out.status != SAP_OK)
+      fail_msg("problem %d: status %d after %d iterations, error %g", (int)seed, (int)out.status, (int)out.iterations, out.error);
     if (c.p.terms.model == SAP_REGULARISED) gap = fmax(gap, duality_gap(&c, c.v, c.r));
     most = out.iterations > most ? out.iterations : most;
     sum += out.iterations, inner += out.inner;
@@ -930,7 +930,7 @@ static void threads_change_no_bit(void **state)
     if (k == 0) assert_ok(memory_alloc("r", 1560, sizeof *r, &r));
     if (k == 0) assert_ok(memory_alloc("v", 600, sizeof *v, &v));
     assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-    assert_int_equal(out.verdict, SAP_OK);
+    assert_int_equal(out.status, SAP_OK);
     if (k == 0) memcpy(r, c.r, 1560 * sizeof *r), memcpy(v, c.v, 600 * sizeof *v);
     assert_memory_equal(r, c.r, 1560 * sizeof *r);
     assert_memory_equal(v, c.v, 600 * sizeof *v);
@@ -950,14 +950,14 @@ static void nothing_to_do(void **state)
   sap_case_create(&c, 5, 4, 6, 5, 6, SAP_REGULARISED, 3.0);
   for (int64_t a = 0; a < 6; ++a) c.contact[a].bias = -1e3;
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-  assert_int_equal(out.verdict, SAP_OK);
+  assert_int_equal(out.status, SAP_OK);
   assert_in_range(out.iterations, 1, 1);
   for (int64_t i = 0; i < 24; ++i) assert_close(c.v[i], c.v_free[i], 1e-15);
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
   assert_in_range(out.iterations, 0, 0);
   c.scene.H.n_rows = 0, c.p.terms.n_contacts = 0;
   assert_ok(sap_solve(&c.p, &exact_search, c.v, c.r, c.u, &out));
-  assert_int_equal(out.verdict, SAP_OK);
+  assert_int_equal(out.status, SAP_OK);
   c.scene.H.n_rows = 18;
   sap_case_destroy(&c);
   assert_no_leak();

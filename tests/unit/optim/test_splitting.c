@@ -178,7 +178,7 @@ static void every_variant_finds_the_solution(void **state)
     o.local_solver = k / 2 == 2 ? SPLITTING_LOCAL_FISCHER_BURMEISTER : SPLITTING_LOCAL_EXACT;
     memset(r, 0, (size_t)s.n * 3 * sizeof *r);
     const friction_result out = solve_scene(&s, &o, is_stored, is_accelerated, r, u);
-    assert_int_equal(out.verdict, FRICTION_OK);
+    assert_int_equal(out.status, FRICTION_OK);
     assert_true(out.scaled <= 1e-10);
     if (k == 0) memcpy(first, u, (size_t)s.n * 3 * sizeof *u);
     if (k == 4) assert_memory_not_equal(first, u, (size_t)s.n * 3 * sizeof *u); /* another local solver, other rounding errors */
@@ -217,7 +217,7 @@ static void threads_change_no_bit(void **state)
       team_set_threads(threads[t]);
       assert_ok(memory_alloc("r", 3 * s.n, sizeof **r, &r[t]));
       const friction_result out = solve_scene(&s, &o, is_stored, true, r[t], u);
-      assert_int_equal(out.verdict, FRICTION_OK);
+      assert_int_equal(out.status, FRICTION_OK);
       iterations[t] = out.iterations;
       assert_int_equal(iterations[t], iterations[0]);
       assert_memory_equal(r[t], r[0], (size_t)s.n * 3 * sizeof **r);
@@ -243,12 +243,12 @@ static void limits_are_kept_and_the_best_comes_back(void **state)
   assert_ok(memory_alloc("u", 3 * s.n, sizeof *u, &u));
   o.tolerance = 1e-300, o.max_iterations = 3;
   friction_result out = solve_scene(&s, &o, false, true, r, u);
-  assert_int_equal(out.verdict, FRICTION_ITERATIONS);
+  assert_int_equal(out.status, FRICTION_ITERATIONS);
   assert_int_equal(out.iterations, 3);
   assert_true(out.scaled > 0.0 && out.scaled < 0.5);
   o.max_iterations = 0, o.time_limit = 0.02;
   out = solve_scene(&s, &o, false, true, r, u);
-  assert_int_equal(out.verdict, FRICTION_TIME);
+  assert_int_equal(out.status, FRICTION_TIME);
   assert_true(out.seconds < 1.0);
   assert_true(out.scaled < 0.5);
   memory_free(&r), memory_free(&u);

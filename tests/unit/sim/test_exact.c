@@ -440,19 +440,19 @@ static void test_rows(void **state)
   step_layout   l;
   step_unknowns u;
   step_contacts c;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status  = {STEP_OK, NULL, -1};
   const double  dt      = 1e-6;
   int64_t       n_rigid = 0, n_soft = 0, n_floor = 0;
   double       *rows, *r, *y, force[3] = {0}, moment[3] = {0};
   open_world(close_by, &w);
   assert_ok(step_layout_create(w.s, &l));
-  assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
+  assert_ok(step_layout_begin(&l, 0.0, dt, &status));
   for (int64_t i = 0; i < 3 * l.n_blocks; ++i) l.v0[i] = random_range(3, (uint64_t)i, 0, -1.0, 1.0);
   memcpy(l.v, l.v0, (size_t)(3 * l.n_blocks) * sizeof *l.v);
   assert_ok(step_layout_update_poses(&l));
   assert_ok(step_unknowns_create(&l, &u));
   assert_ok(step_contacts_create(w.s, w.s->options->contact->overlap_correction, &c));
-  assert_ok(step_contacts_find(&c, &l, &u, &verdict));
+  assert_ok(step_contacts_find(&c, &l, &u, &status));
   const int64_t n = step_contacts_size(&c);
   assert_ok(memory_alloc("test", 3 * n, sizeof *rows, &rows));
   assert_ok(memory_alloc("test", 3 * n, sizeof *r, &r));
@@ -528,11 +528,11 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   step_layout   l;
   step_unknowns u;
   sparse_rows   M;
-  step_status   verdict = {STEP_OK, NULL, -1};
+  step_status   status = {STEP_OK, NULL, -1};
   open_world(text, &w);
   const double dt = w.j->scene.time->step;
   assert_ok(step_layout_create(w.s, &l));
-  assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
+  assert_ok(step_layout_begin(&l, 0.0, dt, &status));
   assert_ok(step_unknowns_create(&l, &u));
   double  *g, *x, *y, *z, *plus, *minus;
   double **arrays[] = {&g, &x, &y, &z, &plus, &minus};
@@ -540,8 +540,8 @@ static void check_matrix(const char *text, double noise, bool is_exact)
   for (int64_t i = 0; i < u.n; ++i) z[i] = random_range(5, (uint64_t)i, 0, -noise, noise);
   step_unknowns_expand(&u, z, l.v);
   assert_ok(step_layout_update_poses(&l));
-  assert_ok(step_layout_residual(&l, g, true, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(step_layout_residual(&l, g, true, &status));
+  assert_int_equal(status.code, STEP_OK);
   assert_ok(step_unknowns_mass(&u, &l, NULL, &M));
   check_part(&l, &u, &M, 3);
   check_part(&l, &u, &M, 0);
@@ -565,7 +565,7 @@ static void check_matrix(const char *text, double noise, bool is_exact)
       for (int64_t i = 0; i < u.n; ++i) to[i] = z[i] + (side ? -e : e) * x[i];
       step_unknowns_expand(&u, to, l.v);
       assert_ok(step_layout_update_poses(&l));
-      assert_ok(step_layout_residual(&l, g, false, &verdict));
+      assert_ok(step_layout_residual(&l, g, false, &status));
       step_unknowns_fold(&u, g, to);
     }
     for (int64_t i = 0; i < u.n; ++i) {

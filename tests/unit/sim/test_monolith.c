@@ -16,8 +16,8 @@ static void test_momentum(void **state)
   (void)state;
   world           w;
   step_layout     l;
-  monolith_bodies b       = {0};
-  step_status     verdict = {STEP_OK, NULL, -1};
+  monolith_bodies b      = {0};
+  step_status     status = {STEP_OK, NULL, -1};
   const double    dt = 0.01, wrench[1][6] = {{3, -2, 1, 0.02, 0.01, -0.03}};
   double          v[1][6], moment[3], arm[3];
   open_world(HEAD "gravity: [0, 0, 0]\ntime: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
@@ -26,14 +26,14 @@ static void test_momentum(void **state)
              &w);
   assert_ok(step_layout_create(w.s, &l));
   const body_totals before = totals(&w);
-  assert_ok(step_layout_begin(&l, 0.0, dt, &verdict));
-  assert_ok(monolith_bodies_begin(&b, &l, &verdict));
+  assert_ok(step_layout_begin(&l, 0.0, dt, &status));
+  assert_ok(monolith_bodies_begin(&b, &l, &status));
   assert_int_equal(b.n, 1);
   memcpy(v, b.v_free, sizeof v);
-  assert_ok(monolith_bodies_push(&b, dt, wrench, v, &verdict));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(monolith_bodies_push(&b, dt, wrench, v, &status));
+  assert_int_equal(status.code, STEP_OK);
   memcpy(l.v, v, sizeof v);
-  assert_ok(step_layout_end(&l, &verdict));
+  assert_ok(step_layout_end(&l, &status));
   const body_totals after = totals(&w);
   const double      size  = v3_norm(before.angular_momentum);
   v3_cross(arm, before.center, wrench[0]); /* v is along the displacement of the centre, c1 x m v = c0 x m v */
@@ -54,20 +54,20 @@ static void test_mobility(void **state)
   (void)state;
   world           w;
   step_layout     l;
-  monolith_bodies b       = {0};
-  step_status     verdict = {STEP_OK, NULL, -1};
+  monolith_bodies b      = {0};
+  step_status     status = {STEP_OK, NULL, -1};
   open_world(HEAD "time: {end: 1, step: 0.01}\ncontact: {friction: 0.5}\nbodies:\n"
                   "  brick: {kind: rigid, material: wood, shape: {box: {min: [0, 0, 0], max: [0.1, 0.2, 0.3]}}, velocity: [1, 2, 3]}\n",
              &w);
   assert_ok(step_layout_create(w.s, &l));
-  assert_ok(step_layout_begin(&l, 0.0, 0.01, &verdict));
-  assert_ok(monolith_bodies_begin(&b, &l, &verdict));
+  assert_ok(step_layout_begin(&l, 0.0, 0.01, &status));
+  assert_ok(monolith_bodies_begin(&b, &l, &status));
   assert_close(b.v_free[0][2], 3.0 - 0.0981, 1e-14);
   for (int j = 0; j < 6; ++j) {
     double wrench[1][6] = {{0}}, v[1][6];
     wrench[0][j]        = 1e-3;
     memcpy(v, b.v_free, sizeof v);
-    assert_ok(monolith_bodies_push(&b, 0.01, (const double(*)[6])wrench, v, &verdict));
+    assert_ok(monolith_bodies_push(&b, 0.01, (const double(*)[6])wrench, v, &status));
     for (int i = 0; i < 6; ++i) assert_close((v[0][i] - b.v_free[0][i]) / 1e-3, b.inverse_mass[0][6 * i + j], 1e-8 * b.inverse_mass[0][21]);
   }
   monolith_bodies_destroy(&b);

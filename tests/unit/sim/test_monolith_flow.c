@@ -18,23 +18,23 @@ typedef struct {
 
 static void parts_solve(world *w, parts *p)
 {
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   memset(p, 0, sizeof *p);
   assert_ok(step_layout_create(w->s, &p->l));
   assert_ok(monolith_contacts_create(w->s, &p->contacts));
   assert_ok(monolith_solids_create(w->s, &p->solids));
-  assert_ok(step_layout_begin(&p->l, 0.0, w->j->scene.time->step, &verdict));
-  assert_ok(monolith_bodies_begin(&p->bodies, &p->l, &verdict));
+  assert_ok(step_layout_begin(&p->l, 0.0, w->j->scene.time->step, &status));
+  assert_ok(monolith_bodies_begin(&p->bodies, &p->l, &status));
   memcpy(p->l.v, p->l.v0, (size_t)(3 * p->l.n_blocks) * sizeof *p->l.v);
   assert_ok(step_layout_update_poses(&p->l));
-  assert_ok(monolith_contacts_find(&p->contacts, &p->l, &p->bodies, &verdict));
+  assert_ok(monolith_contacts_find(&p->contacts, &p->l, &p->bodies, &status));
   for (int i = 0; i < w->s->n_systems; ++i)
     if (mac_domain_of(w->s->systems[i])) p->state = mac_domain_state(mac_domain_of(w->s->systems[i]));
   monolith_solids_place(&p->solids, w->s, p->l.frames0);
   assert_ok(mac_system_assemble(p->state, w->j->scene.mac, p->solids.n, p->solids.solid, p->l.dt, &p->system));
   assert_ok(monolith_flow_set_up(&p->flow, &p->system, &p->l, &p->bodies, &p->contacts, &p->solids));
   assert_ok(granular_solve(&p->flow.problem, w->j->scene.solver->monolith, NULL, &p->flow.x, &p->report));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_int_equal(status.code, STEP_OK);
 }
 
 static void parts_free(parts *p)
@@ -96,12 +96,12 @@ static void velocities_agree(void **unused)
   world       w;
   parts       p;
   double      wrench[2][6], v[2][6];
-  step_status verdict = {STEP_OK, NULL, -1};
+  step_status status = {STEP_OK, NULL, -1};
   open_world(lump, &w);
   parts_solve(&w, &p);
   monolith_flow_wrench(&p.flow, &p.contacts, wrench);
   memcpy(v, p.flow.x.v, sizeof v);
-  assert_ok(monolith_bodies_push(&p.bodies, p.l.dt, (const double(*)[6])wrench, v, &verdict));
+  assert_ok(monolith_bodies_push(&p.bodies, p.l.dt, (const double(*)[6])wrench, v, &status));
   for (int r = 0; r < 2; ++r)
     for (int k = 0; k < 6; ++k) assert_close(v[r][k], p.flow.x.v[6 * r + k], k < 3 || r == 1 ? 1e-12 : 0.05);
   parts_free(&p);

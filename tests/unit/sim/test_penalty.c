@@ -31,15 +31,15 @@ static void write_job(const char *model, const char *extra, char *text, size_t s
 /* One step into everything nearby, so that there are attachments and plastic strain; then to the middle of the next. */
 static void open_world(const char *text, world *w)
 {
-  step_status     verdict = {STEP_OK, NULL, -1};
+  step_status     status = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {-1.5, -0.5, -2.5}, on[3] = {1.5, 0.4, 6.0};
   read_world(text, w);
   begin(w, 0.0);
   set_velocity(w, down, 0.5, 1);
   evaluate(w, w->z, w->g, false);
-  assert_ok(penalty_system_end(&w->p, w->z, &verdict, &summary));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_system_end(&w->p, w->z, &status, &summary));
+  assert_int_equal(status.code, STEP_OK);
   begin(w, DT);
   set_velocity(w, on, 1.0, 2);
   evaluate(w, w->z, w->g, true);
@@ -238,10 +238,10 @@ static int64_t iterations(const char *bed, const char *preconditioner, const cha
   if (diagnostics_count(d)) fail_msg("%s", diagnostics_text(d, 0));
   assert_ok(formulation_create(&penalty_formulation, s, &f));
   for (int step = 0; step < 3; ++step) {
-    step_status verdict;
+    step_status status;
     step_report report;
-    assert_ok(f->ops->step(f, 1.0e-3 * step, 1.0e-3, &verdict, &report));
-    assert_int_equal(verdict.code, STEP_OK);
+    assert_ok(f->ops->step(f, 1.0e-3 * step, 1.0e-3, &status, &report));
+    assert_int_equal(status.code, STEP_OK);
     sum += report.linear_iterations;
   }
   formulation_destroy(&f);

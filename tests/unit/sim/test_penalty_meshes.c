@@ -42,7 +42,7 @@ static const contact_law plain = {0}, damped = {.damping = 0.7}, elliptical = {.
 
 static void open_world(const char *text, contact_scheme scheme, const contact_law *more, world *w)
 {
-  step_status     verdict = {STEP_OK, NULL, -1};
+  step_status     status = {STEP_OK, NULL, -1};
   contact_summary summary;
   const double    down[3] = {0.0, 0.0, -1.5}, aside[3] = {0.35, 0.2, 1.4};
   read_world(text, w);
@@ -55,8 +55,8 @@ static void open_world(const char *text, contact_scheme scheme, const contact_la
   begin(w, 0.0);
   set_upper_velocity(w, down, 0.1, 1);
   evaluate(w, w->z, w->g, false);
-  assert_ok(penalty_system_end(&w->p, w->z, &verdict, &summary));
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_system_end(&w->p, w->z, &status, &summary));
+  assert_int_equal(status.code, STEP_OK);
   begin(w, DT);
   set_upper_velocity(w, aside, 0.4, 2);
   evaluate(w, w->z, w->g, true);
@@ -108,15 +108,15 @@ static void test_mesh_statistics(void **state)
 {
   (void)state;
   world           w;
-  step_status     verdict = {STEP_OK, NULL, -1};
+  step_status     status = {STEP_OK, NULL, -1};
   contact_summary summary;
   open_world(mesh_job, CONTACT_IMPLICIT, &plain, &w);
   const relax_statistics once = *mesh_contact_statistics(w.p.contact->mesh);
   assert_true(once.n > 0 && once.n_at_start > 0 && once.n_at_start < once.n && once.longest > 1);
   evaluate(&w, w.z, w.g, false);
   assert_int_equal(mesh_contact_statistics(w.p.contact->mesh)->n, 2 * once.n);
-  assert_ok(penalty_system_end(&w.p, w.z, &verdict, &summary)); /* evaluates once more */
-  assert_int_equal(verdict.code, STEP_OK);
+  assert_ok(penalty_system_end(&w.p, w.z, &status, &summary)); /* evaluates once more */
+  assert_int_equal(status.code, STEP_OK);
   assert_int_equal(summary.relaxation_chains.n, 3 * once.n);
   assert_int_equal(summary.relaxation_chains.n_at_start, 3 * once.n_at_start);
   assert_int_equal(summary.relaxation_chains.longest, once.longest);
@@ -143,10 +143,10 @@ static void check_mesh_momentum(const contact_law *more)
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   open_world(mesh_job, CONTACT_IMPLICIT, more, &w);
-  const penalty_contact *c       = w.p.contact;
-  double                *g       = numbers(w.n);
-  step_status            verdict = {STEP_OK, NULL, -1};
-  assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
+  const penalty_contact *c      = w.p.contact;
+  double                *g      = numbers(w.n);
+  step_status            status = {STEP_OK, NULL, -1};
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &status));
   for (int64_t i = 0; i < w.n; ++i) size += fabs(g[i]);
   for (int k = 0; k < w.s->n_systems; ++k) {
     const body *b = w.s->systems[k];
@@ -327,9 +327,9 @@ static void test_rigid_momentum(void **state)
   world  w;
   double sum[3] = {0.0}, moment[3] = {0.0}, size = 0.0;
   open_rigid_world(MOVING, "", 0.3, CONTACT_IMPLICIT, &damped, &w);
-  double     *g       = numbers(w.n);
-  step_status verdict = {STEP_OK, NULL, -1};
-  assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &verdict));
+  double     *g      = numbers(w.n);
+  step_status status = {STEP_OK, NULL, -1};
+  assert_ok(penalty_contact_residual(w.p.contact, w.p.layout.v, w.p.layout.frames, g, false, &status));
   for (int k = 0; k < w.s->n_bodies; ++k) {
     const body  *b     = w.s->bodies[k].body;
     const int    frame = w.s->bodies[k].frame;
@@ -370,7 +370,7 @@ static void check_swept(const char *text)
   read_world(text, &listed);
   read_world(text, &swept);
   for (int step = 0; step < 2; ++step) {
-    step_status     verdict = {STEP_OK, NULL, -1};
+    step_status     status = {STEP_OK, NULL, -1};
     contact_summary summary;
     begin(&listed, step * DT);
     begin(&swept, step * DT);
@@ -389,8 +389,8 @@ static void check_swept(const char *text)
       }
       assert_memory_equal(listed.g, swept.g, (size_t)listed.n * sizeof(double));
     }
-    assert_ok(penalty_system_end(&listed.p, listed.z, &verdict, &summary));
-    assert_ok(penalty_system_end(&swept.p, swept.z, &verdict, &summary));
+    assert_ok(penalty_system_end(&listed.p, listed.z, &status, &summary));
+    assert_ok(penalty_system_end(&swept.p, swept.z, &status, &summary));
     assert_int_equal(a->n_known, b->n_known);
   }
   assert_true(n_new > 5); /* pairs that a state reached and the next one did not */

@@ -120,10 +120,10 @@ static void grains_at_a_plate(void **state)
                   "0.0325]}}, velocity: [0, 0, %g]}\n",
              law_of[k % 2], "-9.81", -speed);
     open_world(text, &w);
-    step_status verdict;
+    step_status status;
     if (k / 2) {
-      assert_ok(w.f->ops->step(w.f, 0.0, 1e-3, &verdict, &w.report));
-      assert_int_equal(verdict.code, STEP_CFL_VIOLATED);
+      assert_ok(w.f->ops->step(w.f, 0.0, 1e-3, &status, &w.report));
+      assert_int_equal(status.code, STEP_CFL_VIOLATED);
     } else
       for (int i = 0; i < 6; ++i) {
         step(&w);

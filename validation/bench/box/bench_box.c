@@ -213,7 +213,7 @@ static PetscErrorCode cold(problem *p, int known, const char *only)
       snprintf(over, sizeof over, "%.1f", m.cpu / cg[w->preconditioner]);
     printf("%-34s %16s %9.3f %8s %8.1f  %s%s%s%s\n", w->name, steps, m.cpu, over, 100.0 * (double)m.r.n_bound / (double)p->a.n,
            known >= 0 && w->known[known] && *w->known[known] ? "[" : "", known >= 0 && w->known[known] ? w->known[known] : "",
-           known >= 0 && w->known[known] && *w->known[known] ? "]" : "", m.r.verdict == BOUNDS_OK ? "" : bounds_status_text(m.r.verdict));
+           known >= 0 && w->known[known] && *w->known[known] ? "]" : "", m.r.status == BOUNDS_OK ? "" : bounds_status_text(m.r.status));
     fflush(stdout);
   }
   memory_free(&x);
@@ -301,7 +301,7 @@ static PetscErrorCode warm(bool is_ball, int n, double shift, double tolerance)
     if (rows[k].method == BOUNDS_METHOD_CG) cg = m.cpu;
     cpu[k] = m.cpu;
     printf("%-34s %8lld+%-6lld %9.3f s %6.1f x CG %s\n", rows[k].name, (long long)m.r.outer, (long long)m.r.iterations, m.cpu, m.cpu / cg,
-           m.r.verdict == BOUNDS_OK ? "" : bounds_status_text(m.r.verdict));
+           m.r.status == BOUNDS_OK ? "" : bounds_status_text(m.r.status));
     fflush(stdout);
   }
   printf("bars: the default over CG, at most 2: %.1f%s; MPRGP original over modified, MIC(0), at least 2: %.1f%s\n",

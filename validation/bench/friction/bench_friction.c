@@ -54,7 +54,7 @@ static PetscErrorCode run_problem(const bench *b, const bench_problem *p, double
     run->n_contacts = p->c.problem.n;
     run->n_dof      = p->c.n_dof;
     run->nu         = friction_case_nu(&p->c);
-    snprintf(run->verdict, sizeof run->verdict, "failed at the looser one");
+    snprintf(run->status, sizeof run->status, "failed at the looser one");
     log_progress("%s: %s to %.0e", p->name, solver, tolerance);
     if (was && !was->is_solved) continue;
     if (is_own) PetscCall(bench_run_own(b->program, p, solver, tolerance, b->limit, run));

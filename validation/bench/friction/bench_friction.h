@@ -10,8 +10,8 @@ typedef struct {
   friction_case c; /* local form */
 } bench_problem;
 
-/* Run argv, silent, for at most so many seconds. 0: it ended well; else *verdict says what became of it. */
-int bench_spawn(const char *const *argv, double seconds, const char **verdict);
+/* Run argv, silent, for at most so many seconds. 0: it ended well; else *status says what became of it. */
+int bench_spawn(const char *const *argv, double seconds, const char **status);
 /* FILE.hdf5 in its local form, W and q, in the folder `work`: as FCLIB for our program, and for siconos_solve. False for files that are no such problem. */
 bool bench_problem_open(const char *path, const char *work, bench_problem *p);
 void bench_problem_close(bench_problem *p);

@@ -19,11 +19,11 @@ static const double SLACK = 1.0 + 1e-6;
 
 /* --- processes ---------------------------------------------------------------------------------------------------------- */
 
-int bench_spawn(const char *const *argv, double seconds, const char **verdict)
+int bench_spawn(const char *const *argv, double seconds, const char **status)
 {
   int         status = 0;
   const pid_t child  = fork();
-  *verdict           = "could not be started";
+  *status            = "could not be started";
   if (child < 0) return 1;
   if (child == 0) {
     const int nowhere = open("/dev/null", O_RDWR);
@@ -37,12 +37,12 @@ int bench_spawn(const char *const *argv, double seconds, const char **verdict)
     if (timer_now() > end) {
       kill(-child, SIGKILL), kill(child, SIGKILL);
       waitpid(child, &status, 0);
-      *verdict = "out of time";
+      *status = "out of time";
       return 1;
     }
     usleep(2000);
   }
-  *verdict = WIFSIGNALED(status) ? "crashed" : WEXITSTATUS(status) ? "failed" : "";
+  *status = WIFSIGNALED(status) ? "crashed" : WEXITSTATUS(status) ? "failed" : "";
   return WIFSIGNALED(status) ? 1 : WEXITSTATUS(status);
 }
 
@@ -162,8 +162,8 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
                              friction_run *run)
 {
   char        tol[32], repeat[32], time[32];
-  const char *verdict = "", *argv[] = {program,   "friction",     p->local, "--solver", solver, "--tol",   tol,      "--error",
-                                       "siconos", "--time-limit", time,     "--repeat", repeat, "--table", p->table, NULL};
+  const char *status = "", *argv[] = {program,   "friction",     p->local, "--solver", solver, "--tol",   tol,      "--error",
+                                      "siconos", "--time-limit", time,     "--repeat", repeat, "--table", p->table, NULL};
   int64_t     n = 1;
 
   PetscFunctionBegin;
@@ -172,10 +172,10 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
   for (int k = 0; k < 2; ++k) {
     snprintf(repeat, sizeof repeat, "%lld", (long long)n);
     unlink(p->table);
-    const int status = bench_spawn(argv, limit + 10, &verdict);
+    const int status = bench_spawn(argv, limit + 10, &status);
     if (status == 0 || status == SS_EXIT_NOT_CONVERGED) PetscCall(read_own(p, true, run));
     run->is_solved = status == 0 && run->siconos <= tolerance * SLACK;
-    snprintf(run->verdict, sizeof run->verdict, "%s", run->is_solved ? "solved" : verdict);
+    snprintf(run->status, sizeof run->status, "%s", run->is_solved ? "solved" : status);
     if (!run->is_solved || run->seconds > 0.25) break;
     n = (int64_t)(0.5 / fmax(run->seconds, 1e-7));
     if (n > ENOUGH_REPEATS) n = ENOUGH_REPEATS;
@@ -186,13 +186,13 @@ PetscErrorCode bench_run_own(const char *program, const bench_problem *p, const 
 /* Splitting stopped after so many sweeps, of which *n were made. */
 static PetscErrorCode seconds_of_sweeps(const char *program, const bench_problem *p, const char *sweeps, double *seconds, int64_t *n)
 {
-  const char  *verdict, *argv[] = {program, "friction",     p->local, "--solver", "splitting", "--tol",   "1e-300", "--max-iterations",
-                                   sweeps,  "--time-limit", "5",      "--repeat", "50",        "--table", p->table, NULL};
+  const char  *status, *argv[] = {program, "friction",     p->local, "--solver", "splitting", "--tol",   "1e-300", "--max-iterations",
+                                  sweeps,  "--time-limit", "5",      "--repeat", "50",        "--table", p->table, NULL};
   friction_run run = {.seconds = NAN};
 
   PetscFunctionBegin;
   unlink(p->table);
-  bench_spawn(argv, 300, &verdict);
+  bench_spawn(argv, 300, &status);
   PetscCall(read_own(p, false, &run));
   *seconds = run.seconds, *n = run.iterations;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -214,13 +214,13 @@ PetscErrorCode bench_run_sweeps(const char *program, const bench_problem *p, dou
 static double seconds_with(const char *program, const bench_problem *p, const char *threads, double limit, const char *output)
 {
   char         time[32];
-  const char  *verdict, *argv[] = {program,   "friction", p->local,       "--solver", "splitting", "--tol",  "1e-4",
-                                   "--error", "siconos",  "--time-limit", time,       "--repeat",  "5",      "--threads",
-                                   threads,   "--output", output,         "--force",  "--table",   p->table, NULL};
+  const char  *status, *argv[] = {program,   "friction", p->local,       "--solver", "splitting", "--tol",  "1e-4",
+                                  "--error", "siconos",  "--time-limit", time,       "--repeat",  "5",      "--threads",
+                                  threads,   "--output", output,         "--force",  "--table",   p->table, NULL};
   friction_run run = {.seconds = NAN};
   snprintf(time, sizeof time, "%g", limit);
   unlink(p->table);
-  const int status = bench_spawn(argv, 5 * limit + 10, &verdict);
+  const int status = bench_spawn(argv, 5 * limit + 10, &status);
   if ((status == 0 || status == SS_EXIT_NOT_CONVERGED) && read_own(p, false, &run)) error_clear();
   return status == 0 ? run.seconds : NAN;
 }
@@ -257,7 +257,7 @@ PetscErrorCode bench_run_siconos(const char *program, const bench_problem *p, co
                                  friction_run *run)
 {
   char          tol[32];
-  const char   *verdict, *argv[] = {program, p->binary, solver, tol, p->answer, NULL};
+  const char   *status, *argv[] = {program, p->binary, solver, tol, p->answer, NULL};
   const int64_t n = p->c.problem.n;
   int64_t       number[2];
   double       *r __attribute__((cleanup(memory_free))) = NULL, *u __attribute__((cleanup(memory_free))) = NULL;
@@ -267,8 +267,8 @@ PetscErrorCode bench_run_siconos(const char *program, const bench_problem *p, co
   PetscCall(memory_alloc("bench", 3 * n, sizeof *u, &u));
   snprintf(tol, sizeof tol, "%.17g", tolerance);
   unlink(p->answer);
-  bench_spawn(argv, limit + 1, &verdict);
-  snprintf(run->verdict, sizeof run->verdict, "%s", verdict);
+  bench_spawn(argv, limit + 1, &status);
+  snprintf(run->status, sizeof run->status, "%s", status);
   if (!read_answer(p->answer, n, number, &run->seconds, r)) PetscFunctionReturn(PETSC_SUCCESS);
   delassus_apply(p->c.W, r, u);
   for (int64_t i = 0; i < 3 * n; ++i) u[i] += p->c.q[i];
@@ -276,6 +276,6 @@ PetscErrorCode bench_run_siconos(const char *program, const bench_problem *p, co
   run->iterations = number[0];
   run->is_solved  = run->siconos <= tolerance * SLACK;
   snprintf(run->method, sizeof run->method, "%s", solver);
-  snprintf(run->verdict, sizeof run->verdict, "%s", run->is_solved ? "solved" : "no further progress");
+  snprintf(run->status, sizeof run->status, "%s", run->is_solved ? "solved" : "no further progress");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

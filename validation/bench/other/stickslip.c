@@ -18,11 +18,11 @@ static const char *const paths[OTHER_SCENES] = {"jobs/penalty/stack_ten.yaml",  
 /* As the time loop does: what fails is taken in halves. */
 static PetscErrorCode advance(formulation *f, double t, double dt, int halvings)
 {
-  step_status verdict;
+  step_status status;
   step_report report;
   PetscFunctionBegin;
-  PetscCall(f->ops->step(f, t, dt, &verdict, &report));
-  if (verdict.code == STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(f->ops->step(f, t, dt, &status, &report));
+  if (status.code == STEP_OK) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(halvings > 0, PETSC_COMM_SELF, PETSC_ERR_CONV_FAILED, "the step at %g s failed in its smallest parts, too", t);
   PetscCall(advance(f, t, 0.5 * dt, halvings - 1));
   PetscCall(advance(f, t + 0.5 * dt, 0.5 * dt, halvings - 1));
