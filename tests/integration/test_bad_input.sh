@@ -188,9 +188,9 @@ damping.ratio | expected either `stiffness` (a time) or `ratio` and `frequency`,
 damping.frequency | expected either `stiffness` (a time) or `ratio` and `frequency`, not both | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0, frequency: 2}
 damping.ratio | requires `frequency` | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {ratio: 0.1}
 damping.frequency | requires `ratio` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {frequency: 2}
-damping.form | there is none: give `stiffness`, or `ratio` and `frequency` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {mass: 1, form: green}
-damping.form | is of kind fem: kind cloth has one form of damping; remove it | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0.1, form: spatial}
-damping.form | is of kind fem: kind rod has one form of damping; remove it | kind: rod, material: rubber, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 4, section: {circle: 0.01}, damping: {stiffness: 0.1, form: green}
+damping.form | requires stiffness damping: give `stiffness`, or `ratio` and `frequency` | kind: fem, material: rubber, mesh: {path: good.msh}, damping: {mass: 1, form: green}
+damping.form | is a key of kind fem; kind cloth has one form of damping; remove it | kind: cloth, mass_per_area: 1, stretch: 100, shape: {mesh: {file: open.obj}}, damping: {stiffness: 0.1, form: spatial}
+damping.form | is a key of kind fem; kind rod has one form of damping; remove it | kind: rod, material: rubber, curve: {line: {from: [0, 0, 0], to: [1, 0, 0]}}, segments: 4, section: {circle: 0.01}, damping: {stiffness: 0.1, form: green}
 E2
 
 # Errors found by the key tables stop a job before its bodies are built.
