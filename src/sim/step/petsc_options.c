@@ -207,9 +207,8 @@ static PetscErrorCode report_unread(const formulation_ops *ops, const scene *s, 
     const char *nearest = is_known ? NULL : diagnostics_nearest(o->name, n_known, known);
     if (!nearest && !is_known) nearest = diagnostics_nearest(with_prefix, n_known, known);
     diagnostics_add(d, o->mark, "solver.petsc",
-                    "%s: no solver of formulation %s reads this option%s%s%s; remove it (docs/reference/petsc.md lists the "
-                    "prefixes)",
-                    o->name, ops->scene.name, nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+                    "%s: no solver of formulation %s reads this option; %s%s%s (docs/reference/petsc.md lists the prefixes)", o->name,
+                    ops->scene.name, nearest ? "did you mean \"" : "remove it", nearest ? nearest : "", nearest ? "\"?" : "");
   }
   free(help);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -87,7 +87,7 @@ static void test_wrong_names(void **state)
 {
   char text[400] = "new_";
   (void)state;
-  expect_errors("new_ksp_typ: cg", "job:1:1: solver.petsc: new_ksp_typ: " UNREAD "; did you mean \"new_ksp_type\"?; remove it", NULL);
+  expect_errors("new_ksp_typ: cg", "job:1:1: solver.petsc: new_ksp_typ: " UNREAD "; did you mean \"new_ksp_type\"? (docs", NULL);
   expect_errors("ksp_rtol: 1", "ksp_rtol: " UNREAD "; did you mean \"new_ksp_rtol\"?", NULL); /* without its prefix */
   expect_errors("new_ksp_gmres_restart: 7", "new_ksp_gmres_restart: " UNREAD, NULL);          /* of another type */
   expect_errors("other_ksp_type: cg\nnew_ksp_rtol: 1e-3\nnew_nonsense_xyz: 1", "job:1:1: solver.petsc: other_ksp_type: " UNREAD,
