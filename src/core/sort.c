@@ -42,9 +42,8 @@ static void scatter_keys(int64_t lo, int64_t hi, int shift, uint64_t mask, const
 static void sort_by_digit(int64_t n, int shift, uint64_t mask, const uint64_t *key_in, const int32_t *perm_in, uint64_t *key, int32_t *perm)
 {
   static int32_t next[MAX_THREADS][N_DIGITS]; /* static, because 256 KiB is large for the stack; sorts are called by serial code */
-  const int      want = n < SERIAL_LIMIT || omp_in_parallel()
-                            ? 1
-                            : omp_get_max_threads(); /* NOLINT(clang-analyzer-deadcode.DeadStores): the pragma reads it */
+  /* NOLINTNEXTLINE(clang-analyzer-deadcode.DeadStores): the pragma reads it */
+  const int want = n < SERIAL_LIMIT || omp_in_parallel() ? 1 : omp_get_max_threads();
 #pragma omp parallel num_threads(want < MAX_THREADS ? want : MAX_THREADS)
   {
     const int     t = omp_get_thread_num(), n_threads = omp_get_num_threads();

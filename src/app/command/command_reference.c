@@ -244,7 +244,7 @@ static PetscErrorCode print_field_reference(const command_line *line, text_buffe
     }
     run_destroy(&r);
   }
-  qsort(l.field, (size_t)l.n, sizeof *l.field, by_group);
+  if (l.n > 0) qsort(l.field, (size_t)l.n, sizeof *l.field, by_group);
   print_field_list(&l, b);
   memory_free(&l.field);
   PetscFunctionReturn(PETSC_SUCCESS);
