@@ -1,7 +1,7 @@
 /* Penalty contacts between edges of triangle surfaces, in addition to contacts of points with triangles. Used by penalty_mesh.c only.
  *
- * A pair consists of two edges (edge_pair.h). The chain of an edge is the edge with its straight continuation at both ends. A pair is
- * detected, kept during the step and stored like a pair of a point and a triangle, with the edges of the chains to which it has slid. At
+ * A pair consists of two edges (edge_pair.h). The chain of an edge is this edge and at most one edge at each end that continues it with a
+ * small bend. A pair is detected and stored like a pair of a point and a triangle, with the edges of the chains to which it has slid. At
  * the end of a chain, a pair is removed when its normal force no longer acts towards the outside of the other edge; from then on the end
  * is a contact point inside the other surface.
  *
