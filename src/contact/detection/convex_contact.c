@@ -261,7 +261,8 @@ static void write_spot(const convex_contact *c, const contact_scene *scene, cons
   o->body_a = a, o->body_b = b;
   o->a.kind = o->b.kind = FEATURE_FRAME;
   v3_copy(o->a.x, t->x);
-  if (share > 0.0) { /* a swept contact acts at the material point of each body that will collide; the two can be far apart perpendicular to the normal */
+  if (share >
+      0.0) { /* a swept contact acts at the material point of each body that will collide; the two can be far apart perpendicular to the normal */
     v3_copy(o->b.x, t->x);
     v3_axpy(o->a.x, -share, c->shift + 3 * (int64_t)pair->first);
     v3_axpy(o->a.x, share, c->shift + 3 * (int64_t)pair->second);

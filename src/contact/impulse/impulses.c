@@ -95,7 +95,7 @@ typedef struct {
   int32_t      first, second;    /* numbers of the two features, or of vertex and wall */
   meeting_kind kind;
   double       weight[4], normal[3], gap;
-  double       arm[2][3];               /* from the center of the rigid body to the contact point of the feature, at the start of the step */
+  double       arm[2][3]; /* from the center of the rigid body to the contact point of the feature, at the start of the step */
   double       j, friction[3], work[2]; /* sum of the impulses applied so far: normal, friction; work of each */
   bool         is_sliding;
 } meeting;
@@ -460,8 +460,7 @@ static void zone_velocity(const zone_motion *m, const double x[3], double v[3])
 
 static double vector_distance(const double *a, const double *b) { return hypot(hypot(a[0] - b[0], a[1] - b[1]), a[2] - b[2]); }
 
-/* Whether the prescribed motions of all constrained members agree with that of the zone. check_zones tests vertices with single constrained
- * components. */
+/* Whether all constrained members move with the zone. check_zones tests vertices with single constrained components. */
 static bool constrained_members_agree(const impulses *a, const zone_motion *m, const int32_t *unit, int64_t n)
 {
   double       worst = 0.0, speed = v3_norm(m->V), worst_turn = 0.0, u[3], w[3];

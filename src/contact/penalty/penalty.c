@@ -442,7 +442,8 @@ static PetscErrorCode report_pairs(penalty_contact *c, const double *v, const ri
   contact_rows_gather(c->rows, 1.0, v, NULL, c->sides.force);
   int64_t p = 0;
   for (int64_t i = 0; i < c->n; ++i) {
-    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0) continue; /* an inactive pair can still have a lagged force */
+    if (c->state[i] == RELAX_INACTIVE && v3_dot(c->f + 3 * i, c->f + 3 * i) == 0.0)
+      continue; /* an inactive pair can still have a lagged force */
     const pair_report r = report_pair(c, i, p++, frames);
     sum.sliding += c->state[i] == RELAX_SLIDE;
     sum.contact_energy += r.energy;
