@@ -38,7 +38,7 @@ typedef struct key_table key_table;
  *   key     dotted path of the other key, relative to the mapping that contains K; with a leading ^ relative to the parent of that mapping;
  *           with a leading / relative to the root. * is every entry of a mapping. NULL: no condition
  *   values  separated by spaces; the other key must have one of them or, after a leading !, none of them. "none": the key is not given.
- *           "*": the job must contain the other key; its default does not satisfy the condition */
+ *           "*": the other key must be written in the job, with any value */
 typedef struct {
   const char *key, *values;
 } key_condition;

@@ -39,7 +39,7 @@ LANE double lane_exp(double x)
   const double magic     = 0x1.8p52;
   double       y         = x > 700.0 ? 700.0 : x;
   y                      = y < -700.0 ? -700.0 : y;
-  const lane_pun rounded = {.value = y * 0x1.71547652b82fep0 + magic}; /* the low bits hold the integer n */
+  const lane_pun rounded = {.value = y * 0x1.71547652b82fep0 + magic}; /* the low bits contain the integer n */
   const double   n = rounded.value - magic, r = (y - n * LANE_LN2_HIGH) - n * LANE_LN2_LOW;
   const double   tail = 1.0 / 39916800 + r * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
   const double   high = 1.0 / 5040 + r * (1.0 / 40320 + r * (1.0 / 362880 + r * (1.0 / 3628800 + r * tail)));

@@ -44,6 +44,7 @@ PetscErrorCode h5_make_dataset(h5_scope *scope, const char *path, hid_t location
 /* Write rows first ... first + n - 1 from data [n][dims[1]] of type `memory_type`. */
 PetscErrorCode h5_write_rows(const char *path, hid_t dataset, hid_t memory_type, hsize_t first, hsize_t n, const void *data);
 
+/* Write an attribute: a text or n numbers. */
 PetscErrorCode h5_put_text(const char *path, hid_t object, const char *name, const char *text);
 PetscErrorCode h5_put_numbers(const char *path, hid_t object, const char *name, hid_t memory_type, hid_t file_type, int n,
                               const void *values);

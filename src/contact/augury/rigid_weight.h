@@ -16,9 +16,9 @@
 #ifndef SS_CONTACT_AUGURY_RIGID_WEIGHT_H
 #define SS_CONTACT_AUGURY_RIGID_WEIGHT_H
 
-/* S [6][6] += R^T m R of a node: m [kg], r [3] from the centre [m]. */
+/* S [6][6] += R^T m R of a node: m [kg], r [3] from the centre of mass [m]. */
 void rigid_weight_add(double S[36], double m, const double r[3]);
-/* S [6][6] += R^T n m n^T R, n [3] of length 1. */
+/* S [6][6] += R^T n m n^T R of a node; n [3]: unit vector. */
 void rigid_weight_add_along(double S[36], double m, const double r[3], const double n[3]);
 /* A factor f with f S <= M, at most 3 % below the largest such factor; 1 if S is 0. mass [kg]; inertia [9] symmetric positive definite. */
 double rigid_weight_factor(const double S[36], double mass, const double inertia[9]);

@@ -54,7 +54,7 @@ void relax_statistics_merge(relax_statistics *s, const relax_statistics *more);
     "largest natural map of the contact law |r - P(r - rho u)| over the largest normal "                                           \
     "force; 0 if the law is satisfied; penalty: of flat surfaces")                                                                 \
   X(contact_law_error_curved, double, "1", MAX, SPRINGS,                                                                           \
-    "the same at curved parts of surfaces, where the planar law holds to first order")                                             \
+    "contact_law_error of contacts at curved parts of surfaces, where the law of a plane is a first-order approximation")          \
   X(slip_angle_error, double, "rad", MAX, SPRINGS,                                                                                 \
     "largest angle between friction and the direction opposite to the slip of the attachment "                                     \
     "in the step")                                                                                                                 \

@@ -18,8 +18,8 @@
  * reduce any distance, so no two features inside a zone collide. A zone with a rigid body rotates by exp(dt W), with vertices on straight
  * lines from start to end. During the step, distances are then reduced at most by the factor cos(dt W / 2), which excludes collisions for
  * dt W < pi. The angular momentum of such a zone, with the positions at the start of the step, changes by the sum of m dt/2 (W . r) r x W,
- * r from its centre of mass, plus terms in dt^2 (tests/unit/contact/test_impulses_bodies.c). A zone with a wall or with constrained vertices moves as these do. If only some velocity
- * components are constrained, these are prescribed, and the zone has the closest rigid motion.
+ * r from its centre of mass, plus terms in dt^2 (tests/unit/contact/test_impulses_bodies.c). A zone with a wall or with constrained
+ * vertices moves as these do. If only some velocity components are constrained, the zone has the closest rigid motion with their values.
  *
  * Results do not depend on the number of threads. The final trajectories from x0 to impulses_ends() are free of collisions; the collision
  * search uses the end positions exactly as they are stored. Caller: the `hybrid` step. */

@@ -17,7 +17,7 @@ typedef struct penalty_contact penalty_contact;
 PetscErrorCode penalty_contact_create(int n_bodies, const contact_law *law, penalty_contact **out);
 void           penalty_contact_destroy(penalty_contact **c);
 
-/* Add triangle surfaces for contact with points, see penalty_mesh.h. Call once, before fields and the first step. */
+/* Add triangle surfaces meshes [n] (copied) for contact with points, see penalty_mesh.h. Call once, before penalty_contact_fields. */
 PetscErrorCode penalty_contact_add_meshes(penalty_contact *c, int n, const contact_mesh *meshes);
 
 /* Enable contacts between edges of these surfaces, see penalty_edges.h. Call once, after penalty_contact_add_meshes, before

@@ -1,6 +1,6 @@
 /* Penalty contact between points and triangle surfaces, deformable or rigid, with sliding attachments [DingSchroeder2020, sec. 2.1.3].
  *
- * A pair consists of a point of a body and a surface of a body, which may be the same body (self-contact). The force on the point is
+ * A pair consists of a point Z of a body and a surface of a body, which may be the same body (self-contact). The force on the point is
  * f = k (Y - Z), multiplied by the gain of restitution.h if damping is set. The reaction -weight_i f acts on the corners of the triangle
  * that contains the attachment Y, or -f at Y on a rigid body. Every force evaluation detects pairs by continuous collision detection; they
  * exist for the rest of the step. Attachments of pairs that are active at the end of the step are state.
