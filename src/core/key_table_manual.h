@@ -5,7 +5,7 @@
 
 /* Manual and schema of all tables below `root`. memory_free(*text). */
 PetscErrorCode key_table_manual_markdown(const key_table *root, char **text); /* without tables below keys of type KEY_PART */
-PetscErrorCode key_table_manual_expert(const key_table *root, char **text);   /* only these, for the page expert.md */
+PetscErrorCode key_table_manual_expert(const key_table *root, char **text);   /* only tables below keys of type KEY_PART (expert.md) */
 PetscErrorCode key_table_json_schema(const key_table *root, char **text);
 PetscErrorCode key_table_man_page(const key_table *root, char **text); /* body of a troff section, for the man page of job files */
 /* Outline for shell completion: one line "NUMBER ENTRY ..." per table; the root has number 0. An entry is a key and the kind of its value: "name=" a

@@ -10,7 +10,7 @@
 typedef struct history history;
 /* Open for writing. resume_step < 0: start a new table, which replaces an existing one. Otherwise rows after resume_step and an unfinished last row are
  * removed; the columns must be those of the file. Lines that are not rows, or whose step does not increase, are reported by log_warn and
- * removed, and the original table is renamed to PATH.damaged. Arguments are borrowed. */
+ * removed, and the original table is saved as PATH.damaged. Arguments are borrowed. */
 PetscErrorCode history_open(const char *path, int n_columns, const char *const *names, const char *const *units, int64_t resume_step,
                             history **out);
 /* Whether the table, when it was opened, had one row per `every` steps up to `resume_step`. If not, log_warn reports the missing steps. */

@@ -32,7 +32,7 @@ typedef struct {
 /* Length of the tangential vector d in the metric of the ellipse: |d| for d along `direction`, |d| mu / mu_across perpendicular to it.
  * n [3]: unit normal of the surface. */
 double relax_cone_length(const relax_cone *cone, const double n[3], const double d[3]);
-/* Relax an attachment on an implicit surface: move it on the straight line from X towards W, then project it onto the surface.
+/* Relax an attachment on an implicit surface, or on a level set: move it on the straight line from X towards W, then project it.
  *
  *   X    [3] attachment, on the surface; NULL: first contact        Z  [3] contact point
  *   Y    [3] relaxed attachment
